@@ -1,9 +1,11 @@
 //! Puts a run together from settings, adapter and plan, and shows it.
 
 mod agents;
+mod batch_plans;
 mod choice;
 mod denials;
 mod detached;
+mod divided;
 mod end;
 mod goals;
 mod listen;
@@ -52,7 +54,7 @@ use crate::{
 
 pub(crate) use agents::{catalog, chosen_adapter, withheld_from_agent, withheld_from_goals};
 pub(crate) use choice::{Candidate, open_choice};
-pub(crate) use detached::{attach, attach_at, run_detached};
+pub(crate) use detached::{Ways, attach, attach_at, run_detached};
 use end::concluded;
 pub(crate) use goals::check_goals;
 use listen::listening;
@@ -105,7 +107,8 @@ fn logged_run(
     let prepared = prepare(place, loaded, presentation.screen.is_some(), supervisor)?;
     supervisor.become_subreaper();
     let listening = listening(&place.paths, &loaded.config)?;
-    let mut open = OpenRun::open_as(place.paths.clone(), &prepared.settings.plan, supervisor, opening)?;
+    let plan = (&*prepared.settings.plan, prepared.settings.section.as_deref());
+    let mut open = OpenRun::open_as(place.paths.clone(), plan, supervisor, opening)?;
     diagnostics.write_to(&open.files.log());
     let run = info_span!("run", id = %open.run);
     let mut notices = prepared.notices;

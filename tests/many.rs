@@ -1,19 +1,18 @@
 //! Many plans at once: side by side, merged one after the other, and never anything unverified in the target.
 
+mod kills;
+mod limits;
+mod sections;
+
 use std::{
     fs,
     path::{Path, PathBuf},
-    thread,
 };
 
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use crate::harness::{
-    SOON, Sandbox, Script,
-    running::{Finished, Program, Running},
-    wait_until,
-};
+use crate::harness::{SOON, Sandbox, Script, running::Program, wait_until};
 
 /// What every agent of these tests can use: the name of its plan in `$plan`, `tick` for the first open task.
 const HANDS: &str = r#"
@@ -168,6 +167,20 @@ fn three_plans_side_by_side_end_in_one_verified_target() {
     }
     let table = many(&sandbox, "status").run(SOON);
     assert!(table.stdout.contains("over; 3 of 3 merged"), "{table:?}");
+    let report = many(&sandbox, "report").run(SOON);
+    for line in [
+        "done: 3 of 3 plans merged · 6 iterations",
+        "ui (ui.md)\n  goal all: passed\n",
+        " Work of ui\n",
+    ] {
+        assert!(report.stdout.contains(line), "{line}: {report:?}");
+    }
+    many(&sandbox, "report --format json --out ../report.json").run(SOON);
+    let written = fs::read_to_string(sandbox.project().with_file_name("report.json")).unwrap();
+    let written: Value = serde_json::from_str(&written).unwrap();
+    assert_eq!(written["plans"][2]["runs"][0]["totals"]["tasksDone"], 2, "{written}");
+    let runs = sandbox.ralph(["runs", "--all"]).run(SOON);
+    assert_eq!(runs.stdout.matches("done (verified)").count(), 3, "{runs:?}");
     let again = many(&sandbox, "resume").run(SOON);
     assert_eq!(
         (again.code(), again.stdout.contains("nothing to resume")),
@@ -231,6 +244,14 @@ fn what_cannot_be_merged_after_two_tasks_is_left_and_named_and_can_be_resolved_b
     );
     let branch = kept["branch"].as_str().unwrap();
     assert!(finished.stderr.contains(&format!("..{branch}` shows")), "{finished:?}");
+    let report = many(&sandbox, "report --format markdown").run(SOON);
+    for line in [
+        "over: 1 of 2 plans merged",
+        "not merged: conflict",
+        &format!("..{branch}` shows what it did\n"),
+    ] {
+        assert!(report.stdout.contains(line), "{line}: {report:?}");
+    }
     assert_eq!(sandbox.git(["branch", "--list", branch]).lines().count(), 1);
     // Its user resolves it.
     let tree = Path::new(kept["workTree"].as_str().expect("its work tree stays"));
@@ -346,61 +367,6 @@ fn an_interrupted_batch_resumes_its_runs() {
 }
 
 #[test]
-fn a_limit_that_one_run_meets_holds_the_starts_of_the_others() {
-    let agent = r#"
-case $plan in
-    api) failed '{"kind":"rate-limited","untilMs":'$(( ($(date +%s) + 3600) * 1000 ))'}' limited ;;
-    *) await go; tick; tick; touch $plan.txt; over done ;;
-esac"#;
-    let sandbox = sandbox(agent, &["api", "ui", "docs"]);
-    let running = batch(&sandbox, &["api.md", "ui.md", "docs.md", "--jobs", "2"]).start();
-    let held = || status(&sandbox)["held"]["why"]["adapter"].as_str().map(str::to_owned);
-    running.wait_for_line(SOON, |line| line.contains("ui: running on"));
-    assert_eq!(wait_until(SOON, "a limit", held), "script");
-    sandbox.let_go("go");
-    running.wait_for_line(SOON, |line| line.contains("script is limited, for all plans"));
-    running.wait_for_line(SOON, |line| line.contains("ui: merged"));
-    let phases = status(&sandbox);
-    assert_eq!(phases["plans"][2]["phase"]["type"], "waiting", "{phases}");
-    let table = many(&sandbox, "status").run(SOON);
-    assert!(table.stdout.contains("script is limited, for all plans"), "{table:?}");
-    let cancelled = many(&sandbox, "cancel").run(SOON);
-    assert_eq!(cancelled.code(), Some(0), "{cancelled:?}");
-    assert_eq!(running.wait(SOON).code(), Some(1));
-}
-
-#[test]
-fn the_budget_of_a_batch_ends_its_runs_until_it_is_resumed_with_a_larger_one() {
-    let agent = r#"
-echo '{"type":"usage","usage":{"costUsd":1.5}}'
-[ $plan = api ] || await go
-tick; tick; touch $plan.txt; over done"#;
-    let sandbox = sandbox(agent, &["api", "ui", "docs"]);
-    let args = ["api.md", "ui.md", "docs.md", "--jobs", "1", "--max-cost-usd", "2.5"];
-    let finished = batch(&sandbox, &args).run(SOON);
-    assert_eq!(finished.code(), Some(6), "{finished:?}");
-    for line in [
-        "the plans have used up their money: runs are ended",
-        "stopped: the budget is used up: 1 of 3 plans",
-    ] {
-        assert!(finished.stdout.contains(line), "{line}: {finished:?}");
-    }
-    let hint = "hint: `ralph many resume --max-cost-usd USD` goes on with a larger budget";
-    assert!(finished.stderr.contains(hint), "{finished:?}");
-    let table = many(&sandbox, "status").run(SOON);
-    assert!(table.stdout.contains("all plans $3.00 of $2.5"), "{table:?}");
-    sandbox.let_go("go");
-    let again = many(&sandbox, "resume").run(SOON);
-    assert_eq!(again.code(), Some(6), "the budget is the same: {again:?}");
-    let wrong = many(&sandbox, "resume --max-cost-usd much").run(SOON);
-    assert_eq!(wrong.code(), Some(3), "{wrong:?}");
-    let resumed = many(&sandbox, "resume --max-cost-usd 50").run(SOON);
-    assert_eq!(resumed.code(), Some(0), "{resumed:?}");
-    assert_verified(&sandbox, "true", &["api", "ui", "docs"]);
-    assert_tidy(&sandbox);
-}
-
-#[test]
 fn an_agent_neither_cancels_nor_resumes_the_batch_that_it_works_in() {
     let agent = format!(
         r#"
@@ -423,54 +389,6 @@ tick; tick; touch api.txt; over done"#,
     for place in ["tree 1", "there 1", "bare 1"] {
         assert_eq!(said.matches(place).count(), 3, "{said}");
     }
-}
-
-fn kill_when_journal_has(sandbox: &Sandbox, running: Running, lines: usize) -> Finished {
-    let batches = sandbox.paths().state().join("batches");
-    let has = || {
-        let entries = fs::read_dir(&batches).ok()?;
-        let journals = entries.filter_map(|entry| fs::read_to_string(entry.ok()?.path().join("events.jsonl")).ok());
-        let most = journals.map(|text| text.lines().count()).max();
-        most.filter(|most| *most >= lines).map(drop)
-    };
-    wait_until(SOON, "records", has);
-    running.kill();
-    running.wait(SOON)
-}
-
-fn rounds() -> usize {
-    std::env::var("RALPH_TEST_ROUNDS")
-        .ok()
-        .and_then(|rounds| rounds.parse().ok())
-        .unwrap_or(5)
-}
-
-#[test]
-fn killed_after_any_record_a_batch_neither_merges_twice_nor_loses_a_branch() {
-    // What two plans record of which the second has a conflict and gets a task.
-    const RECORDS: usize = 24;
-    let cuts: Vec<usize> = (2..RECORDS).step_by((RECORDS / rounds()).max(1)).collect();
-    let next = std::sync::atomic::AtomicUsize::new(0);
-    thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
-                while let Some(cut) = cuts.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed)) {
-                    killed_at(*cut);
-                }
-            });
-        }
-    });
-}
-
-fn killed_at(records: usize) {
-    let sandbox = sandbox(QUARRELLER, &["api", "ui"]);
-    let goal = "! grep -q '<<<<' shared.txt";
-    let args = ["api.md", "ui.md", "--jobs", "2", "--goal", &format!("whole={goal}")];
-    kill_when_journal_has(&sandbox, batch(&sandbox, &args).start(), records);
-    let resumed = many(&sandbox, "resume").run(SOON);
-    assert_eq!(resumed.code(), Some(0), "killed after {records}: {resumed:?}");
-    assert_verified(&sandbox, goal, &["api", "ui"]);
-    assert_tidy(&sandbox);
 }
 
 #[track_caller]

@@ -37,6 +37,7 @@ const CALLS: &[(&str, &[&str])] = &[
     ("man", &[""]),
     ("many attach", &[""]),
     ("many cancel", &[""]),
+    ("many report", &["", "--format json"]),
     ("many resume", &[""]),
     ("many status", &["", "--json"]),
     ("mcp", &[""]),

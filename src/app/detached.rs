@@ -30,6 +30,22 @@ const LEAVING: Duration = Duration::from_secs(3);
 /// What a loop prints is a few lines.
 const OUTPUT_CAP_BYTES: u64 = 64 * 1024;
 
+/// What to type about a run whose screen is left.
+#[derive(Debug, Clone)]
+pub(crate) struct Ways {
+    pub(crate) again: String,
+    pub(crate) stop: String,
+    pub(crate) resume: String,
+}
+
+impl Ways {
+    /// Of the run of this project.
+    pub(crate) fn here() -> Ways {
+        let [again, stop, resume] = ["ralph attach", "ralph stop", "ralph continue"].map(str::to_owned);
+        Ways { again, stop, resume }
+    }
+}
+
 /// Starts a loop by `args` and shows it on this terminal, until it is over or its user leaves; returns the exit code.
 ///
 /// # Errors
@@ -58,7 +74,7 @@ pub(crate) fn run_detached(
         Failure::from(error).hint("the run continues: `ralph attach` shows it, `ralph stop` stops it")
     })?;
     let status = status_of(&visit, &mut detached);
-    let code = leave(&place.paths, &visit, presentation, status.map(exit_code));
+    let code = leave(&place.paths, &visit, presentation, &Ways::here(), status.map(exit_code));
     // What has ended the loop, if it was not the run itself, is there alone.
     if status.is_some() {
         print_output(&place.paths, &run);
@@ -84,12 +100,13 @@ pub(crate) fn attach(
     paths: &ProjectPaths,
     presentation: Presentation,
     screen: ScreenOptions,
+    ways: &Ways,
     supervisor: &Supervisor,
 ) -> Result<u8, Failure> {
     let visitor = Visitor::new(attached::Place::Here(paths), presentation, screen, supervisor)?;
     let _terminal = tui::terminal::Guard;
     let visit = visitor.show(|| ())?;
-    leave(paths, &visit, presentation, None)
+    leave(paths, &visit, presentation, ways, None)
 }
 
 /// Shows the run at `address` on this terminal, until it is over or its user leaves; returns the exit code.
@@ -130,10 +147,19 @@ pub(crate) fn attach_at(
 
 /// Says on the terminal how a run ended, or that it goes on, after its screen is gone. `code` is how its process ended, if that
 /// is known.
-fn leave(paths: &ProjectPaths, visit: &Visit, presentation: Presentation, code: Option<u8>) -> Result<u8, Failure> {
+fn leave(
+    paths: &ProjectPaths,
+    visit: &Visit,
+    presentation: Presentation,
+    ways: &Ways,
+    code: Option<u8>,
+) -> Result<u8, Failure> {
     match (visit.left, visit.ending) {
         (Left::Detached, None) => {
-            console::print("detached: the run continues · `ralph attach` shows it again, `ralph stop` stops it\n");
+            console::print(&format!(
+                "detached: the run continues · `{}` shows it again, `{}` stops it\n",
+                ways.again, ways.stop
+            ));
             return Ok(0);
         }
         (Left::Signalled(by), None) => return Ok(code_of(by)),
@@ -148,7 +174,7 @@ fn leave(paths: &ProjectPaths, visit: &Visit, presentation: Presentation, code: 
             FailureKind::Failed,
             "the loop does not answer any more, but its process is there",
         )
-        .hint("`ralph attach` shows it again, `ralph status` what it does")),
+        .hint(format!("`{}` shows it again, `ralph status` what it does", ways.again))),
         (_, None, code) => Err(Failure::new(
             FailureKind::Failed,
             match code {
@@ -156,7 +182,7 @@ fn leave(paths: &ProjectPaths, visit: &Visit, presentation: Presentation, code: 
                 None => "the run was interrupted: its process is gone".to_owned(),
             },
         )
-        .hint("`ralph continue` resumes it")),
+        .hint(format!("`{}` resumes it", ways.resume))),
     }
 }
 

@@ -2,22 +2,22 @@
 
 use std::{
     collections::BTreeSet,
-    fs,
-    path::{Component, Path, PathBuf},
+    path::{Path, PathBuf},
 };
 
-use super::Place;
+use super::{
+    Place,
+    batch_plans::{configuration, planned},
+    divided::{check_divided, sections_of},
+};
 use crate::{
-    batch::{BatchId, BatchLimits, Input, PlanName, Planned, after, names_of, with_order},
+    batch::{BatchId, BatchLimits, Input, PlanName, Planned},
     config::Config,
     driver::batch_time,
     error::{Failure, FailureKind},
-    files::{self, PLAN_CAP_BYTES},
     git::{Branches, NoRepository},
     many::{BatchLock, BatchPaths, Site},
-    plan::{self, PlanKind},
     proc::Supervisor,
-    text::with_causes,
     trust::trusting,
 };
 
@@ -25,6 +25,8 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Wish<'a> {
     pub(crate) plans: &'a [PathBuf],
+    /// A plan whose sections are the plans.
+    pub(crate) each_section: Option<&'a Path>,
     /// How many runs at a time; none for half of the cores.
     pub(crate) jobs: Option<u32>,
     /// The target, where it is not to be a branch of the batch.
@@ -57,8 +59,11 @@ pub(crate) fn prepare_batch(
     wish: Wish<'_>,
     supervisor: &Supervisor,
 ) -> Result<Prepared, Failure> {
-    let plans = planned(place, wish.plans)?;
     let branches = branches_of(&place.project, supervisor)?;
+    let plans = match wish.each_section {
+        Some(path) => sections_of(place, path)?,
+        None => planned(place, wish.plans)?,
+    };
     let head = branches.commit_of("HEAD")?.ok_or_else(|| {
         failed("the repository has no commit yet, so there is nothing that work trees could begin with")
             .hint("git add --all && git commit -m Start")
@@ -70,6 +75,9 @@ pub(crate) fn prepare_batch(
         );
     }
     check_own_files(place, &branches, wish.has_config)?;
+    if wish.each_section.is_some() {
+        check_divided(&branches, &plans)?;
+    }
     let lock = lock(place)?;
     let id = new_id(place, &branches)?;
     let (target, base) = match wish.into {
@@ -88,7 +96,6 @@ pub(crate) fn prepare_batch(
         notes.push("there are no goals: what merges without conflict is merged, and nothing verifies it".to_owned());
     }
     let site = site(place, &id, branches, !config.goals.is_empty());
-    site.branches.create(&target, &base)?;
     Ok(Prepared {
         start: Input::Start {
             target,
@@ -157,91 +164,12 @@ fn failed(what: &str) -> Failure {
     Failure::new(FailureKind::Failed, what)
 }
 
-fn configuration(what: String) -> Failure {
-    Failure::new(FailureKind::Configuration, what)
-}
-
 fn branches_of(project: &Path, supervisor: &Supervisor) -> Result<Branches, Failure> {
     Branches::of(project, supervisor).map_err(|error| match error {
         NoRepository::NotARepository { .. } => Failure::of(FailureKind::Failed, &error)
             .hint("`ralph many` gives each plan a branch: git init && git add --all && git commit -m Start"),
         error => error.into(),
     })
-}
-
-/// The plans with their names and their order, each of them one that a run can take.
-fn planned(place: &Place, paths: &[PathBuf]) -> Result<Vec<Planned>, Failure> {
-    if paths.is_empty() {
-        return Err(Failure::new(FailureKind::Usage, "no plan is named")
-            .hint("`ralph many api.md ui.md` runs two; `ralph many status` shows the last batch"));
-    }
-    let mut files = Vec::new();
-    let mut orders = Vec::new();
-    for path in paths {
-        let file = file_in_project(&place.project, path)?;
-        let bytes = files::read_bytes(&place.project.join(&file), PLAN_CAP_BYTES).map_err(|error| {
-            let why = if error.is_missing() {
-                "there is no such plan".to_owned()
-            } else {
-                with_causes(&error)
-            };
-            configuration(format!("{file}: {why}")).hint("name the files of plans, as in `ralph many api.md ui.md`")
-        })?;
-        let kind = PlanKind::of(Path::new(&file));
-        let reading = plan::read_bytes(kind, &bytes)
-            .map_err(|error| configuration(format!("{file}: {error}")).hint(error.hint()))?;
-        if reading.plan.tasks.is_empty() {
-            return Err(
-                configuration(format!("{file}: a plan of a batch needs tasks that can be ticked"))
-                    .hint("write them as `- [ ] …`"),
-            );
-        }
-        if let Some(mistake) = reading.mistakes.first() {
-            return Err(configuration(format!("{file}: {}: {}", mistake.position, mistake.what))
-                .hint("`ralph plan check --plan FILE` lists all mistakes"));
-        }
-        if reading.plan.open() == 0 {
-            return Err(configuration(format!("{file}: every task is done")).hint("leave it out, or add a task"));
-        }
-        let waits_for = after(&String::from_utf8_lossy(&bytes)).map_err(|error| {
-            configuration(format!("{file}: {error}")).hint("write names of plans there, or take the line away")
-        })?;
-        orders.push(waits_for);
-        files.push(file);
-    }
-    let names = names_of(&files).map_err(|error| {
-        Failure::of(FailureKind::Usage, &error).hint("name each plan once: a batch works on a plan once")
-    })?;
-    let plans = files.into_iter().zip(names);
-    let plans = plans.map(|(file, name)| Planned {
-        name,
-        file,
-        after: Vec::new(),
-    });
-    with_order(plans.collect(), &orders).map_err(|error| {
-        Failure::of(FailureKind::Configuration, &error)
-            .hint("`after` in a plan's front matter names plans of this batch")
-    })
-}
-
-/// The path of a plan from the project on, which is where it is in a work tree as well.
-fn file_in_project(project: &Path, path: &Path) -> Result<String, Failure> {
-    let outside = || {
-        configuration(format!("{}: the plan lies outside of the project", path.display()))
-            .hint("plans of a batch lie in the project, where each run finds its own")
-    };
-    let absolute = project.join(path);
-    // Of a file that is not there, whatever is typed is said.
-    let real = match (absolute.parent().map(fs::canonicalize), absolute.file_name()) {
-        (Some(Ok(directory)), Some(name)) => directory.join(name),
-        (_, _) => absolute,
-    };
-    let file = real.strip_prefix(project).map_err(|_| outside())?;
-    if file.components().any(|part| !matches!(part, Component::Normal(_))) {
-        return Err(outside());
-    }
-    let text = file.to_str().map(str::to_owned);
-    text.ok_or_else(|| configuration(format!("{}: the name is not valid UTF-8", path.display())))
 }
 
 /// What a project says to ralph is in every work tree as it was committed: runs that went by something else would surprise.
@@ -344,7 +272,7 @@ impl From<crate::many::BatchError> for Failure {
             BatchError::Paths(error) => error.into(),
             BatchError::NoBatch => failure.hint("`ralph many PLAN…` starts one"),
             BatchError::Journal(_) => failure.hint("free some space or make it writable, then `ralph many resume`"),
-            BatchError::Signals(_) => failure,
+            BatchError::Signals(_) | BatchError::Target(_) => failure,
         }
     }
 }

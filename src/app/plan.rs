@@ -35,7 +35,7 @@ pub(super) fn chosen_work(place: &Place, config: &Config) -> Result<(Chosen, Rea
         failure
     })?;
     let taskless = Taskless::with(&chosen.path, &config.goals, config.completion.promise.as_deref());
-    let reading = read_plan(&chosen.path, taskless)
+    let reading = read_plan(&chosen.path, config.section.as_deref(), taskless)
         .map_err(|(why, hint)| Failure::new(FailureKind::Configuration, why).hint(hint))?;
     match reading.mistakes.first() {
         None => Ok((chosen, reading)),

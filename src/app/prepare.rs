@@ -123,6 +123,7 @@ pub(super) fn prepare(
         model: config.model.clone(),
         agent: config.agent.clone(),
         plan: work.path,
+        section: config.section.clone(),
         session: config.session,
         limits: config.limits.clone(),
         backoff: config.backoff.clone(),

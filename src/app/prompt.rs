@@ -68,6 +68,7 @@ pub(crate) fn next_prompt(place: &Place, config: &Config, supervisor: &Superviso
     let preview = Preview {
         paths: &place.paths,
         plan: &work.path,
+        section: config.section.as_deref(),
         tasks: &reading.plan,
         template: &template,
         handover: config.handover,

@@ -6,6 +6,8 @@
 //! ---
 //! ```
 //!
+//! A section of a plan says it in its first line: `after: API, UI`.
+//!
 //! Of YAML, a list in brackets, a list of lines and a single name are understood, and nothing else; other keys are other
 //! programs' and passed over.
 
@@ -15,6 +17,28 @@ use thiserror::Error;
 #[error("line {line}: `after` takes names of plans, as in `after: [api, ui]`")]
 pub struct FrontMatterError {
     pub line: usize,
+}
+
+/// The names behind `after` where the text below a heading begins with it; `line` is where that text begins.
+///
+/// # Errors
+/// [`FrontMatterError`] if it is something else than names.
+pub fn after_heading(text: &str, line: usize) -> Result<Vec<String>, FrontMatterError> {
+    let first = text.lines().enumerate().find(|(_, line)| !line.trim().is_empty());
+    let Some((at, value)) = first.and_then(|(at, line)| Some((at, line.trim().strip_prefix("after:")?))) else {
+        return Ok(Vec::new());
+    };
+    let wrong = || FrontMatterError { line: line + at };
+    let value = value.trim();
+    let list = match value.strip_prefix('[') {
+        Some(list) => list.strip_suffix(']').ok_or_else(wrong)?,
+        None => value,
+    };
+    let items: Vec<&str> = list.split(',').map(str::trim).filter(|item| !item.is_empty()).collect();
+    match items.is_empty() {
+        true => Err(wrong()),
+        false => items.into_iter().map(|item| name(item).ok_or_else(wrong)).collect(),
+    }
 }
 
 /// The names behind `after`; none where there is no front matter, or nothing of it there.
@@ -84,6 +108,17 @@ mod tests {
         ] {
             assert_eq!(read(none), "", "{none:?}");
         }
+    }
+
+    #[test]
+    fn a_section_names_what_it_waits_for_in_its_first_line() {
+        let read = |text: &str| after_heading(text, 7).map(|names| names.join("|"));
+        assert_eq!(read("\n\nafter: API, The UI\n- [ ] x\n").as_deref(), Ok("API|The UI"));
+        assert_eq!(read("after: [\"API\"]\n").as_deref(), Ok("API"));
+        assert_eq!(read("- [ ] x\nafter: API\n").as_deref(), Ok(""));
+        assert_eq!(read("").as_deref(), Ok(""));
+        assert_eq!(read("\nafter:\n- [ ] x\n"), Err(FrontMatterError { line: 8 }));
+        assert_eq!(read("after: [API\n"), Err(FrontMatterError { line: 7 }));
     }
 
     #[test]

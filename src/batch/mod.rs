@@ -16,8 +16,8 @@ mod tests;
 
 pub use end::{BatchEnd, JobEnd, Kept, StoppedBy, Trouble};
 pub use event::{BatchEvent, BatchRecord};
-pub use front_matter::{FrontMatterError, after};
+pub use front_matter::{FrontMatterError, after, after_heading};
 pub use limits::{BatchLimits, Calls, Held, Hold};
-pub use name::{BatchId, NameError, PlanName, Planned, names_of, with_order};
+pub use name::{BatchId, NameError, PlanName, Planned, names_of, names_of_sections, with_order};
 pub use state::{Batch, Phase, Plan, WorkTree, WorkerTask};
 pub use step::{Finding, Input, TASKS_GIVEN, step};

@@ -54,6 +54,9 @@ pub struct Planned {
     pub name: PlanName,
     /// Relative to the project.
     pub file: String,
+    /// The section of the file that is the plan; none where that is the whole file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub section: Option<String>,
     /// The plans that are merged before this one begins.
     pub after: Vec<PlanName>,
 }
@@ -79,19 +82,35 @@ pub fn names_of(files: &[String]) -> Result<Vec<PlanName>, NameError> {
         return Err(NameError::Twice { file: file.clone() });
     }
     let short: Vec<String> = files.iter().map(|file| slug(stem(file))).collect();
-    let mut taken = BTreeSet::new();
     let names = files.iter().zip(&short).map(|(file, name)| {
         let is_alone = short.iter().filter(|other| *other == name).count() == 1 && name != TARGET;
-        let name = if is_alone { name.clone() } else { slug(file) };
-        let numbered = (2..).map(|number| format!("{name}-{number}"));
-        let free = [name.clone()].into_iter().chain(numbered);
-        let name = free
-            .into_iter()
-            .find(|name| name != TARGET && taken.insert(name.clone()))
-            .expect("there are more numbers than plans");
-        PlanName(name)
+        if is_alone { name.clone() } else { slug(file) }
     });
-    Ok(names.collect())
+    Ok(numbered(names))
+}
+
+/// Names for the sections of a plan with these titles.
+pub fn names_of_sections(titles: &[String]) -> Vec<PlanName> {
+    numbered(titles.iter().map(|title| slug(title)))
+}
+
+/// The names, each with a number if it is taken.
+fn numbered(names: impl Iterator<Item = String>) -> Vec<PlanName> {
+    let mut taken = BTreeSet::new();
+    let names = names.map(|name| {
+        let numbered = (2..).map(|number| format!("{name}-{number}"));
+        let mut free = [name.clone()].into_iter().chain(numbered);
+        let name = free.find(|name| name != TARGET && taken.insert(name.clone()));
+        PlanName(name.expect("there are more numbers than plans"))
+    });
+    names.collect()
+}
+
+impl PlanName {
+    /// Whether it is the name of a section with this title, or of a link to one.
+    pub fn is_of(&self, title: &str) -> bool {
+        self.0 == slug(title)
+    }
 }
 
 fn stem(file: &str) -> &str {
@@ -210,6 +229,7 @@ mod tests {
         let plans = files.into_iter().zip(names).map(|(file, name)| Planned {
             name,
             file,
+            section: None,
             after: Vec::new(),
         });
         let said: Vec<Vec<String>> = after

@@ -42,6 +42,8 @@ pub struct Batch {
 pub struct Plan {
     pub name: PlanName,
     pub file: String,
+    /// The section of the file that is the plan; none where that is the whole file.
+    pub section: Option<String>,
     pub after: Vec<PlanName>,
     pub phase: Phase,
     pub work_tree: WorkTree,
@@ -301,6 +303,7 @@ impl Plan {
         Plan {
             name: planned.name.clone(),
             file: planned.file.clone(),
+            section: planned.section.clone(),
             after: planned.after.clone(),
             phase: Phase::Waiting,
             work_tree: WorkTree::None,

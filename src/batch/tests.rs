@@ -54,6 +54,7 @@ fn planned(plans: &[(&str, &[&str])]) -> Vec<Planned> {
     let plans = plans.iter().map(|(plan, after)| Planned {
         name: name(plan),
         file: format!("{plan}.md"),
+        section: None,
         after: after.iter().map(|after| name(after)).collect(),
     });
     plans.collect()

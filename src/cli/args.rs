@@ -96,6 +96,9 @@ pub(super) struct ManyArgs {
     /// The plans, which lie in the project
     #[arg(value_name = "PLAN")]
     pub(super) plans: Vec<PathBuf>,
+    /// Run each section of this plan as a plan of its own
+    #[arg(long, value_name = "PLAN", conflicts_with = "plans")]
+    pub(super) each_section: Option<PathBuf>,
     /// Run N plans at a time [default: half of the cores]
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
     pub(super) jobs: Option<u32>,
@@ -113,6 +116,21 @@ pub(super) enum ManyCommand {
         /// As one JSON object
         #[arg(long)]
         json: bool,
+    },
+    /// Summarize the last batch: what each plan did, what is merged, and what is not and why
+    Report {
+        #[arg(
+            long,
+            value_enum,
+            value_name = "FORMAT",
+            help = "Write it as text, Markdown or JSON",
+            hide_possible_values = true,
+            default_value = "text"
+        )]
+        format: ReportFormatArg,
+        /// Write it to this file
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
     },
     /// Cancel a plan, or all that are not merged; their branches stay
     Cancel {
@@ -403,7 +421,11 @@ pub(super) enum Command {
         format: ReportFormatArg,
     },
     /// List the runs in this project, the latest first
-    Runs,
+    Runs {
+        /// List the latest run of each project of yours, and of each work tree of a batch
+        #[arg(long)]
+        all: bool,
+    },
     /// Show what iteration N changed
     Diff {
         /// The iteration [default: the latest]

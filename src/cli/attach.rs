@@ -3,7 +3,7 @@
 use std::{path::Path, thread, time::Duration};
 
 use crate::{
-    app,
+    app::{self, Ways},
     console::print,
     control::{
         ControlError,
@@ -36,7 +36,7 @@ const TOKEN_CAP_BYTES: u64 = 4096;
 const LOOK: Duration = Duration::from_millis(300);
 
 pub(super) fn attach(args: &Args, run: Option<&str>, supervisor: &Supervisor) -> Result<u8, Failure> {
-    attach_to(args, &place(args)?.paths, run, supervisor)
+    attach_to(args, &place(args)?.paths, run, &Ways::here(), supervisor)
 }
 
 /// The same of another project than this one.
@@ -44,6 +44,7 @@ pub(super) fn attach_to(
     args: &Args,
     paths: &ProjectPaths,
     run: Option<&str>,
+    ways: &Ways,
     supervisor: &Supervisor,
 ) -> Result<u8, Failure> {
     let run = run.map(|run| which_run(paths, Some(run))).transpose()?;
@@ -56,7 +57,7 @@ pub(super) fn attach_to(
         );
     }
     let look = screen(args, &place(args)?);
-    app::attach(paths, on_terminal(args, look)?, look, supervisor)
+    app::attach(paths, on_terminal(args, look)?, look, ways, supervisor)
 }
 
 /// Shows the run at `url`, whose token is in a file.

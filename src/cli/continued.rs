@@ -206,7 +206,9 @@ fn set(given: &mut Vec<Flag>, flag: Flag) {
 fn used_up_by_tasks(limits: &TaskLimits, view: &RunView) -> Option<LimitKind> {
     let settings = &view.settings;
     let taskless = Taskless::with(&settings.plan, &settings.goals, None);
-    let plan = read_plan(&settings.plan, taskless).ok()?.plan;
+    let plan = read_plan(&settings.plan, settings.section.as_deref(), taskless)
+        .ok()?
+        .plan;
     let mut open = plan.tasks.iter().filter(|task| !task.done);
     let reached = |task: &PlanTask| {
         let work = view.iterations.work.get(&task.text)?;

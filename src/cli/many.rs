@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use serde_json::{Value, json};
 
 use crate::{
-    app::{self, Place, Wish},
+    app::{self, Place, Ways, Wish},
     batch::{Batch, BatchId, BatchLimits, BatchRecord, Input, Phase, Plan, PlanName},
     config::{self, Config, Flag},
     console::{self, complain, print, print_coloured, print_json},
@@ -30,7 +30,7 @@ use crate::{
 
 use super::{
     args::{Args, ManyArgs, ManyCommand},
-    attach,
+    attach, many_report,
     run::{place, sources},
     table::{Cell, table},
     trust,
@@ -45,6 +45,11 @@ pub(super) fn run(args: &Args, many: &ManyArgs, supervisor: &Supervisor) -> Resu
         None => start(args, many, supervisor),
         Some(ManyCommand::Status { json }) => status(args, *json, supervisor),
         Some(ManyCommand::Cancel { plan }) => cancel(args, plan.as_deref()),
+        Some(ManyCommand::Report { format, out }) => {
+            let place = place(args)?;
+            let (id, batch) = last(&place)?;
+            many_report::report(&place, &id, &batch, (*format, out.as_deref()), supervisor)
+        }
         Some(ManyCommand::Attach { plan }) => attach_to(args, plan.as_deref(), supervisor),
         Some(ManyCommand::Resume {
             max_cost_usd,
@@ -87,6 +92,7 @@ fn start(args: &Args, many: &ManyArgs, supervisor: &Supervisor) -> Result<u8, Fa
     }
     let wish = Wish {
         plans: &many.plans,
+        each_section: many.each_section.as_deref(),
         jobs: many.jobs,
         limits: limits(given(), &loaded.config, BatchLimits::default()),
         into: many.into.as_deref(),
@@ -301,7 +307,7 @@ fn row(plan: &Plan, view: Option<&RunView>) -> [Cell; 5] {
 fn json_of(site: &Site, id: &BatchId, plan: &Plan, view: Option<&RunView>) -> Value {
     let tree = site.paths.tree(&plan.name);
     json!({
-        "plan": plan.name, "file": plan.file, "after": plan.after, "phase": plan.phase, "sinceMs": plan.since_ms,
+        "plan": plan.name, "file": plan.file, "section": plan.section, "after": plan.after, "phase": plan.phase, "sinceMs": plan.since_ms,
         "branch": id.branch(&plan.name), "workTree": tree.exists().then_some(tree), "log": site.paths.log(&plan.name),
         "tasksGiven": plan.tasks_given, "trouble": plan.trouble,
         "tasks": view.map(|view| json!({ "done": view.plan.done(), "all": view.plan.tasks.len() })),
@@ -386,5 +392,10 @@ fn attach_to(args: &Args, plan: Option<&str>, supervisor: &Supervisor) -> Result
     };
     let site = app::site_of_batch(&place, &id, false, supervisor)?;
     let paths = many::job_state(&site, &plan).map_err(|why| Failure::new(FailureKind::Failed, why))?;
-    attach::attach_to(args, &paths, None, supervisor)
+    let ways = Ways {
+        again: format!("ralph many attach {plan}"),
+        stop: format!("ralph many cancel {plan}"),
+        resume: "ralph many resume".to_owned(),
+    };
+    attach::attach_to(args, &paths, None, &ways, supervisor)
 }

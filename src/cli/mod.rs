@@ -21,6 +21,7 @@ mod import_with_agent;
 mod init;
 mod man;
 mod many;
+mod many_report;
 mod mcp;
 mod mistake;
 mod one_task;
@@ -200,7 +201,7 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
             permissions::run(args, command.as_ref().unwrap_or(&list))
         }
         Some(Command::Report { run, format }) => report::run(args, run.as_deref(), *format, supervisor),
-        Some(Command::Runs) => report::runs(args),
+        Some(Command::Runs { all }) => report::runs(args, *all),
         Some(Command::Diff { n, since, stat, run }) => diff::run(args, *n, *since, *stat, run.as_deref(), supervisor),
         Some(Command::Restore { n, before, run, yes }) => {
             restore::run(args, *n, *before, run.as_deref(), *yes, supervisor)

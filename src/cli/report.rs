@@ -1,11 +1,13 @@
 //! `ralph report` and `ralph runs`: what runs did.
 
+use std::path::Path;
+
 use crate::{
     app::Place,
     console::{self, print, print_coloured, print_json},
-    error::Failure,
+    error::{Failure, FailureKind},
     proc::Supervisor,
-    review::{self, ReportFormat, RunEntry, Shelf, Standing, date_time, written},
+    review::{self, Projects, ReportFormat, RunEntry, Shelf, Standing, date_time, written},
     store::lock,
     ui::{Presentation, headless::Format, report},
     words::short_duration,
@@ -41,8 +43,11 @@ pub(super) fn run(
     Ok(0)
 }
 
-pub(super) fn runs(args: &Args) -> Result<u8, Failure> {
+pub(super) fn runs(args: &Args, all: bool) -> Result<u8, Failure> {
     let place = place(args)?;
+    if all {
+        return runs_of_all(&place);
+    }
     if place.paths.run_ids().is_empty() {
         return Err(no_runs());
     }
@@ -50,14 +55,51 @@ pub(super) fn runs(args: &Args) -> Result<u8, Failure> {
     let rows: Vec<_> = Shelf::default()
         .runs(&place.paths)
         .iter()
-        .map(|entry| row(&place, entry))
+        .map(|entry| row(&place.project, entry))
         .collect();
     let titles = ["run", "started", "plan", " tasks", " iterations", " time", "state"];
     print_coloured(&table(titles, &rows, style));
     Ok(0)
 }
 
-fn row(place: &Place, entry: &RunEntry) -> [Cell; 7] {
+/// The latest run of each project, and of each work tree of a batch.
+fn runs_of_all(place: &Place) -> Result<u8, Failure> {
+    let root = place.paths.states().root().to_owned();
+    let entries = Projects::below(root.clone()).runs(&Shelf::default());
+    if entries.is_empty() {
+        return Err(Failure::new(FailureKind::Failed, "there is no run yet in any project").hint("ralph PLAN.md"));
+    }
+    let trees = root.join("worktrees");
+    let rows = entries.iter().map(|entry| {
+        let shown = entry.project.strip_prefix(&trees).unwrap_or(&entry.project);
+        let [run, started, plan, tasks, iterations, time, state] = row(&entry.project, entry);
+        [
+            Cell::new(shown.to_string_lossy()),
+            run,
+            started,
+            plan,
+            tasks,
+            iterations,
+            time,
+            state,
+        ]
+    });
+    let rows: Vec<_> = rows.collect();
+    let titles = [
+        "project",
+        "run",
+        "started",
+        "plan",
+        " tasks",
+        " iterations",
+        " time",
+        "state",
+    ];
+    print_coloured(&table(titles, &rows, Presentation::of_stdout(Format::Text).style));
+    Ok(0)
+}
+
+fn row(project: &Path, entry: &RunEntry) -> [Cell; 7] {
     let (state, code) = match (entry.standing, entry.exit_code) {
         (Standing::Over, Some(0)) if entry.unverified => (&*entry.state, "33"),
         (Standing::Unreadable, _) => ("its journal cannot be read", "31"),
@@ -66,7 +108,7 @@ fn row(place: &Place, entry: &RunEntry) -> [Cell; 7] {
         (Standing::Over | Standing::Interrupted, Some(1)) => (&*entry.state, "31"),
         (Standing::Over | Standing::Interrupted, _) => (&*entry.state, "33"),
     };
-    let plan = entry.plan.strip_prefix(&place.project).unwrap_or(&entry.plan).display();
+    let plan = entry.plan.strip_prefix(project).unwrap_or(&entry.plan).display();
     let all = u64::from(entry.tasks_done) + u64::from(entry.tasks_open);
     let is_known = entry.standing != Standing::Unreadable;
     let known = |text: String| Cell::new(if is_known { text } else { "-".to_owned() });

@@ -70,6 +70,10 @@ settings! {
         /// IMPLEMENTATION_PLAN.md, REFACTOR_PLAN.md, @fix_plan.md or fix_plan.md; the last ones also in .ralph. At last, PROMPT.md.
         #[flag("--plan", "FILE", "The plan: a checklist in Markdown, or a prd.json [default: PLAN.md, else that of a mode: prd.json, IMPLEMENTATION_PLAN.md, REFACTOR_PLAN.md, @fix_plan.md]")]
         plan("plan"): Option<FilePath> = null,
+        /// The section of the plan that a run works through, by the words of its heading: tasks outside of it are no matter. null is all
+        /// of the plan. `ralph many --each-section` gives one to each of its runs.
+        #[flag("--section", "NAME", "Work through one section of the plan only, by the words of its heading [default: all of it]")]
+        section("section"): Option<Line> = null,
         /// What kind of work is done: "implementation", "refactor" (what the code does stays the same) or "fix" (reproduced before it is
         /// fixed). It chooses the plan, what the built-in instructions ask for, and what the agent reads besides: PROMPT.md, PRD.md,
         /// REFACTOR.md, specs, @AGENT.md, AGENT.md, progress.txt. null goes by the plan's name; PLAN.md stands for no mode.

@@ -11,9 +11,13 @@ pub(super) struct Task {
     indent: usize,
 }
 
-/// The first open task, or the first below it: a task with open parts is done when they are.
-pub(super) fn current(plan: &str) -> Option<Task> {
-    let mut open = open(plan).into_iter();
+/// The open task that stands on a line of the prompt, else the first one, or the first below it: a task with open parts is done when
+/// they are.
+pub(super) fn current(plan: &str, prompt: &str) -> Option<Task> {
+    let all = open(plan);
+    let lines: Vec<String> = prompt.lines().map(bare).collect();
+    let asked = all.iter().position(|task| lines.contains(&bare(&task.text)));
+    let mut open = all.into_iter().skip(asked.unwrap_or(0));
     let mut current = open.next()?;
     for task in open {
         if task.indent <= current.indent {
@@ -22,6 +26,11 @@ pub(super) fn current(plan: &str) -> Option<Task> {
         current = task;
     }
     Some(current)
+}
+
+/// Text without the marks around words, which a prompt leaves out.
+fn bare(text: &str) -> String {
+    text.trim().replace(['`', '*', '_'], "")
 }
 
 /// How many tasks are open.
@@ -79,16 +88,18 @@ mod tests {
 
     #[test]
     fn the_first_open_task_is_found_below_its_parent() {
-        let task = current(PLAN).expect("a task");
+        let task = current(PLAN, "").expect("a task");
         assert_eq!(task.text, "two ü");
         assert_eq!(open_count(PLAN), 3);
+        let asked = current("- [ ] one\n- [ ] run `two`\n", "Do:\n\n  run two\n").expect("a task");
+        assert_eq!(asked.text, "run `two`", "of a section, say");
     }
 
     #[test]
     fn ticking_changes_one_byte() {
         let mut plan = PLAN.to_owned();
         let mut done = Vec::new();
-        while let Some(task) = current(&plan) {
+        while let Some(task) = current(&plan, "") {
             let after = ticked(&plan, &task);
             assert_eq!(
                 after

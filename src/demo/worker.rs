@@ -33,7 +33,7 @@ pub(super) fn work<W: Write>(stage: &mut Stage<W>, prompt: &str, plan: &Path, cw
     let plan = cwd.join(plan);
     let text = read(&plan)?;
     stage.note(&format!("prompt of {} bytes · plan {}", prompt.len(), name_of(&plan)))?;
-    let Some(task) = checklist::current(&text) else {
+    let Some(task) = checklist::current(&text, prompt) else {
         return set_right(stage, prompt, cwd);
     };
     stage.headline(&task.text)?;
@@ -45,7 +45,7 @@ pub(super) fn work<W: Write>(stage: &mut Stage<W>, prompt: &str, plan: &Path, cw
 
     // Read again: a person may have edited it in the meantime.
     let text = read(&plan)?;
-    let Some(task) = checklist::current(&text).filter(|now| now.text == task.text) else {
+    let Some(task) = checklist::current(&text, prompt).filter(|now| now.text == task.text) else {
         return Err(io::Error::other(
             "the plan has changed under my hands; I leave it as it is",
         ));

@@ -12,7 +12,7 @@ use crate::{
     event::{AgentCall, Choice, Event, Goal, GoalResult, Missing, PlanSnapshot, Question},
     machine::{Input, claim_reasons, goal_reasons},
     run::{Phase, RunView},
-    words::{NoTool, no_tool_in_words, tools as words},
+    words::{NoTool, no_tool_in_words, prompt::plan_in_prompt, tools as words},
 };
 
 use super::{
@@ -428,6 +428,7 @@ fn plan_in_words(view: &RunView, plan: &PlanSnapshot, vanished: &[String]) -> St
     let mut missing = view.missing.clone();
     plan.take_back(&view.plan, &mut missing);
     missing.extend(vanished.iter().cloned());
+    let path = plan_in_prompt(&path, view.settings.section.as_deref());
     words::plan_for_agent(&path, plan, &missing, &blocks)
 }
 

@@ -1,7 +1,6 @@
 //! The work around an iteration that touches disk and git: blocking, done off the loop, its result an input.
 
 use std::{
-    borrow::Cow,
     fs,
     io::Write,
     path::PathBuf,
@@ -45,6 +44,8 @@ pub(super) struct JobContext {
     pub(super) paths: ProjectPaths,
     pub(super) files: RunPaths,
     pub(super) plan: PathBuf,
+    /// The section of it that is worked through; none for all of it.
+    pub(super) section: Option<String>,
     pub(super) taskless: Taskless,
     pub(super) task_rules: TaskRules,
     pub(super) template: Template,
@@ -287,9 +288,9 @@ impl JobContext {
     }
 
     /// The plan's path as the agent can use it.
-    fn shown_plan(&self) -> Cow<'_, str> {
+    fn shown_plan(&self) -> String {
         let shown = self.plan.strip_prefix(self.paths.project()).unwrap_or(&self.plan);
-        shown.to_string_lossy()
+        words::prompt::plan_in_prompt(&shown.to_string_lossy(), self.section.as_deref())
     }
 
     fn render(&self, job: &Prepare, plan: &PlanSnapshot) -> Prompt {
@@ -337,7 +338,7 @@ impl JobContext {
     fn read_plan(&self) -> Result<Reading, String> {
         let mut reads = 1;
         loop {
-            match read_plan(&self.plan, self.taskless) {
+            match read_plan(&self.plan, self.section.as_deref(), self.taskless) {
                 Err(_) if reads < PLAN_READS => {
                     reads += 1;
                     thread::sleep(PLAN_READ_PAUSE);

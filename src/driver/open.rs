@@ -83,16 +83,16 @@ impl OpenRun {
     /// # Errors
     /// `LockError::Held` if another ralph works here; the others if the state cannot be read or written.
     pub fn open(paths: ProjectPaths, plan: &Path, supervisor: &Supervisor) -> Result<Self, OpenError> {
-        Self::open_as(paths, plan, supervisor, Opening::AsFound)
+        Self::open_as(paths, (plan, None), supervisor, Opening::AsFound)
     }
 
-    /// Does the same with the run that `opening` says.
+    /// Does the same with the run that `opening` says, of a plan or of a section of it.
     ///
     /// # Errors
     /// As [`OpenRun::open`].
     pub fn open_as(
         paths: ProjectPaths,
-        plan: &Path,
+        plan: (&Path, Option<&str>),
         supervisor: &Supervisor,
         opening: Opening,
     ) -> Result<Self, OpenError> {
@@ -117,7 +117,7 @@ impl OpenRun {
             other => (None, other),
         };
         let opened = match unfinished {
-            Some(run) if is_same_file(&run.state.view.settings.plan, plan) => {
+            Some(run) if is_of(&run.state.view.settings, plan) => {
                 let run = run.understood()?;
                 notices.extend(run.torn_notice());
                 (run.id, run.journal, run.state, true)
@@ -188,7 +188,8 @@ impl OpenRun {
     pub fn let_go(&self, settings: &Settings, plan: &PlanSnapshot) -> Vec<Notice> {
         let Some(ended) = &self.ended else { return Vec::new() };
         let is_done = matches!(ended.view.stop_reason(), Some(StopReason::Done { .. }));
-        if is_done || !is_same_file(&ended.view.settings.plan, &settings.plan) {
+        let is_same = is_of(&ended.view.settings, (&settings.plan, settings.section.as_deref()));
+        if is_done || !is_same {
             return Vec::new();
         }
         let is_back = |text: &String| plan.tasks.iter().any(|task| task.text == *text);
@@ -272,9 +273,9 @@ impl Earlier {
     }
 
     /// Whether the run is over, and not for good.
-    fn can_continue(&self, plan: &Path) -> bool {
+    fn can_continue(&self, plan: (&Path, Option<&str>)) -> bool {
         let view = &self.state.view;
-        view.stop_reason().is_some_and(StopReason::can_be_continued) && is_same_file(&view.settings.plan, plan)
+        view.stop_reason().is_some_and(StopReason::can_be_continued) && is_of(&view.settings, plan)
     }
 
     /// The run behind its end, as its user wants it continued.
@@ -372,6 +373,11 @@ pub enum Reset {
     Done,
     /// The next run begins with a closed one anyway.
     Nothing,
+}
+
+/// Whether a run goes by settings of this plan, or of this section of it.
+pub(super) fn is_of(settings: &Settings, (plan, section): (&Path, Option<&str>)) -> bool {
+    is_same_file(&settings.plan, plan) && settings.section.as_deref() == section
 }
 
 /// Closes the breaker of the run that was cut off, if there is one.

@@ -39,11 +39,11 @@ impl Taskless {
     }
 }
 
-/// Reads and parses the plan at `path`.
+/// Reads and parses the plan at `path`; of `section`, where that is named, and of nothing else.
 ///
 /// # Errors
 /// What is wrong with it, with its path and the place in it, and what the user can do.
-pub(crate) fn read_plan(path: &Path, taskless: Taskless) -> Result<Reading, (String, String)> {
+pub(crate) fn read_plan(path: &Path, section: Option<&str>, taskless: Taskless) -> Result<Reading, (String, String)> {
     let bytes = files::read_bytes(path, PLAN_CAP_BYTES).map_err(|error| {
         let (why, hint) = match &error {
             error if error.is_missing() => (
@@ -65,7 +65,12 @@ pub(crate) fn read_plan(path: &Path, taskless: Taskless) -> Result<Reading, (Str
         };
         (format!("{}: {why}", path.display()), hint.to_owned())
     })?;
-    plan::read_bytes(PlanKind::of(path), &bytes).or_else(|error| {
+    let kind = PlanKind::of(path);
+    let read = plan::read_bytes(kind, &bytes).and_then(|reading| match section {
+        Some(section) => plan::only_section(kind, &bytes, reading, section),
+        None => Ok(reading),
+    });
+    read.or_else(|error| {
         let hint = match (&error, taskless) {
             (PlanError::NoTasks { .. }, Taskless::Allowed) => return Ok(Reading::default()),
             (PlanError::NoTasks { .. }, Taskless::Refused) => format!(
@@ -158,7 +163,7 @@ mod tests {
     use super::*;
 
     fn why(path: &Path) -> String {
-        read_plan(path, Taskless::Refused).unwrap_err().0
+        read_plan(path, None, Taskless::Refused).unwrap_err().0
     }
 
     #[test]
@@ -185,7 +190,7 @@ mod tests {
         fs::write(&plan, "- [ ] one\n").unwrap();
         let link = dir.path().join("link.md");
         symlink(&plan, &link).unwrap();
-        assert_eq!(read_plan(&link, Taskless::Refused).unwrap().plan.open(), 1);
+        assert_eq!(read_plan(&link, None, Taskless::Refused).unwrap().plan.open(), 1);
         fs::write(&plan, vec![b'x'; 5 << 20]).unwrap();
         assert!(why(&link).ends_with("it is larger than 4 MiB"), "{}", why(&link));
     }

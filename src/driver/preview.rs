@@ -4,7 +4,6 @@ use std::path::Path;
 
 use crate::{
     event::PlanSnapshot,
-    files::is_same_file,
     git::Repository,
     machine::LoopState,
     plan::PlanKind,
@@ -13,12 +12,14 @@ use crate::{
         journal::{self, JournalError},
         paths::ProjectPaths,
     },
+    words::prompt::plan_in_prompt,
 };
 
 use super::{
     clock::new_promise,
     handover::LastSession,
     jobs::{Prepare, Telling},
+    open::is_of,
 };
 
 /// What a prompt is written for.
@@ -26,6 +27,7 @@ pub struct Preview<'a> {
     pub paths: &'a ProjectPaths,
     /// The plan's path, and what is in it.
     pub plan: &'a Path,
+    pub section: Option<&'a str>,
     pub tasks: &'a PlanSnapshot,
     pub template: &'a Template,
     /// Whether a prompt has what the session before reported and changed.
@@ -44,7 +46,8 @@ pub fn next_prompt(preview: &Preview<'_>) -> Result<String, JournalError> {
     if let Some(run) = preview.paths.latest_run() {
         journal::for_each(&preview.paths.run(&run).journal(), |record| state.apply(&record))?;
     }
-    let goes_on = !state.view.is_over() && is_same_file(&state.view.settings.plan, preview.plan);
+    let is_same = is_of(&state.view.settings, (preview.plan, preview.section));
+    let goes_on = !state.view.is_over() && is_same;
     if !goes_on {
         state = LoopState::default();
     }
@@ -60,7 +63,7 @@ pub fn next_prompt(preview: &Preview<'_>) -> Result<String, JournalError> {
     let project = preview.paths.project();
     let plan = preview.plan.strip_prefix(project).unwrap_or(preview.plan);
     let telling = Telling {
-        plan: &plan.to_string_lossy(),
+        plan: &plan_in_prompt(&plan.to_string_lossy(), preview.section),
         kind: PlanKind::of(preview.plan),
         template: preview.template,
         confined: preview.confined,

@@ -162,6 +162,7 @@ impl Driver {
             paths: open.paths.clone(),
             files: open.files.clone(),
             plan: config.settings.plan.clone(),
+            section: config.settings.section.clone(),
             taskless,
             task_rules: TaskRules::new(&config.agents),
             template: config.template,

@@ -16,6 +16,9 @@ pub struct Settings {
     pub agent: Option<String>,
     /// The plan file, absolute.
     pub plan: PathBuf,
+    /// The section of the plan that is worked through; none for all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub section: Option<String>,
     pub session: SessionMode,
     pub limits: Limits,
     pub backoff: Backoff,

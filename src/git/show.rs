@@ -46,6 +46,24 @@ pub struct Commit {
     pub subject: String,
 }
 
+/// What `git log` is asked for, the latest 50 at most.
+pub(super) const LOG: [&str; 5] = ["log", "--no-color", "--no-show-signature", "--format=%h%x09%s", COMMITS];
+
+/// The commits that it printed then, oldest first.
+pub(super) fn oldest_first(printed: &[u8]) -> Vec<Commit> {
+    let text = String::from_utf8_lossy(printed);
+    let commits = text.lines().filter_map(|line| {
+        let (id, subject) = line.split_once('\t')?;
+        Some(Commit {
+            id: id.to_owned(),
+            subject: subject.to_owned(),
+        })
+    });
+    let mut commits: Vec<Commit> = commits.collect();
+    commits.reverse();
+    commits
+}
+
 impl Repository {
     /// Finds the checkpoints around iteration `n` of a run, or around the last that has both; with `since`, around all from that
     /// iteration on.
@@ -143,29 +161,12 @@ impl Repository {
         let Some(head) = to.head.as_ref().filter(|_| from.head != to.head) else {
             return Ok(Vec::new());
         };
-        let mut git = self.git().args([
-            "log",
-            "--no-color",
-            "--no-show-signature",
-            "--format=%h%x09%s",
-            COMMITS,
-            head,
-        ]);
+        let mut git = self.git().args(LOG).args([head]);
         if let Some(head) = &from.head {
             git = git.args([format!("^{head}")]);
         }
         let output = git.output_cap(SUBJECTS_BYTES).run()?;
-        let text = String::from_utf8_lossy(&output.stdout);
-        let commits = text.lines().filter_map(|line| {
-            let (id, subject) = line.split_once('\t')?;
-            Some(Commit {
-                id: id.to_owned(),
-                subject: subject.to_owned(),
-            })
-        });
-        let mut commits: Vec<Commit> = commits.collect();
-        commits.reverse();
-        Ok(commits)
+        Ok(oldest_first(&output.stdout))
     }
 
     /// Deletes the checkpoints of a run; git may then collect what only they held.

@@ -13,6 +13,7 @@ use super::{
     GitError, NoRepository,
     layout::inspect_above,
     process::{self, Git},
+    show::{Commit, LOG, oldest_first},
 };
 use crate::proc::Supervisor;
 
@@ -20,6 +21,8 @@ use crate::proc::Supervisor;
 const DEADLINE: Duration = Duration::from_secs(900);
 /// Who commits where the user's configuration names nobody.
 const NOBODY: [&str; 2] = ["user.name=ralph", "user.email=ralph@localhost"];
+/// A path, and the end of its line.
+const GITDIR_CAP_BYTES: u64 = 64 << 10;
 /// How lines begin between which a conflict stands.
 const MARKERS: [&str; 2] = ["<<<<<<< ", ">>>>>>> "];
 /// A larger file is not looked through for them.
@@ -130,6 +133,15 @@ impl Branches {
     /// As [`Branches::commit_of`].
     pub fn tip(&self, branch: &str) -> Result<Option<String>, GitError> {
         self.commit_of(&full(branch))
+    }
+
+    /// The commits that `to` has and `from` has not, oldest first, the latest 50 at most.
+    ///
+    /// # Errors
+    /// [`GitError::Refused`] if one of them is gone.
+    pub fn commits_between(&self, from: &str, to: &str) -> Result<Vec<Commit>, GitError> {
+        let output = self.git().args(LOG).args([to, &format!("^{from}")]).run()?;
+        Ok(oldest_first(&output.stdout))
     }
 
     /// Whether git takes it as the name of a branch.
@@ -272,7 +284,9 @@ impl Branches {
     /// # Errors
     /// [`GitError::Refused`] if git will not.
     pub fn add_tree(&self, tree: &Path, branch_or_commit: &str) -> Result<(), GitError> {
-        self.remove_tree(tree)?;
+        if tree.symlink_metadata().is_ok() || self.has_entry(tree) {
+            self.remove_tree(tree)?;
+        }
         let git = self.git().deadline(DEADLINE);
         let tip = self.tip(branch_or_commit)?;
         let git = git.args(["worktree", "add", "--quiet"]);
@@ -292,6 +306,19 @@ impl Branches {
         let is_it = output.success() && output.line().is_ok_and(|line| Path::new(&line) == tree);
         // Git marks one that it is still writing.
         Ok(is_it && !self.admin_of(tree)?.join("locked").exists())
+    }
+
+    /// Whether the repository has an entry of a work tree, whatever has become of the tree; true where that cannot be read.
+    fn has_entry(&self, tree: &Path) -> bool {
+        let entries = match fs::read_dir(self.common_dir.join("worktrees")) {
+            Ok(entries) => entries,
+            Err(error) => return error.kind() != io::ErrorKind::NotFound,
+        };
+        let git_file = tree.join(".git");
+        entries.flatten().any(|entry| {
+            let named = crate::files::read_text(&entry.path().join("gitdir"), GITDIR_CAP_BYTES);
+            named.map_or(true, |named| Path::new(named.trim_end()) == git_file)
+        })
     }
 
     /// Takes away what a git that was killed in a work tree of the batch left behind: nothing else runs there.

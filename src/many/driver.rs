@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     path::PathBuf,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
         mpsc::{self, Receiver, RecvTimeoutError, Sender},
     },
@@ -41,6 +41,8 @@ pub(crate) enum BatchError {
     Paths(#[from] PathsError),
     #[error("signals cannot be received")]
     Signals(#[source] std::io::Error),
+    #[error("the target cannot be made: {0}")]
+    Target(String),
     #[error("there is no batch in this project")]
     NoBatch,
 }
@@ -114,14 +116,22 @@ struct InFlight {
     stopped: Arc<AtomicBool>,
 }
 
+/// Git changes one thing at a time of each: a free slot does not wait for the merge queue.
+#[derive(Default)]
+struct Locks {
+    /// Which work trees there are. Adding one looks for what a git that was killed has left of others.
+    trees: Mutex<()>,
+    /// The scratch work tree, the target, and a plan that is given a task.
+    queue: Mutex<()>,
+}
+
 struct Driver<'a> {
     batch: Batch,
     journal: Journal,
     site: Arc<Site>,
     supervisor: &'a Supervisor,
     in_flight: BTreeMap<PlanName, InFlight>,
-    /// Git changes one thing at a time.
-    git: Arc<Mutex<()>>,
+    locks: Arc<Locks>,
     sender: Sender<Message>,
     inbox: Receiver<Message>,
     told: Hooks<'a>,
@@ -137,7 +147,7 @@ impl<'a> Driver<'a> {
             site: Arc::new(site),
             supervisor,
             in_flight: BTreeMap::new(),
-            git: Arc::default(),
+            locks: Arc::default(),
             sender,
             inbox,
             told,
@@ -149,6 +159,7 @@ impl<'a> Driver<'a> {
         let sender = self.sender.clone();
         signals::on_each(move |by| _ = sender.send(Message::Stop(by))).map_err(BatchError::Signals)?;
         self.take(first)?;
+        self.site.make_target(&self.batch).map_err(BatchError::Target)?;
         for plan in &self.batch.plans {
             self.site.read_runs(&plan.name, &mut self.meter);
         }
@@ -211,6 +222,9 @@ impl<'a> Driver<'a> {
         match message {
             Message::Found(plan, finding) => {
                 self.in_flight.remove(&plan);
+                // What its run used last counts before another one starts.
+                self.site.read_runs(&plan, &mut self.meter);
+                self.look()?;
                 self.take(Input::Found { plan, finding })
             }
             Message::CheckedOut(plan, project) => {
@@ -317,11 +331,12 @@ impl<'a> Driver<'a> {
         let Some(plan) = self.batch.plan(&name).cloned() else {
             return;
         };
-        let (site, batch, git) = (Arc::clone(&self.site), self.batch.clone(), Arc::clone(&self.git));
+        let (site, batch, locks) = (Arc::clone(&self.site), self.batch.clone(), Arc::clone(&self.locks));
         let (sender, failing) = (self.sender.clone(), name.clone());
         let work = move || {
-            // A thread that has panicked has left nothing half done that the next would not do again.
-            let _alone = git.lock().unwrap_or_else(PoisonError::into_inner);
+            let is_of_trees = matches!(task, WorkerTask::AddWorkTree | WorkerTask::RemoveWorkTree);
+            let _queue = (!is_of_trees).then(|| alone(&locks.queue));
+            let _trees = (is_of_trees || !site.has_scratch_tree()).then(|| alone(&locks.trees));
             let found = match &task {
                 WorkerTask::AddWorkTree => site.add_work_tree(&batch, &plan),
                 WorkerTask::Merge => site.merge(&batch, &plan),
@@ -347,4 +362,9 @@ impl<'a> Driver<'a> {
             _ = self.sender.send(Message::Found(failing, failed)); // this value has the other end
         }
     }
+}
+
+/// A thread that has panicked has left nothing half done that the next would not do again.
+fn alone(lock: &Mutex<()>) -> MutexGuard<'_, ()> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
 }

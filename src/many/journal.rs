@@ -109,6 +109,13 @@ impl Journal {
     }
 }
 
+/// Whether there is a whole record behind the first one, which only says what wrote it; true of what cannot be read, so that it is
+/// told why.
+pub(super) fn has_begun(path: &Path) -> bool {
+    let bytes = files::read_unfollowed(path, CAP_BYTES);
+    bytes.map_or(true, |bytes| bytes.iter().filter(|byte| **byte == b'\n').count() > 1)
+}
+
 /// Reads the records of a batch.
 ///
 /// # Errors
@@ -187,6 +194,7 @@ mod tests {
         for cut in 0..first {
             fs::write(&path, &whole[..cut]).unwrap();
             assert!(matches!(read(&path), Err(JournalError::Foreign { .. })));
+            assert!(!has_begun(&path));
         }
     }
 

@@ -17,4 +17,4 @@ pub(crate) use driver::{BatchError, record, resume, run};
 pub(crate) use journal::read;
 pub(crate) use paths::{BatchLock, BatchPaths, latest};
 pub(crate) use requests::{ask_to_cancel, done as take_back};
-pub(crate) use worker::{Site, job_state, job_view, used};
+pub(crate) use worker::{Site, job_state, job_view, job_views, used};

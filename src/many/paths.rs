@@ -7,6 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use super::journal::has_begun;
 use crate::{
     batch::{BatchId, PlanName},
     store::paths::{PathsError, ProjectPaths, create_private_dir},
@@ -94,9 +95,11 @@ pub(crate) fn batches(project: &ProjectPaths) -> Vec<BatchId> {
     ids
 }
 
-/// The batch that began last.
+/// The batch that began last. One that was killed before it had recorded its plans never began.
 pub(crate) fn latest(project: &ProjectPaths) -> Option<BatchId> {
-    batches(project).pop()
+    let all = batches(project);
+    let began = |id: &&BatchId| has_begun(&BatchPaths::new(project, id).journal());
+    all.iter().rev().find(began).cloned()
 }
 
 /// One batch at a time works in a project: a lock of the operating system, which no crash leaves behind.

@@ -9,7 +9,7 @@ use super::{
     meter::Meter,
 };
 use crate::{
-    batch::{Batch, Finding, JobEnd, Plan, PlanName, Trouble},
+    batch::{Batch, Finding, JobEnd, Plan, PlanName, Trouble, WorkTree},
     driver::{now_ms, read_view},
     event::{Exit, RunId, StopReason, Usage},
     files::{self, PLAN_CAP_BYTES},
@@ -53,6 +53,15 @@ pub(super) struct Before {
 }
 
 impl Site {
+    /// Makes the target of a batch that has just begun. Later on a target that is gone is somebody's doing, and missed where it is
+    /// needed.
+    pub(super) fn make_target(&self, batch: &Batch) -> Result<(), Failed> {
+        match batch.plans.iter().all(|plan| plan.work_tree == WorkTree::None) {
+            true => self.branches.create(&batch.target, &batch.base).map_err(of_git),
+            false => Ok(()),
+        }
+    }
+
     /// Makes the branch and the work tree of a plan, where the target is now, with the plan as its user has it.
     pub(super) fn add_work_tree(&self, batch: &Batch, plan: &Plan) -> Result<Finding, Failed> {
         let base = self.tip(&batch.target)?;
@@ -94,6 +103,9 @@ impl Site {
             args.extend(["--calls-per-hour".to_owned(), calls.to_string()].map(OsString::from));
         }
         args.extend(["--plan", &plan.file, "--headless"].map(OsString::from));
+        if let Some(section) = &plan.section {
+            args.extend(["--section", section.as_str()].map(OsString::from));
+        }
         let job = Job {
             args,
             cwd,
@@ -216,6 +228,11 @@ impl Site {
         )
     }
 
+    /// Whether the scratch work tree was made.
+    pub(super) fn has_scratch_tree(&self) -> bool {
+        self.paths.scratch_tree().join(".git").is_file()
+    }
+
     /// Has the scratch work tree hold what was merged, for the goals.
     pub(super) fn check_out(&self, commit: &str) -> Result<PathBuf, Failed> {
         let scratch = self.paths.scratch_tree();
@@ -272,7 +289,7 @@ impl Site {
             false => before,
         };
         if !String::from_utf8_lossy(&bytes).contains(&text) {
-            let text = plan::add(kind, &bytes, &text, None).map_err(|error| because(&error))?;
+            let text = plan::add(kind, &bytes, &text, plan.section.as_deref()).map_err(|error| because(&error))?;
             fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
         }
         Ok(Finding::TaskAdded)
@@ -360,6 +377,15 @@ pub(crate) fn used(site: &Site, batch: &Batch) -> Usage {
         site.read_runs(&plan.name, &mut meter);
     }
     meter.usage()
+}
+
+/// All runs of a plan, oldest first, as far as their journals can be read.
+pub(crate) fn job_views(site: &Site, plan: &PlanName) -> Vec<RunView> {
+    let Ok(state) = site.state_of(plan) else {
+        return Vec::new();
+    };
+    let runs = state.run_ids();
+    runs.iter().filter_map(|run| read_view(&state, run).ok()).collect()
 }
 
 /// Where the runs of a plan have their state.

@@ -3,18 +3,17 @@
 //! Nothing else of the text changes: marks of a list, indentation, line ends, a byte order mark and a missing last line end stay
 //! as they are. Whatever the text looks like, what comes out is read again, and has exactly one task more.
 
-use std::ops::Range;
-
 use jsonc_parser::{
     ast::{Object, Value},
     parse_to_ast,
 };
-use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{Event, Options, Parser, Tag};
 use serde_json::json;
 use thiserror::Error;
 
 use super::{
     error::PlanError,
+    headings::{below, headings},
     kind::PlanKind,
     line::one_line,
     prd::field,
@@ -212,51 +211,6 @@ fn next_marker(marker: &str) -> String {
         Ok(number) => format!("{}{}", number.saturating_add(1), &marker[digits..]),
         Err(_) => marker.to_owned(),
     }
-}
-
-/// A heading of the text.
-struct Heading {
-    level: usize,
-    text: String,
-    start: usize,
-    end: usize,
-}
-
-fn headings(text: &str) -> Vec<Heading> {
-    let mut all: Vec<Heading> = Vec::new();
-    let mut is_open = false;
-    for (event, range) in Parser::new_ext(text, Options::ENABLE_STRIKETHROUGH).into_offset_iter() {
-        match event {
-            Event::Start(Tag::Heading { level, .. }) => {
-                is_open = true;
-                all.push(Heading {
-                    level: level as usize,
-                    text: String::new(),
-                    start: range.start,
-                    end: range.end,
-                });
-            }
-            Event::End(TagEnd::Heading(_)) => is_open = false,
-            Event::Text(text) | Event::Code(text) if is_open => {
-                if let Some(heading) = all.last_mut() {
-                    heading.text.push_str(&text);
-                }
-            }
-            _ => {}
-        }
-    }
-    all
-}
-
-/// What stands below the heading `name`, up to the next one that is not below it.
-fn below(headings: &[Heading], name: &str, end: usize) -> Option<Range<usize>> {
-    let wanted = one_line(name).to_lowercase();
-    let at = headings
-        .iter()
-        .position(|heading| one_line(&heading.text).to_lowercase() == wanted)?;
-    let level = headings[at].level;
-    let next = headings[at + 1..].iter().find(|heading| heading.level <= level);
-    Some(headings[at].end..next.map_or(end, |next| next.start))
 }
 
 /// Adds a story in the manner of the last one; none if there is no list to add it to.

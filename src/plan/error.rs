@@ -10,6 +10,8 @@ pub(crate) enum PlanError {
     Empty { kind: PlanKind },
     #[error("no task found")]
     NoTasks { kind: PlanKind },
+    #[error("it has no section `{section}` with tasks")]
+    NoSection { section: String },
     #[error("it has {} tasks; ralph takes at most {}", grouped(*.tasks), grouped(TASKS_CAP))]
     TooMany { tasks: usize },
     #[error("its tasks have {} KiB of text; ralph takes at most {} KiB", .bytes.div_ceil(1024), ALL_TEXTS_CAP_BYTES >> 10)]
@@ -37,6 +39,7 @@ impl PlanError {
             | PlanError::IllTyped { position, .. } => Some(*position),
             PlanError::Empty { .. }
             | PlanError::NoTasks { .. }
+            | PlanError::NoSection { .. }
             | PlanError::TooMany { .. }
             | PlanError::TooMuchText { .. } => None,
         }
@@ -51,6 +54,7 @@ impl PlanError {
                     r#"write stories as {"userStories": [{"id": "US-001", "title": "what to do", "passes": false}]}"#
                 }
             },
+            PlanError::NoSection { .. } => "`--section` takes the words of a heading that tasks stand below",
             PlanError::TooMany { .. } | PlanError::TooMuchText { .. } => {
                 "split it into several plans, and name one after the other with `--plan FILE`"
             }

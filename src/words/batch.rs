@@ -276,20 +276,18 @@ fn short(commit: &str) -> &str {
     commit.get(..DIGITS).unwrap_or(commit)
 }
 
+/// The command that shows what a plan did that is not merged.
+pub fn showing(batch: &Batch, id: &BatchId, plan: &PlanName) -> String {
+    format!("git log {}..{}", batch.target, id.branch(plan))
+}
+
 /// What to type about a batch that is over and not merged as a whole.
 pub fn batch_hints(batch: &Batch, id: &BatchId) -> Vec<String> {
     let kept = batch
         .plans
         .iter()
         .filter(|plan| matches!(plan.phase, Phase::Kept { .. }));
-    let kept = kept.map(|plan| {
-        format!(
-            "`git log {}..{}` shows what {} did",
-            batch.target,
-            id.branch(&plan.name),
-            plan.name
-        )
-    });
+    let kept = kept.map(|plan| format!("`{}` shows what {} did", showing(batch, id, &plan.name), plan.name));
     let resume = match batch.spent {
         None => "`ralph many resume` goes on with what is not merged".to_owned(),
         Some(limit) => format!("`ralph many resume {}` goes on with a larger budget", raising(limit)),

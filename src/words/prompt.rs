@@ -7,6 +7,14 @@ use crate::{
 
 use super::{counted, findings_in_words, goal_failure_in_words};
 
+/// The plan, as the agent is to read it: of one that is divided, the others' sections are theirs.
+pub(crate) fn plan_in_prompt(plan: &str, section: Option<&str>) -> String {
+    match section {
+        Some(section) => format!("{plan} (its section \"{section}\" only)"),
+        None => plan.to_owned(),
+    }
+}
+
 /// Says one thing to the agent, in sentences. Further lines are output of a goal.
 pub(crate) fn feedback(feedback: &Feedback) -> String {
     match feedback {

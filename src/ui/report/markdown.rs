@@ -62,7 +62,7 @@ pub(crate) fn markdown(report: &Report, time: impl Fn(u64) -> String) -> String 
 }
 
 /// Takes from a text what Markdown would make something else of: an agent's words must not become links or HTML.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in one_line(text).chars() {
         if matches!(

@@ -25,7 +25,7 @@ use crate::{
 };
 
 pub(crate) use head::write_head;
-pub(crate) use markdown::markdown;
+pub(crate) use markdown::{escaped, markdown};
 pub(crate) use page::{Mark, PageLine, PageTone, goals_page, messages_page, page};
 pub use style::Style;
 pub(crate) use text::write_text;

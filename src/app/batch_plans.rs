@@ -1,0 +1,114 @@
+//! The plans of a batch as they were named: each of them one that a run can take, with a name and a place in the order.
+
+use std::{
+    fs,
+    path::{Component, Path, PathBuf},
+};
+
+use super::Place;
+use crate::{
+    batch::{Planned, after, names_of, with_order},
+    error::{Failure, FailureKind},
+    files::{self, PLAN_CAP_BYTES},
+    plan::{self, PlanKind, Reading},
+    text::with_causes,
+};
+
+pub(super) fn configuration(what: String) -> Failure {
+    Failure::new(FailureKind::Configuration, what)
+}
+
+/// The plans with their names and their order, each of them one that a run can take.
+pub(super) fn planned(place: &Place, paths: &[PathBuf]) -> Result<Vec<Planned>, Failure> {
+    if paths.is_empty() {
+        return Err(Failure::new(FailureKind::Usage, "no plan is named")
+            .hint("`ralph many api.md ui.md` runs two; `ralph many status` shows the last batch"));
+    }
+    let mut files = Vec::new();
+    let mut orders = Vec::new();
+    for path in paths {
+        let (file, bytes) = plan_bytes(place, path)?;
+        usable(&file, &bytes)?;
+        let waits_for = after(&String::from_utf8_lossy(&bytes)).map_err(|error| {
+            configuration(format!("{file}: {error}")).hint("write names of plans there, or take the line away")
+        })?;
+        orders.push(waits_for);
+        files.push(file);
+    }
+    let names = names_of(&files).map_err(|error| {
+        Failure::of(FailureKind::Usage, &error).hint("name each plan once: a batch works on a plan once")
+    })?;
+    let plans = files.into_iter().zip(names);
+    let plans = plans.map(|(file, name)| Planned {
+        name,
+        file,
+        section: None,
+        after: Vec::new(),
+    });
+    let plans = plans.collect();
+    with_order_of(
+        plans,
+        &orders,
+        "`after` in a plan's front matter names plans of this batch",
+    )
+}
+
+/// The plans with what they wait for; `rule` says how that is told.
+pub(super) fn with_order_of(plans: Vec<Planned>, after: &[Vec<String>], rule: &str) -> Result<Vec<Planned>, Failure> {
+    with_order(plans, after).map_err(|error| Failure::of(FailureKind::Configuration, &error).hint(rule))
+}
+
+/// A plan that somebody named: where it is from the project on, and what is in it.
+pub(super) fn plan_bytes(place: &Place, path: &Path) -> Result<(String, Vec<u8>), Failure> {
+    let file = file_in_project(&place.project, path)?;
+    let bytes = files::read_bytes(&place.project.join(&file), PLAN_CAP_BYTES).map_err(|error| {
+        let why = if error.is_missing() {
+            "there is no such plan".to_owned()
+        } else {
+            with_causes(&error)
+        };
+        configuration(format!("{file}: {why}")).hint("name the files of plans, as in `ralph many api.md ui.md`")
+    })?;
+    Ok((file, bytes))
+}
+
+/// What is in a plan that a run can take.
+pub(super) fn usable(file: &str, bytes: &[u8]) -> Result<Reading, Failure> {
+    let kind = PlanKind::of(Path::new(file));
+    let reading =
+        plan::read_bytes(kind, bytes).map_err(|error| configuration(format!("{file}: {error}")).hint(error.hint()))?;
+    if reading.plan.tasks.is_empty() {
+        return Err(
+            configuration(format!("{file}: a plan of a batch needs tasks that can be ticked"))
+                .hint("write them as `- [ ] …`"),
+        );
+    }
+    if let Some(mistake) = reading.mistakes.first() {
+        return Err(configuration(format!("{file}: {}: {}", mistake.position, mistake.what))
+            .hint("`ralph plan check --plan FILE` lists all mistakes"));
+    }
+    if reading.plan.open() == 0 {
+        return Err(configuration(format!("{file}: every task is done")).hint("leave it out, or add a task"));
+    }
+    Ok(reading)
+}
+
+/// The path of a plan from the project on, which is where it is in a work tree as well.
+fn file_in_project(project: &Path, path: &Path) -> Result<String, Failure> {
+    let outside = || {
+        configuration(format!("{}: the plan lies outside of the project", path.display()))
+            .hint("plans of a batch lie in the project, where each run finds its own")
+    };
+    let absolute = project.join(path);
+    // Of a file that is not there, whatever is typed is said.
+    let real = match (absolute.parent().map(fs::canonicalize), absolute.file_name()) {
+        (Some(Ok(directory)), Some(name)) => directory.join(name),
+        (_, _) => absolute,
+    };
+    let file = real.strip_prefix(project).map_err(|_| outside())?;
+    if file.components().any(|part| !matches!(part, Component::Normal(_))) {
+        return Err(outside());
+    }
+    let text = file.to_str().map(str::to_owned);
+    text.ok_or_else(|| configuration(format!("{}: the name is not valid UTF-8", path.display())))
+}

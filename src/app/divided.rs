@@ -1,0 +1,116 @@
+//! A plan whose sections are the plans of a batch: which there are, and which waits for which.
+
+use std::path::Path;
+
+use super::{
+    Place,
+    batch_plans::{configuration, plan_bytes, usable, with_order_of},
+};
+use crate::{
+    batch::{PlanName, Planned, after_heading, names_of_sections},
+    error::{Failure, FailureKind},
+    git::Branches,
+    plan::{PlanKind, Sections, sections},
+};
+
+/// What divides a plan, for whoever has one that is not divided.
+const DIVIDE: &str = "a heading above each group of tasks divides a plan: `## API`, and the tasks below it";
+
+/// The sections of a plan that have open tasks.
+///
+/// # Errors
+/// A [`Failure`] that says why they cannot be worked on side by side.
+pub(super) fn sections_of(place: &Place, path: &Path) -> Result<Vec<Planned>, Failure> {
+    let (file, bytes) = plan_bytes(place, path)?;
+    let wrong = |what: String| configuration(format!("{file}: {what}"));
+    if PlanKind::of(Path::new(&file)) == PlanKind::Prd {
+        return Err(wrong("a prd.json has no sections".to_owned()).hint(format!("ralph many {file}")));
+    }
+    let reading = usable(&file, &bytes)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    let Sections { all, outside } = sections(text, &reading.plan.tasks);
+    match &all[..] {
+        [] => return Err(wrong("it has no sections, so there is nothing to run side by side".to_owned()).hint(DIVIDE)),
+        [only] => {
+            let what = format!(
+                "only its section `{}` has tasks, so there is nothing to run side by side",
+                only.title
+            );
+            return Err(wrong(what)
+                .hint(DIVIDE)
+                .hint(format!("`ralph {file}` works through it")));
+        }
+        _ => {}
+    }
+    if let Some(line) = outside {
+        let what = format!("line {line}: the task stands in none of the sections, so no run would work on it");
+        return Err(wrong(what).hint("put it below the heading that it belongs to, or tick it"));
+    }
+    let titles: Vec<String> = all.iter().map(|section| section.title.clone()).collect();
+    let names = names_of_sections(&titles);
+    // A run finds its section by the words of the heading.
+    let mut headings = titles.iter().map(|title| title.to_lowercase()).collect::<Vec<_>>();
+    headings.sort_unstable();
+    if let Some(twice) = headings.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(wrong(format!("two sections are named `{}`", twice[0])).hint("rename one of them"));
+    }
+    let (mut plans, mut orders) = (Vec::new(), Vec::new());
+    for (section, name) in all.iter().zip(&names).filter(|(section, _)| section.open > 0) {
+        let body = &text[section.body.clone()];
+        let said = after_heading(body, section.line as usize + 1);
+        let said = said.map_err(|error| wrong(error.to_string()).hint("as in `after: API, UI`"))?;
+        let mut after: Vec<PlanName> = Vec::new();
+        for title in said {
+            let found = names.iter().find(|known| known.is_of(&title)).cloned();
+            after.push(found.ok_or_else(|| {
+                wrong(format!(
+                    "`{}` waits for `{title}`, which is none of its sections",
+                    section.title
+                ))
+                .hint(format!("its sections are {}", titles.join(", ")))
+            })?);
+        }
+        let linked = names
+            .iter()
+            .filter(|known| section.links.iter().any(|link| known.is_of(link)));
+        after.extend(linked.filter(|known| *known != name).cloned());
+        // What is done already is waited for by nobody.
+        let is_open = |name: &PlanName| {
+            all.iter()
+                .zip(&names)
+                .any(|(section, known)| known == name && section.open > 0)
+        };
+        orders.push(after.into_iter().filter(is_open).map(|name| name.0).collect());
+        plans.push(Planned {
+            name: name.clone(),
+            file: file.clone(),
+            section: Some(section.title.clone()),
+            after: Vec::new(),
+        });
+    }
+    with_order_of(
+        plans,
+        &orders,
+        "a section waits for those that its line `after: …` names and that it links to",
+    )
+}
+
+/// Whether each run finds the plan as it is: the boxes that they tick come together by merges, which need a commit to begin with.
+///
+/// # Errors
+/// A [`Failure`] if it is not committed as it is.
+pub(super) fn check_divided(branches: &Branches, plans: &[Planned]) -> Result<(), Failure> {
+    let Some(plan) = plans.first() else { return Ok(()) };
+    match branches.is_committed(Path::new(&plan.file))? {
+        true => Ok(()),
+        false => Err(Failure::new(
+            FailureKind::Failed,
+            format!(
+                "{} is not committed as it is, and the runs of its sections each tick boxes of it",
+                plan.file
+            ),
+        )
+        .hint(format!("git add {0} && git commit -m Plan {0}", plan.file))),
+    }
+}

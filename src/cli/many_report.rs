@@ -1,0 +1,314 @@
+//! `ralph many report`: what the plans of a batch did, one after the other, from their runs and from git.
+
+use std::{fmt::Write as _, fs, path::Path};
+
+use serde::Serialize;
+
+use crate::{
+    app::{self, Place},
+    batch::{Batch, BatchEnd, BatchId, Phase, Plan},
+    console::{print, print_coloured, print_json},
+    driver::now_ms,
+    error::{Failure, FailureKind},
+    event::Usage,
+    git::Branches,
+    many::{self, BatchLock},
+    proc::Supervisor,
+    review::{date_time, report_of_records},
+    run::{GoalState, RunView},
+    text::one_line,
+    ui::{
+        Presentation,
+        headless::Format,
+        report::{CommitLine, Report, Style, escaped},
+    },
+    words::{
+        batch_usage_in_words, counted, kept_in_words, plan_phase_in_words, short_duration, showing, trouble_in_words,
+        usage_in_words,
+    },
+};
+
+use super::{
+    args::ReportFormatArg,
+    table::{Cell, table},
+};
+
+/// All of a batch.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct BatchReport {
+    batch: BatchId,
+    target: String,
+    /// Where the target was when the batch began.
+    base: String,
+    running: bool,
+    end: Option<BatchEnd>,
+    usage: Usage,
+    plans: Vec<PlanReport>,
+    /// What is used of what the plans may use together, in words.
+    #[serde(skip)]
+    limits: Vec<String>,
+}
+
+/// A plan of it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PlanReport {
+    plan: String,
+    file: String,
+    section: Option<String>,
+    phase: Phase,
+    /// The same in words.
+    state: String,
+    /// What the last merge failed for, in words.
+    trouble: Option<String>,
+    /// Of a plan that is not merged: the command that shows what it did.
+    shows: Option<String>,
+    tasks_done: usize,
+    tasks: usize,
+    iterations: u32,
+    elapsed_ms: u64,
+    usage: Usage,
+    /// As they were last run on the plan's branch.
+    goals: Vec<Goal>,
+    commits: Vec<CommitLine>,
+    /// Each of its runs, as `ralph report` has it.
+    runs: Vec<Report>,
+}
+
+#[derive(Serialize)]
+struct Goal {
+    name: String,
+    /// None if it was not run.
+    passed: Option<bool>,
+}
+
+/// Writes the report of a batch in a format, to a file if one is named.
+pub(super) fn report(
+    place: &Place,
+    id: &BatchId,
+    batch: &Batch,
+    (format, out): (ReportFormatArg, Option<&Path>),
+    supervisor: &Supervisor,
+) -> Result<u8, Failure> {
+    let site = app::site_of_batch(place, id, false, supervisor)?;
+    let usage = many::used(&site, batch);
+    let plans = batch.plans.iter().map(|plan| {
+        let views = many::job_views(&site, &plan.name);
+        plan_report(batch, plan, &views, commits(&site.branches, batch, plan))
+    });
+    let report = BatchReport {
+        batch: id.clone(),
+        target: batch.target.clone(),
+        base: batch.base.clone(),
+        running: BatchLock::is_held(&place.paths),
+        end: batch.end,
+        limits: batch_usage_in_words(&batch.limits, &usage),
+        usage,
+        plans: plans.collect(),
+    };
+    let style = match out {
+        None => Presentation::of_stdout(Format::Text).style,
+        Some(_) => Style::PLAIN,
+    };
+    let text = match format {
+        ReportFormatArg::Text => in_text(&report, style),
+        ReportFormatArg::Markdown => in_markdown(&report),
+        ReportFormatArg::Json => {
+            let text = serde_json::to_string_pretty(&report);
+            text.expect("a report has no failing serialisers") + "\n"
+        }
+    };
+    match (out, format) {
+        (Some(path), _) => fs::write(path, text).map_err(|error| {
+            let what = format!("{}: the report cannot be written: {error}", path.display());
+            Failure::new(FailureKind::Failed, what).hint("name another file with `--out`, or leave it out")
+        })?,
+        (None, ReportFormatArg::Json) => print_json(&text),
+        // What is of others is on one line each, without control characters.
+        (None, ReportFormatArg::Text) => print_coloured(&text),
+        (None, ReportFormatArg::Markdown) => print(&text),
+    }
+    Ok(0)
+}
+
+/// The commits of a plan: those that its merge brought in, or those that the target has not. None where git cannot tell any more.
+fn commits(branches: &Branches, batch: &Batch, plan: &Plan) -> Vec<CommitLine> {
+    let found = match &plan.phase {
+        Phase::Merged { commit } => branches.commits_between(&format!("{commit}^1"), &format!("{commit}^2")),
+        _ => branches.commits_between(&batch.target, &batch.id.branch(&plan.name)),
+    };
+    let found = found.unwrap_or_default().into_iter();
+    let lines = found.map(|commit| CommitLine {
+        id: commit.id,
+        subject: one_line(&commit.subject),
+    });
+    lines.collect()
+}
+
+fn plan_report(batch: &Batch, plan: &Plan, views: &[RunView], commits: Vec<CommitLine>) -> PlanReport {
+    let last = views.last();
+    let goals = last.map_or(&[][..], |view| &view.goals[..]).iter().map(|goal| Goal {
+        name: goal.name.clone(),
+        passed: match &goal.state {
+            GoalState::Checked { result } => Some(result.passed),
+            GoalState::Unknown | GoalState::Running => None,
+        },
+    });
+    let is_merged = matches!(plan.phase, Phase::Merged { .. });
+    PlanReport {
+        plan: plan.name.0.clone(),
+        file: plan.file.clone(),
+        section: plan.section.clone(),
+        state: match &plan.phase {
+            Phase::Kept { why } => format!("not merged: {}", kept_in_words(why)),
+            _ => plan_phase_in_words(plan),
+        },
+        trouble: plan.trouble.as_ref().filter(|_| !is_merged).map(trouble_in_words),
+        shows: (!is_merged && !commits.is_empty()).then(|| showing(batch, &batch.id, &plan.name)),
+        phase: plan.phase.clone(),
+        tasks_done: last.map_or(0, |view| view.plan.done()),
+        tasks: last.map_or(0, |view| view.plan.tasks.len()),
+        iterations: views.iter().map(|view| view.iterations.counted).sum(),
+        elapsed_ms: views.iter().map(|view| view.elapsed_ms(now_ms())).sum(),
+        usage: views.iter().fold(Usage::default(), |sum, view| sum.plus(view.usage)),
+        goals: goals.collect(),
+        commits,
+        runs: views.iter().map(report_of_records).collect(),
+    }
+}
+
+impl BatchReport {
+    /// How it stands, and what it took.
+    fn head(&self) -> String {
+        let merged = self
+            .plans
+            .iter()
+            .filter(|plan| matches!(plan.phase, Phase::Merged { .. }))
+            .count();
+        let how = match (self.running, self.end) {
+            (true, _) => "running",
+            (false, Some(BatchEnd::Merged)) => "done",
+            (false, Some(BatchEnd::Incomplete)) => "over",
+            (false, Some(BatchEnd::Stopped { .. })) => "stopped",
+            (false, None) => "cut off",
+        };
+        let iterations: u32 = self.plans.iter().map(|plan| plan.iterations).sum();
+        let plans = counted(self.plans.len() as u64, "plan");
+        let mut parts = vec![
+            format!("{how}: {merged} of {plans} merged"),
+            counted(u64::from(iterations), "iteration"),
+        ];
+        parts.extend(usage_in_words(&self.usage));
+        parts.extend(self.limits.iter().cloned());
+        parts.join(" · ")
+    }
+
+    fn began(&self) -> String {
+        let started = self
+            .plans
+            .iter()
+            .flat_map(|plan| &plan.runs)
+            .map(|run| run.started_ms)
+            .min();
+        let began = started.map_or_else(String::new, |started_ms| {
+            format!(", first run {}", date_time(started_ms))
+        });
+        let base = self.base.get(..10).unwrap_or(&self.base);
+        format!(
+            "batch {} into {} from {base}{began}",
+            self.batch,
+            one_line(&self.target)
+        )
+    }
+}
+
+impl PlanReport {
+    /// What the table has of it.
+    fn cells(&self) -> [String; 6] {
+        [
+            self.plan.clone(),
+            format!("{}/{}", self.tasks_done, self.tasks),
+            self.iterations.to_string(),
+            short_duration(self.elapsed_ms),
+            usage_in_words(&self.usage).unwrap_or_else(|| "unknown".to_owned()),
+            one_line(&self.state),
+        ]
+    }
+
+    /// What is said below the table, a line each.
+    fn lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        lines.extend(
+            self.trouble
+                .iter()
+                .map(|trouble| format!("last merge: {}", one_line(trouble))),
+        );
+        for goal in &self.goals {
+            let how = match goal.passed {
+                Some(true) => "passed",
+                Some(false) => "failed",
+                None => "was not run",
+            };
+            lines.push(format!("goal {}: {how}", one_line(&goal.name)));
+        }
+        lines.extend(
+            self.commits
+                .iter()
+                .map(|commit| format!("{} {}", commit.id, commit.subject)),
+        );
+        let needs = self.runs.last().into_iter().flat_map(|run| &run.needs_person);
+        lines.extend(needs.map(|what| format!("needs you: {}", one_line(what))));
+        lines
+    }
+
+    /// The command that shows what it did, in words.
+    fn shows(&self) -> Option<String> {
+        let command = self.shows.as_ref()?;
+        Some(format!("`{}` shows what it did", one_line(command)))
+    }
+
+    fn title(&self) -> String {
+        match &self.section {
+            Some(section) => format!("{} ({}, {section})", self.plan, self.file),
+            None => format!("{} ({})", self.plan, self.file),
+        }
+    }
+}
+
+const TITLES: [&str; 6] = ["plan", " tasks", " iterations", " time", "used", "state"];
+
+fn in_text(report: &BatchReport, style: Style) -> String {
+    let rows: Vec<[Cell; 6]> = report.plans.iter().map(|plan| plan.cells().map(Cell::new)).collect();
+    let mut text = format!("{}\n{}\n\n", style.paint("2", &report.began()), report.head());
+    text += &table(TITLES, &rows, style);
+    for plan in report.plans.iter().filter(|plan| !plan.lines().is_empty()) {
+        text += &format!("\n{}\n", style.paint("1", &one_line(&plan.title())));
+        for line in plan.lines().into_iter().chain(plan.shows()) {
+            text += &format!("  {line}\n");
+        }
+    }
+    text
+}
+
+fn in_markdown(report: &BatchReport) -> String {
+    let mut text = format!(
+        "# ralph many: {}\n\n{}\n\n",
+        escaped(&report.head()),
+        escaped(&report.began())
+    );
+    let mut line = |line: String| writeln!(text, "{line}").expect("a string takes every write");
+    line(format!("| {} |", TITLES.map(str::trim).join(" | ")));
+    line("|---|--:|--:|--:|---|---|".to_owned());
+    for plan in &report.plans {
+        line(format!("| {} |", plan.cells().map(|cell| escaped(&cell)).join(" | ")));
+    }
+    for plan in report.plans.iter().filter(|plan| !plan.lines().is_empty()) {
+        line(format!("\n## {}\n", escaped(&one_line(&plan.title()))));
+        for item in plan.lines() {
+            line(format!("- {}", escaped(&item)));
+        }
+        plan.shows().into_iter().for_each(|shows| line(format!("- {shows}")));
+    }
+    text
+}

@@ -1,0 +1,197 @@
+//! Killed at any moment, without space, and with something in its way: a batch goes on, merges once and loses nothing.
+
+use std::{fs, path::PathBuf, thread};
+
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+
+use super::{QUARRELLER, WORKER, assert_tidy, assert_verified, batch, many, sandbox, show, status};
+use crate::harness::{
+    SOON, Sandbox,
+    processes::is_running,
+    running::{Finished, Running},
+    wait_until,
+};
+
+/// How many rounds there are, where nobody asks for more.
+fn rounds(usually: usize) -> usize {
+    let asked = std::env::var("RALPH_TEST_ROUNDS").ok();
+    asked.and_then(|rounds| rounds.parse().ok()).unwrap_or(usually)
+}
+
+/// Goes through the rounds, two at a time.
+fn side_by_side(rounds: &[usize], round: fn(usize)) {
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while let Some(number) = rounds.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed)) {
+                    round(*number);
+                }
+            });
+        }
+    });
+}
+
+fn kill_when_journal_has(sandbox: &Sandbox, running: Running, lines: usize) -> Finished {
+    let batches = sandbox.paths().state().join("batches");
+    let has = || {
+        let entries = fs::read_dir(&batches).ok()?;
+        let journals = entries.filter_map(|entry| fs::read_to_string(entry.ok()?.path().join("events.jsonl")).ok());
+        let most = journals.map(|text| text.lines().count()).max();
+        most.filter(|most| *most >= lines).map(drop)
+    };
+    wait_until(SOON, "records", has);
+    running.kill();
+    running.wait(SOON)
+}
+
+#[test]
+fn killed_after_any_record_a_batch_neither_merges_twice_nor_loses_a_branch() {
+    // What two plans record of which the second has a conflict and gets a task.
+    const RECORDS: usize = 24;
+    let cuts: Vec<usize> = (2..RECORDS).step_by((RECORDS / rounds(5)).max(1)).collect();
+    side_by_side(&cuts, killed_at);
+}
+
+fn killed_at(records: usize) {
+    let sandbox = sandbox(QUARRELLER, &["api", "ui"]);
+    let goal = "! grep -q '<<<<' shared.txt";
+    let args = ["api.md", "ui.md", "--jobs", "2", "--goal", &format!("whole={goal}")];
+    kill_when_journal_has(&sandbox, batch(&sandbox, &args).start(), records);
+    let resumed = many(&sandbox, "resume").run(SOON);
+    assert_eq!(resumed.code(), Some(0), "killed after {records}: {resumed:?}");
+    assert_verified(&sandbox, goal, &["api", "ui"]);
+    assert_tidy(&sandbox);
+}
+
+/// The same numbers for the same seed.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % limit
+    }
+}
+
+/// The journals of all batches and of all runs of a sandbox.
+fn journals(sandbox: &Sandbox) -> Vec<PathBuf> {
+    let below = |dir: PathBuf| {
+        fs::read_dir(dir)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.path())
+    };
+    let projects = below(sandbox.state().join("ralph"));
+    let records = projects.flat_map(|project| ["batches", "runs"].map(|kind| project.join(kind)));
+    records
+        .flat_map(below)
+        .map(|dir| dir.join("events.jsonl"))
+        .filter(|journal| journal.is_file())
+        .collect()
+}
+
+fn bytes_of_journals(sandbox: &Sandbox) -> u64 {
+    let lengths = journals(sandbox)
+        .into_iter()
+        .map(|journal| fs::metadata(journal).map_or(0, |meta| meta.len()));
+    lengths.sum()
+}
+
+/// The processes of runs that go on, as their journals name them.
+fn jobs(sandbox: &Sandbox) -> Vec<i32> {
+    let named = journals(sandbox).into_iter().filter_map(|journal| {
+        let text = fs::read_to_string(journal).ok()?;
+        let started = text.lines().rev().find(|line| line.contains("\"pid\":"))?;
+        let digits = started.split_once("\"pid\":")?.1;
+        digits
+            .split(|character: char| !character.is_ascii_digit())
+            .next()?
+            .parse()
+            .ok()
+    });
+    named.filter(|pid| is_running(*pid)).collect()
+}
+
+#[test]
+fn killed_at_random_moments_batches_and_jobs_go_on_and_the_target_is_always_verified() {
+    let seeds: Vec<usize> = (1..=rounds(2)).collect();
+    side_by_side(&seeds, killed_at_random);
+}
+
+fn killed_at_random(seed: usize) {
+    /// About what journals have at the end.
+    const BYTES: u64 = 48 << 10;
+    let mut random = Random(seed as u64);
+    let sandbox = sandbox(QUARRELLER, &["api", "ui"]);
+    let goal = "! grep -q '<<<<' shared.txt";
+    let args = ["api.md", "ui.md", "--jobs", "2", "--goal", &format!("whole={goal}")];
+    let mut running = batch(&sandbox, &args).start();
+    let mut log = Vec::new();
+    for _ in 0..3 {
+        let (at, job) = (
+            bytes_of_journals(&sandbox) + random.below(BYTES / 2),
+            random.below(3) == 0,
+        );
+        let moment = || (!is_running(running.pid()) || bytes_of_journals(&sandbox) >= at).then_some(());
+        wait_until(SOON, "bytes of journals", moment);
+        log.push((at, job));
+        match jobs(&sandbox).first() {
+            Some(pid) if job => _ = kill(Pid::from_raw(*pid), Signal::SIGKILL), // it may have ended meanwhile
+            Some(_) | None => {
+                if is_running(running.pid()) {
+                    running.kill();
+                }
+                running.wait(SOON);
+                running = many(&sandbox, "resume").start();
+            }
+        }
+    }
+    let mut ended = running.wait(SOON);
+    if ended.code() != Some(0) {
+        // Killed before there was anything to resume, or a job was killed too often.
+        ended = match ended.stderr.contains("there is no batch") {
+            true => batch(&sandbox, &args).run(SOON),
+            false => many(&sandbox, "resume").run(SOON),
+        };
+    }
+    assert_eq!(ended.code(), Some(0), "seed {seed}, killed at {log:?}: {ended:?}");
+    assert_verified(&sandbox, goal, &["api", "ui"]);
+    assert_tidy(&sandbox);
+}
+
+#[test]
+fn without_space_for_a_work_tree_a_plan_is_left_with_git_s_reason_and_a_directory_in_its_way_goes() {
+    let mut sandbox = sandbox(WORKER, &["api", "ui"]);
+    // As much as there was space for, then nothing.
+    sandbox.run_before_git_of_ralph(
+        r#"case "$*" in
+    *"worktree add"*/ui*)
+        if ! test -e "$HOME/space"; then
+            for tree; do case "$tree" in /*/ui) mkdir -p "$tree/half"; echo half > "$tree/half/file" ;; esac; done
+            echo 'fatal: cannot write: No space left on device' >&2
+            exit 128
+        fi ;;
+esac"#,
+    );
+    let finished = batch(&sandbox, &["api.md", "ui.md", "--jobs", "2"]).run(SOON);
+    assert_eq!(finished.code(), Some(1), "{finished:?}");
+    assert!(finished.stdout.contains("ui: left as it is: "), "{finished:?}");
+    assert!(finished.stdout.contains("No space left on device"), "{finished:?}");
+    assert_verified(&sandbox, "test -s api.txt", &["api"]);
+    let kept = &status(&sandbox)["plans"][1];
+    assert_eq!(kept["phase"]["why"]["type"], "failed", "{kept}");
+    sandbox.let_go("space");
+    let resumed = many(&sandbox, "resume").run(SOON);
+    assert_eq!(resumed.code(), Some(0), "{resumed:?}");
+    assert_eq!(show(&sandbox, "ui.txt"), "1\n2\n");
+    assert_verified(&sandbox, "test -s api.txt", &["api", "ui"]);
+    assert_tidy(&sandbox);
+}

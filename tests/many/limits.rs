@@ -1,0 +1,59 @@
+//! Limits of the account and budgets of the batch, which all plans share.
+
+use super::{assert_tidy, assert_verified, batch, many, sandbox, status};
+use crate::harness::{SOON, wait_until};
+
+#[test]
+fn a_limit_that_one_run_meets_holds_the_starts_of_the_others() {
+    let agent = r#"
+case $plan in
+    api) failed '{"kind":"rate-limited","untilMs":'$(( ($(date +%s) + 3600) * 1000 ))'}' limited ;;
+    *) await go; tick; tick; touch $plan.txt; over done ;;
+esac"#;
+    let sandbox = sandbox(agent, &["api", "ui", "docs"]);
+    let running = batch(&sandbox, &["api.md", "ui.md", "docs.md", "--jobs", "2"]).start();
+    let held = || status(&sandbox)["held"]["why"]["adapter"].as_str().map(str::to_owned);
+    running.wait_for_line(SOON, |line| line.contains("ui: running on"));
+    assert_eq!(wait_until(SOON, "a limit", held), "script");
+    sandbox.let_go("go");
+    running.wait_for_line(SOON, |line| line.contains("script is limited, for all plans"));
+    running.wait_for_line(SOON, |line| line.contains("ui: merged"));
+    let phases = status(&sandbox);
+    assert_eq!(phases["plans"][2]["phase"]["type"], "waiting", "{phases}");
+    let table = many(&sandbox, "status").run(SOON);
+    assert!(table.stdout.contains("script is limited, for all plans"), "{table:?}");
+    let cancelled = many(&sandbox, "cancel").run(SOON);
+    assert_eq!(cancelled.code(), Some(0), "{cancelled:?}");
+    assert_eq!(running.wait(SOON).code(), Some(1));
+}
+
+#[test]
+fn the_budget_of_a_batch_ends_its_runs_until_it_is_resumed_with_a_larger_one() {
+    let agent = r#"
+echo '{"type":"usage","usage":{"costUsd":1.5}}'
+[ $plan = api ] || await go
+tick; tick; touch $plan.txt; over done"#;
+    let sandbox = sandbox(agent, &["api", "ui", "docs"]);
+    let args = ["api.md", "ui.md", "docs.md", "--jobs", "1", "--max-cost-usd", "2.5"];
+    let finished = batch(&sandbox, &args).run(SOON);
+    assert_eq!(finished.code(), Some(6), "{finished:?}");
+    for line in [
+        "the plans have used up their money: runs are ended",
+        "stopped: the budget is used up: 1 of 3 plans",
+    ] {
+        assert!(finished.stdout.contains(line), "{line}: {finished:?}");
+    }
+    let hint = "hint: `ralph many resume --max-cost-usd USD` goes on with a larger budget";
+    assert!(finished.stderr.contains(hint), "{finished:?}");
+    let table = many(&sandbox, "status").run(SOON);
+    assert!(table.stdout.contains("all plans $3.00 of $2.5"), "{table:?}");
+    sandbox.let_go("go");
+    let again = many(&sandbox, "resume").run(SOON);
+    assert_eq!(again.code(), Some(6), "the budget is the same: {again:?}");
+    let wrong = many(&sandbox, "resume --max-cost-usd much").run(SOON);
+    assert_eq!(wrong.code(), Some(3), "{wrong:?}");
+    let resumed = many(&sandbox, "resume --max-cost-usd 50").run(SOON);
+    assert_eq!(resumed.code(), Some(0), "{resumed:?}");
+    assert_verified(&sandbox, "true", &["api", "ui", "docs"]);
+    assert_tidy(&sandbox);
+}
