@@ -41,12 +41,6 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(50);
 
 pub(super) fn run(args: &Args, many: &ManyArgs, supervisor: &Supervisor) -> Result<u8, Failure> {
-    let is_given = !many.settings.given.is_empty() || many.jobs.is_some() || many.into.is_some();
-    if many.command.is_some() && (is_given || many.each_section.is_some() || !many.plans.is_empty()) {
-        let what = "what stands before a command of `ralph many` is for a new batch";
-        return Err(Failure::new(FailureKind::Usage, what)
-            .hint("options of the command stand behind it: `ralph many resume --max-cost-usd 40`"));
-    }
     match &many.command {
         None => start(args, many, supervisor),
         Some(ManyCommand::Status { json }) => status(args, *json, supervisor),

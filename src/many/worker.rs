@@ -1,7 +1,12 @@
 //! What is done for the plans of a batch, task by task. Each may have been done before, in part or as a whole: a batch that was
 //! killed does it again.
 
-use std::{collections::BTreeMap, ffi::OsString, fs, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use super::{
     BatchPaths,
@@ -62,7 +67,7 @@ impl Site {
         }
     }
 
-    /// Makes the branch and the work tree of a plan, where the target is now, with the plan as its user has it.
+    /// Makes the branch and the work tree of a plan, where the target is now.
     pub(super) fn add_work_tree(&self, batch: &Batch, plan: &Plan) -> Result<Finding, Failed> {
         let base = self.tip(&batch.target)?;
         let branch = batch.id.branch(&plan.name);
@@ -70,18 +75,26 @@ impl Site {
         self.branches.create(&branch, &base).map_err(of_git)?;
         let base = self.tip(&branch)?;
         self.branches.add_tree(&tree, &branch).map_err(of_git)?;
-        let bytes = files::read_bytes(&self.project.project().join(&plan.file), PLAN_CAP_BYTES);
-        let bytes = bytes.map_err(|error| because(&error))?;
-        let there = self.branches.project_in(&tree).join(&plan.file);
-        let is_same = files::read_bytes(&there, PLAN_CAP_BYTES).is_ok_and(|known| known == bytes);
-        if !is_same {
-            let written = there.parent().map_or(Ok(()), fs::create_dir_all);
-            written
-                .and_then(|()| fs::write(&there, &bytes))
-                .map_err(|error| format!("{}: {error}", there.display()))?;
+        // The target has the boxes of sections that are merged by now.
+        if plan.section.is_none() {
+            self.write_plan(&tree, plan)?;
         }
         self.trust(&self.state_of(&plan.name)?)?;
         Ok(Finding::WorkTreeAdded { base })
+    }
+
+    /// Has a work tree hold the plan as its user has it, committed or not.
+    fn write_plan(&self, tree: &Path, plan: &Plan) -> Result<(), Failed> {
+        let bytes = files::read_bytes(&self.project.project().join(&plan.file), PLAN_CAP_BYTES);
+        let bytes = bytes.map_err(|error| because(&error))?;
+        let there = self.branches.project_in(tree).join(&plan.file);
+        if files::read_bytes(&there, PLAN_CAP_BYTES).is_ok_and(|known| known == bytes) {
+            return Ok(());
+        }
+        let written = there.parent().map_or(Ok(()), fs::create_dir_all);
+        written
+            .and_then(|()| fs::write(&there, &bytes))
+            .map_err(|error| format!("{}: {error}", there.display()))
     }
 
     /// The run of a plan, to be started.
@@ -337,7 +350,7 @@ impl Site {
 
     /// Marks the processes of a plan, and no others on this machine: batches of two projects may have begun in the same second.
     pub(super) fn job_id(&self, plan: &PlanName) -> String {
-        let name = |path: &std::path::Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         format!("batch-{}-{}-{plan}", name(self.project.state()), name(self.paths.dir()))
     }
 
@@ -358,7 +371,7 @@ impl Site {
         self.state_at(&self.branches.project_in(&self.paths.tree(plan)))
     }
 
-    fn state_at(&self, project: &std::path::Path) -> Result<ProjectPaths, Failed> {
+    fn state_at(&self, project: &Path) -> Result<ProjectPaths, Failed> {
         ProjectPaths::new(project, Some(self.project.states().root())).map_err(|error| because(&error))
     }
 }
