@@ -3,7 +3,7 @@
 use crate::{
     batch::{
         Batch, BatchEnd, BatchEvent, BatchId, BatchLimits, Held, Hold, JobEnd, Kept, Phase, Plan, PlanName, StoppedBy,
-        TASKS_GIVEN, Trouble,
+        TASKS_GIVEN, Trouble, WorkTree,
     },
     event::{LimitKind, StopReason, Usage},
 };
@@ -286,7 +286,7 @@ pub fn batch_hints(batch: &Batch, id: &BatchId) -> Vec<String> {
     let kept = batch
         .plans
         .iter()
-        .filter(|plan| matches!(plan.phase, Phase::Kept { .. }));
+        .filter(|plan| matches!(plan.phase, Phase::Kept { .. }) && plan.work_tree != WorkTree::None);
     let kept = kept.map(|plan| format!("`{}` shows what {} did", showing(batch, id, &plan.name), plan.name));
     let resume = match batch.spent {
         None => "`ralph many resume` goes on with what is not merged".to_owned(),
