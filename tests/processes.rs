@@ -86,6 +86,7 @@ impl Sandbox {
                 grace: LONG,
             },
             readable: Vec::new(),
+            unpacks_to: None,
             run_id: format!("run-{}", self.dir.path().display()),
             scratch: self.path("scratch"),
             guard: Some(GUARD.into()),

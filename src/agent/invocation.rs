@@ -90,6 +90,7 @@ pub(super) fn launch(
         size: request.size,
         ladder: manifest.stop,
         readable: vec![request.prompt.clone(), request.scratch.clone()],
+        unpacks_to: command.unpacks_to.clone(),
         run_id: request.run.0.clone(),
         scratch: request.scratch.clone(),
         guard: None,

@@ -188,6 +188,7 @@ pub(super) fn launch(command: &str, place: &Place) -> Launch {
             grace: GRACE,
         },
         readable: Vec::new(),
+        unpacks_to: None,
         run_id: place.run_id.clone(),
         scratch: place.scratch.clone(),
         guard: None,

@@ -44,6 +44,8 @@ pub struct Launch {
     pub ladder: Ladder,
     /// Files of ralph's own that the program reads by their names: a confined one could not otherwise.
     pub readable: Vec<PathBuf>,
+    /// A variable that names a directory for what the program unpacks, which goes with it.
+    pub unpacks_to: Option<String>,
     /// Marks every descendant that keeps its environment, as [`RUN_ID_VAR`].
     pub run_id: String,
     /// An existing directory only the user can read, for the guard's specification and the FIFO.

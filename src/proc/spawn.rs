@@ -242,6 +242,10 @@ fn write_files(launch: &Launch, limits: Limits<'_>, files: &Files) -> io::Result
             Some(open_for_polling(&files.input())?)
         }
     };
+    let unpacked = launch.unpacks_to.is_some().then(|| files.unpacked());
+    if let Some(directory) = &unpacked {
+        fs::create_dir(directory)?;
+    }
     let spec = Spec {
         ralph: getpid().as_raw(),
         program: launch.program.clone(),
@@ -258,7 +262,7 @@ fn write_files(launch: &Launch, limits: Limits<'_>, files: &Files) -> io::Result
                 output.is_some().then(|| files.fifo()),
                 input.is_some().then(|| files.input()),
             ];
-            confinement.write.extend(streams.into_iter().flatten());
+            confinement.write.extend(streams.into_iter().flatten().chain(unpacked));
             confinement.read.extend(launch.readable.iter().cloned());
             confinement
         }),
@@ -335,6 +339,9 @@ fn guard_command(launch: &Launch, confinement: Option<&Confinement>, files: &Fil
     }
     for name in &launch.env_remove {
         command.env_remove(name);
+    }
+    if let Some(name) = &launch.unpacks_to {
+        command.env(name, files.unpacked());
     }
     for (name, value) in confinement.iter().flat_map(|confinement| &confinement.variables) {
         match value {

@@ -70,6 +70,11 @@ impl Files {
         self.dir.join("stdin-ended")
     }
 
+    /// What the program unpacks, where it says that it does.
+    pub(super) fn unpacked(&self) -> PathBuf {
+        self.dir.join("unpacked")
+    }
+
     fn report(&self) -> PathBuf {
         self.dir.join("report.json")
     }

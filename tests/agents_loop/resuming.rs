@@ -59,6 +59,16 @@ fn scenario(agent: Agent) {
     let lost = Notice::SessionLost;
     let said = |event: &Event| matches!(event, Event::Noticed { notice } if *notice == lost);
     assert!(records.iter().any(|record| said(&record.event)), "{}", finished.stdout);
+    assert_eq!(libraries(&sandbox), [""; 0], "each start would leave one more");
+}
+
+/// What agents have unpacked and left.
+fn libraries(sandbox: &Sandbox) -> Vec<String> {
+    let files = fs::read_dir(sandbox.temporary()).expect("the sandbox has one");
+    let names = files
+        .flatten()
+        .map(|file| file.file_name().to_string_lossy().into_owned());
+    names.filter(|name| name.ends_with(".so")).collect()
 }
 
 /// Removes every session the agent has kept.

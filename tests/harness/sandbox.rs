@@ -250,6 +250,10 @@ impl Sandbox {
         });
     }
 
+    pub fn temporary(&self) -> PathBuf {
+        self.path.join("tmp")
+    }
+
     fn directories(&self) -> [(&'static str, PathBuf); 8] {
         [
             ("HOME", self.home()),
@@ -259,7 +263,7 @@ impl Sandbox {
             ("XDG_CACHE_HOME", self.path.join("cache")),
             ("XDG_RUNTIME_DIR", self.path.join("run")),
             ("CODEX_HOME", self.codex_home()),
-            ("TMPDIR", self.path.join("tmp")),
+            ("TMPDIR", self.temporary()),
         ]
     }
 

@@ -38,6 +38,21 @@ fn no_child_survives_an_agent_that_exits() {
 }
 
 #[test]
+fn what_a_program_unpacks_goes_with_it() {
+    let sandbox = Sandbox::new();
+    let unpack = "printf x > \"$UNPACKED/library.so\" && ls \"$UNPACKED\"";
+    let ended = sandbox.start(Launch {
+        program: "/bin/sh".into(),
+        args: vec!["-c".into(), unpack.into()],
+        unpacks_to: Some("UNPACKED".to_owned()),
+        ..sandbox.launch(&[])
+    });
+    let ended = ended.end();
+    assert_eq!((ended.end, ended.terminal.trim()), (code(0), "library.so"));
+    assert_eq!(sandbox.scratch_files(), 0);
+}
+
+#[test]
 fn no_child_survives_an_agent_that_is_killed() {
     let sandbox = Sandbox::new();
     let ended = surrounded(&sandbox, &[], &["kill-self SIGKILL"]).end();

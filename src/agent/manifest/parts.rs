@@ -32,6 +32,8 @@ pub struct Command {
     pub prompt: PromptBy,
     pub env: Vec<(String, Template)>,
     pub env_remove: Vec<String>,
+    /// The variable that says where it unpacks its libraries at each start: what it leaves there goes with it.
+    pub unpacks_to: Option<String>,
     /// Its tools do not see the user's configuration of git, and need the committer's identity.
     pub git_identity: bool,
 }

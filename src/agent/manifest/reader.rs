@@ -293,6 +293,7 @@ impl Reader<'_> {
             prompt: written.prompt.unwrap_or(PromptBy::Stdin),
             env: self.env(in_env)?,
             env_remove: written.env_remove.clone(),
+            unpacks_to: written.unpacks_to.clone(),
             git_identity: written.git_identity,
         };
         if program.trim().is_empty() {

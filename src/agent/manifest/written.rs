@@ -76,6 +76,9 @@ settings! {
         env("env"): Open<Text>,
         /// Variables the agent does not get, wherever they are set.
         env_remove("env_remove"): Texts = [],
+        /// The variable that says where it unpacks libraries of its own at each start, and leaves them: it names a directory
+        /// that is removed with the program.
+        unpacks_to("unpacks_to"): Maybe<Text>,
         /// Its tools do not see the user's git configuration.
         git_identity("git_identity"): Switch = false,
     }

@@ -230,6 +230,7 @@ impl Servers {
             size: ROWS_AND_COLUMNS,
             ladder: self.manifest.stop,
             readable: Vec::new(),
+            unpacks_to: command.unpacks_to.clone(),
             run_id: spec.run.clone(),
             scratch: spec.scratch.clone(),
             guard: self.guard.clone(),

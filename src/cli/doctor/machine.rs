@@ -73,6 +73,7 @@ fn run_guarded(supervisor: &Supervisor) -> Result<(), String> {
             grace: Duration::from_secs(1),
         },
         readable: Vec::new(),
+        unpacks_to: None,
         run_id: format!("doctor-{}", std::process::id()),
         scratch: scratch.path().to_owned(),
         guard: None,
