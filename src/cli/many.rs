@@ -23,7 +23,7 @@ use crate::{
         report::Style,
     },
     words::{
-        batch_hints, batch_line, batch_usage_in_words, held_in_words, plan_phase_in_words, short_duration,
+        batch_hints, batch_line, batch_usage_in_words, held_in_words, plan_state_in_words, short_duration,
         usage_in_words,
     },
 };
@@ -258,7 +258,10 @@ fn status(args: &Args, json: bool, supervisor: &Supervisor) -> Result<u8, Failur
     if let Some(held) = held {
         print(&format!("{}\n", one_line(&held_in_words(&held, now_ms()))));
     }
-    let rows: Vec<[Cell; 5]> = rows.iter().map(|(plan, view)| row(plan, view.as_ref())).collect();
+    let rows: Vec<[Cell; 5]> = rows
+        .iter()
+        .map(|(plan, view)| row(plan, view.as_ref(), plan_state_in_words(plan, &batch, is_running)))
+        .collect();
     print_coloured(&table(["plan", " tasks", " iteration", " age", "state"], &rows, style));
     if !is_running && batch.end.is_some_and(|end| end.exit_code() != 0) {
         for hint in batch_hints(&batch, &id) {
@@ -268,13 +271,13 @@ fn status(args: &Args, json: bool, supervisor: &Supervisor) -> Result<u8, Failur
     Ok(0)
 }
 
-fn row(plan: &Plan, view: Option<&RunView>) -> [Cell; 5] {
+/// `phase` is what the plan is at, in words.
+fn row(plan: &Plan, view: Option<&RunView>, phase: String) -> [Cell; 5] {
     let tasks = view.map_or(String::new(), |view| {
         format!("{}/{}", view.plan.done(), view.plan.tasks.len())
     });
     let iteration = view.map_or(String::new(), |view| view.iterations.counted.to_string());
     let age = short_duration(now_ms().saturating_sub(plan.since_ms));
-    let phase = plan_phase_in_words(plan);
     let state = match (view, &plan.phase) {
         (Some(view), Phase::Running) => match usage_in_words(&view.usage) {
             Some(usage) => format!("{phase}, {usage}"),

@@ -23,7 +23,7 @@ use crate::{
         report::{CommitLine, Report, Style, escaped},
     },
     words::{
-        batch_usage_in_words, counted, kept_in_words, plan_phase_in_words, short_duration, showing, trouble_in_words,
+        batch_usage_in_words, counted, kept_in_words, plan_state_in_words, short_duration, showing, trouble_in_words,
         usage_in_words,
     },
 };
@@ -93,15 +93,17 @@ pub(super) fn report(
 ) -> Result<u8, Failure> {
     let site = app::site_of_batch(place, id, false, supervisor)?;
     let usage = many::used(&site, batch);
+    let is_running = BatchLock::is_held(&place.paths);
     let plans = batch.plans.iter().map(|plan| {
         let views = many::job_views(&site, &plan.name);
-        plan_report(batch, plan, &views, commits(&site.branches, batch, plan))
+        let state = plan_state_in_words(plan, batch, is_running);
+        plan_report(batch, plan, (&views[..], state), commits(&site.branches, batch, plan))
     });
     let report = BatchReport {
         batch: id.clone(),
         target: batch.target.clone(),
         base: batch.base.clone(),
-        running: BatchLock::is_held(&place.paths),
+        running: is_running,
         end: batch.end,
         limits: batch_usage_in_words(&batch.limits, &usage),
         usage,
@@ -146,7 +148,13 @@ fn commits(branches: &Branches, batch: &Batch, plan: &Plan) -> Vec<CommitLine> {
     lines.collect()
 }
 
-fn plan_report(batch: &Batch, plan: &Plan, views: &[RunView], commits: Vec<CommitLine>) -> PlanReport {
+/// `views` are its runs, `state` is what it is at, in words.
+fn plan_report(
+    batch: &Batch,
+    plan: &Plan,
+    (views, state): (&[RunView], String),
+    commits: Vec<CommitLine>,
+) -> PlanReport {
     let last = views.last();
     let goals = last.map_or(&[][..], |view| &view.goals[..]).iter().map(|goal| Goal {
         name: goal.name.clone(),
@@ -162,7 +170,7 @@ fn plan_report(batch: &Batch, plan: &Plan, views: &[RunView], commits: Vec<Commi
         section: plan.section.clone(),
         state: match &plan.phase {
             Phase::Kept { why } => format!("not merged: {}", kept_in_words(why)),
-            _ => plan_phase_in_words(plan),
+            _ => state,
         },
         trouble: plan.trouble.as_ref().filter(|_| !is_merged).map(trouble_in_words),
         shows: (!is_merged && !commits.is_empty()).then(|| showing(batch, &batch.id, &plan.name)),

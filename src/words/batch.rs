@@ -215,6 +215,15 @@ pub fn plan_phase_in_words(plan: &Plan) -> String {
     }
 }
 
+/// The same of a batch that may have been killed: nothing goes on in it then.
+pub fn plan_state_in_words(plan: &Plan, batch: &Batch, is_running: bool) -> String {
+    let phase = plan_phase_in_words(plan);
+    match is_running || batch.end.is_some() || batch.task_of(plan).is_none() {
+        true => phase,
+        false => format!("cut off: {phase}"),
+    }
+}
+
 /// The task that a plan is given because of a merge, on one line.
 pub fn trouble_task(trouble: &Trouble, target: &str, attempt: u32) -> String {
     let what = match trouble {

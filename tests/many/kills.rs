@@ -61,6 +61,9 @@ fn killed_at(records: usize) {
     let goal = "! grep -q '<<<<' shared.txt";
     let args = ["api.md", "ui.md", "--jobs", "2", "--goal", &format!("whole={goal}")];
     kill_when_journal_has(&sandbox, batch(&sandbox, &args).start(), records);
+    let table = many(&sandbox, "status").run(SOON);
+    let goes_on = |line: &str| line.ends_with("  running");
+    assert!(!table.stdout.lines().any(goes_on), "killed after {records}: {table:?}");
     let resumed = many(&sandbox, "resume").run(SOON);
     assert_eq!(resumed.code(), Some(0), "killed after {records}: {resumed:?}");
     assert_verified(&sandbox, goal, &["api", "ui"]);
