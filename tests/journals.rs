@@ -1,6 +1,6 @@
 //! Journals that other versions wrote: `tests/fixtures/journals` has runs as the first one left them, and some (`second-…`) of
-//! the second one before its notices were facts, one of its runs with background tasks, and one with limits of its tasks and
-//! its day.
+//! the second one before its notices were facts, one of its runs with background tasks, one with goals for edits, and one with
+//! limits of its tasks and its day.
 
 use std::{fmt::Write as _, fs, path::Path};
 
@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Name of a fixture, what `ralph runs` says of its end, and the kind of end in the report.
-pub const RUNS: [(&str, &str, Option<&str>); 14] = [
+pub const RUNS: [(&str, &str, Option<&str>); 15] = [
     ("done", "done", Some("done")),
     ("messages", "done (not verified)", Some("done")),
     ("blocked", "Which colour do you want?", Some("blocked")),
@@ -31,6 +31,7 @@ pub const RUNS: [(&str, &str, Option<&str>); 14] = [
     ("second-broken", "took longer than 2 s", Some("broken")),
     ("second-cut-off", "interrupted", None),
     ("background", "done (not verified)", Some("done")),
+    ("edits", "done", Some("done")),
     (
         "budgets",
         "per-task iteration limit reached",

@@ -689,6 +689,7 @@ fn a_sentence_is_found_and_a_name_is_none() {
 const BESIDES_THE_VIEW: &[(&str, &str)] = &[
     ("machine/rules", "what decisions need and nobody is shown"),
     ("machine/reviews", "the part of it that is about reviews"),
+    ("machine/after_edits", "which results of goals are no news to an agent"),
     ("machine/untold", "which ends of background tasks no prompt has told of"),
     ("ui/tui/model", "the time that is shown and the notice at hand"),
     (

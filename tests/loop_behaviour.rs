@@ -8,6 +8,7 @@ mod channels;
 mod claims;
 mod clocks;
 pub mod continuing;
+mod edits;
 mod environment;
 mod failures;
 mod fallback;

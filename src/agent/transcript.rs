@@ -16,7 +16,7 @@ pub(crate) mod unfolded;
 use std::{borrow::Cow, collections::VecDeque, path::Path};
 
 use crate::{
-    event::{AgentSignal, FileChange, Problem, Usage},
+    event::{AgentSignal, FileChange, Problem, SteeringId, Usage},
     text::{Sanitizer, one_line, sanitized},
     words::{problem_in_words, problem_kind_in_words},
 };
@@ -196,7 +196,12 @@ impl Transcript {
             AgentSignal::QuestionAsked { text, .. } => self.note(YELLOW, &format!("asks: {text}"), out),
             AgentSignal::Problem { problem } => self.problem(problem, out),
             AgentSignal::TurnEnded { ok, message } => self.turn_ended(*ok, message.as_deref(), out),
-            AgentSignal::MessageAnswered { text: Some(text), .. } => self.of_user(text, out),
+            AgentSignal::MessageAnswered {
+                id, text: Some(text), ..
+            } => {
+                let from = if *id == SteeringId::RALPH { "ralph" } else { "you" };
+                self.message(from, text, out);
+            }
             AgentSignal::Unknown { text } => self.note(DIM, text, out),
             AgentSignal::ToolOutput { call, text } => self.tool_output(call, text, out),
             AgentSignal::Usage { .. }
@@ -292,12 +297,12 @@ impl Transcript {
     }
 
     /// Shows what the user has said to the agent, all of it.
-    fn of_user(&mut self, text: &str, out: &mut Vec<u8>) {
+    fn message(&mut self, from: &str, text: &str, out: &mut Vec<u8>) {
         self.begin(Last::Note, out);
         let text = sanitized(text.trim());
         let mut lines = text.lines();
         let first = lines.next().unwrap_or_default();
-        line(out, &[GREEN, "❯ ", BOLD, "you", RESET, GREEN, " ", first, RESET]);
+        line(out, &[GREEN, "❯ ", BOLD, from, RESET, GREEN, " ", first, RESET]);
         lines.for_each(|text| line(out, &["  ", GREEN, text, RESET]));
     }
 

@@ -43,7 +43,11 @@ pub(super) fn list(args: &Args) -> Result<u8, Failure> {
             .map(|target| format!("  at least {target}"))
             .unwrap_or_default();
         let command = one_line(&goal.command);
-        print(&format!("{:<width$}  {command}{target}\n", one_line(&goal.name)));
+        let after_edits = if goal.on_edit { "  also after edits" } else { "" };
+        print(&format!(
+            "{:<width$}  {command}{target}{after_edits}\n",
+            one_line(&goal.name)
+        ));
     }
     print("`ralph goals check` runs them once\n");
     Ok(0)

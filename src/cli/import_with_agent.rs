@@ -144,6 +144,7 @@ fn assign(loaded: &mut Loaded) {
         command: format!("test -s {WRITTEN}"),
         target: None,
         timeout_ms: 60_000,
+        on_edit: false,
     }];
     config.completion.promise = None;
     config.checkpoint.include.clear();

@@ -241,6 +241,7 @@ fn check(
         command: goal.command.clone(),
         target: None,
         timeout_ms: TIMEOUT_MS,
+        on_edit: false,
     }];
     let mut results = app::check_goals(place, loaded, supervisor)?;
     results

@@ -471,6 +471,7 @@ mod tests {
                 command: "cargo test".to_owned(),
                 target: None,
                 timeout_ms: 1,
+                on_edit: false,
             }],
             ..Settings::default()
         };

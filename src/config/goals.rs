@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{
     event::Goal,
-    settings::{Duration, Grammar, Mistake, Node, accept, read_item, schema_of, settings},
+    settings::{Duration, Grammar, Mistake, Node, Switch, accept, read_item, schema_of, settings},
 };
 
 settings! {
@@ -18,6 +18,8 @@ settings! {
         target("target"): Target,
         /// Time it may take.
         timeout_ms("timeout"): Duration = "15m",
+        /// Whether it is also run after edits, while the agent works.
+        on_edit("onEdit"): Switch = false,
     }
 }
 
@@ -170,12 +172,14 @@ mod tests {
                     command: "cargo test".to_owned(),
                     target: None,
                     timeout_ms: 900_000,
+                    on_edit: false,
                 },
                 Goal {
                     name: "coverage".to_owned(),
                     command: "./coverage.sh".to_owned(),
                     target: Some(80.0),
                     timeout_ms: 90_000,
+                    on_edit: false,
                 }
             ]
         );

@@ -126,6 +126,7 @@ impl Driver {
                 }
             }
             Found::Goals { ticket, results } => self.goals_checked(ticket, results),
+            Found::Edits(seen) => self.edits_seen(seen),
             Found::Language(news) => self.note(of_language_server(news)),
         }
     }
@@ -216,6 +217,7 @@ impl Driver {
     }
 
     fn begin_check(&mut self, goals: Vec<Goal>, first: (Purpose, Answering)) {
+        self.edits.yield_goals();
         self.tools.ticket += 1;
         self.tools.checked.clear();
         let ticket = self.tools.ticket;

@@ -65,6 +65,7 @@ impl Driver {
             Arrived::Input(_)
             | Arrived::Notice(_)
             | Arrived::Found(_)
+            | Arrived::EditsDue
             | Arrived::Asked(_)
             | Arrived::Message(
                 InboxMessage::CancelTask { .. }

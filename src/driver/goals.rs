@@ -49,6 +49,11 @@ type Turn = Arc<OwnedMutexGuard<()>>;
 pub(super) struct GoalRun(JoinHandle<()>);
 
 impl GoalRun {
+    /// Starts `work`, which is ended with this.
+    pub(super) fn of(work: impl Future<Output = ()> + Send + 'static) -> Self {
+        Self(tokio::spawn(work))
+    }
+
     /// Starts `goals`, side by side or one after the other. Their results, in the goals' order, are given to `look`, and what
     /// that found, or nothing if it panicked, becomes an input.
     pub(super) fn start(
@@ -59,12 +64,12 @@ impl GoalRun {
         done: impl FnOnce(Option<Verification>) -> Input + Send + 'static,
         results: mpsc::Sender<Input>,
     ) -> Self {
-        Self(tokio::spawn(async move {
+        Self::of(async move {
             let checked = run_all(goals, parallel, Arc::new(place)).await;
             // It reads files: not on the loop's thread.
             let found = spawn_blocking(inherited(move || look(checked))).await.ok();
             _ = results.send(done(found)).await; // the run is over
-        }))
+        })
     }
 
     /// Starts `goals` in the same way for the agent, and sends what `found` makes of their results.
@@ -75,10 +80,10 @@ impl GoalRun {
         found: impl FnOnce(Vec<GoalResult>) -> T + Send + 'static,
         results: mpsc::Sender<T>,
     ) -> Self {
-        Self(tokio::spawn(async move {
+        Self::of(async move {
             let checked = run_all(goals, parallel, Arc::new(place)).await;
             _ = results.send(found(checked)).await; // the run is over
-        }))
+        })
     }
 }
 
@@ -112,7 +117,7 @@ pub async fn check_goals(
 }
 
 /// Runs all goals and returns their results in order.
-async fn run_all(goals: Vec<Goal>, parallel: bool, place: Arc<Place>) -> Vec<GoalResult> {
+pub(super) async fn run_all(goals: Vec<Goal>, parallel: bool, place: Arc<Place>) -> Vec<GoalResult> {
     let turn: Turn = Arc::new(Arc::clone(&place.turn).lock_owned().await);
     let mut results = Vec::new();
     if !parallel {

@@ -15,7 +15,10 @@ use crate::{
         Changes, Checkpoint, Claim, GoalResult, Notice, Outcome, PlanSnapshot, RestoreMoment, RunId, SteeringId,
         SteeringKind,
     },
-    git::{Moment, Repository, fingerprint::Seen},
+    git::{
+        Moment, Repository,
+        fingerprint::{Seen, fingerprint},
+    },
     machine::{LoopState, Preparation, Refusal, Settlement, Statement, Verification},
     plan::{self, PlanChanges, PlanKind, Reading},
     proc::Supervisor,
@@ -57,6 +60,8 @@ pub(super) struct JobContext {
     /// How the files were, where no checkpoint tells. Not in the journal: after a restart one iteration may count as progress
     /// that is none.
     pub(super) seen: Mutex<Seen>,
+    /// The tree before the iteration, where goals are run after edits.
+    pub(super) tree: Mutex<Option<u64>>,
     /// What may run by itself, as it was before the iteration.
     pub(super) autorun: Mutex<Autorun>,
 }
@@ -76,6 +81,8 @@ pub(super) struct Prepare {
     pub(super) live_steering: bool,
     /// The agent is given ralph's own tools.
     pub(super) has_tools: bool,
+    /// Goals are run after its edits.
+    pub(super) watches_edits: bool,
     /// Tasks that nobody works on for now.
     pub(super) set_aside: Vec<String>,
     /// The plan as it was last read.
@@ -120,6 +127,7 @@ impl Prepare {
             before: None,
             live_steering,
             has_tools: false,
+            watches_edits: state.view.settings.goals.iter().any(|goal| goal.on_edit),
             set_aside: state.view.set_aside(),
             plan: (*state.view.plan).clone(),
             sent_back_to: state.sent_back_to().cloned(),
@@ -210,6 +218,9 @@ impl JobContext {
         if checkpoint.is_none() {
             self.take_fingerprint(&mut notices);
         }
+        if job.watches_edits {
+            *self.tree.lock().unwrap_or_else(PoisonError::into_inner) = self.look_at_tree();
+        }
         self.autorun().look();
         let prompt = match &job.review {
             Some(review) => {
@@ -281,6 +292,11 @@ impl JobContext {
             notices,
             random: random_share(),
         }
+    }
+
+    /// A number for the files as they are; none where there are too many.
+    pub(super) fn look_at_tree(&self) -> Option<u64> {
+        fingerprint(self.paths.project(), &self.paths.states()).ok()
     }
 
     fn autorun(&self) -> MutexGuard<'_, Autorun> {

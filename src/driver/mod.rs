@@ -10,6 +10,8 @@ mod background_calls;
 mod calls;
 mod clock;
 mod config;
+mod edit_checks;
+mod edits;
 mod ending;
 mod goals;
 mod handle;

@@ -7,7 +7,7 @@ use tracing::debug;
 use crate::{
     agent::{SessionCommand, SessionRequest},
     diagnostics::{inherited, kind},
-    event::{AgentSignal, AskId, ChannelKind, Claim, Notice, PermissionAnswer},
+    event::{AgentSignal, AskId, ChannelKind, Claim, Notice, PermissionAnswer, SteeringId},
     machine::{Effect, Input, Refusal, Settlement, Verification},
     store::{
         recording::Recording,
@@ -15,7 +15,7 @@ use crate::{
         signal_log::SignalLog,
     },
     text::with_causes,
-    words::{Advice, denial, no_answer},
+    words::{Advice, denial, no_answer, tools::edits_checked},
 };
 
 use super::{
@@ -52,6 +52,14 @@ impl Driver {
                 let told = self.session.as_ref().is_some_and(|session| session.send(command));
                 if !told {
                     self.own.push_back(Input::NotSteered { iteration, id });
+                }
+            }
+            Effect::TellGoals { results } => {
+                let text = edits_checked(&results);
+                let id = SteeringId::RALPH;
+                if let Some(session) = &self.session {
+                    // What still fails when the turn is over is in the next prompt.
+                    _ = session.send(SessionCommand::Steer { id, text });
                 }
             }
             Effect::AnswerPermission {
@@ -337,6 +345,7 @@ impl Driver {
             recording,
             self.clock.lived(),
         ));
+        self.watch_edits();
     }
 
     /// Ends the session when the loop cannot go on: without a journal nothing may happen any more.

@@ -30,6 +30,7 @@ use super::{
     background::{self, BackgroundTasks},
     clock::{Clock, LOOK, new_promise},
     config::{Agent, Judge, RunConfig, Warden},
+    edits::EditWatch,
     goals::GoalRun,
     handle::{Handle, Inbox, InboxMessage},
     hub::Hub,
@@ -72,6 +73,8 @@ pub struct Driver {
     pub(super) goals_turn: Arc<tokio::sync::Mutex<()>>,
     /// What the agent asked of its tools, and does not know yet.
     pub(super) tools: Tools,
+    /// The goals that are run while the agent works.
+    pub(super) edits: EditWatch,
     pub(super) background: BackgroundTasks,
     pub(super) languages: Languages,
     /// Used from blocking threads.
@@ -124,6 +127,8 @@ pub(super) enum Arrived {
     Message(InboxMessage),
     /// Something was found out for the agent.
     Found(Found),
+    /// It is time to look whether the agent has changed files.
+    EditsDue,
 }
 
 impl Driver {
@@ -171,6 +176,7 @@ impl Driver {
             repository: config.repository,
             supervisor: config.supervisor,
             seen: Mutex::default(),
+            tree: Mutex::default(),
             autorun: Mutex::new(autorun),
         };
         let tools = Tools::default();
@@ -197,6 +203,7 @@ impl Driver {
             warden: config.warden,
             goals: None,
             goals_turn: Arc::default(),
+            edits: EditWatch::default(),
             background: BackgroundTasks::default(),
             tools,
             languages,
@@ -340,6 +347,7 @@ impl Driver {
                     self.advance(&input)?;
                 }
                 Arrived::Found(found) => self.found(found)?,
+                Arrived::EditsDue => self.check_edits(),
                 Arrived::Asked(Asked {
                     request: Request::Tool { called, waits },
                     role,
@@ -424,6 +432,7 @@ impl Driver {
             timer = self.timers.next(|| self.clock.now_ms()) => Arrived::Input(Input::TimerFired { timer }),
             Some(input) = self.results_in.recv() => Arrived::Input(input),
             Some(notice) = said => Arrived::Notice(notice),
+            () = self.edits.due() => Arrived::EditsDue,
             (iteration, signal) = agent => Arrived::Input(Input::Agent { iteration, signal }),
             () = tokio::time::sleep(LOOK) => Arrived::Nothing,
         }
@@ -459,6 +468,7 @@ impl Driver {
         for effect in effects {
             self.perform(effect, input, now_ms);
         }
+        self.hear_of_edits(input);
         if events.iter().any(|event| matches!(event, Event::IterationEnded { .. })) {
             self.tools.end_iteration();
         }

@@ -12,7 +12,7 @@ use crate::{
     words::{NoTool, no_tool_in_words},
 };
 
-use super::goals::GoalRun;
+use super::{edits::EditsSeen, goals::GoalRun};
 
 /// Things found out that the loop has not taken yet.
 const FOUND: usize = 64;
@@ -34,6 +34,8 @@ pub(super) enum Found {
         ticket: u32,
         results: Vec<GoalResult>,
     },
+    /// What became of the tree since it was last looked at.
+    Edits(EditsSeen),
     /// Something that became of a language server.
     Language(News),
 }

@@ -4,12 +4,10 @@
 //! user's messages (where they are sent), settings (a run with a record that is too long does not start).
 
 use super::{
-    AgentSignal, ConfidencePart, Event, GoalFailure, GoalResult, Hint, Missing, Outcome, TEXT_CAP_BYTES,
+    AgentSignal, ConfidencePart, Event, GoalResult, Hint, Missing, Outcome, TEXT_CAP_BYTES,
     clip::{LIST_CAP, clip_middle, clip_start, cut, listed},
 };
 
-/// Most bytes of what a goal printed last.
-const GOAL_TAIL_BYTES: usize = 8 * 1024;
 /// A record without its texts.
 const ENVELOPE_BYTES: u64 = 128;
 
@@ -178,11 +176,18 @@ impl Event {
             },
             Event::GoalChecked { iteration, result } => Event::GoalChecked {
                 iteration,
-                result: GoalResult {
-                    why: result.why.map(GoalFailure::bounded),
-                    tail: clip_start(&result.tail, GOAL_TAIL_BYTES),
-                    ..result
-                },
+                result: result.bounded(),
+            },
+            Event::EditsChecked {
+                iteration,
+                results,
+                news,
+                live,
+            } => Event::EditsChecked {
+                iteration,
+                results: results.into_iter().map(GoalResult::bounded).collect(),
+                news,
+                live,
             },
             Event::ClaimJudged {
                 iteration,

@@ -26,7 +26,7 @@ pub(super) fn cut(text: &str) -> String {
 }
 
 /// Cuts `text` to at most `cap_bytes` of its end, at a character boundary, and marks the cut.
-pub(super) fn clip_start(text: &str, cap_bytes: usize) -> String {
+pub fn clip_start(text: &str, cap_bytes: usize) -> String {
     if text.len() <= cap_bytes {
         return text.to_owned();
     }

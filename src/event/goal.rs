@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Exit, clip::cut};
+use super::{
+    Exit,
+    clip::{clip_start, cut},
+};
 
 /// A command with what it has to come to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -15,6 +18,9 @@ pub struct Goal {
     /// The last number it prints has to be at least this; none where the exit code alone counts.
     pub target: Option<f64>,
     pub timeout_ms: u64,
+    /// It is also run after edits, while the agent works.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub on_edit: bool,
 }
 
 /// When goals are run.
@@ -45,6 +51,19 @@ pub struct GoalResult {
     pub why: Option<GoalFailure>,
     /// The end of what it printed.
     pub tail: String,
+}
+
+/// Most bytes of what a goal printed last.
+const TAIL_BYTES: usize = 8 * 1024;
+
+impl GoalResult {
+    pub(super) fn bounded(self) -> Self {
+        GoalResult {
+            why: self.why.map(GoalFailure::bounded),
+            tail: clip_start(&self.tail, TAIL_BYTES),
+            ..self
+        }
+    }
 }
 
 /// Why a goal did not pass.

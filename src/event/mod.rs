@@ -42,7 +42,7 @@ pub use background::{
 pub use breaker::{BreakerCause, BreakerState};
 pub use call::AgentCall;
 pub use claim::{AgentStatus, Claim, ConfidencePart, Denial, Evidence, Missing};
-pub use clip::{TEXT_CAP_BYTES, clip, clip_middle};
+pub use clip::{TEXT_CAP_BYTES, clip, clip_middle, clip_start};
 pub use command::{Answer, CommandRefusal, UserCommand};
 pub use goal::{Goal, GoalFailure, GoalResult, GoalsWhen};
 pub use hint::{Hint, RestoreMoment};
@@ -98,11 +98,16 @@ impl fmt::Display for RunId {
 #[serde(transparent)]
 pub struct SessionId(pub String);
 
-/// Numbers the user's messages within a run, from 1.
+/// Numbers the user's messages within a run, from 1; messages of ralph's own are 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct SteeringId(pub u32);
+
+impl SteeringId {
+    /// What ralph itself says to a running turn. What becomes of it changes nothing.
+    pub const RALPH: SteeringId = SteeringId(0);
+}
 
 /// What happened. Past tense; one journal line each.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -343,6 +348,15 @@ pub enum Event {
     GoalChecked {
         iteration: u32,
         result: GoalResult,
+    },
+    /// The goals for edits were run while the agent works. Proves nothing: what counts is found when the iteration is over.
+    EditsChecked {
+        iteration: u32,
+        results: Vec<GoalResult>,
+        /// The goals whose result is news to the agent.
+        news: Vec<String>,
+        /// It is told at once; else what still fails is in the next prompt.
+        live: bool,
     },
     /// What was found for and against a claim.
     ClaimJudged {

@@ -89,7 +89,7 @@ impl Seen {
 ///
 /// # Errors
 /// [`FingerprintError`] if there are too many files, or if a directory cannot be read.
-fn fingerprint(root: &Path, states: &States) -> Result<u64, FingerprintError> {
+pub(crate) fn fingerprint(root: &Path, states: &States) -> Result<u64, FingerprintError> {
     let ignored = Ignored::of(root);
     let is_left_out = |path: &Path| {
         let name = path.file_name().unwrap_or_default();

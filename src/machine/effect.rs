@@ -1,14 +1,14 @@
 //! What the machine wants done, derived from how the state moved.
 
 use crate::{
-    event::{AgentSignal, AskId, Decider, Event, RuleScope, SteeringId, SteeringKind, StopRequest},
+    event::{AgentSignal, AskId, Decider, Event, GoalResult, RuleScope, SteeringId, SteeringKind, StopRequest},
     run::{Phase, StopAsked},
 };
 
 use super::{Input, deadline::deadline_of, permission::next_deadline, policy::max_time_at, state::LoopState};
 
 /// An order to the driver. Returns nothing: its result comes back as an input, failures included.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
     /// Read the plan, make a checkpoint, write the prompt.
     Prepare {
@@ -24,6 +24,10 @@ pub enum Effect {
         iteration: u32,
         id: SteeringId,
         text: String,
+    },
+    /// Tell the running turn what goals came to.
+    TellGoals {
+        results: Vec<GoalResult>,
     },
     /// Tell the agent whether it may use a tool.
     AnswerPermission {
@@ -204,7 +208,7 @@ fn enter(effects: &mut Vec<Effect>, before: &Before, after: &LoopState, now_ms: 
     }
 }
 
-/// What is to be done for an event alone: the agent is told of a decision, rules are kept or not, a background task begins
+/// What is to be done for an event alone: the agent is told of a decision or of goals, rules are kept or not, a background task begins
 /// or ends.
 pub(super) fn answer(event: &Event) -> Option<Effect> {
     match event {
@@ -254,6 +258,18 @@ pub(super) fn answer(event: &Event) -> Option<Effect> {
             command: command.clone(),
         }),
         Event::BackgroundCancelled { number, .. } => Some(Effect::CancelBackground { number: *number }),
+        Event::EditsChecked {
+            results,
+            news,
+            live: true,
+            ..
+        } => Some(Effect::TellGoals {
+            results: results
+                .iter()
+                .filter(|result| news.contains(&result.name))
+                .cloned()
+                .collect(),
+        }),
         Event::RuleForgotten { rule } => Some(Effect::ForgetRule { rule: rule.clone() }),
         _ => None,
     }

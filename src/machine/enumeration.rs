@@ -30,7 +30,7 @@ fn fold(mut state: LoopState, now_ms: u64, events: &[Event]) -> LoopState {
 fn starts_anything(effects: &[Effect]) -> bool {
     effects.iter().any(|effect| match effect {
         Effect::Prepare { .. } | Effect::StartSession { .. } | Effect::SteerLive { .. } | Effect::Settle { .. } => true,
-        Effect::Verify { .. } => true,
+        Effect::Verify { .. } | Effect::TellGoals { .. } => true,
         Effect::Arm { .. }
         | Effect::ProbeActivity { .. }
         | Effect::AnswerPermission { .. }

@@ -34,6 +34,10 @@ pub enum Feedback {
     ClaimRefused {
         reasons: Vec<Missing>,
     },
+    /// What failed after the last edits of the session.
+    FailedAfterEdits {
+        failed: Vec<Missing>,
+    },
     /// How far it said that it was, the latest last.
     Noted {
         notes: Vec<String>,

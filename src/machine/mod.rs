@@ -4,12 +4,14 @@
 //! is the fold of the events and of nothing else, so a journal is enough to rebuild it; an effect that is not a
 //! consequence of recorded events would be lost in a crash.
 
+mod after_edits;
 mod background;
 mod breaker;
 mod budget;
 mod call;
 mod deadline;
 mod decision;
+mod edits;
 mod effect;
 mod escalation;
 mod feedback;
@@ -50,9 +52,11 @@ mod question_tests;
 #[cfg(test)]
 mod spending_tests;
 
+pub use after_edits::AfterEdits;
 pub use background::background_refusal;
 pub use budget::Budget;
 pub use call::claim_reasons;
+pub use edits::checks_edits;
 pub use effect::{Effect, Timer, TimerKind};
 pub use feedback::Feedback;
 pub use gate::{goal_reasons, reachable_confidence};
@@ -119,6 +123,11 @@ pub enum Input {
     AgentCalled {
         iteration: u32,
         call: AgentCall,
+    },
+    /// The goals for edits were run while the agent works.
+    EditsChecked {
+        iteration: u32,
+        results: Vec<GoalResult>,
     },
     /// The agent has fetched the answer to a question of its own.
     AnswerFetched {

@@ -10,6 +10,7 @@ use crate::{
 
 use super::{
     Statement,
+    after_edits::AfterEdits,
     budget::{Budget, Room, Weight, is_getting_on},
     feedback::{self, Feedback},
     reviews::Reviews,
@@ -58,6 +59,8 @@ pub struct Rules {
     pub said: Option<Said>,
     /// What the next prompt has to tell the agent about the last iteration.
     pub feedback: Vec<Feedback>,
+    /// What goals came to that were run after edits.
+    pub after_edits: AfterEdits,
     /// Background tasks that have ended and that the next prompt tells of.
     pub untold: Untold,
     /// The tree before the first iteration, which totals are counted from.
@@ -90,6 +93,7 @@ impl Rules {
     pub(super) fn apply(&mut self, view: &RunView, event: &Event) {
         self.reviews.apply(view, event);
         self.untold.apply(view, event);
+        self.after_edits.apply(event);
         match event {
             Event::RunStarted { promise, .. } => self.promise.clone_from(promise),
             Event::RunResumed { settings, .. } => {
@@ -206,6 +210,7 @@ impl Rules {
             | Event::RuleForgotten { .. }
             | Event::CompletionDenied { .. }
             | Event::GoalChecked { .. }
+            | Event::EditsChecked { .. }
             | Event::ClaimJudged { .. }
             | Event::BreakerMoved { .. }
             | Event::WaitStarted { .. }

@@ -60,7 +60,13 @@ impl LoopState {
             .tasks_at_limit()
             .map(|(task, _)| Feedback::TaskAtLimit { task: task.to_owned() });
         let last = self.rules.feedback.iter().cloned();
-        last.chain(at_limit).chain(reviewed).chain(diagnosis).collect()
+        let failed = self.rules.after_edits.failed();
+        let failed = (!failed.is_empty()).then_some(Feedback::FailedAfterEdits { failed });
+        last.chain(failed)
+            .chain(at_limit)
+            .chain(reviewed)
+            .chain(diagnosis)
+            .collect()
     }
 
     /// The task that the author works on next: one that a reviewer sent it back to, or else the first open one.

@@ -14,6 +14,7 @@ use crate::{
 use super::{
     Effect, Input, Preparation, Refusal, Start, Timer, TimerKind, background, call, deadline,
     decision::{Decision, is_running},
+    edits,
     effect::{Before, answer, effects, is_put_off, lingers},
     escalation::handed_on,
     permission, policy, review, reviewed, session, settle,
@@ -87,6 +88,7 @@ fn decide(decision: &mut Decision, now_ms: u64, input: &Input) {
         Input::Agent { iteration, signal } => session::reported(decision, now_ms, *iteration, signal),
         Input::AgentStated { iteration, statement } => session::stated(decision, *iteration, statement),
         Input::AgentCalled { iteration, call } => call::called(decision, *iteration, call),
+        Input::EditsChecked { iteration, results } => edits::checked(decision, *iteration, results),
         Input::AnswerFetched { iteration, ask } => call::answer_fetched(decision, *iteration, *ask),
         Input::PermissionRequested {
             iteration,

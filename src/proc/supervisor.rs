@@ -36,6 +36,8 @@ pub struct Supervisor {
     confinement: Option<Arc<Confinement>>,
     /// What a process of a child tree can allocate.
     memory_bytes: Option<u64>,
+    /// The executable of the guards of child trees that name none; else it is this one.
+    guard: Option<PathBuf>,
 }
 
 /// For a program that is no ralph: its helpers have no guard.
@@ -48,6 +50,7 @@ impl Default for Supervisor {
             trees: Arc::default(),
             confinement: None,
             memory_bytes: None,
+            guard: None,
         }
     }
 }
@@ -62,6 +65,7 @@ impl Supervisor {
             trees: Arc::default(),
             confinement: None,
             memory_bytes: None,
+            guard: None,
         }
     }
 
@@ -78,7 +82,17 @@ impl Supervisor {
             confinement: self.confinement.as_deref(),
             memory_bytes: self.memory_bytes,
         };
-        spawn::spawn(&self.children, number, launch, limits, output)
+        let guard = launch.guard.clone().or_else(|| self.guard.clone());
+        spawn::spawn(&self.children, number, Launch { guard, ..launch }, limits, output)
+    }
+
+    /// Returns one for the same process whose child trees are guarded by another executable: for whoever is not ralph itself.
+    #[must_use]
+    pub fn guarded_by(&self, guard: PathBuf) -> Supervisor {
+        Supervisor {
+            guard: Some(guard),
+            ..self.clone()
+        }
     }
 
     /// Returns one for the same process whose child trees are confined. Its helpers are ralph's own, and free.

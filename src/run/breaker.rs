@@ -91,15 +91,17 @@ impl Observation {
 /// A failure's kind and text without what differs each time: numbers, ids, times.
 fn fingerprint(problem: &Problem) -> String {
     let mut text = format!("{:?}", problem.kind);
-    let words = problem
-        .text
-        .split_whitespace()
-        .filter(|word| !word.contains(|c: char| c.is_ascii_digit()));
-    for word in words.take(24) {
+    for word in without_numbers(&problem.text).take(24) {
         text.push(' ');
         text.push_str(word);
     }
     text
+}
+
+/// The words of a text that are the same each time: numbers, ids and times are not.
+pub(crate) fn without_numbers(text: &str) -> impl Iterator<Item = &str> {
+    text.split_whitespace()
+        .filter(|word| !word.contains(|c: char| c.is_ascii_digit()))
 }
 
 impl Breaker {

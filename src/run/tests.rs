@@ -133,6 +133,7 @@ impl Chaos {
             command: "true".to_owned(),
             target: None,
             timeout_ms: 1,
+            on_edit: false,
         };
         Box::new(Settings {
             adapter: self.text(),

@@ -5,8 +5,9 @@ use std::{collections::BTreeMap, path::PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Background, Block, Breaker, Calls, Clock, Delivered, End, GoalState, GoalStatus, Incidents, Iterations, Message,
-    Observation, OpenAsk, Permissions, Phase, Shared, Spending, StopAsked, Task, Tool, Work, task::tasks, tool,
+    Background, Block, Breaker, Calls, Clock, Delivered, EditChecks, End, GoalState, GoalStatus, Incidents, Iterations,
+    Message, Observation, OpenAsk, Permissions, Phase, Shared, Spending, StopAsked, Task, Tool, Work, task::tasks,
+    tool,
 };
 use crate::event::{
     AgentSignal, Changes, ChannelKind, Event, LimitKind, Outcome, PausedBy, PlanSnapshot, PlanTask, Record, Role,
@@ -64,6 +65,9 @@ pub struct RunView {
     /// What agents said with ralph's own tools.
     #[serde(default)]
     pub calls: Calls,
+    /// The goals that were run after edits.
+    #[serde(default)]
+    pub edit_checks: EditChecks,
     #[serde(default)]
     pub background: Background,
     pub incidents: Incidents,
@@ -92,6 +96,7 @@ impl RunView {
         self.spending
             .apply(at_ms, &self.phase, &self.settings.limits.per_day, event);
         self.calls.apply(event);
+        self.edit_checks.apply(event);
         self.background.apply(at_ms, event);
         match event {
             Event::JournalOpened { run, .. } => {
@@ -171,6 +176,12 @@ impl RunView {
             Event::GoalChecked { result, .. } => {
                 let checked = Box::new(result.clone());
                 self.set_goal(&result.name, GoalState::Checked { result: checked });
+            }
+            Event::EditsChecked { results, .. } => {
+                for result in results {
+                    let checked = Box::new(result.clone());
+                    self.set_goal(&result.name, GoalState::Checked { result: checked });
+                }
             }
             Event::AgentReported { signal, .. } => self.reported(at_ms, signal),
             // Its end may be among what is left out.

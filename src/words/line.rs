@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use crate::event::{
-    AgentCall, AgentSignal, BreakerState, Claim, Decider, Delivery, Denial, Event, Level, PausedBy, RequestedBy, Role,
-    SteeringKind, StopRequest, WaitEnd,
+    AgentCall, AgentSignal, BreakerState, Claim, Decider, Delivery, Denial, Event, GoalResult, Level, PausedBy,
+    RequestedBy, Role, SteeringKind, StopRequest, WaitEnd,
 };
 
 use super::{
@@ -149,6 +149,9 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
             let tone = if result.passed { Tone::Good } else { Tone::Bad };
             line(tone, format!("goal {}", goal_in_words(result)))
         }
+        Event::EditsChecked {
+            results, news, live, ..
+        } => edits_checked(results, news, *live),
         Event::ClaimJudged { confidence, parts, .. } => line(Tone::Note, confidence_in_words(*confidence, parts)),
         Event::PermissionAsked {
             ask, request, until_ms, ..
@@ -302,6 +305,21 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
         | Event::ReviewWithdrawn
         | Event::RunStopped { .. } => None,
     }
+}
+
+/// What is news of the goals that were run after edits.
+fn edits_checked(results: &[GoalResult], news: &[String], live: bool) -> Option<Line> {
+    let told: Vec<&GoalResult> = results.iter().filter(|result| news.contains(&result.name)).collect();
+    let tone = match told.iter().all(|result| result.passed) {
+        true => Tone::Good,
+        false => Tone::Bad,
+    };
+    let goals: Vec<String> = told.iter().map(|result| goal_in_words(result)).collect();
+    if goals.is_empty() {
+        return None;
+    }
+    let how = if live { " (the agent is told)" } else { "" };
+    line(tone, format!("after edits: {}{how}", goals.join(", ")))
 }
 
 /// What the agent said with one of ralph's tools.

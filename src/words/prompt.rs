@@ -47,6 +47,10 @@ pub(crate) fn feedback(feedback: &Feedback) -> String {
             let reasons: Vec<String> = reasons.iter().map(missing).collect();
             format!("Your claim to be done was refused: {}", reasons.join("; "))
         }
+        Feedback::FailedAfterEdits { failed } => {
+            let failed: Vec<String> = failed.iter().map(missing).collect();
+            format!("After the last edits of that session: {}", failed.join("; "))
+        }
         Feedback::Noted { notes } => format!("Its notes on how far it is: {}", notes.join("; ")),
         Feedback::Reviewed { task, findings } => reviewed(task.as_deref(), findings),
         Feedback::Stuck { why } => format!(

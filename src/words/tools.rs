@@ -107,6 +107,20 @@ pub(crate) fn goals_for_agent(results: &[GoalResult]) -> String {
     text
 }
 
+/// What is news of the goals that were run after edits, as a message for the running turn.
+pub(crate) fn edits_checked(results: &[GoalResult]) -> String {
+    let mut text = "From ralph, after your last edits:\n".to_owned();
+    for result in results {
+        let tail = end_of(&result.tail);
+        _ = match (result.passed, tail.is_empty()) {
+            (true, _) => writeln!(text, "- goal `{}` passes again", result.name),
+            (false, true) => writeln!(text, "- goal {}", goal_in_words(result)),
+            (false, false) => writeln!(text, "- goal {}. It ended with:\n{tail}", goal_in_words(result)),
+        };
+    }
+    text + "This is no new task: go on with yours, and mend what your edits broke. ralph runs these goals again after your next edits."
+}
+
 /// The goals run longer than a call may take.
 pub(crate) fn goals_run_on(tool: &str, ticket: u32, running_ms: u64) -> String {
     format!(

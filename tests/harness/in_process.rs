@@ -1,8 +1,8 @@
 //! The loop inside of a test: the real driver, machine, journal and plan, agents that are functions, and time that passes
 //! as soon as there is nothing else to do (`#[tokio::test(start_paused = true)]`).
 //!
-//! What an agent prints goes through a dialect, as a program's output does. There are no processes, signals, terminals and
-//! sockets, and the project is in no repository.
+//! What an agent prints goes through a dialect, as a program's output does. There are no signals, terminals and
+//! sockets, no processes but those of goals, and the project is in no repository.
 
 use std::{
     collections::BTreeSet,
@@ -29,7 +29,7 @@ use ralph::{
     },
     proc::{Size, Stop, Supervisor},
     prompt::{Confined, Template},
-    store::journal::Reader,
+    store::journal::{self, Reader},
 };
 use serde_json::{Value, json};
 use tokio::{
@@ -38,7 +38,10 @@ use tokio::{
     time::Instant,
 };
 
-use super::sandbox::Sandbox;
+use super::{
+    sandbox::Sandbox,
+    wait::{SOON, wait_until},
+};
 
 const SIZE: Size = Size { cols: 80, rows: 24 };
 const RECORDING_CAP_BYTES: u64 = 1 << 20;
@@ -200,7 +203,7 @@ impl Looping<'_> {
             promise,
             agents,
         } = self;
-        let supervisor = Supervisor::default();
+        let supervisor = Supervisor::default().guarded_by(env!("CARGO_BIN_EXE_ralph").into());
         let open = OpenRun::open(project.paths(), &settings.plan, &supervisor).expect("a state directory of one's own");
         let from = if open.recovered { open.next_seq } else { 0 };
         let journal = open.files.journal();
@@ -243,6 +246,7 @@ impl Looping<'_> {
         let mut driver = Driver::new(open, config, hub);
         Running {
             handle: driver.handle(),
+            journal: journal.clone(),
             run,
             reader: Mutex::new((Reader::open(&journal).expect("a journal"), Vec::new())),
             from,
@@ -255,9 +259,22 @@ fn agent_is_terminal(agent: &Agent) -> bool {
     !agent.dialect.is_structured()
 }
 
+/// Waits for what processes have a part in. Meanwhile time stands still but for `passes`: else their limits would be over as soon as
+/// nothing in this process is left to do.
+pub async fn while_time_stands<T: Send + 'static>(
+    passes: Duration,
+    what: &'static str,
+    condition: impl FnMut() -> Option<T> + Send + 'static,
+) -> T {
+    let waiting = tokio::task::spawn_blocking(move || wait_until(SOON, what, condition));
+    tokio::time::advance(passes).await;
+    waiting.await.expect("what is waited for")
+}
+
 /// A loop that runs.
 pub struct Running {
     handle: Handle,
+    journal: PathBuf,
     run: RunId,
     /// Those of the run that were read so far.
     reader: Mutex<(Reader, Vec<Record>)>,
@@ -288,6 +305,13 @@ impl Running {
             pause = (pause * 3 / 2).min(LONGEST_LOOK);
         }
         panic!("the record does not come: {:#?}", self.records())
+    }
+
+    /// Waits for a record that processes have a part in, as [`while_time_stands`].
+    pub async fn wait_for_processes(&self, passes: Duration, wanted: impl Fn(&[Record]) -> bool + Send + 'static) {
+        let journal = self.journal.clone();
+        let look = move || wanted(&journal::read(&journal).ok()?.0).then_some(());
+        while_time_stands(passes, "such a record", look).await;
     }
 
     /// The records of this loop so far.
@@ -403,6 +427,7 @@ type Playing = Pin<Box<dyn Future<Output = ()> + Send>>;
 pub struct Agent {
     id: &'static str,
     dialect: DialectKind,
+    is_live: bool,
     play: Arc<dyn Fn(Turn) -> Playing + Send + Sync>,
 }
 
@@ -412,6 +437,7 @@ impl Agent {
         Agent {
             id: "script",
             dialect: DialectKind::RalphJsonl,
+            is_live: false,
             play: Arc::new(move |turn| Box::pin(play(turn))),
         }
     }
@@ -435,6 +461,12 @@ impl Agent {
         })
     }
 
+    /// The agent takes messages while it works.
+    #[must_use]
+    pub fn live(self) -> Agent {
+        Agent { is_live: true, ..self }
+    }
+
     #[must_use]
     pub fn called(self, id: &'static str) -> Agent {
         Agent { id, ..self }
@@ -454,6 +486,7 @@ pub struct Turn {
     project: PathBuf,
     plan: PathBuf,
     gates: watch::Receiver<BTreeSet<String>>,
+    heard: watch::Receiver<Vec<String>>,
     clocks: Clocks,
     voice: Arc<Mutex<Voice>>,
 }
@@ -568,6 +601,13 @@ impl Turn {
         drop(opened.expect("the project is there"));
     }
 
+    /// Waits for so many messages, and returns the latest.
+    pub async fn hears(&self, count: usize) -> String {
+        let mut heard = self.heard.clone();
+        let heard = heard.wait_for(|heard| heard.len() >= count).await;
+        heard.expect("a session")[count - 1].clone()
+    }
+
     /// Does nothing until it is ended.
     pub async fn hang(&self) {
         std::future::pending().await
@@ -615,6 +655,7 @@ impl AgentAdapter for InProcess {
             resume: true,
             usage: true,
             cost: true,
+            live_steering: self.agent.is_live,
             ..Capabilities::default()
         }
     }
@@ -633,7 +674,9 @@ impl AgentAdapter for InProcess {
             activity: Activity::default(),
             exit: Exit::Code { code: 0 },
         }));
+        let (messages, heard) = watch::channel(Vec::new());
         let turn = Turn {
+            heard,
             n: request.iteration,
             prompt: fs::read_to_string(&request.prompt).expect("a prompt"),
             resume: request.resume.map(|SessionId(id)| id),
@@ -657,6 +700,7 @@ impl AgentAdapter for InProcess {
         Box::new(Played {
             stop,
             voice,
+            messages: self.agent.is_live.then_some(messages),
             playing: playing.abort_handle(),
         })
     }
@@ -665,6 +709,8 @@ impl AgentAdapter for InProcess {
 struct Played {
     stop: watch::Sender<bool>,
     voice: Arc<Mutex<Voice>>,
+    /// None for an agent that takes none.
+    messages: Option<watch::Sender<Vec<String>>>,
     playing: AbortHandle,
 }
 
@@ -677,8 +723,18 @@ impl Session for Played {
 
     fn type_bytes(&self, _bytes: &[u8]) {}
 
-    fn send(&self, _command: SessionCommand) -> Result<(), NotLive> {
-        Err(NotLive)
+    fn send(&self, command: SessionCommand) -> Result<(), NotLive> {
+        let (Some(messages), SessionCommand::Steer { id, text }) = (&self.messages, command) else {
+            return Err(NotLive);
+        };
+        messages.send_modify(|heard| heard.push(text.clone()));
+        let voice = self.voice.lock().unwrap_or_else(PoisonError::into_inner);
+        let answered = AgentSignal::MessageAnswered {
+            id,
+            taken: true,
+            text: Some(text),
+        };
+        voice.out.try_send(answered).map_err(|_| NotLive)
     }
 
     fn activity(&self) -> Activity {

@@ -69,6 +69,7 @@ pub(super) fn demanding_settings() -> Settings {
         command: "true".to_owned(),
         target: None,
         timeout_ms: 1_000,
+        on_edit: true,
     };
     Settings {
         goals: vec![goal],
@@ -230,8 +231,8 @@ pub(super) fn troubled(iteration: u32, open: bool, vanished: &[&str], blocked: O
     Input::Settled { iteration, settlement }
 }
 
-pub(super) fn verified(iteration: u32, passed: bool) -> Input {
-    let result = GoalResult {
+fn checked(passed: bool) -> GoalResult {
+    GoalResult {
         name: "tests".to_owned(),
         passed,
         exit: None,
@@ -240,9 +241,12 @@ pub(super) fn verified(iteration: u32, passed: bool) -> Input {
         duration_ms: 5,
         why: (!passed).then_some(GoalFailure::NoNumber),
         tail: "output".to_owned(),
-    };
+    }
+}
+
+pub(super) fn verified(iteration: u32, passed: bool) -> Input {
     let verification = Verification {
-        results: vec![result],
+        results: vec![checked(passed)],
         plan: Ok(plan(false)),
         vanished: Vec::new(),
         added: Vec::new(),
@@ -384,6 +388,10 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
             iteration,
             call: AgentCall::Claimed { reasons: Vec::new() },
         },
+        Input::EditsChecked {
+            iteration,
+            results: vec![checked(false)],
+        },
         Input::OutputSeen { iteration },
         Input::DoneFileFound { iteration },
         settled(iteration, Ok(plan(true)), Vec::new()),
@@ -484,7 +492,7 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
                 !matches!(signal, AgentSignal::Usage { .. } | AgentSignal::MessageAnswered { .. })
             }
             // It is only recorded.
-            Input::AgentCalled { .. } | Input::AnswerFetched { .. } => false,
+            Input::AgentCalled { .. } | Input::EditsChecked { .. } | Input::AnswerFetched { .. } => false,
             // They have tests of their own: nothing but the end of the run has to do with them.
             Input::Background { .. } | Input::BackgroundEnded { .. } => false,
             Input::Start(_)

@@ -21,7 +21,7 @@ use crate::{
         Changes, Checkpoint, Delivery, LimitKind, Outcome, ReviewResult, Role, RunId, SteeringId, SteeringKind,
         StopReason, Totals, Usage,
     },
-    run::{BackgroundTask, Look, TaskState, Waited},
+    run::{BackgroundTask, EditChecks, Look, TaskState, Waited},
 };
 
 pub(crate) use head::write_head;
@@ -55,6 +55,8 @@ pub(crate) struct Report {
     pub iterations: Vec<Iteration>,
     /// Names of the goals that had to be reached.
     pub goals: Vec<String>,
+    /// How often goals were run after edits, while agents worked.
+    pub edit_checks: EditChecks,
     pub steering: Vec<Message>,
     pub waits: Vec<Waited>,
     /// Commands that outlived the iteration in which they were started.

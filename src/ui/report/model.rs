@@ -33,6 +33,7 @@ impl Report {
             at_start: view.iterations.at_start.clone(),
             iterations: view.iterations.rows.iter().map(Iteration::from).collect(),
             goals: view.goals.iter().map(|goal| goal.name.clone()).collect(),
+            edit_checks: view.edit_checks,
             steering: view.messages.iter().map(Message::from).collect(),
             waits: view.incidents.waits.iter().cloned().collect(),
             background: view.background.tasks.clone(),

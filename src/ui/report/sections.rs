@@ -3,13 +3,13 @@
 use super::{Iteration, Report, head::shortened};
 use crate::{
     event::{Delivery, GoalResult, Outcome, ReviewResult, SteeringKind, Usage, Wait},
-    run::{Look, TaskState, Waited},
+    run::{EditChecks, Look, TaskState, Waited},
     text::one_line,
     words::{
         background_end_in_words, background_state_in_words, background_went_well, changes_in_words, claim_in_words,
-        command_in_words, confidence_in_words, findings_in_words, goal_in_words, missing_in_words, outcome_in_words,
-        review_in_words, short_duration, status_in_words, task_at_limit_in_words, task_in_words, usage_in_words,
-        wait_cause_in_words,
+        command_in_words, confidence_in_words, counted, findings_in_words, goal_in_words, missing_in_words,
+        outcome_in_words, review_in_words, short_duration, status_in_words, task_at_limit_in_words, task_in_words,
+        usage_in_words, wait_cause_in_words,
     },
 };
 
@@ -165,7 +165,12 @@ fn goals(report: &Report) -> Vec<Item> {
             ),
         }
     });
-    goals.collect()
+    let EditChecks { count, failed, .. } = report.edit_checks;
+    let after_edits = (count > 0).then(|| {
+        let checks = counted(u64::from(count), "check");
+        Item::new(format!("after edits: {checks}, {failed} of them failed"))
+    });
+    goals.chain(after_edits).collect()
 }
 
 pub(super) fn tail(result: &GoalResult) -> Vec<String> {

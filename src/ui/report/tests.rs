@@ -23,6 +23,7 @@ fn began(goals: &[&str]) -> Event {
         command: "true".to_owned(),
         target: None,
         timeout_ms: 1,
+        on_edit: false,
     });
     Event::RunStarted {
         project: PathBuf::from("/project"),

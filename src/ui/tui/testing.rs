@@ -86,6 +86,7 @@ pub(super) fn begun() -> Vec<Event> {
             command: "cargo test".to_owned(),
             target: None,
             timeout_ms: 900_000,
+            on_edit: false,
         }],
         ..Settings::default()
     };

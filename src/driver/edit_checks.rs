@@ -1,0 +1,93 @@
+//! Runs the goals for edits while the agent works.
+
+use std::{
+    pin::pin,
+    sync::{Arc, PoisonError},
+};
+
+use tokio::{task::spawn_blocking, time::Instant};
+
+use crate::{
+    diagnostics::inherited,
+    event::Goal,
+    machine::{Input, checks_edits},
+    run::Phase,
+};
+
+use super::{
+    edits::{EditsSeen, QUIET},
+    goals::{GoalRun, run_all},
+    run::{Driver, DriverError},
+    tools::Found,
+};
+
+impl Driver {
+    /// Begins to watch for the edits of a session that starts.
+    pub(super) fn watch_edits(&mut self) {
+        let tree = *self.jobs.tree.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_blind = self.agent().last_line_claims;
+        if checks_edits(self.state()) {
+            self.edits.begin(tree, is_blind);
+        }
+    }
+
+    /// Hears of an edit, or that the time for edits is over.
+    pub(super) fn hear_of_edits(&mut self, input: &Input) {
+        if !checks_edits(self.state()) {
+            self.edits.end();
+        } else if let Input::Agent { signal, .. } = input {
+            self.edits.hear(signal, Instant::now());
+        }
+    }
+
+    /// Looks whether the tree has changed, and has the goals for edits run if it has.
+    pub(super) fn check_edits(&mut self) {
+        if self.tools.check.is_some() {
+            return self.edits.put_off(Instant::now(), QUIET);
+        }
+        let Phase::Running { iteration, .. } = self.state().view.phase else {
+            return;
+        };
+        let goals = self.state().view.settings.goals.iter();
+        let goals: Vec<Goal> = goals.filter(|goal| goal.on_edit).cloned().collect();
+        let (look, is_edit) = self.edits.next_look();
+        let (known, parallel, place) = (self.edits.tree, self.goals_parallel, self.place());
+        let (jobs, found) = (Arc::clone(&self.jobs), self.tools.found_in.clone());
+        let tree = move || {
+            let jobs = Arc::clone(&jobs);
+            let look = inherited(move || jobs.look_at_tree());
+            async { spawn_blocking(look).await.ok().flatten() }
+        };
+        self.edits.goes_on(GoalRun::of(async move {
+            let before = tree().await;
+            let has_changed = match (known, before) {
+                (Some(known), Some(before)) => known != before,
+                (None, Some(_)) => true,
+                (_, None) => is_edit,
+            };
+            let (mut results, mut after) = (Vec::new(), before);
+            if has_changed {
+                results = pin!(run_all(goals, parallel, Arc::new(place))).await;
+                after = tree().await;
+            }
+            let seen = EditsSeen {
+                look,
+                iteration,
+                before,
+                after,
+                results,
+            };
+            _ = found.send(Found::Edits(seen)).await; // the run is over
+        }));
+    }
+
+    pub(super) fn edits_seen(&mut self, seen: EditsSeen) -> Result<(), DriverError> {
+        if self.edits.take(&seen, Instant::now()) && !seen.results.is_empty() {
+            self.advance(&Input::EditsChecked {
+                iteration: seen.iteration,
+                results: seen.results,
+            })?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,194 @@
+//! When to look whether an agent has changed files, and what is known of them.
+//!
+//! No stream tells of every file that changes: a command may change any. The end of a tool therefore only says when to look, and the
+//! tree decides whether there is something to check. An agent whose stream has no tools is looked at from time to time.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep_until};
+
+use crate::event::{AgentSignal, GoalResult};
+
+use super::goals::GoalRun;
+
+/// How long no tool may have ended before the tree is looked at, and how long that may put it off.
+pub(super) const QUIET: Duration = Duration::from_secs(1);
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Between two looks where the agent's stream has no tools.
+const ROUND: Duration = Duration::from_secs(15);
+
+/// What is known of the tree while an agent works. Dropping it ends what runs.
+#[derive(Debug, Default)]
+pub(super) struct EditWatch {
+    /// The tree as it was last looked at; none where there is nothing to compare with.
+    pub(super) tree: Option<u64>,
+    /// When to look next.
+    due: Option<Due>,
+    /// The look that goes on, with the goals that are run for it.
+    look: Option<GoalRun>,
+    /// The number of the latest look: what comes of an earlier one means nothing.
+    looks: u32,
+    /// Nothing in the stream says when to look.
+    is_blind: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Due {
+    at: Instant,
+    latest: Instant,
+    /// The agent said itself that it has changed a file.
+    is_edit: bool,
+}
+
+/// What a look at the tree came to.
+#[derive(Debug)]
+pub(super) struct EditsSeen {
+    pub(super) look: u32,
+    pub(super) iteration: u32,
+    /// The tree before goals were run, and after; none where there are too many files to tell.
+    pub(super) before: Option<u64>,
+    pub(super) after: Option<u64>,
+    /// None of them if nothing has changed.
+    pub(super) results: Vec<GoalResult>,
+}
+
+impl EditWatch {
+    /// Takes note of a signal that something may have changed.
+    pub(super) fn hear(&mut self, signal: &AgentSignal, now: Instant) {
+        let is_edit = match signal {
+            AgentSignal::FileChanged { .. } => true,
+            AgentSignal::ToolEnded { .. } => false,
+            _ => return,
+        };
+        let before = self.due;
+        let latest = before.map_or(now + PATIENCE, |due| due.latest);
+        self.due = Some(Due {
+            at: (now + QUIET).min(latest),
+            latest,
+            is_edit: is_edit || before.is_some_and(|due| due.is_edit),
+        });
+    }
+
+    /// Waits until the tree is to be looked at. Cancel safe.
+    pub(super) async fn due(&self) {
+        match self.due {
+            Some(due) if self.look.is_none() => sleep_until(due.at).await,
+            Some(_) | None => std::future::pending().await,
+        }
+    }
+
+    pub(super) fn put_off(&mut self, now: Instant, by: Duration) {
+        let due = self.due.get_or_insert(Due {
+            at: now,
+            latest: now,
+            is_edit: false,
+        });
+        (due.at, due.latest) = (now + by, now + by.max(PATIENCE));
+    }
+
+    /// Lets somebody else have the goals run: what goes on is ended, and made up for later.
+    pub(super) fn yield_goals(&mut self) {
+        if self.look.take().is_some() {
+            self.put_off(Instant::now(), QUIET);
+        }
+    }
+
+    /// Begins to watch an agent that has found this `tree`, and whose stream tells of tools unless it `is_blind`.
+    pub(super) fn begin(&mut self, tree: Option<u64>, is_blind: bool) {
+        self.end();
+        (self.tree, self.is_blind) = (tree, is_blind);
+        if is_blind {
+            self.put_off(Instant::now(), ROUND);
+        }
+    }
+
+    /// Begins a look. Returns its number, and whether the agent said itself that it has changed a file.
+    pub(super) fn next_look(&mut self) -> (u32, bool) {
+        self.looks += 1;
+        (self.looks, self.due.take().is_some_and(|due| due.is_edit))
+    }
+
+    /// What goes on is `look`.
+    pub(super) fn goes_on(&mut self, look: GoalRun) {
+        self.look = Some(look);
+    }
+
+    /// Ends what goes on.
+    pub(super) fn end(&mut self) {
+        (self.tree, self.due, self.look, self.is_blind) = (None, None, None, false);
+    }
+
+    /// Takes what a look came to, unless another began after it.
+    pub(super) fn take(&mut self, seen: &EditsSeen, now: Instant) -> bool {
+        if seen.look != self.looks || self.look.take().is_none() {
+            return false;
+        }
+        // What a tool has changed meanwhile cannot be told from what the goals have written: it is looked at once more.
+        let is_dirty = self.due.is_some();
+        self.tree = if is_dirty { seen.before } else { seen.after };
+        if self.is_blind && !is_dirty {
+            self.put_off(now, ROUND);
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tool() -> AgentSignal {
+        AgentSignal::ToolEnded {
+            call: String::new(),
+            tool: "Bash".to_owned(),
+            ok: true,
+            output: String::new(),
+            duration_ms: None,
+        }
+    }
+
+    fn at(watch: &EditWatch, start: Instant) -> Option<Duration> {
+        watch.due.map(|due| due.at - start)
+    }
+
+    #[test]
+    fn a_look_waits_until_no_tool_has_ended_for_a_while_and_not_for_ever() {
+        let (mut watch, start) = (EditWatch::default(), Instant::now());
+        let text = "hm".to_owned();
+        watch.hear(&AgentSignal::Said { text }, start);
+        assert_eq!(at(&watch, start), None);
+        for tenths in 0..200 {
+            let now = start + Duration::from_millis(100) * tenths;
+            watch.hear(&tool(), now);
+            let expected = (now + QUIET - start).min(PATIENCE);
+            assert_eq!(at(&watch, start), Some(expected));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_tool_that_ends_while_goals_run_leads_to_one_more_look() {
+        let (mut watch, start) = (EditWatch::default(), Instant::now());
+        let seen = |look| EditsSeen {
+            look,
+            iteration: 1,
+            before: Some(1),
+            after: Some(2),
+            results: Vec::new(),
+        };
+        let runs = || GoalRun::of(std::future::pending());
+        watch.next_look();
+        watch.goes_on(runs());
+        assert!(watch.take(&seen(1), start) && watch.due.is_none());
+        assert_eq!(watch.tree, Some(2), "what the goals have written is no edit");
+        watch.next_look();
+        watch.goes_on(runs());
+        for _ in 0..3 {
+            watch.hear(&tool(), start);
+        }
+        assert!(!watch.take(&seen(1), start), "an earlier look");
+        assert!(watch.take(&seen(2), start) && watch.due.is_some());
+        assert_eq!(watch.tree, Some(1), "compared with the tree that was checked");
+        watch.end();
+        assert!(!watch.take(&seen(2), start), "the turn is over");
+    }
+}

@@ -1,0 +1,66 @@
+//! Goals that are run after edits, while the agent works.
+//!
+//! They decide nothing: when the iteration is over, the gate goes by goals that it has had run itself.
+
+use crate::{
+    event::{Event, GoalResult, clip_start},
+    run::Phase,
+};
+
+use super::{
+    decision::{Decision, is_running},
+    state::LoopState,
+};
+
+/// Checks of one iteration and of a run that are made.
+const CHECKS: u32 = 256;
+const CHECKS_OF_RUN: u32 = 8_192;
+/// Most bytes of a failing goal's output that the agent reads.
+const TAIL_BYTES: usize = 2048;
+
+/// Whether goals are run after the edits of the agent that works now.
+pub fn checks_edits(state: &LoopState) -> bool {
+    let view = &state.view;
+    matches!(view.phase, Phase::Running { .. })
+        && view.role.is_work()
+        && state.rules.verdict.is_none()
+        && view.edit_checks.count_now < CHECKS
+        && view.edit_checks.count < CHECKS_OF_RUN
+        && view.settings.goals.iter().any(|goal| goal.on_edit)
+}
+
+/// Records what goals came to that were run after edits, and has the agent told what is news to it.
+pub(super) fn checked(decision: &mut Decision, iteration: u32, results: &[GoalResult]) {
+    if !is_running(&decision.state, iteration) || !checks_edits(&decision.state) {
+        return;
+    }
+    let results: Vec<GoalResult> = results.iter().map(shortened).collect();
+    let known = &decision.state.rules.after_edits;
+    let news: Vec<String> = results
+        .iter()
+        .filter(|result| known.is_news(result))
+        .map(|result| result.name.clone())
+        .collect();
+    let live_steering = matches!(
+        decision.state.view.phase,
+        Phase::Running {
+            live_steering: true,
+            ..
+        }
+    );
+    decision.push(Event::EditsChecked {
+        iteration,
+        live: live_steering && !news.is_empty(),
+        results,
+        news,
+    });
+}
+
+/// Nobody reads what a goal that passed has printed.
+fn shortened(result: &GoalResult) -> GoalResult {
+    let tail = match result.passed {
+        true => String::new(),
+        false => clip_start(result.tail.trim(), TAIL_BYTES),
+    };
+    GoalResult { tail, ..result.clone() }
+}
