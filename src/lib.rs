@@ -12,6 +12,7 @@ pub mod agent;
 mod app;
 pub mod batch;
 mod begin;
+pub mod board;
 mod claims;
 pub mod cli;
 pub mod config;

@@ -25,6 +25,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "words",
         &["batch", "event", "language", "machine", "permissions", "run", "sandbox"],
     ),
+    ("board", &["batch", "event", "run", "text", "words"]),
     ("language", &["diagnostics", "event", "files", "proc", "text"]),
     ("plan", &["event", "settings", "text"]),
     ("begin", &["files", "text"]),
@@ -60,7 +61,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "many",
         &[
-            "batch", "driver", "event", "files", "git", "os", "plan", "proc", "run", "store", "text", "words",
+            "batch", "board", "driver", "event", "files", "git", "os", "plan", "proc", "run", "store", "text", "words",
         ],
     ),
     ("demo", &["plan", "event", "files"]),
@@ -104,11 +105,14 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "server",
         &[
+            "batch",
+            "board",
             "control",
             "diagnostics",
             "driver",
             "event",
             "git",
+            "many",
             "proc",
             "review",
             "run",
@@ -126,6 +130,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "ui/tui",
         &[
+            "batch",
+            "board",
             "config",
             "driver",
             "event",
@@ -197,6 +203,7 @@ const WIRING: &[&str] = &["lib", "main", "app", "cli", "error"];
 /// Modules that compute and do nothing else, as paths below `src`.
 const PURE: &[&str] = &[
     "batch",
+    "board",
     "event",
     "run",
     "machine",
@@ -692,6 +699,7 @@ const BESIDES_THE_VIEW: &[(&str, &str)] = &[
     ("machine/after_edits", "which results of goals are no news to an agent"),
     ("machine/untold", "which ends of background tasks no prompt has told of"),
     ("ui/tui/model", "the time that is shown and the notice at hand"),
+    ("board/seen", "the last line that an agent said, for its row"),
     (
         "ui/tui/model/vitals",
         "how long the agent has been silent for this screen",

@@ -1,5 +1,6 @@
 //! Many plans at once: side by side, merged one after the other, and never anything unverified in the target.
 
+mod board;
 mod kills;
 mod limits;
 mod sections;

@@ -202,7 +202,7 @@ fn print_output(paths: &ProjectPaths, run: &RunId) {
 }
 
 /// The exit code of a process, as a shell has it.
-fn exit_code(status: ExitStatus) -> u8 {
+pub(super) fn exit_code(status: ExitStatus) -> u8 {
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
 }

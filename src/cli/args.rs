@@ -105,6 +105,9 @@ pub(super) struct ManyArgs {
     /// Merge into this branch [default: a new branch of the batch, from HEAD]
     #[arg(long, value_name = "BRANCH")]
     pub(super) into: Option<String>,
+    /// Print lines of text instead of showing a board
+    #[arg(long)]
+    pub(super) headless: bool,
     #[command(flatten)]
     pub(super) settings: SettingFlags,
 }
@@ -138,9 +141,9 @@ pub(super) enum ManyCommand {
         #[arg(value_name = "PLAN")]
         plan: Option<String>,
     },
-    /// Show the run of a plan on this terminal
+    /// Show the board of the last batch on this terminal, or the run of one of its plans
     Attach {
-        /// The plan, by its name or its file [default: the one that runs]
+        /// The plan, by its name or its file [default: the board of all of them]
         #[arg(value_name = "PLAN")]
         plan: Option<String>,
     },

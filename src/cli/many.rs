@@ -1,12 +1,15 @@
 //! `ralph many`: plans side by side, each in a work tree of its own, brought back one after the other.
 
-use std::{path::PathBuf, time::Duration};
+mod board;
+
+use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 use serde_json::{Value, json};
 
 use crate::{
-    app::{self, Place, Ways, Wish},
-    batch::{Batch, BatchId, BatchLimits, BatchRecord, Input, Phase, Plan, PlanName},
+    app::{self, BatchBegan, Place, Ways, Wish},
+    batch::{Batch, BatchEnd, BatchEvent, BatchId, BatchLimits, BatchRecord, Input, Phase, PlanName},
+    board::{Board, Row},
     config::{self, Config, Flag},
     console::{self, complain, print, print_coloured, print_json},
     control::Personal,
@@ -14,24 +17,25 @@ use crate::{
     error::{Failure, FailureKind},
     many::{self, BatchError, BatchLock, BatchPaths, Site},
     os::signals,
-    proc::Supervisor,
-    run::RunView,
+    proc::{Starter, Supervisor},
+    store::{lock, paths::create_anew},
     text::one_line,
     ui::{
-        Presentation,
+        Presentation, ScreenOptions,
         headless::{Format, dated_line},
         report::Style,
+        signals::code_of,
+        tui::Left,
     },
     words::{
-        batch_hints, batch_line, batch_usage_in_words, held_in_words, plan_state_in_words, short_duration,
-        usage_in_words,
+        Tone, batch_hints, batch_line, batch_usage_in_words, counted, held_in_words, short_duration, usage_in_words,
     },
 };
 
 use super::{
     args::{Args, ManyArgs, ManyCommand},
-    attach, many_report,
-    run::{place, sources},
+    attach, many_report, replay,
+    run::{place, presentation, screen, sources, starter},
     table::{Cell, table},
     trust,
 };
@@ -40,9 +44,10 @@ use super::{
 const PATIENCE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(50);
 
-pub(super) fn run(args: &Args, many: &ManyArgs, supervisor: &Supervisor) -> Result<u8, Failure> {
+/// Carries out `many`; the whole command line was `given`.
+pub(super) fn run(args: &Args, many: &ManyArgs, given: &[OsString], supervisor: &Supervisor) -> Result<u8, Failure> {
     match &many.command {
-        None => start(args, many, supervisor),
+        None => start(args, many, given, supervisor),
         Some(ManyCommand::Status { json }) => status(args, *json, supervisor),
         Some(ManyCommand::Cancel { plan }) => cancel(args, plan.as_deref()),
         Some(ManyCommand::Report { format, out }) => {
@@ -50,23 +55,24 @@ pub(super) fn run(args: &Args, many: &ManyArgs, supervisor: &Supervisor) -> Resu
             let (id, batch) = last(&place)?;
             many_report::report(&place, &id, &batch, (*format, out.as_deref()), supervisor)
         }
-        Some(ManyCommand::Attach { plan }) => attach_to(args, plan.as_deref(), supervisor),
+        Some(ManyCommand::Attach { plan: None }) => show_board(args, supervisor),
+        Some(ManyCommand::Attach { plan: Some(plan) }) => attach_to(args, plan, supervisor),
         Some(ManyCommand::Resume {
             max_cost_usd,
             max_tokens,
             calls_per_hour,
         }) => {
             let values = [max_cost_usd, max_tokens, calls_per_hour];
-            let given = SHARED.iter().zip(values).filter_map(|((name, key), value)| {
+            let limits = SHARED.iter().zip(values).filter_map(|((name, key), value)| {
                 let value = value.as_ref()?;
                 Some(Flag::new(name, key, value.as_str()))
             });
-            resume(args, given.collect(), supervisor)
+            resume(args, many, limits.collect(), given, supervisor)
         }
     }
 }
 
-fn start(args: &Args, many: &ManyArgs, supervisor: &Supervisor) -> Result<u8, Failure> {
+fn start(args: &Args, many: &ManyArgs, command_line: &[OsString], supervisor: &Supervisor) -> Result<u8, Failure> {
     let given = || args.settings.given.iter().chain(&many.settings.given);
     if given().any(|flag| flag.key == "plan") {
         return Err(
@@ -74,7 +80,14 @@ fn start(args: &Args, many: &ManyArgs, supervisor: &Supervisor) -> Result<u8, Fa
                 .hint("name them without it: `ralph many api.md ui.md`"),
         );
     }
+    let starter = starter(args)?;
     let place = trust::place_to_run(args)?;
+    if starter.is_none()
+        && let Some(screen) = own_screen(args, many, &place)
+    {
+        return board::run(args, &place, screen, command_line, supervisor)
+            .and_then(|began| leave_board(&place, &began));
+    }
     let mut sources = sources(args, &place);
     sources.flags.extend(many.settings.given.iter().cloned());
     let loaded = config::load(&sources)?;
@@ -105,8 +118,8 @@ fn start(args: &Args, many: &ManyArgs, supervisor: &Supervisor) -> Result<u8, Fa
         console::warn(note);
     }
     supervisor.become_subreaper();
-    let style = Presentation::of_stdout(Format::Text).style;
-    let mut told = |record: &BatchRecord, batch: &Batch| print_line(record, batch, style);
+    let paths = prepared.site.paths.clone();
+    let mut told = teller(starter.as_ref(), paths);
     let end = many::run(&prepared.id, prepared.start, prepared.site, supervisor, &mut told)?;
     drop(prepared.lock);
     Ok(end.exit_code())
@@ -138,10 +151,27 @@ fn limits<'f>(given: impl Iterator<Item = &'f Flag>, config: &Config, before: Ba
 }
 
 /// `given` are limits that the batch goes on with.
-fn resume(args: &Args, given: Vec<Flag>, supervisor: &Supervisor) -> Result<u8, Failure> {
-    trust::refuse_agent(&place(args)?.paths, Personal::Many)?;
+fn resume(
+    args: &Args,
+    many: &ManyArgs,
+    given: Vec<Flag>,
+    command_line: &[OsString],
+    supervisor: &Supervisor,
+) -> Result<u8, Failure> {
+    let starter = starter(args)?;
+    // The one that has started this process behind its screen was asked for it, and is a ralph itself.
+    if starter.is_none() {
+        trust::refuse_agent(&place(args)?.paths, Personal::Many)?;
+    }
     let place = trust::place_to_run(args)?;
     let (id, batch) = last(&place)?;
+    let is_merged = batch.end == Some(BatchEnd::Merged);
+    if starter.is_none()
+        && let Some(screen) = own_screen(args, many, &place).filter(|_| !is_merged)
+    {
+        return board::run(args, &place, screen, command_line, supervisor)
+            .and_then(|began| leave_board(&place, &began));
+    }
     let _lock = app::lock_batches(&place)?;
     if batch
         .plans
@@ -167,10 +197,32 @@ fn resume(args: &Args, given: Vec<Flag>, supervisor: &Supervisor) -> Result<u8, 
     signals::survive_file_size_limit();
     let site = site_with_goals(args, &place, &id, &batch, supervisor)?;
     supervisor.become_subreaper();
-    let style = Presentation::of_stdout(Format::Text).style;
-    let mut told = |record: &BatchRecord, batch: &Batch| print_line(record, batch, style);
+    let mut told = teller(starter.as_ref(), site.paths.clone());
     let end = many::resume(site, more, supervisor, &mut told)?;
     Ok(end.exit_code())
+}
+
+/// The screen that the batch is to have here, if it is to have one.
+fn own_screen(args: &Args, many: &ManyArgs, place: &Place) -> Option<ScreenOptions> {
+    let screen = presentation(&args.show, screen(args, place)).screen;
+    screen.filter(|_| !args.show.foreground && !many.headless)
+}
+
+/// Prints what happens, to a file once the batch works behind the screen of a `starter`.
+fn teller(starter: Option<&Starter>, paths: BatchPaths) -> impl FnMut(&BatchRecord, &Batch) {
+    let style = Presentation::of_stdout(Format::Text).style;
+    let mut waiting = starter;
+    move |record, batch| {
+        // Before this there is no batch to be shown.
+        if let BatchEvent::BatchStarted { .. } | BatchEvent::BatchResumed { .. } = record.event
+            && let Some(starter) = waiting.take()
+            // Nobody is left to tell whom the batch could not be shown.
+            && let Ok(output) = create_anew(&paths.output())
+        {
+            _ = starter.ready(&batch.id.0, &output, || {});
+        }
+        print_line(record, batch, style);
+    }
 }
 
 /// The place of a batch, with what its own command line says of goals.
@@ -210,46 +262,43 @@ fn print_line(record: &BatchRecord, batch: &Batch, style: Style) {
     }
 }
 
+/// Prints how a batch ended, as its last line does where it has no screen.
+fn print_end(place: &Place, id: &BatchId) {
+    let style = Presentation::of_stdout(Format::Text).style;
+    let records = many::read(&BatchPaths::new(&place.paths, id).journal()).unwrap_or_default();
+    if let (Some(batch), Some(last)) = (Batch::of(&records), records.last()) {
+        print_line(last, &batch, style);
+    }
+}
+
 fn status(args: &Args, json: bool, supervisor: &Supervisor) -> Result<u8, Failure> {
     let place = place(args)?;
     let (id, batch) = last(&place)?;
     let site = app::site_of_batch(&place, &id, false, supervisor)?;
-    let is_running = BatchLock::is_held(&place.paths);
     let usage = many::used(&site, &batch);
-    let held = batch.held(now_ms()).filter(|_| is_running);
-    let rows: Vec<(&Plan, Option<RunView>)> = batch
-        .plans
-        .iter()
-        .map(|plan| (plan, many::job_view(&site, &plan.name)))
-        .collect();
+    let board = app::follow_batch(&site, &id).look().ok_or(BatchError::NoBatch)?;
+    let held = batch.held(now_ms()).filter(|_| board.running);
     if json {
-        let plans: Vec<Value> = rows
-            .iter()
-            .map(|(plan, view)| json_of(&site, &id, plan, view.as_ref()))
-            .collect();
-        let value = json!({
-            "batch": id, "running": is_running, "target": batch.target, "jobs": batch.jobs, "end": batch.end,
-            "limits": batch.limits, "usage": usage, "held": held, "spent": batch.spent, "plans": plans,
-        });
+        let mut value = json_of(&board, &site);
+        value["limits"] = json!(batch.limits);
+        value["usage"] = json!(usage);
+        value["held"] = json!(held);
+        value["spent"] = json!(batch.spent);
         let text = serde_json::to_string_pretty(&value).expect("a JSON value has no failing serialisers");
         print_json(&(text + "\n"));
         return Ok(0);
     }
     let style = Presentation::of_stdout(Format::Text).style;
-    let how = match (is_running, batch.end) {
+    let how = match (board.running, board.end) {
         (true, _) => "running",
         (false, Some(_)) => "over",
         (false, None) => "cut off; `ralph many resume` goes on",
     };
-    let merged = batch
-        .plans
-        .iter()
-        .filter(|plan| matches!(plan.phase, Phase::Merged { .. }))
-        .count();
     print(&format!(
-        "batch {id}: {how}; {merged} of {} merged into `{}`\n",
-        batch.plans.len(),
-        one_line(&batch.target)
+        "batch {id}: {how}; {} of {} merged into `{}`\n",
+        board.counts.merged,
+        board.plans.len(),
+        one_line(&board.target)
     ));
     let spending = batch_usage_in_words(&batch.limits, &usage);
     if !spending.is_empty() {
@@ -258,48 +307,42 @@ fn status(args: &Args, json: bool, supervisor: &Supervisor) -> Result<u8, Failur
     if let Some(held) = held {
         print(&format!("{}\n", one_line(&held_in_words(&held, now_ms()))));
     }
-    let rows: Vec<[Cell; 5]> = rows
-        .iter()
-        .map(|(plan, view)| row(plan, view.as_ref(), plan_state_in_words(plan, &batch, is_running)))
-        .collect();
+    let rows: Vec<[Cell; 5]> = board.plans.iter().map(row).collect();
     print_coloured(&table(["plan", " tasks", " iteration", " age", "state"], &rows, style));
-    if !is_running && batch.end.is_some_and(|end| end.exit_code() != 0) {
-        for hint in batch_hints(&batch, &id) {
+    if !board.asks.is_empty() {
+        let asks = counted(board.asks.len() as u64, "question");
+        complain(&format!(
+            "hint: {asks} for you: `ralph many attach` shows them, and takes answers"
+        ));
+    }
+    if board.end.is_some() {
+        for hint in &board.hints {
             complain(&format!("hint: {hint}"));
         }
     }
     Ok(0)
 }
 
-/// `phase` is what the plan is at, in words.
-fn row(plan: &Plan, view: Option<&RunView>, phase: String) -> [Cell; 5] {
-    let tasks = view.map_or(String::new(), |view| {
-        format!("{}/{}", view.plan.done(), view.plan.tasks.len())
-    });
-    let iteration = view.map_or(String::new(), |view| view.iterations.counted.to_string());
-    let age = short_duration(now_ms().saturating_sub(plan.since_ms));
-    let state = match (view, &plan.phase) {
-        (Some(view), Phase::Running) => match usage_in_words(&view.usage) {
-            Some(usage) => format!("{phase}, {usage}"),
-            None => phase,
-        },
-        (_, _) => phase,
+fn row(row: &Row) -> [Cell; 5] {
+    let tasks = row
+        .tasks
+        .map_or(String::new(), |tasks| format!("{}/{}", tasks.done, tasks.all));
+    let iteration = row.iterations.map_or(String::new(), |count| count.to_string());
+    let age = short_duration(now_ms().saturating_sub(row.since_ms));
+    let usage = row.usage.as_ref().filter(|_| row.live).and_then(usage_in_words);
+    let state = match usage {
+        Some(usage) => format!("{}, {usage}", row.doing),
+        None => row.doing.clone(),
     };
-    let code = match plan.phase {
-        Phase::Merged { .. } => "32",
-        Phase::Kept { .. } => "31",
-        Phase::Waiting
-        | Phase::Preparing
-        | Phase::Ready
-        | Phase::Running
-        | Phase::Finished
-        | Phase::Merging
-        | Phase::Verifying { .. }
-        | Phase::Moving { .. }
-        | Phase::Repairing => "0",
+    let code = match row.tone {
+        Tone::Good => "32",
+        Tone::Bad => "31",
+        Tone::User => "35",
+        Tone::Wait | Tone::Warning => "33",
+        Tone::Start | Tone::Note => "0",
     };
     [
-        Cell::new(&plan.name.0),
+        Cell::new(&row.plan.0),
         Cell::new(&tasks),
         Cell::new(&iteration),
         Cell::new(&age),
@@ -307,15 +350,16 @@ fn row(plan: &Plan, view: Option<&RunView>, phase: String) -> [Cell; 5] {
     ]
 }
 
-fn json_of(site: &Site, id: &BatchId, plan: &Plan, view: Option<&RunView>) -> Value {
-    let tree = site.paths.tree(&plan.name);
-    json!({
-        "plan": plan.name, "file": plan.file, "section": plan.section, "after": plan.after, "phase": plan.phase, "sinceMs": plan.since_ms,
-        "branch": id.branch(&plan.name), "workTree": tree.exists().then_some(tree), "log": site.paths.log(&plan.name),
-        "tasksGiven": plan.tasks_given, "trouble": plan.trouble,
-        "tasks": view.map(|view| json!({ "done": view.plan.done(), "all": view.plan.tasks.len() })),
-        "iterations": view.map(|view| view.iterations.counted), "usage": view.map(|view| &view.usage),
-    })
+/// The board, with where each plan's files are on this machine.
+fn json_of(board: &Board, site: &Site) -> Value {
+    let mut value = serde_json::to_value(board).expect("a board has no failing serialisers");
+    let plans = value["plans"].as_array_mut().into_iter().flatten();
+    for (plan, row) in plans.zip(&board.plans) {
+        let tree = site.paths.tree(&row.plan);
+        plan["workTree"] = json!(tree.exists().then_some(tree));
+        plan["log"] = json!(site.paths.log(&row.plan));
+    }
+    value
 }
 
 /// The plan of the batch that is meant by its name or its file.
@@ -375,30 +419,64 @@ fn cancel(args: &Args, plan: Option<&str>) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Shows the run of a plan on this terminal.
-fn attach_to(args: &Args, plan: Option<&str>, supervisor: &Supervisor) -> Result<u8, Failure> {
+/// Shows the last batch of the project, whoever has started it.
+fn show_board(args: &Args, supervisor: &Supervisor) -> Result<u8, Failure> {
+    let place = place(args)?;
+    // It has keys that cancel and stop.
+    trust::refuse_agent(&place.paths, Personal::Many)?;
+    let (id, _) = last(&place)?;
+    let watched = board::attach(args, &place, &id, supervisor)?;
+    leave_board(&place, &BatchBegan::Watched(Box::new(watched)))
+}
+
+/// Says on the terminal how the batch ended, or that it goes on, after its screen is gone.
+fn leave_board(place: &Place, began: &BatchBegan) -> Result<u8, Failure> {
+    let watched = match began {
+        BatchBegan::Watched(watched) => watched,
+        BatchBegan::Ended(code) => return Ok(*code),
+    };
+    let board = &watched.board;
+    match (watched.left, board.end) {
+        (Left::Signalled(by), _) if !board.is_over() => return Ok(code_of(by)),
+        (_, _) if !board.is_over() => {
+            print(
+                "detached: the batch continues · `ralph many attach` shows it again, `ralph many cancel` cancels it\n",
+            );
+            return Ok(0);
+        }
+        (_, Some(end)) => {
+            print_end(place, &board.batch);
+            return Ok(end.exit_code());
+        }
+        (_, None) => {}
+    }
+    let output = app::output_of_batch(&BatchPaths::new(&place.paths, &board.batch)).unwrap_or_default();
+    let errors = output.lines().filter(|line| line.starts_with("error: "));
+    errors.for_each(complain);
+    Err(
+        Failure::new(FailureKind::Failed, "the batch was cut off: its process is gone")
+            .hint("`ralph many resume` goes on with it"),
+    )
+}
+
+/// Shows the run of a plan on this terminal: as it goes on, or played once it is over.
+fn attach_to(args: &Args, plan: &str, supervisor: &Supervisor) -> Result<u8, Failure> {
     let place = place(args)?;
     let (id, batch) = last(&place)?;
-    let running: Vec<_> = batch.plans.iter().filter(|plan| plan.phase == Phase::Running).collect();
-    let plan = match (plan, &running[..]) {
-        (Some(plan), _) => named(&batch, plan)?,
-        (None, [only]) => only.name.clone(),
-        (None, []) => {
-            return Err(Failure::new(FailureKind::Failed, "no plan of the batch runs")
-                .hint("`ralph many status` shows what each of them is at"));
-        }
-        (None, several) => {
-            let names: Vec<&str> = several.iter().map(|plan| plan.name.0.as_str()).collect();
-            return Err(Failure::new(FailureKind::Usage, "several plans run: name one of them")
-                .hint(format!("`ralph many attach {}`", names.join("`, `ralph many attach "))));
-        }
-    };
+    let plan = named(&batch, plan)?;
     let site = app::site_of_batch(&place, &id, false, supervisor)?;
     let paths = many::job_state(&site, &plan).map_err(|why| Failure::new(FailureKind::Failed, why))?;
-    let ways = Ways {
-        again: format!("ralph many attach {plan}"),
-        stop: format!("ralph many cancel {plan}"),
-        resume: "ralph many resume".to_owned(),
-    };
-    attach::attach_to(args, &paths, None, &ways, supervisor)
+    if lock::is_held(&paths) {
+        let ways = Ways {
+            again: format!("ralph many attach {plan}"),
+            stop: format!("ralph many cancel {plan}"),
+            resume: "ralph many resume".to_owned(),
+        };
+        return attach::attach_to(args, &paths, None, &ways, supervisor);
+    }
+    match paths.latest_run() {
+        Some(run) => replay::replay(args, &place, &paths, &run, 1.0, supervisor),
+        None => Err(Failure::new(FailureKind::Failed, format!("{plan} has not run yet"))
+            .hint("`ralph many status` shows what each plan is at")),
+    }
 }

@@ -220,7 +220,7 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
         Some(Command::Web { listen, behind_proxy }) => web::run(args, *listen, behind_proxy, supervisor),
         Some(Command::Token { read_only, web, revoke }) => token::run(args, *read_only, *web, *revoke),
         Some(Command::Mcp { socket, run, without }) => mcp::run(args, socket.as_deref(), run.as_deref(), without),
-        Some(Command::Many(many)) => many::run(args, many, supervisor),
+        Some(Command::Many(many)) => many::run(args, many, given, supervisor),
         Some(Command::Completions { shell }) => completions::run(*shell),
         Some(Command::Man { directory }) => man::run(directory.as_deref()),
         Some(Command::Guard { spec }) => Ok(crate::proc::guard::run(Path::new(spec))),

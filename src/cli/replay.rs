@@ -1,9 +1,12 @@
 //! `ralph replay`: a run of the past, on the same screen.
 
 use crate::{
+    app::Place,
     driver::read_shortened,
     error::{Failure, FailureKind},
+    event::RunId,
     proc::Supervisor,
+    store::paths::ProjectPaths,
     ui::front_end,
 };
 
@@ -16,9 +19,21 @@ use super::{
 pub(super) fn run(args: &Args, run: Option<&str>, speed: f64, supervisor: &Supervisor) -> Result<u8, Failure> {
     let place = place(args)?;
     let run = which_run(&place.paths, run)?;
-    let look = screen(args, &place);
+    replay(args, &place, &place.paths, &run, speed, supervisor)
+}
+
+/// Plays a run of `paths`, which may be another project than this `place`.
+pub(super) fn replay(
+    args: &Args,
+    place: &Place,
+    paths: &ProjectPaths,
+    run: &RunId,
+    speed: f64,
+    supervisor: &Supervisor,
+) -> Result<u8, Failure> {
+    let look = screen(args, place);
     if !presentation(&args.show, look).can_have_screen() {
-        let recordings = place.paths.run(&run).dir().join("iterations");
+        let recordings = paths.run(run).dir().join("iterations");
         return Err(
             Failure::new(FailureKind::Usage, "a replay needs a terminal").hint(format!(
                 "the recordings are in {}: `asciinema play` shows them, too",
@@ -29,8 +44,8 @@ pub(super) fn run(args: &Args, run: Option<&str>, speed: f64, supervisor: &Super
     if !(speed.is_finite() && speed > 0.0) {
         return Err(Failure::new(FailureKind::Usage, "`--speed` takes a number above 0"));
     }
-    let records = read_shortened(&place.paths, &run)?;
-    front_end::replay(&place.paths, &run, records, look, speed, supervisor)
+    let records = read_shortened(paths, run)?;
+    front_end::replay(paths, run, records, look, speed, supervisor)
         .map_err(|error| Failure::of(FailureKind::Failed, &error))?;
     Ok(0)
 }

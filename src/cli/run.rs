@@ -23,13 +23,7 @@ use super::{
 
 /// Runs the loop that the command line `given` asks for: in a process of its own if there is a screen for it.
 pub(super) fn run(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<u8, Failure> {
-    let starter =
-        match args.behind_screen {
-            true => Some(Starter::leave_session().map_err(|error| {
-                Failure::of(FailureKind::Usage, &error).hint("`ralph` starts the loop and its screen")
-            })?),
-            false => None,
-        };
+    let starter = starter(args)?;
     // What there is to ask is asked here, where somebody answers.
     let place = trust::place_to_run(args)?;
     if starter.is_none() {
@@ -38,10 +32,7 @@ pub(super) fn run(args: &Args, given: &[OsString], supervisor: &Supervisor) -> R
     let look = screen(args, &place);
     let presentation = presentation(&args.show, look);
     if presentation.screen.is_some() && starter.is_none() && !args.show.foreground {
-        let again = [OsString::from("--__loop")]
-            .into_iter()
-            .chain(given[1..].iter().cloned());
-        return app::run_detached(&place, presentation, look, again, supervisor);
+        return app::run_detached(&place, presentation, look, behind_screen(given), supervisor);
     }
     let loaded = config::load(&sources(args, &place))?;
     app::run(
@@ -56,6 +47,22 @@ pub(super) fn run(args: &Args, given: &[OsString], supervisor: &Supervisor) -> R
             false => Opening::AsFound,
         },
     )
+}
+
+/// The process that has started this one to work behind its screen, if one has.
+pub(super) fn starter(args: &Args) -> Result<Option<Starter>, Failure> {
+    let leave = || {
+        Starter::leave_session()
+            .map_err(|error| Failure::of(FailureKind::Usage, &error).hint("`ralph` starts the loop and its screen"))
+    };
+    args.behind_screen.then(leave).transpose()
+}
+
+/// The command line that does behind a screen what was `given`.
+pub(super) fn behind_screen(given: &[OsString]) -> impl Iterator<Item = OsString> {
+    [OsString::from("--__loop")]
+        .into_iter()
+        .chain(given[1..].iter().cloned())
 }
 
 /// The log of a run, as far as the command line says. On a screen, its lines would be in the way.

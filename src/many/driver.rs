@@ -18,7 +18,8 @@ use super::{
     BatchPaths, Site, job,
     journal::{Journal, JournalError},
     meter::Meter,
-    requests, signals,
+    requests::{self, Request},
+    signals,
     worker::used,
 };
 use crate::{
@@ -156,6 +157,7 @@ impl<'a> Driver<'a> {
     }
 
     fn drive(mut self, first: Input) -> Result<BatchEnd, BatchError> {
+        requests::forget_stop(&self.site.paths);
         let sender = self.sender.clone();
         signals::on_each(move |by| _ = sender.send(Message::Stop(by))).map_err(BatchError::Signals)?;
         self.take(first)?;
@@ -180,9 +182,14 @@ impl<'a> Driver<'a> {
                 Ok(message) => self.hear(message)?,
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
             }
-            for plan in requests::take(&self.site.paths) {
-                self.take(Input::Cancel { plan: plan.clone() })?;
-                requests::done(&self.site.paths, plan.as_ref());
+            for request in requests::take(&self.site.paths) {
+                match request {
+                    Request::Cancel(plan) => {
+                        self.take(Input::Cancel { plan: plan.clone() })?;
+                        requests::done(&self.site.paths, plan.as_ref());
+                    }
+                    Request::Stop => self.hear(Message::Stop(StoppedBy::User))?,
+                }
             }
         }
     }

@@ -5,6 +5,7 @@
 //! that was cut off resumes from its own journal.
 
 mod driver;
+mod follow;
 mod job;
 mod journal;
 mod meter;
@@ -14,7 +15,8 @@ mod signals;
 mod worker;
 
 pub(crate) use driver::{BatchError, record, resume, run};
+pub(crate) use follow::{Follower, Following};
 pub(crate) use journal::read;
-pub(crate) use paths::{BatchLock, BatchPaths, latest};
-pub(crate) use requests::{ask_to_cancel, done as take_back};
-pub(crate) use worker::{Site, job_state, job_view, job_views, used};
+pub(crate) use paths::{BatchLock, BatchPaths, batches_in, latest};
+pub(crate) use requests::{ask_to_cancel, ask_to_stop, done as take_back};
+pub(crate) use worker::{Site, job_state, job_views, used};

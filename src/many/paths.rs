@@ -16,6 +16,8 @@ use crate::{
 /// The scratch work tree of the merge queue. No plan has a name with this sign.
 const SCRATCH_TREE: &str = "_merge";
 
+const JOURNAL: &str = "events.jsonl";
+
 /// The files of one batch.
 #[derive(Debug, Clone)]
 pub(crate) struct BatchPaths {
@@ -25,14 +27,23 @@ pub(crate) struct BatchPaths {
 
 impl BatchPaths {
     pub(crate) fn new(project: &ProjectPaths, batch: &BatchId) -> BatchPaths {
-        let state = project.state();
+        BatchPaths::of_state(project.states().root(), project.state(), batch)
+    }
+
+    /// The same for a project of which only the `state` is known, which is one of those below `root`.
+    pub(crate) fn of_state(root: &Path, state: &Path, batch: &BatchId) -> BatchPaths {
         let name = state.file_name().unwrap_or_default();
         // Not within a state: what lies there is nobody's work, and hidden from agents.
-        let trees = project.states().root().join("worktrees").join(name);
+        let trees = root.join("worktrees").join(name);
         BatchPaths {
-            dir: all(project).join(&batch.0),
+            dir: all(state).join(&batch.0),
             trees: trees.join(&batch.0),
         }
+    }
+
+    /// Whether a batch works in the project.
+    pub(crate) fn is_at_work(&self) -> bool {
+        self.dir.parent().is_some_and(is_locked)
     }
 
     pub(crate) fn dir(&self) -> &Path {
@@ -40,12 +51,17 @@ impl BatchPaths {
     }
 
     pub(crate) fn journal(&self) -> PathBuf {
-        self.dir.join("events.jsonl")
+        self.dir.join(JOURNAL)
     }
 
     /// What the run of a plan printed, and what git and the goals said of its merges.
     pub(crate) fn log(&self, plan: &PlanName) -> PathBuf {
         self.dir.join(format!("{plan}.log"))
+    }
+
+    /// What the process of the batch printed where it had no terminal.
+    pub(crate) fn output(&self) -> PathBuf {
+        self.dir.join("output")
     }
 
     /// Requests of other processes, a file each.
@@ -79,25 +95,32 @@ impl BatchPaths {
     }
 }
 
-fn all(project: &ProjectPaths) -> PathBuf {
-    project.state().join("batches")
+fn all(state: &Path) -> PathBuf {
+    state.join("batches")
 }
 
-/// The batches of a project, oldest first: their ids begin with the time they started.
-pub(crate) fn batches(project: &ProjectPaths) -> Vec<BatchId> {
-    let Ok(entries) = fs::read_dir(all(project)) else {
+fn is_locked(batches: &Path) -> bool {
+    let Ok(file) = File::options().append(true).open(batches.join("lock")) else {
+        return false;
+    };
+    matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+}
+
+/// The batches of the project with this state, oldest first: their ids begin with the time they started.
+pub(crate) fn batches_in(state: &Path) -> Vec<BatchId> {
+    let Ok(entries) = fs::read_dir(all(state)) else {
         return Vec::new();
     };
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let mut ids: Vec<BatchId> = names.map(BatchId).collect();
-    ids.retain(|id| BatchPaths::new(project, id).journal().is_file());
+    ids.retain(|id| all(state).join(&id.0).join(JOURNAL).is_file());
     ids.sort();
     ids
 }
 
 /// The batch that began last. One that was killed before it had recorded its plans never began.
 pub(crate) fn latest(project: &ProjectPaths) -> Option<BatchId> {
-    let all = batches(project);
+    let all = batches_in(project.state());
     let began = |id: &&BatchId| has_begun(&BatchPaths::new(project, id).journal());
     all.iter().rev().find(began).cloned()
 }
@@ -114,12 +137,12 @@ impl BatchLock {
     /// # Errors
     /// Whatever the system says.
     pub(crate) fn take(project: &ProjectPaths) -> io::Result<Option<BatchLock>> {
-        create_private_dir(&all(project)).map_err(io::Error::other)?;
+        create_private_dir(&all(project.state())).map_err(io::Error::other)?;
         let file = File::options()
             .append(true)
             .create(true)
             .mode(0o600)
-            .open(all(project).join("lock"))?;
+            .open(all(project.state()).join("lock"))?;
         match file.try_lock() {
             Ok(()) => Ok(Some(BatchLock { _file: file })),
             Err(TryLockError::WouldBlock) => Ok(None),
@@ -129,9 +152,6 @@ impl BatchLock {
 
     /// Whether a batch works in the project.
     pub(crate) fn is_held(project: &ProjectPaths) -> bool {
-        let Ok(file) = File::options().append(true).open(all(project).join("lock")) else {
-            return false;
-        };
-        matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+        is_locked(&all(project.state()))
     }
 }

@@ -8,6 +8,16 @@ use crate::{batch::PlanName, store::paths::replace_file};
 /// No plan has this name.
 const ALL: &str = "_all";
 const CANCEL: &str = "cancel-";
+const STOP: &str = "stop";
+
+/// What another process asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Request {
+    /// None stands for all plans.
+    Cancel(Option<PlanName>),
+    /// Asked again, it is to be at once.
+    Stop,
+}
 
 /// Asks the batch to cancel a plan, or all of them.
 ///
@@ -18,14 +28,35 @@ pub(crate) fn ask_to_cancel(paths: &BatchPaths, plan: Option<&PlanName>) -> io::
     replace_file(&paths.requests().join(format!("{CANCEL}{name}")), b"")
 }
 
-/// The plans that are to be cancelled; none stands for all. What was taken is not returned again.
-pub(super) fn take(paths: &BatchPaths) -> Vec<Option<PlanName>> {
+/// Asks the batch to stop, so that it can be resumed; asked again, to stop at once.
+///
+/// # Errors
+/// Whatever the file system says.
+pub(crate) fn ask_to_stop(paths: &BatchPaths) -> io::Result<()> {
+    replace_file(&paths.requests().join(STOP), b"")
+}
+
+/// What is asked for. A request to stop is taken away at once, since two of them mean more than one.
+pub(super) fn take(paths: &BatchPaths) -> Vec<Request> {
     let Ok(entries) = fs::read_dir(paths.requests()) else {
         return Vec::new();
     };
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let plans = names.filter_map(|name| Some(name.strip_prefix(CANCEL)?.to_owned()));
-    plans.map(|name| (name != ALL).then_some(PlanName(name))).collect()
+    let asked = names.filter_map(|name| match name.strip_prefix(CANCEL) {
+        Some(ALL) => Some(Request::Cancel(None)),
+        Some(plan) => Some(Request::Cancel(Some(PlanName(plan.to_owned())))),
+        None => (name == STOP).then_some(Request::Stop),
+    });
+    let asked: Vec<Request> = asked.collect();
+    if asked.contains(&Request::Stop) {
+        forget_stop(paths);
+    }
+    asked
+}
+
+/// Takes a request to stop away that was meant for whoever worked on the batch before.
+pub(super) fn forget_stop(paths: &BatchPaths) {
+    _ = fs::remove_file(paths.requests().join(STOP)); // else it is heard again, which stops at once
 }
 
 /// Takes a request away: it was recorded, or nobody is there to record it.

@@ -376,13 +376,6 @@ impl Site {
     }
 }
 
-/// The last run of a plan, as its journal has it; none before it began.
-pub(crate) fn job_view(site: &Site, plan: &PlanName) -> Option<RunView> {
-    let state = site.state_of(plan).ok()?;
-    let run = state.latest_run()?;
-    read_view(&state, &run).ok()
-}
-
 /// What the runs of all plans have used together.
 pub(crate) fn used(site: &Site, batch: &Batch) -> Usage {
     let mut meter = Meter::default();

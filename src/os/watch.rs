@@ -4,6 +4,8 @@
 //! watches), so the files are looked at every second as well; two `stat` calls cost nothing.
 
 use std::{
+    collections::BTreeSet,
+    ffi::OsString,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::{
@@ -64,6 +66,31 @@ impl Drop for PresenceWatch {
     }
 }
 
+/// Wakes a thread whenever a file of one name changes in any of some directories. Where the kernel cannot tell, nothing is woken.
+pub(crate) struct ChangeWatch {
+    watcher: Option<notify::RecommendedWatcher>,
+    watched: BTreeSet<PathBuf>,
+}
+
+impl ChangeWatch {
+    pub(crate) fn new(name: &'static str, thread: thread::Thread) -> Self {
+        Self {
+            watcher: waker(OsString::from(name), thread),
+            watched: BTreeSet::new(),
+        }
+    }
+
+    /// Watches a directory as well, if it is not watched yet.
+    pub(crate) fn add(&mut self, directory: &Path) {
+        if let Some(watcher) = &mut self.watcher
+            && !self.watched.contains(directory)
+            && watcher.watch(directory, RecursiveMode::NonRecursive).is_ok()
+        {
+            self.watched.insert(directory.to_owned());
+        }
+    }
+}
+
 /// Whether the kernel takes a watch on `path`; a file system over a network may still report nothing.
 pub(crate) fn can_be_notified(path: &Path) -> bool {
     notifier(path, thread::current()).is_some()
@@ -77,21 +104,25 @@ fn identity(path: &Path) -> Option<(u64, i64, i64)> {
 
 /// Wakes `thread` whenever the kernel reports something about `path`; none where it cannot.
 fn notifier(path: &Path, thread: thread::Thread) -> Option<notify::RecommendedWatcher> {
-    let name = path.file_name()?.to_owned();
+    let mut watcher = waker(path.file_name()?.to_owned(), thread)?;
+    // The directory, since the file comes and goes.
+    watcher.watch(path.parent()?, RecursiveMode::NonRecursive).ok()?;
+    Some(watcher)
+}
+
+/// Wakes `thread` whenever the kernel reports something about a file of that name, once it is told where.
+fn waker(name: OsString, thread: thread::Thread) -> Option<notify::RecommendedWatcher> {
     let concerns = move |paths: &[PathBuf]| {
         paths
             .iter()
             .any(|changed| changed.file_name() == Some(name.as_os_str()))
     };
-    let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+    notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
         if event.map_or(true, |event| concerns(&event.paths)) {
             thread.unpark();
         }
     })
-    .ok()?;
-    // The directory, since the file comes and goes.
-    watcher.watch(path.parent()?, RecursiveMode::NonRecursive).ok()?;
-    Some(watcher)
+    .ok()
 }
 
 #[cfg(test)]

@@ -70,7 +70,8 @@ impl Projects {
         Some((paths, run, is_live))
     }
 
-    fn all(&self) -> Vec<ProjectPaths> {
+    /// Those of which a run is known.
+    pub(crate) fn all(&self) -> Vec<ProjectPaths> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let states = States::below(&self.root).list().into_iter();
         let projects = states.filter_map(|state| {

@@ -28,6 +28,7 @@ use crate::{
 use super::{
     Listening, PATIENCE,
     archive::{Archive, Desk, Kept},
+    batches::{BatchEntry, Batches},
     connection::{BODY_CAP_BYTES, Patience, take_body},
     files::TRUNCATED,
     page, past,
@@ -48,6 +49,7 @@ const PASSED_BACK: [HeaderName; 4] = [CONTENT_TYPE, ETAG, CACHE_CONTROL, TRUNCAT
 
 struct Gateway {
     projects: Arc<Projects>,
+    batches: Arc<Batches>,
     desk: Desk,
     past: Router,
 }
@@ -89,12 +91,16 @@ pub(crate) async fn serve(
 }
 
 fn routes(root: PathBuf, supervisor: &Supervisor) -> Router {
+    let projects = Arc::new(Projects::below(root.clone()));
     let gateway = Gateway {
-        projects: Arc::new(Projects::below(root)),
+        batches: Arc::new(Batches::below(root, Arc::clone(&projects))),
+        projects,
         desk: Desk::new(supervisor),
         past: past::routes(),
     };
     Router::new()
+        .route("/batches", get(batches))
+        .route("/batches/{id}", get(batch))
         .route("/runs", get(list))
         .route("/runs/{id}", get(one))
         .route("/runs/{id}/{*route}", any(pass_on))
@@ -118,6 +124,18 @@ async fn list(State(gateway): State<Arc<Gateway>>) -> Answered<Json<Vec<RunEntry
     let projects = Arc::clone(&gateway.projects);
     let runs = gateway.desk.look(move |shelf| projects.runs(shelf)).await?;
     Ok(Json(runs))
+}
+
+async fn batches(State(gateway): State<Arc<Gateway>>) -> Answered<Json<Vec<BatchEntry>>> {
+    let batches = Arc::clone(&gateway.batches);
+    Ok(Json(gateway.desk.look(move |_| batches.list()).await?))
+}
+
+async fn batch(State(gateway): State<Arc<Gateway>>, Path(id): Path<String>) -> Answered<Json<BatchEntry>> {
+    let batches = Arc::clone(&gateway.batches);
+    let found = gateway.desk.look(move |_| batches.find(&id).ok_or(id)).await?;
+    let missing = |id| Problem::not_found(format!("there is no batch `{id}`; GET /batches lists them"));
+    found.map(Json).map_err(missing)
 }
 
 async fn one(State(gateway): State<Arc<Gateway>>, Path(id): Path<String>) -> Answered<Json<RunEntry>> {

@@ -6,6 +6,7 @@
 pub(crate) mod access;
 mod archive;
 mod background;
+mod batches;
 mod connection;
 mod events;
 mod files;

@@ -79,6 +79,7 @@ static FILES: &[File] = &[
     file!(SCRIPT, "agent.js"),
     file!(SCRIPT, "api.js"),
     file!(SCRIPT, "asks.js"),
+    file!(SCRIPT, "batch.js"),
     file!(SCRIPT, "changes.js"),
     file!(SCRIPT, "composer.js"),
     file!(SCRIPT, "conversation.js"),

@@ -274,7 +274,7 @@ pub(crate) fn replay(
     Ok(())
 }
 
-pub(super) fn theme(options: ScreenOptions) -> Theme {
+pub(crate) fn theme(options: ScreenOptions) -> Theme {
     Theme::suiting(&surroundings(), options.palette, options.ascii)
 }
 

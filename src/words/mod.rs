@@ -5,6 +5,7 @@
 
 mod background;
 mod batch;
+mod board;
 mod channel;
 mod claim;
 mod end;
@@ -35,6 +36,7 @@ pub use batch::{
     plan_phase_in_words, plan_state_in_words, showing, target_commit_message, target_merge_message, trouble_in_words,
     trouble_task,
 };
+pub use board::{plan_phase_word, run_phase_word};
 pub use channel::agent_with_channel;
 pub use claim::{
     claim_in_words, confidence_in_words, goal_failure_in_words, goal_in_words, missing_in_words, status_in_words,

@@ -48,7 +48,7 @@ function open({ status, view, connection }) {
   });
 }
 
-function askCard(run, ask) {
+export function askCard(run, ask) {
   const countdown = h("span", { class: "countdown" });
   const answer = (body) => run.command(body, `asks/${ask.number}`);
   const controls = ask.questions?.length > 0 ? questionForm(run, ask, answer) : ask.missed && !ask.tool ? wordsForm(run, answer) : permissionForm(run, ask, answer);
@@ -65,7 +65,7 @@ function askCard(run, ask) {
     tick() {
       if (!ask.untilMs) return;
       const left = ask.untilMs - now();
-      countdown.textContent = left > 0 ? `${ticking(left)} left, ${AFTER[unanswered] ?? ""}` : "time is up";
+      countdown.textContent = left > 0 ? `${ticking(left)} left${AFTER[unanswered] ? `, ${AFTER[unanswered]}` : ""}` : "time is up";
       countdown.classList.toggle("soon", left < 60_000);
     },
   };

@@ -3,6 +3,7 @@
 // `#token=…` is how a token comes here: it is exchanged for a cookie, and gone from the address before anything is shown.
 
 import { login } from "./api.js";
+import { batchPage } from "./batch.js";
 import { fill } from "./dom.js";
 import { loginPage } from "./login.js";
 import { runPage } from "./run.js";
@@ -13,9 +14,10 @@ let shown;
 // Whoever has just come wants to see a run, not a list of one.
 let hasJustCome = true;
 
-// `#/runs/ID/TAB/WHAT`.
+// `#/runs/ID/TAB/WHAT` or `#/batches/ID`.
 function place() {
   const [room, id, tab, what] = location.hash.replace(/^#\/?/, "").split("/").map(decoded);
+  if (room === "batches" && id) return { batch: id };
   return room === "runs" && id ? { id, tab, what } : {};
 }
 
@@ -35,11 +37,13 @@ function show(next) {
 
 function route() {
   if (location.hash.startsWith("#token=")) return begin();
-  const { id, tab, what } = place();
+  const { id, batch, tab, what } = place();
   if (shown?.id !== undefined && shown.id === id) return shown.go(tab, what);
   if (id) {
     show(runPage(id, askForToken));
     shown.go(tab, what);
+  } else if (batch) {
+    show(batchPage(batch, askForToken));
   } else {
     show(runsPage(askForToken, { openTheOnlyOne: hasJustCome }));
   }

@@ -1,6 +1,7 @@
 // The list of this user's runs: those that live first, and among them those that need somebody.
 
 import { now, read } from "./api.js";
+import { figures, standing } from "./batch.js";
 import { announce, fill, h, sentence, whenChanged } from "./dom.js";
 import { moodOfEntry } from "./mood.js";
 import { basename, counted, day, duration, ticking } from "./words.js";
@@ -14,13 +15,15 @@ export function runsPage(askForToken, { openTheOnlyOne }) {
   let timer;
   let isClosed = false;
 
-  const draw = whenChanged((runs) => {
+  const draw = whenChanged(({ runs, batches }) => {
     const live = runs.filter((run) => run.live);
     const past = runs.filter((run) => !run.live);
     const waiting = live.filter((run) => run.needsYou).length;
     document.title = waiting > 0 ? `(${waiting}) ralph · runs` : "ralph · runs";
     if (waiting > 0) announce(`${counted(waiting, "run")} ${waiting === 1 ? "needs" : "need"} you`);
     fill(list,
+      batches.length > 0 && h("h2", {}, "Batches"),
+      batches.length > 0 && h("ul", { class: "cards" }, batches.map(batchCard)),
       h("h2", {}, "Running"),
       live.length > 0 ? h("ul", { class: "cards" }, live.map(card))
         : h("p", { class: "empty" }, "Nothing runs at present. A run that is started shows up here."),
@@ -36,7 +39,7 @@ export function runsPage(askForToken, { openTheOnlyOne }) {
       const live = runs.filter((run) => run.live);
       if (openTheOnlyOne && live.length === 1) return location.replace(`#/runs/${encodeURIComponent(live[0].id)}`);
       openTheOnlyOne = false;
-      draw(runs);
+      draw({ runs, batches: await batchesThere() });
     } catch (refusal) {
       if (refusal.status === 401) return isClosed || askForToken(refusal);
       stale.hidden = false;
@@ -60,6 +63,26 @@ export function runsPage(askForToken, { openTheOnlyOne }) {
       clearInterval(ticks);
     },
   };
+}
+
+// The server of one run knows of no batch.
+async function batchesThere() {
+  try {
+    return await read("batches");
+  } catch (refusal) {
+    if (refusal.status === 404) return [];
+    throw refusal;
+  }
+}
+
+function batchCard({ project, board }) {
+  const { kind, word } = board.asks.length > 0 ? { kind: "needs", word: counted(board.asks.length, "question") } : standing(board);
+  return h("li", {},
+    h("a", { class: "card entry", href: `#/batches/${encodeURIComponent(board.batch)}`, "data-key": board.batch },
+      h("span", { class: "first" }, h("strong", {}, project), h("span", { class: `chip ${kind}` }, word)),
+      board.queue && h("span", { class: "second" }, board.queue),
+      h("progress", { max: board.plans.length, value: board.counts.merged, "aria-label": `${board.counts.merged} of ${counted(board.plans.length, "plan")} merged` }),
+      h("span", { class: "third" }, figures(board), h("span", {}, day(board.startedMs)))));
 }
 
 function entries(runs) {

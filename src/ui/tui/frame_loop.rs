@@ -95,7 +95,13 @@ pub fn run(setup: Setup, source: &mut dyn Source) -> Result<Left, ScreenError> {
 
 /// A frame is put together here and written at once.
 #[derive(Debug, Clone, Default)]
-struct FrameBytes(Rc<RefCell<Vec<u8>>>);
+pub(super) struct FrameBytes(Rc<RefCell<Vec<u8>>>);
+
+impl FrameBytes {
+    pub(super) fn take(&self) -> Vec<u8> {
+        std::mem::take(&mut *self.0.borrow_mut())
+    }
+}
 
 impl Write for FrameBytes {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -530,7 +536,7 @@ impl<'a> FrameLoop<'a> {
         let (model, theme) = (&self.model, &self.setup.theme);
         self.terminal.draw(|frame| view::draw(model, &screens, theme, frame))?;
         self.frame.write_all(b"\x1b[?2026l")?;
-        let bytes = std::mem::take(&mut *self.frame.0.borrow_mut());
+        let bytes = self.frame.take();
         let bytes = self.setup.theme.encoded(bytes);
         self.drawn = Instant::now();
         self.dirty = false;
@@ -780,6 +786,6 @@ fn is_transcript(model: &Model, terminals: &[String], source: &dyn Source) -> bo
 }
 
 /// What the user's clock is ahead of UTC now.
-fn utc_offset_s() -> i64 {
+pub(super) fn utc_offset_s() -> i64 {
     i64::from(jiff::Zoned::now().offset().seconds())
 }

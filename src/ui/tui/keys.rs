@@ -302,6 +302,36 @@ pub const TABLE: &[Binding] = {
     ]
 };
 
+/// Every key of the board of a batch.
+#[rustfmt::skip]
+pub const BOARD: &[Binding] = {
+    use Group::{Control, Move, Other, Views};
+    use When::{Always, Live};
+    &[
+        row(Views, &[key(KeyCode::Enter)], Action::Open, Always, "open", "the run of the chosen plan on its own screen; leaving that comes back"),
+        row(Control, &[char('a')], Action::Answer, Live, "answer", "answer what the chosen plan asks, or the first that asks"),
+        row(Control, &[char('c')], Action::CancelTask, Live, "cancel", "cancel the chosen plan; asks first, and its branch stays"),
+        row(Views, &[key(KeyCode::Tab), key(KeyCode::BackTab)], Action::NextFocus, Live, "", "from the plans to what they ask, and back"),
+        row(Move, &[key(KeyCode::Up), char('k')], Action::LineUp, Always, "", "a plan up"),
+        row(Move, &[key(KeyCode::Down), char('j')], Action::LineDown, Always, "", "a plan down"),
+        row(Move, &[key(KeyCode::PageUp), ctrl('b')], Action::PageUp, Always, "", "a page up"),
+        row(Move, &[key(KeyCode::PageDown), ctrl('f')], Action::PageDown, Always, "", "a page down"),
+        row(Move, &[char('g'), key(KeyCode::Home)], Action::Top, Always, "", "to the first plan"),
+        row(Move, &[char('G'), key(KeyCode::End)], Action::Bottom, Always, "", "to the last plan"),
+        row(Other, &[char('?'), key(KeyCode::F(1))], Action::Help, Always, "help", "these keys"),
+        row(Other, &[ctrl('l')], Action::Redraw, Always, "", "redraw the screen"),
+        row(Other, &[ctrl('z')], Action::Suspend, Always, "", "back to the shell; `fg` returns"),
+        row(Other, &[ctrl('c')], Action::Interrupt, Always, "", "stop all runs, so that they can be resumed; twice to force"),
+        row(Other, &[char('q')], Action::Quit, Always, "quit", "leave; asks whether the batch goes on or stops while it is not over"),
+    ]
+};
+
+/// Finds what a key does on the board of a batch.
+pub fn action_on_board(chord: Chord) -> Option<Action> {
+    let found = BOARD.iter().find(|binding| binding.keys.contains(&chord));
+    found.map(|binding| binding.action)
+}
+
 /// Finds what a key does.
 pub fn action(chord: Chord, here: Here) -> Option<Action> {
     bindings(here)
@@ -382,6 +412,10 @@ mod tests {
                 }
             }
         }
+        let keys: Vec<Chord> = BOARD.iter().flat_map(|binding| binding.keys).copied().collect();
+        for (at, key) in keys.iter().enumerate() {
+            assert!(!keys[..at].contains(key), "{} twice on the board", key.name());
+        }
     }
 
     /// A table for each group, with where and when a key counts.
@@ -414,6 +448,11 @@ mod tests {
                 };
                 page += &format!("| {} | {when}{} |\n", keys.join(" "), binding.about);
             }
+        }
+        page += "\n## The board of a batch\n\n| key | what it does |\n|---|---|\n";
+        for binding in BOARD {
+            let keys: Vec<String> = binding.keys.iter().map(|chord| format!("`{}`", chord.name())).collect();
+            page += &format!("| {} | {} |\n", keys.join(" "), binding.about);
         }
         assert_committed("docs/reference/keys.md", &page, "the_page_of_all_keys");
     }

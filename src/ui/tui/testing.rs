@@ -3,14 +3,16 @@
 use std::path::PathBuf;
 
 use crate::{
+    batch::{Batch, BatchEvent, BatchId, BatchLimits, BatchRecord, JobEnd, PlanName, Planned, Trouble},
+    board::{Board, Seen},
     event::{
         AgentSignal, Changes, Checkpoint, DayLimits, Event, Goal, Limits, Outcome, PlanSnapshot, PlanTask, Record,
         RunId, Settings, SteeringId, SteeringKind, TaskLimits, Totals, Usage,
     },
-    testing::iteration_started,
+    testing::{iteration_started, permission_asked, question_asked},
 };
 
-use super::model::Model;
+use super::model::{BoardModel, Model};
 
 /// 2026-11-20 10:28:35 UTC.
 pub(super) const START_MS: u64 = 1_795_170_515_000;
@@ -185,4 +187,208 @@ pub(super) fn running() -> Vec<Event> {
     events.push(plan(2, 2));
     events.push(started(3));
     events
+}
+
+pub(super) fn plan_name(name: &str) -> PlanName {
+    PlanName(name.to_owned())
+}
+
+/// A batch of `plans` that has begun, two at a time, and what happened since, a second after each other.
+pub(super) fn batch(plans: &[&str], events: impl IntoIterator<Item = BatchEvent>) -> Batch {
+    let planned = plans.iter().map(|name| Planned {
+        name: plan_name(name),
+        file: format!("plans/{name}.md"),
+        section: None,
+        after: Vec::new(),
+    });
+    let batch = BatchId("20261120-102835".to_owned());
+    let begun = [
+        BatchEvent::BatchOpened {
+            format: "ralph-batch".to_owned(),
+            version: 1,
+            ralph: "0.1.0".to_owned(),
+            batch: batch.clone(),
+        },
+        BatchEvent::BatchStarted {
+            target: batch.target(),
+            base: "c0".to_owned(),
+            jobs: 2,
+            arguments: Vec::new(),
+            plans: planned.collect(),
+            limits: BatchLimits::default(),
+        },
+    ];
+    let records = begun
+        .into_iter()
+        .chain(events)
+        .zip(0..)
+        .map(|(event, seq)| BatchRecord {
+            seq,
+            at_ms: START_MS + seq * 1000,
+            event,
+        });
+    Batch::of(&records.collect::<Vec<_>>()).expect("a batch")
+}
+
+/// A run of which this was read.
+pub(super) fn seen(run: &str, events: impl IntoIterator<Item = Event>) -> Seen {
+    let mut seen = Seen::default();
+    for (event, seq) in events.into_iter().zip(0..) {
+        let event = match event {
+            Event::JournalOpened {
+                format, version, ralph, ..
+            } => Event::JournalOpened {
+                format,
+                version,
+                ralph,
+                run: RunId(run.to_owned()),
+            },
+            event => event,
+        };
+        seen.apply(&Record {
+            seq,
+            at_ms: START_MS + seq * 1000,
+            event,
+        });
+    }
+    seen
+}
+
+/// The events of a plan whose run goes on.
+pub(super) fn at_work(name: &str) -> [BatchEvent; 3] {
+    let plan = plan_name(name);
+    [
+        BatchEvent::PlanStarted { plan: plan.clone() },
+        BatchEvent::WorkTreeAdded {
+            plan: plan.clone(),
+            base: "c0".to_owned(),
+        },
+        BatchEvent::JobStarted { plan },
+    ]
+}
+
+/// Those of one that is done.
+pub(super) fn job_done(name: &str) -> Vec<BatchEvent> {
+    let end = JobEnd::Over {
+        reason: crate::event::StopReason::Done { verified: true },
+    };
+    let plan = plan_name(name);
+    [
+        at_work(name).to_vec(),
+        vec![BatchEvent::JobEnded { plan, end, calls: 0 }],
+    ]
+    .concat()
+}
+
+/// Those of a merge whose goals run.
+pub(super) fn verifying(name: &str) -> [BatchEvent; 2] {
+    let (plan, commit) = (plan_name(name), format!("{name}0123456789"));
+    let onto = "c0".to_owned();
+    [
+        BatchEvent::MergeStarted { plan: plan.clone() },
+        BatchEvent::MergeMade { plan, commit, onto },
+    ]
+}
+
+/// Those of a merge that is made.
+pub(super) fn merged(name: &str) -> Vec<BatchEvent> {
+    let (plan, commit) = (plan_name(name), format!("{name}0123456789"));
+    let moved = [
+        BatchEvent::MergeVerified {
+            plan: plan.clone(),
+            has_goals: true,
+        },
+        BatchEvent::TargetMoved { plan, commit },
+    ];
+    [job_done(name), verifying(name).to_vec(), moved.to_vec()].concat()
+}
+
+/// Those of a merge that cannot be made.
+pub(super) fn in_conflict(name: &str) -> Vec<BatchEvent> {
+    let plan = plan_name(name);
+    let trouble = Trouble::Conflict {
+        files: vec!["src/lib.rs".to_owned()],
+    };
+    let refused = [
+        BatchEvent::MergeStarted { plan: plan.clone() },
+        BatchEvent::MergeRefused { plan, trouble },
+    ];
+    [job_done(name), refused.to_vec()].concat()
+}
+
+/// The plans of [`busy_board`].
+pub(super) const PLANS: [&str; 8] = ["api", "ui", "docs", "search", "billing", "import", "mail", "audit"];
+
+/// A batch in which everything is going on at once.
+pub(super) fn busy_board() -> Board {
+    let said = Event::AgentReported {
+        iteration: 3,
+        signal: AgentSignal::Said {
+            text: "The parser is there.\n\nNow the tests of lists in tables.\n".to_owned(),
+        },
+    };
+    let limited = Event::WaitStarted {
+        wait: crate::event::Wait::LimitReset,
+        until_ms: START_MS + 3_600_000,
+        attempt: 0,
+        why: crate::event::WaitCause::CallsUsedUp,
+    };
+    // Five minutes are left when the board is drawn.
+    let in_time = |event: Event| match event {
+        Event::PermissionAsked {
+            iteration,
+            ask,
+            request,
+            offer,
+            cut,
+            ..
+        } => Event::PermissionAsked {
+            iteration,
+            ask,
+            request,
+            until_ms: Some(START_MS + 420_000),
+            offer,
+            cut,
+        },
+        event => event,
+    };
+    let done = [
+        running(),
+        vec![stopped(crate::event::StopReason::Done { verified: true })],
+    ]
+    .concat();
+    let runs = [
+        ("api", done.clone()),
+        ("ui", [running(), vec![said]].concat()),
+        ("docs", [running(), vec![in_time(permission_asked(1))]].concat()),
+        ("search", [running(), vec![limited]].concat()),
+        ("billing", done.clone()),
+        ("import", done),
+        ("mail", [running(), vec![in_time(question_asked(1, false))]].concat()),
+    ];
+    let runs: Vec<(&str, Seen)> = runs
+        .into_iter()
+        .map(|(name, events)| (name, seen(name, events)))
+        .collect();
+    let events = [
+        merged("api"),
+        at_work("ui").to_vec(),
+        at_work("docs").to_vec(),
+        at_work("search").to_vec(),
+        in_conflict("billing"),
+        job_done("import"),
+        verifying("import").to_vec(),
+        at_work("mail").to_vec(),
+    ];
+    let batch = batch(&PLANS, events.concat());
+    let times_ms = (START_MS, START_MS + 60_000);
+    Board::of(&batch, times_ms, true, |plan| {
+        let run = runs.iter().find(|(name, _)| *name == plan.0);
+        run.map(|(_, seen)| seen)
+    })
+}
+
+/// The screen of `board`, two minutes after its batch began.
+pub(super) fn board_model(board: Board, size: (u16, u16)) -> BoardModel {
+    BoardModel::new(board, size, START_MS + 120_000)
 }

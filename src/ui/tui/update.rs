@@ -3,6 +3,7 @@
 mod answering;
 mod asks;
 mod background;
+mod board;
 mod choices;
 mod contents;
 mod copying;
@@ -27,6 +28,7 @@ use crate::{
 };
 
 pub(super) use answering::show_question;
+pub(super) use board::{BoardOrder, take_board, update_board};
 pub(crate) use order::{Edited, Order, Replay, ScreenEvent, Scroll, Seek, Wanted};
 use order::{Way, refused};
 pub(super) use report::{refresh as refresh_report, show_end};

@@ -5,6 +5,7 @@
 mod answering;
 mod asks;
 mod background;
+mod board;
 mod estimate;
 mod log;
 mod messages;
@@ -17,6 +18,7 @@ mod vitals;
 pub use answering::{AnswerStep, Answering, Choosing, Subject, TooLate, are_marked, choices};
 pub use asks::{AskList, Reading, ask_in_words, is_missed, listed, position, select};
 pub use background::background_at;
+pub use board::{BoardFocus, BoardLayout, BoardMode, BoardModel};
 pub use estimate::{estimate_ms, used_up};
 pub use log::{Kind, Log, LogLine, Sign};
 pub use messages::{Editing, ReadMessage, Recalling, can_be_edited, message_at};

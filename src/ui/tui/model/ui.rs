@@ -96,6 +96,16 @@ pub struct Toast {
     pub until_ms: u64,
 }
 
+impl Toast {
+    pub(super) fn new(tone: Tone, text: impl Into<String>, now_ms: u64) -> Self {
+        Self {
+            tone,
+            text: text.into(),
+            until_ms: now_ms + TOAST_MS,
+        }
+    }
+}
+
 /// The patch of one iteration, or of several in a row.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Diff {
@@ -324,11 +334,7 @@ impl Ui {
     }
 
     pub fn toast(&mut self, tone: Tone, text: impl Into<String>, now_ms: u64) {
-        self.toast = Some(Toast {
-            tone,
-            text: text.into(),
-            until_ms: now_ms + TOAST_MS,
-        });
+        self.toast = Some(Toast::new(tone, text, now_ms));
     }
 
     /// Shows `pane` from where it was left, and has it take the keys.

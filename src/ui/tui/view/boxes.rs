@@ -212,7 +212,8 @@ pub(super) fn too_late(shown: &TooLate, whole: Rect, pen: &mut Pen<'_>) {
     ask("too late", &one_line(&shown.fate), keys, whole, pen);
 }
 
-fn ask(title: &str, question: &str, answers: &[(&str, &str)], whole: Rect, pen: &mut Pen<'_>) {
+/// Draws a question with its answers.
+pub(super) fn ask(title: &str, question: &str, answers: &[(&str, &str)], whole: Rect, pen: &mut Pen<'_>) {
     let answers_width = answers
         .iter()
         .map(|(key, words)| columns(key) + 2 + columns(words))

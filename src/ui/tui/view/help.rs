@@ -3,7 +3,7 @@
 use ratatui::layout::Rect;
 
 use crate::ui::tui::{
-    keys::{Chord, Group},
+    keys::{Binding, Chord, Group},
     model::Model,
     offers::offered,
     theme::Role,
@@ -35,7 +35,20 @@ struct Page {
 }
 
 pub(super) fn draw(model: &Model, top: usize, whole: Rect, pen: &mut Pen<'_>) {
-    let page = page(model, whole);
+    draw_page(&page(&sections(model), whole), top, whole, pen);
+}
+
+/// Draws the help of a table of its own.
+pub(super) fn draw_bindings(bindings: &[&'static Binding], mouse: bool, top: usize, whole: Rect, pen: &mut Pen<'_>) {
+    draw_page(&page(&sections_of(bindings, mouse), whole), top, whole, pen);
+}
+
+/// The last line that the help of such a table can begin with.
+pub(crate) fn last_line_of_bindings(bindings: &[&'static Binding], mouse: bool, whole: Rect) -> usize {
+    last_top(&page(&sections_of(bindings, mouse), whole), whole)
+}
+
+fn draw_page(page: &Page, top: usize, whole: Rect, pen: &mut Pen<'_>) {
     let count = page.rows();
     let width = page.width * page.columns() + GAP * (page.columns() - 1) + 4;
     let height = whole.height.min(u16::try_from(count + 2).unwrap_or(u16::MAX));
@@ -70,8 +83,12 @@ pub(super) fn draw(model: &Model, top: usize, whole: Rect, pen: &mut Pen<'_>) {
 /// The last line that the help can begin with.
 pub(crate) fn last_line(model: &Model) -> usize {
     let whole = model.layout().whole;
+    last_top(&page(&sections(model), whole), whole)
+}
+
+fn last_top(page: &Page, whole: Rect) -> usize {
     let visible = usize::from(whole.height.saturating_sub(2));
-    page(model, whole).rows().saturating_sub(visible)
+    page.rows().saturating_sub(visible)
 }
 
 impl Page {
@@ -84,8 +101,7 @@ impl Page {
     }
 }
 
-fn page(model: &Model, whole: Rect) -> Page {
-    let sections = sections(model);
+fn page(sections: &[Section], whole: Rect) -> Page {
     let all = || sections.iter().flat_map(|(_, keys)| keys);
     let keys_width = all().map(|(keys, _)| columns(keys)).max().unwrap_or(0);
     let about_width = all().map(|(_, about)| columns(about)).max().unwrap_or(0);
@@ -135,8 +151,13 @@ fn block(name: &'static str, keys: &[(String, &str)], about_width: usize) -> Vec
 type Section = (&'static str, Vec<(String, &'static str)>);
 
 fn sections(model: &Model) -> Vec<Section> {
+    let bindings: Vec<&Binding> = offered(model).collect();
+    sections_of(&bindings, model.ui.mouse)
+}
+
+fn sections_of(bindings: &[&'static Binding], mouse: bool) -> Vec<Section> {
     let of_group = |group: Group| {
-        let bindings = offered(model).filter(move |binding| binding.group == group);
+        let bindings = bindings.iter().filter(move |binding| binding.group == group);
         let rows = bindings.map(|binding| {
             let names: Vec<String> = binding.keys.iter().map(|key| Chord::name(*key)).collect();
             (names.join(" "), binding.about)
@@ -144,7 +165,7 @@ fn sections(model: &Model) -> Vec<Section> {
         (group.name(), rows.collect::<Vec<_>>())
     };
     let mut sections: Vec<Section> = Group::ALL.map(of_group).into();
-    let mouse: &[(&str, &'static str)] = match model.ui.mouse {
+    let mouse: &[(&str, &'static str)] = match mouse {
         true => &[
             ("click", "choose a row, a tab, or what has the keys"),
             ("wheel", "scroll what is under it"),

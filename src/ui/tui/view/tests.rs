@@ -35,6 +35,7 @@ use crate::{
     words::Tone,
 };
 
+mod board;
 mod messages;
 mod states;
 

@@ -376,8 +376,8 @@ fn the_main_states() {
     let palettes = [("dark", Palette::Dark), ("light", Palette::Light)];
     for (palette_name, palette) in palettes {
         let theme = Theme::new(palette, Depth::True, false);
-        for name in STATES {
-            let buffer = at_size(name, PICTURE, &theme);
+        let of_runs = STATES.iter().map(|name| (*name, at_size(name, PICTURE, &theme)));
+        for (name, buffer) in of_runs.chain([("board", super::board::busy(PICTURE, &theme))]) {
             if env::var_os("RALPH_TEST_WRITE").is_some() {
                 fs::create_dir_all(&directory).unwrap();
                 let (cols, rows) = PICTURE;

@@ -1,0 +1,176 @@
+//! The board of a batch on this terminal: the batch is carried out by another process, or is over.
+
+use std::{
+    ffi::OsString,
+    io,
+    process::Command,
+    sync::{Arc, mpsc},
+    time::Duration,
+};
+
+use super::{Place, detached::exit_code};
+use crate::{
+    batch::{BatchId, PlanName},
+    board::Board,
+    control::stream::{Address, Poster, problem_in},
+    error::{Failure, FailureKind},
+    event::UserCommand,
+    files,
+    many::{self, BatchPaths, Follower, Following, Site},
+    proc::{Began, Supervisor, own_executable},
+    ui::{
+        ScreenOptions, front_end,
+        tui::{
+            self, Left,
+            board::{BoardNews, BoardSetup, Reach},
+        },
+    },
+};
+
+/// What a batch prints is a line for each event.
+const OUTPUT_CAP_BYTES: u64 = 1 << 20;
+/// How long a batch may take to end after it has said that it is over.
+const ENDING: Duration = Duration::from_secs(10);
+
+/// What came of a board.
+pub(crate) struct Watched {
+    pub(crate) left: Left,
+    /// As it was last shown.
+    pub(crate) board: Board,
+}
+
+/// How a batch in a process of its own began.
+pub(crate) enum BatchBegan {
+    /// The board was shown.
+    Watched(Box<Watched>),
+    /// It ended before there was a batch, and has said why.
+    Ended(u8),
+}
+
+/// Starts a batch by `args` in a process of its own, and shows it on this terminal until it is over or its user leaves.
+///
+/// # Errors
+/// A [`Failure`] if there can be no process, or nothing to show it with.
+pub(crate) fn run_batch_detached(
+    place: &Place,
+    screen: ScreenOptions,
+    args: impl IntoIterator<Item = OsString>,
+    opening: Vec<OsString>,
+    supervisor: &Supervisor,
+) -> Result<BatchBegan, Failure> {
+    let failed = |error: io::Error| {
+        let what = format!("the batch cannot be started in a process of its own: {error}");
+        Failure::new(FailureKind::Failed, what).hint("`ralph many --headless PLAN…` runs it in this one")
+    };
+    let mut detached = supervisor.start_detached(args).map_err(failed)?;
+    let id = match detached.begin().map_err(failed)? {
+        Began::Ready { run } => BatchId(run),
+        Began::Ended(status) => return Ok(BatchBegan::Ended(exit_code(status))),
+    };
+    detached.attached();
+    let site = super::site_of_batch(place, &id, false, supervisor)?;
+    let watched = show(&site, &id, screen, opening, true)
+        .map_err(|failure| failure.hint("the batch continues: `ralph many status` shows it"))?;
+    if watched.board.is_over() {
+        detached.wait(ENDING);
+    }
+    Ok(BatchBegan::Watched(Box::new(watched)))
+}
+
+/// Shows a batch on this terminal until its user leaves.
+///
+/// # Errors
+/// A [`Failure`] if it cannot be read, or there is nothing to show it with.
+pub(crate) fn watch_batch(
+    site: &Site,
+    id: &BatchId,
+    screen: ScreenOptions,
+    opening: Vec<OsString>,
+) -> Result<Watched, Failure> {
+    show(site, id, screen, opening, false)
+}
+
+/// What the process of a batch has printed where it had no terminal.
+pub(crate) fn output_of_batch(paths: &BatchPaths) -> Option<String> {
+    files::read_text(&paths.output(), OUTPUT_CAP_BYTES).ok()
+}
+
+/// Follows a batch of this project.
+pub(crate) fn follow_batch(site: &Site, id: &BatchId) -> Follower {
+    let states = site.clone();
+    let state_of = move |plan: &PlanName| many::job_state(&states, plan).ok();
+    Follower::new(BatchPaths::new(&site.project, id), Box::new(state_of))
+}
+
+fn show(
+    site: &Site,
+    id: &BatchId,
+    screen: ScreenOptions,
+    opening: Vec<OsString>,
+    started: bool,
+) -> Result<Watched, Failure> {
+    let failed = |error: &dyn std::error::Error| {
+        Failure::of(FailureKind::Failed, error).hint("`ralph many status` shows what each plan is at")
+    };
+    let paths = BatchPaths::new(&site.project, id);
+    let mut follower = follow_batch(site, id);
+    let first = follower.look().ok_or_else(|| {
+        Failure::new(
+            FailureKind::Failed,
+            format!("{}: not the journal of a batch", paths.journal().display()),
+        )
+    })?;
+    let (sender, news) = mpsc::channel();
+    let boards = sender.clone();
+    let told = move |board| _ = boards.send(BoardNews::Board(Box::new(board))); // the screen may be gone
+    let _following = Following::start(follower, told).map_err(|error| failed(&error))?;
+    let setup = BoardSetup {
+        reach: Arc::new(Desk {
+            site: site.clone(),
+            paths,
+            opening,
+        }),
+        theme: front_end::theme(screen),
+        mouse: screen.mouse,
+        started,
+    };
+    let _terminal = tui::terminal::Guard;
+    let (left, board) = tui::board::run(setup, first, sender, news).map_err(|error| failed(&error))?;
+    Ok(Watched { left, board })
+}
+
+/// The way of a board to its batch: requests are files, answers go to the runs themselves.
+struct Desk {
+    site: Site,
+    paths: BatchPaths,
+    /// The command line that shows a run, but for its plan.
+    opening: Vec<OsString>,
+}
+
+impl Reach for Desk {
+    fn cancel(&self, plan: &PlanName) -> Result<(), String> {
+        let asked = many::ask_to_cancel(&self.paths, Some(plan));
+        asked.map_err(|error| format!("the batch cannot be asked: {error}"))
+    }
+
+    fn stop(&self) -> Result<(), String> {
+        many::ask_to_stop(&self.paths).map_err(|error| format!("the batch cannot be asked: {error}"))
+    }
+
+    fn answer(&self, plan: &PlanName, command: UserCommand) -> Result<(), String> {
+        let state = many::job_state(&self.site, plan)?;
+        let body = serde_json::to_vec(&command).expect("commands have no failing serialisers");
+        let answered = Poster::new(Address::Socket(state.socket())).post("/commands", "application/json", &body);
+        match answered {
+            Ok(answered) if answered.status < 400 => Ok(()),
+            Ok(answered) => Err(problem_in(&answered.body).unwrap_or_else(|| "the run did not take it".to_owned())),
+            Err(error) => Err(format!("the run does not answer: {error}")),
+        }
+    }
+
+    fn opening(&self, plan: &PlanName) -> Command {
+        let mut command = Command::new(own_executable());
+        command.args(&self.opening).args(["many", "attach", &plan.0]);
+        command
+    }
+}

@@ -1,0 +1,141 @@
+//! A plan of the batch, in one row.
+
+use serde::Serialize;
+
+use crate::{
+    batch::{Batch, Phase, Plan, PlanName, Trouble},
+    event::{RunId, Usage},
+    run::{Phase as RunPhase, RunView},
+    text::one_line,
+    words::{
+        Tone, asked_in_words, phase_in_words, plan_phase_word, plan_state_in_words, run_phase_word, tool_in_words,
+    },
+};
+
+use super::Seen;
+
+/// A plan as it is shown: where it is in the batch, and what its run does.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Row {
+    pub plan: PlanName,
+    pub file: String,
+    /// The section of the file that is the plan; none where that is the whole file.
+    pub section: Option<String>,
+    pub after: Vec<PlanName>,
+    pub phase: Phase,
+    /// Since when, in milliseconds since the Unix epoch.
+    pub since_ms: u64,
+    pub branch: String,
+    /// How many tasks it was given because of a merge.
+    pub tasks_given: u32,
+    /// What the last merge failed for.
+    pub trouble: Option<Trouble>,
+    /// What kind of news its state is: a colour and a sign.
+    pub tone: Tone,
+    /// Its state, in a word.
+    pub state: String,
+    /// What it does, or why it does nothing.
+    pub doing: String,
+    /// Until when, where it waits for a moment, in milliseconds since the Unix epoch.
+    pub until_ms: Option<u64>,
+    /// Its last run; none before it began.
+    pub run: Option<RunId>,
+    /// That run goes on, so that it can be attached to.
+    pub live: bool,
+    pub tasks: Option<Tasks>,
+    /// The task that its agent works on.
+    pub task: Option<String>,
+    /// Of the last run.
+    pub iterations: Option<u32>,
+    /// Of all its runs.
+    pub usage: Option<Usage>,
+    /// How many requests of its agent wait for an answer.
+    pub asks: usize,
+}
+
+/// How far a plan is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Tasks {
+    pub done: usize,
+    pub all: usize,
+}
+
+impl Row {
+    /// The row of `plan`, whose runs were `seen`.
+    ///
+    /// `is_running` says that a process carries the batch out.
+    pub(super) fn of(batch: &Batch, plan: &Plan, seen: Option<&Seen>, is_running: bool) -> Row {
+        let is_live = is_running && plan.phase == Phase::Running;
+        let view = seen.map(|seen| &seen.view);
+        // A run that is over is the one before, while the next starts.
+        let live = view.filter(|view| is_live && !view.is_over());
+        let (tone, state) = match live {
+            Some(view) => run_phase_word(view),
+            None if !is_running && batch.end.is_none() && batch.task_of(plan).is_some() => (Tone::Bad, "cut off"),
+            None => plan_phase_word(plan, batch.stops(plan)),
+        };
+        let doing = match (live, seen) {
+            (Some(view), Some(seen)) => doing(view, seen.said.as_deref()),
+            (_, _) => plan_state_in_words(plan, batch, is_running),
+        };
+        Row {
+            plan: plan.name.clone(),
+            file: plan.file.clone(),
+            section: plan.section.clone(),
+            after: plan.after.clone(),
+            phase: plan.phase.clone(),
+            since_ms: plan.since_ms,
+            branch: batch.id.branch(&plan.name),
+            tasks_given: plan.tasks_given,
+            trouble: plan.trouble.clone(),
+            tone,
+            state: state.to_owned(),
+            doing: one_line(&doing),
+            until_ms: live.and_then(waits_until_ms),
+            run: view.and_then(|view| view.run.clone()),
+            live: live.is_some(),
+            tasks: view.map(|view| Tasks {
+                done: view.plan.done(),
+                all: view.plan.tasks.len(),
+            }),
+            task: live.and_then(RunView::task).map(|task| one_line(&task.text)),
+            iterations: view.map(|view| view.iterations.counted),
+            usage: seen.map(Seen::usage),
+            asks: live.map_or(0, |view| view.permissions.pending.len()),
+        }
+    }
+}
+
+/// What a run does: what it asks, the tool that its agent uses, the last line that it said, or where the loop is.
+fn doing(view: &RunView, said: Option<&str>) -> String {
+    if let Some(ask) = view.permissions.pending.first() {
+        return match ask.request.questions.is_empty() {
+            true => format!("asks: {}", asked_in_words(&ask.request.tool, &ask.request.title)),
+            false => format!("asks: {}", ask.request.title),
+        };
+    }
+    match &view.phase {
+        RunPhase::Running { .. } => {
+            let tool = view.tool.as_ref().map(tool_in_words);
+            tool.or_else(|| said.map(str::to_owned))
+                .unwrap_or_else(|| phase_in_words(view))
+        }
+        RunPhase::Idle
+        | RunPhase::Preparing { .. }
+        | RunPhase::Cancelling { .. }
+        | RunPhase::Settling { .. }
+        | RunPhase::Verifying { .. }
+        | RunPhase::Waiting { .. }
+        | RunPhase::Paused
+        | RunPhase::Stopped { .. } => phase_in_words(view),
+    }
+}
+
+fn waits_until_ms(view: &RunView) -> Option<u64> {
+    match (view.permissions.pending.first(), &view.phase) {
+        (Some(ask), _) => ask.until_ms,
+        (None, RunPhase::Waiting { until_ms, .. }) => Some(*until_ms),
+        (None, _) => None,
+    }
+}

@@ -1,0 +1,56 @@
+//! The board of a batch on this terminal.
+
+use std::ffi::OsString;
+
+use clap::ValueEnum;
+
+use super::super::{
+    args::Args,
+    run::{behind_screen, presentation, screen},
+};
+use crate::{
+    app::{self, BatchBegan, Place, Watched},
+    batch::BatchId,
+    error::{Failure, FailureKind},
+    proc::Supervisor,
+    ui::ScreenOptions,
+};
+
+/// Carries out the command line `given` in a process of its own, and shows the batch until it is over or its user leaves.
+pub(super) fn run(
+    args: &Args,
+    place: &Place,
+    screen: ScreenOptions,
+    given: &[OsString],
+    supervisor: &Supervisor,
+) -> Result<BatchBegan, Failure> {
+    app::run_batch_detached(place, screen, behind_screen(given), opening(args), supervisor)
+}
+
+/// Shows a batch that there is.
+pub(super) fn attach(args: &Args, place: &Place, id: &BatchId, supervisor: &Supervisor) -> Result<Watched, Failure> {
+    let Some(screen) = presentation(&args.show, screen(args, place)).screen else {
+        return Err(Failure::new(FailureKind::Usage, "a board needs a terminal")
+            .hint("`ralph many status` shows what each plan is at"));
+    };
+    let site = app::site_of_batch(place, id, false, supervisor)?;
+    app::watch_batch(&site, id, screen, opening(args))
+}
+
+/// What this command line says that a ralph which shows a run has to be told as well.
+fn opening(args: &Args) -> Vec<OsString> {
+    let mut given: Vec<OsString> = Vec::new();
+    let theme = args.theme.and_then(|theme| theme.to_possible_value());
+    if let Some(theme) = theme {
+        given.extend(["--theme".into(), theme.get_name().into()]);
+    }
+    given.extend(args.ascii.then(|| "--ascii".into()));
+    given.extend(args.no_mouse.then(|| "--no-mouse".into()));
+    if let Some(state_dir) = &args.state_dir {
+        given.extend(["--state-dir".into(), state_dir.into()]);
+    }
+    if let Some(config) = &args.config {
+        given.extend(["--config".into(), config.into()]);
+    }
+    given
+}

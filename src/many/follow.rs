@@ -1,0 +1,204 @@
+//! Follows the journals of a batch and of its runs, for whoever shows them.
+//!
+//! Nothing is asked of the batch: a follower reads what lies on disk, so it sees a batch of another process, one that was cut
+//! off and one that is over in the same way. Each record is read once.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+use super::{BatchPaths, read};
+use crate::{
+    batch::{Batch, Phase, PlanName},
+    board::{Board, Seen},
+    driver::read_view,
+    event::{RunId, Usage},
+    os::watch::ChangeWatch,
+    store::{
+        journal::Reader,
+        paths::{ProjectPaths, RunPaths},
+    },
+};
+
+/// How often is looked where the kernel tells of no change.
+const LOOK: Duration = Duration::from_secs(1);
+/// Between two looks, however much is written.
+const PAUSE: Duration = Duration::from_millis(100);
+/// What every journal is called.
+const JOURNAL: &str = "events.jsonl";
+
+/// Says where the runs of a plan have their state; none where that cannot be told yet.
+pub(crate) type StateOf = Box<dyn Fn(&PlanName) -> Option<ProjectPaths> + Send>;
+
+/// What is known of a batch.
+pub(crate) struct Follower {
+    paths: BatchPaths,
+    state_of: StateOf,
+    batch: Option<Batch>,
+    /// When its first record was written, and its last.
+    times_ms: (u64, u64),
+    bytes: u64,
+    runs: BTreeMap<PlanName, FollowedRun>,
+}
+
+/// The last run of a plan.
+struct FollowedRun {
+    run: RunId,
+    files: RunPaths,
+    /// None while there is no journal, or where it cannot be read any further.
+    reader: Option<Reader>,
+    seen: Seen,
+}
+
+impl Follower {
+    pub(crate) fn new(paths: BatchPaths, state_of: StateOf) -> Follower {
+        Follower {
+            paths,
+            state_of,
+            batch: None,
+            times_ms: (0, 0),
+            bytes: 0,
+            runs: BTreeMap::new(),
+        }
+    }
+
+    /// Reads what was written since; none while there is no batch to be read.
+    pub(crate) fn look(&mut self) -> Option<Board> {
+        self.read_batch();
+        let batch = self.batch.as_ref()?;
+        for plan in batch.plans.iter().filter(|plan| plan.phase != Phase::Waiting) {
+            let Some(state) = (self.state_of)(&plan.name) else {
+                continue;
+            };
+            follow_run(&mut self.runs, &plan.name, &state);
+        }
+        // A batch that has come to its end does nothing more, even while its process is there.
+        let is_running = batch.end.is_none() && self.paths.is_at_work();
+        let seen = |plan: &PlanName| self.runs.get(plan).map(|followed| &followed.seen);
+        Some(Board::of(batch, self.times_ms, is_running, seen))
+    }
+
+    fn read_batch(&mut self) {
+        let journal = self.paths.journal();
+        let bytes = fs::metadata(&journal).map_or(0, |journal| journal.len());
+        if bytes == self.bytes {
+            return;
+        }
+        // What cannot be read now is looked at again when more is written.
+        self.bytes = bytes;
+        let Ok(records) = read(&journal) else { return };
+        if let (Some(batch), Some(first), Some(last)) = (Batch::of(&records), records.first(), records.last()) {
+            self.batch = Some(batch);
+            self.times_ms = (first.at_ms, last.at_ms);
+        }
+    }
+
+    /// The directories in which journals change.
+    fn directories(&self) -> impl Iterator<Item = &Path> {
+        let runs = self.runs.values().map(|followed| followed.files.dir());
+        runs.chain([self.paths.dir()])
+    }
+}
+
+fn follow_run(runs: &mut BTreeMap<PlanName, FollowedRun>, plan: &PlanName, state: &ProjectPaths) {
+    let Some(run) = state.latest_run() else { return };
+    if runs.get(plan).is_none_or(|followed| followed.run != run) {
+        let earlier = match runs.get(plan) {
+            Some(followed) => followed.seen.usage(),
+            None => used_before(state, &run),
+        };
+        let followed = FollowedRun {
+            files: state.run(&run),
+            reader: None,
+            seen: Seen::after(earlier),
+            run,
+        };
+        runs.insert(plan.clone(), followed);
+    }
+    if let Some(followed) = runs.get_mut(plan) {
+        followed.read();
+    }
+}
+
+/// What the runs before `run` have used.
+fn used_before(state: &ProjectPaths, run: &RunId) -> Usage {
+    let earlier = state.run_ids().into_iter().filter(|other| other.0 < run.0);
+    let used = earlier.filter_map(|other| Some(read_view(state, &other).ok()?.usage));
+    used.fold(Usage::default(), Usage::plus)
+}
+
+impl FollowedRun {
+    fn read(&mut self) {
+        if self.reader.is_none() && self.seen.view.records == 0 {
+            self.reader = Reader::open(&self.files.journal()).ok();
+        }
+        let Some(reader) = &mut self.reader else { return };
+        loop {
+            match reader.next_record() {
+                Ok(Some(record)) => self.seen.apply(&record),
+                Ok(None) => return,
+                // What was read so far is shown.
+                Err(_) => {
+                    self.reader = None;
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// A follower on a thread of its own; dropping this ends it.
+#[derive(Debug)]
+pub(crate) struct Following {
+    ended: Arc<AtomicBool>,
+    thread: thread::Thread,
+}
+
+impl Following {
+    /// Calls `told` with the board now and with every other one.
+    ///
+    /// # Errors
+    /// If there can be no thread.
+    pub(crate) fn start(
+        mut follower: Follower,
+        mut told: impl FnMut(Board) + Send + 'static,
+    ) -> std::io::Result<Following> {
+        let ended = Arc::new(AtomicBool::new(false));
+        let is_over = Arc::clone(&ended);
+        let follow = move || {
+            let mut watch = ChangeWatch::new(JOURNAL, thread::current());
+            let mut last = None;
+            while !is_over.load(Ordering::Acquire) {
+                let board = follower.look();
+                follower.directories().for_each(|directory| watch.add(directory));
+                if board.is_some() && board != last {
+                    last.clone_from(&board);
+                    board.into_iter().for_each(&mut told);
+                }
+                // What comes in bursts is read in bursts.
+                thread::sleep(PAUSE);
+                thread::park_timeout(LOOK);
+            }
+        };
+        let thread = thread::Builder::new().name("board".to_owned()).spawn(follow)?;
+        Ok(Following {
+            ended,
+            thread: thread.thread().clone(),
+        })
+    }
+}
+
+impl Drop for Following {
+    fn drop(&mut self) {
+        self.ended.store(true, Ordering::Release);
+        self.thread.unpark();
+    }
+}

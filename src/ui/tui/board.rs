@@ -1,0 +1,369 @@
+//! The screen of a batch: its frame loop.
+//!
+//! A run that is opened is shown by another ralph, to which the terminal is lent as it is to an editor: the screen of a run is
+//! the one that `ralph attach` has, and what breaks there does not break the board.
+
+use std::{
+    io::{self, Write},
+    process::Command,
+    sync::{
+        Arc,
+        mpsc::{Receiver, RecvTimeoutError, Sender},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use crossterm::event::Event as Input;
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+use ratatui::{Terminal, backend::CrosstermBackend, layout::Rect};
+
+use crate::{
+    batch::PlanName,
+    board::Board,
+    driver::now_ms,
+    event::{RequestedBy, UserCommand},
+    files,
+    text::{one_line, sanitized},
+    words::Tone,
+};
+
+use super::{
+    Left, ScreenError,
+    frame_loop::{FrameBytes, utc_offset_s},
+    inputs::{self, Arrived, Mailbox},
+    lending::{Lent, lend},
+    model::BoardModel,
+    terminal,
+    theme::Theme,
+    update::{BoardOrder, ScreenEvent, take_board, update_board},
+    view,
+};
+
+/// Shortest time between two frames.
+const FRAME: Duration = Duration::from_millis(33);
+/// How often what counts seconds is drawn anew.
+const TICK: Duration = Duration::from_secs(1);
+/// Most of what a ralph says that could not show a run.
+const COMPLAINT_CAP_BYTES: u64 = 4096;
+
+/// What a board can do to its batch, from any thread.
+pub trait Reach: Send + Sync {
+    /// Asks for the end of a plan.
+    ///
+    /// # Errors
+    /// Why that was not possible, in words.
+    fn cancel(&self, plan: &PlanName) -> Result<(), String>;
+
+    /// Asks for the end of all runs; asked again, at once.
+    ///
+    /// # Errors
+    /// Why that was not possible, in words.
+    fn stop(&self) -> Result<(), String>;
+
+    /// Answers what the agent of a plan asks. May take its time.
+    ///
+    /// # Errors
+    /// Why the run did not take it, in words.
+    fn answer(&self, plan: &PlanName, command: UserCommand) -> Result<(), String>;
+
+    /// The program that shows the run of a plan on this terminal.
+    fn opening(&self, plan: &PlanName) -> Command;
+}
+
+/// What a board is made of.
+pub struct BoardSetup {
+    pub reach: Arc<dyn Reach>,
+    pub theme: Theme,
+    pub mouse: bool,
+    /// This process has started the batch: a signal that ends programs stops it.
+    pub started: bool,
+}
+
+/// What reaches a board from other threads.
+pub enum BoardNews {
+    Board(Box<Board>),
+    /// Something that was asked for was refused.
+    Refused(String),
+    /// There is something in the mailbox.
+    Mail,
+}
+
+/// Shows a batch until its user leaves; tells why.
+///
+/// # Errors
+/// [`ScreenError`] if there is no terminal to show it on.
+pub fn run(
+    setup: BoardSetup,
+    first: Board,
+    sender: Sender<BoardNews>,
+    news: Receiver<BoardNews>,
+) -> Result<(Left, Board), ScreenError> {
+    let wake = sender.clone();
+    let (mailbox, arrivals) = Mailbox::new(Box::new(move || _ = wake.send(BoardNews::Mail)));
+    let size = crossterm::terminal::size().map_err(ScreenError::Terminal)?;
+    inputs::watch_signals(mailbox.clone()).map_err(ScreenError::Inputs)?;
+    terminal::take(setup.mouse).map_err(ScreenError::Terminal)?;
+    let lent = Lent::default();
+    let asks = setup.theme.goes_by_background() && inputs::can_be_asked();
+    inputs::read_keys(mailbox.clone(), asks, lent.clone()).map_err(ScreenError::Inputs)?;
+    let first_frame = Instant::now() + if asks { inputs::ANSWER_PATIENCE } else { Duration::ZERO };
+    let mut model = BoardModel::new(first, size, now_ms());
+    model.mouse = setup.mouse;
+    model.utc_offset_s = utc_offset_s();
+    let frame = FrameBytes::default();
+    let shown = Terminal::new(CrosstermBackend::new(frame.clone())).map_err(ScreenError::Terminal)?;
+    let result = BoardLoop {
+        setup,
+        model,
+        sender,
+        news,
+        mailbox,
+        arrivals,
+        terminal: shown,
+        frame,
+        lent,
+        away: false,
+        dirty: true,
+        due: first_frame,
+        title: String::new(),
+        signalled: None,
+    }
+    .run();
+    terminal::give_back();
+    result.map_err(ScreenError::Terminal)
+}
+
+struct BoardLoop {
+    setup: BoardSetup,
+    model: BoardModel,
+    sender: Sender<BoardNews>,
+    news: Receiver<BoardNews>,
+    mailbox: Mailbox,
+    arrivals: Receiver<Arrived>,
+    terminal: Terminal<CrosstermBackend<FrameBytes>>,
+    frame: FrameBytes,
+    lent: Lent,
+    /// Another ralph has the terminal.
+    away: bool,
+    dirty: bool,
+    /// When the next frame may be drawn.
+    due: Instant,
+    title: String,
+    /// The signal after which nobody is expected to look at the end.
+    signalled: Option<RequestedBy>,
+}
+
+impl BoardLoop {
+    fn run(mut self) -> io::Result<(Left, Board)> {
+        loop {
+            if let Some(left) = self.turn()? {
+                return Ok((left, self.model.board));
+            }
+        }
+    }
+
+    fn turn(&mut self) -> io::Result<Option<Left>> {
+        if self.dirty && !self.away && self.due <= Instant::now() {
+            self.draw()?;
+        }
+        let wait = match (self.dirty, self.away) {
+            (true, false) => self.due.saturating_duration_since(Instant::now()),
+            (_, _) => TICK,
+        };
+        match self.news.recv_timeout(wait) {
+            Ok(BoardNews::Board(board)) => {
+                take_board(&mut self.model, *board);
+                self.dirty = true;
+                if let Some(by) = self.signalled.filter(|_| self.model.board.is_over()) {
+                    return Ok(Some(Left::Signalled(by)));
+                }
+            }
+            Ok(BoardNews::Refused(why)) => self.tell(Tone::Bad, &why),
+            Ok(BoardNews::Mail) => {
+                while let Ok(arrived) = self.arrivals.try_recv() {
+                    if let Some(left) = self.take(arrived)? {
+                        return Ok(Some(left));
+                    }
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => self.dirty = true,
+            // This value has a sender itself.
+            Err(RecvTimeoutError::Disconnected) => return Ok(Some(Left::Over)),
+        }
+        Ok(None)
+    }
+
+    fn take(&mut self, arrived: Arrived) -> io::Result<Option<Left>> {
+        match arrived {
+            // Typed ahead, for a program that has the terminal by now.
+            Arrived::Ui(ScreenEvent::Input(input)) if self.away && !matches!(input, Input::Resize(..)) => {}
+            Arrived::Ui(ScreenEvent::Input(input)) => {
+                self.model.advance(now_ms());
+                self.dirty = true;
+                for order in update_board(&mut self.model, input) {
+                    if let Some(left) = self.obey(order)? {
+                        return Ok(Some(left));
+                    }
+                }
+            }
+            Arrived::Background(found) => {
+                if let Some(background) = found {
+                    self.setup.theme = self.setup.theme.on(background);
+                }
+                (self.due, self.dirty) = (Instant::now(), true);
+            }
+            Arrived::Returned(failure) => {
+                terminal::take(self.setup.mouse)?;
+                self.lent.end();
+                self.away = false;
+                if let Some(why) = failure {
+                    self.tell(Tone::Bad, &why);
+                }
+                self.redraw()?;
+            }
+            Arrived::Stop | Arrived::Continued if self.away => {}
+            Arrived::Stop => self.suspend()?,
+            Arrived::Continued => {
+                terminal::take(self.setup.mouse)?;
+                self.redraw()?;
+            }
+            Arrived::End(by) => return self.signal(by),
+            // Nothing of a run is shown here.
+            Arrived::Ui(_) | Arrived::Recording { .. } | Arrived::Unfolded { .. } => {}
+        }
+        Ok(None)
+    }
+
+    fn obey(&mut self, order: BoardOrder) -> io::Result<Option<Left>> {
+        match order {
+            BoardOrder::Open(plan) => self.open(&plan),
+            BoardOrder::Cancel(plan) => match self.setup.reach.cancel(&plan) {
+                Ok(()) => self.tell(Tone::Wait, &format!("{plan}: cancelling")),
+                Err(why) => self.tell(Tone::Bad, &why),
+            },
+            BoardOrder::Stop => match (self.setup.reach.stop(), self.model.board.stopping) {
+                (Ok(()), false) => self.tell(
+                    Tone::Wait,
+                    "stopping: runs are ended, and can be resumed · Ctrl-C forces it",
+                ),
+                (Ok(()), true) => self.tell(Tone::Wait, "stopping at once"),
+                (Err(why), _) => self.tell(Tone::Bad, &why),
+            },
+            BoardOrder::Answer { plan, command } => self.answer(plan, command),
+            BoardOrder::Redraw => self.redraw()?,
+            BoardOrder::Suspend => self.suspend()?,
+            BoardOrder::Detach => return Ok(Some(Left::Detached)),
+            BoardOrder::Leave => return Ok(Some(Left::Seen)),
+        }
+        Ok(None)
+    }
+
+    /// Whoever ends what they have started means the batch; its end is waited for.
+    fn signal(&mut self, by: RequestedBy) -> io::Result<Option<Left>> {
+        let is_meant = match by {
+            RequestedBy::Interrupt | RequestedBy::Terminate => self.setup.started && !self.model.board.is_over(),
+            RequestedBy::Hangup | RequestedBy::User => false,
+        };
+        if !is_meant {
+            return Ok(Some(Left::Signalled(by)));
+        }
+        self.signalled = Some(by);
+        self.obey(BoardOrder::Stop)
+    }
+
+    fn answer(&mut self, plan: PlanName, command: UserCommand) {
+        let (reach, sender) = (Arc::clone(&self.setup.reach), self.sender.clone());
+        // The run may take its time.
+        thread::spawn(move || {
+            if let Err(why) = reach.answer(&plan, command) {
+                _ = sender.send(BoardNews::Refused(format!("{plan}: {why}"))); // the board may be gone
+            }
+        });
+    }
+
+    /// Lends the terminal to a ralph that shows the run of a plan.
+    fn open(&mut self, plan: &PlanName) {
+        terminal::give_back();
+        self.away = true;
+        let command = self.setup.reach.opening(plan);
+        let (lent, mailbox) = (self.lent.clone(), self.mailbox.clone());
+        // If nobody listens any more, the terminal is nobody's concern either.
+        thread::spawn(move || mailbox.send(Arrived::Returned(show(command, &lent).err())));
+    }
+
+    fn suspend(&mut self) -> io::Result<()> {
+        terminal::give_back();
+        kill(Pid::from_raw(0), Signal::SIGSTOP)?;
+        terminal::take(self.setup.mouse)?;
+        self.redraw()
+    }
+
+    fn redraw(&mut self) -> io::Result<()> {
+        let (cols, rows) = crossterm::terminal::size()?;
+        update_board(&mut self.model, Input::Resize(cols, rows));
+        self.terminal.resize(Rect::new(0, 0, cols, rows))?;
+        self.title.clear();
+        self.dirty = true;
+        Ok(())
+    }
+
+    fn tell(&mut self, tone: Tone, what: &str) {
+        self.model.advance(now_ms());
+        self.model.toast(tone, sanitized(what));
+        self.dirty = true;
+    }
+
+    fn draw(&mut self) -> io::Result<()> {
+        self.model.advance(now_ms());
+        let title = window_title(&self.model);
+        let title = self.setup.theme.spelled(&title).into_owned();
+        if title != self.title {
+            write!(self.frame, "\x1b]2;{title}\x07")?;
+            self.title = title;
+        }
+        // The terminal shows a frame whole or not at all, where it knows this.
+        self.frame.write_all(b"\x1b[?2026h")?;
+        let (model, theme) = (&self.model, &self.setup.theme);
+        self.terminal.draw(|frame| view::draw_board(model, theme, frame))?;
+        self.frame.write_all(b"\x1b[?2026l")?;
+        let bytes = self.frame.take();
+        let bytes = self.setup.theme.encoded(bytes);
+        self.due = Instant::now() + FRAME;
+        self.dirty = false;
+        terminal::write_all(&bytes)
+    }
+}
+
+/// What the terminal's window is called.
+fn window_title(model: &BoardModel) -> String {
+    let board = &model.board;
+    let asks = match board.asks.len() {
+        0 => String::new(),
+        count => format!(" · {count} asking"),
+    };
+    one_line(&format!(
+        "ralph many {}/{} merged{asks}",
+        board.counts.merged,
+        board.plans.len()
+    ))
+}
+
+/// Runs a ralph in the foreground; the error is what it said where it could not show anything.
+fn show(mut command: Command, lent: &Lent) -> Result<(), String> {
+    lent.call_off()
+        .map_err(|error| format!("the terminal cannot be lent: {error}"))?;
+    let said = tempfile::NamedTempFile::new().map_err(|error| format!("no temporary file: {error}"))?;
+    let stderr = said.reopen().map_err(|error| format!("no temporary file: {error}"))?;
+    let status = lend(command.stderr(stderr)).map_err(|error| format!("ralph cannot be started: {error}"))?;
+    // How the run ended is in the exit code as well, and no failure to show it.
+    let text = files::read_text(said.path(), COMPLAINT_CAP_BYTES).unwrap_or_default();
+    let complaint = text.lines().find_map(|line| line.strip_prefix("error: "));
+    match complaint.filter(|_| !status.success()) {
+        Some(complaint) => Err(complaint.to_owned()),
+        None => Ok(()),
+    }
+}

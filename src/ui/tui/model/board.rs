@@ -1,0 +1,172 @@
+//! What the screen of a batch shows: the board, and what its user has done with it.
+
+use ratatui::layout::Rect;
+
+use crate::{batch::PlanName, board::Board, words::Tone};
+
+use super::{Model, Toast, clock_time};
+
+/// From this height on header and footer have two rows.
+const TALL_ROWS: u16 = 16;
+/// From this width on the task has a column of its own.
+const WIDE_COLS: u16 = 120;
+/// Fewer rows are left to the plans alone.
+const SHARED_ROWS: u16 = 6;
+
+/// The screen of a batch.
+#[derive(Debug, Clone)]
+pub struct BoardModel {
+    pub board: Board,
+    pub cols: u16,
+    pub rows: u16,
+    pub mouse: bool,
+    /// The time that durations and countdowns refer to, in milliseconds since the Unix epoch.
+    pub now_ms: u64,
+    /// What the user's clock is ahead of UTC, in seconds.
+    pub utc_offset_s: i64,
+    /// Index of the chosen plan.
+    pub plan: usize,
+    /// Index of the chosen ask.
+    pub ask: usize,
+    pub focus: BoardFocus,
+    pub mode: BoardMode,
+    pub toast: Option<Toast>,
+}
+
+/// Which list the keys are about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum BoardFocus {
+    #[default]
+    Plans,
+    Asks,
+}
+
+/// What the keys mean.
+#[derive(Debug, Clone, Default)]
+pub enum BoardMode {
+    #[default]
+    Normal,
+    /// Whether the batch is to go on is asked.
+    Quit,
+    /// Whether this plan is to be cancelled is asked.
+    Cancel(PlanName),
+    Help {
+        top: usize,
+    },
+    /// What the agent of this plan asks is answered, in the box that its own screen has for it.
+    Answering {
+        plan: PlanName,
+        model: Box<Model>,
+        /// An answer is on its way.
+        sent: bool,
+    },
+}
+
+/// The rectangles of the board; those without room are empty.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BoardLayout {
+    pub whole: Rect,
+    pub header: Rect,
+    /// A row of names, then the plans.
+    pub plans: Rect,
+    /// A title, then what is asked, or what can be typed once it is over.
+    pub below: Rect,
+    pub footer: Rect,
+    /// The task of a plan has a column.
+    pub is_wide: bool,
+    /// Rows of a plan: what it does is below it where there is room for that.
+    pub rows_each: u16,
+}
+
+impl BoardModel {
+    pub fn new(board: Board, (cols, rows): (u16, u16), now_ms: u64) -> BoardModel {
+        BoardModel {
+            board,
+            cols,
+            rows,
+            mouse: false,
+            now_ms,
+            utc_offset_s: 0,
+            plan: 0,
+            ask: 0,
+            focus: BoardFocus::default(),
+            mode: BoardMode::default(),
+            toast: None,
+        }
+    }
+
+    pub fn layout(&self) -> BoardLayout {
+        let (cols, rows) = (self.cols, self.rows);
+        let bars = match rows {
+            0..=2 => 0,
+            3..TALL_ROWS => 1,
+            TALL_ROWS.. => 2,
+        };
+        let between = rows - 2 * bars;
+        let lines = match self.board.is_over() {
+            true => self.board.hints.len(),
+            false => self.board.asks.len(),
+        };
+        let lines = u16::try_from(lines).unwrap_or(u16::MAX);
+        let below = match lines {
+            0 => 0,
+            _ if between < SHARED_ROWS => 0,
+            lines => lines.min(between / 3) + 1,
+        };
+        let plans = Rect::new(0, bars, cols, between - below);
+        let is_wide = cols >= WIDE_COLS;
+        let count = u16::try_from(self.board.plans.len()).unwrap_or(u16::MAX);
+        let is_roomy = count.saturating_mul(2) < plans.height;
+        BoardLayout {
+            whole: Rect::new(0, 0, cols, rows),
+            header: Rect::new(0, 0, cols, bars),
+            plans,
+            below: Rect::new(0, plans.bottom(), cols, below),
+            footer: Rect::new(0, rows - bars, cols, bars),
+            is_wide,
+            rows_each: if is_roomy && !is_wide { 2 } else { 1 },
+        }
+    }
+
+    /// How many plans are in view.
+    pub fn page(&self) -> usize {
+        let layout = self.layout();
+        usize::from(layout.plans.height.saturating_sub(1) / layout.rows_each).max(1)
+    }
+
+    /// The first plan in view.
+    pub fn first_plan(&self) -> usize {
+        (self.plan + 1).saturating_sub(self.page())
+    }
+
+    /// How many asks are in view.
+    pub fn ask_page(&self) -> usize {
+        usize::from(self.layout().below.height.saturating_sub(1)).max(1)
+    }
+
+    /// The first ask in view.
+    pub fn first_ask(&self) -> usize {
+        (self.ask + 1).saturating_sub(self.ask_page())
+    }
+
+    /// The time of day on the user's clock.
+    pub fn clock(&self, at_ms: u64) -> String {
+        clock_time(at_ms, self.utc_offset_s)
+    }
+
+    pub fn toast(&mut self, tone: Tone, text: impl Into<String>) {
+        self.toast = Some(Toast::new(tone, text, self.now_ms));
+    }
+
+    /// Lets time pass.
+    pub fn advance(&mut self, now_ms: u64) {
+        self.now_ms = self.now_ms.max(now_ms);
+        let is_past = |toast: &Toast| toast.until_ms <= self.now_ms;
+        if self.toast.as_ref().is_some_and(is_past) {
+            self.toast = None;
+        }
+        if let BoardMode::Answering { model, .. } = &mut self.mode {
+            model.advance(now_ms);
+        }
+    }
+}

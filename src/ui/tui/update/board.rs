@@ -1,0 +1,333 @@
+//! What keys and mouse do to the screen of a batch.
+
+use crossterm::event::{Event as Input, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseEvent, MouseEventKind};
+
+use crate::{
+    batch::{Phase, PlanName},
+    board::{Board, Row},
+    event::UserCommand,
+    run::{Ask, RunView},
+    ui::tui::{
+        keys::{self, Action, BOARD, Chord},
+        model::{Answering, BoardFocus, BoardMode, BoardModel, Mode, Model},
+        view::{self, BoardSpot},
+    },
+    words::Tone,
+};
+
+use super::{
+    WHEEL_LINES,
+    order::{Order, ScreenEvent, Scroll},
+};
+
+/// What the shell around the board has to do.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::ui::tui) enum BoardOrder {
+    /// Show the run of a plan on its own screen.
+    Open(PlanName),
+    Cancel(PlanName),
+    /// Stop all runs; asked again, at once.
+    Stop,
+    Answer {
+        plan: PlanName,
+        command: UserCommand,
+    },
+    Redraw,
+    Suspend,
+    /// Leave a batch that goes on.
+    Detach,
+    Leave,
+}
+
+/// Shows another board: what is chosen stays, and a box goes whose question is over.
+pub(in crate::ui::tui) fn take_board(model: &mut BoardModel, board: Board) {
+    model.board = board;
+    model.plan = model.plan.min(model.board.plans.len().saturating_sub(1));
+    model.ask = model.ask.min(model.board.asks.len().saturating_sub(1));
+    if model.board.asks.is_empty() {
+        model.focus = BoardFocus::Plans;
+    }
+    let gone = match &mut model.mode {
+        BoardMode::Answering {
+            plan,
+            model: box_,
+            sent,
+        } => {
+            let asks: Vec<Ask> = model.board.asks_of(plan).cloned().collect();
+            let number = answered_number(box_);
+            let is_there = asks.iter().any(|ask| Some(ask.number) == number);
+            box_.run.permissions.pending = asks;
+            (!is_there).then_some(*sent)
+        }
+        BoardMode::Quit if model.board.is_over() => Some(true),
+        BoardMode::Cancel(plan) => {
+            let row = model.board.plans.iter().find(|row| row.plan == *plan);
+            (!row.is_some_and(can_be_cancelled)).then_some(true)
+        }
+        BoardMode::Normal | BoardMode::Quit | BoardMode::Help { .. } => None,
+    };
+    if let Some(is_meant) = gone {
+        model.mode = BoardMode::Normal;
+        if !is_meant {
+            model.toast(
+                Tone::Wait,
+                "the question is over: it has an answer, or nobody waits for one",
+            );
+        }
+    }
+}
+
+fn answered_number(model: &Model) -> Option<u32> {
+    match &model.ui.mode {
+        Mode::Answering(answering) => Some(answering.ask),
+        _ => None,
+    }
+}
+
+/// Lets `input` change the screen; returns what has to be done.
+pub(in crate::ui::tui) fn update_board(model: &mut BoardModel, input: Input) -> Vec<BoardOrder> {
+    match input {
+        Input::Resize(cols, rows) => {
+            (model.cols, model.rows) = (cols, rows);
+            if let BoardMode::Answering { model: box_, .. } = &mut model.mode {
+                (box_.ui.cols, box_.ui.rows) = (cols, rows);
+            }
+            Vec::new()
+        }
+        Input::FocusGained | Input::FocusLost => Vec::new(),
+        Input::Key(key) if key.kind == KeyEventKind::Release => Vec::new(),
+        input if matches!(model.mode, BoardMode::Answering { .. }) => answer(model, input),
+        Input::Key(key) => key_pressed(model, key),
+        Input::Mouse(mouse) => moused(model, mouse),
+        Input::Paste(_) => Vec::new(),
+    }
+}
+
+fn key_pressed(model: &mut BoardModel, key: KeyEvent) -> Vec<BoardOrder> {
+    let chord = Chord::new(key.code, key.modifiers);
+    match &model.mode {
+        BoardMode::Normal | BoardMode::Answering { .. } => match keys::action_on_board(chord) {
+            Some(action) => act(model, action),
+            None => Vec::new(),
+        },
+        BoardMode::Quit => quitting(model, chord),
+        BoardMode::Cancel(plan) => {
+            let plan = plan.clone();
+            cancelling(model, chord, plan)
+        }
+        BoardMode::Help { top } => {
+            let top = *top;
+            helped(model, chord, top)
+        }
+    }
+}
+
+fn act(model: &mut BoardModel, action: Action) -> Vec<BoardOrder> {
+    match action {
+        Action::Open if model.focus == BoardFocus::Asks => open_ask(model, model.ask),
+        Action::Open => return open(model),
+        Action::Answer => {
+            let chosen = model.board.plans.get(model.plan).map(|row| row.plan.clone());
+            let of_plan = model
+                .board
+                .asks
+                .iter()
+                .position(|asked| Some(&asked.plan) == chosen.as_ref());
+            let at = match model.focus {
+                BoardFocus::Asks => model.ask,
+                BoardFocus::Plans => of_plan.unwrap_or(0),
+            };
+            open_ask(model, at);
+        }
+        Action::CancelTask => match model.board.plans.get(model.plan) {
+            Some(row) if can_be_cancelled(row) && model.board.running => {
+                model.mode = BoardMode::Cancel(row.plan.clone());
+            }
+            Some(_) | None => model.toast(Tone::Note, "there is nothing to cancel: it is over"),
+        },
+        Action::NextFocus => {
+            model.focus = match model.focus {
+                BoardFocus::Plans if !model.board.asks.is_empty() => BoardFocus::Asks,
+                BoardFocus::Plans | BoardFocus::Asks => BoardFocus::Plans,
+            }
+        }
+        Action::Help => model.mode = BoardMode::Help { top: 0 },
+        Action::Redraw => return vec![BoardOrder::Redraw],
+        Action::Suspend => return vec![BoardOrder::Suspend],
+        Action::Interrupt | Action::Quit if model.board.is_over() => return vec![BoardOrder::Leave],
+        Action::Interrupt => return vec![BoardOrder::Stop],
+        Action::Quit => model.mode = BoardMode::Quit,
+        action => {
+            let page = match model.focus {
+                BoardFocus::Plans => model.page(),
+                BoardFocus::Asks => model.ask_page(),
+            };
+            if let Some(by) = Scroll::of(action, page) {
+                scroll(model, model.focus, by);
+            }
+        }
+    }
+    Vec::new()
+}
+
+fn scroll(model: &mut BoardModel, focus: BoardFocus, by: Scroll) {
+    let (at, count) = match focus {
+        BoardFocus::Plans => (&mut model.plan, model.board.plans.len()),
+        BoardFocus::Asks => (&mut model.ask, model.board.asks.len()),
+    };
+    *at = by.downwards(*at, count.saturating_sub(1));
+}
+
+/// Whether there is something of a plan to be cancelled.
+fn can_be_cancelled(row: &Row) -> bool {
+    !matches!(row.phase, Phase::Merged { .. } | Phase::Kept { .. })
+}
+
+fn open(model: &mut BoardModel) -> Vec<BoardOrder> {
+    let Some(row) = model.board.plans.get(model.plan) else {
+        return Vec::new();
+    };
+    if row.run.is_some() {
+        return vec![BoardOrder::Open(row.plan.clone())];
+    }
+    let why = format!("{} has not run yet: {}", row.plan, row.doing);
+    model.toast(Tone::Note, why);
+    Vec::new()
+}
+
+/// Shows the box in which what is asked is answered.
+fn open_ask(model: &mut BoardModel, at: usize) {
+    let Some(asked) = model.board.asks.get(at) else {
+        return model.toast(Tone::Note, "no run asks anything");
+    };
+    let (plan, number) = (asked.plan.clone(), asked.ask.number);
+    model.ask = at;
+    let mut run = RunView::default();
+    run.permissions.pending = model.board.asks_of(&plan).cloned().collect();
+    let mut own = Model {
+        run,
+        now_ms: model.now_ms,
+        utc_offset_s: model.utc_offset_s,
+        ..Model::default()
+    };
+    (own.ui.cols, own.ui.rows) = (model.cols, model.rows);
+    // Nobody is asked here who did not want to be: a key that follows the one that opened the box is meant for it.
+    own.ui.put_off = u32::MAX;
+    own.ui.mode = Mode::Answering(Answering::new(number, 0));
+    model.mode = BoardMode::Answering {
+        plan,
+        model: Box::new(own),
+        sent: false,
+    };
+}
+
+/// Hands what is typed to the box, which knows the keys of answers.
+fn answer(model: &mut BoardModel, input: Input) -> Vec<BoardOrder> {
+    let BoardMode::Answering { plan, model: own, sent } = &mut model.mode else {
+        return Vec::new();
+    };
+    let plan = plan.clone();
+    let orders = super::update(own, ScreenEvent::Input(input));
+    let mut wanted = Vec::new();
+    for order in orders {
+        match order {
+            Order::Command {
+                command: command @ UserCommand::Answer { .. },
+                ..
+            } => {
+                *sent = true;
+                wanted.push(BoardOrder::Answer {
+                    plan: plan.clone(),
+                    command,
+                });
+            }
+            Order::Redraw => wanted.push(BoardOrder::Redraw),
+            Order::Suspend => wanted.push(BoardOrder::Suspend),
+            // Ctrl-C: here it leaves the box alone.
+            _ => own.ui.mode = Mode::Normal,
+        }
+    }
+    if answered_number(own).is_none() {
+        model.mode = BoardMode::Normal;
+    }
+    wanted
+}
+
+fn quitting(model: &mut BoardModel, chord: Chord) -> Vec<BoardOrder> {
+    model.mode = BoardMode::Normal;
+    match (chord.code, chord.modifiers) {
+        // What a person types without looking throws nothing away.
+        (KeyCode::Char('d' | 'q') | KeyCode::Enter, KeyModifiers::NONE) => vec![BoardOrder::Detach],
+        (KeyCode::Char('y'), KeyModifiers::NONE) | (KeyCode::Char('c'), KeyModifiers::CONTROL) => {
+            vec![BoardOrder::Stop]
+        }
+        (KeyCode::Char('n') | KeyCode::Esc, KeyModifiers::NONE) => Vec::new(),
+        // Anything else is no answer.
+        _ => {
+            model.mode = BoardMode::Quit;
+            Vec::new()
+        }
+    }
+}
+
+fn cancelling(model: &mut BoardModel, chord: Chord, plan: PlanName) -> Vec<BoardOrder> {
+    model.mode = BoardMode::Normal;
+    match (chord.code, chord.modifiers) {
+        (KeyCode::Char('y' | 'c') | KeyCode::Enter, KeyModifiers::NONE) => vec![BoardOrder::Cancel(plan)],
+        (KeyCode::Char('c'), KeyModifiers::CONTROL) => vec![BoardOrder::Stop],
+        (KeyCode::Char('n' | 'q') | KeyCode::Esc, KeyModifiers::NONE) => Vec::new(),
+        // Anything else is no answer.
+        _ => {
+            model.mode = BoardMode::Cancel(plan);
+            Vec::new()
+        }
+    }
+}
+
+fn helped(model: &mut BoardModel, chord: Chord, top: usize) -> Vec<BoardOrder> {
+    let page = usize::from(model.rows).saturating_sub(6).max(1);
+    let bindings: Vec<_> = BOARD.iter().collect();
+    let last = view::last_line_of_bindings(&bindings, model.mouse, model.layout().whole);
+    let action = keys::action_on_board(chord);
+    if let Some(action @ (Action::Interrupt | Action::Suspend | Action::Redraw)) = action {
+        return act(model, action);
+    }
+    model.mode = match action.and_then(|action| Scroll::of(action, page)) {
+        Some(by) => BoardMode::Help {
+            top: by.downwards(top, last),
+        },
+        None => BoardMode::Normal,
+    };
+    Vec::new()
+}
+
+/// The wheel scrolls what is under it, a click chooses a row.
+fn moused(model: &mut BoardModel, mouse: MouseEvent) -> Vec<BoardOrder> {
+    if !matches!(model.mode, BoardMode::Normal) {
+        return Vec::new();
+    }
+    let spot = view::board_spot_at(model, mouse.column, mouse.row);
+    let focus = match spot {
+        Some(BoardSpot::Ask(_)) => BoardFocus::Asks,
+        Some(BoardSpot::Plan(_)) | None => BoardFocus::Plans,
+    };
+    match (mouse.kind, spot) {
+        (MouseEventKind::ScrollUp, _) => scroll(model, focus, Scroll::Up(WHEEL_LINES)),
+        (MouseEventKind::ScrollDown, _) => scroll(model, focus, Scroll::Down(WHEEL_LINES)),
+        (MouseEventKind::Down(_), Some(BoardSpot::Plan(plan))) => (model.plan, model.focus) = (plan, focus),
+        (MouseEventKind::Down(_), Some(BoardSpot::Ask(ask))) => (model.ask, model.focus) = (ask, focus),
+        (
+            MouseEventKind::Down(_)
+            | MouseEventKind::Up(_)
+            | MouseEventKind::Drag(_)
+            | MouseEventKind::Moved
+            | MouseEventKind::ScrollLeft
+            | MouseEventKind::ScrollRight,
+            _,
+        ) => {}
+    }
+    Vec::new()
+}
+
+#[cfg(test)]
+mod tests;

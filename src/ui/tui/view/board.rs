@@ -1,0 +1,507 @@
+//! The screen of a batch: a row for each plan, what its agents ask, and what can be typed once it is over.
+
+use ratatui::{
+    layout::{Position, Rect},
+    style::Style,
+};
+
+use crate::{
+    batch::BatchEnd,
+    board::{Board, PlanAsk, Row},
+    text::one_line,
+    ui::tui::{
+        keys::{Action, BOARD, Binding, When},
+        model::{BoardFocus, BoardLayout, BoardMode, BoardModel, Mode},
+        theme::{Role, Theme},
+    },
+    words::{Tone, asked_in_words, counted, held_in_words, short_duration, ticking},
+};
+
+use super::{
+    asking, boxes, help,
+    pen::{Pen, columns},
+};
+
+/// Narrower terminals do without ralph's name.
+const NAME_COLS: u16 = 60;
+/// The bar of what is merged.
+const BAR_COLS: std::ops::RangeInclusive<u16> = 8..=40;
+/// Most columns of a plan's name.
+const PLAN_COLS: u16 = 24;
+/// Most columns of a task, beside what is done.
+const TASK_COLS: u16 = 56;
+
+/// What is at a place of the screen: a plan or an ask, by its index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BoardSpot {
+    Plan(usize),
+    Ask(usize),
+}
+
+/// Draws everything; returns where the cursor is of a line that is typed.
+pub(crate) fn draw(model: &BoardModel, theme: &Theme, frame: &mut ratatui::Frame<'_>) {
+    let layout = model.layout();
+    let mut pen = Pen::new(frame.buffer_mut(), theme);
+    header(model, layout.header, &mut pen);
+    plans(model, &layout, &mut pen);
+    match model.board.is_over() {
+        true => hints(model, layout.below, &mut pen),
+        false => asks(model, layout.below, &mut pen),
+    }
+    footer(model, layout.footer, &mut pen);
+    let cursor = boxed(model, layout.whole, &mut pen);
+    if let Some(position) = cursor.filter(|position| layout.whole.contains(*position)) {
+        frame.set_cursor_position(position);
+    }
+}
+
+/// The plan or the ask at that place.
+pub(crate) fn board_spot_at(model: &BoardModel, column: u16, row: u16) -> Option<BoardSpot> {
+    let layout = model.layout();
+    let at = Position::new(column, row);
+    let line = |area: Rect| usize::from(row - area.y).checked_sub(1);
+    if layout.plans.contains(at) {
+        let plan = model.first_plan() + line(layout.plans)? / usize::from(layout.rows_each);
+        return (plan < model.board.plans.len()).then_some(BoardSpot::Plan(plan));
+    }
+    if layout.below.contains(at) {
+        let ask = model.first_ask() + line(layout.below)?;
+        return (ask < model.board.asks.len()).then_some(BoardSpot::Ask(ask));
+    }
+    None
+}
+
+/// How the batch stands, and how many plans are where.
+fn header(model: &BoardModel, area: Rect, pen: &mut Pen<'_>) {
+    if area.is_empty() {
+        return;
+    }
+    let board = &model.board;
+    let mut x = area.x + u16::from(area.width >= 40);
+    let mut end = area.right().saturating_sub(1);
+    if area.width >= NAME_COLS {
+        x = pen.role(x, area.y, end, "ralph many  ", Role::Accent);
+    }
+    let (tone, words) = standing(board);
+    let spent = spent(model);
+    end = pen.right(
+        x + columns(words) + 4,
+        area.y,
+        end,
+        &format!("  {spent}"),
+        pen.theme.style(Role::Plain),
+    );
+    let (sign, style) = pen.theme.tone(tone);
+    x = pen.text(x, area.y, end, &format!("{sign} {words}"), style);
+    // Each is told whole or not at all.
+    for (text, role) in counts(board) {
+        if x + 3 + columns(&text) > end {
+            break;
+        }
+        x = pen.role(x, area.y, end, &format!(" {} ", pen.theme.glyphs.dot), Role::Dim);
+        x = pen.role(x, area.y, end, &text, role);
+    }
+    if area.height > 1 {
+        progress(board, Rect::new(area.x, area.y + 1, area.width, 1), pen);
+    }
+}
+
+/// How the batch stands, in a word or two.
+fn standing(board: &Board) -> (Tone, &'static str) {
+    match (board.running, board.end) {
+        (true, _) if board.stopping => (Tone::Wait, "stopping"),
+        (true, _) => (Tone::Start, "running"),
+        (false, Some(BatchEnd::Merged)) => (Tone::Good, "merged"),
+        (false, Some(BatchEnd::Incomplete)) => (Tone::Bad, "over"),
+        (false, Some(BatchEnd::Stopped { .. })) => (Tone::Warning, "stopped"),
+        (false, None) => (Tone::Bad, "cut off"),
+    }
+}
+
+fn counts(board: &Board) -> Vec<(String, Role)> {
+    let counts = &board.counts;
+    let asking = board.plans.iter().filter(|row| row.asks > 0).count();
+    let all = [
+        (asking, "asking", Role::User),
+        (counts.running, "running", Role::Plain),
+        (counts.merging, "merging", Role::Plain),
+        (counts.waiting, "waiting", Role::Plain),
+        (counts.kept, "left", Role::Bad),
+    ];
+    let some = all.into_iter().filter(|(count, ..)| *count > 0);
+    some.map(|(count, word, role)| (format!("{count} {word}"), role))
+        .collect()
+}
+
+/// What all runs have cost, and how long it takes.
+fn spent(model: &BoardModel) -> String {
+    let board = &model.board;
+    let until_ms = match board.running {
+        true => model.now_ms,
+        false => board.changed_ms,
+    };
+    let time = ticking(until_ms.saturating_sub(board.started_ms));
+    match board.usage.cost_usd {
+        Some(cost) => format!("${cost:.2} · {time}"),
+        None => time,
+    }
+}
+
+/// How many plans are merged as a bar, and where to.
+fn progress(board: &Board, area: Rect, pen: &mut Pen<'_>) {
+    let end = area.right().saturating_sub(1);
+    let glyphs = pen.theme.glyphs;
+    let bar = (area.width / 4).clamp(*BAR_COLS.start(), *BAR_COLS.end());
+    let (merged, all) = (board.counts.merged, board.plans.len());
+    let full = (usize::from(bar) * merged).checked_div(all).unwrap_or(0);
+    let x = pen.role(area.x + 1, area.y, end, &glyphs.full.repeat(full), Role::GaugeDone);
+    let rest = glyphs.rest.repeat(usize::from(bar) - full);
+    let mut x = pen.role(x, area.y, end, &rest, Role::GaugeRest);
+    x = pen.role(x, area.y, end, &format!(" {merged}/{all} merged"), Role::Strong);
+    let mut facts = vec![(format!("into {}", one_line(&board.target)), Role::Plain)];
+    facts.extend(board.queue.iter().map(|queue| (one_line(queue), Role::Accent)));
+    facts.push((format!("{} at a time", board.jobs), Role::Dim));
+    for (at, (text, role)) in facts.iter().enumerate() {
+        // The branch is never cut for what comes after it; the rest is whole or not there.
+        if at > 0 && x + 3 + columns(text) > end {
+            continue;
+        }
+        x = pen.role(x, area.y, end, &format!(" {} ", glyphs.dot), Role::Dim);
+        x = pen.role(x, area.y, end, text, *role);
+    }
+}
+
+/// What a column shows of a row.
+struct Column {
+    name: &'static str,
+    is_left: bool,
+    cell: fn(&BoardModel, &Row) -> String,
+}
+
+const COLUMNS: [Column; 6] = [
+    Column {
+        name: "plan",
+        is_left: true,
+        cell: |_, row| row.plan.0.clone(),
+    },
+    Column {
+        name: "state",
+        is_left: true,
+        cell: |_, row| row.state.clone(),
+    },
+    Column {
+        name: "tasks",
+        is_left: false,
+        cell: |_, row| {
+            row.tasks
+                .map_or_else(String::new, |tasks| format!("{}/{}", tasks.done, tasks.all))
+        },
+    },
+    Column {
+        name: "#",
+        is_left: false,
+        cell: |_, row| row.iterations.map_or_else(String::new, |count| count.to_string()),
+    },
+    Column {
+        name: "cost",
+        is_left: false,
+        cell: |_, row| {
+            let cost = row.usage.and_then(|usage| usage.cost_usd);
+            cost.map_or_else(String::new, |cost| format!("${cost:.2}"))
+        },
+    },
+    Column {
+        name: "age",
+        is_left: false,
+        cell: |model, row| match model.board.running {
+            true => short_duration(model.now_ms.saturating_sub(row.since_ms)),
+            false => String::new(),
+        },
+    },
+];
+
+fn plans(model: &BoardModel, layout: &BoardLayout, pen: &mut Pen<'_>) {
+    let area = layout.plans;
+    let rows = &model.board.plans;
+    if rows.is_empty() || area.height < 2 {
+        return pen.note(area, "No plan has begun.");
+    }
+    let first = model.first_plan();
+    let shown: Vec<(usize, &Row)> = rows.iter().enumerate().skip(first).take(model.page()).collect();
+    let cells: Vec<Vec<String>> = shown
+        .iter()
+        .map(|(_, row)| COLUMNS.iter().map(|column| (column.cell)(model, row)).collect())
+        .collect();
+    // As wide as what is in them, nothing where nothing is: the rest is for what the plans do.
+    let widths: Vec<u16> = COLUMNS
+        .iter()
+        .enumerate()
+        .map(|(at, column)| match cells.iter().map(|row| columns(&row[at])).max() {
+            None | Some(0) => 0,
+            Some(widest) => widest.max(columns(column.name)).min(PLAN_COLS),
+        })
+        .collect();
+    let end = area.right().saturating_sub(1);
+    let names: Vec<&str> = COLUMNS.iter().map(|column| column.name).collect();
+    let dim = [pen.theme.style(Role::Dim); COLUMNS.len()];
+    let x = line(area.x + 3, area.y, end, (&names, &widths, &dim), pen);
+    let task_cols = match layout.is_wide {
+        true => (end.saturating_sub(x) / 2).min(TASK_COLS),
+        false => 0,
+    };
+    match (layout.is_wide, layout.rows_each) {
+        (true, _) => {
+            pen.role(x, area.y, x + task_cols, "task", Role::Dim);
+            pen.role(x + task_cols + 1, area.y, end, "now", Role::Dim);
+        }
+        (false, 1) => _ = pen.role(x, area.y, end, "now", Role::Dim),
+        (false, _) => _ = pen.role(x, area.y, end, "task", Role::Dim),
+    }
+    for (nth, ((at, row), cells)) in shown.into_iter().zip(&cells).enumerate() {
+        let y = area.y + 1 + u16::try_from(nth).unwrap_or(u16::MAX) * layout.rows_each;
+        let (sign, style) = pen.theme.tone(row.tone);
+        pen.text(area.x + 1, y, end, sign, style);
+        let cells: Vec<&str> = cells.iter().map(String::as_str).collect();
+        let plain = pen.theme.style(Role::Plain);
+        let styles = [
+            pen.theme.style(Role::Strong),
+            style,
+            plain,
+            plain,
+            plain,
+            pen.theme.style(Role::Dim),
+        ];
+        let x = line(area.x + 3, y, end, (&cells, &widths, &styles), pen);
+        let task = row.task.as_deref().unwrap_or_default();
+        let role = doing_role(row);
+        match (layout.is_wide, layout.rows_each) {
+            (true, _) => {
+                pen.role(x, y, x + task_cols, task, Role::Plain);
+                pen.role(x + task_cols + 1, y, end, &doing(model, row), role);
+            }
+            (false, 1) => _ = pen.role(x, y, end, &doing(model, row), role),
+            (false, _) => {
+                pen.role(x, y, end, task, Role::Plain);
+                pen.role(area.x + 5, y + 1, end, &doing(model, row), role);
+            }
+        }
+        if at == model.plan && model.focus == BoardFocus::Plans {
+            pen.choose(Rect::new(area.x, y, area.width, layout.rows_each));
+        }
+    }
+    let below = rows.len() - (first + model.page()).min(rows.len());
+    let (above, glyphs) = (first, pen.theme.glyphs);
+    let more = match (above, below) {
+        (0, 0) => return,
+        (above, 0) => format!(" {above} {}", glyphs.up),
+        (0, below) => format!(" {below} {}", glyphs.down),
+        (above, below) => format!(" {above} {} {below} {}", glyphs.up, glyphs.down),
+    };
+    pen.right(x, area.y, end, &more, pen.theme.style(Role::Wait));
+}
+
+/// Writes the cells of a line; returns where the next column is.
+fn line(x: u16, y: u16, end: u16, (cells, widths, styles): (&[&str], &[u16], &[Style]), pen: &mut Pen<'_>) -> u16 {
+    let mut x = x;
+    for (at, cell) in cells.iter().enumerate() {
+        let width = widths[at];
+        if width == 0 {
+            continue;
+        }
+        let stop = (x + width).min(end);
+        match COLUMNS[at].is_left {
+            true => _ = pen.text(x, y, stop, cell, styles[at]),
+            false => _ = pen.right(x, y, stop, cell, styles[at]),
+        }
+        x = stop + 2;
+    }
+    x.min(end)
+}
+
+/// What a plan does, with what it waits for as a time.
+fn doing(model: &BoardModel, row: &Row) -> String {
+    match row.until_ms {
+        // How long a question waits is told below.
+        Some(until_ms) if model.board.running && row.asks == 0 => {
+            let left = ticking(until_ms.saturating_sub(model.now_ms).div_ceil(1000) * 1000);
+            format!("{} · {left} left, until {}", row.doing, model.clock(until_ms))
+        }
+        Some(_) | None => row.doing.clone(),
+    }
+}
+
+fn doing_role(row: &Row) -> Role {
+    match row.tone {
+        Tone::User => Role::User,
+        Tone::Bad => Role::Bad,
+        Tone::Wait | Tone::Warning => Role::Wait,
+        Tone::Start | Tone::Good | Tone::Note => Role::Dim,
+    }
+}
+
+/// A line across with a title.
+fn title(area: Rect, text: &str, role: Role, pen: &mut Pen<'_>) {
+    pen.rule(area.x, area.y, area.right(), pen.theme.style(Role::GaugeRest));
+    pen.role(area.x + 2, area.y, area.right(), &format!(" {text} "), role);
+}
+
+/// What agents ask and wait for, of all runs.
+fn asks(model: &BoardModel, area: Rect, pen: &mut Pen<'_>) {
+    let asks = &model.board.asks;
+    if area.height < 2 || asks.is_empty() {
+        return;
+    }
+    let waiting = counted(asks.len() as u64, "question");
+    title(area, &format!("{waiting} for you"), Role::User, pen);
+    let end = area.right().saturating_sub(1);
+    let plan_cols = asks
+        .iter()
+        .map(|asked| columns(&asked.plan.0))
+        .max()
+        .unwrap_or(0)
+        .min(PLAN_COLS);
+    let shown = asks.iter().enumerate().skip(model.first_ask());
+    for (y, (at, asked)) in (area.y + 1..area.bottom()).zip(shown) {
+        pen.role(area.x + 1, y, end, pen.theme.glyphs.user, Role::User);
+        pen.role(area.x + 3, y, area.x + 3 + plan_cols, &asked.plan.0, Role::Strong);
+        let left = waits(model, asked);
+        let stop = pen.right(area.x + 20, y, end, &format!("  {left}"), pen.theme.style(Role::Dim));
+        pen.role(area.x + 5 + plan_cols, y, stop, &asked_for(asked), Role::Plain);
+        if at == model.ask && model.focus == BoardFocus::Asks {
+            pen.choose(Rect::new(area.x, y, area.width, 1));
+        }
+    }
+}
+
+fn asked_for(asked: &PlanAsk) -> String {
+    let request = &asked.ask.request;
+    one_line(&match request.questions.is_empty() {
+        true => asked_in_words(&request.tool, &request.title),
+        // A question speaks for itself.
+        false => request.title.clone(),
+    })
+}
+
+/// How long an ask waits still, or has waited.
+fn waits(model: &BoardModel, asked: &PlanAsk) -> String {
+    match asked.ask.until_ms {
+        Some(until_ms) => format!("{} left", ticking(until_ms.saturating_sub(model.now_ms))),
+        None => format!(
+            "for {}",
+            short_duration(model.now_ms.saturating_sub(asked.ask.asked_ms))
+        ),
+    }
+}
+
+/// What can be typed once the batch is over.
+fn hints(model: &BoardModel, area: Rect, pen: &mut Pen<'_>) {
+    if area.height < 2 || model.board.hints.is_empty() {
+        return;
+    }
+    title(area, "what to do next", Role::Strong, pen);
+    for (y, hint) in (area.y + 1..area.bottom()).zip(&model.board.hints) {
+        pen.role(area.x + 1, y, area.right(), &one_line(hint), Role::Plain);
+    }
+}
+
+fn footer(model: &BoardModel, area: Rect, pen: &mut Pen<'_>) {
+    if area.is_empty() {
+        return;
+    }
+    let said = match &model.toast {
+        Some(toast) => {
+            let (sign, style) = pen.theme.tone(toast.tone);
+            let text = format!("{sign} {}", one_line(&toast.text));
+            pen.text(area.x + 1, area.y, area.right(), &text, style);
+            true
+        }
+        None => false,
+    };
+    if area.height > 1 {
+        if !said {
+            let held = model.board.held.as_ref().filter(|held| held.until_ms > model.now_ms);
+            let (words, role) = match held {
+                Some(held) => (held_in_words(held, model.now_ms), Role::Wait),
+                None => {
+                    let used = model.board.used.iter().map(String::as_str);
+                    let batch = format!("batch {}", model.board.batch);
+                    let parts: Vec<&str> = [batch.as_str()].into_iter().chain(used).collect();
+                    (parts.join(" · "), Role::Dim)
+                }
+            };
+            pen.role(area.x + 1, area.y, area.right(), &one_line(&words), role);
+        }
+        keys(model, Rect::new(area.x, area.y + 1, area.width, 1), pen);
+    } else if !said {
+        keys(model, area, pen);
+    }
+}
+
+fn keys(model: &BoardModel, area: Rect, pen: &mut Pen<'_>) {
+    let mut x = area.x + 1;
+    for binding in BOARD
+        .iter()
+        .filter(|binding| has_use(model, binding) && !binding.hint.is_empty())
+    {
+        let key = binding.keys[0].name();
+        // A hint is shown whole or not at all; leaving and help are named last and matter most.
+        let reserve = match binding.action {
+            Action::Quit => 0,
+            Action::Help => 8,
+            _ => 16,
+        };
+        if x + columns(&key) + 1 + columns(binding.hint) + reserve > area.right() {
+            continue;
+        }
+        x = pen.role(x, area.y, area.right(), &key, Role::Key);
+        x = pen.role(x, area.y, area.right(), &format!(" {}", binding.hint), Role::Dim) + 2;
+    }
+}
+
+/// Whether a key has something to do now.
+fn has_use(model: &BoardModel, binding: &Binding) -> bool {
+    match binding.action {
+        Action::Answer | Action::NextFocus => !model.board.asks.is_empty(),
+        _ => binding.when == When::Always || model.board.running,
+    }
+}
+
+/// Draws what lies over the board; returns where the cursor of a line that is typed is.
+fn boxed(model: &BoardModel, whole: Rect, pen: &mut Pen<'_>) -> Option<Position> {
+    match &model.mode {
+        BoardMode::Normal => {}
+        BoardMode::Quit => {
+            let running = counted(model.board.counts.running as u64, "run");
+            let answers = [
+                (
+                    "d",
+                    "detach: the batch continues, and `ralph many attach` shows it again",
+                ),
+                ("y", "stop all runs; `ralph many resume` goes on"),
+                ("n", "stay"),
+            ];
+            let question = format!("{running} at work. What is done so far is kept.");
+            boxes::ask("leave the batch?", &question, &answers, whole, pen);
+        }
+        BoardMode::Cancel(plan) => {
+            let answers = [("y", "cancel it"), ("n", "let it go on")];
+            let question = "It is not merged. Its branch stays, with what is done so far.";
+            boxes::ask(&format!("cancel {plan}?"), question, &answers, whole, pen);
+        }
+        BoardMode::Help { top } => {
+            let bindings: Vec<&'static Binding> = BOARD.iter().filter(|binding| has_use(model, binding)).collect();
+            help::draw_bindings(&bindings, model.mouse, *top, whole, pen);
+        }
+        BoardMode::Answering { plan, model: own, .. } => {
+            let Mode::Answering(answering) = &own.ui.mode else {
+                return None;
+            };
+            let cursor = asking::draw(own, answering, pen);
+            // Whose question it is, in the row above everything.
+            pen.clear(Rect::new(whole.x, whole.y, whole.width, whole.height.min(1)));
+            pen.role(whole.x + 1, whole.y, whole.right(), &format!("{plan} asks"), Role::User);
+            return cursor;
+        }
+    }
+    None
+}
