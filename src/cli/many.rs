@@ -331,7 +331,7 @@ fn row(row: &Row) -> [Cell; 5] {
     let age = short_duration(now_ms().saturating_sub(row.since_ms));
     let usage = row.usage.as_ref().filter(|_| row.live).and_then(usage_in_words);
     let state = match usage {
-        Some(usage) => format!("{}, {usage}", row.doing),
+        Some(usage) => format!("{} · {usage}", row.doing),
         None => row.doing.clone(),
     };
     let code = match row.tone {
