@@ -61,7 +61,9 @@ use end::concluded;
 pub(crate) use goals::check_goals;
 use listen::listening;
 pub(crate) use listen::{bind, listen};
-pub(crate) use many::{Wish, lock as lock_batches, named_plan, prepare_batch, site_of_batch};
+pub(crate) use many::{
+    Prepared, Wish, engine, engines, lock as lock_batches, named_plan, prepare_batch, site_of_batch,
+};
 pub(crate) use own_files::OwnFiles;
 pub(crate) use permissions::{Disk, answer_in_words, judge};
 pub(crate) use place::Place;

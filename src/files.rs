@@ -1,4 +1,4 @@
-//! Reads files that ralph did not write: configuration, prompts, adapters and plans.
+//! Reads files that ralph did not write: configuration, prompts, adapters, engines and plans.
 //!
 //! Whoever can write into a project can put a pipe, a device or an endless file where a small text is expected. Only
 //! regular files are read, links to them included; nothing here waits for a writer, and nobody's memory depends on what
@@ -10,9 +10,9 @@
 
 use std::{
     fs::{self, File, FileType, Metadata, OpenOptions, Permissions},
-    io::{self, Read, Write as _},
+    io::{self, Read, Seek as _, SeekFrom, Write as _},
     os::unix::fs::{FileTypeExt, OpenOptionsExt, PermissionsExt},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use nix::fcntl::OFlag;
@@ -25,10 +25,15 @@ use crate::text::Position;
 pub(crate) const CONFIG_CAP_BYTES: u64 = 1 << 20;
 /// Most bytes of a prompt.
 pub(crate) const PROMPT_CAP_BYTES: u64 = 1 << 20;
-/// Most bytes of the definition of an adapter.
-pub(crate) const ADAPTER_CAP_BYTES: u64 = 256 << 10;
+/// Most bytes of the definition of an adapter, or of an engine.
+pub(crate) const MANIFEST_CAP_BYTES: u64 = 256 << 10;
 /// Most bytes of a plan: far more than any has, and little enough to be read again after every iteration.
 pub(crate) const PLAN_CAP_BYTES: u64 = 4 << 20;
+
+/// Most files of one directory; those whose names come last are left out.
+const FILES_CAP: usize = 256;
+/// Most entries of a directory that are looked at.
+const ENTRIES_CAP: usize = 4096;
 
 /// An agent may have put anything there: no link is followed, no pipe is waited for, and no terminal becomes ralph's.
 const UNFOLLOWED: OFlag = OFlag::O_NOFOLLOW.union(OFlag::O_NONBLOCK).union(OFlag::O_NOCTTY);
@@ -44,6 +49,49 @@ pub enum ReadError {
     NotUtf8 { position: Position },
     #[error(transparent)]
     System(#[from] io::Error),
+}
+
+/// The TOML files of a directory, by name.
+#[derive(Debug, Clone, Default)]
+pub struct Directory {
+    pub files: Vec<TomlFile>,
+    /// What the user should know that is no error.
+    pub notice: Option<String>,
+}
+
+/// A file `<id>.toml`, as it was read.
+#[derive(Debug, Clone)]
+pub struct TomlFile {
+    pub path: PathBuf,
+    pub text: Result<String, ReadError>,
+}
+
+impl Directory {
+    /// Reads a directory. One that cannot be read is as good as none: most users have none.
+    pub fn read(directory: &Path) -> Self {
+        let Ok(found) = fs::read_dir(directory) else {
+            return Self::default();
+        };
+        let found: Vec<_> = found.take(ENTRIES_CAP + 1).collect();
+        let mut is_complete = found.len() <= ENTRIES_CAP;
+        let mut paths: Vec<_> = found.into_iter().filter_map(|entry| Some(entry.ok()?.path())).collect();
+        paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
+        paths.sort();
+        is_complete &= paths.len() <= FILES_CAP;
+        paths.truncate(FILES_CAP);
+        let too_many = || {
+            let directory = directory.display();
+            format!("{directory}: too many files: only {FILES_CAP} are read")
+        };
+        let read = |path: PathBuf| TomlFile {
+            text: read_text(&path, MANIFEST_CAP_BYTES),
+            path,
+        };
+        Self {
+            files: paths.into_iter().map(read).collect(),
+            notice: (!is_complete).then(too_many),
+        }
+    }
 }
 
 /// The system's error is made again of its number, which is all that it has.
@@ -115,6 +163,19 @@ fn whole(file: File, cap_bytes: u64) -> Result<Vec<u8>, ReadError> {
         return Err(ReadError::TooLarge { cap_bytes });
     }
     Ok(bytes)
+}
+
+/// Reads at most `bytes` of the end of a file, and nothing of its first `from`.
+///
+/// # Errors
+/// As [`read_head`].
+pub(crate) fn read_end(path: &Path, from: u64, bytes: u64) -> Result<Vec<u8>, ReadError> {
+    let mut file = open(path)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(from.max(length.saturating_sub(bytes))))?;
+    let mut end = Vec::new();
+    file.take(bytes).read_to_end(&mut end)?;
+    Ok(end)
 }
 
 /// Reads the first `bytes` of a file, or what it has.

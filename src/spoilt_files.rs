@@ -5,10 +5,11 @@
 use std::{fs, os::unix::fs::OpenOptionsExt as _, path::Path};
 
 use crate::{
-    agent::catalog::{self, AdapterFile, Catalog, Directory},
+    agent::catalog::{self, Catalog},
     begin,
     config::{self, ProjectContent, ProjectFile},
     error::Failure,
+    files::{Directory, TomlFile},
     plan::{PlanKind, parse_bytes},
     run::RunView,
     store::{
@@ -142,7 +143,7 @@ fn settings_and_adapters() {
     spoil(&sounds, |bytes| {
         let text = String::from_utf8_lossy(bytes).into_owned();
         let project = Directory {
-            files: vec![AdapterFile {
+            files: vec![TomlFile {
                 path: "/project/.ralph/adapters/own.toml".into(),
                 text: Ok(text),
             }],

@@ -61,7 +61,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "many",
         &[
-            "batch", "board", "driver", "event", "files", "git", "os", "plan", "proc", "run", "store", "text", "words",
+            "batch", "board", "control", "driver", "event", "files", "git", "os", "plan", "proc", "run", "settings",
+            "store", "text", "words",
         ],
     ),
     ("demo", &["plan", "event", "files"]),
@@ -212,6 +213,7 @@ const PURE: &[&str] = &[
     "language/table",
     "language/uri",
     "language/wire",
+    "many/engine/judge",
     "mcp/protocol",
     "native/endpoint",
     "native/failure",

@@ -19,6 +19,7 @@ mod demo;
 mod diagnostics;
 mod doctor;
 mod documents;
+mod engines;
 mod goals;
 mod harness;
 mod helpers;

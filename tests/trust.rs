@@ -30,6 +30,8 @@ const CALLS: &[(&str, &[&str])] = &[
     ("demo", &["--headless"]),
     ("diff", &["1", "1 --stat"]),
     ("doctor", &["", "--format json"]),
+    ("engines list", &[""]),
+    ("engines show", &["task-spooler"]),
     ("goals list", &[""]),
     ("init", &["", "--yes --no-check"]),
     ("import", &["PLAN.md --to -"]),
@@ -85,6 +87,7 @@ const RUNS: &[&str] = &[
     "--adapter claude --prompt x",
     "import PLAN.md --with-agent --yes",
     "many PLAN.md",
+    "many PLAN.md --engine own",
 ];
 
 /// The commands that the help lists, those below others included.

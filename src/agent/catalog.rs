@@ -4,9 +4,8 @@
 //! a whole one. A broken adapter harms nobody but who asks for it, and neither does a directory of a million.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
     fmt::Write as _,
-    fs,
     path::{Path, PathBuf},
     thread,
 };
@@ -16,21 +15,14 @@ use super::{
     check::{self, CheckReport},
     login::Login,
     manifest::{LANGUAGE, Manifest, Transport, Written},
-    manifest_error::ManifestError,
     opencode::Credentials,
     subprocess::SubprocessAdapter,
 };
 use crate::{
-    files::{self, ADAPTER_CAP_BYTES, ReadError},
+    files::Directory,
     proc::Supervisor,
-    settings::{Keys, Layer, Leaf, Merged, Node, Origin, Place, Shape, closest, from_toml},
-    text::Position,
+    settings::{Entry, Layered, Node, Origin, closest},
 };
-
-/// Most adapters of one directory; those whose names come last are left out.
-const ADAPTERS_CAP: usize = 256;
-/// Most entries of a directory that are looked at.
-const ENTRIES_CAP: usize = 4096;
 
 /// The adapters that come with ralph: file name without `.toml`, and text.
 const BUILT_IN: [(&str, &str); 9] = [
@@ -61,74 +53,9 @@ pub struct Sources {
     pub config: Vec<Node>,
 }
 
-/// The files of a directory that define adapters, by name.
-#[derive(Debug, Clone, Default)]
-pub struct Directory {
-    pub files: Vec<AdapterFile>,
-    /// What the user should know that is no error.
-    pub notice: Option<String>,
-}
-
-/// A file `<id>.toml`, as it was read.
-#[derive(Debug, Clone)]
-pub struct AdapterFile {
-    pub path: PathBuf,
-    pub text: Result<String, ReadError>,
-}
-
-impl Directory {
-    /// Reads a directory. One that cannot be read is as good as none: most users have none.
-    pub fn read(directory: &Path) -> Self {
-        let Ok(found) = fs::read_dir(directory) else {
-            return Self::default();
-        };
-        let found: Vec<_> = found.take(ENTRIES_CAP + 1).collect();
-        let mut is_complete = found.len() <= ENTRIES_CAP;
-        let mut paths: Vec<_> = found.into_iter().filter_map(|entry| Some(entry.ok()?.path())).collect();
-        paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
-        paths.sort();
-        is_complete &= paths.len() <= ADAPTERS_CAP;
-        paths.truncate(ADAPTERS_CAP);
-        let too_many = || {
-            let directory = directory.display();
-            format!("{directory}: too many adapters: only {ADAPTERS_CAP} are read")
-        };
-        let read = |path: PathBuf| AdapterFile {
-            text: files::read_text(&path, ADAPTER_CAP_BYTES),
-            path,
-        };
-        Self {
-            files: paths.into_iter().map(read).collect(),
-            notice: (!is_complete).then(too_many),
-        }
-    }
-}
-
-impl AdapterFile {
-    fn leaves(&self) -> Result<Vec<Leaf>, ManifestError> {
-        let text = self.text.as_ref().map_err(|source| ManifestError::Read {
-            path: self.path.clone(),
-            source: source.clone().into(),
-        })?;
-        layer(&self.path, text, Place::file(&self.path, text))
-    }
-}
-
 /// The adapters by id.
 #[derive(Debug)]
-pub struct Catalog {
-    adapters: BTreeMap<String, Adapter>,
-    notices: Vec<String>,
-}
-
-#[derive(Debug)]
-struct Adapter {
-    merged: Merged,
-    /// Where the strongest layer says something about it.
-    origin: Origin,
-    /// The first thing that is wrong with one of its layers.
-    broken: Option<ManifestError>,
-}
+pub struct Catalog(Layered);
 
 /// One line of a list of adapters.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -152,32 +79,28 @@ pub struct Listed {
 impl Catalog {
     /// Reads every layer. What is wrong with an adapter is told when it is asked for.
     pub fn load(sources: &Sources) -> Self {
-        let mut catalog = Self {
-            adapters: BTreeMap::new(),
-            notices: Vec::new(),
-        };
+        let mut layered = Layered::new(&LANGUAGE, "an adapter");
         for (id, text) in BUILT_IN {
-            let layer = layer(Path::new(id), text, Place::built_in(text));
-            catalog.add(id, &Origin::BuiltIn, layer);
+            layered.add_built_in::<Written>(id, text);
         }
         for directory in &sources.directories {
-            catalog.add_directory(&Directory::read(directory));
+            layered.add_directory::<Written>(&Directory::read(directory));
         }
-        catalog.add_directory(&sources.project);
+        layered.add_directory::<Written>(&sources.project);
         for (id, node) in sources.config.iter().filter_map(Node::fields).flatten() {
-            catalog.add(id, &node.origin, leaves(node));
+            layered.add_node::<Written>(id, node);
         }
-        catalog
+        Catalog(layered)
     }
 
     /// What the user should know that is no error, one sentence each.
     pub fn notices(&self) -> &[String] {
-        &self.notices
+        self.0.notices()
     }
 
     /// Every id, in alphabetical order.
     pub fn ids(&self) -> impl Iterator<Item = &str> {
-        self.adapters.keys().map(String::as_str)
+        self.0.ids()
     }
 
     /// The complete manifest of an adapter.
@@ -191,7 +114,7 @@ impl Catalog {
             source: Box::new(source),
         };
         if let Some(broken) = &adapter.broken {
-            return Err(wrong(broken.clone()));
+            return Err(wrong(broken.clone().into()));
         }
         Manifest::of(id, &adapter.merged).map_err(wrong)
     }
@@ -256,7 +179,7 @@ impl Catalog {
 
     /// Each adapter with whether it can be used in `cwd`.
     pub fn list(&self, cwd: &Path) -> Vec<Listed> {
-        let listed = |(id, adapter): (&String, &Adapter)| {
+        let listed = |(id, adapter): (&String, &Entry)| {
             let manifest = self.manifest(id);
             let title = manifest
                 .as_ref()
@@ -275,7 +198,7 @@ impl Catalog {
                 broken: manifest.err().map(|error| why(&error)),
             }
         };
-        self.adapters.iter().map(listed).collect()
+        self.0.entries().iter().map(listed).collect()
     }
 
     /// Each value of an adapter with its origin, as TOML.
@@ -283,114 +206,27 @@ impl Catalog {
     /// # Errors
     /// [`AgentError::UnknownAdapter`]. What is wrong with an adapter is shown, too: it is what one looks for here.
     pub fn show(&self, id: &str) -> Result<String, AgentError> {
-        let adapter = self.get(id)?;
-        let mut out = String::new();
-        let keys = Keys::of::<Written>();
-        let mut rows = adapter.merged.rows();
-        rows.sort_by_cached_key(|(key, _)| (keys.rank(key), key.clone()));
-        let rows = rows.into_iter().map(|(key, node)| (shown(&key, node), &node.origin));
-        let rows: Vec<_> = rows.collect();
-        let width = rows.iter().map(|(row, _)| row.len()).max().unwrap_or_default().min(60);
-        for (row, origin) in rows {
-            // Writing to a String does not fail.
-            _ = writeln!(out, "{row:width$}  # {origin}");
-        }
+        let mut out = self.get(id)?.show::<Written>(is_secret);
         if let Err(error) = self.manifest(id) {
+            // Writing to a String does not fail.
             _ = writeln!(out, "# broken: {}", why(&error));
         }
         Ok(out)
     }
 
-    fn get(&self, id: &str) -> Result<&Adapter, AgentError> {
-        self.adapters.get(id).ok_or_else(|| AgentError::UnknownAdapter {
+    fn get(&self, id: &str) -> Result<&Entry, AgentError> {
+        self.0.get(id).ok_or_else(|| AgentError::UnknownAdapter {
             id: id.to_owned(),
             suggestion: closest(id, self.ids()).map(str::to_owned),
             known: self.ids().map(str::to_owned).collect(),
         })
     }
-
-    fn add_directory(&mut self, directory: &Directory) {
-        self.notices.extend(directory.notice.clone());
-        for file in &directory.files {
-            let id = file.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            self.add(&id, &Origin::file(&file.path, START), file.leaves());
-        }
-    }
-
-    fn add(&mut self, id: &str, origin: &Origin, leaves: Result<Vec<Leaf>, ManifestError>) {
-        let adapter = self.adapters.entry(id.to_owned()).or_insert_with(|| Adapter {
-            merged: Merged::empty(),
-            origin: origin.clone(),
-            broken: None,
-        });
-        match leaves.and_then(|leaves| check_id(id, origin, leaves)) {
-            Ok(leaves) => {
-                if let Some(leaf) = leaves.first() {
-                    adapter.origin = leaf.node.origin.clone();
-                }
-                leaves.into_iter().for_each(|leaf| adapter.merged.set(leaf));
-            }
-            Err(error) => {
-                adapter.broken.get_or_insert(error);
-            }
-        }
-    }
 }
 
-/// Where a file begins.
-const START: Position = Position { line: 1, column: 1 };
-
-fn layer(path: &Path, text: &str, place: Place<'_>) -> Result<Vec<Leaf>, ManifestError> {
-    let root = from_toml(path, text, place).map_err(|mistake| ManifestError::written(vec![mistake]))?;
-    leaves(&root)
-}
-
-/// What one layer says about an adapter.
-fn leaves(root: &Node) -> Result<Vec<Leaf>, ManifestError> {
-    let layer = Layer::of::<Written>(root, &LANGUAGE).in_order();
-    match layer.mistakes.is_empty() {
-        true => Ok(layer.leaves),
-        false => Err(ManifestError::written(layer.mistakes)),
-    }
-}
-
-fn check_id(id: &str, origin: &Origin, leaves: Vec<Leaf>) -> Result<Vec<Leaf>, ManifestError> {
-    let valid = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.');
-    if !id.bytes().all(valid) || !id.starts_with(|first: char| first.is_ascii_alphanumeric()) {
-        return Err(ManifestError::IdInvalid {
-            at: origin.clone(),
-            id: id.to_owned(),
-        });
-    }
-    let named = leaves.iter().find(|leaf| leaf.path == ["id"]);
-    match named.and_then(|leaf| Some((leaf.node.text()?, &leaf.node.origin))) {
-        Some((named, at)) if named != id => Err(ManifestError::IdMismatch {
-            at: at.clone(),
-            id: named.to_owned(),
-            expected: id.to_owned(),
-        }),
-        Some(_) | None => Ok(leaves),
-    }
-}
-
-/// A value as it may be shown, in TOML: those of variables that hold secrets, by their names, stay out of sight.
-fn shown(key: &str, node: &Node) -> String {
+/// Whether the value of a key stays out of sight: variables that hold secrets, by their names.
+fn is_secret(key: &str) -> bool {
     const SECRET: [&str; 4] = ["KEY", "TOKEN", "SECRET", "PASSWORD"];
-    let secret = key.starts_with("command.env.") && SECRET.iter().any(|word| key.to_ascii_uppercase().contains(word));
-    match secret {
-        true => format!("{key} = (not shown)"),
-        false => format!("{key} = {}", in_toml(node)),
-    }
-}
-
-fn in_toml(node: &Node) -> String {
-    match &node.shape {
-        Shape::List(items) => {
-            let items: Vec<String> = items.iter().map(in_toml).collect();
-            format!("[{}]", items.join(", "))
-        }
-        Shape::Scalar(_) | Shape::Table(_) | Shape::Foreign(_) => node.value().to_string(),
-    }
+    key.starts_with("command.env.") && SECRET.iter().any(|word| key.to_ascii_uppercase().contains(word))
 }
 
 /// What is wrong, with its causes, without saying again which adapter it is about.

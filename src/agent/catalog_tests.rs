@@ -1,4 +1,4 @@
-use std::os::unix::fs::PermissionsExt;
+use std::{fs, os::unix::fs::PermissionsExt};
 
 use insta::assert_snapshot;
 use serde_json::json;
@@ -9,6 +9,7 @@ use crate::{
         dialect::{Clock, DialectKind, Finish, terminal_with},
     },
     event::{AgentSignal, Exit, ProblemKind, Usage},
+    text::Position,
 };
 
 use super::*;
@@ -37,7 +38,7 @@ impl Home {
     }
 
     fn configured(mut self, adapters: serde_json::Value) -> Self {
-        let origin = Origin::file(Path::new("config.json"), START);
+        let origin = Origin::file(Path::new("config.json"), Position { line: 1, column: 1 });
         self.config.push(Node::of(adapters, &origin));
         self
     }

@@ -1,25 +1,14 @@
 //! What can be wrong with a manifest, always with the place and the key.
 
-use std::{path::PathBuf, sync::Arc};
-
 use thiserror::Error;
 
-use crate::{
-    files::ReadError,
-    settings::{Mistake, Mistakes, Origin},
-};
+use crate::settings::{LayerError, Mistake, Origin};
 
 #[derive(Debug, Clone, Error)]
 pub enum ManifestError {
-    #[error("{path} cannot be read", path = path.display())]
-    Read {
-        path: PathBuf,
-        #[source]
-        source: Arc<ReadError>,
-    },
     /// What can be told of a layer by itself.
-    #[error("{}", in_one_line(.0))]
-    Written(Arc<Mistakes>),
+    #[error(transparent)]
+    Layer(#[from] LayerError),
     #[error("{at}: `dialect` is {found}; expected \"opencode-json\" with `transport = \"http\"`")]
     NoServerDialect { at: Origin, found: String },
     #[error("{at}: unknown placeholder `{{{name}}}` in `{key}`; known there: {}", .allowed.join(", "))]
@@ -59,10 +48,6 @@ pub enum ManifestError {
     },
     #[error("{at}: `{key}` is empty")]
     Empty { at: Origin, key: String },
-    #[error("{at}: `id` is `{id}`, but the name of the file makes it `{expected}`")]
-    IdMismatch { at: Origin, id: String, expected: String },
-    #[error("{at}: `{id}` cannot name an adapter: lower-case letters, digits, `-`, `_` and `.` only")]
-    IdInvalid { at: Origin, id: String },
     #[error("{at}: adapter `{id}` is not complete: {} missing", missing(.keys))]
     Missing {
         at: Origin,
@@ -74,26 +59,15 @@ pub enum ManifestError {
 impl ManifestError {
     /// What is wrong with what was written, which is something.
     pub(super) fn written(mistakes: Vec<Mistake>) -> Self {
-        let mistakes = Mistakes::of(mistakes).expect("something was refused");
-        ManifestError::Written(Arc::new(mistakes))
+        ManifestError::Layer(LayerError::written(mistakes))
     }
 
     /// What else is wrong, one sentence each.
     pub fn hints(&self) -> Vec<String> {
         match self {
-            ManifestError::Written(mistakes) => mistakes.others().map(|other| format!("also {other}")).collect(),
+            ManifestError::Layer(error) => error.hints(),
             _ => Vec::new(),
         }
-    }
-}
-
-/// The first mistake with what to do about it, and how many there are beside it.
-fn in_one_line(mistakes: &Mistakes) -> String {
-    let first = mistakes.first();
-    let hint = first.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
-    match mistakes.others().count() {
-        0 => format!("{first}{hint}"),
-        others => format!("{first}{hint} (and {others} more)"),
     }
 }
 

@@ -11,12 +11,12 @@ use super::{
     divided::{check_divided, sections_of},
 };
 use crate::{
-    batch::{BatchId, BatchLimits, Input, PlanName, Planned},
+    batch::{BatchId, BatchLimits, Input, LOCAL, PlanName, Planned},
     config::Config,
     driver::batch_time,
     error::{Failure, FailureKind},
     git::{Branches, NoRepository},
-    many::{BatchLock, BatchPaths, Site},
+    many::{BatchLock, BatchPaths, Engine, EngineCatalog, EngineError, Site},
     proc::Supervisor,
     trust::trusting,
 };
@@ -27,8 +27,10 @@ pub(crate) struct Wish<'a> {
     pub(crate) plans: &'a [PathBuf],
     /// A plan whose sections are the plans.
     pub(crate) each_section: Option<&'a Path>,
-    /// How many runs at a time; none for half of the cores.
+    /// How many runs at a time; none for half of the cores, and for all where an engine has its own queue.
     pub(crate) jobs: Option<u32>,
+    /// What runs the jobs.
+    pub(crate) engine: &'a str,
     /// The target, where it is not to be a branch of the batch.
     pub(crate) into: Option<&'a str>,
     /// What every run is given on its command line.
@@ -42,6 +44,7 @@ pub(crate) struct Wish<'a> {
 /// A batch that can start.
 pub(crate) struct Prepared {
     pub(crate) id: BatchId,
+    pub(crate) engine: Engine,
     pub(crate) site: Site,
     pub(crate) start: Input,
     /// What its user should know.
@@ -59,6 +62,7 @@ pub(crate) fn prepare_batch(
     wish: Wish<'_>,
     supervisor: &Supervisor,
 ) -> Result<Prepared, Failure> {
+    let engine = engine(place, wish.engine)?;
     let branches = branches_of(&place.project, supervisor)?;
     let plans = match wish.each_section {
         Some(path) => sections_of(place, path)?,
@@ -100,12 +104,14 @@ pub(crate) fn prepare_batch(
         start: Input::Start {
             target,
             base,
-            jobs: wish.jobs.unwrap_or_else(default_jobs),
+            jobs: wish.jobs.unwrap_or_else(|| default_jobs(&engine, plans.len())),
+            engine: engine.id().to_owned(),
             arguments: wish.arguments,
             plans,
             limits: wish.limits,
         },
         id,
+        engine,
         site,
         notes,
         lock,
@@ -154,8 +160,28 @@ fn site(place: &Place, id: &BatchId, branches: Branches, has_goals: bool) -> Sit
     }
 }
 
-/// Half of the cores: an agent's own builds want the others.
-fn default_jobs() -> u32 {
+/// All engines there are, the project's own as far as they count.
+pub(crate) fn engines(place: &Place) -> EngineCatalog {
+    let user = dirs::config_dir().map(|dir| dir.join("ralph").join("engines"));
+    EngineCatalog::load(user, &place.own.engines)
+}
+
+/// The engine of that name.
+///
+/// # Errors
+/// A [`Failure`] if there is none, or if it cannot be used here.
+pub(crate) fn engine(place: &Place, id: &str) -> Result<Engine, Failure> {
+    match id {
+        LOCAL => Ok(Engine::Local),
+        id => Ok(Engine::Described(Box::new(engines(place).installed(id)?))),
+    }
+}
+
+/// Half of the cores: an agent's own builds want the others. An engine has a queue of its own.
+fn default_jobs(engine: &Engine, plans: usize) -> u32 {
+    if let Engine::Described(_) = engine {
+        return u32::try_from(plans).unwrap_or(u32::MAX);
+    }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     u32::try_from(cores / 2).unwrap_or(1).max(1)
 }
@@ -262,6 +288,12 @@ pub(crate) fn named_plan(plans: &[(PlanName, String)], named: &str) -> Result<Pl
         Failure::new(FailureKind::Usage, format!("`{named}` is no plan of the last batch"))
             .hint(format!("its plans are {}", known.join(", ")))
     })
+}
+
+impl From<EngineError> for Failure {
+    fn from(error: EngineError) -> Self {
+        Failure::of(FailureKind::Configuration, &error).hints(error.hints())
+    }
 }
 
 impl From<crate::many::BatchError> for Failure {

@@ -6,18 +6,18 @@ use std::{
 };
 
 use crate::{
-    agent::catalog::Directory,
     config::{ProjectContent, ProjectFile},
-    files::{self, PROMPT_CAP_BYTES, ReadError},
+    files::{self, Directory, PROMPT_CAP_BYTES, ReadError},
     settings::from_json,
     trust::OwnFile,
 };
 
-/// The project's settings, adapters and prompts. Without a value of this nothing of them counts.
+/// The project's settings, adapters, engines and prompts. Without a value of this nothing of them counts.
 #[derive(Debug, Clone)]
 pub(crate) struct OwnFiles {
     pub(crate) config: ProjectFile,
     pub(super) adapters: Directory,
+    pub(super) engines: Directory,
     /// The project's own prompt, and the one that its settings name.
     prompts: Vec<Prompt>,
 }
@@ -37,6 +37,7 @@ impl OwnFiles {
                 content: ProjectContent::Missing,
             },
             adapters: Directory::default(),
+            engines: Directory::default(),
             prompts: Vec::new(),
         }
     }
@@ -52,6 +53,7 @@ impl OwnFiles {
         });
         Self {
             adapters: Directory::read(&project.join(".ralph").join("adapters")),
+            engines: Directory::read(&project.join(".ralph").join("engines")),
             prompts: prompts.collect(),
             config,
         }
@@ -63,11 +65,11 @@ impl OwnFiles {
             ProjectContent::Text(text) => Some((&self.config.path, text)),
             ProjectContent::Missing | ProjectContent::Untrusted | ProjectContent::Unreadable(_) => None,
         };
-        let adapters = self.adapters.files.iter();
-        let adapters = adapters.filter_map(|file| Some((&file.path, file.text.as_ref().ok()?)));
+        let described = self.adapters.files.iter().chain(&self.engines.files);
+        let described = described.filter_map(|file| Some((&file.path, file.text.as_ref().ok()?)));
         let prompts = self.prompts.iter();
         let prompts = prompts.filter_map(|prompt| Some((&prompt.path, prompt.text.as_ref().ok()?)));
-        let all = config.into_iter().chain(adapters).chain(prompts);
+        let all = config.into_iter().chain(described).chain(prompts);
         all.map(|(path, text)| OwnFile {
             name: name(project, path),
             text: text.clone(),
@@ -83,6 +85,7 @@ impl OwnFiles {
             self.config.content = ProjectContent::Untrusted;
         }
         self.adapters.files.retain(|file| file.text.is_err());
+        self.engines.files.retain(|file| file.text.is_err());
         self.prompts.retain(|prompt| prompt.text.is_err());
         self
     }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::EngineEnd;
 use crate::event::StopReason;
 
 /// How the run of a plan ended.
@@ -18,6 +19,8 @@ pub enum JobEnd {
     },
     /// Its process was killed or broke down in the middle of the run.
     Crashed,
+    /// Its engine says how.
+    Engine { engine: String, end: EngineEnd },
 }
 
 impl JobEnd {
@@ -29,6 +32,21 @@ impl JobEnd {
                 reason: StopReason::Done { .. }
             }
         )
+    }
+
+    /// Whether the run is to go on in another job, as often as that may be.
+    pub(super) fn is_crash(&self) -> bool {
+        match self {
+            JobEnd::Crashed => true,
+            JobEnd::Engine { end, .. } => end.goes_on(),
+            JobEnd::Over { .. } | JobEnd::Refused { .. } => false,
+        }
+    }
+
+    /// Whether the run got somewhere before its job was cut off: then it is not one that crashes again and again.
+    pub(super) fn has_progress(&self) -> bool {
+        let JobEnd::Engine { end, .. } = self else { return false };
+        matches!(end, EngineEnd::CutOff { progress: true, .. })
     }
 }
 

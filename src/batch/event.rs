@@ -33,6 +33,9 @@ pub enum BatchEvent {
         /// Where the target is when the batch starts.
         base: String,
         jobs: u32,
+        /// What runs the jobs.
+        #[serde(default = "local")]
+        engine: String,
         /// What every run is given on its command line.
         arguments: Vec<String>,
         plans: Vec<Planned>,
@@ -56,6 +59,23 @@ pub enum BatchEvent {
     },
     JobStarted {
         plan: PlanName,
+    },
+    /// The engine has the job.
+    JobSubmitted {
+        plan: PlanName,
+        /// What ralph calls it.
+        name: String,
+        /// What the engine calls it; none if it was never heard to say.
+        id: Option<String>,
+    },
+    /// The engine has begun to run it.
+    JobBegan {
+        plan: PlanName,
+    },
+    /// The engine does not answer, or does not do what it is asked to; its jobs are waited for.
+    EngineSilent {
+        plan: PlanName,
+        why: String,
     },
     JobEnded {
         plan: PlanName,
@@ -137,6 +157,11 @@ pub enum BatchEvent {
     },
 }
 
+/// The engine of batches from before there were others.
+fn local() -> String {
+    super::LOCAL.to_owned()
+}
+
 impl BatchEvent {
     /// The plan that it is about.
     pub fn plan(&self) -> Option<&PlanName> {
@@ -144,6 +169,9 @@ impl BatchEvent {
             BatchEvent::PlanStarted { plan }
             | BatchEvent::WorkTreeAdded { plan, .. }
             | BatchEvent::JobStarted { plan }
+            | BatchEvent::JobSubmitted { plan, .. }
+            | BatchEvent::JobBegan { plan }
+            | BatchEvent::EngineSilent { plan, .. }
             | BatchEvent::JobEnded { plan, .. }
             | BatchEvent::MergeStarted { plan }
             | BatchEvent::MergeMade { plan, .. }

@@ -5,6 +5,7 @@
 //! task is one that may be done twice.
 
 mod end;
+mod engine;
 mod event;
 mod front_matter;
 mod limits;
@@ -15,6 +16,7 @@ mod step;
 mod tests;
 
 pub use end::{BatchEnd, JobEnd, Kept, StoppedBy, Trouble};
+pub use engine::{EngineEnd, EngineJob, JobNews, LOCAL};
 pub use event::{BatchEvent, BatchRecord};
 pub use front_matter::{FrontMatterError, after, after_heading};
 pub use limits::{BatchLimits, Calls, Held, Hold};

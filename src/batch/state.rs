@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{
-    BatchEnd, BatchEvent, BatchId, BatchLimits, BatchRecord, Calls, Held, Hold, JobEnd, Kept, PlanName, Planned,
-    StoppedBy, Trouble,
+    BatchEnd, BatchEvent, BatchId, BatchLimits, BatchRecord, Calls, EngineJob, Held, Hold, Kept, LOCAL, PlanName,
+    Planned, StoppedBy, Trouble,
 };
 use crate::event::LimitKind;
 
@@ -18,6 +18,8 @@ pub struct Batch {
     /// Where the target was when the batch started.
     pub base: String,
     pub jobs: u32,
+    /// What runs the jobs.
+    pub engine: String,
     pub arguments: Vec<String>,
     pub plans: Vec<Plan>,
     pub limits: BatchLimits,
@@ -56,6 +58,10 @@ pub struct Plan {
     pub cancelled: bool,
     /// Those of its last run.
     calls: Calls,
+    /// How many jobs it had.
+    pub jobs: u32,
+    /// The job that an engine runs for it.
+    pub job: Option<EngineJob>,
     /// When the phase began, in milliseconds since the Unix epoch.
     pub since_ms: u64,
     /// Its place in the queue: plans are merged in the order in which they finish.
@@ -141,6 +147,7 @@ impl Batch {
             target: String::new(),
             base: String::new(),
             jobs: 1,
+            engine: LOCAL.to_owned(),
             arguments: Vec::new(),
             plans: Vec::new(),
             limits: BatchLimits::default(),
@@ -161,6 +168,7 @@ impl Batch {
                 target,
                 base,
                 jobs,
+                engine,
                 arguments,
                 plans,
                 limits,
@@ -168,6 +176,7 @@ impl Batch {
                 self.target.clone_from(target);
                 self.base.clone_from(base);
                 self.jobs = *jobs;
+                self.engine.clone_from(engine);
                 self.arguments.clone_from(arguments);
                 self.limits = *limits;
                 self.plans = plans.iter().map(|plan| Plan::new(plan, record.at_ms)).collect();
@@ -312,9 +321,16 @@ impl Plan {
             crashes: 0,
             cancelled: false,
             calls: Calls::default(),
+            jobs: 0,
+            job: None,
             since_ms: at_ms,
             place: 0,
         }
+    }
+
+    fn run(&mut self) {
+        self.phase = Phase::Running;
+        (self.jobs, self.job) = (self.jobs + 1, None);
     }
 
     /// `stops` says that the batch does, `place` which place in the queue is free.
@@ -323,15 +339,32 @@ impl Plan {
             BatchEvent::PlanStarted { .. } => self.phase = Phase::Preparing,
             BatchEvent::WorkTreeAdded { .. } => {
                 self.work_tree = WorkTree::There;
-                self.phase = Phase::Running;
+                self.run();
             }
-            BatchEvent::JobStarted { .. } => self.phase = Phase::Running,
+            BatchEvent::JobStarted { .. } => self.run(),
+            BatchEvent::JobSubmitted { name, id, .. } => {
+                self.job = Some(EngineJob {
+                    name: name.clone(),
+                    id: id.clone(),
+                    began: false,
+                });
+            }
+            BatchEvent::JobBegan { .. } => {
+                if let Some(job) = &mut self.job {
+                    job.began = true;
+                }
+            }
+            BatchEvent::EngineSilent { .. } => {}
             BatchEvent::JobEnded { end, calls, .. } => {
                 self.calls = Calls {
                     ended_ms: record.at_ms,
                     count: *calls,
                 };
-                self.crashes += u32::from(*end == JobEnd::Crashed && !stops);
+                self.job = None;
+                self.crashes = match end.has_progress() {
+                    true => 0,
+                    false => self.crashes + u32::from(end.is_crash() && !stops),
+                };
                 self.phase = match end.is_done() {
                     true => Phase::Finished,
                     // Unless another event follows that says otherwise.

@@ -1,8 +1,8 @@
 //! What follows from what was asked or found.
 
 use super::{
-    Batch, BatchEnd, BatchEvent, BatchLimits, BatchRecord, JobEnd, Kept, Phase, Plan, PlanName, Planned, StoppedBy,
-    Trouble, WorkTree, state::has_a_slot,
+    Batch, BatchEnd, BatchEvent, BatchLimits, BatchRecord, JobEnd, JobNews, Kept, Phase, Plan, PlanName, Planned,
+    StoppedBy, Trouble, WorkTree, state::has_a_slot,
 };
 use crate::event::Usage;
 
@@ -18,6 +18,7 @@ pub enum Input {
         target: String,
         base: String,
         jobs: u32,
+        engine: String,
         arguments: Vec<String>,
         plans: Vec<Planned>,
         limits: BatchLimits,
@@ -43,6 +44,11 @@ pub enum Input {
     Found {
         plan: PlanName,
         finding: Finding,
+    },
+    /// What is heard of the job of a plan while it goes on.
+    Heard {
+        plan: PlanName,
+        news: JobNews,
     },
     /// One plan, or all of them.
     Cancel {
@@ -138,6 +144,7 @@ impl Steps {
                 target,
                 base,
                 jobs,
+                engine,
                 arguments,
                 plans,
                 limits,
@@ -145,6 +152,7 @@ impl Steps {
                 target,
                 base,
                 jobs,
+                engine,
                 arguments,
                 plans,
                 limits,
@@ -171,6 +179,16 @@ impl Steps {
             }
             Input::Used { usage } => self.used(&usage),
             Input::Found { plan, finding } => self.found(plan, finding),
+            Input::Heard { plan, news } => {
+                let known = self.batch.plan(&plan);
+                if known.is_some_and(|known| known.phase == Phase::Running) {
+                    self.push(match news {
+                        JobNews::Submitted { name, id } => BatchEvent::JobSubmitted { plan, name, id },
+                        JobNews::Began => BatchEvent::JobBegan { plan },
+                        JobNews::Silent { why } => BatchEvent::EngineSilent { plan, why },
+                    });
+                }
+            }
             Input::Cancel { plan } => {
                 let chosen = |known: &&Plan| plan.as_ref().is_none_or(|plan| *plan == known.name);
                 let chosen = self
@@ -227,7 +245,7 @@ impl Steps {
             (Phase::Preparing, Finding::WorkTreeAdded { base }) => self.push(BatchEvent::WorkTreeAdded { plan, base }),
             (Phase::Running, Finding::JobEnded { end, calls }) => {
                 let stops = self.batch.stops(&known);
-                let again = end == JobEnd::Crashed && known.crashes + 1 < CRASHES;
+                let again = end.is_crash() && (end.has_progress() || known.crashes + 1 < CRASHES);
                 let kept = (!end.is_done() && !stops && !again).then(|| keep(Kept::NotDone { end: end.clone() }));
                 self.push(BatchEvent::JobEnded { plan, end, calls });
                 if let Some(kept) = kept {

@@ -85,6 +85,7 @@ impl World {
             target: id.target(),
             base: "c0".to_owned(),
             jobs,
+            engine: LOCAL.to_owned(),
             arguments: Vec::new(),
             plans: planned(plans),
             limits,
@@ -515,4 +516,39 @@ fn whatever_is_found_and_wherever_it_is_cut_off_a_batch_ends_by_its_rules() {
             assert!(steps < 5_000, "seed {seed}: it never ends: {:?}", world.batch);
         }
     }
+}
+
+#[test]
+fn a_job_that_was_cut_off_goes_on_as_long_as_it_gets_somewhere() {
+    let end = |progress| JobEnd::Engine {
+        engine: "slurm".to_owned(),
+        end: EngineEnd::CutOff {
+            state: "TIMEOUT".to_owned(),
+            progress,
+        },
+    };
+    let mut world = World::start(&[("api", &[])], 1);
+    world.find("api", Finding::WorkTreeAdded { base: "c0".to_owned() });
+    let is_running = |world: &World| world.batch.plans[0].phase == Phase::Running;
+    for progress in [true, true, true, true, false, false] {
+        world.find(
+            "api",
+            Finding::JobEnded {
+                end: end(progress),
+                calls: 0,
+            },
+        );
+        assert!(is_running(&world), "{progress}");
+    }
+    world.find(
+        "api",
+        Finding::JobEnded {
+            end: end(false),
+            calls: 0,
+        },
+    );
+    let kept = Phase::Kept {
+        why: Kept::NotDone { end: end(false) },
+    };
+    assert_eq!(world.batch.plans[0].phase, kept);
 }

@@ -99,9 +99,12 @@ pub(super) struct ManyArgs {
     /// Run each section of this plan as a plan of its own
     #[arg(long, value_name = "PLAN", conflicts_with = "plans")]
     pub(super) each_section: Option<PathBuf>,
-    /// Run N plans at a time [default: half of the cores]
+    /// Run N plans at a time [default: half of the cores; all, where an engine has a queue]
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
     pub(super) jobs: Option<u32>,
+    /// What runs the plans: processes of this machine (`local`), or an engine of `ralph engines`
+    #[arg(long, value_name = "ENGINE", default_value = "local")]
+    pub(super) engine: String,
     /// Merge into this branch [default: a new branch of the batch, from HEAD]
     #[arg(long, value_name = "BRANCH")]
     pub(super) into: Option<String>,
@@ -470,6 +473,11 @@ pub(super) enum Command {
         #[command(subcommand)]
         command: Option<AdaptersCommand>,
     },
+    /// Show the engines that `ralph many` can hand its plans to
+    Engines {
+        #[command(subcommand)]
+        command: Option<EnginesCommand>,
+    },
     /// Check whether ralph can run here (agents, machine, project) and how to fix what is missing
     Doctor {
         /// For people or for programs
@@ -719,6 +727,14 @@ pub(super) enum AdaptersCommand {
     Check { id: Option<String> },
     /// Use this adapter wherever none is named, in every project
     Use { id: String },
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum EnginesCommand {
+    /// List the engines and whether they are installed
+    List,
+    /// Print an engine's settings, each with its origin
+    Show { id: String },
 }
 
 #[derive(Debug, Subcommand)]

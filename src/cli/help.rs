@@ -66,7 +66,13 @@ pub(super) const GROUPS: &[(&str, &[Row])] = &[
         "Watch",
         &[
             one(&[("continue", "ralph continue --iterations 10")]),
-            one(&[("many", "ralph many api.md ui.md docs.md --jobs 2")]),
+            several(
+                &[
+                    ("many", "ralph many api.md ui.md docs.md --jobs 2"),
+                    ("engines", "ralph engines show slurm"),
+                ],
+                "Run plans side by side; the engines that run them",
+            ),
             several(
                 &[
                     ("status", "ralph status --watch"),

@@ -7,15 +7,15 @@ use std::{ffi::OsString, path::PathBuf, time::Duration};
 use serde_json::{Value, json};
 
 use crate::{
-    app::{self, BatchBegan, Place, Ways, Wish},
-    batch::{Batch, BatchEnd, BatchEvent, BatchId, BatchLimits, BatchRecord, Input, Phase, PlanName},
+    app::{self, BatchBegan, Place, Prepared, Ways, Wish},
+    batch::{Batch, BatchEnd, BatchEvent, BatchId, BatchLimits, BatchRecord, Input, Phase, Plan, PlanName},
     board::{Board, Row},
     config::{self, Config, Flag},
     console::{self, complain, print, print_coloured, print_json},
     control::Personal,
     driver::now_ms,
     error::{Failure, FailureKind},
-    many::{self, BatchError, BatchLock, BatchPaths, Site},
+    many::{self, BatchError, BatchLock, BatchPaths, Engine, Site},
     os::signals,
     proc::{Starter, Supervisor},
     store::{lock, paths::create_anew},
@@ -49,7 +49,7 @@ pub(super) fn run(args: &Args, many: &ManyArgs, given: &[OsString], supervisor: 
     match &many.command {
         None => start(args, many, given, supervisor),
         Some(ManyCommand::Status { json }) => status(args, *json, supervisor),
-        Some(ManyCommand::Cancel { plan }) => cancel(args, plan.as_deref()),
+        Some(ManyCommand::Cancel { plan }) => cancel(args, plan.as_deref(), supervisor),
         Some(ManyCommand::Report { format, out }) => {
             let place = place(args)?;
             let (id, batch) = last(&place)?;
@@ -108,6 +108,7 @@ fn start(args: &Args, many: &ManyArgs, command_line: &[OsString], supervisor: &S
         each_section: many.each_section.as_deref(),
         jobs: many.jobs,
         limits: limits(given(), &loaded.config, BatchLimits::default()),
+        engine: &many.engine,
         into: many.into.as_deref(),
         arguments,
         has_config: sources.extra.is_some(),
@@ -117,11 +118,19 @@ fn start(args: &Args, many: &ManyArgs, command_line: &[OsString], supervisor: &S
     for note in &prepared.notes {
         console::warn(note);
     }
-    supervisor.become_subreaper();
+    adopt(supervisor, &prepared.engine);
     let paths = prepared.site.paths.clone();
     let mut told = teller(starter.as_ref(), paths);
-    let end = many::run(&prepared.id, prepared.start, prepared.site, supervisor, &mut told)?;
-    drop(prepared.lock);
+    let Prepared {
+        id,
+        start,
+        engine,
+        site,
+        lock,
+        ..
+    } = prepared;
+    let end = many::run(&id, start, engine, site, supervisor, &mut told)?;
+    drop(lock);
     Ok(end.exit_code())
 }
 
@@ -196,10 +205,19 @@ fn resume(
     };
     signals::survive_file_size_limit();
     let site = site_with_goals(args, &place, &id, &batch, supervisor)?;
-    supervisor.become_subreaper();
+    let engine = app::engine(&place, &batch.engine)?;
+    adopt(supervisor, &engine);
     let mut told = teller(starter.as_ref(), site.paths.clone());
-    let end = many::resume(site, more, supervisor, &mut told)?;
+    let end = many::resume(engine, site, more, supervisor, &mut told)?;
     Ok(end.exit_code())
+}
+
+/// Makes ralph the parent of what its jobs leave behind. Whatever an engine starts on this machine is not ralph's to end.
+fn adopt(supervisor: &Supervisor, engine: &Engine) {
+    match engine {
+        Engine::Local => supervisor.become_subreaper(),
+        Engine::Described(_) => {}
+    }
 }
 
 /// The screen that the batch is to have here, if it is to have one.
@@ -284,6 +302,11 @@ fn status(args: &Args, json: bool, supervisor: &Supervisor) -> Result<u8, Failur
         value["usage"] = json!(usage);
         value["held"] = json!(held);
         value["spent"] = json!(batch.spent);
+        value["engine"] = json!(batch.engine);
+        let rows = value["plans"].as_array_mut().into_iter().flatten();
+        for (row, plan) in rows.zip(&batch.plans) {
+            row["job"] = json!(plan.job);
+        }
         let text = serde_json::to_string_pretty(&value).expect("a JSON value has no failing serialisers");
         print_json(&(text + "\n"));
         return Ok(0);
@@ -372,7 +395,7 @@ fn named(batch: &Batch, plan: &str) -> Result<PlanName, Failure> {
     app::named_plan(&known, plan)
 }
 
-fn cancel(args: &Args, plan: Option<&str>) -> Result<u8, Failure> {
+fn cancel(args: &Args, plan: Option<&str>, supervisor: &Supervisor) -> Result<u8, Failure> {
     let place = place(args)?;
     trust::refuse_agent(&place.paths, Personal::Many)?;
     let (id, batch) = last(&place)?;
@@ -411,12 +434,42 @@ fn cancel(args: &Args, plan: Option<&str>) -> Result<u8, Failure> {
         // Nobody works on it: it is recorded here, and counts when it is resumed.
         let _lock = app::lock_batches(&place)?;
         many::record(&paths, Input::Cancel { plan: plan.clone() })?;
+        cancel_jobs(&place, &id, &batch, plan.as_ref(), supervisor)?;
     }
     print(&match plan {
         Some(plan) => format!("{plan}: cancelled; its branch `{}` stays\n", id.branch(&plan)),
         None => format!("batch {id}: cancelled; what is not merged stays on its branches\n"),
     });
     Ok(0)
+}
+
+/// Ends what an engine still runs for plans that were cancelled.
+fn cancel_jobs(
+    place: &Place,
+    id: &BatchId,
+    batch: &Batch,
+    plan: Option<&PlanName>,
+    supervisor: &Supervisor,
+) -> Result<(), Failure> {
+    let chosen = |known: &&Plan| known.job.is_some() && plan.is_none_or(|plan| *plan == known.name);
+    if !batch.plans.iter().any(|known| chosen(&known)) {
+        return Ok(());
+    }
+    let engine = app::engine(place, &batch.engine)?;
+    let site = app::site_of_batch(place, id, false, supervisor)?;
+    for known in batch.plans.iter().filter(chosen) {
+        engine.cancel(supervisor, &site, known).map_err(|why| {
+            let job = known.job.as_ref().and_then(|job| job.id.as_deref()).unwrap_or("?");
+            Failure::new(
+                FailureKind::Failed,
+                format!("{}: job {job} may go on: {} {why}", known.name, batch.engine),
+            )
+            .hint(
+                "cancel it there, or type the same again once it answers; `ralph many resume` would cancel it as well",
+            )
+        })?;
+    }
+    Ok(())
 }
 
 /// Shows the last batch of the project, whoever has started it.

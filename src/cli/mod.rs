@@ -13,6 +13,7 @@ mod control;
 mod demo;
 mod diff;
 mod doctor;
+mod engines;
 mod exit_codes;
 mod goals;
 mod help;
@@ -59,7 +60,8 @@ use crate::{
 };
 
 use args::{
-    AdaptersCommand, Args, Command, ConfigCommand, GoalsCommand, PermissionsCommand, PlanCommand, SandboxCommand,
+    AdaptersCommand, Args, Command, ConfigCommand, EnginesCommand, GoalsCommand, PermissionsCommand, PlanCommand,
+    SandboxCommand,
 };
 
 /// Carries out a command line and returns the exit code. Errors are printed to stderr. What `supervisor` has started may
@@ -220,6 +222,7 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
         Some(Command::Web { listen, behind_proxy }) => web::run(args, *listen, behind_proxy, supervisor),
         Some(Command::Token { read_only, web, revoke }) => token::run(args, *read_only, *web, *revoke),
         Some(Command::Mcp { socket, run, without }) => mcp::run(args, socket.as_deref(), run.as_deref(), without),
+        Some(Command::Engines { command }) => engines::run(args, command.as_ref().unwrap_or(&EnginesCommand::List)),
         Some(Command::Many(many)) => many::run(args, many, given, supervisor),
         Some(Command::Completions { shell }) => completions::run(*shell),
         Some(Command::Man { directory }) => man::run(directory.as_deref()),

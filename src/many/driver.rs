@@ -15,7 +15,9 @@ use std::{
 use thiserror::Error;
 
 use super::{
-    BatchPaths, Site, job,
+    BatchPaths, Site,
+    engine::{Engine, News, Running},
+    job,
     journal::{Journal, JournalError},
     meter::Meter,
     requests::{self, Request},
@@ -24,10 +26,11 @@ use super::{
 };
 use crate::{
     batch::{
-        Batch, BatchEnd, BatchId, BatchLimits, BatchRecord, Finding, Input, PlanName, StoppedBy, WorkerTask, step,
+        Batch, BatchEnd, BatchId, BatchLimits, BatchRecord, Finding, Input, JobNews, PlanName, StoppedBy, WorkerTask,
+        step,
     },
     driver::now_ms,
-    proc::{Child, Stop, Supervisor},
+    proc::{Stop, Supervisor},
     store::paths::PathsError,
 };
 
@@ -58,13 +61,14 @@ pub(crate) type Hooks<'a> = &'a mut dyn FnMut(&BatchRecord, &Batch);
 pub(crate) fn run(
     id: &BatchId,
     start: Input,
+    engine: Engine,
     site: Site,
     supervisor: &Supervisor,
     told: Hooks<'_>,
 ) -> Result<BatchEnd, BatchError> {
     site.paths.create()?;
     let journal = Journal::create(&site.paths.journal(), now_ms(), id)?;
-    Driver::new(Batch::opened(id.clone()), journal, site, supervisor, told).drive(start)
+    Driver::new(Batch::opened(id.clone()), journal, engine, site, supervisor, told).drive(start)
 }
 
 /// Resumes a batch that was cut off or stopped, or that left plans as they were. `limits` is what its plans may use together from
@@ -73,6 +77,7 @@ pub(crate) fn run(
 /// # Errors
 /// [`BatchError`] if its journal cannot be read or kept.
 pub(crate) fn resume(
+    engine: Engine,
     site: Site,
     limits: Option<BatchLimits>,
     supervisor: &Supervisor,
@@ -86,7 +91,7 @@ pub(crate) fn resume(
     _ = supervisor.sweep(&ids);
     _ = site.unlock(&batch); // git says so itself where something stays locked
     let usage = used(&site, &batch);
-    Driver::new(batch, journal, site, supervisor, told).drive(Input::Resume { limits, usage })
+    Driver::new(batch, journal, engine, site, supervisor, told).drive(Input::Resume { limits, usage })
 }
 
 /// Records what follows from `input` in a batch that nobody works on.
@@ -105,6 +110,9 @@ pub(crate) fn record(paths: &BatchPaths, input: Input) -> Result<(), BatchError>
 
 enum Message {
     Found(PlanName, Finding),
+    Heard(PlanName, JobNews),
+    /// Its job goes on without the batch.
+    Left(PlanName),
     /// The merged tree is checked out, here.
     CheckedOut(PlanName, PathBuf),
     Stop(StoppedBy),
@@ -112,7 +120,7 @@ enum Message {
 
 /// What is being done for a plan.
 struct InFlight {
-    child: Option<Child>,
+    child: Option<Box<dyn Running>>,
     /// It was asked to end.
     stopped: Arc<AtomicBool>,
 }
@@ -129,6 +137,7 @@ struct Locks {
 struct Driver<'a> {
     batch: Batch,
     journal: Journal,
+    engine: Engine,
     site: Arc<Site>,
     supervisor: &'a Supervisor,
     in_flight: BTreeMap<PlanName, InFlight>,
@@ -140,11 +149,19 @@ struct Driver<'a> {
 }
 
 impl<'a> Driver<'a> {
-    fn new(batch: Batch, journal: Journal, site: Site, supervisor: &'a Supervisor, told: Hooks<'a>) -> Driver<'a> {
+    fn new(
+        batch: Batch,
+        journal: Journal,
+        engine: Engine,
+        site: Site,
+        supervisor: &'a Supervisor,
+        told: Hooks<'a>,
+    ) -> Driver<'a> {
         let (sender, inbox) = mpsc::channel();
         Driver {
             batch,
             journal,
+            engine,
             site: Arc::new(site),
             supervisor,
             in_flight: BTreeMap::new(),
@@ -234,6 +251,11 @@ impl<'a> Driver<'a> {
                 self.look()?;
                 self.take(Input::Found { plan, finding })
             }
+            Message::Heard(plan, news) => self.take(Input::Heard { plan, news }),
+            Message::Left(plan) => {
+                self.in_flight.remove(&plan);
+                Ok(())
+            }
             Message::CheckedOut(plan, project) => {
                 self.start_goals(&plan, project);
                 Ok(())
@@ -258,7 +280,11 @@ impl<'a> Driver<'a> {
             if let Some(child) = &task.child
                 && !task.stopped.swap(true, Ordering::Relaxed)
             {
-                child.stop(Stop::Graceful);
+                match self.batch.stopped {
+                    // Its user is gone, and does not want it to end.
+                    Some(StoppedBy::HangUp) if !plan.cancelled => child.leave(),
+                    Some(_) | None => child.stop(Stop::Graceful),
+                }
             }
         }
     }
@@ -287,16 +313,17 @@ impl<'a> Driver<'a> {
     /// Starts the run of a plan.
     fn start_job(&mut self, name: &PlanName) {
         let started = self.batch.plan(name).ok_or_else(String::new).and_then(|plan| {
-            let site = &self.site;
-            let (log, scratch) = (site.paths.log(name), site.paths.scratch());
-            let project = site.branches.project_in(&site.paths.tree(name));
-            let (job, before) = site.job(&self.batch, plan, &log, &project, &scratch)?;
-            let (site, sender, plan) = (Arc::clone(site), self.sender.clone(), name.clone());
-            let started = job::start(self.supervisor, job, move |ended| {
-                let ended = site.end_of_job(&plan, &before, &ended);
-                _ = sender.send(Message::Found(plan, ended)); // nobody waits any more
-            });
-            started.map_err(|error| error.to_string())
+            let (sender, name) = (self.sender.clone(), name.clone());
+            let news = move |news| {
+                let plan = name.clone();
+                // Nobody waits any more where it cannot be sent.
+                _ = sender.send(match news {
+                    News::Heard(news) => Message::Heard(plan, news),
+                    News::Ended(finding) => Message::Found(plan, finding),
+                    News::Left => Message::Left(plan),
+                });
+            };
+            self.engine.start(self.supervisor, &self.site, &self.batch, plan, news)
         });
         self.keep(name, started);
     }
@@ -314,12 +341,14 @@ impl<'a> Driver<'a> {
                 let finding = Site::verdict(&ended, stopped.load(Ordering::Relaxed));
                 _ = sender.send(Message::Found(plan, finding)); // nobody waits any more
             });
-            started.map_err(|error| error.to_string())
+            started
+                .map(|child| Box::new(child) as Box<dyn Running>)
+                .map_err(|error| error.to_string())
         });
         self.keep(name, started);
     }
 
-    fn keep(&mut self, plan: &PlanName, started: Result<Child, String>) {
+    fn keep(&mut self, plan: &PlanName, started: Result<Box<dyn Running>, String>) {
         match started {
             Ok(child) => {
                 if let Some(task) = self.in_flight.get_mut(plan) {

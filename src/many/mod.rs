@@ -1,10 +1,11 @@
 //! Carries out a batch: the rules are in `batch`, the runs are ordinary runs of this executable, each in a work tree of its own.
 //!
 //! Records are written before anything acts on them, and a task that may have been done already is done again: a batch that was
-//! killed at any moment goes on where its journal ends. The jobs run below guards, as agents do, and end with the batch; a run
-//! that was cut off resumes from its own journal.
+//! killed at any moment goes on where its journal ends. Local jobs run below guards, as agents do, and end with the batch; those of
+//! an engine outlive one that is killed, and are found again. A run that was cut off resumes from its own journal.
 
 mod driver;
+mod engine;
 mod follow;
 mod job;
 mod journal;
@@ -15,6 +16,7 @@ mod signals;
 mod worker;
 
 pub(crate) use driver::{BatchError, record, resume, run};
+pub(crate) use engine::{Catalog as EngineCatalog, Engine, EngineError};
 pub(crate) use follow::{Follower, Following};
 pub(crate) use journal::read;
 pub(crate) use paths::{BatchLock, BatchPaths, batches_in, latest};

@@ -74,6 +74,11 @@ impl BatchPaths {
         self.dir.join("scratch")
     }
 
+    /// The files of jobs that an engine runs.
+    pub(super) fn jobs(&self) -> PathBuf {
+        self.dir.join("jobs")
+    }
+
     /// The directory of all work trees of the batch.
     pub(super) fn trees(&self) -> &Path {
         &self.trees

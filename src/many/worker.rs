@@ -8,20 +8,24 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use serde::{Deserialize, Serialize};
+
 use super::{
     BatchPaths,
+    engine::Shown,
     job::{Ended, Job},
     meter::Meter,
 };
 use crate::{
     batch::{Batch, Finding, JobEnd, Plan, PlanName, Trouble, WorkTree},
+    control::{self, Request},
     driver::{now_ms, read_view},
-    event::{Exit, RunId, StopReason, Usage},
+    event::{Exit, RunId, StopReason, StopRequest, Usage, UserCommand},
     files::{self, PLAN_CAP_BYTES},
     git::{Branches, GitError, Merge, Move},
     plan::{self, PlanKind},
     run::RunView,
-    store::{paths::ProjectPaths, trust::trust},
+    store::{lock, paths::ProjectPaths, trust::trust},
     text::with_causes,
     words::{plan_commit_message, target_commit_message, target_merge_message, trouble_task},
 };
@@ -49,12 +53,15 @@ fn of_git(error: GitError) -> Failed {
     because(&error)
 }
 
-/// The run of a plan before its process was started.
-#[derive(Debug)]
+/// The run of a plan before its job was started.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct Before {
     run: Option<RunId>,
     /// How long its journal was.
     bytes: u64,
+    /// How many tasks were done.
+    done: usize,
 }
 
 impl Site {
@@ -159,7 +166,9 @@ impl Site {
         let state = self.state_of(plan)?;
         let run = state.latest_run();
         let bytes = run.as_ref().map_or(0, |run| journal_bytes(&state, run));
-        Ok(Before { run, bytes })
+        let view = run.as_ref().and_then(|run| read_view(&state, run).ok());
+        let done = view.map_or(0, |view| view.plan.done());
+        Ok(Before { run, bytes, done })
     }
 
     /// Whether the last run was stopped in the middle, so that its counts and limits go on.
@@ -175,14 +184,9 @@ impl Site {
 
     /// How the run of a plan ended whose process did.
     pub(super) fn end_of_job(&self, plan: &PlanName, before: &Before, ended: &Ended) -> Finding {
-        let view = self.state_of(plan).ok().and_then(|state| {
-            let run = state.latest_run()?;
-            // A run that goes on is the same as before, and has more records.
-            let is_of_job = before.run.as_ref() != Some(&run) || journal_bytes(&state, &run) > before.bytes;
-            read_view(&state, &run).ok().filter(|_| is_of_job)
-        });
-        let calls = view.as_ref().map_or(0, |view| view.clock.calls_within_hour(now_ms()));
-        let reason = view.as_ref().and_then(|view| view.stop_reason().cloned());
+        let reason = self
+            .run_since(plan, before)
+            .and_then(|view| view.stop_reason().cloned());
         let end = match (reason, ended.exit) {
             (Some(reason), _) => JobEnd::Over { reason },
             (None, Some(Exit::Code { code })) => JobEnd::Refused {
@@ -191,6 +195,13 @@ impl Site {
             },
             (None, Some(Exit::Signal { .. }) | None) => JobEnd::Crashed,
         };
+        self.ended(plan, before, end)
+    }
+
+    /// What is found of a job that ended like that.
+    pub(super) fn ended(&self, plan: &PlanName, before: &Before, end: JobEnd) -> Finding {
+        let view = self.run_since(plan, before);
+        let calls = view.map_or(0, |view| view.clock.calls_within_hour(now_ms()));
         Finding::JobEnded {
             end,
             calls: u32::try_from(calls).unwrap_or(u32::MAX),
@@ -201,6 +212,46 @@ impl Site {
     pub(super) fn read_runs(&self, plan: &PlanName, meter: &mut Meter) {
         if let Ok(state) = self.state_of(plan) {
             meter.read(plan, &state);
+        }
+    }
+
+    /// The run of a plan as far as it has records that it had not before.
+    fn run_since(&self, plan: &PlanName, before: &Before) -> Option<RunView> {
+        let state = self.state_of(plan).ok()?;
+        let run = state.latest_run()?;
+        // A run that goes on is the same as before, and has more records.
+        let is_of_job = before.run.as_ref() != Some(&run) || journal_bytes(&state, &run) > before.bytes;
+        read_view(&state, &run).ok().filter(|_| is_of_job)
+    }
+
+    /// What the run of a plan shows of itself, wherever it is.
+    pub(super) fn shown(&self, plan: &PlanName, before: &Before) -> Shown {
+        if self.state_of(plan).is_ok_and(|state| lock::is_held(&state)) {
+            return Shown::Working;
+        }
+        let view = self.run_since(plan, before);
+        match view.as_ref().and_then(RunView::stop_reason) {
+            Some(reason) => Shown::Over(reason.clone()),
+            None => Shown::Silent,
+        }
+    }
+
+    pub(super) fn has_records(&self, plan: &PlanName, before: &Before) -> bool {
+        self.run_since(plan, before).is_some()
+    }
+
+    /// Whether tasks of a plan were done since.
+    pub(super) fn has_progress(&self, plan: &PlanName, before: &Before) -> bool {
+        let view = self.run_since(plan, before);
+        view.is_some_and(|view| view.plan.done() > before.done)
+    }
+
+    /// Asks the run of a plan to end, if it is on this machine.
+    pub(super) fn stop_run(&self, plan: &PlanName) {
+        if let Ok(state) = self.state_of(plan) {
+            let stop = StopRequest::Immediate;
+            let command = UserCommand::Stop { stop };
+            _ = control::ask(&state.socket(), &Request::Command { command }); // it shows that it goes on
         }
     }
 
@@ -335,6 +386,7 @@ impl Site {
     /// Takes away what only a batch that goes on needs.
     pub(crate) fn tidy(&self) -> Result<(), Failed> {
         self.branches.remove_tree(&self.paths.scratch_tree()).map_err(of_git)?;
+        _ = fs::remove_dir_all(self.paths.jobs()); // without it, no script begins that an engine still has
         _ = fs::remove_dir_all(self.paths.scratch()); // empty, or of a child that could not be ended
         // Only where nothing lies in it.
         _ = fs::remove_dir(self.paths.trees());
@@ -407,7 +459,7 @@ fn journal_bytes(state: &ProjectPaths, run: &RunId) -> u64 {
 }
 
 /// The error that a ralph has printed last.
-fn said(tail: &str) -> String {
+pub(super) fn said(tail: &str) -> String {
     let lines = || tail.lines().map(str::trim).filter(|line| !line.is_empty());
     let error = lines().rev().find_map(|line| line.strip_prefix("error: "));
     error.or_else(|| lines().next_back()).unwrap_or_default().to_owned()

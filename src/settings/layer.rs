@@ -25,6 +25,7 @@ pub struct Layer {
 }
 
 /// How settings of one kind of file are spoken of.
+#[derive(Debug)]
 pub struct Language {
     /// What the whole is called.
     pub whole: &'static str,

@@ -8,7 +8,8 @@ use crate::settings::{Node, Place, Shape, from_json, from_toml};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Settings,
-    Adapter,
+    /// An adapter or an engine: programs that are started.
+    Commands,
     Prompt,
 }
 
@@ -16,7 +17,7 @@ impl Kind {
     pub(super) fn of(name: &str) -> Kind {
         match name {
             ".ralph/config.json" => Kind::Settings,
-            name if name.starts_with(".ralph/adapters/") => Kind::Adapter,
+            name if name.starts_with(".ralph/adapters/") || name.starts_with(".ralph/engines/") => Kind::Commands,
             _ => Kind::Prompt,
         }
     }
@@ -43,11 +44,11 @@ const HARMLESS: [&str; 14] = [
 /// Whether a file of that kind has no effect at all.
 pub(super) fn says_nothing(kind: Kind, text: &str) -> bool {
     match (kind, read(kind, text)) {
-        (Kind::Settings | Kind::Adapter, Ok(root)) => root.is_none_or(|root| {
+        (Kind::Settings | Kind::Commands, Ok(root)) => root.is_none_or(|root| {
             let fields = root.fields();
             fields.is_some_and(|fields| fields.iter().all(|(name, _)| name == "$schema"))
         }),
-        (Kind::Settings | Kind::Adapter, Err(_)) | (Kind::Prompt, _) => false,
+        (Kind::Settings | Kind::Commands, Err(_)) | (Kind::Prompt, _) => false,
     }
 }
 
@@ -68,7 +69,7 @@ pub(super) fn lines(kind: Kind, text: &str) -> Vec<(String, bool)> {
     }
     let matters = |line: &String| {
         let end = line.find(['.', '[', ' ']).unwrap_or(line.len());
-        kind == Kind::Adapter || !HARMLESS.contains(&&line[..end])
+        kind == Kind::Commands || !HARMLESS.contains(&&line[..end])
     };
     lines
         .into_iter()
@@ -85,7 +86,7 @@ fn read(kind: Kind, text: &str) -> Result<Option<Node>, String> {
         Kind::Settings => from_json(path, text)
             .map(|(root, _)| root)
             .map_err(|mistake| mistake.to_string()),
-        Kind::Adapter => from_toml(path, text, Place::file(path, text))
+        Kind::Commands => from_toml(path, text, Place::file(path, text))
             .map(Some)
             .map_err(|mistake| mistake.to_string()),
         Kind::Prompt => Ok(None),
@@ -157,7 +158,7 @@ mod tests {
                 "model = null",
             ]
         );
-        let lines = super::lines(Kind::Adapter, "id = \"x\"\n[command]\nprogram = \"./y\"\n");
+        let lines = super::lines(Kind::Commands, "id = \"x\"\n[command]\nprogram = \"./y\"\n");
         assert_eq!(
             lines,
             [

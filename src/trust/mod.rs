@@ -1,4 +1,4 @@
-//! A project's own files, and whether its user has trusted what they say: settings, adapters and prompts that came with the
+//! A project's own files, and whether its user has trusted what they say: settings, adapters, engines and prompts that came with the
 //! tree.
 //!
 //! Whoever writes these files chooses programs that ralph starts, so they count only as their user has seen them: text for

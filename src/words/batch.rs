@@ -2,8 +2,8 @@
 
 use crate::{
     batch::{
-        Batch, BatchEnd, BatchEvent, BatchId, BatchLimits, Held, Hold, JobEnd, Kept, Phase, Plan, PlanName, StoppedBy,
-        TASKS_GIVEN, Trouble, WorkTree,
+        Batch, BatchEnd, BatchEvent, BatchId, BatchLimits, EngineEnd, EngineJob, Held, Hold, JobEnd, Kept, LOCAL,
+        Phase, Plan, PlanName, StoppedBy, TASKS_GIVEN, Trouble, WorkTree,
     },
     event::{LimitKind, StopReason, Usage},
 };
@@ -29,14 +29,16 @@ pub fn batch_line(event: &BatchEvent, batch: &Batch) -> Option<Line> {
             target,
             base,
             jobs,
+            engine,
             plans,
             ..
         } => {
             let (plans, base) = (counted(plans.len() as u64, "plan"), short(base));
-            let text = format!(
-                "batch {}: {plans}, {jobs} at a time, into `{target}` from {base}",
-                batch.id
-            );
+            let how = match engine.as_str() {
+                LOCAL => format!("{jobs} at a time"),
+                engine => format!("{jobs} at a time by {engine}"),
+            };
+            let text = format!("batch {}: {plans}, {how}, into `{target}` from {base}", batch.id);
             (Tone::Start, text)
         }
         BatchEvent::BatchResumed { .. } => (Tone::Start, format!("batch {}: resuming where it left off", batch.id)),
@@ -48,6 +50,14 @@ pub fn batch_line(event: &BatchEvent, batch: &Batch) -> Option<Line> {
             )
         }
         BatchEvent::JobStarted { plan } => (Tone::Start, format!("{plan}: running again")),
+        BatchEvent::JobSubmitted { plan, id, .. } => {
+            let job = id
+                .as_ref()
+                .map_or_else(|| "a job whose id it did not say".to_owned(), |id| format!("job {id}"));
+            (Tone::Note, format!("{plan}: {} has it as {job}", batch.engine))
+        }
+        BatchEvent::JobBegan { plan } => (Tone::Note, format!("{plan}: its job has begun")),
+        BatchEvent::EngineSilent { plan, why } => (Tone::Warning, format!("{plan}: {} {why}", batch.engine)),
         BatchEvent::JobEnded { plan, end, .. } => (tone_of(end), format!("{plan}: {}", job_end_in_words(end))),
         BatchEvent::MergeMade { plan, onto, .. } => {
             let text = format!("{plan}: merged with {}, and not in the target yet", short(onto));
@@ -128,7 +138,7 @@ fn tone_of(end: &JobEnd) -> Tone {
         JobEnd::Over {
             reason: StopReason::Done { .. },
         } => Tone::Good,
-        JobEnd::Over { .. } | JobEnd::Refused { .. } | JobEnd::Crashed => Tone::Warning,
+        JobEnd::Over { .. } | JobEnd::Refused { .. } | JobEnd::Crashed | JobEnd::Engine { .. } => Tone::Warning,
     }
 }
 
@@ -139,6 +149,23 @@ fn job_end_in_words(end: &JobEnd) -> String {
         JobEnd::Refused { code: Some(code), .. } => format!("did not run: exit code {code}"),
         JobEnd::Refused { code: None, .. } => "did not run".to_owned(),
         JobEnd::Crashed => "its process was killed".to_owned(),
+        JobEnd::Engine { engine, end } => engine_end_in_words(engine, end),
+    }
+}
+
+fn engine_end_in_words(engine: &str, end: &EngineEnd) -> String {
+    match end {
+        EngineEnd::NotSubmitted { why } => format!("did not run: {engine} {why}"),
+        EngineEnd::NotStarted { state } => {
+            format!("did not run: {engine} says {state}, and its script never began")
+        }
+        EngineEnd::Withdrawn => "its job was withdrawn before it began".to_owned(),
+        EngineEnd::CutOff { state, .. } => format!("cut off by {engine} ({state})"),
+        EngineEnd::Cancelled { state } => format!("its job was cancelled at {engine} ({state})"),
+        EngineEnd::Forgotten => format!("{engine} has forgotten its job, which never began"),
+        EngineEnd::Vanished { state } => {
+            format!("its run has ended without a word, though {engine} says {state}")
+        }
     }
 }
 
@@ -204,7 +231,17 @@ pub fn plan_phase_in_words(plan: &Plan) -> String {
         }
         Phase::Preparing => "making its work tree".to_owned(),
         Phase::Ready => "waiting to run again".to_owned(),
-        Phase::Running => "running".to_owned(),
+        Phase::Running => match &plan.job {
+            Some(EngineJob {
+                began: false,
+                id: Some(id),
+                ..
+            }) => format!("queued as job {id}"),
+            Some(EngineJob {
+                began: false, id: None, ..
+            }) => "queued".to_owned(),
+            Some(EngineJob { began: true, .. }) | None => "running".to_owned(),
+        },
         Phase::Finished => "done, waiting for the merge".to_owned(),
         Phase::Merging => "merging".to_owned(),
         Phase::Verifying { .. } => "merged; the goals run".to_owned(),

@@ -5,7 +5,7 @@ use std::{str::FromStr, sync::Arc, time::Duration};
 use crate::{
     event::{ProblemKind, ToolKinds},
     proc::Ladder,
-    settings::{Merged, Node, Origin},
+    settings::{Merged, Node, Origin, Slot as _, UnknownPlaceholder},
     text::Position,
 };
 
@@ -16,7 +16,7 @@ use super::{
         login::Credentials,
         manifest_error::ManifestError,
         protocol::Steering,
-        template::{Placeholder, Template, UnknownPlaceholder},
+        template::{Placeholder, Template},
     },
     Asking, Command, Live, Mcp, PromptBy, Transport,
     written::Written,

@@ -23,11 +23,18 @@ struct Direct {
     children: Arc<Children>,
     child: Child,
     pid: Pid,
+    ends_group: bool,
     /// Readable once the child has ended; none where there are no such descriptors.
     end: Option<OwnedFd>,
 }
 
-pub(super) fn start(children: &Arc<Children>, order: &Order, stdio: [OwnedFd; 3]) -> io::Result<Box<dyn Process>> {
+/// `ends_group` says whether what it leaves behind in its group is ended with it.
+pub(super) fn start(
+    children: &Arc<Children>,
+    order: &Order,
+    stdio: [OwnedFd; 3],
+    ends_group: bool,
+) -> io::Result<Box<dyn Process>> {
     let [stdin, stdout, stderr] = stdio;
     let mut command = Command::new(&order.program);
     command
@@ -50,6 +57,7 @@ pub(super) fn start(children: &Arc<Children>, order: &Order, stdio: [OwnedFd; 3]
         children: Arc::clone(children),
         child,
         pid: Pid::from_raw(number).expect("a started process has a pid above zero"),
+        ends_group,
         end: system::end_of(unistd::Pid::from_raw(number)),
     }))
 }
@@ -89,7 +97,9 @@ impl Process for Direct {
         if !self.has_ended(WaitIdOptions::NOHANG) {
             return Ok(None);
         }
-        self.end_group();
+        if self.ends_group {
+            self.end_group();
+        }
         self.reap().map(Some).map_err(HelperError::Start)
     }
 

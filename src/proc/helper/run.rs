@@ -45,6 +45,7 @@ pub struct Helper {
     deadline: Duration,
     stdout_cap_bytes: usize,
     memory_bytes: Option<u64>,
+    guarded: bool,
 }
 
 /// What a helper reads from stdin.
@@ -75,6 +76,7 @@ impl Helper {
             deadline: DEADLINE,
             stdout_cap_bytes: STDOUT_CAP_BYTES,
             memory_bytes: None,
+            guarded: true,
         }
     }
 
@@ -130,6 +132,14 @@ impl Helper {
         self
     }
 
+    /// Runs it without a guard: what it leaves behind goes on, unless it does not end in time. For commands that start daemons and
+    /// are meant to.
+    #[must_use]
+    pub fn unguarded(mut self) -> Helper {
+        self.guarded = false;
+        self
+    }
+
     /// Runs it to its end, whatever it exits with. What it leaves behind is ended with it.
     ///
     /// # Errors
@@ -152,8 +162,9 @@ impl Helper {
         let stdin = self.input.open().map_err(HelperError::Start)?;
         let (stdout, stdout_end) = Outlet::new(self.stdout_cap_bytes).map_err(HelperError::Start)?;
         let (stderr, stderr_end) = Outlet::new(STDERR_CAP_BYTES).map_err(HelperError::Start)?;
-        let mut process =
-            start(&self.helpers, &order, [stdin, stdout_end.into(), stderr_end.into()]).map_err(HelperError::Start)?;
+        let mut process = self
+            .start(&order, [stdin, stdout_end.into(), stderr_end.into()])
+            .map_err(HelperError::Start)?;
         let mut outlets = [stdout, stderr];
         match follow(&mut *process, &mut outlets, until) {
             Ok(Some(status)) => {
@@ -170,6 +181,17 @@ impl Helper {
                 process.kill();
                 Err(error)
             }
+        }
+    }
+
+    fn start(&self, order: &Order, stdio: [OwnedFd; 3]) -> io::Result<Box<dyn Process>> {
+        let submitted = match self.guarded {
+            true => self.helpers.submit(order, &stdio)?,
+            false => None,
+        };
+        match submitted {
+            Some(process) => Ok(process),
+            None => direct::start(self.helpers.children(), order, stdio, self.guarded),
         }
     }
 
@@ -194,19 +216,12 @@ impl Helper {
 }
 
 impl Input {
-    fn open(self) -> io::Result<OwnedFd> {
+    fn open(&self) -> io::Result<OwnedFd> {
         match self {
             Input::Nothing => File::open("/dev/null").map(OwnedFd::from),
             // A file and no pipe: nobody has to write while the other side reads.
-            Input::Bytes(bytes) => system::anonymous_file(&bytes).map(OwnedFd::from),
+            Input::Bytes(bytes) => system::anonymous_file(bytes).map(OwnedFd::from),
         }
-    }
-}
-
-fn start(helpers: &Arc<Helpers>, order: &Order, stdio: [OwnedFd; 3]) -> io::Result<Box<dyn Process>> {
-    match helpers.submit(order, &stdio)? {
-        Some(process) => Ok(process),
-        None => direct::start(helpers.children(), order, stdio),
     }
 }
 

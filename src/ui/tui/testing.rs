@@ -213,6 +213,7 @@ pub(super) fn batch(plans: &[&str], events: impl IntoIterator<Item = BatchEvent>
             target: batch.target(),
             base: "c0".to_owned(),
             jobs: 2,
+            engine: "local".to_owned(),
             arguments: Vec::new(),
             plans: planned.collect(),
             limits: BatchLimits::default(),

@@ -1,0 +1,61 @@
+//! `ralph engines`: what can run the plans of a batch, and whether it is here.
+
+use crate::{
+    app,
+    batch::LOCAL,
+    console::{print, print_coloured, warn},
+    error::Failure,
+    many::EngineCatalog,
+    ui::{Presentation, headless::Format},
+};
+
+use super::{
+    args::{Args, EnginesCommand},
+    table::{Cell, table},
+    trust,
+};
+
+pub(super) fn run(args: &Args, command: &EnginesCommand) -> Result<u8, Failure> {
+    let place = trust::place_to_look(args)?;
+    let catalog = app::engines(&place);
+    match command {
+        EnginesCommand::List => {
+            list(&catalog);
+            catalog.notices().iter().for_each(|notice| warn(notice));
+        }
+        EnginesCommand::Show { id } => print(&catalog.show(id)?),
+    }
+    Ok(0)
+}
+
+fn list(catalog: &EngineCatalog) {
+    let style = Presentation::of_stdout(Format::Text).style;
+    let local = [
+        Cell::coloured(LOCAL, "1"),
+        Cell::new("processes of this machine"),
+        Cell::new(""),
+        Cell::coloured("built in", "2"),
+        Cell::coloured("always there", "32"),
+    ];
+    let described = catalog.list().into_iter().map(|engine| {
+        let state = match (&engine.broken, &engine.program) {
+            (Some(why), _) => Cell::coloured(format!("broken: {why}"), "31"),
+            (None, Some(path)) => Cell::coloured(path.display().to_string(), "32"),
+            (None, None) => Cell::coloured("not installed", "2"),
+        };
+        let tested = engine.verified.as_deref().unwrap_or("unrun");
+        [
+            Cell::coloured(&engine.id, "1"),
+            Cell::new(&engine.title),
+            Cell::new(tested),
+            Cell::coloured(engine.origin.to_string(), "2"),
+            state,
+        ]
+    });
+    let rows: Vec<_> = [local].into_iter().chain(described).collect();
+    print_coloured(&table(
+        ["engine", "what it is", "run with", "from", "program"],
+        &rows,
+        style,
+    ));
+}

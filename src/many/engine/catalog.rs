@@ -1,0 +1,299 @@
+//! All engines there are: built in, the user's and the project's, merged key by key.
+
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use super::{
+    manifest::{Manifest, ManifestError},
+    written::{LANGUAGE, Written},
+};
+use crate::{
+    batch::LOCAL,
+    files::Directory,
+    settings::{Layered, Origin, closest},
+};
+
+/// The engines that come with ralph: file name without `.toml`, and text.
+const BUILT_IN: [(&str, &str); 4] = [
+    ("hyperqueue", include_str!("../../../engines/hyperqueue.toml")),
+    ("kubernetes", include_str!("../../../engines/kubernetes.toml")),
+    ("slurm", include_str!("../../../engines/slurm.toml")),
+    ("task-spooler", include_str!("../../../engines/task-spooler.toml")),
+];
+
+/// What keeps an engine from being used.
+#[derive(Debug, Error)]
+pub(crate) enum EngineError {
+    #[error("there is no engine `{id}`")]
+    Unknown {
+        id: String,
+        suggestion: Option<String>,
+        known: Vec<String>,
+    },
+    #[error("engine `{id}` cannot be used")]
+    Manifest {
+        id: String,
+        #[source]
+        source: Box<ManifestError>,
+    },
+    #[error("engine `{LOCAL}` has no file: its jobs are processes of the batch itself")]
+    Local,
+    #[error("engine `{id}`: program `{program}` is not on PATH")]
+    NotInstalled {
+        id: String,
+        program: String,
+        install: Option<String>,
+    },
+}
+
+impl EngineError {
+    /// What the user can do about it, one sentence each.
+    pub(crate) fn hints(&self) -> Vec<String> {
+        match self {
+            EngineError::Unknown { suggestion, known, .. } => {
+                let did_you_mean = suggestion.iter().map(|name| format!("did you mean `{name}`?"));
+                did_you_mean
+                    .chain([format!("there are: {}", known.join(", "))])
+                    .collect()
+            }
+            EngineError::Manifest { id, source } => {
+                let show = format!("`ralph engines show {id}` prints each value and its origin");
+                source.hints().into_iter().chain([show]).collect()
+            }
+            EngineError::Local => vec!["`ralph many --jobs N` says how many run at a time".to_owned()],
+            EngineError::NotInstalled { id, install, .. } => {
+                let install = install.iter().map(|install| format!("to install it: {install}"));
+                let elsewhere = format!("or run `ralph many` where `{id}` takes jobs, such as a login node");
+                install.chain([elsewhere]).collect()
+            }
+        }
+    }
+}
+
+/// One line of a list of engines.
+#[derive(Debug)]
+pub(crate) struct Listed {
+    pub(crate) id: String,
+    pub(crate) title: String,
+    pub(crate) verified: Option<String>,
+    /// The strongest place that says something about it.
+    pub(crate) origin: Origin,
+    /// Where the program is that submits jobs; none if it is not installed.
+    pub(crate) program: Option<PathBuf>,
+    /// Why it cannot be used at all.
+    pub(crate) broken: Option<String>,
+}
+
+/// The engines by id, except for the one that needs no file.
+#[derive(Debug)]
+pub(crate) struct Catalog(Layered);
+
+impl Catalog {
+    /// Reads every layer, the weakest first. What is wrong with an engine is told when it is asked for.
+    pub(crate) fn load(user: Option<PathBuf>, project: &Directory) -> Catalog {
+        let mut layered = Layered::new(&LANGUAGE, "an engine");
+        for (id, text) in BUILT_IN {
+            layered.add_built_in::<Written>(id, text);
+        }
+        if let Some(user) = user {
+            layered.add_directory::<Written>(&Directory::read(&user));
+        }
+        layered.add_directory::<Written>(project);
+        Catalog(layered)
+    }
+
+    /// What the user should know that is no error, one sentence each.
+    pub(crate) fn notices(&self) -> &[String] {
+        self.0.notices()
+    }
+
+    /// # Errors
+    /// [`EngineError`] with the first thing that is wrong in it.
+    pub(crate) fn manifest(&self, id: &str) -> Result<Manifest, EngineError> {
+        let entry = self.entry(id)?;
+        let wrong = |source: ManifestError| EngineError::Manifest {
+            id: id.to_owned(),
+            source: Box::new(source),
+        };
+        match &entry.broken {
+            Some(broken) => Err(wrong(broken.clone().into())),
+            None => Manifest::of(id, &entry.merged).map_err(wrong),
+        }
+    }
+
+    /// An engine whose program is here.
+    ///
+    /// # Errors
+    /// As [`Catalog::manifest`], and if it is not installed.
+    pub(crate) fn installed(&self, id: &str) -> Result<Manifest, EngineError> {
+        let manifest = self.manifest(id)?;
+        match manifest.program() {
+            Some(program) if which::which(&program).is_err() => Err(EngineError::NotInstalled {
+                id: id.to_owned(),
+                program,
+                install: manifest.install,
+            }),
+            Some(_) | None => Ok(manifest),
+        }
+    }
+
+    /// Each engine with whether it can be used here.
+    pub(crate) fn list(&self) -> Vec<Listed> {
+        let listed = self.0.entries().iter().map(|(id, entry)| {
+            let manifest = self.manifest(id);
+            let program = manifest.as_ref().ok().and_then(Manifest::program);
+            Listed {
+                id: id.clone(),
+                title: manifest
+                    .as_ref()
+                    .map_or_else(|_| id.clone(), |manifest| manifest.title.clone()),
+                verified: manifest.as_ref().ok().and_then(|manifest| manifest.verified.clone()),
+                origin: entry.origin.clone(),
+                program: program.and_then(|program| which::which(program).ok()),
+                broken: manifest.err().map(|error| why(&error)),
+            }
+        });
+        listed.collect()
+    }
+
+    /// Each value of an engine with its origin, as TOML.
+    ///
+    /// # Errors
+    /// If there is no such engine. What is wrong with it is shown, too.
+    pub(crate) fn show(&self, id: &str) -> Result<String, EngineError> {
+        let mut shown = self.entry(id)?.show::<Written>(|_| false);
+        if let Err(error) = self.manifest(id) {
+            shown.push_str(&format!("# broken: {}\n", why(&error)));
+        }
+        Ok(shown)
+    }
+
+    fn entry(&self, id: &str) -> Result<&crate::settings::Entry, EngineError> {
+        if id == LOCAL {
+            return Err(EngineError::Local);
+        }
+        self.0.get(id).ok_or_else(|| {
+            let known = || [LOCAL].into_iter().chain(self.0.ids());
+            EngineError::Unknown {
+                id: id.to_owned(),
+                suggestion: closest(id, known()).map(str::to_owned),
+                known: known().map(str::to_owned).collect(),
+            }
+        })
+    }
+}
+
+/// What is wrong, without saying again which engine it is about.
+fn why(error: &EngineError) -> String {
+    match error {
+        EngineError::Manifest { source, .. } => crate::text::with_causes(&**source),
+        error => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::Keys;
+
+    fn with(id: &str, text: &str) -> Catalog {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join(format!("{id}.toml")), text).unwrap();
+        Catalog::load(Some(dir.path().to_owned()), &Directory::default())
+    }
+
+    /// What is wrong with a complete engine and these lines before it.
+    fn error(text: &str) -> String {
+        let complete = "[submit]\ncommand = [\"x\"]\njob = '(?<job>.)'\n[cancel]\ncommand = [\"x\"]\n";
+        let state = match text.contains("[state") {
+            true => "",
+            false => "[state]\n",
+        };
+        let told = "command = [\"x\"]\nstate = '(?<state>.)'\n";
+        let text = match text.strip_prefix("[state.means]") {
+            Some(means) => format!("[state]\n{told}[state.means]{means}\n{complete}"),
+            None => format!("{text}\n{state}{told}{complete}"),
+        };
+        let error = with("own", &text).manifest("own").map(|_| String::new());
+        error.unwrap_or_else(|error| why(&error))
+    }
+
+    #[test]
+    fn every_built_in_engine_is_complete() {
+        let catalog = Catalog::load(None, &Directory::default());
+        for (id, _) in BUILT_IN {
+            let manifest = catalog.manifest(id).unwrap_or_else(|error| panic!("{}", why(&error)));
+            assert_eq!(manifest.id, id);
+            assert!(manifest.program().is_some(), "{id}");
+        }
+        let run: Vec<_> = catalog
+            .list()
+            .into_iter()
+            .filter(|listed| listed.verified.is_some())
+            .collect();
+        assert_eq!(
+            run.iter().map(|listed| listed.id.as_str()).collect::<Vec<_>>(),
+            ["slurm", "task-spooler"]
+        );
+    }
+
+    #[test]
+    fn a_users_file_changes_one_key_of_a_built_in_engine() {
+        let catalog = with("slurm", "[job]\ncores = 8\n[submit]\nargs = [\"--partition=long\"]\n");
+        let slurm = catalog.manifest("slurm").unwrap();
+        assert_eq!((slurm.cores, slurm.minutes), (8, 1440));
+        assert!(catalog.show("slurm").unwrap().contains("job.cores = 8"));
+    }
+
+    #[test]
+    fn what_is_wrong_with_an_engine_is_said_with_its_place() {
+        for (text, said) in [
+            ("[job]\ncores = 0", "`job.cores`"),
+            ("timeout = 3", "timeout_ms"),
+            ("[find]\ncommand = []", "`find.command` is empty"),
+            (
+                "[find]\ncommand = [\"x\", \"{jbo}\"]",
+                "unknown placeholder `{jbo}` in `find.command`",
+            ),
+            (
+                "[find]\ncommand = [\"x\", \"{job}\"]\njob = '(?<job>.)'",
+                "unknown placeholder `{job}`",
+            ),
+            ("[find]\ncommand = [\"x\"]", "`find.job` is missing"),
+            (
+                "[find]\ncommand = [\"x\"]\njob = '('",
+                "`find.job` is no regular expression",
+            ),
+            ("[find]\ncommand = [\"x\"]\njob = 'x'", "`find.job` has no group `job`"),
+            (
+                "[find]\ncommand = [\"x\"]\njob_pointer = 'x'",
+                "`find.job_pointer` is no JSON pointer",
+            ),
+            (
+                "[find]\ncommand = [\"x\"]\njob_pointer = '/x'\njob = '(?<job>.)'",
+                "both say where the same is found",
+            ),
+            (
+                "[state.means]\nqueued = [\"A\"]\nended = [\"A\"]",
+                "has the word \"A\" twice",
+            ),
+        ] {
+            let found = error(text);
+            assert!(found.contains(said), "{text}: {found}");
+        }
+        let unknown = Catalog::load(None, &Directory::default())
+            .manifest("slrum")
+            .unwrap_err();
+        assert_eq!(unknown.hints()[0], "did you mean `slurm`?");
+    }
+
+    #[test]
+    fn the_guide_has_every_key() {
+        let guide = include_str!("../../../docs/guide/engines.md");
+        for (key, _) in Keys::of::<Written>().iter() {
+            let row = guide.contains(&format!("| `{key}` |")) || guide.contains(&format!("| `{key}.NAME` |"));
+            assert!(row, "{key}");
+        }
+    }
+}

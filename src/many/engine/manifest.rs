@@ -1,0 +1,369 @@
+//! How an engine is talked with, as its file says: complete and checked, every placeholder one that means something where it
+//! stands. Programs are not looked for here.
+
+use std::time::Duration;
+
+use regex_lite::Regex;
+use thiserror::Error;
+
+use super::written::Written;
+use crate::settings::{LayerError, Merged, Origin, Slot, Template};
+
+/// What the commands of an engine can refer to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Placeholder {
+    Args,
+    Cores,
+    /// What the engine calls the job.
+    Job,
+    Log,
+    MemoryMib,
+    Minutes,
+    /// What ralph calls the job.
+    Name,
+    Script,
+    /// The work tree.
+    Tree,
+}
+
+impl Slot for Placeholder {
+    const ALL: &[Placeholder] = &[
+        Placeholder::Args,
+        Placeholder::Cores,
+        Placeholder::Job,
+        Placeholder::Log,
+        Placeholder::MemoryMib,
+        Placeholder::Minutes,
+        Placeholder::Name,
+        Placeholder::Script,
+        Placeholder::Tree,
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            Placeholder::Args => "args",
+            Placeholder::Cores => "cores",
+            Placeholder::Job => "job",
+            Placeholder::Log => "log",
+            Placeholder::MemoryMib => "memory_mib",
+            Placeholder::Minutes => "minutes",
+            Placeholder::Name => "name",
+            Placeholder::Script => "script",
+            Placeholder::Tree => "tree",
+        }
+    }
+}
+
+pub(super) type Text = Template<Placeholder>;
+
+/// What is wrong with an engine, with the place where it was written.
+#[derive(Debug, Clone, Error)]
+pub(crate) enum ManifestError {
+    #[error(transparent)]
+    Layer(#[from] LayerError),
+    #[error("{at}: `{key}` is missing")]
+    Missing { at: Origin, key: &'static str },
+    #[error("{at}: `{key}` is empty")]
+    Empty { at: Origin, key: &'static str },
+    #[error("{at}: unknown placeholder `{{{name}}}` in `{key}`; known there: {known}")]
+    UnknownPlaceholder {
+        at: Origin,
+        key: &'static str,
+        name: String,
+        known: String,
+    },
+    #[error("{at}: `{{args}}` in `{key}` must be an element of its own: it stands for all of `submit.args`")]
+    ArgsNotAlone { at: Origin, key: &'static str },
+    #[error("{at}: `{key}` is no regular expression: {why}")]
+    NotARegex { at: Origin, key: &'static str, why: String },
+    #[error("{at}: `{key}` has no group `{group}`: name it as in `(?<{group}>...)`")]
+    NoGroup {
+        at: Origin,
+        key: &'static str,
+        group: &'static str,
+    },
+    #[error("{at}: `{key}` is no JSON pointer: it is empty or begins with `/`, as in \"/0/id\"")]
+    NotAPointer { at: Origin, key: &'static str },
+    #[error("{at}: `{key}` and `{pointer}` both say where the same is found; leave out one of them")]
+    TwoWays {
+        at: Origin,
+        key: &'static str,
+        pointer: &'static str,
+    },
+    #[error("{at}: `state.means` has the word \"{word}\" twice")]
+    WordTwice { at: Origin, word: String },
+}
+
+impl ManifestError {
+    /// What else is wrong, one sentence each.
+    pub(crate) fn hints(&self) -> Vec<String> {
+        match self {
+            ManifestError::Layer(error) => error.hints(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// A complete engine.
+#[derive(Debug, Clone)]
+pub(crate) struct Manifest {
+    pub(crate) id: String,
+    pub(crate) title: String,
+    pub(crate) verified: Option<String>,
+    pub(crate) install: Option<String>,
+    pub(super) timeout: Duration,
+    /// How long the engine and a run may disagree.
+    pub(super) patience: Duration,
+    pub(super) cores: u32,
+    pub(super) memory_mib: u32,
+    pub(super) minutes: u32,
+    pub(super) setup: Vec<String>,
+    pub(super) env: Vec<(String, String)>,
+    pub(super) submit: Vec<Text>,
+    pub(super) args: Vec<String>,
+    pub(super) stdin: Option<Text>,
+    pub(super) submitted: Reading,
+    pub(super) find: Option<(Vec<Text>, Reading)>,
+    pub(super) state: Vec<Text>,
+    pub(super) every: Duration,
+    pub(super) stated: Reading,
+    pub(super) unknown: Option<Pattern>,
+    pub(super) words: Vec<(String, Meaning)>,
+    pub(super) cancel: Vec<Text>,
+    pub(super) log: Option<Vec<Text>>,
+}
+
+/// What a word of the engine says of a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Meaning {
+    Queued,
+    Running,
+    Ended,
+    CutOff,
+    Cancelled,
+}
+
+/// Where something is in what a command prints.
+#[derive(Debug, Clone)]
+pub(super) enum Reading {
+    Group { pattern: Pattern, group: &'static str },
+    Pointer(String),
+}
+
+/// A regular expression that may have the job and its name in it.
+#[derive(Debug, Clone)]
+pub(super) struct Pattern(Text);
+
+impl Pattern {
+    fn new(at: &Origin, key: &'static str, text: &str, allowed: &[Placeholder]) -> Result<Pattern, ManifestError> {
+        let pattern = Pattern(template(at, key, text, allowed)?);
+        match pattern.filled(|_| Some("x".to_owned())) {
+            Ok(_) => Ok(pattern),
+            Err(error) => Err(ManifestError::NotARegex {
+                at: at.clone(),
+                key,
+                why: error.to_string(),
+            }),
+        }
+    }
+
+    /// What it is for one job, whose name stands for itself in it.
+    pub(super) fn filled(&self, value: impl Fn(Placeholder) -> Option<String>) -> Result<Regex, regex_lite::Error> {
+        let text = self.0.fill(|slot| Some(regex_lite::escape(&value(slot)?)));
+        // Without a value nothing is found.
+        Regex::new(text.as_deref().unwrap_or("[^\\s\\S]"))
+    }
+}
+
+impl Manifest {
+    /// The program that submits jobs.
+    pub(crate) fn program(&self) -> Option<String> {
+        self.submit.first()?.fill(|_| None)
+    }
+
+    /// Makes the manifest of engine `id` out of its merged layers.
+    ///
+    /// # Errors
+    /// The first thing that is wrong.
+    pub(crate) fn of(id: &str, merged: &Merged) -> Result<Manifest, ManifestError> {
+        use Placeholder::{Args, Cores, Job, Log, MemoryMib, Minutes, Name, Script, Tree};
+        let written: Written = merged.read().map_err(LayerError::written)?;
+        let reader = Reader { merged };
+        let named = [Name, Cores, MemoryMib, Minutes, Log, Script, Tree];
+        let submitting = [&named[..], &[Args]].concat();
+        let known = [Name, Job, Log, Script, Tree];
+        let milliseconds = |value: u32| Duration::from_millis(u64::from(value));
+        let find = match &written.find.command {
+            None => None,
+            Some(command) => Some((
+                reader.command("find.command", command, &named)?,
+                reader.reading(
+                    ("find.job", written.find.job.as_deref()),
+                    ("find.job_pointer", written.find.job_pointer.as_deref()),
+                    "job",
+                    &[Name],
+                )?,
+            )),
+        };
+        let means = written.state.means;
+        let words = [
+            (means.queued, Meaning::Queued),
+            (means.running, Meaning::Running),
+            (means.ended, Meaning::Ended),
+            (means.cut_off, Meaning::CutOff),
+            (means.cancelled, Meaning::Cancelled),
+        ];
+        let words: Vec<(String, Meaning)> = words
+            .into_iter()
+            .flat_map(|(words, meaning)| words.into_iter().map(move |word| (word, meaning)))
+            .collect();
+        let repeats =
+            |(at, (word, _)): &(usize, &(String, Meaning))| words[..*at].iter().any(|(known, _)| known == word);
+        if let Some((_, (word, _))) = words.iter().enumerate().find(repeats) {
+            return Err(ManifestError::WordTwice {
+                at: merged.origin("state"),
+                word: word.clone(),
+            });
+        }
+        let required = |key: &'static str, command: &Option<Vec<String>>, allowed: &[Placeholder]| match command {
+            Some(command) => reader.command(key, command, allowed),
+            None => Err(reader.missing(key)),
+        };
+        Ok(Manifest {
+            submit: required("submit.command", &written.submit.command, &submitting)?,
+            submitted: reader.reading(
+                ("submit.job", written.submit.job.as_deref()),
+                ("submit.job_pointer", written.submit.job_pointer.as_deref()),
+                "job",
+                &[Name],
+            )?,
+            stdin: match &written.submit.stdin {
+                Some(text) => Some(template(&merged.origin("submit.stdin"), "submit.stdin", text, &named)?),
+                None => None,
+            },
+            find,
+            state: required("state.command", &written.state.command, &known)?,
+            stated: reader.reading(
+                ("state.state", written.state.state.as_deref()),
+                ("state.state_pointer", written.state.state_pointer.as_deref()),
+                "state",
+                &[Name, Job],
+            )?,
+            unknown: match &written.state.unknown {
+                Some(text) => {
+                    let at = merged.origin("state.unknown");
+                    Some(Pattern::new(&at, "state.unknown", text, &[Name, Job])?)
+                }
+                None => None,
+            },
+            cancel: required("cancel.command", &written.cancel.command, &known)?,
+            log: match &written.log.command {
+                Some(command) => Some(reader.command("log.command", command, &known)?),
+                None => None,
+            },
+            words,
+            timeout: milliseconds(written.timeout_ms),
+            patience: milliseconds(written.patience_ms),
+            every: milliseconds(written.state.every_ms),
+            cores: written.job.cores,
+            memory_mib: written.job.memory_mib,
+            minutes: written.job.minutes,
+            setup: written.job.setup,
+            env: written.job.env.into_iter().collect(),
+            args: written.submit.args,
+            title: written.title.unwrap_or_else(|| id.to_owned()),
+            verified: written.verified,
+            install: written.install.hint,
+            id: id.to_owned(),
+        })
+    }
+
+    pub(super) fn meaning(&self, word: &str) -> Option<Meaning> {
+        let found = self.words.iter().find(|(known, _)| known == word);
+        found.map(|(_, meaning)| *meaning)
+    }
+}
+
+struct Reader<'a> {
+    merged: &'a Merged,
+}
+
+impl Reader<'_> {
+    fn missing(&self, key: &'static str) -> ManifestError {
+        let section = key.split('.').next().unwrap_or(key);
+        ManifestError::Missing {
+            at: self.merged.origin(section),
+            key,
+        }
+    }
+
+    fn command(
+        &self,
+        key: &'static str,
+        words: &[String],
+        allowed: &[Placeholder],
+    ) -> Result<Vec<Text>, ManifestError> {
+        let at = self.merged.origin(key);
+        if words.first().is_none_or(String::is_empty) {
+            return Err(ManifestError::Empty { at, key });
+        }
+        let templates = words.iter().map(|word| template(&at, key, word, allowed));
+        let templates = templates.collect::<Result<Vec<_>, _>>()?;
+        let holds_args = |text: &&Text| text.placeholders().any(|slot| slot == Placeholder::Args);
+        match templates.iter().filter(holds_args).all(|text| text.whole().is_some()) {
+            true => Ok(templates),
+            false => Err(ManifestError::ArgsNotAlone { at, key }),
+        }
+    }
+
+    fn reading(
+        &self,
+        (key, pattern): (&'static str, Option<&str>),
+        (pointer_key, pointer): (&'static str, Option<&str>),
+        group: &'static str,
+        allowed: &[Placeholder],
+    ) -> Result<Reading, ManifestError> {
+        let at = self.merged.origin(key);
+        match (pattern, pointer) {
+            (Some(_), Some(_)) => Err(ManifestError::TwoWays {
+                at,
+                key,
+                pointer: pointer_key,
+            }),
+            (None, None) => Err(self.missing(key)),
+            (None, Some(pointer)) if !pointer.is_empty() && !pointer.starts_with('/') => {
+                Err(ManifestError::NotAPointer {
+                    at: self.merged.origin(pointer_key),
+                    key: pointer_key,
+                })
+            }
+            (None, Some(pointer)) => Ok(Reading::Pointer(pointer.to_owned())),
+            (Some(text), None) => {
+                let pattern = Pattern::new(&at, key, text, allowed)?;
+                let filled = pattern.filled(|_| Some("x".to_owned()));
+                let has_group = filled.is_ok_and(|regex| regex.capture_names().flatten().any(|name| name == group));
+                match has_group {
+                    true => Ok(Reading::Group { pattern, group }),
+                    false => Err(ManifestError::NoGroup { at, key, group }),
+                }
+            }
+        }
+    }
+}
+
+fn template(at: &Origin, key: &'static str, text: &str, allowed: &[Placeholder]) -> Result<Text, ManifestError> {
+    let unknown = |name: String| {
+        let known: Vec<String> = allowed.iter().map(|slot| format!("{{{}}}", slot.name())).collect();
+        ManifestError::UnknownPlaceholder {
+            at: at.clone(),
+            key,
+            name,
+            known: known.join(", "),
+        }
+    };
+    let template: Text = text
+        .parse()
+        .map_err(|error: crate::settings::UnknownPlaceholder| unknown(error.0))?;
+    let misplaced = template.placeholders().find(|slot| !allowed.contains(slot));
+    misplaced.map_or(Ok(template), |misplaced| Err(unknown(misplaced.name().to_owned())))
+}

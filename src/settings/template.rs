@@ -1,0 +1,101 @@
+//! Text with `{placeholders}`, as manifests use it for command lines.
+//!
+//! Only lower-case words in braces are placeholders. Any other brace stands for itself, so that JSON, TOML and shell
+//! fragments need no quoting; `{{word}}` is the one way to write a literal `{word}`.
+
+use std::str::FromStr;
+
+/// What a text can refer to.
+pub trait Slot: Copy + 'static {
+    const ALL: &'static [Self];
+
+    fn name(self) -> &'static str;
+}
+
+/// A parsed text. [`FromStr`] fails with the name of the first placeholder that does not exist.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Template<P> {
+    parts: Vec<Part<P>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Part<P> {
+    Literal(String),
+    Slot(P),
+}
+
+/// A word in braces that stands for nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownPlaceholder(pub String);
+
+impl<P: Slot> FromStr for Template<P> {
+    type Err = UnknownPlaceholder;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut parts = Vec::new();
+        let mut literal = String::new();
+        let mut rest = text;
+        while let Some(at) = rest.find('{') {
+            literal.push_str(&rest[..at]);
+            rest = &rest[at..];
+            if let Some(word) = word_in(rest, "{{", "}}") {
+                literal.push_str(&rest[1..word.len() + 3]);
+                rest = &rest[word.len() + 4..];
+            } else if let Some(word) = word_in(rest, "{", "}") {
+                let known = P::ALL.iter().find(|placeholder| placeholder.name() == word);
+                let Some(placeholder) = known else {
+                    return Err(UnknownPlaceholder(word.to_owned()));
+                };
+                if !literal.is_empty() {
+                    parts.push(Part::Literal(std::mem::take(&mut literal)));
+                }
+                parts.push(Part::Slot(*placeholder));
+                rest = &rest[word.len() + 2..];
+            } else {
+                literal.push('{');
+                rest = &rest[1..];
+            }
+        }
+        literal.push_str(rest);
+        if !literal.is_empty() || parts.is_empty() {
+            parts.push(Part::Literal(literal));
+        }
+        Ok(Self { parts })
+    }
+}
+
+/// The lower-case word that `text` begins with, between `open` and `close`.
+fn word_in<'a>(text: &'a str, open: &str, close: &str) -> Option<&'a str> {
+    let inner = text.strip_prefix(open)?;
+    let end = inner.find(|character: char| !character.is_ascii_lowercase() && character != '_')?;
+    (end > 0 && inner[end..].starts_with(close)).then(|| &inner[..end])
+}
+
+impl<P: Slot> Template<P> {
+    /// The placeholders in it, in order.
+    pub fn placeholders(&self) -> impl Iterator<Item = P> + '_ {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Slot(placeholder) => Some(*placeholder),
+            Part::Literal(_) => None,
+        })
+    }
+
+    /// The placeholder that is the whole of it.
+    pub fn whole(&self) -> Option<P> {
+        match self.parts[..] {
+            [Part::Slot(placeholder)] => Some(placeholder),
+            _ => None,
+        }
+    }
+
+    /// Fills it in; nothing if one of its placeholders has no value.
+    pub fn fill(&self, value: impl Fn(P) -> Option<String>) -> Option<String> {
+        self.parts
+            .iter()
+            .map(|part| match part {
+                Part::Literal(text) => Some(text.clone()),
+                Part::Slot(placeholder) => value(*placeholder),
+            })
+            .collect()
+    }
+}
