@@ -22,8 +22,10 @@ const DONE_FILE: &str = ".ralph-done";
 const ABOUT_LAST: &str = "From ralph, about the session before this one:";
 const MESSAGES: &str = "From the user, for this session:";
 
-/// Where notes go about tasks that have no recipe.
+/// Where messages are noted down.
 const NOTES: &str = "demo-notes.md";
+/// Where tasks are noted down that have no recipe, each in a file of its own: plans that are worked off side by side would conflict.
+const TASKS: &str = "demo-notes";
 
 /// Works on the first open task of `plan` in `cwd`.
 ///
@@ -137,12 +139,24 @@ fn follow<W: Write>(stage: &mut Stage<W>, recipe: &Recipe, cwd: &Path) -> io::Re
     })
 }
 
+/// The name of the file for a task: its first words.
+fn file_of(task: &str) -> String {
+    let words = task
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty());
+    let name: Vec<_> = words.take(6).map(str::to_lowercase).collect();
+    match &name.join("-")[..] {
+        "" => "task.md".to_owned(),
+        name => format!("{}.md", name.chars().take(40).collect::<String>()),
+    }
+}
+
 /// Does what can be done without a model for a task that nobody scripted: says so, in a file.
 fn note_down<W: Write>(stage: &mut Stage<W>, task: &Task, cwd: &Path) -> io::Result<Done> {
     stage.say("I am only the demo agent and have no model: I note this task down and call it done.")?;
-    let path = cwd.join(NOTES);
+    let path = cwd.join(TASKS).join(file_of(&task.text));
     write_file(stage, &path, &format!("{}- {}\n", notes(&path), task.text))?;
-    let message = format!("I wrote the task down in {NOTES}; a real agent would have done it.");
+    let message = format!("I wrote the task down in {TASKS}; a real agent would have done it.");
     Ok(Done {
         paths: vec![path],
         commit: format!("Note down: {}", task.text),
@@ -154,7 +168,9 @@ fn write_file<W: Write>(stage: &mut Stage<W>, path: &Path, content: &str) -> io:
     let before = read(path).ok();
     stage.tool(if before.is_some() { "edit" } else { "write" }, &name_of(path))?;
     stage.diff(before.as_deref().unwrap_or_default(), content)?;
-    fs::write(path, content).map_err(|error| naming(path, &error))
+    let made = path.parent().map_or(Ok(()), fs::create_dir_all);
+    made.and_then(|()| fs::write(path, content))
+        .map_err(|error| naming(path, &error))
 }
 
 fn run<W: Write>(stage: &mut Stage<W>, command: &str, cwd: &Path) -> io::Result<()> {
@@ -312,8 +328,11 @@ mod tests {
         let dir = repository("- [ ] Prove the Riemann hypothesis\n");
         let shown = session(dir.path(), PROMPT).expect("a session");
         assert!(shown.contains("only the demo agent"));
-        let notes = fs::read_to_string(dir.path().join(NOTES)).expect("notes");
+        let notes = dir.path().join("demo-notes/prove-the-riemann-hypothesis.md");
+        let notes = fs::read_to_string(notes).expect("notes");
         assert!(notes.ends_with("- Prove the Riemann hypothesis\n"));
+        assert_eq!(file_of("`rm -rf /`: ../../etc, a b c"), "rm-rf-etc-a-b-c.md");
+        assert_eq!(file_of("../.."), "task.md");
     }
 
     #[test]
