@@ -5,6 +5,8 @@ use std::{
     io,
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
 };
 
 use super::journal::has_begun;
@@ -17,6 +19,10 @@ use crate::{
 const SCRATCH_TREE: &str = "_merge";
 
 const JOURNAL: &str = "events.jsonl";
+
+/// How long to try before another batch is said to work: whoever looks whether one does has the lock for a moment.
+const PATIENCE: Duration = Duration::from_millis(300);
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// The files of one batch.
 #[derive(Debug, Clone)]
@@ -148,10 +154,14 @@ impl BatchLock {
             .create(true)
             .mode(0o600)
             .open(all(project.state()).join("lock"))?;
-        match file.try_lock() {
-            Ok(()) => Ok(Some(BatchLock { _file: file })),
-            Err(TryLockError::WouldBlock) => Ok(None),
-            Err(TryLockError::Error(error)) => Err(error),
+        let until = Instant::now() + PATIENCE;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(Some(BatchLock { _file: file })),
+                Err(TryLockError::WouldBlock) if Instant::now() < until => thread::sleep(PAUSE),
+                Err(TryLockError::WouldBlock) => return Ok(None),
+                Err(TryLockError::Error(error)) => return Err(error),
+            }
         }
     }
 

@@ -177,5 +177,5 @@ fn of_twenty_thousand_adapters_a_bounded_number_is_read_and_the_rest_is_told() {
         "{} lines",
         listed.stdout.lines().count()
     );
-    assert!(listed.stderr.contains("too many adapters"), "{}", listed.stderr);
+    assert!(listed.stderr.contains("adapters: too many files"), "{}", listed.stderr);
 }

@@ -10,6 +10,9 @@ use crate::{bad_input::asking, harness::http::Http, tui::Terminal};
 /// Waits until it is let go, one task in each iteration.
 const PATIENT: &str = r#"said "reading $plan"; await "go-$plan"; echo "$n" >> "$plan.txt"; tick; over done"#;
 
+/// The keys of a board whose batch is over. The last plan ends before its batch, and `q` would ask until then.
+const OVER: &str = "Enter open  ? help  q quit";
+
 fn on_terminal(program: &Program, size: (u16, u16)) -> Terminal {
     Terminal::start(program, size.0, size.1)
 }
@@ -72,6 +75,7 @@ fn ctrl_c_on_the_board_stops_the_runs_and_what_kills_the_batch_is_told() {
     terminal.sees("reading ui");
     terminal.press("\x03");
     terminal.sees("stopped");
+    terminal.sees(OVER);
     terminal.press("q");
     assert_eq!(terminal.ends(), 130);
 
@@ -87,6 +91,7 @@ fn ctrl_c_on_the_board_stops_the_runs_and_what_kills_the_batch_is_told() {
     sandbox.let_go("go-ui");
     let mut terminal = on_terminal(&many(&sandbox, "resume"), (80, 24));
     terminal.sees("2/2 merged");
+    terminal.sees(OVER);
     terminal.press("q");
     assert_eq!(terminal.ends(), 0);
     sandbox.waits_until_nothing_runs();
@@ -130,7 +135,7 @@ fn what_agents_ask_is_answered_on_the_board_and_in_a_browser() {
         let over = http.get(&format!("/batches/{id}")).json();
         (over["board"]["end"]["type"] == "merged").then_some(())
     });
-    terminal.sees("Enter open  ? help  q quit");
+    terminal.sees(OVER);
     terminal.press("q");
     assert_eq!(terminal.ends(), 0);
     web.signal(Signal::SIGINT);

@@ -355,7 +355,7 @@ pub(super) fn busy_board() -> Board {
     };
     let done = [
         running(),
-        vec![stopped(crate::event::StopReason::Done { verified: true })],
+        vec![plan(4, 0), stopped(crate::event::StopReason::Done { verified: true })],
     ]
     .concat();
     let runs = [
