@@ -27,6 +27,7 @@ mod files;
 pub mod git;
 pub mod glossary;
 mod host;
+mod json_rpc;
 pub mod language;
 pub mod machine;
 mod many;

@@ -43,7 +43,16 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("proxy", &["files", "sandbox"]),
     (
         "agent",
-        &["diagnostics", "proc", "event", "files", "text", "settings", "words"],
+        &[
+            "diagnostics",
+            "proc",
+            "event",
+            "files",
+            "json_rpc",
+            "text",
+            "settings",
+            "words",
+        ],
     ),
     (
         "config",
@@ -66,8 +75,9 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("demo", &["plan", "event", "files"]),
-    ("mcp", &["control", "event", "text"]),
-    ("native", &["console", "event", "files"]),
+    ("json_rpc", &[]),
+    ("mcp", &["control", "event", "json_rpc", "text"]),
+    ("native", &["console", "event", "files", "json_rpc"]),
     (
         "driver",
         &[
@@ -208,6 +218,7 @@ const PURE: &[&str] = &[
     "event",
     "run",
     "machine",
+    "json_rpc/message",
     "language/facts",
     "language/position",
     "language/table",

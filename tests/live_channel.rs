@@ -89,26 +89,24 @@ fn in_the_background(agent: Agent, command: &str) -> Step {
     .into()
 }
 
-/// In the first session a message comes while a tool runs, a command is left running, and ralph's own tools are used; in the second the run is interrupted
-/// while a tool runs. Nobody is asked for anything.
+/// In the first session a message comes while a tool runs, a command is left running, ralph's own tools are used, and a goal fails after an
+/// edit; in the second the run is interrupted while a tool runs. Nobody is asked for anything.
 fn a_message_comes_while_a_tool_runs_and_no_command_outlives_its_session(agent: Agent) {
     let [work, done] = work_on("hello");
     let waits = shell("while [ ! -e go ]; do sleep 0.05; done; rm go");
     let left = in_the_background(agent, "sleep 301");
-    // It takes no servers.
-    let tools = if agent.is_native() {
-        shell("true").into()
-    } else {
-        use_own_tools(agent)
-    };
+    let tools = use_own_tools(agent);
+    let edits = shell("touch edited");
+    let waits_on = shell("while [ ! -e on ]; do sleep 0.05; done; rm on edited");
     let model = StandIn::start(in_order([
-        &[waits.into(), left, tools, work, done],
+        &[waits.into(), left, tools, edits.into(), waits_on.into(), work, done],
         &[shell("sleep 300").into()],
     ]));
     let Some(sandbox) = agent.sandbox(&model, 0) else {
         return;
     };
-    let running = live(agent, &sandbox).args(["--goal", "g=true"]).start();
+    let goal = json!([{"name": "g", "command": "test ! -e edited", "onEdit": true}]);
+    let running = live(agent, &sandbox).env("RALPH_GOALS", goal.to_string()).start();
     running.wait_for_record(SOON, a_tool_runs);
     // gemini would end its turn for a message.
     let takes = agent != Agent::Gemini;
@@ -120,6 +118,13 @@ fn a_message_comes_while_a_tool_runs_and_no_command_outlives_its_session(agent: 
         .run(SOON);
     assert_eq!(steered.code(), Some(0), "{}", steered.stderr);
     sandbox.write("go", "");
+    let fails = |event: &Event| matches!(event, Event::EditsChecked { news, .. } if !news.is_empty());
+    let checked = running.wait_for_record(SOON, fails).event;
+    assert!(
+        matches!(checked, Event::EditsChecked { live, .. } if live == takes),
+        "{checked:?}"
+    );
+    sandbox.write("on", "");
     let runs = |command: &str| sandbox.processes().iter().any(|process| process.command == command);
     wait_until(SOON, "the tool of the second session", || {
         runs("sleep 300").then_some(())
@@ -142,16 +147,22 @@ fn a_message_comes_while_a_tool_runs_and_no_command_outlives_its_session(agent: 
     let asked = |event: &Event| matches!(event, Event::PermissionAsked { .. } | Event::PermissionDecided { .. });
     assert!(!events(&records).any(asked), "there are no rules");
     let requests = model.main_requests();
-    assert_eq!(requests.len(), 6);
-    if !agent.is_native() {
-        assert_own_tools_answered(&requests[3], &records);
-    }
+    assert_eq!(requests.len(), 8);
+    assert_own_tools_answered(&requests[3], &records);
     let prompt = requests[0].prompt();
     assert!(prompt.contains("Write hello.txt"), "{prompt}");
+    let is_told = |request: &Request| request.body.to_string().contains("goal g did not pass");
+    assert_eq!(
+        requests[..7].iter().any(is_told),
+        takes,
+        "the goal that failed after an edit"
+    );
+    let next = requests[7].prompt();
+    assert!(next.contains("After the last edits of that session"), "{next}");
     let has_it = |request: &Request| request.body.to_string().contains("Use British spelling.");
     assert_eq!(
         requests.iter().position(has_it),
-        Some(if takes { 1 } else { 5 }),
+        Some(if takes { 1 } else { 7 }),
         "it is in the request after the tool, or in the next prompt"
     );
 }

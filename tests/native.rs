@@ -477,3 +477,39 @@ fn what_is_not_set_is_said_before_anything_is_asked() {
     assert_eq!(model.main_requests()[0].body["model"], "stand-in");
     assert_eq!(model.main_requests()[0].header("authorization"), None);
 }
+
+#[test]
+fn tools_of_servers_are_offered_asked_for_and_used_and_a_server_that_fails_is_left_out() {
+    for agent in [Agent::Native, Agent::NativeMessages] {
+        let calls = answer()
+            .call("mcp__own__plan", json!({}))
+            .call("mcp__own__progress", json!({"note": 7}));
+        let steps: [Step; 2] = [calls.into(), say("All done.").into()];
+        let model = StandIn::start(steps.into_iter().fold(Scenario::new(), Scenario::then));
+        let sandbox = sandbox(agent, &model, 0);
+        let mut talk = Talk::begin(&sandbox, &[]);
+        let args = ["mcp", "--socket", "/nowhere/control.sock", "--run", "r"];
+        let servers = json!([
+            {"name": "own", "command": env!("CARGO_BIN_EXE_ralph"), "args": args, "env": []},
+            {"name": "gone", "command": "/nowhere/server", "args": [], "env": []},
+        ]);
+        let opened = talk.asks("session/new", json!({"cwd": sandbox.project(), "mcpServers": servers}));
+        talk.session = opened.unwrap()["sessionId"].as_str().unwrap().to_owned();
+        assert_eq!(talk.turn("Do it."), Ok("end_turn".to_owned()));
+        let requests = model.main_requests();
+        let own = |name: &&String| name.starts_with("mcp__own__");
+        assert!(
+            requests[0].tools.iter().filter(own).count() > 5,
+            "{:?}",
+            requests[0].tools
+        );
+        let results = &requests[1].tool_results;
+        assert!(
+            results[0].contains("is over") && results[1].contains("expected a string"),
+            "{results:?}"
+        );
+        assert_eq!(talk.permissions, 2);
+        let said = talk.agent.so_far();
+        assert!(said.contains("mcp__own__plan__1"), "{said}");
+    }
+}

@@ -18,6 +18,12 @@ pub struct McpServer {
 }
 
 impl McpServer {
+    /// As opencode has it.
+    pub(super) fn of_opencode(&self) -> Value {
+        let command: Vec<&String> = [&self.command].into_iter().chain(&self.args).collect();
+        json!({"type": "local", "command": command, "environment": self.variables(), "enabled": true})
+    }
+
     pub(super) fn variables(&self) -> Map<String, Value> {
         let pairs = self.env.iter();
         pairs
@@ -77,10 +83,7 @@ impl McpForm {
             McpForm::Json => {
                 object(|server| json!({"command": server.command, "args": server.args, "env": server.variables()}))
             }
-            McpForm::Opencode => object(|server| {
-                let command: Vec<&String> = [&server.command].into_iter().chain(&server.args).collect();
-                json!({"type": "local", "command": command, "environment": server.variables(), "enabled": true})
-            }),
+            McpForm::Opencode => object(McpServer::of_opencode),
             McpForm::Toml => {
                 let tables: Vec<String> = servers.iter().map(toml_table).collect();
                 format!("{{{}}}", tables.join(","))

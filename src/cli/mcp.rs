@@ -1,13 +1,14 @@
 //! `ralph mcp`: ralph's own tools for the agent that starts it.
 
-use std::{path::Path, sync::Arc};
+use std::{io, path::Path, sync::Arc};
 
 use crate::{
     console::print_json,
     control::Client,
     error::{Failure, FailureKind},
     event::RunId,
-    mcp::{RunTools, read_stdin, serve},
+    json_rpc,
+    mcp::{LINE_CAP_BYTES, RunTools, serve},
 };
 
 use super::{args::Args, run::place};
@@ -23,7 +24,7 @@ pub(super) fn run(args: &Args, socket: Option<&Path>, run: Option<&str>, without
     let client = Client::of_socket(&socket).map_err(|error| failed(&error.to_string()))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| failed(&error.to_string()))?;
-    let lines = read_stdin().map_err(|error| failed(&error.to_string()))?;
+    let lines = json_rpc::read(io::stdin(), LINE_CAP_BYTES).map_err(|error| failed(&error.to_string()))?;
     let tools = Arc::new(RunTools::new(client, run, without.to_vec()));
     runtime.block_on(serve(lines, vec![tools], |message| print_json(&format!("{message}\n"))));
     Ok(0)

@@ -169,6 +169,7 @@ impl Driver {
                 | BackgroundRefusal::NoCommand
                 | BackgroundRefusal::CommandTooLong { .. }
                 | BackgroundRefusal::TooMany { .. }
+                | BackgroundRefusal::UsedUp { .. }
                 | BackgroundRefusal::Unknown { .. }
                 | BackgroundRefusal::Ending { .. }
                 | BackgroundRefusal::Ended { .. } => Reply::Refused { why },

@@ -104,6 +104,10 @@ pub enum BackgroundRefusal {
     TooMany {
         limit: u32,
     },
+    /// Agents have started as many in the iteration, or in the run, as they may.
+    UsedUp {
+        limit: u32,
+    },
     /// The settings leave background tasks to the user.
     NotForAgents,
     /// The rules do not allow the command to an agent, or leave it to an answer that a task cannot wait for.

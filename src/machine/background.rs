@@ -10,6 +10,10 @@ use crate::{
 
 use super::decision::Decision;
 
+/// Tasks that agents may start in an iteration, and in a run: each is two records and a directory of output.
+const STARTS: u32 = 32;
+const STARTS_OF_RUN: u32 = 1_024;
+
 /// Why the loop does not do what is asked; none if it does. What rules say to a command is asked elsewhere.
 pub fn background_refusal(view: &RunView, command: &BackgroundCommand, by: Requester) -> Option<BackgroundRefusal> {
     let limits = &view.settings.background;
@@ -27,6 +31,10 @@ pub fn background_refusal(view: &RunView, command: &BackgroundCommand, by: Reque
                 Some(BackgroundRefusal::CommandTooLong { bytes })
             } else if running >= usize::try_from(limits.at_once).unwrap_or(usize::MAX) {
                 Some(BackgroundRefusal::TooMany { limit: limits.at_once })
+            } else if by == Requester::Agent && view.background.by_agents_now >= STARTS {
+                Some(BackgroundRefusal::UsedUp { limit: STARTS })
+            } else if by == Requester::Agent && view.background.by_agents >= STARTS_OF_RUN {
+                Some(BackgroundRefusal::UsedUp { limit: STARTS_OF_RUN })
             } else {
                 None
             }

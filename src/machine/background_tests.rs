@@ -318,3 +318,19 @@ fn a_prompt_tells_what_runs_and_once_what_has_ended() {
     run.prepared(3);
     assert_eq!(run.told(), Vec::<u32>::new());
 }
+
+#[test]
+fn an_agent_starts_so_many_in_an_iteration_and_the_user_as_many_as_he_wants() {
+    let mut run = Loop::new(BackgroundLimits::default());
+    for number in 1..=32 {
+        assert_eq!(run.start("exit", AGENT).0.len(), 1, "{number}");
+        run.end(number, exited());
+    }
+    let another = BackgroundCommand::Start {
+        command: "exit".to_owned(),
+    };
+    let used_up = Some(BackgroundRefusal::UsedUp { limit: 32 });
+    assert_eq!(run.refused(&another, AGENT), used_up);
+    assert_eq!(run.start("exit", AGENT), (Vec::new(), Vec::new()));
+    assert_eq!(run.refused(&another, USER), None);
+}

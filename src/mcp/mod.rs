@@ -3,11 +3,9 @@
 //! The agent starts it, once for each session, and it knows nothing by itself: each call goes to the run over its socket, where the
 //! agent's role is told by the process that has connected. So it needs no secret, and a call that comes too late does nothing.
 
-mod lines;
 mod protocol;
 mod server;
 mod tools;
 
-pub(crate) use lines::read_stdin;
-pub(crate) use server::serve;
+pub(crate) use server::{LINE_CAP_BYTES, serve};
 pub(crate) use tools::{LANGUAGE_TOOLS, RunTools, SYNTAX_TOOLS, is_own_tool};

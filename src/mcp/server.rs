@@ -8,12 +8,15 @@ use tokio::{
     task::{AbortHandle, JoinSet},
 };
 
+use crate::json_rpc::Line;
+
 use super::{
-    lines::{LINE_CAP_BYTES, Line},
     protocol::{self, ErrorCode, Message, error, result, tool_result},
     tools::{Tool, ToolProvider},
 };
 
+/// Most bytes of a line. What an agent says with a tool is a thousandth of it.
+pub(crate) const LINE_CAP_BYTES: usize = 1 << 20;
 /// Most calls at a time; one more is refused.
 const CALLS: usize = 16;
 

@@ -1,39 +1,36 @@
 //! The agent's end of the protocol: opens sessions, and lets turns run while it listens.
 
 use std::{
-    env,
-    io::{self, BufRead, Read as _},
+    env, io,
     path::{Path, PathBuf},
     pin::pin,
     rc::Rc,
-    thread,
 };
 
 use serde_json::{Value, json};
-use tokio::{
-    runtime::Builder,
-    sync::mpsc::{self, Receiver},
-};
+use tokio::{runtime::Builder, sync::mpsc::Receiver};
 
 use super::{
     api::Api,
-    client::{Client, INVALID_PARAMS, INVALID_REQUEST, Incoming, METHOD_NOT_FOUND, text_of},
-    endpoint::{Options, OptionsError},
+    client::{Client, INVALID_PARAMS, INVALID_REQUEST, text_of},
+    endpoint::{OWN_KEY, Options, OptionsError},
     failure::Failure,
     history::History,
     message::{Message, Offer, Tokens},
+    servers::Servers,
     session::{self, Kept, Session},
     system, tools,
     turn::{End, Spent, Turn},
 };
-use crate::console;
+use crate::{
+    console,
+    json_rpc::{self, Line, METHOD_NOT_FOUND, Message as Incoming},
+};
 
 /// The version of the protocol.
 const VERSION: u64 = 1;
 /// Most bytes of a line from the client.
-const LINE_CAP_BYTES: u64 = 64 << 20;
-/// Lines that may wait.
-const LINES: usize = 64;
+const LINE_CAP_BYTES: usize = 64 << 20;
 
 /// The exit code of what can be run only with other settings.
 const USAGE: u8 = 2;
@@ -47,12 +44,16 @@ pub(crate) fn run(model: Option<String>) -> u8 {
             return 1;
         }
     };
-    let (lines, mut listener) = mpsc::channel(LINES);
-    thread::spawn(move || listen(&lines));
+    let mut listener = match json_rpc::read(io::stdin(), LINE_CAP_BYTES) {
+        Ok(lines) => lines,
+        Err(error) => {
+            console::complain(&format!("error: {error}"));
+            return 1;
+        }
+    };
     let agent = Agent {
         client: Rc::new(Client::new()),
         model,
-        offers: tools::offers(),
         open: None,
     };
     let code = runtime.block_on(agent.serve(&mut listener));
@@ -61,28 +62,9 @@ pub(crate) fn run(model: Option<String>) -> u8 {
     code
 }
 
-/// Passes lines on until there are no more.
-fn listen(lines: &mpsc::Sender<String>) {
-    let mut input = io::stdin().lock();
-    loop {
-        let mut line = Vec::new();
-        match input.by_ref().take(LINE_CAP_BYTES).read_until(b'\n', &mut line) {
-            Ok(1..) => {}
-            Ok(0) | Err(_) => return,
-        }
-        if lines
-            .blocking_send(String::from_utf8_lossy(&line).into_owned())
-            .is_err()
-        {
-            return;
-        }
-    }
-}
-
 struct Agent {
     client: Rc<Client>,
     model: Option<String>,
-    offers: Vec<Offer>,
     open: Option<Open>,
 }
 
@@ -96,6 +78,9 @@ struct Open {
     model: String,
     project: PathBuf,
     system: String,
+    servers: Servers,
+    /// Its own tools, and those of the servers.
+    offers: Vec<Offer>,
 }
 
 /// Why the agent ends.
@@ -110,12 +95,12 @@ enum Ended {
 }
 
 impl Agent {
-    async fn serve(mut self, lines: &mut Receiver<String>) -> u8 {
+    async fn serve(mut self, lines: &mut Receiver<Line>) -> u8 {
         while let Some(line) = lines.recv().await {
-            let handled = match Incoming::of(&line) {
+            let handled = match incoming(&line) {
                 Some(Incoming::Request { id, method, params }) => self.take(&id, &method, &params, lines).await,
                 // Nothing runs, and nothing is asked.
-                Some(Incoming::Notification { .. } | Incoming::Answer { .. }) | None => Ok(()),
+                Some(Incoming::Notification { .. } | Incoming::Response { .. }) | None => Ok(()),
             };
             if let Err(Leave(code)) = handled {
                 return code;
@@ -129,7 +114,7 @@ impl Agent {
         id: &Value,
         method: &str,
         params: &Value,
-        lines: &mut Receiver<String>,
+        lines: &mut Receiver<Line>,
     ) -> Result<(), Leave> {
         match method {
             "initialize" => self.client.respond(id, &greeting()),
@@ -192,6 +177,9 @@ impl Agent {
                 return Ok(());
             }
         };
+        let key = options.endpoint.key.as_ref().map_or(OWN_KEY, |key| key.variable);
+        let (servers, troubles) = Servers::start(params, &project, &[OWN_KEY, key]).await;
+        troubles.iter().for_each(|why| console::complain(why));
         self.client.speak_of(&session.id);
         self.retell(&kept, &options);
         let models = json!({
@@ -206,6 +194,8 @@ impl Agent {
                 ..Spent::default()
             },
             system: system::instructions(&project),
+            offers: tools::offers().into_iter().chain(servers.offers()).collect(),
+            servers,
             session,
             options,
             api,
@@ -236,7 +226,7 @@ impl Agent {
     }
 
     /// Lets a turn run, and listens meanwhile.
-    async fn converse(&mut self, id: &Value, params: &Value, lines: &mut Receiver<String>) -> Result<(), Leave> {
+    async fn converse(&mut self, id: &Value, params: &Value, lines: &mut Receiver<Line>) -> Result<(), Leave> {
         let Some(mut open) = self.open.take() else {
             self.client
                 .refuse(id, INVALID_REQUEST, "there is no session", &Value::Null);
@@ -265,7 +255,7 @@ impl Agent {
         Ok(())
     }
 
-    async fn turn(&self, open: &mut Open, prompt: String, lines: &mut Receiver<String>) -> Ended {
+    async fn turn(&self, open: &mut Open, prompt: String, lines: &mut Receiver<Line>) -> Ended {
         let message = Message::User { text: prompt };
         open.session.keep(&message);
         open.history.push(message);
@@ -277,7 +267,8 @@ impl Agent {
             model: &open.model,
             system: &open.system,
             project: Path::new(&open.project),
-            offers: &self.offers,
+            offers: &open.offers,
+            servers: &open.servers,
             history: &mut open.history,
             session: &mut open.session,
             spent: &mut open.spent,
@@ -287,9 +278,9 @@ impl Agent {
             tokio::select! {
                 // A message that came before the end of the turn is in it.
                 biased;
-                line = lines.recv() => match line.as_deref().map(Incoming::of) {
+                line = lines.recv() => match line.as_ref().map(incoming) {
                     None => return Ended::Alone,
-                    Some(Some(Incoming::Answer { id, result })) => self.client.answered(id, result),
+                    Some(Some(Incoming::Response { id, outcome })) => self.client.answered(id, outcome.ok()),
                     Some(Some(Incoming::Notification { method, .. })) if method == "session/cancel" => return Ended::Cancelled,
                     Some(Some(Incoming::Request { id, method, params })) => self.take_meanwhile(id, &method, &params),
                     Some(Some(Incoming::Notification { .. }) | None) => {}
@@ -308,6 +299,14 @@ impl Agent {
             }
             other => self.unknown(&id, other),
         }
+    }
+}
+
+/// What a line says; none if it is no message.
+fn incoming(line: &Line) -> Option<Incoming> {
+    match line {
+        Line::Whole(line) => Incoming::of_line(line),
+        Line::TooLong => None,
     }
 }
 

@@ -9,49 +9,13 @@ use std::{
     io::{self, Write},
 };
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-pub(super) const METHOD_NOT_FOUND: i64 = -32601;
+use crate::json_rpc;
+
 pub(super) const INVALID_PARAMS: i64 = -32602;
 pub(super) const INVALID_REQUEST: i64 = -32600;
-
-/// What the client wrote.
-#[derive(Debug, PartialEq)]
-pub(super) enum Incoming {
-    Request {
-        id: Value,
-        method: String,
-        params: Value,
-    },
-    Notification {
-        method: String,
-        params: Value,
-    },
-    /// The answer to the request of that number; none if it was an error.
-    Answer {
-        id: u64,
-        result: Option<Value>,
-    },
-}
-
-impl Incoming {
-    /// What a line says; none if it is no message.
-    pub(super) fn of(line: &str) -> Option<Self> {
-        let mut message: Map<String, Value> = serde_json::from_str(line).ok()?;
-        let id = message.remove("id").filter(|id| !id.is_null());
-        let params = message.remove("params").unwrap_or_default();
-        match (message.remove("method"), id) {
-            (Some(Value::String(method)), Some(id)) => Some(Incoming::Request { id, method, params }),
-            (Some(Value::String(method)), None) => Some(Incoming::Notification { method, params }),
-            (None, Some(id)) => Some(Incoming::Answer {
-                id: id.as_u64()?,
-                result: message.remove("result"),
-            }),
-            (_, _) => None,
-        }
-    }
-}
 
 /// How a request for permission was answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,15 +54,15 @@ impl Client {
     }
 
     pub(super) fn respond(&self, id: &Value, result: &Value) {
-        write(&json!({"jsonrpc": "2.0", "id": id, "result": result}));
+        write(&json_rpc::result(id, result));
     }
 
     pub(super) fn refuse(&self, id: &Value, code: i64, message: &str, data: &Value) {
-        let mut error = json!({"code": code, "message": message});
+        let mut refusal = json_rpc::refusal(id, code, message);
         if !data.is_null() {
-            error["data"] = data.clone();
+            refusal["error"]["data"] = data.clone();
         }
-        write(&json!({"jsonrpc": "2.0", "id": id, "error": error}));
+        write(&refusal);
     }
 
     /// Tells something of the session.
@@ -120,7 +84,7 @@ impl Client {
         let (answer, answered) = oneshot::channel();
         self.waiting.borrow_mut().insert(id, answer);
         let params = json!({"sessionId": *self.session.borrow(), "toolCall": call, "options": options});
-        write(&json!({"jsonrpc": "2.0", "id": id, "method": "session/request_permission", "params": params}));
+        write(&json_rpc::request(id, "session/request_permission", &params));
         match answered.await {
             Ok(Some(result)) if result["outcome"]["optionId"] == "allow" => Permission::Granted,
             Ok(_) | Err(_) => Permission::Denied,
@@ -189,40 +153,6 @@ fn write(message: &Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lines_are_requests_notifications_answers_or_nothing() {
-        let request = r#"{"jsonrpc":"2.0","id":"a","method":"initialize","params":{"x":1}}"#;
-        assert_eq!(
-            Incoming::of(request),
-            Some(Incoming::Request {
-                id: json!("a"),
-                method: "initialize".to_owned(),
-                params: json!({"x": 1})
-            })
-        );
-        let told = Incoming::of(r#"{"method":"session/cancel"}"#);
-        assert_eq!(
-            told,
-            Some(Incoming::Notification {
-                method: "session/cancel".to_owned(),
-                params: Value::Null
-            })
-        );
-        let failed = Incoming::of(r#"{"id":3,"error":{"code":1}}"#);
-        assert_eq!(failed, Some(Incoming::Answer { id: 3, result: None }));
-        for nothing in [
-            "",
-            "[]",
-            "{}",
-            "no json",
-            r#"{"id":null}"#,
-            r#"{"id":"x","result":1}"#,
-            r#"{"method":7}"#,
-        ] {
-            assert_eq!(Incoming::of(nothing), None, "{nothing}");
-        }
-    }
 
     #[test]
     fn a_prompt_is_the_text_of_its_contents() {

@@ -1,5 +1,7 @@
 //! A conversation in one form, whichever API the model has.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,8 +80,8 @@ impl Tokens {
 /// A tool as a model is told of it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Offer {
-    pub(super) name: &'static str,
-    pub(super) description: &'static str,
+    pub(super) name: Cow<'static, str>,
+    pub(super) description: Cow<'static, str>,
     /// The JSON Schema of its arguments.
     pub(super) schema: serde_json::Value,
 }

@@ -12,6 +12,7 @@ mod failure;
 mod history;
 mod message;
 mod repeats;
+mod servers;
 mod session;
 mod system;
 mod tools;

@@ -14,6 +14,7 @@ use super::{
     history::History,
     message::{Answer, Call, Message, Offer, Request, Tokens, ToolResult},
     repeats::{Repeated, Repeats},
+    servers::Servers,
     session::Session,
     tools::{self, Action, Use},
     wire::{Piece, Stop},
@@ -37,6 +38,7 @@ pub(super) struct Turn<'a> {
     pub(super) system: &'a str,
     pub(super) project: &'a Path,
     pub(super) offers: &'a [Offer],
+    pub(super) servers: &'a Servers,
     pub(super) history: &'a mut History,
     pub(super) session: &'a mut Session,
     pub(super) spent: &'a mut Spent,
@@ -231,7 +233,11 @@ impl Turn<'_> {
 
     /// What a call is to do, now that it is allowed.
     async fn asked_for(&self, call: &Call, id: &str) -> Result<Action, String> {
-        let wanted = tools::prepare(&call.name, &call.arguments, self.project).inspect_err(|why| {
+        let wanted = match self.servers.prepare(&call.name, &call.arguments) {
+            Some(used) => used.map(Use::served),
+            None => tools::prepare(&call.name, &call.arguments, self.project),
+        };
+        let wanted = wanted.inspect_err(|why| {
             let input = json!({"arguments": crate::event::clip(&call.arguments, 1000)});
             let told = json!({
                 "toolCallId": id, "title": call.name, "kind": "other", "status": "failed", "rawInput": input,
@@ -285,6 +291,7 @@ impl Turn<'_> {
                 shell.carry_out(self.project, &[OWN_KEY, key]).await
             }
             Action::Change(change) => change.carry_out(),
+            Action::Served(used) => self.servers.carry_out(used).await,
             action => {
                 let looking = tokio::task::spawn_blocking(move || tools::look(action)).await;
                 looking.unwrap_or_else(|_| Err("it could not be done".to_owned()))
@@ -342,7 +349,7 @@ struct Place {
 fn told(wanted: &Use, id: &str) -> Value {
     let locations: Vec<Value> = wanted.paths.iter().map(|path| json!({"path": path})).collect();
     let mut told = json!({
-        "toolCallId": id, "title": wanted.title, "kind": wanted.tool.kind(), "status": "pending", "rawInput": wanted.input,
+        "toolCallId": id, "title": wanted.title, "kind": wanted.kind, "status": "pending", "rawInput": wanted.input,
         "locations": locations,
     });
     if let Action::Change(change) = &wanted.action {

@@ -12,9 +12,16 @@ const KEPT: usize = 50;
 /// The background tasks of a run, in the order in which they were started.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
 pub struct Background {
     /// How many were started, those included that are not kept any more.
     pub started: u32,
+    /// How many of them agents have started.
+    #[serde(default)]
+    pub by_agents: u32,
+    /// How many of those in the latest iteration.
+    #[serde(default)]
+    pub by_agents_now: u32,
     /// The latest ones, and all that run.
     pub tasks: Vec<BackgroundTask>,
 }
@@ -77,6 +84,7 @@ impl Background {
 
     pub(super) fn apply(&mut self, at_ms: u64, event: &Event) {
         match event {
+            Event::IterationStarted { .. } => self.by_agents_now = 0,
             Event::BackgroundStarted {
                 number,
                 by,
@@ -112,6 +120,10 @@ impl Background {
 
     fn start(&mut self, task: BackgroundTask) {
         self.started = self.started.max(task.number);
+        if task.by == Requester::Agent {
+            self.by_agents += 1;
+            self.by_agents_now += 1;
+        }
         if self.tasks.len() >= KEPT
             && let Some(oldest) = self.tasks.iter().position(|task| task.result.is_some())
         {

@@ -113,6 +113,9 @@ pub fn background_refusal_in_words(refusal: &BackgroundRefusal) -> String {
             bytes.div_ceil(1024),
             BACKGROUND_COMMAND_CAP_BYTES / 1024
         ),
+        BackgroundRefusal::UsedUp { limit } => {
+            format!("{limit} background tasks were started already: go on without another one")
+        }
         BackgroundRefusal::TooMany { limit } => format!(
             "{} at a time (`background.atOnce`): `ralph tasks` lists them, `ralph tasks cancel N` ends one",
             match limit {

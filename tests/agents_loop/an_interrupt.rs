@@ -18,7 +18,7 @@ use crate::{
 
 fn scenario(agent: Agent) {
     // gemini is told of servers on its live channel alone (see `live_channel`), the native agent of none.
-    let has_tools = !matches!(agent, Agent::Gemini | Agent::Native | Agent::NativeMessages);
+    let has_tools = agent != Agent::Gemini;
     let scenario = match has_tools {
         true => use_a_background_task(agent, Scenario::new().then(use_own_tools(agent))),
         false => Scenario::new(),

@@ -50,10 +50,9 @@ pub(crate) fn plan_one_task(sandbox: &Sandbox) {
 /// What the agent has ralph's own tool of this name under.
 fn own_tool(agent: Agent, name: &str) -> String {
     let prefix = match agent {
-        Agent::Codex | Agent::Claude => "mcp__ralph__",
+        Agent::Codex | Agent::Claude | Agent::Native | Agent::NativeMessages => "mcp__ralph__",
         Agent::Gemini => "mcp_ralph_",
         Agent::Opencode | Agent::OpencodeServer => "ralph_",
-        Agent::Native | Agent::NativeMessages => panic!("it takes no servers"),
     };
     format!("{prefix}{name}")
 }

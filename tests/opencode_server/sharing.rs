@@ -140,6 +140,8 @@ fn the_password_of_a_named_server_comes_from_the_environment() {
         assert_eq!(refused.stdout, "", "nothing was started");
     }
     assert_done(&with("right"), 1, 1);
+    let offered = &model.main_requests()[0].tools;
+    assert!(offered.iter().any(|tool| tool == "ralph_plan"), "{offered:?}");
 }
 
 #[test]

@@ -48,7 +48,7 @@ impl ServerAdapter {
         }
     }
 
-    /// Gives sessions these MCP servers, where ralph starts the server.
+    /// Gives sessions these MCP servers, where the server is on this machine.
     #[must_use]
     pub fn serving(mut self, servers: McpServers) -> Self {
         self.mcp = servers;
@@ -99,8 +99,9 @@ impl AgentAdapter for ServerAdapter {
     }
 
     fn hands_on_servers(&self, _one_way: bool) -> bool {
-        // One that is named was started without them.
-        self.options.url.is_none() && !self.mcp.is_empty() && self.manifest.mcp.is_there()
+        // One on another machine has neither the run's socket nor the programs.
+        let is_near = self.options.url.as_ref().is_none_or(ServerUrl::is_local);
+        is_near && !self.mcp.is_empty() && self.manifest.mcp.is_there()
     }
 
     /// Has to be called within a tokio runtime.

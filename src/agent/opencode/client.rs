@@ -18,7 +18,7 @@ use super::{
     server_url::ServerUrl,
     wire::{Health, ListedMessage, Paths, Permission, Question, SessionInfo, Status},
 };
-use crate::event::PermissionAnswer;
+use crate::{agent::mcp::McpServer, event::PermissionAnswer};
 
 /// How long a request may take that the server only has to look up or to write down. Its first one in a directory
 /// makes it read the project's configuration, too, and install what that asks for.
@@ -130,6 +130,26 @@ impl Client {
 
     pub(super) async fn paths(&self) -> Result<Paths, ServerError> {
         self.ask(self.get("/path")).await
+    }
+
+    /// Has opencode start an MCP server, under a name that it may have had before.
+    pub(super) async fn connect_mcp_server(&self, server: &McpServer) -> Result<(), ServerError> {
+        let body = json!({"name": server.name, "config": server.of_opencode()});
+        self.done(self.post("/mcp").json(&body)).await
+    }
+
+    /// Has opencode end one.
+    pub(super) async fn disconnect_mcp_server(&self, name: &str) -> Result<(), ServerError> {
+        self.done(self.post(&format!("/mcp/{name}/disconnect"))).await
+    }
+
+    /// The names of the MCP servers that run.
+    pub(super) async fn connected_mcp_servers(&self) -> Result<Vec<String>, ServerError> {
+        let servers: HashMap<String, Value> = self.ask(self.get("/mcp")).await?;
+        let connected = servers
+            .into_iter()
+            .filter(|(_, server)| server["status"] == "connected");
+        Ok(connected.map(|(name, _)| name).collect())
     }
 
     /// The names of the MCP servers.

@@ -13,7 +13,7 @@ use tokio::{
 };
 
 use crate::{
-    agent::dialect::one_line,
+    agent::{dialect::one_line, mcp::OWN_NAME},
     event::{AgentSignal, Problem, ProblemKind, SessionId},
     proc::Stop,
 };
@@ -27,6 +27,7 @@ use super::{
     permission::Place,
     problem::of_server,
     server::ManagedServer,
+    server_url::ServerUrl,
     task::{Job, SessionTask},
     turn::Turn,
     verdict::Verdict,
@@ -37,6 +38,8 @@ use super::{
 const ABORT_POLL: Duration = Duration::from_millis(50);
 /// How long a server may take to abort a session that has to end at once.
 const AT_ONCE: Duration = Duration::from_secs(1);
+/// How long a server may take to start an MCP server.
+const HANDING: Duration = Duration::from_secs(30);
 /// After this, a prompt that was under way when the session was stopped has arrived.
 const PROMPT_UNDER_WAY: Duration = Duration::from_millis(500);
 
@@ -45,6 +48,7 @@ pub(super) async fn run_session(job: Job, mut stop: watch::Receiver<Option<Stop>
     let mut task = SessionTask {
         job,
         server: None,
+        handed: Vec::new(),
         session: None,
         prompting: false,
         outbox: JoinSet::new(),
@@ -64,6 +68,7 @@ pub(super) async fn run_session(job: Job, mut stop: watch::Receiver<Option<Stop>
         result = task.work() => Some(result),
     };
     task.job.shared.close_steering();
+    let client = task.server.as_ref().map(|server| server.client.clone());
     let (ok, message) = match result {
         Some(Ok(verdict)) => task.judge(verdict, &mut stop).await,
         Some(Err(problem)) => {
@@ -76,6 +81,7 @@ pub(super) async fn run_session(job: Job, mut stop: watch::Receiver<Option<Stop>
             (false, None)
         }
     };
+    task.take_servers_back(client).await;
     let output_bytes = task.job.shared.output_bytes();
     task.job.shared.finish();
     let last = [
@@ -98,6 +104,7 @@ impl SessionTask {
         self.note(server.notice.clone()).await;
         self.server = Some(server.clone());
         let client = server.client;
+        self.hand_servers(&client).await;
         let (session, baseline) = self.open(&client).await?;
         self.place = place(&client).await;
         if self.job.asks {
@@ -134,6 +141,41 @@ impl SessionTask {
                 self.say(signals).await;
                 return Ok(turn.verdict());
             }
+        }
+    }
+
+    /// Has a server that the user has named run the MCP servers of the session, if it is on this machine. One that it runs already under
+    /// such a name stays: it is the user's.
+    async fn hand_servers(&mut self, client: &Client) {
+        let is_near = self.job.options.url.as_ref().is_some_and(ServerUrl::is_local);
+        if !is_near || self.job.spec.servers.is_empty() {
+            return;
+        }
+        let running = client.connected_mcp_servers().await.unwrap_or_default();
+        for server in self.job.spec.servers.clone() {
+            if server.name != OWN_NAME && running.contains(&server.name) {
+                continue;
+            }
+            match timeout(HANDING, client.connect_mcp_server(&server)).await {
+                Ok(Ok(())) => self.handed.push(server.name),
+                Ok(Err(error)) => {
+                    let text = format!("the MCP server `{}` could not be handed over: {error}", server.name);
+                    self.note(Some(text)).await;
+                }
+                Err(_) => {
+                    let text = format!("the MCP server `{}` does not begin", server.name);
+                    self.handed.push(server.name);
+                    self.note(Some(text)).await;
+                }
+            }
+        }
+    }
+
+    /// Ends the MCP servers that were handed over.
+    async fn take_servers_back(&mut self, client: Option<Client>) {
+        let Some(client) = client else { return };
+        for name in std::mem::take(&mut self.handed) {
+            _ = timeout(AT_ONCE, client.disconnect_mcp_server(&name)).await; // it may be gone
         }
     }
 

@@ -47,6 +47,8 @@ pub(super) struct Job {
 pub(super) struct SessionTask {
     pub(super) job: Job,
     pub(super) server: Option<Server>,
+    /// Names of the MCP servers that a server of the user's runs for this session.
+    pub(super) handed: Vec<String>,
     pub(super) session: Option<String>,
     /// A prompt is on its way, and may arrive even if its answer is not waited for.
     pub(super) prompting: bool,

@@ -9,7 +9,6 @@
 
 mod asks;
 mod failure;
-mod json_rpc;
 mod tools;
 mod updates;
 
@@ -24,10 +23,10 @@ use crate::{
         mcp::of_acp,
     },
     event::{AgentSignal, AskId, PermissionAnswer, Problem, ProblemKind, SessionId, SteeringId},
+    json_rpc::{self, METHOD_NOT_FOUND, Message},
 };
 
 use asks::{Ask, Asks};
-use json_rpc::{METHOD_NOT_FOUND, Message};
 use updates::Updates;
 
 /// The version that is spoken here.

@@ -14,14 +14,14 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::message::Offer;
+use super::{message::Offer, servers::ServerUse};
 
 use arguments::Arguments;
 pub(super) use files::Change;
 pub(super) use list::Entry;
 pub(super) use outcome::Outcome;
 use outcome::{RESULT_CAP_BYTES, shown};
-pub(super) use shell::Shell;
+pub(super) use shell::{Group, Shell};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tool {
@@ -38,7 +38,8 @@ pub(super) enum Tool {
 /// A use of a tool that is ready to happen.
 #[derive(Debug)]
 pub(super) struct Use {
-    pub(super) tool: Tool,
+    /// The kind of the tool, as ACP has them.
+    pub(super) kind: &'static str,
     /// What it is about, on one line.
     pub(super) title: String,
     /// The arguments as they were understood.
@@ -57,6 +58,8 @@ pub(super) enum Action {
     Change(Change),
     Shell(Shell),
     Todo(Vec<Entry>),
+    /// A tool of an MCP server.
+    Served(ServerUse),
 }
 
 impl Tool {
@@ -89,7 +92,7 @@ impl Tool {
     }
 
     /// Its kind, as ACP has them.
-    pub(super) fn kind(self) -> &'static str {
+    fn kind(self) -> &'static str {
         match self {
             Tool::Read => "read",
             Tool::ListDir | Tool::Grep | Tool::Glob => "search",
@@ -200,8 +203,8 @@ pub(super) fn is_asked_early(name: &str) -> bool {
 /// The tools as a model is told of them.
 pub(super) fn offers() -> Vec<Offer> {
     let offer = |tool: Tool| Offer {
-        name: tool.name(),
-        description: tool.description(),
+        name: tool.name().into(),
+        description: tool.description().into(),
         schema: tool.schema(),
     };
     Tool::ALL.into_iter().map(offer).collect()
@@ -218,7 +221,7 @@ pub(super) fn prepare(name: &str, written: &str, project: &Path) -> Result<Use, 
     };
     let arguments = Arguments::read(tool.name(), written)?;
     let usual = Use {
-        tool,
+        kind: tool.kind(),
         title: String::new(),
         input: Value::Null,
         paths: Vec::new(),
@@ -309,6 +312,19 @@ pub(super) fn prepare(name: &str, written: &str, project: &Path) -> Result<Use, 
     }
 }
 
+impl Use {
+    /// A use of a tool of an MCP server.
+    pub(super) fn served(used: ServerUse) -> Self {
+        Self {
+            kind: "other",
+            title: used.title.clone(),
+            input: used.arguments.clone(),
+            paths: Vec::new(),
+            action: Action::Served(used),
+        }
+    }
+}
+
 /// Carries out what only looks at files.
 pub(super) fn look(action: Action) -> Outcome {
     let found = match action {
@@ -316,7 +332,9 @@ pub(super) fn look(action: Action) -> Outcome {
         Action::List(path) => files::list(&path),
         Action::Grep(grep) => grep.carry_out(),
         Action::Glob(glob) => glob.carry_out(),
-        Action::Change(_) | Action::Shell(_) | Action::Todo(_) => Err("it does more than to look".to_owned()),
+        Action::Change(_) | Action::Shell(_) | Action::Todo(_) | Action::Served(_) => {
+            Err("it does more than to look".to_owned())
+        }
     };
     found.map(|found| crate::event::clip_middle(&found, RESULT_CAP_BYTES))
 }

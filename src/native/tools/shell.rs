@@ -112,13 +112,13 @@ fn in_words(status: ExitStatus) -> String {
 }
 
 /// A process group, ended when this is dropped before its first process has ended.
-struct Group {
+pub(in crate::native) struct Group {
     child: Child,
     leader: Option<Pid>,
 }
 
 impl Group {
-    fn of(child: Child) -> Self {
+    pub(in crate::native) fn of(child: Child) -> Self {
         let leader = child.id().and_then(|id| i32::try_from(id).ok()).map(Pid::from_raw);
         Self { child, leader }
     }

@@ -242,8 +242,8 @@ fn a_conversation_is_said_in_the_form_of_each_api() {
         },
     ];
     let offers = [Offer {
-        name: "shell",
-        description: "Runs.",
+        name: "shell".into(),
+        description: "Runs.".into(),
         schema: json!({"type": "object"}),
     }];
     let request = Request {

@@ -1,4 +1,4 @@
-//! Lines of stdin, read on a thread of their own: a client may send half of one, or one that never ends.
+//! Lines of somebody else's, read on a thread of their own: half of one may come, or one that never ends.
 
 use std::{
     io::{self, BufRead, BufReader, Read},
@@ -7,12 +7,10 @@ use std::{
 
 use tokio::sync::mpsc;
 
-/// Most bytes of a line. What an agent says with a tool is a thousandth of it.
-pub(super) const LINE_CAP_BYTES: usize = 1 << 20;
-/// Lines under way; when full, the client waits.
+/// Lines under way; when full, whoever writes them waits.
 const LINES: usize = 32;
 
-/// A line of the client's, without its end.
+/// A line without its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Line {
     Whole(Vec<u8>),
@@ -20,21 +18,21 @@ pub(crate) enum Line {
     TooLong,
 }
 
-/// Reads stdin until its end.
+/// Reads `input` until its end, in lines of at most `cap_bytes`.
 ///
 /// # Errors
 /// No thread is to be had.
-pub(crate) fn read_stdin() -> io::Result<mpsc::Receiver<Line>> {
+pub(crate) fn read(input: impl Read + Send + 'static, cap_bytes: usize) -> io::Result<mpsc::Receiver<Line>> {
     let (lines, read) = mpsc::channel(LINES);
-    let body = move || read_lines(BufReader::new(io::stdin()), &lines);
-    thread::Builder::new().name("stdin".to_owned()).spawn(body)?;
+    let body = move || read_lines(BufReader::new(input), cap_bytes, &lines);
+    thread::Builder::new().name("lines".to_owned()).spawn(body)?;
     Ok(read)
 }
 
-fn read_lines(mut input: impl BufRead, lines: &mpsc::Sender<Line>) {
+fn read_lines(mut input: impl BufRead, cap_bytes: usize, lines: &mpsc::Sender<Line>) {
     loop {
         let mut line = Vec::new();
-        let most = LINE_CAP_BYTES as u64 + 1;
+        let most = cap_bytes as u64 + 1;
         match input.by_ref().take(most).read_until(b'\n', &mut line) {
             Ok(0) | Err(_) => return,
             Ok(_) => {}
@@ -44,7 +42,7 @@ fn read_lines(mut input: impl BufRead, lines: &mpsc::Sender<Line>) {
                 line.pop();
                 Line::Whole(line)
             }
-            Some(_) if line.len() > LINE_CAP_BYTES => match skip_line(&mut input) {
+            Some(_) if line.len() > cap_bytes => match skip_line(&mut input) {
                 Ok(()) => Line::TooLong,
                 Err(_) => return,
             },
@@ -52,7 +50,7 @@ fn read_lines(mut input: impl BufRead, lines: &mpsc::Sender<Line>) {
             Some(_) | None => Line::Whole(line),
         };
         if lines.blocking_send(line).is_err() {
-            return; // the server is gone
+            return; // nobody reads them any more
         }
     }
 }
@@ -77,9 +75,11 @@ fn skip_line(input: &mut impl BufRead) -> io::Result<()> {
 mod tests {
     use super::*;
 
+    const CAP_BYTES: usize = 1 << 16;
+
     fn lines(input: &[u8]) -> Vec<Line> {
         let (sender, mut read) = mpsc::channel(64);
-        read_lines(input, &sender);
+        read_lines(input, CAP_BYTES, &sender);
         drop(sender);
         std::iter::from_fn(|| read.blocking_recv()).collect()
     }
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn a_line_without_end_is_left_out_and_those_after_it_are_read() {
         let mut input = b"first\n".to_vec();
-        input.extend(vec![b'x'; 3 * LINE_CAP_BYTES]);
+        input.extend(vec![b'x'; 3 * CAP_BYTES]);
         input.extend(b"\nlast\nhalf");
         let whole = |text: &[u8]| Line::Whole(text.to_vec());
         assert_eq!(
@@ -98,8 +98,8 @@ mod tests {
 
     #[test]
     fn the_longest_line_is_whole() {
-        let mut input = vec![b'x'; LINE_CAP_BYTES];
+        let mut input = vec![b'x'; CAP_BYTES];
         input.push(b'\n');
-        assert!(matches!(&lines(&input)[..], [Line::Whole(line)] if line.len() == LINE_CAP_BYTES));
+        assert!(matches!(&lines(&input)[..], [Line::Whole(line)] if line.len() == CAP_BYTES));
     }
 }
