@@ -1,12 +1,13 @@
 //! Batches whose plans an engine runs: real ones where they are installed, and bad ones.
 
-use std::{env, fs, net::TcpListener, path::PathBuf};
+use std::{env, fs, path::PathBuf};
 
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use crate::harness::{
     SOON, Sandbox, Script,
+    http::free_port,
     running::{Program, Running},
     skipped, wait_until,
 };
@@ -220,10 +221,7 @@ impl Cluster {
         }
         let said = |program: &str, arg: &str| sandbox.program(program).args([arg]).run(SOON).stdout.trim().to_owned();
         let (host, user) = (said("hostname", "-s"), said("id", "-un"));
-        // Held until both are known, so that they differ.
-        let ports = [0, 0].map(|_| TcpListener::bind("127.0.0.1:0").unwrap());
-        let [controller, node] = ports.each_ref().map(|port| port.local_addr().unwrap().port());
-        drop(ports);
+        let (controller, node) = (free_port(), free_port());
         let here = dir.display();
         let conf = format!(
             "ClusterName=test\nSlurmctldHost={host}(127.0.0.1)\nSlurmUser={user}\nSlurmdUser={user}\n\

@@ -1,6 +1,11 @@
 //! Requests to ralph's API, as a program makes them.
 
-use std::{path::Path, time::Duration};
+use std::{
+    net::{Ipv4Addr, TcpListener},
+    path::Path,
+    sync::atomic::{AtomicU16, Ordering},
+    time::Duration,
+};
 
 use eventsource_stream::{Event, Eventsource};
 use futures_util::{Stream, StreamExt};
@@ -9,6 +14,19 @@ use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
 
 use super::SOON;
+
+/// A port on which a program may listen that takes none of its own choice.
+///
+/// It lies below those that systems give away, so that nobody else comes by it between this and the program's start.
+pub fn free_port() -> u16 {
+    static TRIED: AtomicU16 = AtomicU16::new(0);
+    loop {
+        let port = 20_000 + TRIED.fetch_add(1, Ordering::Relaxed) % 12_000;
+        if TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok() {
+            return port;
+        }
+    }
+}
 
 /// A client of one server.
 pub struct Http {

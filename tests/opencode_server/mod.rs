@@ -7,22 +7,14 @@ mod proxy;
 mod sharing;
 mod turns;
 
-use std::net::{Ipv4Addr, TcpListener};
-
 use crate::{
     agents_loop,
-    harness::{Program, SOON, Sandbox, agent::Agent, agents, running::Running},
+    harness::{Program, SOON, Sandbox, agent::Agent, agents, http::free_port, running::Running},
 };
 
 /// ralph with an opencode server, as the tests of all agents run it.
 fn ralph(sandbox: &Sandbox) -> Program {
     agents_loop::ralph(Agent::OpencodeServer, sandbox)
-}
-
-/// A port that was free a moment ago.
-fn free_port() -> u16 {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
-    listener.local_addr().expect("an address").port()
 }
 
 /// An opencode server that somebody else has started, and its port.
