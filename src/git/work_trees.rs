@@ -350,6 +350,27 @@ impl Branches {
         Ok(())
     }
 
+    /// Takes away the entries of work trees below `trees` that git was killed in writing: with one of them it refuses to list any,
+    /// and the user's own `git worktree` fails, too.
+    ///
+    /// # Errors
+    /// [`GitError::File`] if one cannot be removed.
+    pub fn remove_torn_entries(&self, trees: &Path) -> Result<(), GitError> {
+        let Ok(entries) = fs::read_dir(self.common_dir.join("worktrees")) else {
+            return Ok(());
+        };
+        for entry in entries.filter_map(|entry| Some(entry.ok()?.path())) {
+            let named = crate::files::read_text(&entry.join("gitdir"), GITDIR_CAP_BYTES);
+            let is_below = named.is_ok_and(|named| Path::new(named.trim_end()).starts_with(trees));
+            // What git writes there is never empty.
+            let is_torn = || fs::metadata(entry.join("commondir")).is_ok_and(|meta| meta.len() == 0);
+            if is_below && is_torn() {
+                if_there(&entry, fs::remove_dir_all(&entry))?;
+            }
+        }
+        Ok(())
+    }
+
     /// Removes a work tree with all that is in it. Killed on the way, it leaves the tree as it was or none: half of one would look
     /// like somebody's changes.
     ///

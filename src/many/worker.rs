@@ -397,7 +397,11 @@ impl Site {
     /// Takes away what processes of a batch that was killed have left locked.
     pub(super) fn unlock(&self, batch: &Batch) -> Result<(), Failed> {
         let below = format!("ralph/{}", batch.id);
-        self.branches.unlock_branches(&below).map_err(of_git)
+        self.branches.unlock_branches(&below).map_err(of_git)?;
+        // Those of all batches of the project: none but this one works.
+        let trees = self.paths.trees();
+        let trees = trees.parent().unwrap_or(trees);
+        self.branches.remove_torn_entries(trees).map_err(of_git)
     }
 
     /// Marks the processes of a plan, and no others on this machine: batches of two projects may have begun in the same second.

@@ -171,6 +171,32 @@ fn killed_at_random(seed: usize) {
 }
 
 #[test]
+fn an_entry_of_a_work_tree_that_git_was_killed_in_writing_is_taken_away() {
+    let sandbox = sandbox(WORKER, &["api"]);
+    kill_when_journal_has(&sandbox, batch(&sandbox, &["api.md"]).start(), 3);
+    let id = status(&sandbox)["batch"].as_str().expect("a batch").to_owned();
+    let project = sandbox.paths().state().file_name().expect("a name").to_owned();
+    let trees = sandbox.state().join("ralph/worktrees").join(project).join(id);
+    // As far as git gets before it writes the last file of an entry.
+    let entry = sandbox.project().join(".git/worktrees/_merge");
+    fs::create_dir_all(&entry).expect("an entry");
+    let git_file = trees.join("_merge/.git");
+    for (name, text) in [
+        ("locked", "initializing"),
+        ("gitdir", &format!("{}\n", git_file.display())),
+        ("HEAD", &format!("{}\n", "0".repeat(40))),
+        ("commondir", ""),
+    ] {
+        fs::write(entry.join(name), text).expect("a file of the entry");
+    }
+    let listed = sandbox.program("git").args(["worktree", "list"]).run(SOON);
+    assert_ne!(listed.code(), Some(0), "git lists it: {listed:?}");
+    let resumed = many(&sandbox, "resume").run(SOON);
+    assert_eq!(resumed.code(), Some(0), "{resumed:?}");
+    assert_tidy(&sandbox);
+}
+
+#[test]
 fn without_space_for_a_work_tree_a_plan_is_left_with_git_s_reason_and_a_directory_in_its_way_goes() {
     let mut sandbox = sandbox(WORKER, &["api", "ui"]);
     // As much as there was space for, then nothing.
