@@ -95,7 +95,7 @@ fn all_questions_are_answered_by_real_servers_which_stay_for_the_next_iteration_
         "def add(a: int, b: int) -> int:\n    \"\"\"Adds.\"\"\"\n    return a + b\n",
     );
     sandbox.write("tools/app.py", "from lib import add\n\ngröße = add(1, 2)\n");
-    let running = sandbox.looping(["--max-iterations", "2"]).start();
+    let running = sandbox.looping(["--max-iterations", "2", "--sandbox", "on"]).start();
     running.wait_for_record(SOON, crate::loop_behaviour::said("ready 1"));
     assert!(offered(&sandbox).contains("lsp_definition"));
 
