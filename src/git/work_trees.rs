@@ -15,7 +15,10 @@ use super::{
     process::{self, Git},
     show::{Commit, LOG, oldest_first},
 };
-use crate::proc::Supervisor;
+use crate::{
+    files::{self, ReadError},
+    proc::Supervisor,
+};
 
 /// How long git may take to write a whole work tree.
 const DEADLINE: Duration = Duration::from_secs(900);
@@ -315,10 +318,9 @@ impl Branches {
             Err(error) => return error.kind() != io::ErrorKind::NotFound,
         };
         let git_file = tree.join(".git");
-        entries.flatten().any(|entry| {
-            let named = crate::files::read_text(&entry.path().join("gitdir"), GITDIR_CAP_BYTES);
-            named.map_or(true, |named| Path::new(named.trim_end()) == git_file)
-        })
+        entries
+            .flatten()
+            .any(|entry| git_file_of(&entry.path()).map_or(true, |named| named == git_file))
     }
 
     /// Takes away what a git that was killed in a work tree of the batch left behind: nothing else runs there.
@@ -360,8 +362,7 @@ impl Branches {
             return Ok(());
         };
         for entry in entries.filter_map(|entry| Some(entry.ok()?.path())) {
-            let named = crate::files::read_text(&entry.join("gitdir"), GITDIR_CAP_BYTES);
-            let is_below = named.is_ok_and(|named| Path::new(named.trim_end()).starts_with(trees));
+            let is_below = git_file_of(&entry).is_ok_and(|named| named.starts_with(trees));
             // What git writes there is never empty.
             let is_torn = || fs::metadata(entry.join("commondir")).is_ok_and(|meta| meta.len() == 0);
             if is_below && is_torn() {
@@ -592,6 +593,12 @@ fn full(branch: &str) -> String {
 
 fn remove_if_there(path: &Path) -> Result<(), GitError> {
     if_there(path, fs::remove_file(path))
+}
+
+/// The file `.git` of the work tree that the repository has an entry of.
+fn git_file_of(entry: &Path) -> Result<PathBuf, ReadError> {
+    let named = files::read_text(&entry.join("gitdir"), GITDIR_CAP_BYTES)?;
+    Ok(PathBuf::from(named.trim_end()))
 }
 
 /// What was done to `path`, where nothing was to be done if it is not there.

@@ -1,7 +1,7 @@
 //! Follows the journals of a batch and of its runs, for whoever shows them.
 //!
 //! Nothing is asked of the batch: a follower reads what lies on disk, so it sees a batch of another process, one that was cut
-//! off and one that is over in the same way. Each record is read once.
+//! off and one that is over in the same way. Each record of a run is read once.
 
 use std::{
     collections::BTreeMap,

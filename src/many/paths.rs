@@ -12,7 +12,10 @@ use std::{
 use super::journal::has_begun;
 use crate::{
     batch::{BatchId, PlanName},
-    store::paths::{PathsError, ProjectPaths, create_private_dir},
+    store::{
+        lock,
+        paths::{PathsError, ProjectPaths, create_private_dir},
+    },
 };
 
 /// The scratch work tree of the merge queue. No plan has a name with this sign.
@@ -49,7 +52,8 @@ impl BatchPaths {
 
     /// Whether a batch works in the project.
     pub(crate) fn is_at_work(&self) -> bool {
-        self.dir.parent().is_some_and(is_locked)
+        let batches = self.dir.parent();
+        batches.is_some_and(|batches| lock::is_locked(&batches.join("lock")))
     }
 
     pub(crate) fn dir(&self) -> &Path {
@@ -110,13 +114,6 @@ fn all(state: &Path) -> PathBuf {
     state.join("batches")
 }
 
-fn is_locked(batches: &Path) -> bool {
-    let Ok(file) = File::options().append(true).open(batches.join("lock")) else {
-        return false;
-    };
-    matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
-}
-
 /// The batches of the project with this state, oldest first: their ids begin with the time they started.
 pub(crate) fn batches_in(state: &Path) -> Vec<BatchId> {
     let Ok(entries) = fs::read_dir(all(state)) else {
@@ -167,6 +164,6 @@ impl BatchLock {
 
     /// Whether a batch works in the project.
     pub(crate) fn is_held(project: &ProjectPaths) -> bool {
-        is_locked(&all(project.state()))
+        lock::is_locked(&all(project.state()).join("lock"))
     }
 }

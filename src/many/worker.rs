@@ -184,9 +184,8 @@ impl Site {
 
     /// How the run of a plan ended whose process did.
     pub(super) fn end_of_job(&self, plan: &PlanName, before: &Before, ended: &Ended) -> Finding {
-        let reason = self
-            .run_since(plan, before)
-            .and_then(|view| view.stop_reason().cloned());
+        let view = self.run_since(plan, before);
+        let reason = view.as_ref().and_then(|view| view.stop_reason().cloned());
         let end = match (reason, ended.exit) {
             (Some(reason), _) => JobEnd::Over { reason },
             (None, Some(Exit::Code { code })) => JobEnd::Refused {
@@ -195,17 +194,12 @@ impl Site {
             },
             (None, Some(Exit::Signal { .. }) | None) => JobEnd::Crashed,
         };
-        self.ended(plan, before, end)
+        job_ended(view.as_ref(), end)
     }
 
     /// What is found of a job that ended like that.
     pub(super) fn ended(&self, plan: &PlanName, before: &Before, end: JobEnd) -> Finding {
-        let view = self.run_since(plan, before);
-        let calls = view.map_or(0, |view| view.clock.calls_within_hour(now_ms()));
-        Finding::JobEnded {
-            end,
-            calls: u32::try_from(calls).unwrap_or(u32::MAX),
-        }
+        job_ended(self.run_since(plan, before).as_ref(), end)
     }
 
     /// Has `meter` read on in the runs of a plan.
@@ -429,6 +423,15 @@ impl Site {
 
     fn state_at(&self, project: &Path) -> Result<ProjectPaths, Failed> {
         ProjectPaths::new(project, Some(self.project.states().root())).map_err(|error| because(&error))
+    }
+}
+
+/// That a job ended, whose run shows `view` if it has begun.
+fn job_ended(view: Option<&RunView>, end: JobEnd) -> Finding {
+    let calls = view.map_or(0, |view| view.clock.calls_within_hour(now_ms()));
+    Finding::JobEnded {
+        end,
+        calls: u32::try_from(calls).unwrap_or(u32::MAX),
     }
 }
 

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::json_rpc;
+
 /// The versions that are spoken, the latest first. What they differ in does not concern tools that answer with text.
 const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
@@ -13,7 +15,7 @@ const BATCH: usize = 64;
 pub(super) enum ErrorCode {
     Parse = -32700,
     InvalidRequest = -32600,
-    MethodNotFound = -32601,
+    MethodNotFound = json_rpc::METHOD_NOT_FOUND as isize,
     InvalidParams = -32602,
 }
 
@@ -87,12 +89,8 @@ pub(super) fn too_long(most_bytes: usize) -> Value {
     )
 }
 
-pub(super) fn result(id: &Value, result: &Value) -> Value {
-    json!({"jsonrpc": "2.0", "id": id, "result": result})
-}
-
 pub(super) fn error(id: &Value, code: ErrorCode, why: &str) -> Value {
-    json!({"jsonrpc": "2.0", "id": id, "error": {"code": code as i32, "message": why}})
+    json_rpc::refusal(id, code as i64, why)
 }
 
 /// What a tool answers. That it was refused is a result, too: a model sees no errors.

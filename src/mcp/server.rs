@@ -8,10 +8,10 @@ use tokio::{
     task::{AbortHandle, JoinSet},
 };
 
-use crate::json_rpc::Line;
+use crate::json_rpc::{Line, result};
 
 use super::{
-    protocol::{self, ErrorCode, Message, error, result, tool_result},
+    protocol::{self, ErrorCode, Message, error, tool_result},
     tools::{Tool, ToolProvider},
 };
 

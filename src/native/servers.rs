@@ -341,18 +341,14 @@ impl Server {
 
     /// Writes a message. A server that does not read is given up: after half a message it would understand none.
     async fn write(&self, message: &Value) -> Result<(), String> {
-        match timeout(READING, write(&self.stdin, message)).await {
-            Ok(Ok(())) => Ok(()),
+        let why = match timeout(READING, write(&self.stdin, message)).await {
+            Ok(Ok(())) => return Ok(()),
             // It may be told by a pipe that is broken before its last line has been read.
-            Ok(Err(_)) => {
-                lock(&self.waiting).take();
-                Err(GONE.to_owned())
-            }
-            Err(_) => {
-                lock(&self.waiting).take();
-                Err("the server reads no more, and its tools are gone".to_owned())
-            }
-        }
+            Ok(Err(_)) => GONE,
+            Err(_) => "the server reads no more, and its tools are gone",
+        };
+        lock(&self.waiting).take();
+        Err(why.to_owned())
     }
 }
 

@@ -165,7 +165,8 @@ fn found(paths: &ProjectPaths) -> Option<Holder> {
     }
 }
 
-fn is_locked(path: &Path) -> bool {
+/// Whether somebody has a lock on the file.
+pub(crate) fn is_locked(path: &Path) -> bool {
     let Ok(file) = File::open(path) else { return false };
     // Shared with others who ask, so that none of them takes another for the holder.
     matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))

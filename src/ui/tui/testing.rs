@@ -335,23 +335,11 @@ pub(super) fn busy_board() -> Board {
         why: crate::event::WaitCause::CallsUsedUp,
     };
     // Five minutes are left when the board is drawn.
-    let in_time = |event: Event| match event {
-        Event::PermissionAsked {
-            iteration,
-            ask,
-            request,
-            offer,
-            cut,
-            ..
-        } => Event::PermissionAsked {
-            iteration,
-            ask,
-            request,
-            until_ms: Some(START_MS + 420_000),
-            offer,
-            cut,
-        },
-        event => event,
+    let in_time = |mut event: Event| {
+        if let Event::PermissionAsked { until_ms, .. } = &mut event {
+            *until_ms = Some(START_MS + 420_000);
+        }
+        event
     };
     let done = [
         running(),
