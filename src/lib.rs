@@ -22,14 +22,12 @@ mod demo;
 mod diagnostics;
 pub mod driver;
 mod error;
-pub mod event;
 mod files;
 pub mod git;
 pub mod glossary;
 mod host;
 mod json_rpc;
 pub mod language;
-pub mod machine;
 mod many;
 mod mcp;
 mod native;
@@ -40,16 +38,17 @@ pub mod proc;
 pub mod prompt;
 pub mod proxy;
 mod review;
-pub mod run;
 pub mod sandbox;
 mod server;
 pub mod settings;
 #[cfg(test)]
 mod spoilt_files;
 pub mod store;
-#[cfg(test)]
-mod testing;
 mod text;
 mod trust;
 pub mod ui;
 pub mod words;
+
+#[cfg(test)]
+use ralph_core::testing;
+pub use ralph_core::{event, machine, run};

@@ -410,9 +410,16 @@ fn uncommented(code: &str) -> String {
 
 /// All sources but those that are only compiled for tests.
 fn sources() -> Vec<Source> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    ["src", "core/src"]
+        .iter()
+        .flat_map(|below| sources_below(&root.join(below)))
+        .collect()
+}
+
+fn sources_below(root: &Path) -> Vec<Source> {
     let mut files = Vec::new();
-    collect(&root, &mut files);
+    collect(root, &mut files);
     let test_only: Vec<PathBuf> = files.iter().flat_map(|file| test_modules(file)).collect();
     files
         .iter()
@@ -423,7 +430,7 @@ fn sources() -> Vec<Source> {
         })
         .map(|file| {
             let text = fs::read_to_string(file).unwrap();
-            let module = file.strip_prefix(&root).unwrap().with_extension("");
+            let module = file.strip_prefix(root).unwrap().with_extension("");
             let module = module.to_str().unwrap().trim_end_matches("/mod").to_owned();
             let code = text
                 .split("#[cfg(test)]\nmod tests {")
@@ -460,9 +467,11 @@ fn test_modules(file: &Path) -> Vec<PathBuf> {
         file.with_extension("")
     };
     let mut modules = Vec::new();
-    for (_, declared) in text
-        .match_indices("#[cfg(test)]\n")
-        .map(|(at, found)| (at, &text[at + found.len()..]))
+    let declarations = ["#[cfg(test)]\n", "#[cfg(feature = \"testing\")]\npub "];
+    for declared in declarations
+        .iter()
+        .flat_map(|attribute| text.match_indices(attribute))
+        .map(|(at, found)| &text[at + found.len()..])
     {
         let (path, declaration) = match declared.trim_start().strip_prefix("#[path = \"") {
             Some(rest) => rest

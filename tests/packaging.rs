@@ -204,17 +204,31 @@ fn the_npm_package_starts_the_binary_whose_sum_agrees_and_no_other() {
     assert_eq!(ralph(&["--no-such-flag"]).code(), Some(2));
 }
 
-#[test]
-fn the_crate_has_all_it_takes_to_compile_and_little_else() {
+/// What `cargo package` puts into the package below `directory`, as paths below the root.
+fn packaged(name: &str, directory: &str) -> BTreeSet<PathBuf> {
     let cargo = env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let listed = std::process::Command::new(cargo)
-        .args(["package", "--list", "--allow-dirty", "--offline", "--locked"])
+        .args([
+            "package",
+            "--list",
+            "--allow-dirty",
+            "--offline",
+            "--locked",
+            "--package",
+            name,
+        ])
         .current_dir(root())
         .output()
         .expect("cargo");
     assert!(listed.status.success(), "{}", String::from_utf8_lossy(&listed.stderr));
     let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
-    let files: BTreeSet<PathBuf> = listed.lines().map(PathBuf::from).collect();
+    listed.lines().map(|line| Path::new(directory).join(line)).collect()
+}
+
+#[test]
+fn the_crates_have_all_it_takes_to_compile_and_little_else() {
+    let mut files = packaged("ralph-loop", "");
+    files.extend(packaged("ralph-loop-core", "core"));
     // What is made while packaging has no size yet.
     let sizes = files.iter().filter_map(|file| fs::metadata(root().join(file)).ok());
     let bytes: u64 = sizes.map(|metadata| metadata.len()).sum();
@@ -226,6 +240,7 @@ fn the_crate_has_all_it_takes_to_compile_and_little_else() {
     assert!(stray.is_empty(), "{stray:?}");
     for needed in [
         "src/main.rs",
+        "core/src/lib.rs",
         "README.md",
         "LICENSE-MIT",
         "LICENSE-APACHE",

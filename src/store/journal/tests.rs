@@ -1,7 +1,11 @@
 use std::{fs::OpenOptions, io::Write};
 
 use super::*;
-use crate::event::{Level, Notice};
+use crate::{
+    event::{Level, Notice},
+    run::RunView,
+    testing::through_snapshots,
+};
 
 fn notice(text: &str) -> Event {
     Event::Noticed {
@@ -196,4 +200,19 @@ fn a_reader_follows_a_journal_that_grows() {
     assert!(reader.next_record().unwrap().is_none());
     journal.append(2, notice("one")).unwrap();
     assert_eq!(reader.next_record().unwrap().unwrap().event, notice("one"));
+}
+
+#[test]
+fn a_snapshot_and_its_tail_are_the_whole_fold_of_every_recorded_journal() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/journals");
+    let mut journals = 0;
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let (records, _) = read(&entry.unwrap().path()).unwrap();
+        let whole = RunView::of(&records);
+        assert_eq!(through_snapshots(&records), whole);
+        assert_eq!(whole.records, records.len() as u64);
+        assert!(whole.run.is_some() && whole.iterations.number > 0);
+        journals += 1;
+    }
+    assert!(journals > 3);
 }

@@ -1,0 +1,109 @@
+//! Goals: what ralph checks itself before it believes that the work is done.
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Exit,
+    clip::{clip_start, cut},
+};
+
+/// A command with what it has to come to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Goal {
+    pub name: String,
+    /// Run by `sh -c` in the project.
+    pub command: String,
+    /// The last number it prints has to be at least this; none where the exit code alone counts.
+    pub target: Option<f64>,
+    pub timeout_ms: u64,
+    /// It is also run after edits, while the agent works.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub on_edit: bool,
+}
+
+/// When goals are run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum GoalsWhen {
+    /// When the agent claims to be done and the plan does not contradict it.
+    #[default]
+    Claim,
+    /// After every iteration; a claim goes by the same results.
+    Iteration,
+}
+
+/// What a goal came to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct GoalResult {
+    pub name: String,
+    pub passed: bool,
+    pub exit: Option<Exit>,
+    /// The last number it printed, where a target wants one.
+    pub score: Option<f64>,
+    pub target: Option<f64>,
+    pub duration_ms: u64,
+    /// Why it did not pass; none if it did.
+    pub why: Option<GoalFailure>,
+    /// The end of what it printed.
+    pub tail: String,
+}
+
+/// Most bytes of what a goal printed last.
+const TAIL_BYTES: usize = 8 * 1024;
+
+impl GoalResult {
+    pub(super) fn bounded(self) -> Self {
+        GoalResult {
+            why: self.why.map(GoalFailure::bounded),
+            tail: clip_start(&self.tail, TAIL_BYTES),
+            ..self
+        }
+    }
+}
+
+/// Why a goal did not pass.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum GoalFailure {
+    Exited {
+        exit: Exit,
+    },
+    TimedOut {
+        after_ms: u64,
+    },
+    /// It was killed, and nobody knows how it would have ended.
+    Killed,
+    /// There is a target, and it printed no number.
+    NoNumber,
+    BelowTarget {
+        score: f64,
+        target: f64,
+    },
+    NotStarted {
+        why: String,
+    },
+    /// A clause of a journal of version 1.
+    Text {
+        text: String,
+    },
+}
+
+impl GoalFailure {
+    pub(super) fn bounded(self) -> Self {
+        match self {
+            GoalFailure::NotStarted { why } => GoalFailure::NotStarted { why: cut(&why) },
+            GoalFailure::Text { text } => GoalFailure::Text { text: cut(&text) },
+            GoalFailure::Exited { .. }
+            | GoalFailure::TimedOut { .. }
+            | GoalFailure::Killed
+            | GoalFailure::NoNumber
+            | GoalFailure::BelowTarget { .. } => self,
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! What the user can do when a run is over.
+
+use serde::{Deserialize, Serialize};
+
+use super::{LimitKind, SteeringId, clip::cut};
+
+/// One thing the user can do next.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum Hint {
+    /// Continue the run, or start a new one.
+    Resume,
+    /// Continue the run with the stuck detector reset, or start a new one.
+    StartAgain,
+    /// No goal was checked: look at the result, or give ralph a goal.
+    SetGoal,
+    /// See what the last iteration did, then split its task or adjust the prompt.
+    SeeDiff {
+        iteration: u32,
+    },
+    /// The run goes on with an answer.
+    Answer,
+    LogIn {
+        /// How, in the words of the adapter.
+        how: String,
+    },
+    CheckAdapter {
+        adapter: String,
+    },
+    /// The run needs the live channel, which a newer version of the agent has.
+    NeedLiveChannel {
+        adapter: String,
+    },
+    NameModel,
+    FixPlan,
+    FixCause,
+    /// The files can be had as they were around an iteration.
+    Restore {
+        iteration: u32,
+        moment: RestoreMoment,
+    },
+    RaiseLimit {
+        limit: LimitKind,
+    },
+    /// The agent never saw the message, and will not in another run.
+    MessageUndelivered {
+        message: SteeringId,
+        text: String,
+    },
+    /// The message held for every prompt of this run.
+    MessageExpires {
+        message: SteeringId,
+        text: String,
+    },
+    /// Further hints were left out of the record.
+    More {
+        count: u64,
+    },
+    /// A sentence of a journal of version 1.
+    Text {
+        text: String,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum RestoreMoment {
+    Before,
+    After,
+}
+
+impl Hint {
+    pub(super) fn bounded(self) -> Self {
+        match self {
+            Hint::LogIn { how } => Hint::LogIn { how: cut(&how) },
+            Hint::CheckAdapter { adapter } => Hint::CheckAdapter { adapter: cut(&adapter) },
+            Hint::NeedLiveChannel { adapter } => Hint::NeedLiveChannel { adapter: cut(&adapter) },
+            Hint::MessageUndelivered { message, text } => Hint::MessageUndelivered {
+                message,
+                text: cut(&text),
+            },
+            Hint::MessageExpires { message, text } => Hint::MessageExpires {
+                message,
+                text: cut(&text),
+            },
+            Hint::Text { text } => Hint::Text { text: cut(&text) },
+            Hint::Resume
+            | Hint::StartAgain
+            | Hint::SetGoal
+            | Hint::SeeDiff { .. }
+            | Hint::Answer
+            | Hint::NameModel
+            | Hint::FixPlan
+            | Hint::FixCause
+            | Hint::Restore { .. }
+            | Hint::RaiseLimit { .. }
+            | Hint::More { .. } => self,
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! A plan as it was read.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+/// A plan's tasks in file order.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+pub struct PlanSnapshot {
+    pub tasks: Vec<PlanTask>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+pub struct PlanTask {
+    /// The task's text without marker and box.
+    pub text: String,
+    pub done: bool,
+    /// Line in the plan file, from 1.
+    pub line: u32,
+    /// Nesting, 0 for a top-level task.
+    pub depth: u8,
+    /// The heading between it and the task before it; of several the last one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heading: Option<String>,
+    #[serde(default, skip_serializing_if = "TaskSettings::is_empty")]
+    pub settings: TaskSettings,
+}
+
+/// What a task asks for, in place of what the run goes by.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+pub struct TaskSettings {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adapter: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+}
+
+impl TaskSettings {
+    pub fn is_empty(&self) -> bool {
+        *self == TaskSettings::default()
+    }
+}
+
+impl PlanSnapshot {
+    pub fn done(&self) -> usize {
+        self.tasks.iter().filter(|task| task.done).count()
+    }
+
+    pub fn open(&self) -> usize {
+        self.tasks.len() - self.done()
+    }
+
+    /// Has tasks, and all of them are done. A plan without check-boxes is never complete.
+    pub fn is_complete(&self) -> bool {
+        !self.tasks.is_empty() && self.open() == 0
+    }
+
+    /// Takes out of `missing` the tasks that are back: as often as this plan has them more often than `before` had.
+    pub fn take_back(&self, before: &PlanSnapshot, missing: &mut Vec<String>) {
+        let count = |plan: &PlanSnapshot, text: &str| plan.tasks.iter().filter(|task| task.text == text).count();
+        let mut back = HashMap::new();
+        missing.retain(|text| {
+            let left = back
+                .entry(text.clone())
+                .or_insert_with(|| count(self, text).saturating_sub(count(before, text)));
+            let is_back = *left > 0;
+            *left = left.saturating_sub(1);
+            !is_back
+        });
+    }
+
+    /// The first open task, the one an iteration works on.
+    ///
+    /// A parent whose children are open is passed over in favour of the first of them.
+    pub fn current(&self) -> Option<&PlanTask> {
+        self.current_except(&[])
+    }
+
+    /// The first open task whose text is not among `set_aside`.
+    pub fn current_except(&self, set_aside: &[String]) -> Option<&PlanTask> {
+        let open = |task: &PlanTask| !task.done && !set_aside.contains(&task.text);
+        let first = self.tasks.iter().position(open)?;
+        let mut current = &self.tasks[first];
+        for task in &self.tasks[first + 1..] {
+            if task.depth <= current.depth {
+                break;
+            }
+            if open(task) {
+                current = task;
+            }
+        }
+        Some(current)
+    }
+}

@@ -1,0 +1,198 @@
+//! The background tasks of a run.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::{BackgroundResult, Event, Requester};
+
+/// Most background tasks that are kept; those that run always are.
+const KEPT: usize = 50;
+
+/// The background tasks of a run, in the order in which they were started.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Background {
+    /// How many were started, those included that are not kept any more.
+    pub started: u32,
+    /// How many of them agents have started.
+    #[serde(default)]
+    pub by_agents: u32,
+    /// How many of those in the latest iteration.
+    #[serde(default)]
+    pub by_agents_now: u32,
+    /// The latest ones, and all that run.
+    pub tasks: Vec<BackgroundTask>,
+}
+
+/// A command that outlives the iteration in which it was started.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct BackgroundTask {
+    pub number: u32,
+    /// Who started it.
+    pub by: Requester,
+    /// What a shell runs.
+    pub command: String,
+    pub cwd: PathBuf,
+    pub started_ms: u64,
+    /// Who wants it to end.
+    pub cancelled_by: Option<Requester>,
+    /// It ends with the run.
+    pub ends_with_run: bool,
+    /// None while it runs.
+    pub result: Option<BackgroundResult>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum BackgroundState {
+    Running,
+    /// It was told to end.
+    Ending,
+    Ended,
+}
+
+impl BackgroundTask {
+    pub fn state(&self) -> BackgroundState {
+        match (&self.result, self.cancelled_by, self.ends_with_run) {
+            (Some(_), ..) => BackgroundState::Ended,
+            (None, None, false) => BackgroundState::Running,
+            (None, Some(_), _) | (None, None, true) => BackgroundState::Ending,
+        }
+    }
+
+    /// How long it has run.
+    pub fn age_ms(&self, now_ms: u64) -> u64 {
+        let so_far = || now_ms.saturating_sub(self.started_ms);
+        self.result.as_ref().map_or_else(so_far, |result| result.duration_ms)
+    }
+}
+
+impl Background {
+    pub fn task(&self, number: u32) -> Option<&BackgroundTask> {
+        self.tasks.iter().find(|task| task.number == number)
+    }
+
+    /// Those whose processes are there, or may be.
+    pub fn alive(&self) -> impl Iterator<Item = &BackgroundTask> {
+        self.tasks.iter().filter(|task| task.result.is_none())
+    }
+
+    pub(super) fn apply(&mut self, at_ms: u64, event: &Event) {
+        match event {
+            Event::IterationStarted { .. } => self.by_agents_now = 0,
+            Event::BackgroundStarted {
+                number,
+                by,
+                command,
+                cwd,
+            } => self.start(BackgroundTask {
+                number: *number,
+                by: *by,
+                command: command.clone(),
+                cwd: cwd.clone(),
+                started_ms: at_ms,
+                cancelled_by: None,
+                ends_with_run: false,
+                result: None,
+            }),
+            Event::BackgroundCancelled { number, by } => {
+                if let Some(task) = self.task_mut(*number) {
+                    task.cancelled_by = Some(*by);
+                }
+            }
+            Event::BackgroundEnded { number, result } => {
+                if let Some(task) = self.task_mut(*number) {
+                    task.result = Some(result.clone());
+                }
+            }
+            Event::RunStopped { .. } => {
+                let alive = self.tasks.iter_mut().filter(|task| task.result.is_none());
+                alive.for_each(|task| task.ends_with_run = true);
+            }
+            _ => {}
+        }
+    }
+
+    fn start(&mut self, task: BackgroundTask) {
+        self.started = self.started.max(task.number);
+        if task.by == Requester::Agent {
+            self.by_agents += 1;
+            self.by_agents_now += 1;
+        }
+        if self.tasks.len() >= KEPT
+            && let Some(oldest) = self.tasks.iter().position(|task| task.result.is_some())
+        {
+            self.tasks.remove(oldest);
+        }
+        self.tasks.push(task);
+    }
+
+    fn task_mut(&mut self, number: u32) -> Option<&mut BackgroundTask> {
+        self.tasks.iter_mut().find(|task| task.number == number)
+    }
+
+    /// Leaves out time that did not pass for the loop.
+    pub(super) fn skip(&mut self, gap_ms: i64) {
+        for task in self.tasks.iter_mut().filter(|task| task.result.is_none()) {
+            task.started_ms = task.started_ms.saturating_add_signed(gap_ms);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{BackgroundEnd, Exit};
+
+    fn started(number: u32) -> Event {
+        Event::BackgroundStarted {
+            number,
+            by: Requester::User,
+            command: format!("make {number}"),
+            cwd: "/project".into(),
+        }
+    }
+
+    fn ended(number: u32) -> Event {
+        Event::BackgroundEnded {
+            number,
+            result: BackgroundResult {
+                end: BackgroundEnd::Exited {
+                    exit: Exit::Code { code: 0 },
+                },
+                duration_ms: 5,
+                output_bytes: 0,
+                tail: String::new(),
+            },
+        }
+    }
+
+    #[test]
+    fn a_task_that_runs_is_kept_however_many_end_beside_it() {
+        let mut background = Background::default();
+        background.apply(1, &started(1));
+        for number in 2..=200 {
+            background.apply(2, &started(number));
+            background.apply(3, &ended(number));
+        }
+        assert_eq!((background.started, background.tasks.len()), (200, KEPT));
+        let alive: Vec<u32> = background.alive().map(|task| task.number).collect();
+        assert_eq!(alive, [1]);
+        assert!(background.task(200).is_some() && background.task(2).is_none());
+    }
+
+    #[test]
+    fn the_age_of_a_task_is_that_of_its_processes() {
+        let mut background = Background::default();
+        background.apply(1_000, &started(1));
+        background.skip(500);
+        assert_eq!(background.task(1).unwrap().age_ms(2_000), 500);
+        background.apply(3_000, &ended(1));
+        assert_eq!(background.task(1).unwrap().age_ms(9_000), 5);
+    }
+}

@@ -1,0 +1,120 @@
+//! What happened beside the iterations: waits, troubles, notices, and questions that nobody was there for.
+
+use serde::{Deserialize, Serialize};
+
+use super::Recent;
+use crate::event::{AgentSignal, BreakerCause, BreakerState, Event, Notice, Wait, WaitCause};
+
+const WAITS: usize = 1_000;
+const TROUBLES: usize = 1_000;
+const QUESTIONS: usize = 200;
+const NOTICES: usize = 500;
+
+/// What happened beside the iterations.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Incidents {
+    pub waits: Recent<Waited, WAITS>,
+    pub troubles: Recent<Trouble, TROUBLES>,
+    pub asked: Recent<Asked, QUESTIONS>,
+    pub notices: Recent<Noticed, NOTICES>,
+}
+
+impl Incidents {
+    /// Takes in an event that came after `iteration` had begun.
+    pub(super) fn apply(&mut self, at_ms: u64, iteration: u32, event: &Event) {
+        match event {
+            Event::WaitStarted { wait, why, .. } => self.waits.push(Waited {
+                kind: *wait,
+                why: why.clone(),
+                iteration,
+                from_ms: at_ms,
+                duration_ms: None,
+            }),
+            Event::WaitEnded { .. } => {
+                if let Some(wait) = self.waits.last_mut() {
+                    wait.duration_ms = Some(at_ms.saturating_sub(wait.from_ms));
+                }
+            }
+            Event::BreakerMoved { to, why } => self.troubles.push(Trouble::BreakerMoved {
+                iteration,
+                to: *to,
+                why: why.clone(),
+            }),
+            Event::AdapterLimited { adapter, until_ms } => self.troubles.push(Trouble::AdapterLimited {
+                iteration,
+                adapter: adapter.clone(),
+                at_ms,
+                until_ms: *until_ms,
+            }),
+            Event::AgentReported {
+                iteration,
+                signal:
+                    AgentSignal::PermissionAsked {
+                        text, allowed: false, ..
+                    }
+                    | AgentSignal::QuestionAsked { text, .. },
+            } => self.asked.push(Asked {
+                iteration: *iteration,
+                text: text.clone(),
+            }),
+            Event::Noticed { notice } => self.notices.push(Noticed {
+                at_ms,
+                notice: notice.clone(),
+            }),
+            _ => {}
+        }
+    }
+}
+
+/// A time in which the loop waited.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Waited {
+    pub kind: Wait,
+    pub why: WaitCause,
+    /// After this iteration.
+    pub iteration: u32,
+    pub from_ms: u64,
+    /// None if its end is not in the records.
+    pub duration_ms: Option<u64>,
+}
+
+/// What went wrong beside the iterations.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum Trouble {
+    BreakerMoved {
+        /// After this iteration.
+        iteration: u32,
+        to: BreakerState,
+        why: BreakerCause,
+    },
+    AdapterLimited {
+        iteration: u32,
+        adapter: String,
+        at_ms: u64,
+        until_ms: u64,
+    },
+}
+
+/// Something the user should know that changes nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Noticed {
+    pub at_ms: u64,
+    pub notice: Notice,
+}
+
+/// A question or a permission that nobody was there for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Asked {
+    pub iteration: u32,
+    pub text: String,
+}

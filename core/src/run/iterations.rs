@@ -1,0 +1,239 @@
+//! The iterations of a run, and what they come to together.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Iteration, Look, Recent, Shared, Work};
+use crate::event::{AgentSignal, CancelReason, Event, Outcome};
+
+/// Iterations that are kept, and how many of the newest are kept with everything that is known of them.
+const ROWS: usize = 10_000;
+const WHOLE_ROWS: usize = 1_000;
+
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Iterations {
+    /// Of the latest one, from 1.
+    pub number: u32,
+    /// Those that count against `maxIterations`: neither one that was ended by a rate limit nor a review does.
+    pub counted: u32,
+    /// How many failed since the last one that did not.
+    pub failures: u32,
+    /// The look at a plan that had no open task when the run began.
+    pub at_start: Look,
+    pub rows: Recent<Iteration, ROWS>,
+    /// What was spent on tasks, by their text.
+    #[cfg_attr(feature = "testing", schemars(with = "BTreeMap<String, Work>"))]
+    pub work: Shared<BTreeMap<String, Work>>,
+}
+
+impl Iterations {
+    pub(super) fn apply(&mut self, at_ms: u64, event: &Event) {
+        match event {
+            Event::IterationStarted {
+                iteration,
+                adapter,
+                model,
+                task,
+                resume,
+                checkpoint,
+                role,
+                ..
+            } => self.start(Iteration {
+                number: *iteration,
+                role: *role,
+                adapter: adapter.clone(),
+                model: model.clone(),
+                task: task.clone(),
+                resumed: resume.is_some(),
+                started_ms: at_ms,
+                before: checkpoint.clone(),
+                ..Iteration::default()
+            }),
+            Event::AgentReported {
+                iteration,
+                signal: AgentSignal::Usage { usage },
+            } => {
+                if let Some(found) = self.numbered_mut(*iteration) {
+                    found.usage = found.usage.plus(*usage);
+                    let task = found.worked_on();
+                    if let Some(work) = task.and_then(|task| self.work.get_mut(&task)) {
+                        work.usage = work.usage.plus(*usage);
+                    }
+                }
+            }
+            Event::AgentReported {
+                iteration,
+                signal: AgentSignal::Opened { model: Some(model), .. },
+            } => {
+                if let Some(found) = self.numbered_mut(*iteration) {
+                    found.model_named = Some(model.clone());
+                }
+            }
+            Event::IterationEnded {
+                iteration,
+                outcome,
+                duration_ms,
+                output_bytes,
+                ..
+            } => {
+                if self.latest().is_none_or(|latest| latest.role.is_work()) {
+                    self.count(outcome);
+                }
+                if let Some(found) = self.numbered_mut(*iteration) {
+                    found.outcome = Some(outcome.clone());
+                    found.duration_ms = *duration_ms;
+                    found.output_bytes = *output_bytes;
+                    let task = found.worked_on();
+                    if let Some(work) = task.and_then(|task| self.work.get_mut(&task)) {
+                        work.duration_ms += duration_ms;
+                        if outcome.was_limited() || outcome.found_no_live_channel() {
+                            work.counted = work.counted.saturating_sub(1);
+                        }
+                    }
+                }
+            }
+            Event::IterationSettled {
+                iteration,
+                checkpoint,
+                changes,
+                progress,
+                undone,
+                ..
+            } => {
+                if let Some(found) = self.numbered_mut(*iteration) {
+                    found.undone = *undone;
+                    found.after.clone_from(checkpoint);
+                    found.changes = *changes;
+                    found.progress = *progress;
+                }
+            }
+            Event::PlanEdited {
+                iteration,
+                vanished,
+                added,
+            } => {
+                if let Some(found) = self.numbered_mut(*iteration) {
+                    // The agent may edit it, and so may a goal that is run after it.
+                    found.vanished.extend(vanished.iter().cloned());
+                    found.added.extend(added.iter().cloned());
+                }
+            }
+            Event::TaskBlocked {
+                iteration, question, ..
+            } => {
+                if let Some(found) = self.numbered_mut(*iteration) {
+                    found.question = Some(question.clone());
+                }
+            }
+            Event::AgentStated {
+                iteration,
+                status: Some(status),
+                ..
+            } => self.look_mut(*iteration).status = Some(status.clone()),
+            Event::ClaimMade { iteration, claim } => self.look_mut(*iteration).claims.push(*claim),
+            Event::CompletionDenied { iteration, why } => self.look_mut(*iteration).denied = Some(why.clone()),
+            Event::VerificationStarted { iteration, .. } => self.look_mut(*iteration).goals.clear(),
+            Event::GoalChecked { iteration, result } => self.look_mut(*iteration).goals.push(result.clone()),
+            Event::ClaimJudged {
+                iteration,
+                confidence,
+                parts,
+            } => {
+                let look = self.look_mut(*iteration);
+                look.confidence = Some(*confidence);
+                look.confidence_parts.clone_from(parts);
+            }
+            Event::ReviewConcluded { iteration, result } => {
+                if let Some(found) = self.numbered_mut(*iteration) {
+                    found.review = Some(result.clone());
+                }
+            }
+            Event::ClaimRefused { iteration, reasons } => self.look_mut(*iteration).refused.clone_from(reasons),
+            Event::RunReopened { .. } => self.failures = 0,
+            _ => {}
+        }
+    }
+
+    fn start(&mut self, iteration: Iteration) {
+        self.number = iteration.number;
+        self.counted += u32::from(iteration.role.is_work());
+        if let Some(task) = iteration.worked_on() {
+            let work = self.work.entry(task).or_default();
+            work.counted += 1;
+            if work.iterations.last() != Some(&iteration.number) {
+                work.iterations.push(iteration.number);
+            }
+        }
+        self.rows.push(iteration);
+        if let Some(old) = self.rows.before_last_mut(WHOLE_ROWS) {
+            old.shorten();
+        }
+    }
+
+    /// Moves the start of the one that runs over a time in which nobody worked.
+    pub(super) fn skip(&mut self, gap_ms: i64) {
+        if let Some(running) = self.rows.last_mut() {
+            running.started_ms = running.started_ms.saturating_add_signed(gap_ms);
+        }
+    }
+
+    fn count(&mut self, outcome: &Outcome) {
+        if outcome.found_no_live_channel() {
+            self.counted = self.counted.saturating_sub(1);
+            return;
+        }
+        match outcome {
+            Outcome::Completed => self.failures = 0,
+            Outcome::Failed { .. }
+            | Outcome::Cancelled {
+                reason: CancelReason::IdleTimeout,
+            } => self.failures += 1,
+            Outcome::Cancelled { .. } | Outcome::Interrupted => {}
+        }
+        if outcome.was_limited() {
+            self.counted = self.counted.saturating_sub(1);
+        }
+    }
+
+    /// The one that runs, or ran last.
+    pub fn latest(&self) -> Option<&Iteration> {
+        self.rows.last()
+    }
+
+    /// The latest of that number: one that was limited may have been repeated under it.
+    pub fn numbered(&self, number: u32) -> Option<&Iteration> {
+        self.rows.iter().rev().find(|iteration| iteration.number == number)
+    }
+
+    fn numbered_mut(&mut self, number: u32) -> Option<&mut Iteration> {
+        self.rows.iter_mut().rev().find(|iteration| iteration.number == number)
+    }
+
+    /// The latest one that works on the plan: a review claims and proves nothing.
+    pub fn latest_work(&self) -> Option<&Iteration> {
+        self.rows.iter().rev().find(|iteration| iteration.role.is_work())
+    }
+
+    /// What was claimed and found in the latest iteration that worked on the plan, or before the first.
+    pub fn latest_look(&self) -> &Look {
+        self.latest_work().map_or(&self.at_start, |iteration| &iteration.look)
+    }
+
+    /// Counts tasks that were ticked in an iteration.
+    pub(super) fn close(&mut self, number: u32, tasks: usize) {
+        if let Some(found) = self.numbered_mut(number) {
+            found.closed += u32::try_from(tasks).unwrap_or(u32::MAX);
+        }
+    }
+
+    fn look_mut(&mut self, number: u32) -> &mut Look {
+        let mut newest_first = self.rows.iter_mut().rev();
+        match newest_first.find(|iteration| iteration.number == number) {
+            Some(found) => &mut found.look,
+            None => &mut self.at_start,
+        }
+    }
+}

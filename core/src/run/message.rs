@@ -1,0 +1,85 @@
+//! Messages of the user to the agent.
+
+use serde::{Deserialize, Serialize};
+
+use super::Recent;
+use crate::event::{AnswerPlace, AnsweredAsk, Delivery, SteeringId, SteeringKind};
+
+/// Most deliveries of a standing message that are kept.
+const DELIVERIES: usize = 1_000;
+
+/// A message of the user and what became of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Message {
+    pub id: SteeringId,
+    pub kind: SteeringKind,
+    pub text: String,
+    /// The question that it answers.
+    #[serde(default)]
+    pub question: Option<String>,
+    /// The number of that question.
+    #[serde(default)]
+    pub answers: Option<u32>,
+    /// Where it was answered.
+    #[serde(default)]
+    pub answered_at: Option<AnswerPlace>,
+    pub delivered: Recent<Delivered, DELIVERIES>,
+    pub withdrawn: bool,
+}
+
+/// The iteration that a message was delivered to, and how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Delivered {
+    pub iteration: u32,
+    pub how: Delivery,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MessageState {
+    Queued,
+    /// The last delivery.
+    Delivered(Delivered),
+    Withdrawn,
+}
+
+impl Message {
+    pub(super) fn new(id: SteeringId, kind: SteeringKind, text: &str, answers: Option<&AnsweredAsk>) -> Self {
+        Self {
+            id,
+            kind,
+            text: text.to_owned(),
+            question: answers.map(|answered| answered.question.clone()),
+            answers: answers.map(|answered| answered.ask),
+            answered_at: answers.and_then(|answered| answered.at),
+            delivered: Recent::default(),
+            withdrawn: false,
+        }
+    }
+
+    pub fn state(&self) -> MessageState {
+        match (self.withdrawn, self.delivered.last()) {
+            (true, _) => MessageState::Withdrawn,
+            (false, Some(delivered)) => MessageState::Delivered(*delivered),
+            (false, None) => MessageState::Queued,
+        }
+    }
+
+    /// No agent has seen it yet.
+    pub fn is_queued(&self) -> bool {
+        self.state() == MessageState::Queued
+    }
+
+    /// Belongs into the next prompt, so it can be taken back.
+    pub fn is_due(&self) -> bool {
+        match (self.kind, self.state()) {
+            (_, MessageState::Withdrawn) => false,
+            (SteeringKind::Standing, MessageState::Queued | MessageState::Delivered(_)) => true,
+            (SteeringKind::Next | SteeringKind::Now, MessageState::Queued) => true,
+            (SteeringKind::Next | SteeringKind::Now, MessageState::Delivered(_)) => false,
+        }
+    }
+}

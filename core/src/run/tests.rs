@@ -1,0 +1,528 @@
+use super::*;
+use crate::event::{
+    AgentSignal, BreakerCause, BreakerState, CancelReason, Changes, Checkpoint, Claim, ConfidencePart, Day, Delivery,
+    Denial, Event, Evidence, Exit, Goal, GoalFailure, GoalResult, Hint, Level, Missing, Notice, Outcome, PausedBy,
+    PlanSnapshot, PlanTask, Problem, ProblemKind, Record, RequestedBy, Role, RunId, SessionId, Settings, Spent,
+    SteeringId, SteeringKind, StopReason, StopRequest, Totals, Usage, Wait, WaitCause, WaitEnd,
+};
+use crate::testing::{Dice, goal_checked, iteration_started, through_json, through_snapshots};
+
+/// Makes events of all kinds in any order, the same for the same seed: a fold may not care what makes sense.
+struct Chaos {
+    dice: Dice,
+    at_ms: u64,
+    seq: u64,
+}
+
+impl Chaos {
+    fn new(seed: u64) -> Self {
+        Self {
+            dice: Dice::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1),
+            at_ms: 1_000_000_000,
+            seq: 0,
+        }
+    }
+
+    fn below(&mut self, end: u64) -> u64 {
+        self.dice.roll(end)
+    }
+
+    fn number(&mut self) -> u32 {
+        u32::try_from(self.below(6)).unwrap()
+    }
+
+    fn coin(&mut self) -> bool {
+        self.below(2) == 0
+    }
+
+    fn text(&mut self) -> String {
+        ["one", "two", "three\nlines", "vier ✔", ""][usize::try_from(self.below(5)).unwrap()].to_owned()
+    }
+
+    fn texts(&mut self) -> Vec<String> {
+        (0..self.below(3)).map(|_| self.text()).collect()
+    }
+
+    fn maybe<T>(&mut self, make: impl FnOnce(&mut Self) -> T) -> Option<T> {
+        match self.coin() {
+            true => Some(make(self)),
+            false => None,
+        }
+    }
+
+    fn any<T: Clone>(&mut self, of: &[T]) -> T {
+        of[usize::try_from(self.below(of.len() as u64)).unwrap()].clone()
+    }
+
+    fn role(&mut self) -> Role {
+        self.any(&[Role::Work, Role::Work, Role::Review { round: 2 }])
+    }
+
+    fn checkpoint(&mut self) -> Checkpoint {
+        Checkpoint {
+            commit: self.text(),
+            tree: self.text(),
+            head: self.maybe(Self::text),
+        }
+    }
+
+    fn changes(&mut self) -> Changes {
+        Changes {
+            commits: self.number(),
+            files: self.number(),
+            added: self.below(100),
+            removed: self.below(100),
+        }
+    }
+
+    fn usage(&mut self) -> Usage {
+        #[allow(clippy::cast_precision_loss)]
+        let cost = |chaos: &mut Self| chaos.below(1_000_000) as f64 / 7.0;
+        Usage {
+            input_tokens: self.maybe(|chaos| chaos.below(1_000)),
+            cached_tokens: self.maybe(|chaos| chaos.below(1_000)),
+            output_tokens: self.maybe(|chaos| chaos.below(1_000)),
+            cost_usd: self.maybe(cost),
+        }
+    }
+
+    fn problem(&mut self) -> Problem {
+        let until_ms = self.maybe(|chaos| chaos.below(1_000));
+        Problem::said(
+            self.any(&[
+                ProblemKind::Network,
+                ProblemKind::RateLimited { until_ms },
+                ProblemKind::TurnLimit,
+                ProblemKind::Crashed,
+            ]),
+            self.text(),
+        )
+    }
+
+    fn outcome(&mut self) -> Outcome {
+        let problem = self.problem();
+        self.any(&[
+            Outcome::Completed,
+            Outcome::Failed { problem },
+            Outcome::Cancelled {
+                reason: CancelReason::IdleTimeout,
+            },
+            Outcome::Interrupted,
+        ])
+    }
+
+    fn plan(&mut self) -> PlanSnapshot {
+        let task = |chaos: &mut Self| PlanTask {
+            text: chaos.text(),
+            done: chaos.coin(),
+            line: chaos.number(),
+            depth: 0,
+            heading: None,
+            settings: Default::default(),
+        };
+        PlanSnapshot {
+            tasks: (0..self.below(5)).map(|_| task(self)).collect(),
+        }
+    }
+
+    fn settings(&mut self) -> Box<Settings> {
+        let goal = |name: String| Goal {
+            name,
+            command: "true".to_owned(),
+            target: None,
+            timeout_ms: 1,
+            on_edit: false,
+        };
+        Box::new(Settings {
+            adapter: self.text(),
+            model: self.maybe(Self::text),
+            goals: self.texts().into_iter().map(goal).collect(),
+            ..Settings::default()
+        })
+    }
+
+    fn goal_result(&mut self) -> GoalResult {
+        GoalResult {
+            name: self.text(),
+            passed: self.coin(),
+            exit: self.maybe(|_| Exit::Code { code: 1 }),
+            score: self.usage().cost_usd,
+            target: None,
+            duration_ms: self.below(100),
+            why: self.maybe(|run| GoalFailure::NotStarted { why: run.text() }),
+            tail: self.text(),
+        }
+    }
+
+    fn signal(&mut self) -> AgentSignal {
+        let (text, call, usage, problem) = (self.text(), self.text(), self.usage(), self.problem());
+        let allowed = self.coin();
+        let model = self.maybe(Self::text);
+        self.any(&[
+            AgentSignal::Opened { session: None, model },
+            AgentSignal::Said { text: text.clone() },
+            AgentSignal::ToolStarted {
+                call: call.clone(),
+                tool: "bash".to_owned(),
+                input: text.clone(),
+            },
+            AgentSignal::ToolEnded {
+                call: call.clone(),
+                tool: "bash".to_owned(),
+                ok: true,
+                output: String::new(),
+                duration_ms: None,
+            },
+            AgentSignal::Usage { usage },
+            AgentSignal::PermissionAsked {
+                id: call,
+                text,
+                allowed,
+            },
+            AgentSignal::Problem { problem },
+        ])
+    }
+
+    #[allow(clippy::too_many_lines, reason = "a flat list of all events")]
+    fn event(&mut self) -> Event {
+        let iteration = self.number();
+        let id = SteeringId(self.number());
+        match self.below(34) {
+            0 => Event::JournalOpened {
+                format: "ralph-journal".to_owned(),
+                version: 2,
+                ralph: "0.1.0".to_owned(),
+                run: RunId(self.text()),
+            },
+            1 => Event::RunStarted {
+                project: "/project".into(),
+                pid: 1,
+                settings: self.settings(),
+                promise: "secret".to_owned(),
+                earlier_starts_ms: vec![self.at_ms - self.below(7_200_000)],
+                earlier_spending: vec![Spent {
+                    from_ms: self.at_ms - self.below(7_200_000),
+                    usage: Usage::default(),
+                }],
+            },
+            2 => Event::RunResumed {
+                pid: 2,
+                ralph: None,
+                settings: self.settings(),
+            },
+            3 => Event::ClockMoved {
+                gap_ms: i64::try_from(self.below(20_000)).unwrap() - 10_000,
+            },
+            4 => Event::Noticed {
+                notice: Notice::Text {
+                    level: self.any(&[Level::Info, Level::Warning]),
+                    text: self.text(),
+                },
+            },
+            5 => Event::PlanRead { plan: self.plan() },
+            6 => Event::PreparationStarted {
+                iteration,
+                adapter: self.text(),
+                role: self.role(),
+            },
+            7 | 8 => Event::IterationStarted {
+                iteration,
+                adapter: self.text(),
+                model: self.maybe(Self::text),
+                task: self.maybe(Self::text),
+                resume: self.maybe(|chaos| SessionId(chaos.text())),
+                live_steering: self.coin(),
+                checkpoint: self.maybe(Self::checkpoint),
+                prompt_bytes: 1,
+                overhead_bytes: 1,
+                messages: Vec::new(),
+                role: self.role(),
+            },
+            9..=11 => Event::AgentReported {
+                iteration,
+                signal: self.signal(),
+            },
+            12 => Event::DetailsOmitted { iteration },
+            13 => Event::CancelRequested {
+                iteration,
+                reason: CancelReason::Skipped,
+            },
+            14 => Event::IterationEnded {
+                iteration,
+                outcome: self.outcome(),
+                exit: None,
+                duration_ms: self.below(1_000),
+                output_bytes: self.below(1_000),
+            },
+            15 => Event::IterationSettled {
+                iteration,
+                checkpoint: self.maybe(Self::checkpoint),
+                changes: self.maybe(Self::changes),
+                totals: self.maybe(Self::changes),
+                progress: self.maybe(Self::coin),
+                undone: self.coin(),
+            },
+            16 => Event::ClaimMade {
+                iteration,
+                claim: self.any(&[Claim::Promise, Claim::PlanComplete]),
+            },
+            17 => Event::CompletionDenied {
+                iteration,
+                why: Denial::NotDone { why: self.text() },
+            },
+            18 => Event::PlanEdited {
+                iteration,
+                vanished: self.texts(),
+                added: self.texts(),
+            },
+            19 => Event::TaskBlocked {
+                iteration,
+                task: self.maybe(Self::text),
+                question: self.text(),
+            },
+            20 => Event::VerificationStarted {
+                iteration,
+                goals: self.texts(),
+            },
+            21 => Event::GoalChecked {
+                iteration,
+                result: self.goal_result(),
+            },
+            22 => Event::ClaimJudged {
+                iteration,
+                confidence: 10,
+                parts: vec![ConfidencePart {
+                    evidence: Evidence::Text { text: self.text() },
+                    points: 10,
+                }],
+            },
+            23 => Event::ClaimRefused {
+                iteration,
+                reasons: self
+                    .texts()
+                    .into_iter()
+                    .map(|task| Missing::TaskVanished { task })
+                    .collect(),
+            },
+            24 => Event::BreakerMoved {
+                to: self.any(&[BreakerState::Closed, BreakerState::HalfOpen, BreakerState::Open]),
+                why: BreakerCause::SameError {
+                    iterations: self.number(),
+                },
+            },
+            25 => Event::AdapterLimited {
+                adapter: self.text(),
+                until_ms: self.below(1_000),
+            },
+            26 => Event::WaitStarted {
+                wait: self.any(&[Wait::Backoff, Wait::LimitReset, Wait::CallBudget, Wait::DayBudget]),
+                until_ms: self.at_ms + 1,
+                attempt: self.number(),
+                why: WaitCause::Text { text: self.text() },
+            },
+            27 => Event::WaitEnded {
+                cause: self.any(&[WaitEnd::Elapsed, WaitEnd::RetriedNow]),
+            },
+            33 => Event::DayBegan {
+                day: Day {
+                    from_ms: self.at_ms - self.below(7_200_000),
+                    until_ms: self.at_ms + 1,
+                },
+            },
+            28 => Event::Paused { by: PausedBy::User },
+            29 => Event::SteeringQueued {
+                id,
+                kind: self.any(&[SteeringKind::Next, SteeringKind::Standing]),
+                text: self.text(),
+                answers: None,
+            },
+            30 => Event::SteeringDelivered {
+                id,
+                iteration,
+                how: Delivery::Prompt,
+            },
+            31 if self.coin() => Event::StopWithdrawn,
+            31 => Event::StopRequested {
+                stop: self.any(&[
+                    StopRequest::AfterIteration,
+                    StopRequest::Graceful,
+                    StopRequest::Immediate,
+                ]),
+                by: self.any(&[RequestedBy::User, RequestedBy::Interrupt]),
+            },
+            _ => match self.coin() {
+                true => Event::RunStopped {
+                    reason: StopReason::Done { verified: true },
+                    hints: self.texts().into_iter().map(|how| Hint::LogIn { how }).collect(),
+                    totals: Totals::default(),
+                },
+                false => Event::RunReopened {
+                    by: RequestedBy::User,
+                    continued: self.coin(),
+                },
+            },
+        }
+    }
+
+    fn record(&mut self) -> Record {
+        // The clock may be set back.
+        self.at_ms = self.at_ms + self.below(10_000) - 1_000;
+        self.seq += 1;
+        Record {
+            seq: self.seq - 1,
+            at_ms: self.at_ms,
+            event: self.event(),
+        }
+    }
+}
+
+#[test]
+fn a_snapshot_and_its_tail_are_the_whole_fold_whatever_happened() {
+    for seed in 1..=25 {
+        let mut chaos = Chaos::new(seed);
+        let records: Vec<Record> = (0..120).map(|_| chaos.record()).collect();
+        let whole = RunView::of(&records);
+        assert_eq!(through_snapshots(&records), whole, "seed {seed}");
+        assert_eq!(whole.records, 120);
+    }
+}
+
+#[test]
+fn a_view_tells_neither_the_promise_nor_what_the_agent_says() {
+    let started = Event::RunStarted {
+        project: "/project".into(),
+        pid: 1,
+        settings: Box::default(),
+        promise: "secret-promise".to_owned(),
+        earlier_starts_ms: Vec::new(),
+        earlier_spending: Vec::new(),
+    };
+    let said = |signal| Event::AgentReported { iteration: 1, signal };
+    let text = "secret-thought".to_owned();
+    let mut view = RunView::default();
+    for event in [
+        started,
+        said(AgentSignal::Said { text: text.clone() }),
+        said(AgentSignal::Thought { text: text.clone() }),
+        said(AgentSignal::TurnEnded {
+            ok: true,
+            message: Some(text),
+        }),
+    ] {
+        view.apply_event(1, &event);
+    }
+    let json = serde_json::to_string(&view).unwrap();
+    assert!(!json.contains("secret"), "{json}");
+}
+
+fn iteration_of_a_long_run(number: u32) -> [Event; 4] {
+    let task = format!("task {}", number % 50);
+    [
+        iteration_started(number, Some(&task), None),
+        goal_checked(number, "tests", 1, &"x".repeat(8_000)),
+        Event::IterationEnded {
+            iteration: number,
+            outcome: Outcome::Completed,
+            exit: None,
+            duration_ms: 1_000,
+            output_bytes: 1,
+        },
+        Event::Noticed {
+            notice: Notice::warning("something".repeat(100)),
+        },
+    ]
+}
+
+#[test]
+fn a_run_of_twelve_thousand_iterations_takes_no_more_than_its_rows() {
+    let mut view = RunView::default();
+    for number in 1..=12_000 {
+        for event in iteration_of_a_long_run(number) {
+            view.apply_event(u64::from(number), &event);
+        }
+    }
+    let rows = &view.iterations.rows;
+    assert_eq!((rows.len(), rows.dropped()), (10_000, 2_000));
+    assert_eq!(view.iterations.number, 12_000);
+    assert_eq!(view.iterations.work["task 7"].duration_ms, 240_000);
+    let json = serde_json::to_string(&view).unwrap();
+    assert!(json.len() < 16 << 20, "{} bytes", json.len());
+    assert_eq!(through_json(&view), view);
+}
+
+#[test]
+fn a_message_that_is_withdrawn_keeps_where_it_was_delivered() {
+    let mut view = RunView::default();
+    let id = SteeringId(1);
+    let how = Delivery::Prompt;
+    for event in [
+        Event::SteeringQueued {
+            id,
+            kind: SteeringKind::Standing,
+            text: "use tabs".to_owned(),
+            answers: None,
+        },
+        Event::SteeringDelivered { id, iteration: 3, how },
+    ] {
+        view.apply_event(1, &event);
+    }
+    assert!(view.messages[0].is_due() && !view.messages[0].is_queued());
+    view.apply_event(2, &Event::SteeringWithdrawn { id });
+    let message = &view.messages[0];
+    assert_eq!((message.state(), message.is_due()), (MessageState::Withdrawn, false));
+    assert_eq!(message.delivered.last(), Some(&Delivered { iteration: 3, how }));
+}
+
+#[test]
+fn a_task_that_comes_back_keeps_its_work_and_is_open_once_the_user_has_answered() {
+    let plan = |texts: &[&str]| {
+        let task = |text: &&str| PlanTask {
+            text: (*text).to_owned(),
+            done: false,
+            line: 1,
+            depth: 0,
+            heading: None,
+            settings: Default::default(),
+        };
+        let tasks = texts.iter().map(task).collect();
+        Event::PlanRead {
+            plan: PlanSnapshot { tasks },
+        }
+    };
+    let mut view = RunView::default();
+    let states = |view: &RunView| -> Vec<TaskState> { view.tasks().iter().map(|task| task.state).collect() };
+    let [started, _, ended, _] = iteration_of_a_long_run(2);
+    let vanished = Event::PlanEdited {
+        iteration: 2,
+        vanished: vec!["task 2".to_owned()],
+        added: Vec::new(),
+    };
+    for event in [plan(&["task 1", "task 2"]), started, ended, plan(&["task 1"]), vanished] {
+        view.apply_event(1, &event);
+    }
+    assert_eq!(states(&view), [TaskState::Open, TaskState::Vanished]);
+    view.apply_event(2, &plan(&["task 1", "task 2"]));
+    assert_eq!(states(&view), [TaskState::Open, TaskState::Open]);
+    let work = Work {
+        iterations: vec![2],
+        duration_ms: 1_000,
+        counted: 1,
+        ..Work::default()
+    };
+    assert_eq!(view.tasks()[1].work, work);
+    let blocked = Event::TaskBlocked {
+        iteration: 2,
+        task: Some("task 2".to_owned()),
+        question: "Which colour?".to_owned(),
+    };
+    view.apply_event(3, &blocked);
+    assert_eq!(states(&view), [TaskState::Open, TaskState::Blocked]);
+    let answered = Event::SteeringQueued {
+        id: SteeringId(1),
+        kind: SteeringKind::Next,
+        text: "blue".to_owned(),
+        answers: None,
+    };
+    view.apply_event(4, &answered);
+    assert_eq!(states(&view), [TaskState::Open, TaskState::Open]);
+}

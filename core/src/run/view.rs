@@ -1,0 +1,596 @@
+//! The fold of the records.
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Background, Block, Breaker, Calls, Clock, Delivered, EditChecks, End, GoalState, GoalStatus, Incidents, Iterations,
+    Message, Observation, OpenAsk, Permissions, Phase, Shared, Spending, StopAsked, Task, Tool, Work, task::tasks,
+    tool,
+};
+use crate::event::{
+    AgentSignal, Changes, ChannelKind, Event, LimitKind, Outcome, PausedBy, PlanSnapshot, PlanTask, Record, Role,
+    RunId, Settings, SteeringId, StopReason, Totals, Usage, Wait, WaitEnd,
+};
+
+/// All that the records say of a run.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct RunView {
+    /// How many records were taken into account: in a journal, the number of the one that comes next.
+    pub records: u64,
+    pub run: Option<RunId>,
+    /// The project's root, absolute.
+    #[cfg_attr(feature = "testing", schemars(with = "PathBuf"))]
+    pub project: Shared<PathBuf>,
+    #[cfg_attr(feature = "testing", schemars(with = "Settings"))]
+    pub settings: Shared<Settings>,
+    /// The one that works, which is another than the settings' first while that is limited; empty before the first
+    /// iteration.
+    pub adapter: String,
+    /// As the agent named it.
+    pub model: Option<String>,
+    /// What the iteration is for that is prepared or runs, or ran last.
+    #[serde(default, skip_serializing_if = "Role::is_work")]
+    pub role: Role,
+    pub phase: Phase,
+    /// Counts phase changes; a timer armed in an earlier phase is ignored.
+    pub epoch: u32,
+    pub clock: Clock,
+    #[serde(default)]
+    pub spending: Spending,
+    #[cfg_attr(feature = "testing", schemars(with = "PlanSnapshot"))]
+    pub plan: Shared<PlanSnapshot>,
+    /// Tasks that were in the plan of this run and that an agent took out of it.
+    pub missing: Vec<String>,
+    /// What agents said blocks them, since the user last said something.
+    pub blocks: Vec<Block>,
+    /// The goals in the order of the settings, with their last results.
+    pub goals: Vec<GoalStatus>,
+    pub iterations: Iterations,
+    pub tool: Option<Tool>,
+    pub breaker: Breaker,
+    /// Until when adapters are limited.
+    pub limited: BTreeMap<String, u64>,
+    pub messages: Vec<Message>,
+    pub paused_by_file: bool,
+    pub paused_by_user: bool,
+    pub stop: Option<StopAsked>,
+    pub usage: Usage,
+    pub changes: Option<Changes>,
+    #[serde(default)]
+    pub permissions: Permissions,
+    /// What agents said with ralph's own tools.
+    #[serde(default)]
+    pub calls: Calls,
+    /// The goals that were run after edits.
+    #[serde(default)]
+    pub edit_checks: EditChecks,
+    #[serde(default)]
+    pub background: Background,
+    pub incidents: Incidents,
+}
+
+impl RunView {
+    /// Folds the records of a run from its beginning.
+    pub fn of<'r>(records: impl IntoIterator<Item = &'r Record>) -> Self {
+        let mut view = Self::default();
+        records.into_iter().for_each(|record| view.apply(record));
+        view
+    }
+
+    /// Takes in the record that follows those before; the only way a view changes.
+    pub fn apply(&mut self, record: &Record) {
+        self.apply_event(record.at_ms, &record.event);
+    }
+
+    /// As [`RunView::apply`], for an event that has no place in a journal yet.
+    pub fn apply_event(&mut self, at_ms: u64, event: &Event) {
+        self.follow_clock(at_ms, event);
+        self.records += 1;
+        self.iterations.apply(at_ms, event);
+        self.incidents.apply(at_ms, self.iterations.number, event);
+        self.permissions.apply(at_ms, event);
+        self.spending
+            .apply(at_ms, &self.phase, &self.settings.limits.per_day, event);
+        self.calls.apply(event);
+        self.edit_checks.apply(event);
+        self.background.apply(at_ms, event);
+        match event {
+            Event::JournalOpened { run, .. } => {
+                self.run = Some(run.clone());
+                self.clock.started_ms = at_ms;
+            }
+            Event::RunStarted {
+                project,
+                settings,
+                earlier_starts_ms,
+                ..
+            } => {
+                self.project = project.clone().into();
+                self.clock.started_ms = at_ms;
+                self.clock.starts_ms.clone_from(earlier_starts_ms);
+                self.go_by(settings);
+            }
+            Event::RunResumed { settings, .. } => {
+                self.go_by(settings);
+                self.stop = None;
+            }
+            Event::RunReopened { continued, .. } => self.reopen(*continued),
+            Event::PlanRead { plan } => {
+                if let Phase::Settling { iteration, .. } = self.phase
+                    && self.role.is_work()
+                {
+                    let closed = plan.done().saturating_sub(self.plan.done());
+                    self.iterations.close(iteration, closed);
+                }
+                plan.take_back(&self.plan, &mut self.missing);
+                self.plan = plan.clone().into();
+            }
+            Event::PreparationStarted {
+                iteration,
+                adapter,
+                role,
+            } => {
+                self.switch_to(adapter);
+                self.role = *role;
+                self.enter(Phase::Preparing { iteration: *iteration });
+            }
+            Event::IterationStarted {
+                iteration,
+                adapter,
+                model,
+                live_steering,
+                role,
+                ..
+            } => {
+                self.role = *role;
+                self.start_iteration(at_ms, *iteration, adapter, *live_steering);
+                self.ask_for(model.as_deref());
+            }
+            Event::IterationEnded { iteration, outcome, .. } => {
+                self.tool = None;
+                self.enter(Phase::Settling {
+                    iteration: *iteration,
+                    outcome: outcome.clone(),
+                });
+            }
+            Event::IterationSettled { totals, progress, .. } => {
+                self.changes = totals.or(self.changes);
+                if let Phase::Settling { outcome, .. } = &self.phase
+                    && self.role.is_work()
+                {
+                    self.breaker.count(&Observation::of(outcome, *progress));
+                }
+            }
+            // What was added is in the plan that was read before.
+            Event::PlanEdited { vanished, .. } => self.missing.extend(vanished.iter().cloned()),
+            Event::TaskBlocked { task, question, .. } => self.blocks.push(Block {
+                number: self.permissions.next_number(),
+                task: task.clone(),
+                question: question.clone(),
+            }),
+            Event::VerificationStarted { iteration, goals } => self.start_verification(*iteration, goals),
+            Event::GoalChecked { result, .. } => {
+                let checked = Box::new(result.clone());
+                self.set_goal(&result.name, GoalState::Checked { result: checked });
+            }
+            Event::EditsChecked { results, .. } => {
+                for result in results {
+                    let checked = Box::new(result.clone());
+                    self.set_goal(&result.name, GoalState::Checked { result: checked });
+                }
+            }
+            Event::AgentReported { signal, .. } => self.reported(at_ms, signal),
+            // Its end may be among what is left out.
+            Event::DetailsOmitted { .. } => self.tool = None,
+            Event::CancelRequested { iteration, reason } => self.enter(Phase::Cancelling {
+                iteration: *iteration,
+                started_ms: self.phase.running_since_ms().unwrap_or(self.clock.now_ms),
+                reason: *reason,
+            }),
+            Event::BreakerMoved { to, why } => self.breaker.enter(*to, why),
+            Event::AdapterLimited { adapter, until_ms } => {
+                self.limited.insert(adapter.clone(), *until_ms);
+            }
+            Event::LiveChannelGivenUp { adapter, .. } => {
+                self.settings.channels.insert(adapter.clone(), ChannelKind::OneWay);
+            }
+            Event::WaitStarted {
+                wait,
+                until_ms,
+                attempt,
+                why,
+            } => self.enter(Phase::Waiting {
+                wait: *wait,
+                until_ms: *until_ms,
+                attempt: *attempt,
+                why: why.clone(),
+            }),
+            Event::Paused { by } => self.set_paused(*by, true),
+            Event::Unpaused { by } => self.set_paused(*by, false),
+            Event::Held => self.enter(Phase::Paused),
+            Event::SteeringQueued {
+                id,
+                kind,
+                text,
+                answers,
+            } => {
+                match answers {
+                    Some(answered) => self.answered(answered.ask),
+                    // Whatever was asked, the user has said something now.
+                    None => {
+                        self.blocks.clear();
+                        self.permissions.unanswered.clear();
+                    }
+                }
+                self.messages.push(Message::new(*id, *kind, text, answers.as_deref()));
+            }
+            Event::SteeringDelivered { id, iteration, how } => {
+                if let Some(message) = self.message_mut(*id) {
+                    message.delivered.push(Delivered {
+                        iteration: *iteration,
+                        how: *how,
+                    });
+                }
+            }
+            Event::SteeringWithdrawn { id } => {
+                if let Some(message) = self.message_mut(*id) {
+                    message.withdrawn = true;
+                }
+            }
+            Event::StopRequested { stop, by } => {
+                let asked = StopAsked {
+                    request: *stop,
+                    by: *by,
+                };
+                self.stop = Some(self.stop.map_or(asked, |earlier| earlier.and(asked)));
+            }
+            Event::StopWithdrawn => self.stop = None,
+            Event::RunStopped { reason, hints, totals } => self.enter(Phase::Stopped {
+                end: Box::new(End {
+                    at_ms,
+                    reason: reason.clone(),
+                    hints: hints.clone(),
+                    totals: totals.clone(),
+                }),
+            }),
+            // Those of an iteration, incidents and background tasks were taken in above; what an agent states counts when it is judged.
+            Event::ClockMoved { .. }
+            | Event::DayBegan { .. }
+            | Event::TaskSetAside { .. }
+            | Event::AgentStated { .. }
+            | Event::AgentCalled { .. }
+            | Event::ClaimMade { .. }
+            | Event::PermissionAsked { .. }
+            | Event::PermissionWithdrawn { .. }
+            | Event::PermissionDecided { .. }
+            | Event::QuestionAnswered { .. }
+            | Event::RulesAdded { .. }
+            | Event::RuleForgotten { .. }
+            | Event::CompletionDenied { .. }
+            | Event::BackgroundStarted { .. }
+            | Event::BackgroundCancelled { .. }
+            | Event::BackgroundEnded { .. }
+            | Event::ClaimJudged { .. }
+            | Event::ClaimRefused { .. }
+            | Event::ReviewRequested { .. }
+            | Event::ReviewWithdrawn
+            | Event::ReviewConcluded { .. }
+            | Event::Noticed { .. }
+            | Event::Unknown { .. } => {}
+            // The phase stays until the next preparation, hold or stop, which follows in the same step.
+            Event::WaitEnded { cause } => {
+                let is_of_calls = matches!(
+                    self.phase,
+                    Phase::Waiting {
+                        wait: Wait::CallBudget,
+                        ..
+                    }
+                );
+                // Whoever does not want to wait allows as many again.
+                if is_of_calls && *cause == WaitEnd::RetriedNow {
+                    self.clock.starts_ms.clear();
+                }
+            }
+        }
+    }
+
+    /// Takes the time of a record, and leaves out what did not pass for the loop.
+    fn follow_clock(&mut self, at_ms: u64, event: &Event) {
+        match event {
+            Event::ClockMoved { gap_ms } => {
+                self.skip(*gap_ms);
+                self.phase.delay_wait(*gap_ms);
+                self.clock.now_ms = at_ms;
+            }
+            // Nobody worked while there was no ralph, or after the end. A wait went on meanwhile, unless the clock was set
+            // back.
+            Event::RunResumed { .. } | Event::RunReopened { .. } => {
+                let gap_ms = at_ms.cast_signed().saturating_sub(self.clock.now_ms.cast_signed());
+                self.skip(gap_ms);
+                self.phase.delay_wait(gap_ms.min(0));
+                self.clock.now_ms = at_ms;
+                // Its work is begun anew.
+                self.clock.entered_ms = at_ms;
+            }
+            _ => self.clock.now_ms = self.clock.now_ms.max(at_ms),
+        }
+    }
+
+    fn skip(&mut self, gap_ms: i64) {
+        if self.is_busy() {
+            self.iterations.skip(gap_ms);
+        }
+        self.clock.skip(gap_ms);
+        if gap_ms < 0 {
+            self.spending.set_back(gap_ms.unsigned_abs());
+        }
+        self.phase.skip(gap_ms);
+        self.permissions.skip(gap_ms);
+        self.background.skip(gap_ms);
+    }
+
+    fn enter(&mut self, phase: Phase) {
+        self.phase = phase;
+        self.clock.entered_ms = self.clock.now_ms;
+        self.epoch += 1;
+    }
+
+    fn go_by(&mut self, settings: &Settings) {
+        self.settings = settings.clone().into();
+        let goals = settings.goals.iter().map(|goal| GoalStatus {
+            name: goal.name.clone(),
+            state: GoalState::Unknown,
+        });
+        self.goals = goals.collect();
+    }
+
+    fn switch_to(&mut self, adapter: &str) {
+        if self.adapter != adapter {
+            // The name of the other adapter's model.
+            self.model = None;
+            adapter.clone_into(&mut self.adapter);
+        }
+    }
+
+    /// Begins anew after an end: whoever speaks now has seen what there was to count. A run that is continued counts on, except
+    /// for what ended it.
+    fn reopen(&mut self, continued: bool) {
+        let reason = self.stop_reason().cloned();
+        self.stop = None;
+        if !continued || matches!(reason, Some(StopReason::BreakerOpen { .. })) {
+            self.breaker = Breaker::default();
+        }
+        if continued && matches!(reason, Some(StopReason::Blocked { .. })) {
+            self.blocks.clear();
+        }
+        self.enter(Phase::Idle);
+    }
+
+    fn set_paused(&mut self, by: PausedBy, paused: bool) {
+        match by {
+            PausedBy::File => self.paused_by_file = paused,
+            PausedBy::User => self.paused_by_user = paused,
+        }
+    }
+
+    fn start_iteration(&mut self, at_ms: u64, iteration: u32, adapter: &str, live_steering: bool) {
+        self.switch_to(adapter);
+        self.clock.count_start(at_ms);
+        self.tool = None;
+        self.enter(Phase::Running {
+            iteration,
+            started_ms: at_ms,
+            live_steering,
+        });
+    }
+
+    /// Another model than before is asked for: until the agent names it, it is known by that name.
+    fn ask_for(&mut self, model: Option<&str>) {
+        let before = self.iterations.rows.iter().rev().nth(1);
+        if before.is_some_and(|before| before.model.as_deref() != model) {
+            self.model = model.map(str::to_owned);
+        }
+    }
+
+    fn start_verification(&mut self, iteration: u32, goals: &[String]) {
+        // Not that of the phase: a review may have come after it. Before the first iteration, what is there is taken as completed.
+        let row = self.iterations.numbered(iteration);
+        let outcome = row.and_then(|row| row.outcome.clone()).unwrap_or(Outcome::Completed);
+        goals.iter().for_each(|name| self.set_goal(name, GoalState::Running));
+        self.enter(Phase::Verifying { iteration, outcome });
+    }
+
+    fn set_goal(&mut self, name: &str, state: GoalState) {
+        if let Some(goal) = self.goals.iter_mut().find(|goal| goal.name == name) {
+            goal.state = state;
+        }
+    }
+
+    fn reported(&mut self, at_ms: u64, signal: &AgentSignal) {
+        tool::follow(&mut self.tool, at_ms, signal);
+        if let AgentSignal::Opened { model: Some(model), .. } = signal {
+            self.model = Some(model.clone());
+        }
+        if let AgentSignal::Usage { usage } = signal {
+            self.usage = self.usage.plus(*usage);
+        }
+    }
+
+    fn message_mut(&mut self, id: SteeringId) -> Option<&mut Message> {
+        self.messages.iter_mut().find(|message| message.id == id)
+    }
+
+    pub fn is_paused(&self) -> bool {
+        self.paused_by_file || self.paused_by_user
+    }
+
+    /// How the run ended; none while it is not over.
+    pub fn end(&self) -> Option<&End> {
+        self.phase.end()
+    }
+
+    pub fn stop_reason(&self) -> Option<&StopReason> {
+        self.end().map(|end| &end.reason)
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.end().is_some()
+    }
+
+    /// Whether an agent runs, or is being ended.
+    pub fn is_busy(&self) -> bool {
+        self.phase.running_since_ms().is_some()
+    }
+
+    /// The adapter of the author: of what works on the plan, or will; whoever reviews is none.
+    pub fn author(&self) -> &str {
+        match self.iterations.latest_work() {
+            Some(work) if !self.role.is_work() => &work.adapter,
+            Some(_) | None => self.current_adapter(),
+        }
+    }
+
+    /// The adapter that works, or will.
+    pub fn current_adapter(&self) -> &str {
+        match &self.adapter[..] {
+            "" => &self.settings.adapter,
+            adapter => adapter,
+        }
+    }
+
+    /// The channel of the adapter that works, or will; none where it has no choice.
+    pub fn channel(&self) -> Option<ChannelKind> {
+        self.settings.channels.get(self.current_adapter()).copied()
+    }
+
+    /// What agents ask and have no answer to, in the order in which it was asked: what waits for one, what was asked in the
+    /// last iteration and got none, and what keeps tasks from being done.
+    pub fn open_asks(&self) -> Vec<OpenAsk> {
+        let blocks = self.blocks.iter().map(|block| OpenAsk {
+            number: block.number,
+            iteration: None,
+            text: block.question.clone(),
+            questions: Vec::new(),
+            rules: Vec::new(),
+            waits: None,
+        });
+        let missed = self.permissions.unanswered.iter().map(|ask| OpenAsk::of(ask, false));
+        let pending = self.permissions.pending.iter().map(|ask| OpenAsk::of(ask, true));
+        let mut asks: Vec<OpenAsk> = pending.chain(missed).chain(blocks).collect();
+        asks.sort_by_key(|ask| ask.number);
+        asks
+    }
+
+    /// Takes an answer to what no agent waits for any more.
+    fn answered(&mut self, number: u32) {
+        self.permissions.close(number);
+        let block = self.blocks.iter().find(|block| block.number == number);
+        if let Some(task) = block.map(|block| block.task.clone()) {
+            self.blocks.retain(|block| block.task != task);
+        }
+    }
+
+    pub fn is_set_aside(&self, task: &str) -> bool {
+        self.blocks.iter().any(|block| block.task.as_deref() == Some(task)) || self.task_limit_reached(task).is_some()
+    }
+
+    /// Texts of the tasks that nobody works on: until the user says something, or allows more for them.
+    pub fn set_aside(&self) -> Vec<String> {
+        let blocked = self.blocks.iter().filter_map(|block| block.task.clone());
+        blocked
+            .chain(self.tasks_at_limit().map(|(task, _)| task.to_owned()))
+            .collect()
+    }
+
+    /// The open tasks that have used up what one may, each with the limit that it was.
+    pub fn tasks_at_limit(&self) -> impl Iterator<Item = (&str, LimitKind)> {
+        let is_limited = !self.settings.limits.per_task.is_none();
+        let open = self.plan.tasks.iter().filter(move |task| is_limited && !task.done);
+        open.filter_map(|task| Some((task.text.as_str(), self.task_limit_reached(&task.text)?)))
+    }
+
+    /// The limit that keeps another iteration on `task` from being started.
+    pub fn task_limit_reached(&self, task: &str) -> Option<LimitKind> {
+        let limits = &self.settings.limits.per_task;
+        if limits.is_none() || self.is_worked_on(task) {
+            return None;
+        }
+        let work = self.iterations.work.get(task)?;
+        limits.reached(work.counted, &work.usage)
+    }
+
+    /// What was spent on the task that is worked on, or comes next.
+    pub fn current_work(&self) -> Option<Work> {
+        let latest = self.iterations.latest().filter(|_| self.is_busy());
+        let task = latest.and_then(|latest| latest.task.as_deref());
+        let task = task.or_else(|| self.task().map(|task| task.text.as_str()))?;
+        self.iterations.work.get(task).cloned()
+    }
+
+    fn is_worked_on(&self, task: &str) -> bool {
+        let latest = self.iterations.latest().filter(|_| self.is_busy());
+        latest.is_some_and(|latest| latest.task.as_deref() == Some(task))
+    }
+
+    /// The limit of the day that is used up at `now_ms`; none on a day that nobody told of.
+    pub fn day_limit_reached(&self, now_ms: u64) -> Option<LimitKind> {
+        self.spending.day.filter(|day| day.contains(now_ms))?;
+        let limits = self.spending.limits_today(&self.settings.limits.per_day);
+        limits.spent(&self.spending.today())
+    }
+
+    /// The task that is worked on, or comes next.
+    pub fn task(&self) -> Option<&PlanTask> {
+        if self.is_over() {
+            return None;
+        }
+        // One that is reviewed, or that a review sent the author back to, is ticked and worked on all the same.
+        let under_review = self
+            .iterations
+            .latest()
+            .filter(|_| self.is_busy() && self.settings.review.is_some());
+        let under_review = under_review
+            .and_then(|latest| latest.task.as_ref())
+            .and_then(|text| self.plan.tasks.iter().find(|task| task.text == *text));
+        under_review.or_else(|| self.plan.current_except(&self.set_aside()))
+    }
+
+    /// The tasks of the plan in its order, and those that have vanished from it.
+    pub fn tasks(&self) -> Vec<Task> {
+        let at_limit = |task: &str| self.task_limit_reached(task);
+        tasks(&self.plan, &self.missing, &self.blocks, &self.iterations.work, at_limit)
+    }
+
+    /// How long the run has taken, without the times in which nobody worked.
+    pub fn elapsed_ms(&self, now_ms: u64) -> u64 {
+        if self.records == 0 {
+            return 0;
+        }
+        let until_ms = self.end().map_or(now_ms, |end| end.at_ms);
+        until_ms.saturating_sub(self.clock.started_ms)
+    }
+
+    /// The limit that keeps another iteration from being started.
+    pub fn limit_reached(&self, now_ms: u64) -> Option<LimitKind> {
+        let elapsed_ms = now_ms.saturating_sub(self.clock.started_ms);
+        let limits = &self.settings.limits;
+        limits.reached(self.iterations.counted, elapsed_ms, &self.usage)
+    }
+
+    /// Sums over the run so far.
+    pub fn totals(&self) -> Totals {
+        let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        Totals {
+            iterations: self.iterations.number,
+            tasks_done: count(self.plan.done()),
+            tasks_open: count(self.plan.open()),
+            changes: self.changes,
+            usage: self.usage,
+            elapsed_ms: self.clock.now_ms.saturating_sub(self.clock.started_ms),
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! What unit tests of both packages share.
+
+use std::{env, fs, path::Path};
+
+use crate::{
+    event::{
+        AskId, Checkpoint, Choice, Decider, Event, Exit, GoalFailure, GoalResult, Offer, Outcome, PermissionRequest,
+        Question, Record, Role, ToolKind,
+    },
+    run::RunView,
+};
+
+/// Compares a file of the repository with what is made of the code, and writes it anew where `RALPH_TEST_WRITE` asks for it.
+/// `filter` names the test to whoever has to run it.
+#[track_caller]
+pub fn assert_committed(path: &str, text: &str, filter: &str) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path);
+    if env::var_os("RALPH_TEST_WRITE").is_some() {
+        fs::write(&file, text).expect("a file of the repository");
+    }
+    assert!(
+        fs::read_to_string(&file).unwrap_or_default() == text,
+        "{path} is not what the code says: RALPH_TEST_WRITE=1 cargo test --lib {filter} writes it"
+    );
+}
+
+/// Numbers that look random and are the same every time (xorshift).
+pub struct Dice(u64);
+
+impl Dice {
+    /// `seed` is not 0, which would be all that is ever thrown.
+    pub fn new(seed: u64) -> Self {
+        assert_ne!(seed, 0, "a seed");
+        Self(seed)
+    }
+
+    /// Below `sides`.
+    pub fn roll(&mut self, sides: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % sides
+    }
+
+    /// An index of a list of `length`.
+    pub fn index(&mut self, length: usize) -> usize {
+        usize::try_from(self.roll(length as u64)).expect("it is below a usize")
+    }
+}
+
+/// How often a test tries something at random: `usual`, unless `RALPH_TEST_ROUNDS` says more.
+pub fn rounds(usual: usize) -> usize {
+    let wanted = env::var("RALPH_TEST_ROUNDS")
+        .ok()
+        .and_then(|wanted| wanted.parse().ok());
+    wanted.map_or(usual, |wanted: usize| wanted.max(usual))
+}
+
+/// A view as a program has it that reads it.
+pub fn through_json(view: &RunView) -> RunView {
+    serde_json::from_str(&serde_json::to_string(view).expect("JSON")).expect("a view")
+}
+
+/// Folds `records` as a reader does that gets a snapshot before each of them.
+pub fn through_snapshots(records: &[Record]) -> RunView {
+    let mut view = RunView::default();
+    for record in records {
+        view = through_json(&view);
+        view.apply(record);
+    }
+    through_json(&view)
+}
+
+/// An iteration of `codex` that begins.
+pub fn iteration_started(iteration: u32, task: Option<&str>, checkpoint: Option<Checkpoint>) -> Event {
+    Event::IterationStarted {
+        iteration,
+        adapter: "codex".to_owned(),
+        model: None,
+        task: task.map(str::to_owned),
+        resume: None,
+        live_steering: false,
+        checkpoint,
+        prompt_bytes: 1_000,
+        overhead_bytes: 900,
+        messages: Vec::new(),
+        role: Role::default(),
+    }
+}
+
+/// An iteration that was completed.
+pub fn iteration_ended(iteration: u32) -> Event {
+    Event::IterationEnded {
+        iteration,
+        outcome: Outcome::Completed,
+        exit: None,
+        duration_ms: 1,
+        output_bytes: 1,
+    }
+}
+
+/// A decision of iteration 3 on a `git push`, which waited if it has the number of an `ask`.
+pub fn permission_decided(ask: Option<u32>, allowed: bool, by: Decider, message: Option<&str>) -> Event {
+    Event::PermissionDecided {
+        iteration: 3,
+        id: AskId(ask.map_or_else(|| "request".to_owned(), |ask| format!("request-{ask}"))),
+        ask,
+        tool: "Bash".to_owned(),
+        title: "git push".to_owned(),
+        allowed,
+        by,
+        message: message.map(str::to_owned),
+        waited_ms: 1,
+        denials: (!allowed).into(),
+    }
+}
+
+/// A goal that took a second and passed, or ended with an exit code and said `tail`.
+pub fn goal_checked(iteration: u32, name: &str, code: i32, tail: &str) -> Event {
+    let exit = Exit::Code { code };
+    Event::GoalChecked {
+        iteration,
+        result: GoalResult {
+            name: name.to_owned(),
+            passed: code == 0,
+            exit: None,
+            score: None,
+            target: None,
+            duration_ms: 1_000,
+            why: (code != 0).then_some(GoalFailure::Exited { exit }),
+            tail: tail.to_owned(),
+        },
+    }
+}
+
+/// The agent asks for a colour, and for sizes where `several` things are asked.
+pub fn question_asked(ask: u32, several: bool) -> Event {
+    let choice = |label: &str, description: &str| Choice {
+        label: label.to_owned(),
+        description: description.to_owned(),
+    };
+    let colour = Question {
+        header: "Colour".to_owned(),
+        text: "Which colour shall the button have?".to_owned(),
+        choices: vec![choice("red", "like fire"), choice("blue", "like the sea")],
+        multiple: false,
+        free_text: true,
+    };
+    let sizes = Question {
+        text: "Which sizes?".to_owned(),
+        choices: vec![choice("S", ""), choice("L", "")],
+        multiple: true,
+        ..colour.clone()
+    };
+    let Event::PermissionAsked { mut request, .. } = permission_asked(ask) else {
+        unreachable!("it asks")
+    };
+    request.tool = "AskUserQuestion".to_owned();
+    request.command = None;
+    request.reason = None;
+    request.title.clone_from(&colour.text);
+    request.questions = if several { vec![colour, sizes] } else { vec![colour] };
+    Event::PermissionAsked {
+        iteration: 3,
+        ask,
+        request,
+        until_ms: Some(u64::MAX / 2),
+        offer: Offer::default(),
+        cut: false,
+    }
+}
+
+/// The use of a tool that a server has.
+pub fn server_tool_asked(tool: &str) -> PermissionRequest {
+    PermissionRequest {
+        id: AskId("1".to_owned()),
+        call: None,
+        tool: tool.to_owned(),
+        kind: ToolKind::Mcp,
+        title: String::new(),
+        reason: None,
+        command: None,
+        paths: Vec::new(),
+        url: None,
+        diff: None,
+        questions: Vec::new(),
+    }
+}
+
+/// The agent wants to push, and somebody is asked.
+pub fn permission_asked(ask: u32) -> Event {
+    let request = PermissionRequest {
+        id: AskId(format!("request-{ask}")),
+        call: None,
+        tool: "Bash".to_owned(),
+        kind: ToolKind::Shell,
+        title: "git push origin main --force-with-lease".to_owned(),
+        reason: Some("Publish the branch so that the reviewers can look at it.".to_owned()),
+        command: Some(
+            "git add --all && git commit -m 'Keep keys in one place' \\\n  && git push origin main --force-with-lease"
+                .to_owned(),
+        ),
+        paths: Vec::new(),
+        url: None,
+        diff: None,
+        questions: Vec::new(),
+    };
+    Event::PermissionAsked {
+        iteration: 3,
+        ask,
+        request: Box::new(request),
+        until_ms: Some(u64::MAX / 2),
+        offer: Offer {
+            rules: ["Bash(git add *)", "Bash(git commit *)", "Bash(git push *)"]
+                .map(str::to_owned)
+                .into(),
+            asked_by: vec!["Bash(git push *)".to_owned()],
+        },
+        cut: false,
+    }
+}
