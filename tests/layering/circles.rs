@@ -147,29 +147,35 @@ impl Files {
         }
     }
 
-    /// All that can be reached from `from`, itself only by a circle.
-    fn reached<'a>(&'a self, from: &'a str) -> BTreeSet<&'a str> {
-        let mut reached = BTreeSet::new();
-        let mut next = vec![from];
-        while let Some(module) = next.pop() {
-            let arrows = self.arrows.iter().filter(|(from, _)| from == module);
-            next.extend(arrows.map(|(_, to)| to.as_str()).filter(|to| reached.insert(*to)));
-        }
-        reached
-    }
-
     /// The arrows that lead back to where they begin.
     fn circular(&self) -> Vec<(&str, &str)> {
-        let reached: BTreeMap<&str, BTreeSet<&str>> = self
-            .modules
+        let arrows: Vec<(&str, &str)> = self
+            .arrows
             .iter()
-            .map(|module| (module.as_str(), self.reached(module)))
+            .map(|(from, to)| (from.as_str(), to.as_str()))
             .collect();
-        let arrows = self.arrows.iter().map(|(from, to)| (from.as_str(), to.as_str()));
+        let mut named: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for (from, to) in &arrows {
+            named.entry(from).or_default().push(to);
+        }
+        let reached: BTreeMap<&str, BTreeSet<&str>> =
+            named.keys().map(|module| (*module, reached(module, &named))).collect();
         arrows
+            .into_iter()
             .filter(|(from, to)| reached.get(to).is_some_and(|reached| reached.contains(from)))
             .collect()
     }
+}
+
+/// All that can be reached from `from`, itself only by a circle.
+fn reached<'a>(from: &'a str, named: &BTreeMap<&'a str, Vec<&'a str>>) -> BTreeSet<&'a str> {
+    let mut reached = BTreeSet::new();
+    let mut next = vec![from];
+    while let Some(module) = next.pop() {
+        let arrows = named.get(module).into_iter().flatten();
+        next.extend(arrows.filter(|to| reached.insert(**to)));
+    }
+    reached
 }
 
 /// The `use` declarations of `code`, each with whether it is public, and the code without them.
