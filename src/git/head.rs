@@ -11,21 +11,39 @@ const PACKED_BYTES: u64 = 4 << 20;
 impl Repository {
     /// The commit that HEAD is; none where git has to be asked.
     pub(super) fn head_alone(&self) -> Option<String> {
-        let common_dir = &self.layout.common_dir;
-        let head = name_in(&self.layout.git_dir.join("HEAD"))?;
-        let Some(branch) = head.strip_prefix("ref: ") else {
-            return Some(head).filter(|head| is_name(head));
-        };
-        let is_usual = branch.starts_with("refs/heads/") && !branch.split('/').any(|part| part == "..");
-        if !is_usual || common_dir.join("reftable").symlink_metadata().is_ok() {
-            return None;
-        }
-        let file = common_dir.join(branch);
-        let at = match file.symlink_metadata() {
-            Ok(_) => name_in(&file)?,
-            Err(_) => packed(&common_dir.join("packed-refs"), branch)?,
-        };
-        Some(at).filter(|at| is_name(at))
+        head_in(&self.layout.git_dir, &self.layout.common_dir)
+    }
+}
+
+/// The commit that HEAD of a work tree is; none where git has to be asked.
+pub(super) fn head_in(git_dir: &Path, common_dir: &Path) -> Option<String> {
+    let head = name_in(&git_dir.join("HEAD"))?;
+    match head.strip_prefix("ref: ") {
+        Some(branch) => branch_in(common_dir, branch),
+        None => Some(head).filter(|head| is_name(head)),
+    }
+}
+
+/// The commit that `refs/heads/…` is; none where git has to be asked, as for one that is not found.
+pub(super) fn branch_in(common_dir: &Path, branch: &str) -> Option<String> {
+    let is_usual = branch.starts_with("refs/heads/") && !branch.split('/').any(|part| part == "..");
+    if !is_usual || common_dir.join("reftable").symlink_metadata().is_ok() {
+        return None;
+    }
+    let file = common_dir.join(branch);
+    let at = match file.symlink_metadata() {
+        Ok(_) => name_in(&file)?,
+        Err(_) => packed(&common_dir.join("packed-refs"), branch)?,
+    };
+    Some(at).filter(|at| is_name(at))
+}
+
+/// Whether HEAD is `refs/heads/…`; none where git has to be asked.
+pub(super) fn is_on(git_dir: &Path, branch: &str) -> Option<bool> {
+    let head = name_in(&git_dir.join("HEAD"))?;
+    match head.strip_prefix("ref: ") {
+        Some(named) => Some(named == branch),
+        None => is_name(&head).then_some(false),
     }
 }
 

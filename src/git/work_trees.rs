@@ -11,6 +11,7 @@ use std::{
 
 use super::{
     GitError, NoRepository,
+    head::{branch_in, head_in, is_on},
     layout::inspect_above,
     process::{self, Git},
     show::{Commit, LOG, oldest_first},
@@ -94,6 +95,8 @@ impl Branches {
         };
         let root = PathBuf::from(line(&["rev-parse", "--show-toplevel"])?);
         let common_dir = project.join(line(&["rev-parse", "--git-common-dir"])?);
+        // As git names it in its own files.
+        let common_dir = common_dir.canonicalize().unwrap_or(common_dir);
         let prefix = project.strip_prefix(&root).map(Path::to_owned).unwrap_or_default();
         let identity = git(&["var", "GIT_COMMITTER_IDENT"]).map_err(NoRepository::Unreadable)?;
         Ok(Branches {
@@ -135,7 +138,11 @@ impl Branches {
     /// # Errors
     /// As [`Branches::commit_of`].
     pub fn tip(&self, branch: &str) -> Result<Option<String>, GitError> {
-        self.commit_of(&full(branch))
+        let branch = full(branch);
+        match branch_in(&self.common_dir, &branch) {
+            Some(tip) => Ok(Some(tip)),
+            None => self.commit_of(&branch),
+        }
     }
 
     /// The commits that `to` has and `from` has not, oldest first, the latest 50 at most.
@@ -272,6 +279,9 @@ impl Branches {
     /// # Errors
     /// [`GitError`] if git cannot be asked.
     pub fn checked_out_in(&self, branch: &str) -> Result<Option<PathBuf>, GitError> {
+        if self.is_nowhere(branch) == Some(true) {
+            return Ok(None);
+        }
         let output = self.git().args(["worktree", "list", "--porcelain"]).run()?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let wanted = format!("branch {}", full(branch));
@@ -282,19 +292,59 @@ impl Branches {
         Ok(tree.map(PathBuf::from))
     }
 
+    /// Whether no work tree has a branch checked out; none where git has to be asked.
+    fn is_nowhere(&self, branch: &str) -> Option<bool> {
+        let entries = match fs::read_dir(self.common_dir.join("worktrees")) {
+            Ok(entries) => entries.map(|entry| Some(entry.ok()?.path())).collect::<Option<_>>()?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            Err(_) => return None,
+        };
+        let branch = full(branch);
+        for git_dir in entries.iter().chain([&self.common_dir]) {
+            if is_on(git_dir, &branch)? {
+                return Some(false);
+            }
+        }
+        Some(true)
+    }
+
+    /// Adds a work tree of a branch, which is made at `base` if it is not there. What is left there of an attempt that was cut off is
+    /// replaced.
+    ///
+    /// # Errors
+    /// As [`Branches::add_tree`].
+    pub fn add_branch(&self, tree: &Path, branch: &str, base: &str) -> Result<(), GitError> {
+        if self.tip(branch)?.is_some() {
+            return self.add_tree(tree, branch);
+        }
+        self.make_room(tree)?;
+        let git = self.git().deadline(DEADLINE).args(["worktree", "add", "--quiet"]);
+        git.args(["-b", branch, "--no-track"])
+            .args([tree])
+            .args([base])
+            .run()
+            .map(drop)
+    }
+
     /// Adds a work tree of `branch`, or of a commit without a branch. What is left there of an attempt that was cut off is replaced.
     ///
     /// # Errors
     /// [`GitError::Refused`] if git will not.
     pub fn add_tree(&self, tree: &Path, branch_or_commit: &str) -> Result<(), GitError> {
-        if tree.symlink_metadata().is_ok() || self.has_entry(tree) {
-            self.remove_tree(tree)?;
-        }
+        self.make_room(tree)?;
         let git = self.git().deadline(DEADLINE);
         let tip = self.tip(branch_or_commit)?;
         let git = git.args(["worktree", "add", "--quiet"]);
         let git = if tip.is_none() { git.args(["--detach"]) } else { git };
         git.args([tree]).args([branch_or_commit]).run().map(drop)
+    }
+
+    /// Takes away what is where a work tree will be.
+    fn make_room(&self, tree: &Path) -> Result<(), GitError> {
+        match tree.symlink_metadata().is_ok() || self.has_entry(tree) {
+            true => self.remove_tree(tree),
+            false => Ok(()),
+        }
     }
 
     /// Whether a work tree is there as a whole, with its entry in the repository.
@@ -305,9 +355,12 @@ impl Branches {
         if !tree.join(".git").is_file() {
             return Ok(false);
         }
+        // Git marks one that it is still writing.
+        if let Some(admin) = self.entry_of(tree) {
+            return Ok(!admin.join("locked").exists());
+        }
         let output = self.at(tree).args(["rev-parse", "--show-toplevel"]).run_any()?;
         let is_it = output.success() && output.line().is_ok_and(|line| Path::new(&line) == tree);
-        // Git marks one that it is still writing.
         Ok(is_it && !self.admin_of(tree)?.join("locked").exists())
     }
 
@@ -384,8 +437,10 @@ impl Branches {
         if_there(tree, fs::remove_dir_all(&removed))?;
         // Its entry, which `prune` leaves alone if git was killed while it added the tree; there may be none.
         let entry = ["worktree", "remove", "--force", "--force"];
-        self.git().args(entry).args([tree]).run_any()?;
-        self.git().args(["worktree", "prune"]).run().map(drop)
+        match self.git().args(entry).args([tree]).run_any()?.success() {
+            true => Ok(()),
+            false => self.git().args(["worktree", "prune"]).run().map(drop),
+        }
     }
 
     /// Deletes a branch that is at `commit`.
@@ -410,6 +465,9 @@ impl Branches {
     /// [`GitError::Refused`] if git will not.
     pub fn commit_all(&self, tree: &Path, message: &str) -> Result<(), GitError> {
         self.unlock_tree(tree)?;
+        if self.is_clean(tree, true)? && !self.merges(tree)? {
+            return Ok(());
+        }
         self.at(tree).deadline(DEADLINE).args(["add", "--all"]).run()?;
         let staged = self.at(tree).args(["diff", "--cached", "--quiet"]).run_any()?;
         if staged.success() && !self.merges(tree)? {
@@ -476,6 +534,9 @@ impl Branches {
             let reset = reset
                 .args(["checkout", "--quiet", "--force", "--detach", commit])
                 .run_any()?;
+            if reset.success() && self.is_clean(tree, true)? {
+                return Ok(());
+            }
             let cleaned = self.at(tree).deadline(DEADLINE).args(["clean", "-ffdq"]).run_any()?;
             if reset.success() && cleaned.success() && self.is_clean(tree, true)? {
                 return Ok(());
@@ -562,13 +623,30 @@ impl Branches {
     }
 
     fn head_of(&self, tree: &Path) -> Result<String, GitError> {
+        let head = self.entry_of(tree).and_then(|admin| head_in(&admin, &self.common_dir));
+        if let Some(head) = head {
+            return Ok(head);
+        }
         self.at(tree).args(["rev-parse", "--verify", "HEAD"]).run()?.line()
     }
 
     /// Where git keeps what belongs to one work tree.
     fn admin_of(&self, tree: &Path) -> Result<PathBuf, GitError> {
+        if let Some(admin) = self.entry_of(tree) {
+            return Ok(admin);
+        }
         let output = self.at(tree).args(["rev-parse", "--absolute-git-dir"]).run()?;
         output.line().map(PathBuf::from)
+    }
+
+    /// The entry of a work tree that names it and is named by it; none where git has to be asked.
+    fn entry_of(&self, tree: &Path) -> Option<PathBuf> {
+        let git_file = tree.join(".git");
+        let named = files::read_text(&git_file, GITDIR_CAP_BYTES).ok()?;
+        let entry = PathBuf::from(named.trim_end().strip_prefix("gitdir: ")?);
+        let is_ours = entry.parent() == Some(&self.common_dir.join("worktrees"));
+        let is_whole = || fs::metadata(entry.join("commondir")).is_ok_and(|file| file.len() > 0);
+        (is_ours && is_whole() && git_file_of(&entry).is_ok_and(|named| named == git_file)).then_some(entry)
     }
 
     fn git(&self) -> Git {

@@ -76,12 +76,11 @@ impl Site {
 
     /// Makes the branch and the work tree of a plan, where the target is now.
     pub(super) fn add_work_tree(&self, batch: &Batch, plan: &Plan) -> Result<Finding, Failed> {
-        let base = self.tip(&batch.target)?;
+        let target = self.tip(&batch.target)?;
         let branch = batch.id.branch(&plan.name);
         let tree = self.paths.tree(&plan.name);
-        self.branches.create(&branch, &base).map_err(of_git)?;
+        self.branches.add_branch(&tree, &branch, &target).map_err(of_git)?;
         let base = self.tip(&branch)?;
-        self.branches.add_tree(&tree, &branch).map_err(of_git)?;
         // The target has the boxes of sections that are merged by now.
         if plan.section.is_none() {
             self.write_plan(&tree, plan)?;
