@@ -84,6 +84,9 @@ pub(crate) fn prepare_batch(
     }
     let lock = lock(place)?;
     let id = new_id(place, &branches)?;
+    let paths = BatchPaths::new(&place.paths, &id);
+    // Of a batch that was killed: with one of them git lists no work trees.
+    branches.remove_torn_entries(paths.trees_of_project())?;
     let (target, base) = match wish.into {
         None => (id.target(), head),
         Some(into) => (into.to_owned(), checked_target(&branches, into, &plans)?),

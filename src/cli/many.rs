@@ -2,8 +2,13 @@
 
 mod board;
 
-use std::{ffi::OsString, path::PathBuf, time::Duration};
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
+use clap::Subcommand;
 use serde_json::{Value, json};
 
 use crate::{
@@ -72,7 +77,20 @@ pub(super) fn run(args: &Args, many: &ManyArgs, given: &[OsString], supervisor: 
     }
 }
 
+/// A command that was read as a plan, because an option of `ralph many` itself stands before it.
+fn misplaced(plan: &Path) -> Option<&str> {
+    let name = plan.to_str()?;
+    (ManyCommand::has_subcommand(name) && !plan.exists()).then_some(name)
+}
+
 fn start(args: &Args, many: &ManyArgs, command_line: &[OsString], supervisor: &Supervisor) -> Result<u8, Failure> {
+    if let Some(command) = many.plans.iter().find_map(|plan| misplaced(plan)) {
+        return Err(Failure::new(
+            FailureKind::Usage,
+            format!("`{command}` is a command of `ralph many`, and stands before its options"),
+        )
+        .hint(format!("ralph many {command} --help")));
+    }
     let given = || args.settings.given.iter().chain(&many.settings.given);
     if given().any(|flag| flag.key == "plan") {
         return Err(

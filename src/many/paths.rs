@@ -60,6 +60,11 @@ impl BatchPaths {
         &self.dir
     }
 
+    /// Where the work trees of all batches of the project are.
+    pub(crate) fn trees_of_project(&self) -> &Path {
+        self.trees.parent().unwrap_or(&self.trees)
+    }
+
     pub(crate) fn journal(&self) -> PathBuf {
         self.dir.join(JOURNAL)
     }

@@ -392,9 +392,9 @@ impl Site {
         let below = format!("ralph/{}", batch.id);
         self.branches.unlock_branches(&below).map_err(of_git)?;
         // Those of all batches of the project: none but this one works.
-        let trees = self.paths.trees();
-        let trees = trees.parent().unwrap_or(trees);
-        self.branches.remove_torn_entries(trees).map_err(of_git)
+        self.branches
+            .remove_torn_entries(self.paths.trees_of_project())
+            .map_err(of_git)
     }
 
     /// Marks the processes of a plan, and no others on this machine: batches of two projects may have begun in the same second.

@@ -170,8 +170,8 @@ fn killed_at_random(seed: usize) {
     assert_tidy(&sandbox);
 }
 
-#[test]
-fn an_entry_of_a_work_tree_that_git_was_killed_in_writing_is_taken_away() {
+/// A batch that was killed while git wrote an entry of a work tree: it lists none from then on.
+fn killed_in_writing() -> Sandbox {
     let sandbox = sandbox(WORKER, &["api"]);
     kill_when_journal_has(&sandbox, batch(&sandbox, &["api.md"]).start(), 3);
     let id = status(&sandbox)["batch"].as_str().expect("a batch").to_owned();
@@ -191,9 +191,25 @@ fn an_entry_of_a_work_tree_that_git_was_killed_in_writing_is_taken_away() {
     }
     let listed = sandbox.program("git").args(["worktree", "list"]).run(SOON);
     assert_ne!(listed.code(), Some(0), "git lists it: {listed:?}");
+    sandbox
+}
+
+#[test]
+fn an_entry_of_a_work_tree_that_git_was_killed_in_writing_is_taken_away() {
+    let sandbox = killed_in_writing();
     let resumed = many(&sandbox, "resume").run(SOON);
     assert_eq!(resumed.code(), Some(0), "{resumed:?}");
     assert_tidy(&sandbox);
+}
+
+#[test]
+fn such_an_entry_is_in_no_new_batch_s_way() {
+    let sandbox = killed_in_writing();
+    sandbox.git(["branch", "next"]);
+    let begun = batch(&sandbox, &["api.md", "--into", "next"]).run(SOON);
+    assert_eq!(begun.code(), Some(0), "{begun:?}");
+    let listed = sandbox.program("git").args(["worktree", "list"]).run(SOON);
+    assert_eq!(listed.code(), Some(0), "{listed:?}");
 }
 
 #[test]

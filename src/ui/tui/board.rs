@@ -34,9 +34,10 @@ use crate::{
 use super::{
     Left, ScreenError,
     frame_loop::{FrameBytes, utc_offset_s},
-    inputs::{self, Arrived, Mailbox},
+    inputs::{Arrived, Mailbox},
     lending::{Lent, lend},
     model::BoardModel,
+    taken::Taken,
     terminal,
     theme::Theme,
     update::{BoardOrder, ScreenEvent, take_board, update_board},
@@ -103,14 +104,14 @@ pub fn run(
     news: Receiver<BoardNews>,
 ) -> Result<(Left, Board), ScreenError> {
     let wake = sender.clone();
-    let (mailbox, arrivals) = Mailbox::new(Box::new(move || _ = wake.send(BoardNews::Mail)));
-    let size = crossterm::terminal::size().map_err(ScreenError::Terminal)?;
-    inputs::watch_signals(mailbox.clone()).map_err(ScreenError::Inputs)?;
-    terminal::take(setup.mouse).map_err(ScreenError::Terminal)?;
-    let lent = Lent::default();
-    let asks = setup.theme.goes_by_background() && inputs::can_be_asked();
-    inputs::read_keys(mailbox.clone(), asks, lent.clone()).map_err(ScreenError::Inputs)?;
-    let first_frame = Instant::now() + if asks { inputs::ANSWER_PATIENCE } else { Duration::ZERO };
+    let wake = Box::new(move || _ = wake.send(BoardNews::Mail));
+    let Taken {
+        mailbox,
+        arrivals,
+        size,
+        first_frame,
+        lent,
+    } = Taken::of(wake, &setup.theme, setup.mouse)?;
     let mut model = BoardModel::new(first, size, now_ms());
     model.mouse = setup.mouse;
     model.utc_offset_s = utc_offset_s();

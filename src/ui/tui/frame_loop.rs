@@ -14,7 +14,6 @@ use nix::{
     unistd::Pid,
 };
 use ratatui::{Terminal, backend::CrosstermBackend, layout::Rect};
-use thiserror::Error;
 
 use crate::{
     driver::{Poll, UiEvent},
@@ -29,9 +28,8 @@ use super::{
     clipboard::{Clip, Keep},
     editor::Recall,
     find::{self, Finder},
-    inputs::{self, Arrived, Mailbox},
+    inputs::{Arrived, Mailbox},
     jobs::Jobs,
-    lending::Lent,
     memory,
     model::{Mode, Model, Pane, Portion},
     needle::{Match, Needle},
@@ -39,6 +37,7 @@ use super::{
     opening::{Document, Loan},
     screens::LiveScreen,
     source::Source,
+    taken::{ScreenError, Taken},
     terminal, typing,
     update::{Edited, Order, ScreenEvent, Scroll, Wanted, refresh_report, show_end, show_question, update},
     view::{self, Screens},
@@ -49,14 +48,6 @@ const FRAME: Duration = Duration::from_millis(33);
 const KEY_FRAME: Duration = Duration::from_millis(8);
 /// Output that is processed between two looks at the keys.
 const SLICE_BYTES: usize = 16 * 1024;
-
-#[derive(Debug, Error)]
-pub enum ScreenError {
-    #[error("the terminal cannot be used")]
-    Terminal(#[source] io::Error),
-    #[error("keys and signals cannot be received")]
-    Inputs(#[source] io::Error),
-}
 
 /// Why a screen is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,18 +68,8 @@ pub enum Left {
 /// # Errors
 /// [`ScreenError`] if there is no terminal to show it on; later failures end the show only.
 pub fn run(setup: Setup, source: &mut dyn Source) -> Result<Left, ScreenError> {
-    let (mailbox, arrivals) = Mailbox::new(source.waker());
-    let (cols, rows) = crossterm::terminal::size().map_err(ScreenError::Terminal)?;
-    inputs::watch_signals(mailbox.clone()).map_err(ScreenError::Inputs)?;
-    terminal::take(setup.mouse).map_err(ScreenError::Terminal)?;
-    let lent = Lent::default();
-    let asks = setup.theme.goes_by_background() && inputs::can_be_asked();
-    inputs::read_keys(mailbox.clone(), asks, lent.clone()).map_err(ScreenError::Inputs)?;
-    // Whoever sees a frame may press any key, and until the terminal has answered not all of them are known: the thread that
-    // reads them says when it is over.
-    let first_frame = Instant::now() + if asks { inputs::ANSWER_PATIENCE } else { Duration::ZERO };
-    let result =
-        FrameLoop::new(setup, source, mailbox, arrivals, (cols, rows), first_frame, lent).and_then(FrameLoop::run);
+    let taken = Taken::of(source.waker(), &setup.theme, setup.mouse)?;
+    let result = FrameLoop::new(setup, source, taken).and_then(FrameLoop::run);
     terminal::give_back();
     result.map_err(ScreenError::Terminal)
 }
@@ -156,15 +137,14 @@ struct FrameLoop<'a> {
 }
 
 impl<'a> FrameLoop<'a> {
-    fn new(
-        setup: Setup,
-        source: &'a mut dyn Source,
-        mailbox: Mailbox,
-        arrivals: Receiver<Arrived>,
-        (cols, rows): (u16, u16),
-        first_frame: Instant,
-        lent: Lent,
-    ) -> io::Result<Self> {
+    fn new(setup: Setup, source: &'a mut dyn Source, taken: Taken) -> io::Result<Self> {
+        let Taken {
+            mailbox,
+            arrivals,
+            size: (cols, rows),
+            first_frame,
+            lent,
+        } = taken;
         let frame = FrameBytes::default();
         let terminal = Terminal::new(CrosstermBackend::new(frame.clone()))?;
         let mut model = Model {

@@ -28,6 +28,7 @@ mod player;
 mod screens;
 mod skim;
 mod source;
+mod taken;
 pub(crate) mod terminal;
 #[cfg(test)]
 mod testing;
@@ -44,12 +45,13 @@ use crate::{
     proc::Size,
 };
 
-pub use frame_loop::{Left, ScreenError, run};
+pub use frame_loop::{Left, run};
 pub use layout::Layout;
 pub use notify::{Notifier, shows_progress};
 pub(super) use notify::{Reason, reason};
 pub use player::Player;
 pub use source::{Live, Source, Wake};
+pub use taken::ScreenError;
 
 /// What the patch of an iteration, or of several in a row, is made from: the trees before the first and after the last; without
 /// one after it, the files as they are now.
