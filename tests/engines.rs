@@ -325,7 +325,7 @@ fn bad_engine(sandbox: &Sandbox, submit: &str, state: &str) {
     fs::create_dir_all(&dir).unwrap();
     let script = format!(
         "dir={}\ncase $1 in\n\
-         submit) echo \"$2\" >> $dir/submitted; {submit};;\n\
+         submit) echo \"$2 $4 $5\" >> $dir/submitted; {submit};;\n\
          state) {state};;\n\
          cancel) [ ! -f $dir/pid ] || kill $(cat $dir/pid) 2>/dev/null;;\n\
          esac\n",
@@ -336,7 +336,7 @@ fn bad_engine(sandbox: &Sandbox, submit: &str, state: &str) {
     let program = program.display();
     let manifest = format!(
         "timeout_ms = 1000\npatience_ms = 1500\n\
-         [submit]\ncommand = [\"sh\", \"{program}\", \"submit\", \"{{name}}\", \"{{script}}\"]\njob = '^job (?<job>\\d+)'\n\
+         [submit]\ncommand = [\"sh\", \"{program}\", \"submit\", \"{{name}}\", \"{{script}}\", \"{{minutes}}\", \"{{seconds}}\"]\njob = '^job (?<job>\\d+)'\n\
          [state]\ncommand = [\"sh\", \"{program}\", \"state\", \"{{job}}\"]\nstate = '^(?<state>\\w+)'\nevery_ms = 100\n\
          unknown = 'no such job'\n\
          [state.means]\nqueued = [\"waits\"]\nrunning = [\"runs\"]\nended = [\"over\"]\ncut_off = [\"late\"]\ncancelled = [\"gone\"]\n\
@@ -446,6 +446,12 @@ fn a_job_that_its_engine_cuts_off_goes_on_in_another_as_long_as_tasks_get_done()
     sandbox.let_go("go");
     let finished = running.wait(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
+    let submitted = fs::read_to_string(sandbox.home().join("engine/submitted")).unwrap();
+    let asks_for_a_day = |line: &str| line.ends_with(" 1440 86400");
+    assert!(
+        submitted.lines().count() == 2 && submitted.lines().all(asks_for_a_day),
+        "{submitted}"
+    );
 }
 
 #[test]

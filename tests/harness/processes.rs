@@ -61,12 +61,19 @@ pub fn end_sandbox(mark: &str, root: &Path) {
     });
 }
 
+/// Whether a process is stopped, as by Ctrl-Z.
+pub fn is_stopped(pid: i32) -> bool {
+    state_of(pid) == Some('T')
+}
+
 /// Whether a process is there and no zombie, which waits only for its parent.
 pub fn is_running(pid: i32) -> bool {
-    let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else {
-        return false;
-    };
+    state_of(pid).is_some_and(|state| !['Z', 'X'].contains(&state))
+}
+
+/// The letter of a process's state; none if it is not there.
+fn state_of(pid: i32) -> Option<char> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name in parentheses may hold anything; the state is the first letter after it.
-    stat.rsplit_once(')')
-        .is_some_and(|(_, rest)| !rest.trim_start().starts_with(['Z', 'X']))
+    stat.rsplit_once(')')?.1.trim_start().chars().next()
 }

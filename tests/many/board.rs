@@ -5,7 +5,14 @@ use nix::{sys::signal::kill, unistd::Pid};
 use serde_json::json;
 
 use super::*;
-use crate::{bad_input::asking, harness::http::Http, tui::Terminal};
+use crate::{
+    bad_input::asking,
+    harness::{
+        http::Http,
+        processes::{Process, is_stopped},
+    },
+    tui::Terminal,
+};
 
 /// Waits until it is let go, one task in each iteration.
 const PATIENT: &str = r#"said "reading $plan"; await "go-$plan"; echo "$n" >> "$plan.txt"; tick; over done"#;
@@ -65,6 +72,43 @@ fn a_batch_has_a_board_that_opens_its_runs_and_can_be_left_and_come_back_to() {
     assert_eq!(terminal.ends(), 1);
     assert!(terminal.written().contains("over: 2 of 3 plans merged into"));
     assert_eq!(sandbox.git(["branch", "--list", "ralph/*/ui"]).lines().count(), 1);
+    sandbox.waits_until_nothing_runs();
+}
+
+#[test]
+fn ctrl_z_in_a_run_that_the_board_opened_leads_to_the_shell_and_back_into_the_run_at_any_size() {
+    let sandbox = sandbox(PATIENT, &["api"]);
+    let mut terminal = on_terminal(&batch(&sandbox, &["api.md"]), (100, 30));
+    terminal.sees("reading api");
+    terminal.press("\r");
+    terminal.sees("1 agent");
+    terminal.press("\x1a");
+    terminal.is_stopped();
+    // Both have: who opened the run, and who shows it.
+    let is_shown = |process: &Process| process.command.contains("many attach");
+    let shows = || {
+        sandbox
+            .processes()
+            .into_iter()
+            .find(is_shown)
+            .map(|process| process.pid)
+    };
+    let shown = shows().expect("it is stopped, and there");
+    wait_until(SOON, "the run's screen", || is_stopped(shown).then_some(()));
+    terminal.resize(80, 24);
+    kill(Pid::from_raw(terminal.pid()), Signal::SIGCONT).expect("it is there");
+    terminal.sees("back after");
+    terminal.sees("1 agent");
+    terminal.press("qd");
+    terminal.sees("0/1 merged");
+    terminal.press("\x1a");
+    terminal.is_stopped();
+    kill(Pid::from_raw(terminal.pid()), Signal::SIGCONT).expect("it is there");
+    terminal.sees("0/1 merged");
+    sandbox.let_go("go-api");
+    terminal.sees(OVER);
+    terminal.press("q");
+    assert_eq!(terminal.ends(), 0);
     sandbox.waits_until_nothing_runs();
 }
 

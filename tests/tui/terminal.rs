@@ -11,7 +11,7 @@ use std::{
 
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 
-use crate::harness::{Program, SOON, wait::poll, wait_until};
+use crate::harness::{Program, SOON, processes, wait::poll, wait_until};
 
 /// A program on a terminal of its own. Dropping it kills the program.
 pub struct Terminal {
@@ -132,9 +132,8 @@ impl Terminal {
 
     /// Waits until the program is stopped, as by Ctrl-Z.
     pub fn is_stopped(&self) {
-        let stat = format!("/proc/{}/stat", self.pid());
         wait_until(SOON, "a stopped process", || {
-            std::fs::read_to_string(&stat).ok()?.contains(") T ").then_some(())
+            processes::is_stopped(self.pid()).then_some(())
         });
     }
 

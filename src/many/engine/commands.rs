@@ -160,6 +160,7 @@ impl Commands {
             Placeholder::MemoryMib => Some(self.manifest.memory_mib.to_string()),
             Placeholder::Minutes => Some(self.manifest.minutes.to_string()),
             Placeholder::Name => Some(subject.name.clone()),
+            Placeholder::Seconds => Some((u64::from(self.manifest.minutes) * 60).to_string()),
             Placeholder::Script => path(&subject.script),
             Placeholder::Tree => path(&subject.tree),
         }

@@ -22,6 +22,8 @@ pub(super) enum Placeholder {
     /// What ralph calls the job.
     Name,
     Script,
+    /// The minutes, for those that count in seconds.
+    Seconds,
     /// The work tree.
     Tree,
 }
@@ -36,6 +38,7 @@ impl Slot for Placeholder {
         Placeholder::Minutes,
         Placeholder::Name,
         Placeholder::Script,
+        Placeholder::Seconds,
         Placeholder::Tree,
     ];
 
@@ -49,6 +52,7 @@ impl Slot for Placeholder {
             Placeholder::Minutes => "minutes",
             Placeholder::Name => "name",
             Placeholder::Script => "script",
+            Placeholder::Seconds => "seconds",
             Placeholder::Tree => "tree",
         }
     }
@@ -186,10 +190,10 @@ impl Manifest {
     /// # Errors
     /// The first thing that is wrong.
     pub(crate) fn of(id: &str, merged: &Merged) -> Result<Manifest, ManifestError> {
-        use Placeholder::{Args, Cores, Job, Log, MemoryMib, Minutes, Name, Script, Tree};
+        use Placeholder::{Args, Cores, Job, Log, MemoryMib, Minutes, Name, Script, Seconds, Tree};
         let written: Written = merged.read().map_err(LayerError::written)?;
         let reader = Reader { merged };
-        let named = [Name, Cores, MemoryMib, Minutes, Log, Script, Tree];
+        let named = [Name, Cores, MemoryMib, Minutes, Seconds, Log, Script, Tree];
         let submitting = [&named[..], &[Args]].concat();
         let known = [Name, Job, Log, Script, Tree];
         let milliseconds = |value: u32| Duration::from_millis(u64::from(value));

@@ -40,7 +40,7 @@ settings! {
         cores("cores"): Within<1, 4096> = 1,
         /// Memory in mebibytes: `{memory_mib}`.
         memory_mib("memory_mib"): Within<1, 16_777_216> = 2048,
-        /// Minutes until the engine ends it: `{minutes}`. Work that was cut off goes on in another job.
+        /// Minutes until the engine ends it: `{minutes}`, or `{seconds}` of them. Work that was cut off goes on in another job.
         minutes("minutes"): Within<1, 525_600> = 1440,
         /// Lines of `sh` that run before ralph does, such as "module load git".
         setup("setup"): Texts = [],

@@ -5,6 +5,7 @@
 
 use std::{
     io::{self, Write},
+    mem,
     process::Command,
     sync::{
         Arc,
@@ -15,10 +16,6 @@ use std::{
 };
 
 use crossterm::event::Event as Input;
-use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
-};
 use ratatui::{Terminal, backend::CrosstermBackend, layout::Rect};
 
 use crate::{
@@ -35,7 +32,7 @@ use super::{
     Left, ScreenError,
     frame_loop::{FrameBytes, utc_offset_s},
     inputs::{Arrived, Mailbox},
-    lending::{Lent, lend},
+    lending::{Lent, lend, stop_group},
     model::BoardModel,
     taken::Taken,
     terminal,
@@ -128,6 +125,7 @@ pub fn run(
         frame,
         lent,
         away: false,
+        stops_itself: false,
         dirty: true,
         due: first_frame,
         title: String::new(),
@@ -150,6 +148,8 @@ struct BoardLoop {
     lent: Lent,
     /// Another ralph has the terminal.
     away: bool,
+    /// The next stop that is heard of is its own.
+    stops_itself: bool,
     dirty: bool,
     /// When the next frame may be drawn.
     due: Instant,
@@ -227,6 +227,7 @@ impl BoardLoop {
                 self.redraw()?;
             }
             Arrived::Stop | Arrived::Continued if self.away => {}
+            Arrived::Stop if mem::take(&mut self.stops_itself) => {}
             Arrived::Stop => self.suspend()?,
             Arrived::Continued => {
                 terminal::take(self.setup.mouse)?;
@@ -298,7 +299,8 @@ impl BoardLoop {
 
     fn suspend(&mut self) -> io::Result<()> {
         terminal::give_back();
-        kill(Pid::from_raw(0), Signal::SIGSTOP)?;
+        self.stops_itself = true;
+        stop_group()?;
         terminal::take(self.setup.mouse)?;
         self.redraw()
     }

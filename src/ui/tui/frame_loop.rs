@@ -3,16 +3,13 @@
 use std::{
     cell::RefCell,
     io::{self, Write},
+    mem,
     rc::Rc,
     sync::mpsc::{Receiver, RecvTimeoutError},
     time::{Duration, Instant},
 };
 
 use crossterm::event::{Event as Input, KeyCode};
-use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
-};
 use ratatui::{Terminal, backend::CrosstermBackend, layout::Rect};
 
 use crate::{
@@ -30,6 +27,7 @@ use super::{
     find::{self, Finder},
     inputs::{Arrived, Mailbox},
     jobs::Jobs,
+    lending::stop_group,
     memory,
     model::{Mode, Model, Pane, Portion},
     needle::{Match, Needle},
@@ -129,6 +127,8 @@ struct FrameLoop<'a> {
     over: bool,
     jobs: Jobs,
     loan: Loan,
+    /// The next stop that is heard of is its own.
+    stops_itself: bool,
     title: String,
     progress: Progress,
     pane: Size,
@@ -184,6 +184,7 @@ impl<'a> FrameLoop<'a> {
             over: false,
             jobs,
             loan: Loan::of(lent),
+            stops_itself: false,
             title: String::new(),
             progress: Progress::None,
             pane,
@@ -343,6 +344,7 @@ impl<'a> FrameLoop<'a> {
             Arrived::Returned(failure) => self.take_back(failure),
             // Whoever has the terminal is who was stopped and continued.
             Arrived::Stop | Arrived::Continued if self.loan.is_out() => Ok(Turn::Next),
+            Arrived::Stop if mem::take(&mut self.stops_itself) => Ok(Turn::Next),
             Arrived::Stop => self.suspend(),
             Arrived::Continued => {
                 // Whoever stopped and continued this process may have changed the terminal.
@@ -426,7 +428,8 @@ impl<'a> FrameLoop<'a> {
         terminal::give_back();
         // All of the process group, as a terminal would; the agent has a terminal of its own and works on.
         let since = Instant::now();
-        kill(Pid::from_raw(0), Signal::SIGSTOP)?;
+        self.stops_itself = true;
+        stop_group()?;
         terminal::take(self.setup.mouse)?;
         let away = short_duration(u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX));
         let meanwhile = match &self.setup.reach {

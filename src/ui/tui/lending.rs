@@ -13,7 +13,7 @@ use std::{
 };
 
 use nix::{
-    sys::signal::{SigSet, Signal, kill, killpg},
+    sys::signal::{SigSet, Signal, kill, killpg, raise},
     unistd::{Pid, getpgrp, tcsetpgrp},
 };
 use rustix::process::{WaitId, WaitIdOptions, waitid};
@@ -83,6 +83,17 @@ impl Lent {
     }
 }
 
+/// Stops this process with all of its group, as a terminal does at Ctrl-Z; returns when it is continued. Whoever hears SIGTSTP in
+/// here hears this one as well.
+///
+/// # Errors
+/// If signals cannot be sent.
+pub(super) fn stop_group() -> io::Result<()> {
+    kill(Pid::from_raw(0), Signal::SIGTSTP)?;
+    // A stop of the whole process would reach this thread some time later, and what comes next would be done before.
+    Ok(raise(Signal::SIGSTOP)?)
+}
+
 /// Runs `command` in the foreground of this terminal and waits for its end. For a thread of its own, whose signals it changes.
 ///
 /// # Errors
@@ -111,7 +122,7 @@ fn wait_in_foreground(mut child: Child, terminal: &File) -> io::Result<ExitStatu
             // Ctrl-Z in it leads to the shell, as it does in ralph, and `fg` back into it.
             Some(_) => {
                 tcsetpgrp(terminal, getpgrp())?;
-                kill(Pid::from_raw(0), Signal::SIGSTOP)?;
+                stop_group()?;
             }
         }
     }
