@@ -109,7 +109,7 @@ fn assert_verified(sandbox: &Sandbox, goal: &str, plans: &[&str]) {
 fn assert_tidy(sandbox: &Sandbox) {
     let target = target(sandbox);
     let branches = sandbox.git(["branch", "--list", "ralph/*", "--format=%(refname:short)"]);
-    assert_eq!(branches.trim(), target);
+    assert_eq!(branches.trim(), target, "{:#}", status(sandbox)["plans"]);
     assert_eq!(sandbox.git(["worktree", "list"]).lines().count(), 1);
     let trees = sandbox.state().join("ralph/worktrees");
     let left: Vec<PathBuf> =

@@ -381,11 +381,7 @@ impl Branches {
     /// # Errors
     /// [`GitError`] if git cannot be asked.
     pub fn unlock_tree(&self, tree: &Path) -> Result<(), GitError> {
-        let admin = self.admin_of(tree)?;
-        for lock in ["index.lock", "HEAD.lock"] {
-            remove_if_there(&admin.join(lock))?;
-        }
-        Ok(())
+        remove_locks(&self.admin_of(tree)?)
     }
 
     /// The same for the branches of a batch.
@@ -393,16 +389,7 @@ impl Branches {
     /// # Errors
     /// [`GitError::File`] if one cannot be removed.
     pub fn unlock_branches(&self, below: &str) -> Result<(), GitError> {
-        let directory = self.common_dir.join("refs/heads").join(below);
-        let Ok(entries) = fs::read_dir(&directory) else {
-            return Ok(());
-        };
-        for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
-            if path.extension().is_some_and(|extension| extension == "lock") {
-                remove_if_there(&path)?;
-            }
-        }
-        Ok(())
+        remove_locks(&self.common_dir.join("refs/heads").join(below))
     }
 
     /// Takes away the entries of work trees below `trees` that git was killed in writing: with one of them it refuses to list any,
@@ -657,6 +644,10 @@ impl Branches {
         let git = Git::at(&self.supervisor, tree).setting("commit.gpgSign=false");
         // What is recorded of other merges is the user's to apply.
         let git = git.setting("rerere.enabled=false").setting("merge.renames=true");
+        // Runs, merges and the user change references at once, and a busy disk makes each of them wait for longer than git does.
+        let git = git
+            .setting("core.packedRefsTimeout=10000")
+            .setting("core.filesRefLockTimeout=10000");
         match self.is_anonymous {
             true => NOBODY.into_iter().fold(git, Git::setting),
             false => git,
@@ -669,8 +660,17 @@ fn full(branch: &str) -> String {
     format!("refs/heads/{branch}")
 }
 
-fn remove_if_there(path: &Path) -> Result<(), GitError> {
-    if_there(path, fs::remove_file(path))
+/// Removes the locks that lie in a directory, of whatever file they are.
+fn remove_locks(directory: &Path) -> Result<(), GitError> {
+    let Ok(entries) = fs::read_dir(directory) else {
+        return Ok(());
+    };
+    for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
+        if path.extension().is_some_and(|extension| extension == "lock") {
+            if_there(&path, fs::remove_file(&path))?;
+        }
+    }
+    Ok(())
 }
 
 /// The file `.git` of the work tree that the repository has an entry of.

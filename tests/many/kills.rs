@@ -170,6 +170,32 @@ fn killed_at_random(seed: usize) {
     assert_tidy(&sandbox);
 }
 
+#[test]
+fn git_is_told_to_end_before_it_is_killed_so_that_it_leaves_no_lock() {
+    let mut sandbox = sandbox(WORKER, &["api"]);
+    sandbox.run_before_git_of_ralph(
+        r#"case "$*" in
+    *"worktree add"*)
+        if ! test -e "$HOME/told"; then
+            trap 'echo told > "$HOME/told"; exit 1' TERM
+            echo adding > "$HOME/adding"
+            sleep 3600 &
+            wait
+        fi ;;
+esac"#,
+    );
+    let running = batch(&sandbox, &["api.md"]).start();
+    let is_there = |name: &str| sandbox.home().join(name).exists().then_some(());
+    wait_until(SOON, "git", || is_there("adding"));
+    running.kill();
+    running.wait(SOON);
+    wait_until(SOON, "a word to git", || is_there("told"));
+    sandbox.waits_until_nothing_runs();
+    let resumed = many(&sandbox, "resume").run(SOON);
+    assert_eq!(resumed.code(), Some(0), "{resumed:?}");
+    assert_tidy(&sandbox);
+}
+
 /// A batch that was killed while git wrote an entry of a work tree: it lists none from then on.
 fn killed_in_writing() -> Sandbox {
     let sandbox = sandbox(WORKER, &["api"]);

@@ -47,6 +47,8 @@ use crate::proc::{
 const BROKEN: u8 = 125;
 /// How long to go on killing what does not die.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// How long helpers may take to clean up once ralph has died. Where the disk is busy, git waits for it.
+const GRACE: Duration = Duration::from_secs(3);
 /// How long to wait before looking again: the end of a process that is no child is not told.
 const PAUSE_MS: u16 = 2;
 
@@ -103,15 +105,19 @@ impl Guard {
     fn serve(&mut self) {
         loop {
             let given_up = self.wait();
-            for pid in given_up {
-                self.kill_helper(pid);
-            }
+            // Before those that were given up: a ralph that has died has given up all of them.
             loop {
                 match self.receive() {
                     Received::Nothing => break,
                     Received::Descriptors(descriptors) => self.start(descriptors),
-                    Received::Closed => return self.end_all(),
+                    Received::Closed => {
+                        self.ask_to_end();
+                        return self.end_all();
+                    }
                 }
+            }
+            for pid in given_up {
+                self.kill_helper(pid);
             }
             self.finish_ended();
         }
@@ -244,6 +250,17 @@ impl Guard {
         _ = killpg(pid, Signal::SIGKILL); // it may have ended meanwhile
         tree::kill_all(|| tree::descendants(pid));
         tree::signal_awake(pid, Signal::SIGKILL);
+    }
+
+    /// Has helpers clean up: git takes its locks away when it is told to end, and leaves them in everybody's way when it is killed.
+    fn ask_to_end(&self) {
+        let until = Instant::now() + GRACE;
+        for running in &self.running {
+            _ = killpg(running.pid, Signal::SIGTERM); // it may have ended meanwhile
+        }
+        while self.running.iter().any(|running| end_of(running.pid).is_none()) && Instant::now() < until {
+            self.pause();
+        }
     }
 
     /// Ends everything there is, and returns when it is gone or does not go.
