@@ -644,10 +644,6 @@ impl Branches {
         let git = Git::at(&self.supervisor, tree).setting("commit.gpgSign=false");
         // What is recorded of other merges is the user's to apply.
         let git = git.setting("rerere.enabled=false").setting("merge.renames=true");
-        // Runs, merges and the user change references at once, and a busy disk makes each of them wait for longer than git does.
-        let git = git
-            .setting("core.packedRefsTimeout=10000")
-            .setting("core.filesRefLockTimeout=10000");
         match self.is_anonymous {
             true => NOBODY.into_iter().fold(git, Git::setting),
             false => git,

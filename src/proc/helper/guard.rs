@@ -47,8 +47,8 @@ use crate::proc::{
 const BROKEN: u8 = 125;
 /// How long to go on killing what does not die.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// How long helpers may take to clean up once ralph has died. Where the disk is busy, git waits for it.
-const GRACE: Duration = Duration::from_secs(3);
+/// How long helpers may go on once ralph has died, and then, to clean up once they are told to end.
+const GRACE: Duration = Duration::from_secs(1);
 /// How long to wait before looking again: the end of a process that is no child is not told.
 const PAUSE_MS: u16 = 2;
 
@@ -111,7 +111,7 @@ impl Guard {
                     Received::Nothing => break,
                     Received::Descriptors(descriptors) => self.start(descriptors),
                     Received::Closed => {
-                        self.ask_to_end();
+                        self.let_end();
                         return self.end_all();
                     }
                 }
@@ -252,15 +252,28 @@ impl Guard {
         tree::signal_awake(pid, Signal::SIGKILL);
     }
 
-    /// Has helpers clean up: git takes its locks away when it is told to end, and leaves them in everybody's way when it is killed.
-    fn ask_to_end(&self) {
-        let until = Instant::now() + GRACE;
+    /// Lets helpers come to their end: a git that is killed leaves its locks in everybody's way, and one that is told to end may leave
+    /// the one that it was just making. What takes longer is told to end.
+    fn let_end(&self) {
+        if self.have_ended(GRACE) {
+            return;
+        }
         for running in &self.running {
             _ = killpg(running.pid, Signal::SIGTERM); // it may have ended meanwhile
         }
-        while self.running.iter().any(|running| end_of(running.pid).is_none()) && Instant::now() < until {
+        self.have_ended(GRACE);
+    }
+
+    /// Whether all helpers have ended within `patience`.
+    fn have_ended(&self, patience: Duration) -> bool {
+        let until = Instant::now() + patience;
+        while self.running.iter().any(|running| end_of(running.pid).is_none()) {
+            if Instant::now() >= until {
+                return false;
+            }
             self.pause();
         }
+        true
     }
 
     /// Ends everything there is, and returns when it is gone or does not go.
