@@ -1,6 +1,6 @@
 //! Failures as the user meets them: one line that says what is wrong, hints that say what to type, an exit code.
 
-use std::{error::Error, fmt};
+use std::{error::Error, fmt, io};
 
 use crate::{
     agent::AgentError,
@@ -182,7 +182,12 @@ impl From<OpenError> for Failure {
             OpenError::Lock(error @ LockError::Held { .. }) => Failure::of(FailureKind::Locked, &error).hint(
                 "`ralph attach` shows it on this terminal, `ralph status` what it is doing; `ralph stop` stops it",
             ),
-            error @ (OpenError::Lock(LockError::Unusable { .. }) | OpenError::State { .. }) => {
+            OpenError::Helpers { ref source, .. } if source.kind() == io::ErrorKind::TimedOut => {
+                Failure::of(FailureKind::Locked, &error).hint("wait until it has ended, and try again")
+            }
+            error @ (OpenError::Lock(LockError::Unusable { .. })
+            | OpenError::Helpers { .. }
+            | OpenError::State { .. }) => {
                 Failure::of(FailureKind::Failed, &error).hint("name a writable directory with `--state-dir DIR`")
             }
         }

@@ -460,7 +460,10 @@ fn builds_with_cargo_and_npm_work_in_either_mode() {
     let cargo = env!("CARGO");
     let tools = Path::new(cargo).parent().unwrap().display();
     let path = format!("{tools}:{}", env::var("PATH").unwrap());
-    sandbox.write("Cargo.toml", "[package]\nname = \"tiny\"\nedition = \"2021\"\n");
+    sandbox.write(
+        "Cargo.toml",
+        "[package]\nname = \"tiny\"\nedition = \"2021\"\n\n[workspace]\n",
+    );
     sandbox.write("src/lib.rs", "#[test]\nfn works() {}\n");
     sandbox.write(
         "package.json",

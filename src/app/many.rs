@@ -82,7 +82,7 @@ pub(crate) fn prepare_batch(
     if wish.each_section.is_some() {
         check_divided(&branches, &plans)?;
     }
-    let lock = lock(place)?;
+    let lock = lock(place, supervisor)?;
     let id = new_id(place, &branches)?;
     let paths = BatchPaths::new(&place.paths, &id);
     // Of a batch that was killed: with one of them git lists no work trees.
@@ -139,9 +139,9 @@ pub(crate) fn site_of_batch(
 ///
 /// # Errors
 /// A [`Failure`] if one does.
-pub(crate) fn lock(place: &Place) -> Result<BatchLock, Failure> {
+pub(crate) fn lock(place: &Place, supervisor: &Supervisor) -> Result<BatchLock, Failure> {
     place.paths.create()?;
-    match BatchLock::take(&place.paths) {
+    match BatchLock::take(&place.paths, supervisor) {
         Ok(Some(lock)) => Ok(lock),
         Ok(None) => Err(
             Failure::new(FailureKind::Locked, "another batch is already running in this project")

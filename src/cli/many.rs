@@ -199,7 +199,7 @@ fn resume(
         return board::run(args, &place, screen, command_line, supervisor)
             .and_then(|began| leave_board(&place, &began));
     }
-    let _lock = app::lock_batches(&place)?;
+    let _lock = app::lock_batches(&place, supervisor)?;
     if batch
         .plans
         .iter()
@@ -450,7 +450,7 @@ fn cancel(args: &Args, plan: Option<&str>, supervisor: &Supervisor) -> Result<u8
         }
     } else {
         // Nobody works on it: it is recorded here, and counts when it is resumed.
-        let _lock = app::lock_batches(&place)?;
+        let _lock = app::lock_batches(&place, supervisor)?;
         many::record(&paths, Input::Cancel { plan: plan.clone() })?;
         cancel_jobs(&place, &id, &batch, plan.as_ref(), supervisor)?;
     }

@@ -10,7 +10,7 @@ use std::{
 use crate::{
     config,
     console::{print, print_coloured, warn},
-    driver::read_view,
+    driver::{hold, read_view},
     error::{Failure, FailureKind},
     event::{Changes, RunId},
     git::{Moment, Place as Position, Repository, Restored},
@@ -62,6 +62,7 @@ pub(super) fn run(
         print("nothing was changed\n");
         return Ok(0);
     }
+    let _helpers = hold(&place.paths, supervisor)?;
     let restored = repository.restore(&run, n, moment)?;
     print(&in_words(&restored, &run));
     Ok(0)

@@ -42,7 +42,7 @@ pub use ending::{Left, Message, leave};
 pub use goals::check_goals;
 pub use handle::Handle;
 pub use hub::{Detail, Hub, Poll, Subscription, Terminal, UiEvent, Waker, Wants, WhenSlow};
-pub use open::{OpenError, OpenRun, Opening, Reset, forget_rule, read_shortened, read_view, reset_circuit};
+pub use open::{OpenError, OpenRun, Opening, Reset, forget_rule, hold, read_shortened, read_view, reset_circuit};
 pub use plan_file::Taskless;
 pub(crate) use plan_file::read_plan;
 pub use preview::{Preview, next_prompt};

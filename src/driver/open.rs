@@ -15,7 +15,7 @@ use crate::{
     files::is_same_file,
     git::Repository,
     machine::LoopState,
-    proc::Supervisor,
+    proc::{Hold, Supervisor},
     run::{Breaker, RunView},
     store::{
         journal::{self, Journal, JournalError, ReadNote},
@@ -38,6 +38,13 @@ pub enum OpenError {
     Journal(#[from] JournalError),
     #[error(transparent)]
     Rules(#[from] RulesError),
+    /// Helpers of a ralph that was killed may still work in the project.
+    #[error("{path}: cannot be locked", path = path.display())]
+    Helpers {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
     #[error("{path}: cannot be written", path = path.display())]
     State {
         path: PathBuf,
@@ -72,6 +79,7 @@ pub struct OpenRun {
     pub(super) earlier: Used,
     /// Where the run before ended, if it did.
     ended: Option<LoopState>,
+    _helpers: Hold,
     _lock: Lock,
 }
 
@@ -102,6 +110,7 @@ impl OpenRun {
             pid: std::process::id(),
             run: None,
         });
+        let helpers = hold(&paths, supervisor)?;
         let mut notices = Vec::new();
         let mut latest = latest(&paths)?;
         if let Some(run) = latest.take_if(|run| opening == Opening::Continued && run.can_continue(plan)) {
@@ -155,6 +164,7 @@ impl OpenRun {
             notices,
             earlier,
             ended,
+            _helpers: helpers,
             _lock: lock,
         })
     }
@@ -378,6 +388,16 @@ pub enum Reset {
 /// Whether a run goes by settings of this plan, or of this section of it.
 pub(super) fn is_of(settings: &Settings, (plan, section): (&Path, Option<&str>)) -> bool {
     is_same_file(&settings.plan, plan) && settings.section.as_deref() == section
+}
+
+/// Waits for the helpers of a ralph that was killed in the project, and has others wait for those of this process.
+///
+/// # Errors
+/// [`OpenError::Helpers`] if they do not end, or if the file that stands for them cannot be locked.
+pub fn hold(paths: &ProjectPaths, supervisor: &Supervisor) -> Result<Hold, OpenError> {
+    let path = paths.helpers();
+    let held = supervisor.hold(&path);
+    held.map_err(|source| OpenError::Helpers { path, source })
 }
 
 /// Closes the breaker of the run that was cut off, if there is one.

@@ -12,6 +12,7 @@ use std::{
 use super::journal::has_begun;
 use crate::{
     batch::{BatchId, PlanName},
+    proc::{Hold, Supervisor},
     store::{
         lock,
         paths::{PathsError, ProjectPaths, create_private_dir},
@@ -141,30 +142,36 @@ pub(crate) fn latest(project: &ProjectPaths) -> Option<BatchId> {
 /// One batch at a time works in a project: a lock of the operating system, which no crash leaves behind.
 #[derive(Debug)]
 pub(crate) struct BatchLock {
+    _helpers: Hold,
     _file: File,
 }
 
 impl BatchLock {
-    /// None if another batch works in the project.
+    /// None if another batch works in the project. Waits for the helpers of one that was killed.
     ///
     /// # Errors
-    /// Whatever the system says.
-    pub(crate) fn take(project: &ProjectPaths) -> io::Result<Option<BatchLock>> {
-        create_private_dir(&all(project.state())).map_err(io::Error::other)?;
+    /// Whatever the system says; [`io::ErrorKind::TimedOut`] if those helpers do not end.
+    pub(crate) fn take(project: &ProjectPaths, supervisor: &Supervisor) -> io::Result<Option<BatchLock>> {
+        let dir = all(project.state());
+        create_private_dir(&dir).map_err(io::Error::other)?;
         let file = File::options()
             .append(true)
             .create(true)
             .mode(0o600)
-            .open(all(project.state()).join("lock"))?;
+            .open(dir.join("lock"))?;
         let until = Instant::now() + PATIENCE;
         loop {
             match file.try_lock() {
-                Ok(()) => return Ok(Some(BatchLock { _file: file })),
+                Ok(()) => break,
                 Err(TryLockError::WouldBlock) if Instant::now() < until => thread::sleep(PAUSE),
                 Err(TryLockError::WouldBlock) => return Ok(None),
                 Err(TryLockError::Error(error)) => return Err(error),
             }
         }
+        Ok(Some(BatchLock {
+            _helpers: supervisor.hold(&dir.join("helpers.lock"))?,
+            _file: file,
+        }))
     }
 
     /// Whether a batch works in the project.

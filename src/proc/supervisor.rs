@@ -4,7 +4,7 @@ use std::{
     ffi::OsString,
     io,
     os::fd::BorrowedFd,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicU32, Ordering},
@@ -15,7 +15,7 @@ use super::{
     Confinement, ConfinementLevel, Launch, Output,
     child::Child,
     detached::Detached,
-    helper::{Helper, Helpers},
+    helper::{Helper, Helpers, Hold},
     leftovers::{self, Children},
     origin::{self, Origin},
     spawn::{self, Limits, SpawnError},
@@ -115,6 +115,15 @@ impl Supervisor {
     /// Puts a helper together. `program` is looked for in `PATH` unless it has a slash in it.
     pub fn helper(&self, program: impl Into<OsString>) -> Helper {
         Helper::new(&self.helpers, program)
+    }
+
+    /// Locks a file that stands for what helpers work at, until the value is dropped or, should this process be killed, until the last
+    /// of its helpers has ended. Waits for those of a process that was killed while it had the lock.
+    ///
+    /// # Errors
+    /// Whatever the system says; [`io::ErrorKind::TimedOut`] if they do not end within seconds.
+    pub fn hold(&self, path: &Path) -> io::Result<Hold> {
+        Hold::take(path, &self.helpers)
     }
 
     /// Makes ralph the parent of whatever a killed guard leaves behind. Elsewhere than on Linux this does nothing.

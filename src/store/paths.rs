@@ -122,6 +122,11 @@ impl ProjectPaths {
         self.state.join("lock")
     }
 
+    /// Locked for as long as helpers of a loop work in the project.
+    pub fn helpers(&self) -> PathBuf {
+        self.state.join("helpers.lock")
+    }
+
     /// Holds the id of the latest run.
     pub fn latest(&self) -> PathBuf {
         self.state.join("latest")

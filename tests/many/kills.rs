@@ -6,6 +6,7 @@ use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
+use ralph_core::testing::rounds;
 
 use super::{QUARRELLER, WORKER, assert_tidy, assert_verified, batch, many, sandbox, show, status};
 use crate::harness::{
@@ -14,12 +15,6 @@ use crate::harness::{
     running::{Finished, Running},
     wait_until,
 };
-
-/// How many rounds there are, where nobody asks for more.
-fn rounds(usually: usize) -> usize {
-    let asked = std::env::var("RALPH_TEST_ROUNDS").ok();
-    asked.and_then(|rounds| rounds.parse().ok()).unwrap_or(usually)
-}
 
 /// Goes through the rounds, two at a time.
 fn side_by_side(rounds: &[usize], round: fn(usize)) {
@@ -171,13 +166,14 @@ fn killed_at_random(seed: usize) {
 }
 
 #[test]
-fn git_is_told_to_end_before_it_is_killed_so_that_it_leaves_no_lock() {
+fn git_is_told_to_end_before_it_is_killed_so_that_it_leaves_no_lock_and_who_resumes_waits_for_it() {
     let mut sandbox = sandbox(WORKER, &["api"]);
     sandbox.run_before_git_of_ralph(
-        r#"case "$*" in
+        r#"test -z "$RESUMED" || test -e "$HOME/told" || echo "$*" >> "$HOME/early"
+case "$*" in
     *"worktree add"*)
         if ! test -e "$HOME/told"; then
-            trap 'echo told > "$HOME/told"; exit 1' TERM
+            trap 'echo leaving; echo leaving >&2; echo told > "$HOME/told"; exit 1' TERM
             echo adding > "$HOME/adding"
             sleep 3600 &
             wait
@@ -189,10 +185,12 @@ esac"#,
     wait_until(SOON, "git", || is_there("adding"));
     running.kill();
     running.wait(SOON);
-    wait_until(SOON, "a word to git", || is_there("told"));
-    sandbox.waits_until_nothing_runs();
-    let resumed = many(&sandbox, "resume").run(SOON);
+    let resumed = many(&sandbox, "resume").env("RESUMED", "1").run(SOON);
     assert_eq!(resumed.code(), Some(0), "{resumed:?}");
+    assert_eq!(
+        (sandbox.read_home("told").as_deref(), sandbox.read_home("early")),
+        (Some("told\n"), None)
+    );
     assert_tidy(&sandbox);
 }
 

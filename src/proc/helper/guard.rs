@@ -71,21 +71,34 @@ struct Guard {
     orders: OwnedFd,
     signals: SignalFd,
     running: Vec<Running>,
+    /// Locks of what the helpers work at: the last one to have them open is this process, which exits when no helper is left.
+    kept: Vec<OwnedFd>,
 }
 
 /// A helper that was started and not reaped yet: no other process can have its pid.
 struct Running {
     pid: Pid,
-    /// Told how it ended; closed by ralph when it is to be ended.
+    /// Told how it ended; closed for writing by ralph when it is to be ended.
     control: UnixStream,
     /// It has been ended already.
     given_up: bool,
+    /// What it writes to has a reader for as long as it runs, or it would die of that when ralph has.
+    _readers: [OwnedFd; 2],
+}
+
+/// What a wait has told of the helpers.
+struct Controls {
+    /// Those that ralph has given up, and those whose controls are closed altogether.
+    given_up: Vec<Pid>,
+    /// Whether a control is closed altogether, as all of them are where ralph has died.
+    is_one_closed: bool,
 }
 
 /// What came from ralph.
 enum Received {
     Nothing,
-    Descriptors(Vec<OwnedFd>),
+    Helper(Vec<OwnedFd>),
+    File(Vec<OwnedFd>),
     Closed,
 }
 
@@ -99,32 +112,36 @@ impl Guard {
             orders: io::stdin().as_fd().try_clone_to_owned()?,
             signals,
             running: Vec::new(),
+            kept: Vec::new(),
         })
     }
 
     fn serve(&mut self) {
         loop {
-            let given_up = self.wait();
-            // Before those that were given up: a ralph that has died has given up all of them.
+            let controls = self.wait();
+            // The sockets of a ralph that dies are closed one after the other, and only that of the orders tells that it does.
+            let until = controls.is_one_closed.then(|| Instant::now() + GRACE);
             loop {
                 match self.receive() {
-                    Received::Nothing => break,
-                    Received::Descriptors(descriptors) => self.start(descriptors),
+                    Received::Nothing if until.is_none_or(|until| !self.is_told_by(until)) => break,
+                    Received::Nothing => {}
+                    Received::Helper(descriptors) => self.start(descriptors),
+                    Received::File(descriptors) => self.kept.extend(descriptors),
                     Received::Closed => {
                         self.let_end();
                         return self.end_all();
                     }
                 }
             }
-            for pid in given_up {
+            for pid in controls.given_up {
                 self.kill_helper(pid);
             }
             self.finish_ended();
         }
     }
 
-    /// Waits for something to do. Returns the helpers that ralph has given up.
-    fn wait(&mut self) -> Vec<Pid> {
+    /// Waits for something to do.
+    fn wait(&mut self) -> Controls {
         let (waiting, controls): (Vec<Pid>, Vec<_>) = self
             .running
             .iter()
@@ -139,12 +156,27 @@ impl Guard {
         watched.extend(controls);
         // An interrupted wait is one that ended early.
         _ = poll(&mut watched, PollTimeout::NONE);
-        let ready = watched[first..].iter().map(|fd| fd.any().unwrap_or(true));
-        let given_up = waiting.into_iter().zip(ready).filter(|(_, ready)| *ready);
-        let given_up = given_up.map(|(pid, _)| pid).collect();
+        let told: Vec<_> = watched[first..]
+            .iter()
+            .map(|fd| fd.revents().unwrap_or(PollFlags::POLLHUP))
+            .collect();
+        let given_up = waiting.into_iter().zip(&told).filter(|(_, told)| !told.is_empty());
+        let controls = Controls {
+            given_up: given_up.map(|(pid, _)| pid).collect(),
+            is_one_closed: told.iter().any(|told| told.contains(PollFlags::POLLHUP)),
+        };
         drop(watched);
         self.take_signals();
-        given_up
+        controls
+    }
+
+    /// Waits until ralph says something or has died, `until` then.
+    fn is_told_by(&self, until: Instant) -> bool {
+        let left = until.saturating_duration_since(Instant::now());
+        let timeout = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);
+        let mut watched = [PollFd::new(self.orders.as_fd(), PollFlags::POLLIN)];
+        // An interrupted wait is followed by another one.
+        poll(&mut watched, timeout).map_or(true, |ready| ready > 0)
     }
 
     /// Forgets the signals that have arrived: they only say that something may have happened.
@@ -163,7 +195,11 @@ impl Guard {
                     RecvAncillaryMessage::ScmRights(descriptors) => Some(descriptors),
                     _ => None,
                 });
-                Received::Descriptors(messages.flatten().collect())
+                let descriptors = messages.flatten().collect();
+                match byte {
+                    [wire::FILE] => Received::File(descriptors),
+                    _ => Received::Helper(descriptors),
+                }
             }
             Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => Received::Nothing,
             Ok(_) | Err(_) => Received::Closed,
@@ -171,7 +207,9 @@ impl Guard {
     }
 
     fn start(&mut self, descriptors: Vec<OwnedFd>) {
-        let Ok([control, stdin, stdout, stderr]) = <[OwnedFd; PASSED]>::try_from(descriptors) else {
+        let Ok([control, stdin, stdout, stderr, stdout_reader, stderr_reader]) =
+            <[OwnedFd; PASSED]>::try_from(descriptors)
+        else {
             // No descriptors to be had: ralph sees its end closed.
             return;
         };
@@ -182,6 +220,7 @@ impl Guard {
                 pid,
                 control,
                 given_up: false,
+                _readers: [stdout_reader, stderr_reader],
             }),
             Err(error) => {
                 let errno = error.raw_os_error().unwrap_or(Errno::EINVAL as i32);

@@ -1,10 +1,12 @@
 //! The side of ralph: starts the guard of its helpers with the first one, and gives it orders.
 //!
-//! A helper is announced by one message with four descriptors: a socket for this helper alone, and its three files. The
-//! socket stands for the helper: ralph writes the order into it, the guard writes how the helper ended, and ends it as
-//! soon as ralph closes the socket.
+//! A helper is announced by one message with six descriptors: a socket for this helper alone, its three files, and the other
+//! ends of the last two, which the guard keeps so that a helper can still write when ralph has died. The socket stands for the
+//! helper: ralph writes the order into it, the guard writes how the helper ended, and ends it as soon as ralph closes the
+//! socket for writing.
 
 use std::{
+    fs::File,
     io::{self, IoSlice, Read, Write},
     mem::MaybeUninit,
     net::Shutdown,
@@ -13,7 +15,7 @@ use std::{
         unix::{net::UnixStream, process::CommandExt},
     },
     process::{Child, Command, ExitStatus, Stdio},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::{Duration, Instant},
 };
 
@@ -32,7 +34,7 @@ use super::{
 use crate::proc::{leftovers::Children, system};
 
 /// How many descriptors announce a helper.
-pub(super) const PASSED: usize = 4;
+pub(super) const PASSED: usize = 6;
 /// How long the guard may take to end everything before it is taken for broken.
 const PATIENCE: Duration = Duration::from_secs(6);
 
@@ -52,6 +54,8 @@ enum State {
 pub(in crate::proc) struct Helpers {
     children: Arc<Children>,
     state: Mutex<State>,
+    /// Files that every guard keeps open. Locked after the state.
+    kept: Mutex<Vec<Weak<File>>>,
 }
 
 #[derive(Debug)]
@@ -63,14 +67,20 @@ struct Guard {
 impl Helpers {
     /// Helpers of a program that is no ralph: children of this process.
     pub(in crate::proc) fn without_guard(children: Arc<Children>) -> Arc<Self> {
-        let state = Mutex::new(State::NotAllowed);
-        Arc::new(Self { children, state })
+        Self::starting(State::NotAllowed, children)
     }
 
     /// Helpers below a guard, which is this executable and is started with the first one.
     pub(in crate::proc) fn below_a_guard(children: Arc<Children>) -> Arc<Self> {
-        let state = Mutex::new(State::NotStarted);
-        Arc::new(Self { children, state })
+        Self::starting(State::NotStarted, children)
+    }
+
+    fn starting(state: State, children: Arc<Children>) -> Arc<Self> {
+        Arc::new(Self {
+            children,
+            state: Mutex::new(state),
+            kept: Mutex::default(),
+        })
     }
 
     pub(super) fn children(&self) -> &Arc<Children> {
@@ -85,11 +95,32 @@ impl Helpers {
         }
     }
 
-    /// Gives the order to the guard; none where there is none to be had.
+    /// Has the guard keep a file open until it has ended all helpers.
+    pub(super) fn keep(&self, file: &Arc<File>) {
+        let state = self.state();
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.retain(|kept| kept.strong_count() > 0);
+        kept.push(Arc::downgrade(file));
+        if let State::Running(guard) = &*state {
+            guard.keep(file);
+        }
+    }
+
+    fn start_guard(&self) -> io::Result<Guard> {
+        let guard = Guard::start(&self.children)?;
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        for file in kept.iter().filter_map(Weak::upgrade) {
+            guard.keep(&file);
+        }
+        Ok(guard)
+    }
+
+    /// Gives the order to the guard, with the three files of the helper and the other ends of its outputs; none where there is no
+    /// guard to be had.
     pub(super) fn submit(
         self: &Arc<Self>,
         order: &Order,
-        stdio: &[OwnedFd; 3],
+        files: &[BorrowedFd<'_>],
     ) -> io::Result<Option<Box<dyn Process>>> {
         let order = wire::write_order(order)?;
         let mut state = self.state();
@@ -98,14 +129,14 @@ impl Helpers {
             match &mut *state {
                 State::NotAllowed => return Ok(None),
                 State::Closed => return Err(io::Error::other("ralph is leaving")),
-                State::NotStarted => match Guard::start(&self.children) {
+                State::NotStarted => match self.start_guard() {
                     Ok(guard) => *state = State::Running(guard),
                     Err(_) => return Ok(None),
                 },
                 State::Running(_) => {}
             }
             if let State::Running(guard) = &*state
-                && let Ok(control) = guard.take(&order, stdio)
+                && let Ok(control) = guard.take(&order, files)
             {
                 return Ok(Some(Box::new(Ticket {
                     control,
@@ -157,10 +188,9 @@ impl Guard {
     }
 
     /// Returns the socket that stands for the helper.
-    fn take(&self, order: &[u8], stdio: &[OwnedFd; 3]) -> io::Result<UnixStream> {
+    fn take(&self, order: &[u8], files: &[BorrowedFd<'_>]) -> io::Result<UnixStream> {
         let (mut control, theirs) = UnixStream::pair()?;
-        let [stdin, stdout, stderr] = stdio.each_ref().map(AsFd::as_fd);
-        self.send([theirs.as_fd(), stdin, stdout, stderr])?;
+        self.send(wire::HELPER, &[&[theirs.as_fd()], files].concat())?;
         // A guard that was stopped must not stop ralph.
         control.set_write_timeout(Some(PATIENCE))?;
         control.write_all(order)?;
@@ -168,12 +198,21 @@ impl Guard {
         Ok(control)
     }
 
-    fn send(&self, descriptors: [BorrowedFd<'_>; PASSED]) -> io::Result<()> {
+    fn keep(&self, file: &File) {
+        _ = self.send(wire::FILE, &[file.as_fd()]); // a guard that is gone has no helper left
+    }
+
+    fn send(&self, what: u8, descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(PASSED))];
         let mut ancillary = SendAncillaryBuffer::new(&mut space);
-        let fits = ancillary.push(SendAncillaryMessage::ScmRights(&descriptors));
+        let fits = ancillary.push(SendAncillaryMessage::ScmRights(descriptors));
         debug_assert!(fits, "the space is for this many");
-        sendmsg(&self.socket, &[IoSlice::new(b"h")], &mut ancillary, SendFlags::NOSIGNAL)?;
+        sendmsg(
+            &self.socket,
+            &[IoSlice::new(&[what])],
+            &mut ancillary,
+            SendFlags::NOSIGNAL,
+        )?;
         Ok(())
     }
 
@@ -233,7 +272,7 @@ impl Process for Ticket {
     }
 
     fn kill(&mut self) {
-        // Closed for writing only: the end of the helper is still told.
+        // Closed for writing only: the end of the helper is still told, and the guard sees that ralph has not died.
         _ = self.control.shutdown(Shutdown::Write); // a guard that is gone has nobody left below it
         if !is_readable(&self.control, PATIENCE) {
             self.lose_guard();

@@ -4,6 +4,7 @@
 //! guard as well. There is one for all helpers of a ralph, `ralph __guard --helpers`, started with the first one. It is a
 //! sub-reaper and the parent of every helper: a child that it did not start is an orphan and is ended, at the latest with
 //! the helper that left it behind. When ralph dies or exits, the guard ends all helpers.
+//! Until then it has the locks of what they work at (`hold`).
 //!
 //! The one thing to know before changing anything here: no process is recognised by its environment, name or session, all
 //! of which an orphan can choose. A process is known by its pid, to the parent that has not reaped it yet.
@@ -20,6 +21,7 @@ mod guarded;
 #[cfg(not(target_os = "linux"))]
 #[path = "unguarded.rs"]
 mod guarded;
+mod hold;
 mod order;
 mod run;
 #[cfg(target_os = "linux")]
@@ -31,6 +33,7 @@ pub use guard::guard;
 pub use guarded::guard;
 
 pub use capture::Captured;
+pub use hold::Hold;
 pub use order::HelperError;
 pub use run::{Finished, Helper};
 

@@ -5,7 +5,7 @@ use std::{
     ffi::{OsStr, OsString},
     fs::File,
     io,
-    os::fd::OwnedFd,
+    os::fd::{AsFd, OwnedFd},
     path::{Path, PathBuf},
     process::ExitStatus,
     sync::Arc,
@@ -162,10 +162,10 @@ impl Helper {
         let stdin = self.input.open().map_err(HelperError::Start)?;
         let (stdout, stdout_end) = Outlet::new(self.stdout_cap_bytes).map_err(HelperError::Start)?;
         let (stderr, stderr_end) = Outlet::new(STDERR_CAP_BYTES).map_err(HelperError::Start)?;
-        let mut process = self
-            .start(&order, [stdin, stdout_end.into(), stderr_end.into()])
-            .map_err(HelperError::Start)?;
         let mut outlets = [stdout, stderr];
+        let mut process = self
+            .start(&order, [stdin, stdout_end.into(), stderr_end.into()], &outlets)
+            .map_err(HelperError::Start)?;
         match follow(&mut *process, &mut outlets, until) {
             Ok(Some(status)) => {
                 let [stdout, stderr] = outlets.map(Outlet::into_captured);
@@ -184,9 +184,11 @@ impl Helper {
         }
     }
 
-    fn start(&self, order: &Order, stdio: [OwnedFd; 3]) -> io::Result<Box<dyn Process>> {
+    fn start(&self, order: &Order, stdio: [OwnedFd; 3], outlets: &[Outlet; 2]) -> io::Result<Box<dyn Process>> {
+        let files = stdio.iter().map(AsFd::as_fd);
+        let files: Vec<_> = files.chain(outlets.iter().filter_map(Outlet::fd)).collect();
         let submitted = match self.guarded {
-            true => self.helpers.submit(order, &stdio)?,
+            true => self.helpers.submit(order, &files)?,
             false => None,
         };
         match submitted {

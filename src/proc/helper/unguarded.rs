@@ -1,6 +1,6 @@
 //! Where there are no sub-reapers there is no guard for helpers: it could not know what they leave behind.
 
-use std::{io, os::fd::OwnedFd, sync::Arc};
+use std::{fs::File, io, os::fd::BorrowedFd, sync::Arc};
 
 use super::order::{Order, Process};
 use crate::proc::leftovers::Children;
@@ -29,11 +29,14 @@ impl Helpers {
         &self.children
     }
 
+    /// Has no guard that could keep it.
+    pub(super) fn keep(&self, _file: &Arc<File>) {}
+
     /// Has no guard to give the order to.
     pub(super) fn submit(
         self: &Arc<Self>,
         _order: &Order,
-        _stdio: &[OwnedFd; 3],
+        _files: &[BorrowedFd<'_>],
     ) -> io::Result<Option<Box<dyn Process>>> {
         Ok(None)
     }

@@ -13,6 +13,11 @@ use std::{
 
 use super::order::Order;
 
+/// Announces a helper: a message with its control and its three files.
+pub(super) const HELPER: u8 = b'h';
+/// Announces a file that the guard keeps open.
+pub(super) const FILE: u8 = b'f';
+
 /// The length of an order.
 const LENGTH_BYTES: usize = 8;
 
