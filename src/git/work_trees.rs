@@ -294,11 +294,7 @@ impl Branches {
 
     /// Whether no work tree has a branch checked out; none where git has to be asked.
     fn is_nowhere(&self, branch: &str) -> Option<bool> {
-        let entries = match fs::read_dir(self.common_dir.join("worktrees")) {
-            Ok(entries) => entries.map(|entry| Some(entry.ok()?.path())).collect::<Option<_>>()?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            Err(_) => return None,
-        };
+        let entries = self.entries().ok()?;
         let branch = full(branch);
         for git_dir in entries.iter().chain([&self.common_dir]) {
             if is_on(git_dir, &branch)? {
@@ -312,31 +308,20 @@ impl Branches {
     /// replaced.
     ///
     /// # Errors
-    /// As [`Branches::add_tree`].
+    /// [`GitError::Refused`] if git will not.
     pub fn add_branch(&self, tree: &Path, branch: &str, base: &str) -> Result<(), GitError> {
-        if self.tip(branch)?.is_some() {
-            return self.add_tree(tree, branch);
+        match self.tip(branch)? {
+            Some(_) => self.add_tree(tree, &[], branch),
+            None => self.add_tree(tree, &["-b", branch, "--no-track"], base),
         }
-        self.make_room(tree)?;
-        let git = self.git().deadline(DEADLINE).args(["worktree", "add", "--quiet"]);
-        git.args(["-b", branch, "--no-track"])
-            .args([tree])
-            .args([base])
-            .run()
-            .map(drop)
     }
 
-    /// Adds a work tree of `branch`, or of a commit without a branch. What is left there of an attempt that was cut off is replaced.
-    ///
-    /// # Errors
-    /// [`GitError::Refused`] if git will not.
-    pub fn add_tree(&self, tree: &Path, branch_or_commit: &str) -> Result<(), GitError> {
+    /// Adds a work tree of a branch or a commit. What is left there of an attempt that was cut off is replaced.
+    fn add_tree(&self, tree: &Path, options: &[&str], branch_or_commit: &str) -> Result<(), GitError> {
         self.make_room(tree)?;
-        let git = self.git().deadline(DEADLINE);
-        let tip = self.tip(branch_or_commit)?;
-        let git = git.args(["worktree", "add", "--quiet"]);
-        let git = if tip.is_none() { git.args(["--detach"]) } else { git };
-        git.args([tree]).args([branch_or_commit]).run().map(drop)
+        let git = self.git().deadline(DEADLINE).args(["worktree", "add", "--quiet"]);
+        let git = git.args(options).args([tree]).args([branch_or_commit]);
+        git.run().map(drop)
     }
 
     /// Takes away what is where a work tree will be.
@@ -366,14 +351,20 @@ impl Branches {
 
     /// Whether the repository has an entry of a work tree, whatever has become of the tree; true where that cannot be read.
     fn has_entry(&self, tree: &Path) -> bool {
-        let entries = match fs::read_dir(self.common_dir.join("worktrees")) {
-            Ok(entries) => entries,
-            Err(error) => return error.kind() != io::ErrorKind::NotFound,
-        };
+        let Ok(entries) = self.entries() else { return true };
         let git_file = tree.join(".git");
         entries
-            .flatten()
-            .any(|entry| git_file_of(&entry.path()).map_or(true, |named| named == git_file))
+            .iter()
+            .any(|entry| git_file_of(entry).map_or(true, |named| named == git_file))
+    }
+
+    /// Where git keeps what belongs to each of the linked work trees.
+    fn entries(&self) -> io::Result<Vec<PathBuf>> {
+        match fs::read_dir(self.common_dir.join("worktrees")) {
+            Ok(entries) => entries.map(|entry| Ok(entry?.path())).collect(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            Err(error) => Err(error),
+        }
     }
 
     /// Takes away what a git that was killed in a work tree of the batch left behind: nothing else runs there.
@@ -398,10 +389,7 @@ impl Branches {
     /// # Errors
     /// [`GitError::File`] if one cannot be removed.
     pub fn remove_torn_entries(&self, trees: &Path) -> Result<(), GitError> {
-        let Ok(entries) = fs::read_dir(self.common_dir.join("worktrees")) else {
-            return Ok(());
-        };
-        for entry in entries.filter_map(|entry| Some(entry.ok()?.path())) {
+        for entry in self.entries().unwrap_or_default() {
             let is_below = git_file_of(&entry).is_ok_and(|named| named.starts_with(trees));
             // What git writes there is never empty.
             let is_torn = || fs::metadata(entry.join("commondir")).is_ok_and(|meta| meta.len() == 0);
@@ -521,15 +509,12 @@ impl Branches {
             let reset = reset
                 .args(["checkout", "--quiet", "--force", "--detach", commit])
                 .run_any()?;
-            if reset.success() && self.is_clean(tree, true)? {
-                return Ok(());
-            }
-            let cleaned = self.at(tree).deadline(DEADLINE).args(["clean", "-ffdq"]).run_any()?;
-            if reset.success() && cleaned.success() && self.is_clean(tree, true)? {
+            let clean = || self.at(tree).deadline(DEADLINE).args(["clean", "-ffdq"]).run_any();
+            if reset.success() && (self.is_clean(tree, true)? || clean()?.success() && self.is_clean(tree, true)?) {
                 return Ok(());
             }
         }
-        self.add_tree(tree, commit)
+        self.add_tree(tree, &["--detach"], commit)
     }
 
     /// Merges `branch` into what is checked out in a work tree of ralph's own, with a commit of both.
