@@ -346,6 +346,25 @@ fn one_plan_is_cancelled_and_the_others_go_on() {
 }
 
 #[test]
+fn a_plan_that_is_cancelled_while_no_batch_works_does_not_go_on_with_it() {
+    let agent = "[ $plan != ui ] || await never; tick; touch $plan.txt; over done";
+    let sandbox = sandbox(agent, &["api", "ui"]);
+    let running = batch(&sandbox, &["api.md", "ui.md", "--jobs", "2"]).start();
+    running.wait_for_line(SOON, |line| line.contains("api: merged"));
+    running.kill();
+    running.wait(SOON);
+    sandbox.waits_until_nothing_runs();
+    for _ in 0..2 {
+        let cancelled = many(&sandbox, "cancel ui").run(SOON);
+        assert_eq!(cancelled.code(), Some(0), "{cancelled:?}");
+    }
+    let resumed = many(&sandbox, "resume").run(SOON);
+    assert_eq!(resumed.code(), Some(1), "{resumed:?}");
+    assert!(resumed.stdout.contains("ui: left as it is: cancelled"), "{resumed:?}");
+    assert_verified(&sandbox, "true", &["api"]);
+}
+
+#[test]
 fn an_interrupted_batch_resumes_its_runs() {
     let agent = "[ \"$n\" = 1 ] || await go; echo $n >> $plan.txt; tick; over done";
     let sandbox = sandbox(agent, &["api", "ui"]);

@@ -1,7 +1,10 @@
 //! Whatever is found in whatever order, and wherever a batch is cut off: its rules hold.
 
 use super::*;
-use crate::event::{LimitKind, StopReason, Usage};
+use crate::{
+    event::{LimitKind, StopReason, Usage},
+    testing::{Dice, rounds},
+};
 
 const DONE: JobEnd = JobEnd::Over {
     reason: StopReason::Done { verified: true },
@@ -18,23 +21,6 @@ const NOTHING: Usage = Usage {
     output_tokens: None,
     cost_usd: None,
 };
-
-/// A generator that needs no crate: the same numbers for the same seed.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(self.0 >> 33).unwrap() % limit
-    }
-
-    fn is(&mut self, one_in: usize) -> bool {
-        self.below(one_in) == 0
-    }
-}
 
 /// A batch with what a driver would know: which tasks are in flight.
 struct World {
@@ -174,8 +160,8 @@ impl World {
     }
 
     /// Something that may come of a task.
-    fn answer(&mut self, task: &WorkerTask, random: &mut Random) -> Finding {
-        if random.is(25) {
+    fn answer(&mut self, task: &WorkerTask, dice: &mut Dice) -> Finding {
+        if dice.roll(25) == 0 {
             return Finding::Failed {
                 why: "no space".to_owned(),
             };
@@ -188,7 +174,7 @@ impl World {
                 base: self.target.clone(),
             },
             WorkerTask::RunJob => Finding::JobEnded {
-                end: match random.below(8) {
+                end: match dice.index(8) {
                     0 => JobEnd::Crashed,
                     1 => JobEnd::Over {
                         reason: StopReason::Interrupted,
@@ -197,7 +183,7 @@ impl World {
                 },
                 calls: 1,
             },
-            WorkerTask::Merge => match random.below(6) {
+            WorkerTask::Merge => match dice.index(6) {
                 0 => Finding::MergeRefused { trouble: conflict },
                 1 => Finding::MergeUnneeded {
                     commit: "had".to_owned(),
@@ -213,14 +199,14 @@ impl World {
                     }
                 }
             },
-            WorkerTask::CheckGoals { .. } => match random.below(5) {
+            WorkerTask::CheckGoals { .. } => match dice.index(5) {
                 0 => Finding::GoalsFailed {
                     output: "no".to_owned(),
                 },
                 1 if self.batch.stopped.is_some() => Finding::GoalsUnknown,
                 _ => Finding::GoalsPassed { has_goals: true },
             },
-            WorkerTask::MoveTarget { commit, .. } => match random.below(5) {
+            WorkerTask::MoveTarget { commit, .. } => match dice.index(5) {
                 0 => Finding::TargetHadMoved,
                 _ => {
                     self.target.clone_from(commit);
@@ -464,14 +450,10 @@ fn calls_of_an_hour_are_kept_for_the_runs_that_go_on() {
 
 #[test]
 fn whatever_is_found_and_wherever_it_is_cut_off_a_batch_ends_by_its_rules() {
-    let rounds: u64 = std::env::var("RALPH_TEST_ROUNDS")
-        .ok()
-        .and_then(|rounds| rounds.parse().ok())
-        .unwrap_or(300);
-    for seed in 0..rounds {
-        let mut random = Random(seed);
+    for seed in 1..=rounds(300) {
+        let mut dice = Dice::new(seed as u64);
         let plans: &[(&str, &[&str])] = &[("a", &[]), ("b", &[]), ("c", &["a"]), ("d", &[]), ("e", &["c", "d"])];
-        let jobs = 1 + u32::try_from(random.below(3)).unwrap();
+        let jobs = 1 + u32::try_from(dice.index(3)).unwrap();
         let mut world = World::limited(plans, jobs, TEN_TOKENS);
         let mut steps = 0;
         loop {
@@ -486,16 +468,16 @@ fn whatever_is_found_and_wherever_it_is_cut_off_a_batch_ends_by_its_rules() {
                     "seed {seed}: it stands still: {:?}",
                     world.batch
                 );
-                if !(stopped || is_wild && random.is(2)) {
+                if !(stopped || is_wild && dice.roll(2) == 0) {
                     break;
                 }
                 world.take(RESUME);
                 continue;
             }
-            match random.below(if is_wild { 40 } else { 1_000_000 }) {
+            match dice.index(if is_wild { 40 } else { 1_000_000 }) {
                 4 => world.take(Input::Used { usage: tokens(11) }),
                 0 => world.take(Input::Cancel {
-                    plan: Some(name(["a", "b", "c", "d", "e"][random.below(5)])),
+                    plan: Some(name(["a", "b", "c", "d", "e"][dice.index(5)])),
                 }),
                 1 => world.take(Input::Stop {
                     by: StoppedBy::Interrupt,
@@ -507,9 +489,9 @@ fn whatever_is_found_and_wherever_it_is_cut_off_a_batch_ends_by_its_rules() {
                     world.take(RESUME);
                 }
                 _ => {
-                    let at = random.below(world.in_flight.len());
+                    let at = dice.index(world.in_flight.len());
                     let (plan, task) = world.in_flight.remove(at);
-                    let finding = world.answer(&task, &mut random);
+                    let finding = world.answer(&task, &mut dice);
                     world.take(Input::Found { plan, finding });
                 }
             }

@@ -32,6 +32,8 @@ pub struct Board {
     pub target: String,
     /// How many runs at a time.
     pub jobs: u32,
+    /// Who runs them: `local`, or an engine.
+    pub engine: String,
     /// Milliseconds since the Unix epoch.
     pub started_ms: u64,
     /// When the last record was written: the end, once it is over.
@@ -107,6 +109,7 @@ impl Board {
             end: batch.end,
             target: batch.target.clone(),
             jobs: batch.jobs,
+            engine: batch.engine.clone(),
             started_ms: times_ms.0,
             changed_ms: times_ms.1,
             counts,

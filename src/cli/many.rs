@@ -320,7 +320,6 @@ fn status(args: &Args, json: bool, supervisor: &Supervisor) -> Result<u8, Failur
         value["usage"] = json!(usage);
         value["held"] = json!(held);
         value["spent"] = json!(batch.spent);
-        value["engine"] = json!(batch.engine);
         let rows = value["plans"].as_array_mut().into_iter().flatten();
         for (row, plan) in rows.zip(&batch.plans) {
             row["job"] = json!(plan.job);

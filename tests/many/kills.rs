@@ -6,7 +6,7 @@ use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
-use ralph_core::testing::rounds;
+use ralph_core::testing::{Dice, rounds};
 
 use super::{QUARRELLER, WORKER, assert_tidy, assert_verified, batch, many, sandbox, show, status};
 use crate::harness::{
@@ -65,19 +65,6 @@ fn killed_at(records: usize) {
     assert_tidy(&sandbox);
 }
 
-/// The same numbers for the same seed.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % limit
-    }
-}
-
 /// The journals of all batches and of all runs of a sandbox.
 fn journals(sandbox: &Sandbox) -> Vec<PathBuf> {
     let below = |dir: PathBuf| {
@@ -127,17 +114,14 @@ fn killed_at_random_moments_batches_and_jobs_go_on_and_the_target_is_always_veri
 fn killed_at_random(seed: usize) {
     /// About what journals have at the end.
     const BYTES: u64 = 48 << 10;
-    let mut random = Random(seed as u64);
+    let mut dice = Dice::new(seed as u64);
     let sandbox = sandbox(QUARRELLER, &["api", "ui"]);
     let goal = "! grep -q '<<<<' shared.txt";
     let args = ["api.md", "ui.md", "--jobs", "2", "--goal", &format!("whole={goal}")];
     let mut running = batch(&sandbox, &args).start();
     let mut log = Vec::new();
     for _ in 0..3 {
-        let (at, job) = (
-            bytes_of_journals(&sandbox) + random.below(BYTES / 2),
-            random.below(3) == 0,
-        );
+        let (at, job) = (bytes_of_journals(&sandbox) + dice.roll(BYTES / 2), dice.roll(3) == 0);
         let moment = || (!is_running(running.pid()) || bytes_of_journals(&sandbox) >= at).then_some(());
         wait_until(SOON, "bytes of journals", moment);
         log.push((at, job));

@@ -139,7 +139,7 @@ function head({ project, board }) {
     h("span", { class: "first" }, h("strong", {}, project), h("span", { class: `chip ${kind}` }, word)),
     h("span", { class: "second" }, "into ", h("code", {}, board.target), board.queue && ` · ${board.queue}`),
     h("progress", { max: board.plans.length, value: board.counts.merged, "aria-label": `${board.counts.merged} of ${counted(board.plans.length, "plan")} merged` }),
-    h("span", { class: "third" }, figures(board), h("span", {}, `${board.jobs} at a time`)));
+    h("span", { class: "third" }, figures(board), h("span", {}, `${board.jobs} at a time${board.engine === "local" ? "" : ` by ${board.engine}`}`)));
 }
 
 function plan(row) {

@@ -145,7 +145,10 @@ pub(super) fn lasting(bytes: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::escapes::{Escapes, Params, Perform};
+    use crate::{
+        testing::Dice,
+        text::escapes::{Escapes, Params, Perform},
+    };
 
     fn only_adds(output: &[u8]) -> bool {
         let whole = Skimmer::default().take(output);
@@ -268,16 +271,13 @@ mod tests {
             "é".as_bytes(),
             "\u{9b}".as_bytes(),
         ];
-        let (mut random, mut adding) = (1_u64, 0);
-        let mut next = |below: usize| {
-            random = random
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            usize::try_from(random >> 33).expect("31 bits") % below
-        };
+        let (mut dice, mut adding) = (Dice::new(1), 0);
         for _ in 0..50_000 {
-            let count = 1 + next(10);
-            let output: Vec<u8> = (0..count).flat_map(|_| PARTS[next(PARTS.len())]).copied().collect();
+            let count = 1 + dice.index(10);
+            let output: Vec<u8> = (0..count)
+                .flat_map(|_| PARTS[dice.index(PARTS.len())])
+                .copied()
+                .collect();
             if !Skimmer::default().take(&output) || !output.contains(&0x1b) {
                 continue;
             }

@@ -6,7 +6,7 @@ use ratatui::{
 };
 
 use crate::{
-    batch::BatchEnd,
+    batch::{BatchEnd, LOCAL},
     board::{Board, PlanAsk, Row},
     text::one_line,
     ui::tui::{
@@ -129,8 +129,9 @@ fn counts(board: &Board) -> Vec<(String, Role)> {
         (counts.kept, "left", Role::Bad),
     ];
     let some = all.into_iter().filter(|(count, ..)| *count > 0);
-    some.map(|(count, word, role)| (format!("{count} {word}"), role))
-        .collect()
+    let counts = some.map(|(count, word, role)| (format!("{count} {word}"), role));
+    let engine = (board.engine != LOCAL).then(|| (format!("by {}", board.engine), Role::Dim));
+    counts.chain(engine).collect()
 }
 
 /// What all runs have cost, and how long it takes.

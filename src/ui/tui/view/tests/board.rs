@@ -65,6 +65,18 @@ fn a_board_while_everything_goes_on_at_once() {
 }
 
 #[test]
+fn a_board_names_the_engine_that_runs_its_plans() {
+    let here = shown(&board_model(busy_board(), (80, 24)));
+    assert!(!here.contains(" by "), "{here}");
+    let board = Board {
+        engine: "slurm".to_owned(),
+        ..busy_board()
+    };
+    let there = shown(&board_model(board, (120, 24)));
+    assert!(there.contains(" · by slurm"), "{there}");
+}
+
+#[test]
 fn a_board_once_the_batch_is_over() {
     let mut text = String::new();
     for size in [(80, 24), (200, 60)] {
