@@ -99,7 +99,7 @@ fn a_process_that_calls_itself_a_helper_of_ralph_is_ended_with_its_killed_guard(
 /// Starts the loop and waits until git hangs, after the agent has changed a file.
 fn hanging(sandbox: &mut Sandbox) -> Running {
     sandbox.plan(1);
-    sandbox.run_before_git_of_ralph("[ -e \"$HOME/hang\" ] && { touch \"$HOME/hangs\"; sleep 999; }");
+    sandbox.run_before_git_of_ralph("[ -e \"$HOME/hang\" ] && { echo $$ > \"$HOME/hangs\"; sleep 999; }");
     sandbox.install(&Script::jsonl("echo more > more.txt; touch \"$HOME/hang\"; over done"));
     let running = sandbox.looping(["--max-iterations", "1"]).start();
     wait_until(SOON, "git hangs", || sandbox.read_home("hangs"));
@@ -133,6 +133,20 @@ fn git_that_hangs_does_not_survive_ralph_that_is_killed() {
     wait_until(SOON, "end of all processes", || {
         sandbox.processes().is_empty().then_some(())
     });
+}
+
+#[test]
+fn a_run_after_a_kill_waits_for_git_of_the_one_before() {
+    let mut sandbox = Sandbox::new();
+    let running = hanging(&mut sandbox);
+    running.kill();
+    running.wait(SOON);
+    fs::remove_file(sandbox.home().join("hang")).unwrap();
+    let body = "kill -0 $(cat \"$HOME/hangs\") 2>/dev/null && touch early; work; over done";
+    sandbox.install(&Script::jsonl(body));
+    let finished = sandbox.looping([] as [&str; 0]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    assert!(sandbox.read("early").is_none(), "git was still there");
 }
 
 #[test]

@@ -170,7 +170,7 @@ impl Guard {
         controls
     }
 
-    /// Waits until ralph says something or has died, `until` then.
+    /// Waits for ralph to say something or to die. Returns whether it has before `until`.
     fn is_told_by(&self, until: Instant) -> bool {
         let left = until.saturating_duration_since(Instant::now());
         let timeout = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);

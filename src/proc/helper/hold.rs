@@ -30,9 +30,14 @@ impl Hold {
     /// # Errors
     /// Whatever the system says; [`io::ErrorKind::TimedOut`] if they do not end.
     pub(in crate::proc) fn take(path: &Path, helpers: &Helpers) -> io::Result<Hold> {
+        Self::take_within(path, helpers, PATIENCE)
+    }
+
+    fn take_within(path: &Path, helpers: &Helpers, patience: Duration) -> io::Result<Hold> {
+        // For reading as well: something else than a file may be there by now, and a FIFO would be waited for.
         let mut options = OpenOptions::new();
-        let file = options.append(true).create(true).mode(0o600).open(path)?;
-        let until = Instant::now() + PATIENCE;
+        let file = options.read(true).append(true).create(true).mode(0o600).open(path)?;
+        let until = Instant::now() + patience;
         loop {
             match file.try_lock() {
                 Ok(()) => break,
@@ -54,5 +59,34 @@ impl Drop for Hold {
     fn drop(&mut self) {
         // The guard has the same open file, so that closing it here is not enough.
         _ = self.file.unlock();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_others_hold_is_waited_for_and_ends_with_its_value_although_the_file_stays_open() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("held");
+        let helpers = Helpers::without_guard(Arc::default());
+        let held = Hold::take(&path, &helpers).unwrap();
+        let open_elsewhere = held.file.try_clone().unwrap();
+        let error = Hold::take_within(&path, &helpers, Duration::ZERO).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        drop(held);
+        let again = Hold::take_within(&path, &helpers, Duration::ZERO).unwrap();
+        drop((again, open_elsewhere));
+    }
+
+    #[test]
+    fn something_else_than_a_file_is_not_waited_for() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("fifo");
+        nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let helpers = Helpers::without_guard(Arc::default());
+        _ = Hold::take_within(&path, &helpers, Duration::ZERO); // it comes back, whatever it says
+        assert!(Hold::take_within(directory.path(), &helpers, Duration::ZERO).is_err());
     }
 }
