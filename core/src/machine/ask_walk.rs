@@ -15,7 +15,7 @@ use crate::{
 use super::{
     Effect, Input, LoopState, Preparation, Settlement, Step, Timer, TimerKind,
     enumeration::inputs::{plan, started_with},
-    step,
+    step, testing,
 };
 
 const STEP_MS: u64 = 1_000;
@@ -157,13 +157,8 @@ fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
 
 fn prepared(iteration: u32) -> Input {
     let preparation = Preparation {
-        plan: plan(true),
-        checkpoint: None,
-        prompt_bytes: 1,
-        overhead_bytes: 1,
-        delivered: Vec::new(),
         live_steering: true,
-        notices: Vec::new(),
+        ..testing::preparation(plan(true))
     };
     Input::Prepared {
         iteration,

@@ -9,9 +9,9 @@ use crate::{
 };
 
 use super::{
-    Effect, Input, LoopState, Preparation, Settlement, Step, background_refusal,
+    Effect, Input, LoopState, Settlement, Step, background_refusal,
     enumeration::inputs::{plan, started_with},
-    step,
+    step, testing,
 };
 
 const USER: Requester = Requester::User;
@@ -81,15 +81,7 @@ impl Loop {
     }
 
     fn prepared(&mut self, iteration: u32) {
-        let result = Ok(Preparation {
-            plan: plan(true),
-            checkpoint: None,
-            prompt_bytes: 1,
-            overhead_bytes: 1,
-            delivered: Vec::new(),
-            live_steering: false,
-            notices: Vec::new(),
-        });
+        let result = Ok(testing::preparation(plan(true)));
         self.take(&Input::Prepared { iteration, result });
     }
 

@@ -6,9 +6,9 @@ use crate::{
 };
 
 use super::{
-    Input, LoopState, Preparation, Step,
+    Input, LoopState, Step,
     enumeration::inputs::{plan, started},
-    step,
+    step, testing,
 };
 
 const NOW_MS: u64 = 5_000;
@@ -17,15 +17,7 @@ const NOW_MS: u64 = 5_000;
 fn running() -> LoopState {
     let ready = Input::Prepared {
         iteration: 1,
-        result: Ok(Preparation {
-            plan: plan(true),
-            checkpoint: None,
-            prompt_bytes: 1,
-            overhead_bytes: 1,
-            delivered: Vec::new(),
-            live_steering: false,
-            notices: Vec::new(),
-        }),
+        result: Ok(testing::preparation(plan(true))),
     };
     step(started(), NOW_MS, &ready).state
 }

@@ -1,14 +1,14 @@
 //! What a clock that moves changes, and what it does not.
 
 use crate::{
-    event::{AgentSignal, Event, Limits, PlanSnapshot, PlanTask, RequestedBy, Settings, UserCommand, Wait, WaitCause},
+    event::{AgentSignal, Event, Limits, PlanSnapshot, RequestedBy, Settings, UserCommand, Wait, WaitCause},
     run::Phase,
 };
 
 use super::{
-    Effect, Input, LoopState, Preparation, Start, Step, Timer, TimerKind,
+    Effect, Input, LoopState, Step, Timer, TimerKind,
     policy::{call_budget_until, max_time_at},
-    step,
+    step, testing,
 };
 
 const START_MS: u64 = 100_000_000;
@@ -16,19 +16,10 @@ const HOUR_MS: i64 = 3_600_000;
 const MINUTE_MS: u64 = 60_000;
 
 fn start(limits: Limits) -> LoopState {
-    let start = Start {
-        project: "/project".into(),
-        pid: 1,
-        settings: Settings {
-            limits,
-            ..Settings::default()
-        },
-        promise: "nonce".to_owned(),
-        pause_file: false,
-        earlier_starts_ms: Vec::new(),
-        earlier_spending: Vec::new(),
-        day: None,
-    };
+    let start = testing::start(Settings {
+        limits,
+        ..Settings::default()
+    });
     step(LoopState::default(), START_MS, &Input::Start(Box::new(start))).state
 }
 
@@ -44,23 +35,9 @@ fn limits() -> Limits {
 }
 
 fn running() -> LoopState {
-    let task = PlanTask {
-        text: "task".to_owned(),
-        done: false,
-        line: 1,
-        depth: 0,
-        heading: None,
-        settings: Default::default(),
-    };
-    let preparation = Preparation {
-        plan: PlanSnapshot { tasks: vec![task] },
-        checkpoint: None,
-        prompt_bytes: 1,
-        overhead_bytes: 1,
-        delivered: Vec::new(),
-        live_steering: false,
-        notices: Vec::new(),
-    };
+    let preparation = testing::preparation(PlanSnapshot {
+        tasks: vec![testing::task("task", false)],
+    });
     let prepared = Input::Prepared {
         iteration: 1,
         result: Ok(preparation),

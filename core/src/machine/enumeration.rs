@@ -12,7 +12,7 @@ use crate::{
     run::{Phase, RunView},
 };
 
-use super::{Effect, Input, LoopState, Preparation, Step, TimerKind, policy::wanted, step};
+use super::{Effect, Input, LoopState, Step, TimerKind, policy::wanted, step, testing};
 use inputs::{
     DAY, alphabet, answers, demanding_settings, frugal_settings, plan, reviewed_settings, settings, started,
     started_with, stronger,
@@ -487,15 +487,7 @@ fn whatever_happened_two_interrupts_end_the_run() {
 fn an_agent_that_stays_after_its_turn_is_ended_and_its_turn_counts() {
     let ready = Input::Prepared {
         iteration: 1,
-        result: Ok(Preparation {
-            plan: plan(true),
-            checkpoint: None,
-            prompt_bytes: 1,
-            overhead_bytes: 1,
-            delivered: Vec::new(),
-            live_steering: false,
-            notices: Vec::new(),
-        }),
+        result: Ok(testing::preparation(plan(true))),
     };
     let signal = |signal| Input::Agent { iteration: 1, signal };
     let running = step(started(), 2 * STEP_MS, &ready).state;

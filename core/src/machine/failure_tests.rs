@@ -3,29 +3,22 @@
 use crate::{
     event::{
         AgentSignal, CancelReason, ChannelKind, Event, Exit, Finding, Hint, Limits, Notice, Outcome, PlanSnapshot,
-        PlanTask, Problem, ProblemKind, RequestedBy, SessionId, SessionMode, Settings, SteeringId, SteeringKind,
-        StopReason, Wait,
+        Problem, ProblemKind, RequestedBy, SessionId, SessionMode, Settings, SteeringId, SteeringKind, StopReason,
+        Wait,
     },
     run::{Iteration, Phase},
 };
 
 use crate::event::UserCommand;
 
-use super::{Feedback, Input, LoopState, Preparation, Settlement, Start, step};
+use super::{Feedback, Input, LoopState, Preparation, Settlement, step, testing};
 
 const NOW_MS: u64 = 1_000_000;
 const IDLE_MS: u64 = 60_000;
 
 fn plan() -> PlanSnapshot {
     PlanSnapshot {
-        tasks: vec![PlanTask {
-            text: "task".to_owned(),
-            done: false,
-            line: 1,
-            depth: 0,
-            heading: None,
-            settings: Default::default(),
-        }],
+        tasks: vec![testing::task("task", false)],
     }
 }
 
@@ -45,16 +38,7 @@ impl Loop {
             },
             ..Settings::default()
         };
-        let start = Start {
-            project: "/project".into(),
-            pid: 1,
-            settings,
-            promise: "nonce".to_owned(),
-            pause_file: false,
-            earlier_starts_ms: Vec::new(),
-            earlier_spending: Vec::new(),
-            day: None,
-        };
+        let start = testing::start(settings);
         let mut running = Self {
             state: LoopState::default(),
             events: Vec::new(),
@@ -113,13 +97,8 @@ impl Loop {
     fn prepared(&mut self, iteration: u32) {
         let due = self.state.view.messages.iter().filter(|steering| steering.is_due());
         let preparation = Preparation {
-            plan: plan(),
-            checkpoint: None,
-            prompt_bytes: 1,
-            overhead_bytes: 1,
             delivered: due.map(|steering| steering.id).collect(),
-            live_steering: false,
-            notices: Vec::new(),
+            ..testing::preparation(plan())
         };
         let result = Ok(preparation);
         self.take(&Input::Prepared { iteration, result });

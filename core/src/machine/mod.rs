@@ -51,6 +51,8 @@ mod permission_tests;
 mod question_tests;
 #[cfg(test)]
 mod spending_tests;
+#[cfg(test)]
+mod testing;
 
 pub use after_edits::AfterEdits;
 pub use background::background_refusal;

@@ -3,13 +3,13 @@
 use crate::{
     event::{
         AgentSignal, Answer, AnswerPlace, AskId, CancelReason, Decider, Decision, DenialLimits, Event, Limits, Offer,
-        PausedBy, PermissionMode, PermissionRequest, PlanSnapshot, PlanTask, Remember, RememberedRule, RequestedBy,
-        RuleScope, Ruling, RunId, Settings, StopReason, StopRequest, Unanswered, UserCommand, Waiting,
+        PausedBy, PermissionMode, PermissionRequest, PlanSnapshot, Remember, RememberedRule, RequestedBy, RuleScope,
+        Ruling, RunId, Settings, StopReason, StopRequest, Unanswered, UserCommand, Waiting,
     },
     run::Phase,
 };
 
-use super::{Effect, Input, LoopState, Preparation, Settlement, Start, Timer, TimerKind, step};
+use super::{Effect, Input, LoopState, Preparation, Settlement, Timer, TimerKind, step, testing};
 
 const NOW_MS: u64 = 1_000_000;
 const PATIENCE_MS: u64 = 300_000;
@@ -40,16 +40,7 @@ impl Loop {
             },
             ..Settings::default()
         };
-        let start = Start {
-            project: "/project".into(),
-            pid: 1,
-            settings,
-            promise: "nonce".to_owned(),
-            pause_file: false,
-            earlier_starts_ms: Vec::new(),
-            earlier_spending: Vec::new(),
-            day: None,
-        };
+        let start = testing::start(settings);
         let mut running = Self {
             state: LoopState::default(),
             now_ms: NOW_MS,
@@ -63,22 +54,11 @@ impl Loop {
     }
 
     fn prepare(&mut self, iteration: u32) {
-        let task = PlanTask {
-            text: "task".to_owned(),
-            done: false,
-            line: 1,
-            depth: 0,
-            heading: None,
-            settings: Default::default(),
-        };
         let preparation = Preparation {
-            plan: PlanSnapshot { tasks: vec![task] },
-            checkpoint: None,
-            prompt_bytes: 1,
-            overhead_bytes: 1,
-            delivered: Vec::new(),
             live_steering: true,
-            notices: Vec::new(),
+            ..testing::preparation(PlanSnapshot {
+                tasks: vec![testing::task("task", false)],
+            })
         };
         self.take(&Input::Prepared {
             iteration,

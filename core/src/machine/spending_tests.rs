@@ -3,13 +3,13 @@
 use crate::{
     event::{
         AgentSignal, CancelReason, Day, DayLimits, Event, Findings, LimitKind, Limits, OnDayLimit, PlanSnapshot,
-        PlanTask, Problem, ProblemKind, RequestedBy, ReviewAnswer, ReviewSettings, ReviewWhen, Role, Settings, Spent,
-        StopReason, TaskLimits, Usage, UserCommand, Wait, Worker,
+        Problem, ProblemKind, RequestedBy, ReviewAnswer, ReviewSettings, ReviewWhen, Role, Settings, Spent, StopReason,
+        TaskLimits, Usage, UserCommand, Wait, Worker,
     },
     run::Phase,
 };
 
-use super::{Feedback, Input, LoopState, Preparation, Settlement, Start, Statement, Step, Timer, TimerKind, step};
+use super::{Feedback, Input, LoopState, Settlement, Start, Statement, Step, Timer, TimerKind, step, testing};
 
 const HOUR_MS: u64 = 3_600_000;
 /// Not a midnight of UTC.
@@ -32,17 +32,12 @@ struct Run {
 impl Run {
     fn with(limits: Limits, earlier_spending: Vec<Spent>) -> Run {
         let start = Start {
-            project: "/project".into(),
-            pid: 1,
-            settings: Settings {
-                limits,
-                ..Settings::default()
-            },
-            promise: "nonce".to_owned(),
-            pause_file: false,
-            earlier_starts_ms: Vec::new(),
             earlier_spending,
             day: Some(DAY),
+            ..testing::start(Settings {
+                limits,
+                ..Settings::default()
+            })
         };
         let now_ms = EVENING_MS;
         let state = step(LoopState::default(), now_ms, &Input::Start(Box::new(start))).state;
@@ -79,15 +74,7 @@ impl Run {
         let iteration = self.iteration();
         self.take(&Input::Prepared {
             iteration,
-            result: Ok(Preparation {
-                plan: plan(done),
-                checkpoint: None,
-                prompt_bytes: 1,
-                overhead_bytes: 1,
-                delivered: Vec::new(),
-                live_steering: false,
-                notices: Vec::new(),
-            }),
+            result: Ok(testing::preparation(plan(done))),
         })
     }
 
@@ -170,14 +157,7 @@ fn of_day(max_cost_usd: f64) -> Limits {
 }
 
 fn plan(done: &[&str]) -> PlanSnapshot {
-    let task = |text: &&str| PlanTask {
-        text: (*text).to_owned(),
-        done: done.contains(text),
-        line: 1,
-        depth: 0,
-        heading: None,
-        settings: Default::default(),
-    };
+    let task = |text: &&str| testing::task(text, done.contains(text));
     PlanSnapshot {
         tasks: ["one", "two"].iter().map(task).collect(),
     }

@@ -1,29 +1,21 @@
 //! Where the enumeration starts from, and what may reach the machine.
 
 use super::super::{
-    Input, LoopState, Preparation, Refusal, Settlement, Start, Statement, Timer, TimerKind, Verification, step,
+    Input, LoopState, Preparation, Refusal, Settlement, Start, Statement, Timer, TimerKind, Verification, step, testing,
 };
 use super::STEP_MS;
 use crate::{
     event::{
         AgentCall, AgentSignal, Backoff, BreakerLimits, Claim, Day, DayLimits, Escalation, Findings, Goal, GoalFailure,
-        GoalResult, Limits, PlanSnapshot, PlanTask, Problem, ProblemKind, RequestedBy, ReviewAnswer, ReviewSettings,
-        ReviewWhen, Settings, SteeringKind, StopRequest, TaskLimits, UserCommand, Worker,
+        GoalResult, Limits, PlanSnapshot, Problem, ProblemKind, RequestedBy, ReviewAnswer, ReviewSettings, ReviewWhen,
+        Settings, SteeringKind, StopRequest, TaskLimits, UserCommand, Worker,
     },
     run::Phase,
 };
 
 pub(in crate::machine) fn plan(open: bool) -> PlanSnapshot {
-    let task = |text: &str, done| PlanTask {
-        text: text.to_owned(),
-        done,
-        line: 1,
-        depth: 0,
-        heading: None,
-        settings: Default::default(),
-    };
     PlanSnapshot {
-        tasks: vec![task("first", true), task("second", !open)],
+        tasks: vec![testing::task("first", true), testing::task("second", !open)],
     }
 }
 
@@ -198,14 +190,8 @@ pub(in crate::machine) fn started() -> LoopState {
 pub(in crate::machine) fn started_with(settings: Settings) -> LoopState {
     let is_limited = !settings.limits.per_day.is_none();
     let start = Start {
-        project: "/project".into(),
-        pid: 1,
-        settings,
-        promise: "nonce".to_owned(),
-        pause_file: false,
-        earlier_starts_ms: Vec::new(),
-        earlier_spending: Vec::new(),
         day: is_limited.then_some(DAY),
+        ..testing::start(settings)
     };
     step(LoopState::default(), STEP_MS, &Input::Start(Box::new(start))).state
 }

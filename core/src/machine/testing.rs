@@ -1,0 +1,44 @@
+//! What the machine is given in its tests.
+
+use crate::event::{PlanSnapshot, PlanTask, Settings};
+
+use super::{Preparation, Start};
+
+/// The start of a run by these settings, the first one in its project.
+pub(super) fn start(settings: Settings) -> Start {
+    Start {
+        project: "/project".into(),
+        pid: 1,
+        settings,
+        promise: "nonce".to_owned(),
+        pause_file: false,
+        earlier_starts_ms: Vec::new(),
+        earlier_spending: Vec::new(),
+        day: None,
+    }
+}
+
+/// An iteration that is ready to begin, for an agent that nothing can be said to while it works.
+pub(super) fn preparation(plan: PlanSnapshot) -> Preparation {
+    Preparation {
+        plan,
+        checkpoint: None,
+        prompt_bytes: 1,
+        overhead_bytes: 1,
+        delivered: Vec::new(),
+        live_steering: false,
+        notices: Vec::new(),
+    }
+}
+
+/// A task of a plan.
+pub(super) fn task(text: &str, done: bool) -> PlanTask {
+    PlanTask {
+        text: text.to_owned(),
+        done,
+        line: 1,
+        depth: 0,
+        heading: None,
+        settings: Default::default(),
+    }
+}
