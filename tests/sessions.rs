@@ -381,6 +381,31 @@ async fn a_session_that_is_stopped_while_it_starts_ends_like_any_other() {
 }
 
 #[tokio::test]
+async fn a_session_is_stopped_although_its_guard_ignored_the_signals_while_it_started() {
+    let place = Place::new();
+    let in_place = |name: &str| place.path().join(name);
+    for (stop, name) in [(Stop::Graceful, "graceful"), (Stop::Immediate, "immediate")] {
+        let [guard, starts, go] = ["guard", "starts", "go"].map(|file| in_place(&format!("{name}-{file}")));
+        let wrapper = format!(
+            "#!/bin/sh\ntrap '' USR1 USR2\n: > '{}'\nuntil [ -e '{}' ]; do sleep 0.01; done\nexec '{}' \"$@\"\n",
+            starts.display(),
+            go.display(),
+            env!("CARGO_BIN_EXE_ralph"),
+        );
+        fs::write(&guard, wrapper).expect("a program");
+        fs::set_permissions(&guard, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("executable");
+        let agent = script("ralph-jsonl", "sleep 1000").guarded_by(guard);
+        let (out, signals) = mpsc::channel(4);
+        let session = agent.start(place.request(""), out);
+        until(|| starts.exists()).await;
+        session.stop(stop);
+        fs::write(&go, "").expect("a file");
+        let all = rest(signals).await;
+        assert!(matches!(verdict(&all), Some((false, _)) | None), "{all:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_turn_that_was_said_to_be_over_counts_whatever_comes_after_it() {
     let place = Place::new();
     let over = r#"{"type":"turn-ended","ok":true,"message":"over"}"#;

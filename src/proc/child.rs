@@ -4,7 +4,7 @@ use std::{
     fmt,
     fs::{self, File},
     io::PipeWriter,
-    path::PathBuf,
+    path::Path,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -23,6 +23,7 @@ use super::{
     inlet::Inlet,
     liveness::CpuMeter,
     signals::{INPUT_ENDED, STOP_GRACEFULLY, STOP_IMMEDIATELY},
+    spec::Files,
 };
 
 /// Most bytes that wait to be typed; what comes on top of that is dropped, as a terminal does.
@@ -110,8 +111,8 @@ impl Drop for Child {
 /// What the handle, the reader and the keeper of one child have in common.
 pub(super) struct Shared {
     pub guard: Pid,
-    /// Where a guard that is only starting finds that the input has ended.
-    input_ended: PathBuf,
+    /// Where a guard that is only starting finds what it was told.
+    files: Files,
     /// Set once the guard may have been reaped: from then on its pid may be anybody's.
     reaped: Mutex<bool>,
     /// None once the child has ended.
@@ -248,10 +249,10 @@ impl Terminal {
 }
 
 impl Shared {
-    pub(super) fn new(guard: Pid, terminal: Terminal, input_ended: PathBuf) -> Shared {
+    pub(super) fn new(guard: Pid, terminal: Terminal, files: Files) -> Shared {
         Shared {
             guard,
-            input_ended,
+            files,
             reaped: Mutex::new(false),
             terminal: Mutex::new(Some(terminal)),
             output_bytes: AtomicU64::new(0),
@@ -262,25 +263,26 @@ impl Shared {
     }
 
     pub(super) fn stop(&self, stop: Stop) {
-        self.signal(match stop {
+        let signal = match stop {
             Stop::Graceful => STOP_GRACEFULLY,
             Stop::Immediate => STOP_IMMEDIATELY,
-        });
+        };
+        self.tell(&self.files.stopped(), signal);
     }
 
     /// Tells the guard once that the program's standard input may end: it holds the input open as well.
     pub(super) fn tell_of_input(&self) {
         let ended = |terminal: &mut Terminal| std::mem::take(&mut terminal.input_ended);
         if self.terminal().as_mut().is_some_and(ended) {
-            // Without it, a guard that has only been started would not hear of it; a full disk has worse consequences.
-            _ = fs::write(&self.input_ended, "");
-            self.signal(INPUT_ENDED);
+            self.tell(&self.files.input_ended(), INPUT_ENDED);
         }
     }
 
-    fn signal(&self, signal: Signal) {
+    /// Tells the guard by a signal, and by a file for one that has only been started: what it does not block yet may be ignored.
+    fn tell(&self, file: &Path, signal: Signal) {
         let reaped = lock(&self.reaped);
         if !*reaped {
+            _ = fs::write(file, ""); // a full disk has worse consequences
             // Fails only for a guard that has just ended. Continued, in case it was stopped.
             _ = kill(self.guard, signal);
             _ = kill(self.guard, Signal::SIGCONT);

@@ -100,6 +100,7 @@ fn guarded(spec: &Spec, files: &Files, mut watch: Watch) -> (Report, bool) {
         Happening::Asked(Stop::Graceful) => Some((Signal::SIGTERM, false)),
         Happening::Asked(Stop::Immediate) => Some((Signal::SIGKILL, false)),
         Happening::RalphGone => Some((Signal::SIGTERM, true)),
+        _ if files.stopped().exists() => Some((Signal::SIGTERM, false)),
         Happening::ChildEnded | Happening::InputEnded | Happening::Due => None,
     };
     if let Some((signal, ralph_gone)) = stopped_by {

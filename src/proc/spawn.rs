@@ -129,7 +129,7 @@ pub(super) fn spawn(
     let child_id = child_id(&launch.run_id, number);
     let process = start_guard(children, &launch, limits.confinement, &files, &child_id, &*pair.slave)?;
     let terminal = Terminal::new(pair.master, writer, input, wake);
-    let shared = Arc::new(Shared::new(process.1, terminal, files.input_ended()));
+    let shared = Arc::new(Shared::new(process.1, terminal, files.clone()));
     let sources = Sources {
         terminal: reader,
         slave: pair.slave,

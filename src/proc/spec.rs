@@ -70,6 +70,11 @@ impl Files {
         self.dir.join("stdin-ended")
     }
 
+    /// There once the tree is to be ended: for a guard that was not there yet to be told, and whose starter ignores such signals.
+    pub(super) fn stopped(&self) -> PathBuf {
+        self.dir.join("stopped")
+    }
+
     /// What the program unpacks, where it says that it does.
     pub(super) fn unpacked(&self) -> PathBuf {
         self.dir.join("unpacked")
