@@ -9,10 +9,12 @@
 //! Where an agent can put a link as well, in git's directories and ralph's own, files are opened without following one.
 
 use std::{
-    fs::{self, File, FileType, Metadata, OpenOptions, Permissions},
+    fs::{self, File, FileType, Metadata, OpenOptions, Permissions, TryLockError},
     io::{self, Read, Seek as _, SeekFrom, Write as _},
     os::unix::fs::{FileTypeExt, OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
 };
 
 use nix::fcntl::OFlag;
@@ -34,6 +36,9 @@ pub(crate) const PLAN_CAP_BYTES: u64 = 4 << 20;
 const FILES_CAP: usize = 256;
 /// Most entries of a directory that are looked at.
 const ENTRIES_CAP: usize = 4096;
+
+/// How long to wait before a lock is tried again.
+const LOCK_PAUSE: Duration = Duration::from_millis(5);
 
 /// An agent may have put anything there: no link is followed, no pipe is waited for, and no terminal becomes ralph's.
 const UNFOLLOWED: OFlag = OFlag::O_NOFOLLOW.union(OFlag::O_NONBLOCK).union(OFlag::O_NOCTTY);
@@ -266,6 +271,22 @@ pub(crate) fn append_private(path: &Path) -> io::Result<(File, Metadata)> {
     }
     file.set_permissions(Permissions::from_mode(0o600))?;
     Ok((file, metadata))
+}
+
+/// Locks a file, until it is closed. Returns false if somebody else has the lock for longer than `patience`.
+///
+/// # Errors
+/// Whatever the file system says.
+pub(crate) fn lock_within(file: &File, patience: Duration) -> io::Result<bool> {
+    let until = Instant::now() + patience;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(true),
+            Err(TryLockError::WouldBlock) if Instant::now() < until => thread::sleep(LOCK_PAUSE),
+            Err(TryLockError::WouldBlock) => return Ok(false),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+    }
 }
 
 /// Replaces `path` with `bytes` so that a reader, a crash or a power loss sees the old content or the new, never a part.

@@ -63,6 +63,13 @@ impl Place {
         self.dir.path()
     }
 
+    fn program(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path().join(name);
+        fs::write(&path, text).expect("a program");
+        fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("executable");
+        path
+    }
+
     fn request(&self, prompt: &str) -> SessionRequest {
         let path = self.path().join("scratch/prompt.md");
         fs::write(&path, prompt).expect("a prompt");
@@ -316,9 +323,7 @@ async fn a_missing_program_is_reported_like_any_other_end() {
 #[tokio::test]
 async fn a_program_that_cannot_be_executed_is_reported_like_any_other_end() {
     let place = Place::new();
-    let broken = place.path().join("agent");
-    fs::write(&broken, "#!/no/such/interpreter\n").expect("a script");
-    fs::set_permissions(&broken, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("executable");
+    place.program("agent", "#!/no/such/interpreter\n");
     let agent = adapter("codex", json!({"command": {"program": "./agent"}}));
     let signals = ran(&agent, place.request("")).await;
     assert_eq!(problem(&signals), Some(ProblemKind::NotInstalled), "{signals:?}");
@@ -383,17 +388,15 @@ async fn a_session_that_is_stopped_while_it_starts_ends_like_any_other() {
 #[tokio::test]
 async fn a_session_is_stopped_although_its_guard_ignored_the_signals_while_it_started() {
     let place = Place::new();
-    let in_place = |name: &str| place.path().join(name);
     for (stop, name) in [(Stop::Graceful, "graceful"), (Stop::Immediate, "immediate")] {
-        let [guard, starts, go] = ["guard", "starts", "go"].map(|file| in_place(&format!("{name}-{file}")));
+        let [starts, go] = ["starts", "go"].map(|file| place.path().join(format!("{name}-{file}")));
         let wrapper = format!(
             "#!/bin/sh\ntrap '' USR1 USR2\n: > '{}'\nuntil [ -e '{}' ]; do sleep 0.01; done\nexec '{}' \"$@\"\n",
             starts.display(),
             go.display(),
             env!("CARGO_BIN_EXE_ralph"),
         );
-        fs::write(&guard, wrapper).expect("a program");
-        fs::set_permissions(&guard, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("executable");
+        let guard = place.program(&format!("{name}-guard"), &wrapper);
         let agent = script("ralph-jsonl", "sleep 1000").guarded_by(guard);
         let (out, signals) = mpsc::channel(4);
         let session = agent.start(place.request(""), out);

@@ -1,17 +1,16 @@
 //! Where batches are: their records with the project's state, their work trees beside the states of all projects.
 
 use std::{
-    fs::{self, File, TryLockError},
+    fs::{self, File},
     io,
-    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
-    thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use super::journal::has_begun;
 use crate::{
     batch::{BatchId, PlanName},
+    files::{append_private, lock_within},
     proc::{Hold, Supervisor},
     store::{
         lock,
@@ -26,7 +25,6 @@ const JOURNAL: &str = "events.jsonl";
 
 /// How long to try before another batch is said to work: whoever looks whether one does has the lock for a moment.
 const PATIENCE: Duration = Duration::from_millis(300);
-const PAUSE: Duration = Duration::from_millis(10);
 
 /// The files of one batch.
 #[derive(Debug, Clone)]
@@ -154,19 +152,9 @@ impl BatchLock {
     pub(crate) fn take(project: &ProjectPaths, supervisor: &Supervisor) -> io::Result<Option<BatchLock>> {
         let dir = all(project.state());
         create_private_dir(&dir).map_err(io::Error::other)?;
-        let file = File::options()
-            .append(true)
-            .create(true)
-            .mode(0o600)
-            .open(dir.join("lock"))?;
-        let until = Instant::now() + PATIENCE;
-        loop {
-            match file.try_lock() {
-                Ok(()) => break,
-                Err(TryLockError::WouldBlock) if Instant::now() < until => thread::sleep(PAUSE),
-                Err(TryLockError::WouldBlock) => return Ok(None),
-                Err(TryLockError::Error(error)) => return Err(error),
-            }
+        let (file, _) = append_private(&dir.join("lock"))?;
+        if !lock_within(&file, PATIENCE)? {
+            return Ok(None);
         }
         Ok(Some(BatchLock {
             _helpers: supervisor.hold(&dir.join("helpers.lock"))?,

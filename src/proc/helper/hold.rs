@@ -2,21 +2,13 @@
 //!
 //! The guard lets helpers come to their end when its ralph has died. Whoever goes on with the same work waits for that.
 
-use std::{
-    fs::{File, OpenOptions, TryLockError},
-    io,
-    os::unix::fs::OpenOptionsExt,
-    path::Path,
-    sync::Arc,
-    thread,
-    time::{Duration, Instant},
-};
+use std::{fs::File, io, path::Path, sync::Arc, time::Duration};
 
 use super::Helpers;
+use crate::files::{append_private, lock_within};
 
 /// How long to wait: a guard has killed what does not end by then.
 const PATIENCE: Duration = Duration::from_secs(8);
-const PAUSE: Duration = Duration::from_millis(5);
 
 /// A locked file. The lock ends with this value, or else with the last helper of this process, however that dies.
 #[derive(Debug)]
@@ -34,20 +26,10 @@ impl Hold {
     }
 
     fn take_within(path: &Path, helpers: &Helpers, patience: Duration) -> io::Result<Hold> {
-        // For reading as well: something else than a file may be there by now, and a FIFO would be waited for.
-        let mut options = OpenOptions::new();
-        let file = options.read(true).append(true).create(true).mode(0o600).open(path)?;
-        let until = Instant::now() + patience;
-        loop {
-            match file.try_lock() {
-                Ok(()) => break,
-                Err(TryLockError::WouldBlock) if Instant::now() < until => thread::sleep(PAUSE),
-                Err(TryLockError::WouldBlock) => {
-                    let why = "what a killed ralph has started still runs";
-                    return Err(io::Error::new(io::ErrorKind::TimedOut, why));
-                }
-                Err(TryLockError::Error(error)) => return Err(error),
-            }
+        let (file, _) = append_private(path)?;
+        if !lock_within(&file, patience)? {
+            let why = "what a killed ralph has started still runs";
+            return Err(io::Error::new(io::ErrorKind::TimedOut, why));
         }
         let file = Arc::new(file);
         helpers.keep(&file);

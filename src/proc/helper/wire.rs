@@ -13,7 +13,7 @@ use std::{
 
 use super::order::Order;
 
-/// Announces a helper: a message with its control and its three files.
+/// Announces a helper: a message with its control, its three files and the other ends of its outputs.
 pub(super) const HELPER: u8 = b'h';
 /// Announces a file that the guard keeps open.
 pub(super) const FILE: u8 = b'f';

@@ -5,7 +5,6 @@
 
 use std::{
     io::{self, Write},
-    mem,
     process::Command,
     sync::{
         Arc,
@@ -32,7 +31,7 @@ use super::{
     Left, ScreenError,
     frame_loop::{FrameBytes, utc_offset_s},
     inputs::{Arrived, Mailbox},
-    lending::{Lent, lend, stop_group},
+    lending::{Lent, lend},
     model::BoardModel,
     taken::Taken,
     terminal,
@@ -125,7 +124,6 @@ pub fn run(
         frame,
         lent,
         away: false,
-        stops_itself: false,
         dirty: true,
         due: first_frame,
         title: String::new(),
@@ -148,8 +146,6 @@ struct BoardLoop {
     lent: Lent,
     /// Another ralph has the terminal.
     away: bool,
-    /// The next stop that is heard of is its own.
-    stops_itself: bool,
     dirty: bool,
     /// When the next frame may be drawn.
     due: Instant,
@@ -227,7 +223,6 @@ impl BoardLoop {
                 self.redraw()?;
             }
             Arrived::Stop | Arrived::Continued if self.away => {}
-            Arrived::Stop if mem::take(&mut self.stops_itself) => {}
             Arrived::Stop => self.suspend()?,
             Arrived::Continued => {
                 terminal::take(self.setup.mouse)?;
@@ -299,8 +294,7 @@ impl BoardLoop {
 
     fn suspend(&mut self) -> io::Result<()> {
         terminal::give_back();
-        self.stops_itself = true;
-        stop_group()?;
+        self.mailbox.stop_group()?;
         terminal::take(self.setup.mouse)?;
         self.redraw()
     }

@@ -3,7 +3,6 @@
 use std::{
     cell::RefCell,
     io::{self, Write},
-    mem,
     rc::Rc,
     sync::mpsc::{Receiver, RecvTimeoutError},
     time::{Duration, Instant},
@@ -27,7 +26,6 @@ use super::{
     find::{self, Finder},
     inputs::{Arrived, Mailbox},
     jobs::Jobs,
-    lending::stop_group,
     memory,
     model::{Mode, Model, Pane, Portion},
     needle::{Match, Needle},
@@ -127,8 +125,6 @@ struct FrameLoop<'a> {
     over: bool,
     jobs: Jobs,
     loan: Loan,
-    /// The next stop that is heard of is its own.
-    stops_itself: bool,
     title: String,
     progress: Progress,
     pane: Size,
@@ -184,7 +180,6 @@ impl<'a> FrameLoop<'a> {
             over: false,
             jobs,
             loan: Loan::of(lent),
-            stops_itself: false,
             title: String::new(),
             progress: Progress::None,
             pane,
@@ -344,7 +339,6 @@ impl<'a> FrameLoop<'a> {
             Arrived::Returned(failure) => self.take_back(failure),
             // Whoever has the terminal is who was stopped and continued.
             Arrived::Stop | Arrived::Continued if self.loan.is_out() => Ok(Turn::Next),
-            Arrived::Stop if mem::take(&mut self.stops_itself) => Ok(Turn::Next),
             Arrived::Stop => self.suspend(),
             Arrived::Continued => {
                 // Whoever stopped and continued this process may have changed the terminal.
@@ -428,8 +422,7 @@ impl<'a> FrameLoop<'a> {
         terminal::give_back();
         // All of the process group, as a terminal would; the agent has a terminal of its own and works on.
         let since = Instant::now();
-        self.stops_itself = true;
-        stop_group()?;
+        self.mailbox.stop_group()?;
         terminal::take(self.setup.mouse)?;
         let away = short_duration(u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX));
         let meanwhile = match &self.setup.reach {

@@ -5,6 +5,7 @@ use std::{
     os::fd::AsFd,
     sync::{
         Arc,
+        atomic::{AtomicBool, Ordering},
         mpsc::{self, Receiver, Sender},
     },
     thread,
@@ -19,7 +20,7 @@ use crate::{driver::Unfold, event::RequestedBy, proc::screen::Screen};
 
 use super::{
     background::{Background, Heard, LateAnswer, Listener, QUESTION, Sifted},
-    lending::Lent,
+    lending::{Lent, stop_group},
     source::Wake,
     terminal,
     update::ScreenEvent,
@@ -63,6 +64,8 @@ pub(super) enum Arrived {
 pub(super) struct Mailbox {
     sender: Sender<Arrived>,
     wake: Arc<Wake>,
+    /// The next SIGTSTP that is heard is the screen's own.
+    stops_itself: Arc<AtomicBool>,
 }
 
 impl Mailbox {
@@ -71,6 +74,7 @@ impl Mailbox {
         let mailbox = Self {
             sender,
             wake: Arc::new(wake),
+            stops_itself: Arc::default(),
         };
         (mailbox, receiver)
     }
@@ -80,6 +84,15 @@ impl Mailbox {
         let sent = self.sender.send(arrived).is_ok();
         (self.wake)();
         sent
+    }
+
+    /// Stops this process with all of its group, which does not arrive as [`Arrived::Stop`] again.
+    ///
+    /// # Errors
+    /// As [`stop_group`].
+    pub(super) fn stop_group(&self) -> io::Result<()> {
+        self.stops_itself.store(true, Ordering::Release);
+        stop_group()
     }
 }
 
@@ -214,7 +227,10 @@ pub(super) fn watch_signals(mailbox: Mailbox) -> io::Result<()> {
         };
         loop {
             let arrived = tokio::select! {
-                _ = stop.recv() => Arrived::Stop,
+                _ = stop.recv() => match mailbox.stops_itself.swap(false, Ordering::AcqRel) {
+                    true => continue,
+                    false => Arrived::Stop,
+                },
                 _ = go_on.recv() => Arrived::Continued,
                 _ = terminate.recv() => Arrived::End(RequestedBy::Terminate),
                 _ = interrupt.recv() => Arrived::End(RequestedBy::Interrupt),
