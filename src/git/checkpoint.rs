@@ -12,6 +12,7 @@ use super::{
     index::When,
     loose::Loose,
     process::Git,
+    rules::Known,
     state::State,
     table::Table,
 };
@@ -233,9 +234,22 @@ impl Repository {
             .env("GIT_INDEX_FILE", &self.index)
     }
 
+    /// What git is set to now; none where it cannot be told, which git says better where it is let work.
+    pub(super) fn settings(&self) -> Option<Known> {
+        let list = || {
+            let listed = self.git().args(["config", "--list", "--show-origin", "-z"]).run();
+            listed.ok().map(|listed| listed.stdout)
+        };
+        let mut known = self.settings.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.as_ref().is_none_or(|known| !known.rules.still_hold(&self.layout)) {
+            *known = Known::found(&self.layout, list);
+        }
+        known.clone()
+    }
+
     /// What can be written without git; none where that may be something else than git would write.
     pub(super) fn loose(&self) -> Option<&Loose> {
-        let found = || Loose::found(self.git(), &self.layout, self.id_bytes);
+        let found = || Loose::found(&self.settings()?.settings, &self.layout, self.id_bytes);
         self.loose.get_or_init(found).as_ref()
     }
 

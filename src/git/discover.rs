@@ -39,6 +39,7 @@ impl Repository {
             index: scratch.join("git-index"),
             plain: scratch.join("git-plain"),
             deadline: DEADLINE,
+            settings: Mutex::new(None),
             loose: OnceLock::new(),
             include: Vec::new(),
             spared: None,
@@ -62,9 +63,11 @@ impl Repository {
                 self.layout.root.display()
             ));
         }
-        let head = self.git().deadline(DISCOVERY_DEADLINE);
-        let head = head.args(["rev-parse", "--verify", "--quiet", "HEAD"]).run_any();
-        if !head.map_err(NoRepository::Unreadable)?.success() {
+        let head = || {
+            let git = self.git().deadline(DISCOVERY_DEADLINE);
+            git.args(["rev-parse", "--verify", "--quiet", "HEAD"]).run_any()
+        };
+        if self.head_alone().is_none() && !head().map_err(NoRepository::Unreadable)?.success() {
             notes.push("The repository has no commit yet; checkpoints work all the same.".to_owned());
         }
         if let Some(operation) = self.operation() {

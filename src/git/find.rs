@@ -45,11 +45,7 @@ impl Repository {
             self.write_table(table)?;
         }
         // Before git reads them: what changes meanwhile has changed the next time.
-        let known = table.as_ref().map(|table| &table.rules);
-        let rules = match known.filter(|rules| rules.still_hold(&self.layout)) {
-            Some(rules) => Some(rules.clone()),
-            None => Rules::found(self.git(), &self.layout),
-        };
+        let rules = self.settings().map(|known| known.rules);
         let (mut status, mut warnings) = self.scan()?;
         if copied == Copied::No && status.changes_ignoring() {
             // ralph's index goes on holding what is ignored from now on; the user's has never held it.

@@ -96,7 +96,7 @@ impl Repository {
         };
         state.last = None;
         let (theirs, written) = self.read_theirs()?;
-        let merged = self.merge(theirs, written, ours)?;
+        let merged = self.merge(theirs, written, ours);
         self.write_ours(&merged)?;
         if identity == Identity::Odd {
             state.tell(format!(
@@ -215,16 +215,11 @@ impl Repository {
     }
 
     /// The user's entries, with what ralph knows of their files in place of what the user's index says.
-    fn merge(
-        &self,
-        mut theirs: Vec<Entry>,
-        written: Written,
-        ours: Option<HashMap<Vec<u8>, Entry>>,
-    ) -> Result<Vec<Entry>, GitError> {
+    fn merge(&self, mut theirs: Vec<Entry>, written: Written, ours: Option<HashMap<Vec<u8>, Entry>>) -> Vec<Entry> {
         theirs.retain(|entry| !self.spares(&process::path(&entry.path)));
         theirs.sort_by(|a, b| (&a.path, a.stage).cmp(&(&b.path, b.stage)));
         let Some(ours) = ours else {
-            let converts = self.converts(&theirs)?;
+            let converts = self.converts(&theirs);
             let first = |entry: Entry| {
                 let absent = entry.absent && !self.is_there(&entry.path);
                 let is_news = converts || entry.absent != absent;
@@ -236,7 +231,7 @@ impl Repository {
                 entry.absent = absent;
                 entry
             };
-            return Ok(theirs.into_iter().map(first).collect());
+            return theirs.into_iter().map(first).collect();
         };
         let mut merged: Vec<Entry> = Vec::with_capacity(theirs.len());
         for entry in theirs {
@@ -254,7 +249,7 @@ impl Repository {
                 }
             }
         }
-        Ok(merged)
+        merged
     }
 
     fn is_there(&self, path: &[u8]) -> bool {

@@ -13,14 +13,11 @@ use std::{
 
 use miniz_oxide::{deflate::compress_to_vec_zlib, inflate::decompress_to_vec_zlib_with_limit};
 
-use super::{layout::Layout, process::Git, sha1::sha1};
+use super::{layout::Layout, settings::Settings, sha1::sha1};
 use crate::files::open_unfollowed;
 
-/// Settings that decide how git writes objects and references, and how it compares files, and extensions of the repository's
-/// format.
-const SETTINGS: &str = r"^(core\.(sharedrepository|fsync.*|attributesfile|bigfilethreshold)|extensions\..*)$";
-/// Those that say something about comparing alone.
-const OF_COMPARING: [&str; 2] = ["core.attributesfile ", "core.bigfilethreshold "];
+/// Settings that say something about comparing files alone.
+const OF_COMPARING: [&str; 2] = ["core.attributesfile", "core.bigfilethreshold"];
 /// Extensions that change nothing about either.
 const HARMLESS: [&str; 5] = [
     "extensions.objectformat sha1",
@@ -53,16 +50,13 @@ pub(super) struct Loose {
 }
 
 impl Loose {
-    /// What can be written of this repository without git, whose command on it is `git`.
-    pub(super) fn found(git: Git, layout: &Layout, id_bytes: usize) -> Option<Loose> {
-        let settings = git.args(["config", "--get-regexp", SETTINGS]).run_any().ok()?;
-        let settings = str::from_utf8(&settings.stdout).ok()?;
-        let is_of_comparing = |line: &str| OF_COMPARING.iter().any(|setting| line.starts_with(setting));
-        let is_harmless =
-            |line: &str| HARMLESS.iter().any(|harmless| line.starts_with(harmless)) || is_of_comparing(line);
-        (id_bytes * 2 == NAME_BYTES && settings.lines().all(is_harmless)).then(|| Loose {
+    /// What can be written of this repository without git.
+    pub(super) fn found(settings: &Settings, layout: &Layout, id_bytes: usize) -> Option<Loose> {
+        let is_harmless = |line: &String| HARMLESS.iter().any(|harmless| line.starts_with(harmless));
+        let is_usual = id_bytes * 2 == NAME_BYTES && settings.lines(is_of_writing).iter().all(is_harmless);
+        is_usual.then(|| Loose {
             common_dir: layout.common_dir.clone(),
-            counts_as_usual: !settings.lines().any(is_of_comparing),
+            counts_as_usual: settings.lines(|key| OF_COMPARING.contains(&key)).is_empty(),
         })
     }
 
@@ -218,6 +212,12 @@ pub(super) struct Packs {
     inode: u64,
     modified: (i64, i64),
     changed: (i64, i64),
+}
+
+/// Whether a setting decides how git writes objects and references, or is an extension of the repository's format.
+fn is_of_writing(key: &str) -> bool {
+    let of_core = |name: &str| name == "sharedrepository" || name.starts_with("fsync");
+    key.strip_prefix("core.").is_some_and(of_core) || key.starts_with("extensions.")
 }
 
 /// The name of a file's content.

@@ -29,6 +29,7 @@ mod process;
 mod restore;
 mod rules;
 mod scan;
+mod settings;
 mod sha1;
 mod show;
 mod state;
@@ -55,6 +56,7 @@ use crate::{
 };
 use layout::Layout;
 use loose::Loose;
+use rules::Known;
 use state::State;
 
 pub use differ::{Differ, DifferError};
@@ -80,6 +82,8 @@ pub struct Repository {
     plain: PathBuf,
     deadline: Duration,
     supervisor: Supervisor,
+    /// What git is set to, as far as ralph has asked.
+    settings: Mutex<Option<Known>>,
     /// What is written without git; none inside where that is nothing. Found out with the first checkpoint.
     loose: OnceLock<Option<Loose>>,
     /// Ignored files that are in checkpoints all the same, as patterns of `.gitignore`.

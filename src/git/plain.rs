@@ -46,6 +46,8 @@ const SETTINGS: [&str; 6] = [
 const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 const EMPTY_TREE_SHA256: &str = "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321";
 
+/// Settings by which git stores something else than the files; it names a file of attributes, or line ends.
+const CONVERSIONS: [&str; 2] = ["core.attributesfile", "core.autocrlf"];
 /// Words with which an attribute changes what is stored of a file.
 const CONVERTING: [&[u8]; 7] = [b"text", b"eol", b"crlf", b"ident", b"filter", b"encoding", b"[attr]"];
 /// A longer file of attributes is not looked through.
@@ -95,7 +97,7 @@ impl Repository {
     }
 
     /// Whether the user's index may hold something else than the files: what git made of them on the way in.
-    pub(super) fn converts(&self, entries: &[Entry]) -> Result<bool, GitError> {
+    pub(super) fn converts(&self, entries: &[Entry]) -> bool {
         let mut places = vec![
             self.layout.common_dir.join("info/attributes"),
             "/etc/gitattributes".into(),
@@ -115,13 +117,11 @@ impl Repository {
             .map(|directory| self.layout.root.join(directory));
         places.extend(inside.map(|directory| directory.join(".gitattributes")));
         if places.iter().any(|path| is_converting(path)) {
-            return Ok(true);
+            return true;
         }
-        let set = ["config", "--get-regexp", r"^core\.(autocrlf|attributesfile)$"];
-        let set = self.git().args(set).run_any()?;
-        let mut set = String::from_utf8_lossy(&set.stdout).into_owned();
-        set.make_ascii_lowercase();
-        Ok(set.lines().any(|line| line != "core.autocrlf false"))
+        let Some(known) = self.settings() else { return true };
+        let set = known.settings.lines(|key| CONVERSIONS.contains(&key));
+        set.iter().any(|line| !line.eq_ignore_ascii_case("core.autocrlf false"))
     }
 }
 

@@ -1,16 +1,19 @@
-//! What decides which files are ignored, and the branch, by which configuration may be included: as they were at one time.
+//! What git is set to, read at once for all who ask, and again once one of the files has changed that say it or say what is
+//! ignored, or the branch, by which configuration may be included.
 //!
 //! Ignore files in the work tree are not among them: they are files like others, whose changes are seen.
 
 use std::{
     env,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use super::{
     file_identity::Identity,
     layout::{Layout, config_home, read_small},
-    process::{self, Git, nul_separated},
+    process,
+    settings::Settings,
 };
 
 /// Files outside of the work tree that decide what is ignored.
@@ -21,37 +24,58 @@ pub(super) struct Rules {
     branch: Option<Vec<u8>>,
 }
 
-impl Rules {
-    /// Looks at everything that decides what is ignored; none where that cannot be told. `git` is a command on the repository.
-    pub(super) fn found(git: Git, layout: &Layout) -> Option<Rules> {
-        let output = git.args(["config", "--list", "--show-origin", "-z"]).run().ok()?;
-        let mut paths = usual_places(layout);
-        let mut items = nul_separated(&output.stdout);
-        while let (Some(origin), Some(item)) = (items.next(), items.next()) {
-            let file = origin
-                .strip_prefix(b"file:")
-                .map(|path| layout.root.join(process::path(path)));
-            let beside = file.as_deref().and_then(Path::parent).unwrap_or(&layout.root);
-            let end = item.iter().position(|&byte| byte == b'\n').unwrap_or(item.len());
-            let (key, value) = (&item[..end], item.get(end + 1..).unwrap_or_default());
-            let is_include = key.starts_with(b"include") && key.ends_with(b".path");
-            if is_include {
-                paths.push(expanded(value, beside)?);
-            } else if key == b"core.excludesfile" {
-                paths.push(expanded(value, &layout.root)?);
-            }
-            paths.extend(file);
-        }
-        paths.sort();
-        paths.dedup();
-        let files = paths.into_iter().map(|path| {
-            let identity = Identity::at(&path);
-            (path, identity)
-        });
-        Some(Rules {
-            files: files.collect(),
+/// Settings, and the files that decide about them and about what is ignored.
+#[derive(Debug, Clone)]
+pub(super) struct Known {
+    pub(super) settings: Arc<Settings>,
+    pub(super) rules: Rules,
+}
+
+impl Known {
+    /// Reads the settings; `list` has git list them.
+    pub(super) fn found(layout: &Layout, list: impl FnOnce() -> Option<Vec<u8>>) -> Option<Known> {
+        // Before git reads them: what changes meanwhile has changed the next time.
+        let usual = Usual::at(layout);
+        let settings = Arc::new(Settings::parse(&list()?, &layout.root));
+        let rules = Rules::of(usual, &settings, layout)?;
+        Some(Known { settings, rules })
+    }
+}
+
+/// The files that count as soon as they are there, as they are at one time.
+struct Usual(Rules);
+
+impl Usual {
+    fn at(layout: &Layout) -> Usual {
+        Usual(Rules {
+            files: usual_places(layout).into_iter().map(seen).collect(),
             branch: branch(layout),
         })
+    }
+}
+
+impl Rules {
+    /// Everything that decides what is ignored, with what the settings name; none where that cannot be told.
+    fn of(usual: Usual, settings: &Settings, layout: &Layout) -> Option<Rules> {
+        let Usual(mut rules) = usual;
+        let mut named = Vec::new();
+        for setting in settings.iter() {
+            let file = setting.file.as_deref();
+            let beside = file.and_then(Path::parent).unwrap_or(&layout.root);
+            let value = setting.value.as_deref().unwrap_or_default();
+            let is_include = setting.key.starts_with("include") && setting.key.ends_with(".path");
+            if is_include {
+                named.push(expanded(value, beside)?);
+            } else if setting.key == "core.excludesfile" {
+                named.push(expanded(value, &layout.root)?);
+            }
+            named.extend(file.map(Path::to_owned));
+        }
+        named.sort();
+        named.dedup();
+        named.retain(|path| !rules.files.iter().any(|(usual, _)| usual == path));
+        rules.files.extend(named.into_iter().map(seen));
+        Some(rules)
     }
 
     /// Whether all of it is as it was.
@@ -62,6 +86,11 @@ impl Rules {
                 .iter()
                 .all(|(path, identity)| Identity::at(path) == *identity)
     }
+}
+
+fn seen(path: PathBuf) -> (PathBuf, Identity) {
+    let identity = Identity::at(&path);
+    (path, identity)
 }
 
 fn branch(layout: &Layout) -> Option<Vec<u8>> {

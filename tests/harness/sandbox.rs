@@ -5,10 +5,14 @@ use std::{
     cell::{Cell, RefCell},
     env,
     ffi::{OsStr, OsString},
-    fs,
+    fs::{self, Permissions},
+    os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::Command,
-    sync::atomic::{AtomicU32, Ordering},
+    sync::{
+        OnceLock,
+        atomic::{AtomicU32, Ordering},
+    },
 };
 
 use tempfile::TempDir;
@@ -75,10 +79,24 @@ impl Sandbox {
         sandbox
     }
 
+    /// The first commit is made once, by the first of all sandboxes; the others get a copy of what git wrote there, but for
+    /// the index, in which the files of each have their own inodes and times.
     fn start_repository(&self) {
-        self.git(["init", "--quiet"]);
-        self.git(["add", "--all"]);
-        self.git(["commit", "--quiet", "--message", "Start"]);
+        static FIRST: OnceLock<Vec<Entry>> = OnceLock::new();
+        let mut is_first = false;
+        let entries = FIRST.get_or_init(|| {
+            is_first = true;
+            self.git(["init", "--quiet"]);
+            self.git(["add", "--all"]);
+            self.git(["commit", "--quiet", "--message", "Start"]);
+            entries_of(&self.project(), Path::new(".git"))
+        });
+        if !is_first {
+            for entry in entries {
+                entry.write_in(&self.project());
+            }
+            self.git(["add", "--all"]);
+        }
     }
 
     fn without_git_in(place: &Path) -> Sandbox {
@@ -176,8 +194,16 @@ impl Sandbox {
     /// Any program, in the project, with the sandbox's environment and nothing to read.
     pub fn program(&self, program: impl AsRef<OsStr>) -> Program {
         self.has_run.set(true);
-        let mut command = Command::new(program);
-        command.current_dir(self.project()).env_clear().envs(self.environment());
+        let (name, environment) = (program.as_ref(), self.environment());
+        let search = environment.iter().find(|(name, _)| *name == "PATH");
+        // With its path, it is started without a copy of this process, which is a large one.
+        let path = which::which_in(name, search.map(|(_, path)| path), self.project());
+        let mut command = Command::new(path.as_deref().map_or(name, Path::as_os_str));
+        command
+            .arg0(name)
+            .current_dir(self.project())
+            .env_clear()
+            .envs(environment);
         Program::new(command)
     }
 
@@ -288,6 +314,49 @@ impl Sandbox {
         environment.extend(self.directories().map(|(name, path)| (name, path.into_os_string())));
         environment
     }
+}
+
+/// A file or directory of a repository.
+struct Entry {
+    /// Below the work tree.
+    path: PathBuf,
+    permissions: Permissions,
+    /// None of a directory.
+    bytes: Option<Vec<u8>>,
+}
+
+impl Entry {
+    fn write_in(&self, work_tree: &Path) {
+        let path = work_tree.join(&self.path);
+        match &self.bytes {
+            Some(bytes) => fs::write(&path, bytes),
+            None => fs::create_dir(&path),
+        }
+        .expect("an entry of the repository");
+        fs::set_permissions(&path, self.permissions.clone()).expect("its permissions");
+    }
+}
+
+/// A directory and all that is in it but an index and examples of hooks, each directory before what it holds.
+fn entries_of(work_tree: &Path, path: &Path) -> Vec<Entry> {
+    let whole = work_tree.join(path);
+    let permissions = fs::metadata(&whole).expect("an entry of the repository").permissions();
+    let mut entries = vec![Entry {
+        path: path.to_owned(),
+        permissions,
+        bytes: None,
+    }];
+    if !whole.is_dir() {
+        entries[0].bytes = Some(fs::read(whole).expect("a file of the repository"));
+        return entries;
+    }
+    for entry in fs::read_dir(whole).expect("a directory of the repository") {
+        let name = entry.expect("an entry of the repository").file_name();
+        if name != "index" && !name.to_string_lossy().ends_with(".sample") {
+            entries.extend(entries_of(work_tree, &path.join(name)));
+        }
+    }
+    entries
 }
 
 impl Drop for Sandbox {
