@@ -1,6 +1,6 @@
 //! Batches whose plans an engine runs: real ones where they are installed, and bad ones.
 
-use std::{env, fs, path::PathBuf};
+use std::{env, fs, path::PathBuf, time::SystemTime};
 
 use nix::sys::signal::Signal;
 use serde_json::Value;
@@ -262,6 +262,20 @@ impl Cluster {
         wait_until(SOON, "the node of Slurm", is_up);
     }
 
+    /// Waits until the controller has written down what its jobs do, which it does every few seconds and only after a change:
+    /// one that is killed before starts again what it has started.
+    fn wait_until_saved(&self, sandbox: &Sandbox) {
+        let before = SystemTime::now();
+        let change = ["update", "JobId=3", "Comment=known"];
+        assert!(sandbox.program("scontrol").args(change).run(SOON).status.success());
+        let jobs = sandbox.home().join("slurm/state/job_state");
+        let is_saved = || {
+            let saved = jobs.metadata().and_then(|metadata| metadata.modified());
+            saved.is_ok_and(|saved| saved > before).then_some(())
+        };
+        wait_until(SOON, "the state of Slurm's jobs", is_saved);
+    }
+
     fn kill_controller(&mut self) {
         if let Some(controller) = self.controller.take() {
             controller.kill();
@@ -293,6 +307,7 @@ fn a_batch_on_slurm_survives_its_own_end_and_that_of_the_controller_and_leaves_n
     let running = many(&sandbox, "--adapter script --engine slurm api.md ui.md docs.md").start();
     wait_for_started(&sandbox, &HUNG, 2);
     running.wait_for_line(SOON, |line| line.contains("slurm has it as job 3"));
+    cluster.wait_until_saved(&sandbox);
     running.kill();
     running.wait(SOON);
     cluster.kill_controller();
