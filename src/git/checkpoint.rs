@@ -241,7 +241,7 @@ impl Repository {
             listed.ok().map(|listed| listed.stdout)
         };
         let mut known = self.settings.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.as_ref().is_none_or(|known| !known.rules.still_hold(&self.layout)) {
+        if !known.as_ref().is_some_and(|known| known.still_holds(&self.layout)) {
             *known = Known::found(&self.layout, list);
         }
         known.clone()

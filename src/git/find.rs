@@ -45,7 +45,7 @@ impl Repository {
             self.write_table(table)?;
         }
         // Before git reads them: what changes meanwhile has changed the next time.
-        let rules = self.settings().map(|known| known.rules);
+        let rules = self.settings().and_then(|known| known.rules);
         let (mut status, mut warnings) = self.scan()?;
         if copied == Copied::No && status.changes_ignoring() {
             // ralph's index goes on holding what is ignored from now on; the user's has never held it.

@@ -18,7 +18,7 @@ use crate::files::open_unfollowed;
 
 /// Settings that say something about comparing files alone.
 const OF_COMPARING: [&str; 2] = ["core.attributesfile", "core.bigfilethreshold"];
-/// Extensions that change nothing about either.
+/// Extensions that change nothing about how objects and references are written.
 const HARMLESS: [&str; 5] = [
     "extensions.objectformat sha1",
     "extensions.refstorage files",

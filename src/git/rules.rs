@@ -28,7 +28,8 @@ pub(super) struct Rules {
 #[derive(Debug, Clone)]
 pub(super) struct Known {
     pub(super) settings: Arc<Settings>,
-    pub(super) rules: Rules,
+    /// None where it cannot be told which files these are.
+    pub(super) rules: Option<Rules>,
 }
 
 impl Known {
@@ -37,8 +38,13 @@ impl Known {
         // Before git reads them: what changes meanwhile has changed the next time.
         let usual = Usual::at(layout);
         let settings = Arc::new(Settings::parse(&list()?, &layout.root));
-        let rules = Rules::of(usual, &settings, layout)?;
+        let rules = Rules::of(usual, &settings, layout);
         Some(Known { settings, rules })
+    }
+
+    /// Whether git would still say the same.
+    pub(super) fn still_holds(&self, layout: &Layout) -> bool {
+        self.rules.as_ref().is_some_and(|rules| rules.still_hold(layout))
     }
 }
 

@@ -10,6 +10,7 @@ use std::{
     fs,
     io::{self, BufRead, Write},
     path::PathBuf,
+    sync::{Arc, Mutex},
     thread,
     time::Duration,
 };
@@ -18,7 +19,10 @@ use ralph::proc::{End, Ladder, Launch, Output, Size, Stdin, Stdout, Stop, StopSi
 
 use crate::Outcome;
 
-struct Report;
+struct Report {
+    /// Held until the guard is named, which a program that ends at once must not come before.
+    named: Arc<Mutex<()>>,
+}
 
 impl Output for Report {
     fn terminal(&mut self, _: &[u8]) {
@@ -29,6 +33,7 @@ impl Output for Report {
     fn stdout(&mut self, _: &[u8]) {}
 
     fn ended(&mut self, end: End) {
+        let _named = self.named.lock();
         say(&format!("ended {end:?}"));
     }
 }
@@ -61,8 +66,11 @@ pub fn run(args: &[String]) -> Outcome<()> {
         guard: Some(PathBuf::from(guard)),
     };
     let start = || {
+        let named = Arc::new(Mutex::new(()));
+        let report = Report { named: named.clone() };
+        let _until_named = named.lock();
         let child = supervisor
-            .spawn(launch.clone(), Box::new(Report))
+            .spawn(launch.clone(), Box::new(report))
             .map_err(|error| error.to_string())?;
         say(&format!("guard {}", child.guard_pid()));
         Ok::<_, String>(Some(child))

@@ -1,6 +1,9 @@
 //! Checkpoints for which git does not look at the files: they hold what git would have found.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{
+    Arc,
+    atomic::{AtomicU32, Ordering},
+};
 
 use super::{super::index::When, *};
 
@@ -236,4 +239,35 @@ fn what_is_unusual_is_always_left_to_git() {
 
 fn reference(run: &RunId, place: &str) -> String {
     format!("refs/ralph/{run}/{place}")
+}
+
+#[test]
+fn git_is_asked_for_its_settings_once_and_again_when_one_of_their_files_has_changed() {
+    let (project, repository) = known();
+    let settings = || repository.settings().unwrap().settings;
+    let line_ends = || settings().lines(|key| key == "core.autocrlf");
+    let first = settings();
+    assert!(Arc::ptr_eq(&first, &settings()));
+    project.git(["config", "core.autocrlf", "input"]);
+    assert_eq!(line_ends(), ["core.autocrlf input"]);
+    let included = project.scratch.join("included");
+    fs::write(&included, "[core]\n\tautoCRLF\n").unwrap();
+    project.git(["config", "include.path", included.to_str().unwrap()]);
+    assert_eq!(line_ends(), ["core.autocrlf input", "core.autocrlf"]);
+    fs::write(&included, "[core]\n\tautoCRLF = false\n").unwrap();
+    assert_eq!(line_ends(), ["core.autocrlf input", "core.autocrlf false"]);
+}
+
+#[test]
+fn settings_are_known_where_nobody_can_tell_which_files_decide_about_them() {
+    let project = Project::new();
+    project.git(["config", "core.excludesFile", "~root/ignored"]);
+    let repository = project.open();
+    let known = repository.settings().unwrap();
+    assert!(known.rules.is_none());
+    assert_eq!(
+        known.settings.lines(|key| key == "core.excludesfile"),
+        ["core.excludesfile ~root/ignored"]
+    );
+    assert!(repository.loose().is_some());
 }
