@@ -97,7 +97,8 @@ fn a_message_comes_while_a_tool_runs_and_no_command_outlives_its_session(agent: 
     let left = in_the_background(agent, "sleep 301");
     let tools = use_own_tools(agent);
     let edits = shell("touch edited");
-    let waits_on = shell("while [ ! -e on ]; do sleep 0.05; done; rm on edited");
+    // Were the edit undone, ralph could say so after the last answer, and the model would be asked once more.
+    let waits_on = shell("while [ ! -e on ]; do sleep 0.05; done; rm on");
     let model = StandIn::start(in_order([
         &[waits.into(), left, tools, edits.into(), waits_on.into(), work, done],
         &[shell("sleep 300").into()],
@@ -129,11 +130,7 @@ fn a_message_comes_while_a_tool_runs_and_no_command_outlives_its_session(agent: 
     wait_until(SOON, "the tool of the second session", || {
         runs("sleep 300").then_some(())
     });
-    let asked = model.main_requests().len();
-    assert!(
-        !runs("sleep 301"),
-        "it outlived the first session, or that has asked {asked} times instead of 7"
-    );
+    assert!(!runs("sleep 301"), "it outlived the first session");
     running.signal(Signal::SIGINT);
     let finished = running.wait(SOON);
     let (reason, _, totals) = stopped(&finished);
