@@ -138,7 +138,8 @@ impl Repository {
                 None => self.write_trees(table)?,
             };
             now.is(&tree);
-            if let Some(table) = table {
+            // Everything else that git is to find in ralph's index is written when git is let work on it.
+            if let Some(table) = table.as_mut().filter(|table| table.has_other_attributes) {
                 self.write_table(table)?;
             }
             let here = Point {

@@ -175,9 +175,17 @@ impl Repository {
     pub(super) fn write_table(&self, table: &mut Table) -> Result<(), GitError> {
         if !table.is_written {
             self.write_ours(&table.entries())?;
-            table.is_written = true;
+            (table.is_written, table.has_other_attributes) = (true, false);
         }
         Ok(())
+    }
+
+    /// Leaves ralph's index to git, which works on it from here on.
+    pub(super) fn give_up_table(&self, state: &mut State) -> Result<(), GitError> {
+        match state.table.take() {
+            Some(mut table) => self.write_table(&mut table),
+            None => Ok(()),
+        }
     }
 
     /// Reads what ralph's index holds, for the next checkpoint to do without git. None where something about the repository

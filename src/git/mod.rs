@@ -22,6 +22,7 @@ mod head;
 mod identity;
 mod index;
 mod layout;
+mod look;
 mod loose;
 mod patch;
 mod plain;

@@ -46,10 +46,9 @@ impl Repository {
     /// Writes the work tree as it is as a tree object, and nothing else.
     fn tree_now(&self) -> Result<String, GitError> {
         let mut state = self.lock();
-        // git works on ralph's index from here on.
-        state.table = None;
         let verified = self.verify(&mut state);
         let tree = verified
+            .and_then(|()| self.give_up_table(&mut state))
             .and_then(|()| self.follow_index(&mut state, When::Changed))
             .and_then(|_| {
                 let (status, _) = self.scan()?;

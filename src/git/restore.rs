@@ -130,7 +130,7 @@ impl Repository {
             message: &format!("ralph {run}: before restoring {moment} iteration {n}"),
         };
         // git leaves files alone that it has not found unchanged itself.
-        self.lock().table = None;
+        self.give_up_table(&mut self.lock())?;
         let (now, _) = self.checkpoint_as(name, &[])?;
         let (written, deleted) = self.replace(&now.checkpoint.tree, &target.checkpoint.tree)?;
         Ok(Restored {

@@ -36,9 +36,9 @@ impl Known {
     /// Reads the settings; `list` has git list them.
     pub(super) fn found(layout: &Layout, list: impl FnOnce() -> Option<Vec<u8>>) -> Option<Known> {
         // Before git reads them: what changes meanwhile has changed the next time.
-        let usual = Usual::at(layout);
+        let usual = Rules::usual(layout);
         let settings = Arc::new(Settings::parse(&list()?, &layout.root));
-        let rules = Rules::of(usual, &settings, layout);
+        let rules = usual.and_named(&settings, layout);
         Some(Known { settings, rules })
     }
 
@@ -48,22 +48,17 @@ impl Known {
     }
 }
 
-/// The files that count as soon as they are there, as they are at one time.
-struct Usual(Rules);
-
-impl Usual {
-    fn at(layout: &Layout) -> Usual {
-        Usual(Rules {
+impl Rules {
+    /// The files that count as soon as they are there, as they are now.
+    fn usual(layout: &Layout) -> Rules {
+        Rules {
             files: usual_places(layout).into_iter().map(seen).collect(),
             branch: branch(layout),
-        })
+        }
     }
-}
 
-impl Rules {
-    /// Everything that decides what is ignored, with what the settings name; none where that cannot be told.
-    fn of(usual: Usual, settings: &Settings, layout: &Layout) -> Option<Rules> {
-        let Usual(mut rules) = usual;
+    /// Takes in the files that the settings name or come from; none where these cannot be told.
+    fn and_named(mut self, settings: &Settings, layout: &Layout) -> Option<Rules> {
         let mut named = Vec::new();
         for setting in settings.iter() {
             let file = setting.file.as_deref();
@@ -79,9 +74,9 @@ impl Rules {
         }
         named.sort();
         named.dedup();
-        named.retain(|path| !rules.files.iter().any(|(usual, _)| usual == path));
-        rules.files.extend(named.into_iter().map(seen));
-        Some(rules)
+        named.retain(|path| !self.files.iter().any(|(usual, _)| usual == path));
+        self.files.extend(named.into_iter().map(seen));
+        Some(self)
     }
 
     /// Whether all of it is as it was.

@@ -14,6 +14,7 @@ use std::{
 
 use super::{
     entries::Entry,
+    look::{Look, look_through},
     loose::{self, Id, Loose},
     process,
     rules::Rules,
@@ -30,6 +31,8 @@ const MOST_READ: usize = 256;
 const MOST_BYTES: u64 = 8 << 20;
 /// Names that change what other files are to git.
 const OF_GIT: [&[u8]; 2] = [b".gitignore", b".gitmodules"];
+/// git looks for a file of this name in an index where it is not in the work tree.
+const ATTRIBUTES: &[u8] = b".gitattributes";
 /// How long a file has to be older than the look at it: it may have changed afterwards, and its time is that of a clock that
 /// lags behind or counts in twos.
 const SETTLED_S: i64 = 2;
@@ -43,10 +46,10 @@ pub(super) struct Table {
     ignored: HashSet<Vec<u8>>,
     pub(super) rules: Rules,
     trees: Trees,
-    /// The number of the latest look.
-    look: u64,
     /// Whether ralph's index holds the same.
     pub(super) is_written: bool,
+    /// Whether it holds other attributes.
+    pub(super) has_other_attributes: bool,
 }
 
 /// What differs from the table.
@@ -67,6 +70,11 @@ struct Content {
 impl Differences {
     fn is_empty(&self) -> bool {
         self.files.is_empty() && self.gone.is_empty()
+    }
+
+    fn paths(&self) -> impl Iterator<Item = &[u8]> {
+        let files = self.files.iter().map(|read| &read.entry.path);
+        files.chain(&self.gone).map(Vec::as_slice)
     }
 }
 
@@ -103,11 +111,7 @@ impl Table {
             return None;
         }
         let known = entries.into_iter().map(|(entry, is_suspect)| {
-            let known = Known {
-                is_suspect,
-                seen: 0,
-                entry,
-            };
+            let known = Known { is_suspect, entry };
             (known.entry.path.clone(), known)
         });
         let table = Table {
@@ -116,8 +120,8 @@ impl Table {
             ignored: HashSet::new(),
             rules: rules.clone(),
             trees: Trees::default(),
-            look: 0,
             is_written: true,
+            has_other_attributes: false,
         };
         table.ignoring(ignored, rules)
     }
@@ -156,7 +160,6 @@ impl Table {
                 let known = Known {
                     entry: entry.clone().unread(),
                     is_suspect: false,
-                    seen: 0,
                 };
                 self.trees.forget(&entry.path);
                 self.known.insert(entry.path.clone(), known);
@@ -192,54 +195,56 @@ impl Table {
     }
 
     /// Compares the files with those that are known; none where git has to.
-    pub(super) fn compare(&mut self, root: &Path, spares: impl Fn(&Path) -> bool) -> Option<Differences> {
-        self.look += 1;
-        let mut to_read = Vec::new();
-        let mut seen = 0;
-        let mut directories = vec![Vec::new()];
-        while let Some(directory) = directories.pop() {
-            for item in fs::read_dir(root.join(process::path(&directory))).ok()? {
-                let item = item.ok()?;
-                let kind = item.file_type().ok()?;
-                let mut path = directory.clone();
-                path.extend_from_slice(item.file_name().as_bytes());
-                if kind.is_dir() {
-                    if directory.is_empty() && path == b".git" || spares(&process::path(&path)) {
-                        continue;
-                    }
-                    path.push(b'/');
-                    if !self.ignored.contains(&path) {
-                        directories.push(path);
-                    }
-                } else if let Some(known) = self.known.get_mut(&path) {
-                    seen += 1;
-                    known.seen = self.look;
-                    if known.is_suspect || !known.entry.looks_like(&item.metadata().ok()?) {
-                        to_read.push(path);
-                    }
-                } else {
-                    let is_known = self.ignored.contains(&path)
-                        || directory.is_empty() && path == b".git"
-                        || !kind.is_file() && !kind.is_symlink()
-                        || spares(&process::path(&path));
-                    if !is_known {
-                        return None;
-                    }
+    pub(super) fn compare(&mut self, root: &Path, spares: impl Fn(&Path) -> bool + Sync) -> Option<Differences> {
+        let look = look_through(|directory| self.look_at(root, directory, &spares))?;
+        let mut gone = Vec::new();
+        if look.seen.len() < self.known.len() {
+            let seen: HashSet<&[u8]> = look.seen.into_iter().collect();
+            let missing = self.known.keys().filter(|path| !seen.contains(&path[..]));
+            gone.extend(missing.cloned());
+        }
+        let files = self.read_again(root, look.to_read)?;
+        let found = Differences { files, gone };
+        let is_for_git = found.paths().any(is_of_git);
+        (!is_for_git).then_some(found)
+    }
+
+    /// Looks at what is in a directory itself; none where git has to.
+    fn look_at(&self, root: &Path, directory: &[u8], spares: impl Fn(&Path) -> bool) -> Option<Look<'_>> {
+        let mut look = Look::default();
+        for item in fs::read_dir(root.join(process::path(directory))).ok()? {
+            let item = item.ok()?;
+            let kind = item.file_type().ok()?;
+            let mut path = [directory, item.file_name().as_bytes()].concat();
+            if kind.is_dir() {
+                if directory.is_empty() && path == b".git" || spares(&process::path(&path)) {
+                    continue;
+                }
+                path.push(b'/');
+                if !self.ignored.contains(&path) {
+                    look.directories.push(path);
+                }
+            } else if let Some((known_path, known)) = self.known.get_key_value(&path) {
+                look.seen.push(known_path);
+                if known.is_suspect || !known.entry.looks_like(&item.metadata().ok()?) {
+                    look.to_read.push(path);
+                }
+            } else {
+                let is_known = self.ignored.contains(&path)
+                    || directory.is_empty() && path == b".git"
+                    || !kind.is_file() && !kind.is_symlink()
+                    || spares(&process::path(&path));
+                if !is_known {
+                    return None;
                 }
             }
         }
-        let mut found = self.read_again(root, to_read)?;
-        if seen < self.known.len() {
-            let missing = self.known.iter().filter(|(_, known)| known.seen != self.look);
-            found.gone = missing.map(|(path, _)| path.clone()).collect();
-        }
-        let mut paths = found.files.iter().map(|read| &read.entry.path).chain(&found.gone);
-        (!paths.any(|path| is_of_git(path))).then_some(found)
+        Some(look)
     }
 
-    /// Reads files that may have changed; those that have are what it returns.
-    fn read_again(&mut self, root: &Path, paths: Vec<Vec<u8>>) -> Option<Differences> {
-        let mut found = Differences::default();
+    /// Reads files that may have changed, and returns those that have.
+    fn read_again(&mut self, root: &Path, paths: Vec<Vec<u8>>) -> Option<Vec<Content>> {
+        let mut changed = Vec::new();
         let mut budget = Budget::new();
         for path in paths {
             let read = read(root, &path, &mut budget)?;
@@ -248,10 +253,10 @@ impl Table {
                 known.entry = read.entry;
                 known.is_suspect = read.is_suspect;
             } else {
-                found.files.push(read);
+                changed.push(read);
             }
         }
-        Some(found)
+        Some(changed)
     }
 
     /// Reads the files that git has found to differ; none where git has to.
@@ -283,6 +288,7 @@ impl Table {
             debug_assert_eq!(id[..], read.entry.id);
         }
         self.is_written &= differences.is_empty();
+        self.has_other_attributes |= differences.paths().any(|path| name_of(path) == ATTRIBUTES);
         for path in differences.gone {
             self.trees.forget(&path);
             self.known.remove(&path);
@@ -291,7 +297,6 @@ impl Table {
             self.trees.forget(&read.entry.path);
             let known = Known {
                 is_suspect: read.is_suspect,
-                seen: self.look,
                 entry: read.entry,
             };
             self.known.insert(known.entry.path.clone(), known);
@@ -312,8 +317,11 @@ fn is_unusual(entry: &Entry) -> bool {
 }
 
 fn is_of_git(path: &[u8]) -> bool {
-    let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or(path);
-    OF_GIT.contains(&name)
+    OF_GIT.contains(&name_of(path))
+}
+
+fn name_of(path: &[u8]) -> &[u8] {
+    path.rsplit(|&byte| byte == b'/').next().unwrap_or(path)
 }
 
 /// Reads a file or a link; none if that is not what it is, or too much.

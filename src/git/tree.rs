@@ -17,8 +17,6 @@ pub(super) struct Known {
     pub(super) entry: Entry,
     /// It may have changed since it was read and look the same.
     pub(super) is_suspect: bool,
-    /// The latest look at which it was there.
-    pub(super) seen: u64,
 }
 
 /// The trees of the directories, by path with a slash at the end; the root's is empty.

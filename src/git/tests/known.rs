@@ -114,6 +114,60 @@ fn edits_of_known_files_are_found_without_git() {
 }
 
 #[test]
+fn a_wide_tree_is_looked_through_as_a_narrow_one_is() {
+    let project = Project::new();
+    for directory in 0..100 {
+        project.write(format!("wide/{directory}/deep/a.txt"), "a\n");
+        project.write(format!("wide/{directory}/b.txt"), "b\n");
+    }
+    project.commit_all("Wide");
+    let repository = project.open();
+    before(&repository, 1);
+    let seen = |by, name, step: &dyn Fn()| assert_seen(&project, &repository, by, name, step);
+    seen(By::Ralph, "nothing", &|| ());
+    seen(By::Ralph, "an edit in each directory", &|| {
+        for directory in 0..100 {
+            project.write(format!("wide/{directory}/b.txt"), &format!("{directory}\n"));
+        }
+    });
+    seen(By::Ralph, "some files are gone", &|| {
+        for directory in (0..100).step_by(7) {
+            project.remove(&format!("wide/{directory}/deep/a.txt"));
+        }
+    });
+    for directory in [1, 50, 99] {
+        seen(By::Git, "a new file in one of them", &|| {
+            project.write(format!("wide/{directory}/deep/new.txt"), "new\n");
+        });
+    }
+}
+
+#[test]
+fn ralphs_index_is_written_once_git_works_on_it() {
+    let (project, repository) = known();
+    let index = || fs::read(&repository.index).unwrap();
+    let at_first = index();
+    let run = run();
+    project.write("src/one/a.txt", "edited\n");
+    after(&repository, 1);
+    assert!(index() == at_first, "nobody needs it");
+    project.write("src/.gitattributes", "*.txt -diff\n");
+    after(&repository, 2);
+    assert!(index() != at_first, "a new file is for git to find");
+    let with_attributes = index();
+    project.remove("src/.gitattributes");
+    after(&repository, 3);
+    assert!(index() != with_attributes, "git would look for attributes there");
+    // git restores what it has found unchanged itself.
+    project.write("src/two/b.txt", "edited\n");
+    after(&repository, 4);
+    repository.restore(&run, 1, Moment::Before).unwrap();
+    assert_eq!(project.read("src/one/a.txt").as_deref(), Some("a\n"));
+    assert_eq!(project.read("src/two/b.txt").as_deref(), Some("b\n"));
+    assert_seen(&project, &repository, By::Git, "restored", || ());
+}
+
+#[test]
 fn what_only_git_can_tell_is_left_to_git_and_known_afterwards() {
     let (project, repository) = known();
     let seen = |by, name, step: &dyn Fn()| assert_seen(&project, &repository, by, name, step);

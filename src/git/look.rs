@@ -1,0 +1,60 @@
+//! Looks through a work tree one level after the other, in several threads where a level is wide: a look waits for the system,
+//! and so do several at once.
+
+use std::thread;
+
+/// Directories of one level that are worth another thread, and threads that a system has a use for.
+const MANY_DIRECTORIES: usize = 32;
+const MOST_THREADS: usize = 8;
+
+/// What is in a directory, or in all of them.
+#[derive(Debug, Default)]
+pub(super) struct Look<'a> {
+    /// Directories that are to be looked at.
+    pub(super) directories: Vec<Vec<u8>>,
+    /// Files that are known.
+    pub(super) seen: Vec<&'a [u8]>,
+    /// Those of them that may have changed.
+    pub(super) to_read: Vec<Vec<u8>>,
+}
+
+impl<'a> Look<'a> {
+    fn and(mut self, mut other: Look<'a>) -> Look<'a> {
+        self.directories.append(&mut other.directories);
+        self.seen.append(&mut other.seen);
+        self.to_read.append(&mut other.to_read);
+        self
+    }
+}
+
+/// Looks at the root, whose path is empty, and at every directory that a look finds; none as soon as one look comes to that.
+pub(super) fn look_through<'a>(at: impl Fn(&[u8]) -> Option<Look<'a>> + Sync) -> Option<Look<'a>> {
+    let mut all = at(b"")?;
+    while !all.directories.is_empty() {
+        let level = std::mem::take(&mut all.directories);
+        all = all.and(look_at_each(&level, &at)?);
+    }
+    Some(all)
+}
+
+fn look_at_each<'a>(level: &[Vec<u8>], at: &(impl Fn(&[u8]) -> Option<Look<'a>> + Sync)) -> Option<Look<'a>> {
+    let one_by_one = |directories: &[Vec<u8>]| {
+        let mut looks = directories.iter().map(|directory| at(directory));
+        looks.try_fold(Look::default(), |all, look| Some(all.and(look?)))
+    };
+    if level.len() < MANY_DIRECTORIES {
+        return one_by_one(level);
+    }
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let mut shares = level.chunks(level.len().div_ceil(threads.min(MOST_THREADS)));
+    thread::scope(|scope| {
+        let own = shares.next().unwrap_or_default();
+        let others: Vec<_> = shares.map(|share| scope.spawn(move || one_by_one(share))).collect();
+        let looks = others
+            .into_iter()
+            .map(|other| other.join().expect("a look does not panic"));
+        std::iter::once(one_by_one(own))
+            .chain(looks)
+            .try_fold(Look::default(), |all, look| Some(all.and(look?)))
+    })
+}
