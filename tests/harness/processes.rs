@@ -17,6 +17,15 @@ pub struct Process {
     pub command: String,
 }
 
+impl Process {
+    /// The pid of its parent; none if it has ended.
+    pub fn parent(&self) -> Option<i32> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.pid)).ok()?;
+        let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"))?;
+        parent.trim().parse().ok()
+    }
+}
+
 /// Finds every process whose environment has `mark` or whose working directory is below `root`.
 ///
 /// Zombies are left out: they run no more.

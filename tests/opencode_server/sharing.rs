@@ -34,6 +34,9 @@ fn servers(sandbox: &Sandbox) -> Vec<Process> {
     let mut processes = sandbox.processes();
     // The guard has it in its orders, not in its arguments.
     processes.retain(|process| process.command.contains("serve --hostname"));
+    // A child of a server has its arguments until it has become another program.
+    let servers: Vec<i32> = processes.iter().map(|process| process.pid).collect();
+    processes.retain(|process| process.parent().is_some_and(|parent| !servers.contains(&parent)));
     processes
 }
 
