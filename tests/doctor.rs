@@ -10,7 +10,7 @@ use ralph::{
 use serde_json::Value;
 
 use crate::{
-    harness::{Program, SOON, Sandbox, Script, running::Finished},
+    harness::{Program, SOON, Sandbox, Script, running::Finished, write_program},
     tui::Terminal,
 };
 
@@ -28,15 +28,9 @@ fn programs(sandbox: &Sandbox, agents: &[(&str, &str)]) -> PathBuf {
         _ = symlink(path, directory.join(name)); // it is there already
     }
     for (name, version) in agents {
-        write_program(&directory.join(name), &format!("echo '{name} {version}'"));
+        write_program(&directory.join(name), &format!("#!/bin/sh\necho '{name} {version}'\n"));
     }
     directory
-}
-
-fn write_program(path: &std::path::Path, script: &str) {
-    use std::os::unix::fs::PermissionsExt;
-    fs::write(path, format!("#!/bin/sh\n{script}\n")).unwrap();
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 /// The line about `name`, without its sign.

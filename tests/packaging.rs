@@ -5,14 +5,13 @@ use std::{
     env, fs,
     io::{BufRead as _, BufReader, Write as _},
     net::TcpListener,
-    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     thread,
 };
 
 use serde_json::Value;
 
-use crate::harness::{SOON, Sandbox, running::Finished, skipped};
+use crate::harness::{SOON, Sandbox, running::Finished, skipped, write_program};
 
 /// crates.io takes ten.
 const CRATE_CAP_BYTES: u64 = 9 << 20;
@@ -57,12 +56,8 @@ fn serve(directory: PathBuf) -> String {
 /// A release of this machine's archive below the sandbox, with a small program for the binary, and its archive's name.
 fn release(sandbox: &Sandbox) -> (PathBuf, String) {
     let ralph = sandbox.home().join("ralph");
-    fs::write(
-        &ralph,
-        format!("#!/bin/sh\nexec {} \"$@\"\n", env!("CARGO_BIN_EXE_ralph")),
-    )
-    .expect("a program");
-    fs::set_permissions(&ralph, fs::Permissions::from_mode(0o755)).expect("a program");
+    let starts = env!("CARGO_BIN_EXE_ralph");
+    write_program(&ralph, &format!("#!/bin/sh\nexec {starts} \"$@\"\n"));
     let system = match env::consts::OS {
         "macos" => "apple-darwin",
         _ => "unknown-linux-musl",

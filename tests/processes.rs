@@ -6,7 +6,6 @@ mod streams;
 
 use std::{
     fs,
-    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     sync::mpsc::{self, Receiver, RecvTimeoutError, Sender},
     time::{Duration, Instant},
@@ -14,6 +13,8 @@ use std::{
 
 use ralph::proc::{Child, End, Ladder, Launch, Output, Size, Stdin, Stdout, StopSignal, Supervisor};
 use tempfile::TempDir;
+
+use crate::harness::write_program;
 
 /// Long enough for a machine that does ten other things; nothing waits for it to pass.
 const DEADLINE: Duration = Duration::from_secs(60);
@@ -62,8 +63,7 @@ impl Sandbox {
     /// Writes an executable.
     fn script(&self, name: &str, text: &str) -> PathBuf {
         let path = self.path(name);
-        fs::write(&path, text).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        write_program(&path, text);
         path
     }
 

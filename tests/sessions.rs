@@ -21,6 +21,8 @@ use ralph::{
 use serde_json::json;
 use tokio::sync::mpsc;
 
+use crate::harness::write_program;
+
 /// Far beyond what anything here takes: a test that hangs fails.
 const DEADLINE: Duration = Duration::from_secs(60);
 
@@ -65,8 +67,7 @@ impl Place {
 
     fn program(&self, name: &str, text: &str) -> PathBuf {
         let path = self.path().join(name);
-        fs::write(&path, text).expect("a program");
-        fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("executable");
+        write_program(&path, text);
         path
     }
 

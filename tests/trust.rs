@@ -3,11 +3,10 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
-    os::unix::fs::PermissionsExt,
 };
 
 use crate::{
-    harness::{SOON, Sandbox, Script, running::Finished},
+    harness::{SOON, Sandbox, Script, running::Finished, write_program},
     tui::Terminal,
 };
 
@@ -122,14 +121,12 @@ fn commands(sandbox: &Sandbox, above: &str) -> BTreeSet<String> {
 /// Plants a program that leaves `marks/NAME` in the home directory, and returns how it is called.
 fn program(sandbox: &Sandbox, name: &str) -> String {
     let path = sandbox.project().join(format!("bin/{name}"));
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
     let marks = sandbox.home().join("marks");
     let script = format!(
         "#!/bin/sh\nmkdir -p {marks}\ntouch {marks}/{name}\ncat > /dev/null\necho 1\n",
         marks = marks.display()
     );
-    fs::write(&path, script).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&path, &script);
     path.display().to_string()
 }
 

@@ -2,11 +2,12 @@
 
 use std::{
     sync::{Mutex, PoisonError, mpsc},
-    thread::{self, Scope, ScopedJoinHandle},
+    thread,
 };
 
 use super::{
     Counted, GitError, Repository, alone,
+    beside::Beside,
     counts::{Commits, Counts, Lines, Point, find_commits},
 };
 use crate::event::{Changes, Checkpoint};
@@ -17,26 +18,6 @@ pub(super) struct Now(mpsc::Sender<String>);
 impl Now {
     pub(super) fn is(self, tree: &str) {
         _ = self.0.send(tree.to_owned()); // without a thread, it is read after this
-    }
-}
-
-/// Work on a thread of its own or, where no thread is to be had, done when its result is asked for.
-struct Beside<'scope, 'env, T> {
-    running: Option<ScopedJoinHandle<'scope, T>>,
-    work: &'env (dyn Fn() -> T + Sync),
-}
-
-impl<'scope, 'env, T: Send + 'scope> Beside<'scope, 'env, T> {
-    fn start(threads: &'scope Scope<'scope, 'env>, work: &'env (dyn Fn() -> T + Sync)) -> Self {
-        let running = thread::Builder::new().spawn_scoped(threads, work).ok();
-        Self { running, work }
-    }
-
-    fn result(self) -> T {
-        match self.running {
-            Some(running) => running.join().expect("counting does not panic"),
-            None => (self.work)(),
-        }
     }
 }
 

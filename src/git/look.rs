@@ -1,7 +1,9 @@
 //! Looks through a work tree one level after the other, in several threads where a level is wide: a look waits for the system,
 //! and so do several at once.
 
-use std::thread;
+use std::{mem, thread};
+
+use super::beside::Beside;
 
 /// Directories of one level that are worth another thread, and threads that a system has a use for.
 const MANY_DIRECTORIES: usize = 32;
@@ -31,7 +33,7 @@ impl<'a> Look<'a> {
 pub(super) fn look_through<'a>(at: impl Fn(&[u8]) -> Option<Look<'a>> + Sync) -> Option<Look<'a>> {
     let mut all = at(b"")?;
     while !all.directories.is_empty() {
-        let level = std::mem::take(&mut all.directories);
+        let level = mem::take(&mut all.directories);
         all = all.and(look_at_each(&level, &at)?);
     }
     Some(all)
@@ -47,14 +49,11 @@ fn look_at_each<'a>(level: &[Vec<u8>], at: &(impl Fn(&[u8]) -> Option<Look<'a>> 
     }
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let mut shares = level.chunks(level.len().div_ceil(threads.min(MOST_THREADS)));
-    thread::scope(|scope| {
-        let own = shares.next().unwrap_or_default();
-        let others: Vec<_> = shares.map(|share| scope.spawn(move || one_by_one(share))).collect();
-        let looks = others
-            .into_iter()
-            .map(|other| other.join().expect("a look does not panic"));
-        std::iter::once(one_by_one(own))
-            .chain(looks)
-            .try_fold(Look::default(), |all, look| Some(all.and(look?)))
+    let own = shares.next().unwrap_or_default();
+    let others: Vec<_> = shares.map(|share| move || one_by_one(share)).collect();
+    thread::scope(|threads| {
+        let others: Vec<_> = others.iter().map(|others| Beside::start(threads, others)).collect();
+        let mut looks = others.into_iter().map(Beside::result);
+        looks.try_fold(one_by_one(own)?, |all, look| Some(all.and(look?)))
     })
 }

@@ -8,6 +8,7 @@
 //! All functions block; each git process has a deadline.
 
 mod alone;
+mod beside;
 mod changes;
 mod checkpoint;
 mod counts;

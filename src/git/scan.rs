@@ -4,6 +4,7 @@ use std::{collections::HashSet, path::PathBuf, thread};
 
 use super::{
     GitError, Repository,
+    beside::Beside,
     process::{self, nul_separated},
     status::{self, Status},
 };
@@ -11,13 +12,10 @@ use super::{
 impl Repository {
     /// Compares the work tree with ralph's index; returns what git warned of as well.
     pub(super) fn scan(&self) -> Result<(Status, Vec<String>), GitError> {
+        let included = || self.included();
         let (compared, included) = thread::scope(|threads| {
-            let included = (!self.include.is_empty()).then(|| threads.spawn(|| self.included()));
-            let compared = self.compare();
-            (
-                compared,
-                included.map(|found| found.join().expect("looking does not panic")),
-            )
+            let included = (!self.include.is_empty()).then(|| Beside::start(threads, &included));
+            (self.compare(), included.map(Beside::result))
         });
         let (mut status, warnings) = compared?;
         if let Some(included) = included {

@@ -65,9 +65,10 @@ fn take(word: &str, rest: &str) -> Outcome<()> {
         }
         "ignore-signals" => SigSet::all().thread_block().map_err(text),
         "log-signals" => on_signals(catchable(), rest.to_owned(), |path, signal| {
-            let file = fs::OpenOptions::new().create(true).append(true).open(path);
-            // In one write: whoever reads the file sees whole lines.
-            _ = file.and_then(|mut file| file.write_all(format!("{signal}\n").as_bytes()));
+            // Under its name once it is whole: a log that is there has a line in it.
+            let unfinished = format!("{path}.new");
+            let log = fs::read_to_string(path).unwrap_or_default() + &format!("{signal}\n");
+            _ = fs::write(&unfinished, log).and_then(|()| fs::rename(&unfinished, path));
         }),
         "exit-on" => {
             let (name, code) = rest.split_once(' ').ok_or("a signal and a code, please")?;

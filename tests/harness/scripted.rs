@@ -1,6 +1,6 @@
 //! Agents that are shell scripts, and the loop that runs them, as a user would.
 
-use std::{ffi::OsStr, fmt::Write as _, fs, os::unix::fs::PermissionsExt, path::Path};
+use std::{ffi::OsStr, fmt::Write as _, fs, path::Path};
 
 use ralph::{
     event::{Event, Record},
@@ -10,7 +10,7 @@ use ralph::{
     },
 };
 
-use super::{running::Program, sandbox::Sandbox, wait::SOON};
+use super::{running::Program, sandbox::Sandbox, wait::SOON, write_program};
 
 /// What every script can use. The prompt is in `$prompt`, the iteration's number in `$n`.
 const PRELUDE: &str = r#"
@@ -159,10 +159,8 @@ impl Sandbox {
     /// Has the shell run `script` whenever git is run.
     pub fn run_before_git(&mut self, script: &str) {
         let git = self.home().join("bin/git");
-        fs::create_dir_all(git.parent().expect("a program has a directory")).expect("a directory of programs");
         let text = format!("#!/bin/sh\n{script}\nPATH=${{PATH#*:}} exec git \"$@\"\n");
-        fs::write(&git, text).expect("a program");
-        fs::set_permissions(&git, fs::Permissions::from_mode(0o700)).expect("a program of one's own");
+        write_program(&git, &text);
         self.add_agent(&git);
     }
 

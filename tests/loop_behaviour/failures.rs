@@ -10,6 +10,7 @@ use super::{outcomes, reason};
 use crate::harness::{
     SOON, Sandbox, Script, events,
     in_process::{Agent, Project},
+    write_program,
 };
 
 /// The waits of a run: what for, how long, after how many failures.
@@ -194,8 +195,7 @@ fn a_program_that_vanishes_during_the_run_stops_it_with_code_4() {
     let sandbox = Sandbox::new();
     let program = sandbox.home().join("vanishing");
     let script = "#!/bin/sh\nsed -i '0,/- \\[ \\]/s//- [x]/' PLAN.md; rm \"$0\"\n";
-    std::fs::write(&program, script).unwrap();
-    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    write_program(&program, script);
     let manifest = format!(
         "id = \"script\"\ndialect = \"terminal\"\n[command]\nprogram = \"{}\"\nargs = []\nprompt = \"stdin\"\n",
         program.display()

@@ -149,18 +149,13 @@ async fn a_message_that_cannot_wait_ends_the_iteration_and_is_in_the_next_prompt
 
 #[test]
 fn a_message_that_comes_while_an_iteration_is_prepared_is_not_an_iteration_late() {
-    let sandbox = Sandbox::new();
+    let mut sandbox = Sandbox::new();
     sandbox.plan(1);
     sandbox.install(&Script::worker());
     // Preparation takes as long as git does.
-    let slow = "#!/bin/sh\ncase \"$*\" in *write-tree*) : > \"$HOME/preparing\"; until [ -e \"$HOME/go\" ]; do sleep 0.01; done;; esac\n\
-                exec /usr/bin/git \"$@\"\n";
-    let git = sandbox.home().join("bin/git");
-    std::fs::create_dir(git.parent().unwrap()).unwrap();
-    std::fs::write(&git, slow).unwrap();
-    std::fs::set_permissions(&git, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    let path = format!("{}:{}", git.parent().unwrap().display(), std::env::var("PATH").unwrap());
-    let running = sandbox.looping([] as [&str; 0]).env("PATH", path).start();
+    let waits = ": > \"$HOME/preparing\"; until [ -e \"$HOME/go\" ]; do sleep 0.01; done";
+    sandbox.run_before_git(&format!("case \"$*\" in *write-tree*) {waits};; esac"));
+    let running = sandbox.looping([] as [&str; 0]).start();
     crate::harness::wait_until(SOON, "preparation", || sandbox.read_home("preparing"));
     steer(&sandbox, &["--now", "in time"]);
     sandbox.let_go("go");

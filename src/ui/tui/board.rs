@@ -10,7 +10,6 @@ use std::{
         Arc,
         mpsc::{Receiver, RecvTimeoutError, Sender},
     },
-    thread,
     time::{Duration, Instant},
 };
 
@@ -29,6 +28,7 @@ use crate::{
 
 use super::{
     Left, ScreenError,
+    beside::beside,
     frame_loop::{FrameBytes, utc_offset_s},
     inputs::{Arrived, Mailbox},
     lending::{Lent, lend},
@@ -275,7 +275,7 @@ impl BoardLoop {
     fn answer(&mut self, plan: PlanName, command: UserCommand) {
         let (reach, sender) = (Arc::clone(&self.setup.reach), self.sender.clone());
         // The run may take its time.
-        thread::spawn(move || {
+        beside(move || {
             if let Err(why) = reach.answer(&plan, command) {
                 _ = sender.send(BoardNews::Refused(format!("{plan}: {why}"))); // the board may be gone
             }
@@ -288,8 +288,10 @@ impl BoardLoop {
         self.away = true;
         let command = self.setup.reach.opening(plan);
         let (lent, mailbox) = (self.lent.clone(), self.mailbox.clone());
-        // If nobody listens any more, the terminal is nobody's concern either.
-        thread::spawn(move || mailbox.send(Arrived::Returned(show(command, &lent).err())));
+        beside(move || {
+            let returned = Arrived::Returned(show(command, &lent).err());
+            _ = mailbox.send(returned); // if nobody listens any more, the terminal is nobody's concern either
+        });
     }
 
     fn suspend(&mut self) -> io::Result<()> {

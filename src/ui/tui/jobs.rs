@@ -4,13 +4,14 @@ use std::{
     fs::File,
     io::{BufRead, BufReader},
     sync::Arc,
-    thread,
 };
 
 use crate::{driver::Unfold, proc::Size};
 
 use super::{
-    DiffRequest, Differ, Recordings, Setup, Unfolder, cast,
+    DiffRequest, Differ, Recordings, Setup, Unfolder,
+    beside::beside,
+    cast,
     inputs::{Arrived, Mailbox},
     model::{DiffState, Model},
     patch::Patch,
@@ -73,13 +74,14 @@ impl Jobs {
             return;
         }
         let (differ, mailbox) = (Arc::clone(&self.differ), self.mailbox.clone());
-        thread::spawn(move || {
+        beside(move || {
             let patch = differ(&request).map(|text| Patch::parse(&text));
-            mailbox.send(Arrived::Ui(ScreenEvent::DiffLoaded {
+            let loaded = ScreenEvent::DiffLoaded {
                 since,
                 iteration,
                 patch,
-            }))
+            };
+            _ = mailbox.send(Arrived::Ui(loaded)); // the screen may be gone
         });
     }
 
@@ -101,7 +103,7 @@ impl Jobs {
             rows: pane.rows.saturating_sub(1).max(1),
             ..pane
         };
-        thread::spawn(move || {
+        beside(move || {
             let path = recordings(iteration);
             let screen = File::open(&path)
                 .map_err(|error| format!("{}: {error}", path.display()))
@@ -111,7 +113,7 @@ impl Jobs {
                         .map(Box::new)
                         .ok_or_else(|| format!("{}: not a recording", path.display()))
                 });
-            mailbox.send(Arrived::Recording { iteration, screen })
+            _ = mailbox.send(Arrived::Recording { iteration, screen }); // the screen may be gone
         });
     }
 
@@ -122,14 +124,15 @@ impl Jobs {
 
     pub(super) fn unfold(&self, iteration: u32, what: Unfold, pane: Size) {
         let (unfolder, mailbox) = (Arc::clone(&self.unfolder), self.mailbox.clone());
-        thread::spawn(move || {
+        beside(move || {
             let text = unfolder(iteration, what, pane.cols);
             let screen = text.map(|text| Box::new(screens::of_transcript(&text, pane)));
-            mailbox.send(Arrived::Unfolded {
+            let unfolded = Arrived::Unfolded {
                 iteration,
                 what,
                 screen,
-            })
+            };
+            _ = mailbox.send(unfolded); // the screen may be gone
         });
     }
 }

@@ -5,6 +5,7 @@
 //! every 33 ms. Keys are looked at between slices of output, so a flood delays none.
 
 mod background;
+mod beside;
 pub mod board;
 mod cast;
 mod clipboard;

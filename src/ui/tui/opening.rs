@@ -5,12 +5,12 @@ use std::{
     io::{self, Write},
     path::{Path, PathBuf},
     process::Command,
-    thread,
 };
 
 use tempfile::TempPath;
 
 use super::{
+    beside::beside,
     inputs::{Arrived, Mailbox},
     lending::{Lent, lend},
 };
@@ -69,8 +69,10 @@ impl Loan {
         let path = document.path().to_owned();
         let program = program(matches!(document, Document::Real(_)));
         self.document = Some(document);
-        // If nobody listens any more, the terminal is nobody's concern either.
-        thread::spawn(move || mailbox.send(Arrived::Returned(run(&program, &path, &lent).err())));
+        beside(move || {
+            let returned = Arrived::Returned(run(&program, &path, &lent).err());
+            _ = mailbox.send(returned); // if nobody listens any more, the terminal is nobody's concern either
+        });
     }
 
     /// Takes the terminal back; tells whether a real file was opened.

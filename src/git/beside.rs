@@ -1,0 +1,23 @@
+//! Work beside other work.
+
+use std::thread::{Builder, Scope, ScopedJoinHandle};
+
+/// Work on a thread of its own or, where no thread is to be had, done when its result is asked for.
+pub(super) struct Beside<'scope, 'env, T> {
+    running: Option<ScopedJoinHandle<'scope, T>>,
+    work: &'env (dyn Fn() -> T + Sync),
+}
+
+impl<'scope, 'env, T: Send + 'scope> Beside<'scope, 'env, T> {
+    pub(super) fn start(threads: &'scope Scope<'scope, 'env>, work: &'env (dyn Fn() -> T + Sync)) -> Self {
+        let running = Builder::new().spawn_scoped(threads, work).ok();
+        Self { running, work }
+    }
+
+    pub(super) fn result(self) -> T {
+        match self.running {
+            Some(running) => running.join().expect("what is done beside does not panic"),
+            None => (self.work)(),
+        }
+    }
+}
