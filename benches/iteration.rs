@@ -37,9 +37,9 @@ fn main() {
     agent::become_agent_if_asked();
     title("iteration gap, 100 files (from one agent's exit to the next one's start)");
     let small = Scratch::new(100);
-    let [.., commits] = CASES;
-    for (name, script) in &CASES[..2] {
-        gap(&small, name, *script, [MOST_USUAL, MOST]);
+    let [usual @ .., commits] = CASES;
+    for (name, script) in usual {
+        gap(&small, name, script, [MOST_USUAL, MOST]);
     }
     gap(&small, commits.0, commits.1, [MOST; 2]);
     title("sandbox (what it adds to an iteration)");
@@ -49,8 +49,8 @@ fn main() {
     let scan = Times::of(SCANS, || large.add_all_aside()).median();
     note(&format!("one `git add -A` on a copied index: {}", Quantity::from(scan)));
     let most = MOST + scan.mul_f64(MOST_SCANS);
-    for (name, script) in &CASES[..2] {
-        gap(&large, name, *script, [MOST_USUAL_LARGE, most]);
+    for (name, script) in usual {
+        gap(&large, name, script, [MOST_USUAL_LARGE, most]);
     }
     // The last, since it commits everything.
     gap(&large, commits.0, commits.1, [most; 2]);

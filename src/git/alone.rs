@@ -10,7 +10,7 @@ use std::{
 
 use super::{
     entries::{DIRECTORY, EXECUTABLE, REGULAR},
-    layout::{Layout, config_home},
+    layout::{GITATTRIBUTES, Layout, config_home},
     loose::{Id, Loose, hex},
     process,
 };
@@ -21,8 +21,6 @@ const MOST_OBJECTS: usize = 512;
 const MOST_BYTES: usize = 8 << 20;
 /// Where git looks for what makes a file binary.
 const LOOKED_AT_BYTES: usize = 8000;
-
-const ATTRIBUTES: &str = ".gitattributes";
 
 /// Counts the files and lines that differ between two trees; none where git has to.
 pub(super) fn changes(loose: &Loose, layout: &Layout, from: &str, to: &str) -> Option<Changes> {
@@ -137,7 +135,7 @@ impl Walk<'_> {
     fn trees(&mut self, old: Option<&str>, new: Option<&str>, directory: &Path) -> Option<()> {
         let differing = self.objects.differing(old, new)?;
         // One that is ignored is in neither tree, and counts.
-        if directory.join(ATTRIBUTES).symlink_metadata().is_ok() {
+        if directory.join(GITATTRIBUTES).symlink_metadata().is_ok() {
             return None;
         }
         for (name, [old, new]) in differing {

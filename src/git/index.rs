@@ -180,10 +180,11 @@ impl Repository {
         Ok(())
     }
 
-    /// Leaves ralph's index to git, which works on it from here on.
+    /// Leaves ralph's index to git, which works on it from here on. If it cannot be written, the next checkpoint starts from the
+    /// user's.
     pub(super) fn give_up_table(&self, state: &mut State) -> Result<(), GitError> {
         match state.table.take() {
-            Some(mut table) => self.write_table(&mut table),
+            Some(mut table) => self.write_table(&mut table).inspect_err(|_| state.origin = None),
             None => Ok(()),
         }
     }

@@ -15,8 +15,10 @@ use std::{
 use super::{GitError, process};
 use crate::files::open_unfollowed;
 
+/// Files that say what git thinks of other files.
+pub(super) const GITATTRIBUTES: &str = ".gitattributes";
 /// What git reads of a work tree's root and of its own directories, whatever it is asked.
-const OF_THE_ROOT: [&str; 3] = [".gitignore", ".gitattributes", ".gitmodules"];
+const OF_THE_ROOT: [&str; 3] = [".gitignore", GITATTRIBUTES, ".gitmodules"];
 const OF_THE_WORK_TREE: [&str; 4] = ["HEAD", "config.worktree", "commondir", "info/sparse-checkout"];
 const OF_ALL_WORK_TREES: [&str; 7] = [
     "config",

@@ -51,8 +51,8 @@ fn look_at_each<'a>(level: &[Vec<u8>], at: &(impl Fn(&[u8]) -> Option<Look<'a>> 
     let mut shares = level.chunks(level.len().div_ceil(threads.min(MOST_THREADS)));
     let own = shares.next().unwrap_or_default();
     let others: Vec<_> = shares.map(|share| move || one_by_one(share)).collect();
-    thread::scope(|threads| {
-        let others: Vec<_> = others.iter().map(|others| Beside::start(threads, others)).collect();
+    thread::scope(|scope| {
+        let others: Vec<_> = others.iter().map(|other| Beside::start(scope, other)).collect();
         let mut looks = others.into_iter().map(Beside::result);
         looks.try_fold(one_by_one(own)?, |all, look| Some(all.and(look?)))
     })

@@ -15,7 +15,7 @@ use std::{
 use super::{
     GitError, Repository,
     entries::Entry,
-    layout::config_home,
+    layout::{GITATTRIBUTES, config_home},
     process::{self, Git},
 };
 use crate::files::open_unfollowed;
@@ -115,7 +115,7 @@ impl Repository {
         let inside = directories
             .into_iter()
             .map(|directory| self.layout.root.join(directory));
-        places.extend(inside.map(|directory| directory.join(".gitattributes")));
+        places.extend(inside.map(|directory| directory.join(GITATTRIBUTES)));
         if places.iter().any(|path| is_converting(path)) {
             return true;
         }

@@ -14,6 +14,7 @@ use std::{
 
 use super::{
     entries::Entry,
+    layout::GITATTRIBUTES,
     look::{Look, look_through},
     loose::{self, Id, Loose},
     process,
@@ -31,8 +32,6 @@ const MOST_READ: usize = 256;
 const MOST_BYTES: u64 = 8 << 20;
 /// Names that change what other files are to git.
 const OF_GIT: [&[u8]; 2] = [b".gitignore", b".gitmodules"];
-/// git looks for a file of this name in an index where it is not in the work tree.
-const ATTRIBUTES: &[u8] = b".gitattributes";
 /// How long a file has to be older than the look at it: it may have changed afterwards, and its time is that of a clock that
 /// lags behind or counts in twos.
 const SETTLED_S: i64 = 2;
@@ -48,7 +47,7 @@ pub(super) struct Table {
     trees: Trees,
     /// Whether ralph's index holds the same.
     pub(super) is_written: bool,
-    /// Whether it holds other attributes.
+    /// Whether it holds other attributes: git looks for them there where they are not in the work tree.
     pub(super) has_other_attributes: bool,
 }
 
@@ -288,7 +287,9 @@ impl Table {
             debug_assert_eq!(id[..], read.entry.id);
         }
         self.is_written &= differences.is_empty();
-        self.has_other_attributes |= differences.paths().any(|path| name_of(path) == ATTRIBUTES);
+        self.has_other_attributes |= differences
+            .paths()
+            .any(|path| name_of(path) == GITATTRIBUTES.as_bytes());
         for path in differences.gone {
             self.trees.forget(&path);
             self.known.remove(&path);

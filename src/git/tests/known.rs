@@ -168,6 +168,25 @@ fn ralphs_index_is_written_once_git_works_on_it() {
 }
 
 #[test]
+fn an_index_that_could_not_be_written_is_begun_anew() {
+    let project = Project::unborn();
+    fs::write(project.root.join(".git/info/exclude"), "*.log\n").unwrap();
+    project.write("a.txt", "a\n");
+    project.write("a.log", "ignored and tracked\n");
+    project.git(["add", "--force", "a.log"]);
+    project.commit_all("Start");
+    let repository = project.open();
+    before(&repository, 1);
+    project.write("a.txt", "edited\n");
+    after(&repository, 1);
+    let in_the_way = repository.index.with_extension("new");
+    fs::create_dir(&in_the_way).unwrap();
+    repository.restore(&run(), 1, Moment::Before).unwrap_err();
+    fs::remove_dir(in_the_way).unwrap();
+    assert_seen(&project, &repository, By::Git, "after that", || ());
+}
+
+#[test]
 fn what_only_git_can_tell_is_left_to_git_and_known_afterwards() {
     let (project, repository) = known();
     let seen = |by, name, step: &dyn Fn()| assert_seen(&project, &repository, by, name, step);

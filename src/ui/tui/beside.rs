@@ -1,23 +1,17 @@
 //! Work beside the screen.
 
-use std::{
-    mem,
-    sync::{Arc, Mutex, PoisonError},
-    thread,
-};
+use std::{sync::mpsc, thread};
 
 /// Does `work` in a thread of its own; here and now where no thread is to be had, while the screen waits.
-pub(super) fn beside(work: impl FnOnce() + Send + 'static) {
-    let work: Box<dyn FnOnce() + Send> = Box::new(work);
-    let here = Arc::new(Mutex::new(Some(work)));
-    let there = Arc::clone(&here);
-    let run = |work: &Mutex<Option<Box<dyn FnOnce() + Send>>>| {
-        let work = mem::take(&mut *work.lock().unwrap_or_else(PoisonError::into_inner));
-        if let Some(work) = work {
+pub(super) fn beside<Work: FnOnce() + Send + 'static>(work: Work) {
+    let (sender, works) = mpsc::channel::<Work>();
+    let there = thread::Builder::new().spawn(move || {
+        if let Ok(work) = works.recv() {
             work();
         }
-    };
-    if thread::Builder::new().spawn(move || run(&there)).is_err() {
-        run(&here);
+    });
+    match there {
+        Ok(_) => _ = sender.send(work), // it waits for that
+        Err(_) => work(),
     }
 }
