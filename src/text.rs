@@ -12,7 +12,8 @@ pub(crate) mod wrap;
 
 use std::borrow::Cow;
 
-use escapes::{CANCEL, Escapes, Params, Perform};
+use escapes::{Escapes, Params, Perform, PerformRuns};
+use memchr::memchr;
 
 pub(crate) use json::{JSON_WITH_COMMENTS, STRICT_JSON};
 pub(crate) use position::{Lines, Position};
@@ -83,17 +84,17 @@ impl PlainText {
     /// Takes the next bytes and hands over every line that is complete, without its end.
     pub(crate) fn feed(&mut self, bytes: &[u8], mut line: impl FnMut(&str)) {
         let mut rest = bytes;
-        while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
-            self.escapes.feed(&rest[..end], &mut self.line);
+        while let Some(end) = memchr(b'\n', rest) {
+            self.escapes.feed_runs(&rest[..end], &mut self.line);
             rest = &rest[end + 1..];
             if self.line.is_within_device() {
                 self.line.put(b'\n');
             } else {
-                self.cancel();
+                self.escapes.cancel(&mut self.line);
                 self.line.end(&mut line);
             }
         }
-        self.escapes.feed(rest, &mut self.line);
+        self.escapes.feed_runs(rest, &mut self.line);
     }
 
     /// The line that is under way, as far as it came: what is handed over once it is complete begins so. None where nothing
@@ -109,15 +110,10 @@ impl PlainText {
 
     /// Hands over the last line if it has no end. To be called once nothing more comes.
     pub(crate) fn finish(&mut self, mut line: impl FnMut(&str)) {
-        self.cancel();
+        self.escapes.cancel(&mut self.line);
         if self.line.begun {
             self.line.end(&mut line);
         }
-    }
-
-    /// Gives up a sequence that is under way, and a character of which the end is missing.
-    fn cancel(&mut self) {
-        self.escapes.feed(&[CANCEL], &mut self.line);
     }
 }
 
@@ -126,18 +122,21 @@ impl Line {
         self.device_bytes.is_some_and(|bytes| bytes < DEVICE_CAP_BYTES)
     }
 
-    fn push(&mut self, character: char) {
+    fn push(&mut self, text: &str) {
         self.restart_if_returned();
         self.begun = true;
         if self.cut {
             return;
         }
-        if self.text.len() + character.len_utf8() > LINE_CAP_BYTES {
-            self.cut = true;
-            self.text.push_str(CUT_MARK);
-            return;
+        let room = LINE_CAP_BYTES.saturating_sub(self.text.len());
+        match text.len() <= room {
+            true => self.text.push_str(text),
+            false => {
+                self.text.push_str(text.get(..room).unwrap_or_default());
+                self.text.push_str(CUT_MARK);
+                self.cut = true;
+            }
         }
-        self.text.push(character);
     }
 
     fn colour(&mut self, parameters: &Params) {
@@ -182,15 +181,15 @@ impl Perform for Line {
     fn print(&mut self, character: char) {
         match character {
             // They end lines and paragraphs for some, and words for all.
-            '\u{2028}' | '\u{2029}' => self.push(' '),
+            '\u{2028}' | '\u{2029}' => self.push(" "),
             _ if is_dropped(character) => {}
-            _ => self.push(character),
+            _ => self.push(character.encode_utf8(&mut [0; 4])),
         }
     }
 
     fn execute(&mut self, byte: u8) {
         match byte {
-            b'\t' => self.push('\t'),
+            b'\t' => self.push("\t"),
             b'\r' => self.returned = true,
             _ => {}
         }
@@ -212,6 +211,12 @@ impl Perform for Line {
 
     fn unhook(&mut self) {
         self.device_bytes = None;
+    }
+}
+
+impl PerformRuns for Line {
+    fn print_run(&mut self, run: &str) {
+        self.push(run);
     }
 }
 
@@ -266,7 +271,7 @@ impl Sanitizer {
         let mut out = Clean(String::with_capacity(piece.len()));
         for (at, line) in piece.split('\n').enumerate() {
             if at > 0 {
-                escapes.feed(&[CANCEL], &mut out);
+                escapes.cancel(&mut out);
                 out.0.push('\n');
             }
             escapes.feed(line.as_bytes(), &mut out);

@@ -100,7 +100,7 @@ struct Questions {
 
 impl Asking {
     fn asks(&mut self, bytes: &[u8]) -> bool {
-        self.escapes.feed(bytes, &mut self.questions);
+        self.escapes.feed_sequences(bytes, &mut self.questions);
         mem::take(&mut self.questions.asked)
     }
 }

@@ -13,7 +13,7 @@ use crate::{
     diagnostics::Filter,
 };
 
-use super::setting_flags::SettingFlags;
+use super::setting_flags::{self, SettingFlags};
 
 /// Run your coding agent in a loop, one task at a time, until every task in the plan is done and verified
 #[derive(Debug, Parser)]
@@ -75,8 +75,9 @@ pub(super) struct Args {
     pub(super) reset_circuit: bool,
 }
 
-/// How a run is continued.
+// How a run is continued.
 #[derive(Debug, clap::Args)]
+#[command(mut_args(setting_flags::hide_listed))]
 pub(super) struct Continuing {
     /// Allow N more iterations than it has had
     #[arg(long, value_name = "N")]
@@ -87,9 +88,13 @@ pub(super) struct Continuing {
     pub(super) show: ShowFlags,
 }
 
-/// Plans side by side.
+// Plans side by side.
 #[derive(Debug, clap::Args)]
-#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    mut_args(setting_flags::hide_listed)
+)]
 pub(super) struct ManyArgs {
     #[command(subcommand)]
     pub(super) command: Option<ManyCommand>,
@@ -164,7 +169,7 @@ pub(super) enum ManyCommand {
     },
 }
 
-/// How a run is shown.
+// How a run is shown.
 #[derive(Debug, clap::Args)]
 pub(super) struct ShowFlags {
     /// Show the run as text, without a screen
@@ -220,7 +225,10 @@ impl Args {
     }
 }
 
+// The arguments of a command are declared once it is typed: every start would pay for those of all of them. What is written with
+// `///` above a struct of them would replace what is written at the command.
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(super) enum Command {
     /// What `ralph` does without a command
     #[command(hide = true, disable_help_flag = true)]

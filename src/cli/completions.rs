@@ -1,6 +1,6 @@
 //! `ralph completions`: scripts that complete commands, flags and values in a shell.
 
-use clap::{Arg, Command, CommandFactory as _, ValueHint, builder::PossibleValuesParser};
+use clap::{Arg, ArgAction, Command, CommandFactory as _, ValueHint, builder::PossibleValuesParser};
 use clap_complete::{Shell, generate};
 
 use crate::{
@@ -28,26 +28,28 @@ fn script(shell: Shell) -> Vec<u8> {
 
 /// The command line without what nobody types, and with what its values are.
 fn completed() -> Command {
-    let whole = Args::command();
-    // Generators write down hidden commands and flags, too.
-    let visible = Command::new("ralph")
-        .args(whole.get_arguments().filter(|arg| !arg.is_hide_set()))
-        .subcommands(
-            whole
-                .get_subcommands()
-                .filter(|command| !command.is_hide_set())
-                .cloned(),
-        );
-    ["target", "plan", "prompt-file", "config"]
+    let mut whole = ["target", "plan", "prompt-file", "config"]
         .into_iter()
-        .fold(visible, |command, id| command.mut_arg(id, is_file))
+        .fold(Args::command(), |command, id| command.mut_arg(id, is_file))
         .mut_arg("state_dir", |arg| arg.value_hint(ValueHint::DirPath))
-        .mut_arg("adapter", is_adapter)
-        .mut_subcommand("adapters", |adapters| {
-            ["show", "check"].into_iter().fold(adapters, |adapters, command| {
-                adapters.mut_subcommand(command, |command| command.mut_arg("id", is_adapter))
-            })
+        .mut_arg("adapter", is_adapter);
+    // Commands have their arguments, and subcommands of their own, only then.
+    whole.build();
+    // Generators write down hidden commands and flags, too, and add the help themselves.
+    let flags = whole.get_arguments().filter(|arg| !arg.is_hide_set() && !is_help(arg));
+    let commands = whole
+        .get_subcommands()
+        .filter(|command| !command.is_hide_set() && command.get_name() != "help");
+    let visible = Command::new("ralph").args(flags).subcommands(commands.cloned());
+    visible.mut_subcommand("adapters", |adapters| {
+        ["show", "check"].into_iter().fold(adapters, |adapters, command| {
+            adapters.mut_subcommand(command, |command| command.mut_arg("id", is_adapter))
         })
+    })
+}
+
+fn is_help(arg: &Arg) -> bool {
+    matches!(arg.get_action(), ArgAction::Help | ArgAction::Version)
 }
 
 fn is_file(arg: Arg) -> Arg {
@@ -100,6 +102,7 @@ mod tests {
         assert_eq!(offered(&["ralph", "config", "s"]), ["schema", "show"]);
         assert_eq!(offered(&["ralph", "--adapter", "co"]), ["codex"]);
         assert_eq!(offered(&["ralph", "adapters", "show", "cl"]), ["claude"]);
+        assert_eq!(offered(&["ralph", "help", "adapters", "s"]), ["show"]);
         assert_eq!(offered(&["ralph", "restore", "--be"]), ["--before"]);
         assert_eq!(offered(&["ralph", "report", "--format", "m"]), ["markdown"]);
     }

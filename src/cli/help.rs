@@ -2,7 +2,7 @@
 
 use clap::{Command, CommandFactory as _};
 
-use super::{args::Args, exit_codes};
+use super::{args::Args, exit_codes, setting_flags::SETTINGS};
 
 /// A row of the overview: commands that belong together, each with an example that can be typed as it stands.
 pub(super) struct Row {
@@ -165,36 +165,29 @@ Examples:
 
 /// The command line as clap knows it, with the help around it.
 pub(super) fn command() -> Command {
-    let mut command = Args::command().after_long_help(exit_codes::help());
+    let command = Args::command().after_long_help(exit_codes::help());
     let (short, long) = (short_overview(&command), long_overview(&command));
-    command = command.before_help(short).before_long_help(long);
-    let settings: Vec<String> = command
-        .get_arguments()
-        .filter(|arg| arg.get_help_heading() == Some("Settings"))
-        .map(|arg| arg.get_id().to_string())
-        .filter(|id| !FIRST.contains(&id.as_str()))
-        .collect();
-    // The plan is in the usage, right above.
-    for id in settings.into_iter().chain(["target".to_owned()]) {
-        command = command.mut_arg(id, |arg| arg.hide_short_help(true));
-    }
-    // They are those of `ralph`, and listed there.
-    for name in ["continue", "many"] {
-        command = command.mut_subcommand(name, |command| {
-            command.mut_args(|arg| match arg.get_help_heading() {
-                Some("Settings") => arg.hide(true),
-                Some(_) | None => arg,
-            })
-        });
-    }
-    for (name, example) in listed() {
-        // They are in the overview.
-        command = command.mut_subcommand(name, |command| match command.get_after_help() {
-            Some(_) => command.hide(true),
-            None => command.after_help(format!("Example:\n    {example}")).hide(true),
-        });
-    }
-    command.help_template("{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}{all-args}{after-help}")
+    let command = command.before_help(short).before_long_help(long);
+    // All at once: to change one alone moves all that are behind it.
+    command
+        .mut_args(|arg| {
+            let is_setting = arg.get_help_heading() == Some(SETTINGS) && !FIRST.contains(&arg.get_id().as_str());
+            // The plan is in the usage, right above.
+            let is_short = !is_setting && arg.get_id() != "target";
+            if is_short { arg } else { arg.hide_short_help(true) }
+        })
+        .mut_subcommands(|command| {
+            let Some((_, example)) = listed().find(|(name, _)| *name == command.get_name()) else {
+                return command;
+            };
+            // They are in the overview.
+            let command = command.hide(true);
+            match command.get_after_help() {
+                Some(_) => command,
+                None => command.after_help(format!("Example:\n    {example}")),
+            }
+        })
+        .help_template("{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}{all-args}{after-help}")
 }
 
 /// Whether the overview lists it.
@@ -231,7 +224,9 @@ fn long_overview(command: &Command) -> String {
 /// The first clause of what a command is for.
 fn about(command: &Command, name: &str) -> String {
     let about = command.find_subcommand(name).and_then(Command::get_about);
-    first_clause(&about.map(ToString::to_string).unwrap_or_default()).to_owned()
+    // As it is written: to look for styles in it, of which there are none, would be part of every start.
+    let about = about.map(|about| about.ansi().to_string());
+    first_clause(&about.unwrap_or_default()).to_owned()
 }
 
 /// What stands before the first comma, colon or bracket: the rest is in the command's own help.

@@ -48,12 +48,18 @@ fn write_help(command: &Command, name: &str, page: &mut String) {
         "\n## {name}\n\n```text\n{}\n```\n",
         help.join("\n").trim_end()
     ));
-    for command in command.get_subcommands() {
-        let name = format!("{name} {}", command.get_name());
-        // An alias has no page, and neither has what ralph alone calls.
-        if command.get_name() != "help" && (!is_root || help::is_in_overview(command)) {
-            write_help(command, &name, page);
-        }
+    // In the order of the overview; an alias has no page, and neither has what ralph alone calls.
+    let below: Vec<&Command> = match is_root {
+        true => help::listed()
+            .filter_map(|(name, _)| command.find_subcommand(name))
+            .collect(),
+        false => command
+            .get_subcommands()
+            .filter(|command| command.get_name() != "help")
+            .collect(),
+    };
+    for command in below {
+        write_help(command, &format!("{name} {}", command.get_name()), page);
     }
 }
 

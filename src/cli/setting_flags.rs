@@ -4,6 +4,9 @@ use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches, error::ErrorKind
 
 use crate::config::{self, Flag, SettingFlag};
 
+/// The heading of what can be set in a configuration file, too, and of how a run is shown.
+pub(super) const SETTINGS: &str = "Settings";
+
 /// What was given of them.
 #[derive(Debug)]
 pub(super) struct SettingFlags {
@@ -12,11 +15,8 @@ pub(super) struct SettingFlags {
 
 impl clap::Args for SettingFlags {
     fn augment_args(command: Command) -> Command {
-        let command = command.next_help_heading("Settings");
-        let command = command.args(config::flags().iter().map(arg));
-        command
-            .mut_arg("prompt", |prompt| prompt.conflicts_with("prompt-file"))
-            .mut_arg("calls-per-hour", |calls| calls.alias("calls"))
+        let command = command.next_help_heading(SETTINGS);
+        command.args(config::flags().iter().map(arg))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -42,12 +42,25 @@ fn arg(flag: &SettingFlag) -> Arg {
     };
     let declared = flag.declared;
     let letter = LETTERS.iter().find(|(of, _)| *of == name).map(|(_, letter)| *letter);
-    Arg::new(name)
+    let arg = Arg::new(name)
         .long(name)
         .short(letter)
         .value_name(declared.value)
         .help(declared.help)
-        .action(action)
+        .action(action);
+    match name {
+        "prompt" => arg.conflicts_with("prompt-file"),
+        "calls-per-hour" => arg.alias("calls"),
+        _ => arg,
+    }
+}
+
+/// Hides a setting in the help of a command that takes those of `ralph`, where they are listed; not what every command takes.
+pub(super) fn hide_listed(arg: Arg) -> Arg {
+    match arg.get_help_heading() {
+        Some(SETTINGS) if !arg.is_global_set() => arg.hide(true),
+        Some(_) | None => arg,
+    }
 }
 
 /// The flag of which a second value is a mistake and overrides nothing.

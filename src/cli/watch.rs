@@ -153,10 +153,12 @@ struct Watched {
 }
 
 /// Takes in an event, and says whether there is something to show.
+///
+/// It is read as bytes, as everybody else reads these types: as text it would take the same code a second time.
 fn take(watched: &mut Option<Watched>, sent: &Sent) -> bool {
     match (sent.event.as_str(), watched) {
         ("snapshot", watched) => {
-            let status = serde_json::from_str::<Status>(&sent.data).ok();
+            let status = serde_json::from_slice::<Status>(sent.data.as_bytes()).ok();
             *watched = status.and_then(|mut status| {
                 let view = *status.view.take()?;
                 Some(Watched { status, view })
@@ -165,7 +167,7 @@ fn take(watched: &mut Option<Watched>, sent: &Sent) -> bool {
         }
         ("heartbeat", _) | (_, None) => false,
         (_, Some(watched)) => {
-            let Ok(record) = serde_json::from_str::<Record>(&sent.data) else {
+            let Ok(record) = serde_json::from_slice::<Record>(sent.data.as_bytes()) else {
                 return false;
             };
             watched.view.apply(&record);

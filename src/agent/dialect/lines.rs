@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use memchr::memchr;
 use serde_json::{Map, Value};
 
 use crate::event::{AgentSignal, clip};
@@ -32,7 +33,7 @@ pub(super) enum Line<'a> {
 impl Lines {
     pub(super) fn feed(&mut self, bytes: &[u8], mut each: impl FnMut(Line<'_>)) {
         let mut rest = bytes;
-        while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
+        while let Some(end) = memchr(b'\n', rest) {
             let (line, after) = (&rest[..end], &rest[end + 1..]);
             if self.partial.is_empty() && self.oversized == 0 && line.len() <= LINE_CAP_BYTES {
                 each(Line::Whole(line));

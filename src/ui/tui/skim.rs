@@ -10,6 +10,8 @@
 
 use std::ops::Range;
 
+use memchr::memchr;
+
 /// Modes that change neither cells nor where the cursor is.
 const HARMLESS_MODES: [&[u8]; 11] = [
     b"?1", b"?12", b"?25", b"?1000", b"?1002", b"?1003", b"?1004", b"?1005", b"?1006", b"?2004", b"?2026",
@@ -44,7 +46,7 @@ impl Skimmer {
         let mut rest = bytes;
         while !self.moves {
             if self.state == State::Ground {
-                let Some(at) = rest.iter().position(|byte| *byte == 0x1b) else {
+                let Some(at) = memchr(0x1b, rest) else {
                     break;
                 };
                 self.state = State::Escape;
@@ -92,7 +94,7 @@ impl Skimmer {
 ///
 /// It begins behind a line end, where no sequence is under way, and ends before another one.
 pub(super) fn unseen(new: &[u8], rows: u16) -> Option<Range<usize>> {
-    let start = new.iter().position(|byte| *byte == b'\n')? + 1;
+    let start = memchr(b'\n', new)? + 1;
     let end = last_lines(new, usize::from(rows) + 2)?;
     (start < end).then_some(start..end)
 }
@@ -116,7 +118,7 @@ pub(super) fn lasting(bytes: &[u8]) -> Vec<u8> {
     let mut modes: Vec<&[u8]> = Vec::new();
     let mut colours: Vec<u8> = Vec::new();
     let mut rest = bytes;
-    while let Some(at) = rest.iter().position(|byte| *byte == 0x1b) {
+    while let Some(at) = memchr(0x1b, rest) {
         rest = &rest[at..];
         let parameters = rest.strip_prefix(b"\x1b[").unwrap_or_default();
         let Some(last) = parameters.iter().position(|byte| !(b' '..=b'?').contains(byte)) else {
