@@ -37,8 +37,8 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Order {
     Run,
-    Cancel,
     EndWithRun { at_once: bool },
+    Cancel { at_once: bool },
 }
 
 /// A task that is to be started.
@@ -77,7 +77,7 @@ impl BackgroundTasks {
 
     pub(super) fn cancel(&self, number: u32) {
         if let Some(order) = self.orders.get(&number) {
-            order.send_if_modified(|order| raise(order, Order::Cancel));
+            order.send_if_modified(|order| raise(order, Order::Cancel { at_once: false }));
         }
     }
 
@@ -99,8 +99,14 @@ fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Gives an order that is stronger than the one before it.
+/// Gives an order that is stronger than the one before it. A task that was cancelled stays so when the run ends before it.
 fn raise(order: &mut Order, to: Order) -> bool {
+    let to = match (*order, to) {
+        (Order::Cancel { at_once: before }, Order::EndWithRun { at_once }) => Order::Cancel {
+            at_once: before || at_once,
+        },
+        _ => to,
+    };
     let is_stronger = to > *order;
     if is_stronger {
         *order = to;
@@ -164,9 +170,9 @@ async fn watch_over(
             changed = ordered.changed(), if told => {
                 told = changed.is_ok();
                 child.stop(match *ordered.borrow_and_update() {
-                    Order::EndWithRun { at_once: false } | Order::Cancel if told => Stop::Graceful,
-                    // Nobody is left to give an order.
-                    Order::EndWithRun { .. } | Order::Cancel | Order::Run => Stop::Immediate,
+                    Order::EndWithRun { at_once: false } | Order::Cancel { at_once: false } if told => Stop::Graceful,
+                    // Nobody is left to give an order, unless this one is to end at once.
+                    Order::EndWithRun { .. } | Order::Cancel { .. } | Order::Run => Stop::Immediate,
                 });
             }
             () = &mut over, if !out_of_time => {
@@ -177,7 +183,7 @@ async fn watch_over(
     };
     match (*ordered.borrow(), out_of_time, end) {
         (_, _, Ok(End::NotStarted { why, .. })) => BackgroundEnd::NotStarted { why },
-        (Order::Cancel, ..) => BackgroundEnd::Cancelled,
+        (Order::Cancel { .. }, ..) => BackgroundEnd::Cancelled,
         (Order::EndWithRun { .. }, ..) => BackgroundEnd::RunOver,
         (Order::Run, true, _) => BackgroundEnd::TimedOut {
             after_ms: time.map_or(0, millis),
@@ -238,6 +244,30 @@ impl Output for Collector {
         }
         if let Some(sender) = self.sender.take() {
             _ = sender.send(end); // the run was given up
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_order_only_gets_stronger_and_a_cancelled_task_stays_cancelled_when_the_run_ends() {
+        let with_run = |at_once| Order::EndWithRun { at_once };
+        let cancel = |at_once| Order::Cancel { at_once };
+        for (order, to, then) in [
+            (Order::Run, with_run(false), with_run(false)),
+            (with_run(false), with_run(true), with_run(true)),
+            (with_run(true), with_run(false), with_run(true)),
+            (Order::Run, cancel(false), cancel(false)),
+            (cancel(false), with_run(false), cancel(false)),
+            (cancel(false), with_run(true), cancel(true)),
+            (cancel(true), with_run(false), cancel(true)),
+        ] {
+            let mut raised = order;
+            assert_eq!(raise(&mut raised, to), order != then, "{order:?}, then {to:?}");
+            assert_eq!(raised, then, "{order:?}, then {to:?}");
         }
     }
 }

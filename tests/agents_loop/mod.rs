@@ -141,10 +141,11 @@ pub(crate) fn in_order<const N: usize>(parts: [&[Step]; N]) -> Scenario {
         .fold(Scenario::new(), Scenario::then)
 }
 
-/// How the run ended, from its last record.
+/// How the run ended, from its last record but those of background tasks, which may end after it.
 #[track_caller]
 pub(crate) fn stopped(finished: &Finished) -> (StopReason, Vec<String>, Totals) {
-    match finished.records().pop().map(|record| record.event) {
+    let mut events = finished.records().into_iter().map(|record| record.event);
+    match events.rfind(|event| !matches!(event, Event::BackgroundEnded { .. })) {
         Some(Event::RunStopped { reason, hints, totals }) => {
             (reason, hints.iter().map(ralph::words::hint_in_words).collect(), totals)
         }

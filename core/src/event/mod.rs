@@ -467,6 +467,7 @@ pub enum Event {
     },
     /// The stop that was asked for after the running iteration is not wanted any more.
     StopWithdrawn,
+    /// The run is over. The ends of the background tasks that end with it follow.
     RunStopped {
         reason: StopReason,
         /// What the user can do next.
