@@ -15,7 +15,7 @@ use std::borrow::Cow;
 use escapes::{Escapes, Params, Perform, PerformRuns};
 use memchr::memchr;
 
-pub(crate) use json::{JSON_WITH_COMMENTS, STRICT_JSON};
+pub(crate) use json::{JSON_WITH_COMMENTS, STRICT_JSON, pretty_json};
 pub(crate) use position::{Lines, Position};
 pub(crate) use shown::{Form, Shown, shown, shown_name};
 

@@ -16,7 +16,7 @@ use crate::{
     proc::Supervisor,
     review::{date_time, report_of_records},
     run::{GoalState, RunView},
-    text::one_line,
+    text::{one_line, pretty_json},
     ui::{
         Presentation,
         headless::Format,
@@ -116,10 +116,7 @@ pub(super) fn report(
     let text = match format {
         ReportFormatArg::Text => in_text(&report, style),
         ReportFormatArg::Markdown => in_markdown(&report),
-        ReportFormatArg::Json => {
-            let text = serde_json::to_string_pretty(&report);
-            text.expect("a report has no failing serialisers") + "\n"
-        }
+        ReportFormatArg::Json => pretty_json(&report),
     };
     match (out, format) {
         (Some(path), _) => fs::write(path, text).map_err(|error| {

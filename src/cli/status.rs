@@ -10,7 +10,7 @@ use crate::{
     event::{BreakerState, Question, RunId, SteeringKind},
     run::{GoalState, GoalStatus, RunView},
     store::paths::ProjectPaths,
-    text::one_line,
+    text::{one_line, pretty_json},
     ui::{
         Presentation,
         headless::{Format, limits_in_words},
@@ -31,8 +31,7 @@ fn print_whole(view: RunView, pid: u32, quiet: Option<Quiet>, listen: Option<Str
     let mut status = status_of(&view, pid, quiet);
     status.listen = listen;
     status.view = Some(Box::new(view));
-    let text = serde_json::to_string_pretty(&status);
-    print_json(&(text.expect("a status has no failing serialisers") + "\n"));
+    print_json(&pretty_json(&status));
 }
 
 fn print_last(view: RunView, json: bool) {

@@ -14,7 +14,7 @@ use crate::{
     error::{Failure, FailureKind},
     event::{BackgroundCommand, Requester},
     run::BackgroundState,
-    text::{Keep, PlainText},
+    text::{Keep, PlainText, pretty_json},
     ui::{Presentation, headless::Format, report::Style},
     words::{background_end_in_words, background_went_well, command_in_words, short_duration},
 };
@@ -59,8 +59,7 @@ fn list(socket: &Path, json: bool) -> Result<u8, Failure> {
         tasks.map_err(|error| garbled(socket, &error))
     })?;
     if json {
-        let text = serde_json::to_string_pretty(&tasks);
-        print_json(&(text.expect("tasks have no failing serialisers") + "\n"));
+        print_json(&pretty_json(&tasks));
     } else if tasks.is_empty() {
         print("no background tasks; `ralph tasks start -- COMMAND…` starts one\n");
     } else {

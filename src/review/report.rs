@@ -7,7 +7,7 @@ use crate::{
     proc::Supervisor,
     run::RunView,
     store::{journal::JournalError, paths::ProjectPaths},
-    text::one_line,
+    text::{one_line, pretty_json},
     ui::report::{self, CommitLine, Report, Style},
 };
 
@@ -45,10 +45,7 @@ pub(crate) fn written(report: &Report, format: ReportFormat) -> String {
             String::from_utf8_lossy(&text).into_owned()
         }
         ReportFormat::Markdown => report::markdown(report, date_time),
-        ReportFormat::Json => {
-            let text = serde_json::to_string_pretty(report);
-            text.expect("a report has no failing serialisers") + "\n"
-        }
+        ReportFormat::Json => pretty_json(report),
     }
 }
 

@@ -12,7 +12,7 @@ use std::{
 };
 
 use axum::{
-    Extension, Json, Router,
+    Extension, Router,
     extract::{Request, State},
     http::{
         HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri,
@@ -34,6 +34,7 @@ use crate::{
 };
 
 use super::{
+    json::Json,
     problem::{Answered, Problem},
     tcp::Caller,
 };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::{
-    Extension, Json,
+    Extension,
     extract::{
         Path, Query, State,
         rejection::{JsonRejection, PathRejection, QueryRejection},
@@ -27,6 +27,7 @@ use crate::{
 
 use super::{
     archive::Kept,
+    json::Json,
     problem::{Answered, Problem},
     served::{Done, Served},
     socket::OnTheSocket,

@@ -98,8 +98,8 @@ pub(super) fn heartbeat() -> KeepAlive {
 /// How a run stands, for whoever begins with that.
 pub(super) fn snapshot(status: &Status) -> Answered<Event> {
     let records = status.view.as_ref().map_or(0, |view| view.records);
-    let snapshot = Event::default().event("snapshot").json_data(status);
-    let snapshot = snapshot.map_err(|why| Problem::failed(why.to_string()))?;
+    let text = serde_json::to_string(status).map_err(|why| Problem::failed(why.to_string()))?;
+    let snapshot = Event::default().event("snapshot").data(text);
     // A journal has a first record before anything is served.
     Ok(snapshot.id(records.saturating_sub(1).to_string()))
 }
@@ -169,8 +169,8 @@ fn end(served: &Served, wanted: Wanted) -> Vec<Event> {
         let status = served.last_status();
         events.extend(snapshot(&status));
         let report = status.view.as_deref().map(review::report_of_records);
-        let report = report.map(|report| Event::default().event("report").json_data(&report));
-        events.extend(report.and_then(Result::ok));
+        let report = report.and_then(|report| serde_json::to_string(&report).ok());
+        events.extend(report.map(|text| Event::default().event("report").data(text)));
     }
     events.push(over(served.exit()));
     events

@@ -6,7 +6,7 @@
 use std::{io, path::PathBuf, pin::pin, sync::Arc};
 
 use axum::{
-    Extension, Json, Router,
+    Extension, Router,
     body::{Body, to_bytes},
     extract::{DefaultBodyLimit, Path, Request, State},
     http::{
@@ -31,6 +31,7 @@ use super::{
     batches::{BatchEntry, Batches},
     connection::{BODY_CAP_BYTES, Patience, take_body},
     files::TRUNCATED,
+    json::Json,
     page, past,
     problem::{Answered, Problem},
     runs::{handed_on, route_of_run},

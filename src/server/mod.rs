@@ -11,6 +11,7 @@ mod connection;
 mod events;
 mod files;
 mod gateway;
+mod json;
 mod page;
 mod past;
 mod problem;

@@ -4,7 +4,7 @@
 use std::convert::Infallible;
 
 use axum::{
-    Json, Router,
+    Router,
     extract::{Query, rejection::QueryRejection},
     http::{HeaderMap, Method},
     response::{IntoResponse, Response, sse::Sse},
@@ -24,6 +24,7 @@ use super::{
     archive::{Kept, of_journal},
     events::{Wanted, first_record, of_record, over, snapshot},
     files,
+    json::Json,
     problem::{Answered, Problem},
     served::{plan_json, tagged},
     terminal,

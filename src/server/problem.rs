@@ -1,12 +1,13 @@
 //! Errors as `application/problem+json` (RFC 9457).
 
 use axum::{
-    Json,
     extract::rejection::JsonRejection,
     http::{StatusCode, header::CONTENT_TYPE},
     response::{IntoResponse, Response},
 };
 use serde::Serialize;
+
+use super::json::Json;
 
 /// What a request is answered with.
 pub(super) type Answered<T> = Result<T, Problem>;

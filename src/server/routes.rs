@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::{
-    Extension, Json, Router,
+    Extension, Router,
     extract::{
         DefaultBodyLimit, Path, Query, State,
         rejection::{JsonRejection, PathRejection, QueryRejection},
@@ -22,6 +22,7 @@ use crate::{
 use super::{
     archive::Kept,
     background, events, files,
+    json::Json,
     problem::{Answered, Problem},
     rows::routes,
     runs,

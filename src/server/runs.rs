@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::{
-    Extension, Json, Router,
+    Extension, Router,
     extract::{Path, Request, State},
     response::{IntoResponse, Response},
     routing::any,
@@ -15,6 +15,7 @@ use crate::{control::Role, review::RunEntry};
 
 use super::{
     archive::{Archive, Kept},
+    json::Json,
     problem::{Answered, Problem},
     rows::routes,
     served::Served,

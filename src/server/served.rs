@@ -6,7 +6,6 @@ use std::{
 };
 
 use axum::{
-    Json,
     http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
@@ -23,6 +22,7 @@ use crate::{
 };
 
 use super::{
+    json::Json,
     problem::{Answered, Problem},
     screens::{Screens, Shown},
 };

@@ -3,7 +3,7 @@
 use std::{convert::Infallible, sync::Arc};
 
 use axum::{
-    Extension, Json,
+    Extension,
     body::{Body, Bytes},
     extract::{
         Query, State,
@@ -29,6 +29,7 @@ use crate::{
 };
 
 use super::{
+    json::Json,
     problem::{Answered, Problem},
     screens::{Shown, Table},
     served::{HEARTBEAT, Served},

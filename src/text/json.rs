@@ -1,6 +1,8 @@
-//! What is JSON, to its parser.
+//! What is JSON to its parser, and JSON for people.
 
 use jsonc_parser::ParseOptions;
+use serde::Serialize;
+use serde_json::Value;
 
 /// What every program reads: nothing beyond the standard.
 pub(crate) const STRICT_JSON: ParseOptions = ParseOptions {
@@ -22,3 +24,15 @@ pub(crate) const JSON_WITH_COMMENTS: ParseOptions = ParseOptions {
     allow_trailing_commas: true,
     ..STRICT_JSON
 };
+
+/// Writes `value` over many lines, with a line end.
+///
+/// By way of its compact form: all that writes JSON has the serialisers of a type once in the program.
+///
+/// # Panics
+/// If a serialiser of `value` fails.
+pub(crate) fn pretty_json(value: &impl Serialize) -> String {
+    let compact = serde_json::to_vec(value).expect("a serialiser that does not fail");
+    let value: Value = serde_json::from_slice(&compact).expect("what was written as JSON");
+    format!("{value:#}\n")
+}

@@ -109,6 +109,18 @@ impl StandIn {
         self.shared.log.count(is_main)
     }
 
+    /// Prints what was asked for a test that fails: which step answered, and what the agent had to tell.
+    fn print_exchanges(&self) {
+        for Exchange { request, step, outcome } in self.exchanges() {
+            let Request {
+                number, method, path, ..
+            } = &request;
+            let last = request.tool_results.last().map(String::as_str).unwrap_or_default();
+            let last: String = last.chars().take(200).collect();
+            println!("request {number}: {method} {path}, step {step:?}, {outcome:?}, last result {last:?}");
+        }
+    }
+
     /// Waits for main request `n`, counted from 1.
     ///
     /// # Panics
@@ -152,6 +164,9 @@ impl StandIn {
 
 impl Drop for StandIn {
     fn drop(&mut self) {
+        if thread::panicking() {
+            self.print_exchanges();
+        }
         self.shared.closing.store(true, Ordering::SeqCst);
         for stream in lock(&self.shared.open).values() {
             _ = stream.shutdown(Shutdown::Both); // it may have ended meanwhile

@@ -281,7 +281,6 @@ impl StopReason {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::Event;
 
     #[test]
     fn a_stop_request_is_read_under_its_earlier_names() {
@@ -295,12 +294,5 @@ mod tests {
             let read: StopRequest = serde_json::from_str(&format!("\"{name}\"")).unwrap();
             assert_eq!(read, request, "{name}");
         }
-        // As journals of the second version have it.
-        let record = r#"{"type":"stop-requested","stop":"in-order","by":"interrupt"}"#;
-        let stop = Event::StopRequested {
-            stop: StopRequest::Graceful,
-            by: RequestedBy::Interrupt,
-        };
-        assert_eq!(serde_json::from_str::<Event>(record).unwrap(), stop);
     }
 }

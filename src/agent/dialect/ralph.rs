@@ -46,8 +46,10 @@ impl Turn {
             .and_then(Value::as_str)
             .unwrap_or("without a type")
             .to_owned();
-        let shown = clip(&object.to_string(), OUTPUT_CAP_BYTES);
-        let signal = match serde_json::from_value(object) {
+        let text = object.to_string();
+        let shown = clip(&text, OUTPUT_CAP_BYTES);
+        // From text, as the journal's are read: from anything else would be all of the deserialisers a second time.
+        let signal = match serde_json::from_slice(text.as_bytes()) {
             Ok(signal) => signal,
             Err(error) => {
                 return self

@@ -10,7 +10,8 @@ use crate::event::Record;
 pub(super) fn record(line: &[u8]) -> Option<Record> {
     let mut record: Value = serde_json::from_slice(line).ok()?;
     event(&mut record["event"]);
-    serde_json::from_value(record).ok()
+    // As text once more: reading a record from anything else would be all of its deserialisers a second time.
+    serde_json::from_slice(&serde_json::to_vec(&record).ok()?).ok()
 }
 
 fn event(event: &mut Value) {
@@ -71,7 +72,7 @@ mod tests {
     use super::*;
     use crate::event::{
         Breakdown, BreakerCause, BreakerState, ConfidencePart, Denial, Event, Evidence, Hint, Missing, Notice,
-        StopReason, WaitCause,
+        RequestedBy, StopReason, StopRequest, WaitCause,
     };
 
     fn upgraded(event: &str) -> Event {
@@ -154,6 +155,18 @@ mod tests {
         assert!(
             matches!(stopped, Event::RunStopped { reason: StopReason::Broken { why: Breakdown::Text { text } }, .. }
             if text == "the disk is full")
+        );
+    }
+
+    #[test]
+    fn a_stop_is_read_under_its_earlier_name() {
+        let stop = Event::StopRequested {
+            stop: StopRequest::Graceful,
+            by: RequestedBy::Interrupt,
+        };
+        assert_eq!(
+            upgraded(r#"{"type":"stop-requested","stop":"in-order","by":"interrupt"}"#),
+            stop
         );
     }
 
