@@ -110,6 +110,7 @@ impl StandIn {
     }
 
     /// Prints what was asked for a test that fails: which step answered, and what the agent had to tell.
+    #[allow(clippy::print_stderr)] // shown with the failure
     fn print_exchanges(&self) {
         for Exchange { request, step, outcome } in self.exchanges() {
             let Request {
@@ -117,7 +118,7 @@ impl StandIn {
             } = &request;
             let last = request.tool_results.last().map(String::as_str).unwrap_or_default();
             let last: String = last.chars().take(200).collect();
-            println!("request {number}: {method} {path}, step {step:?}, {outcome:?}, last result {last:?}");
+            eprintln!("request {number}: {method} {path}, step {step:?}, {outcome:?}, last result {last:?}");
         }
     }
 
