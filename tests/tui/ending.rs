@@ -236,6 +236,7 @@ fn a_command_that_tells_the_end_is_waited_for_and_leaves_nobody_behind() {
     sandbox.git(["commit", "--quiet", "--message", "Configure"]);
     let mut terminal = watching(&sandbox, &Script::terminal("work; promise"));
     wait_until(SOON, "the command", || sandbox.read("told"));
+    terminal.sees("done (not verified)");
     terminal.press("q");
     sandbox.write("go", "");
     terminal.ends();

@@ -97,6 +97,10 @@ impl Model {
         // The end is told where notices are, and must not wait for one to pass.
         match record.event {
             Event::RunStopped { .. } => {
+                // All questions are about a run that goes on.
+                if matches!(self.ui.mode, Mode::Asking(_)) {
+                    self.ui.mode = Mode::Normal;
+                }
                 self.ui.toast = None;
                 self.ui.report.due = self.ui.replay.is_none();
             }

@@ -486,6 +486,18 @@ fn the_end_of_a_run_is_shown_by_itself_once_nothing_is_typed_and_goes_when_the_r
     );
     assert_eq!(typing.ui.pane, Pane::Report, "whoever asked for it keeps it");
 
+    for question in ["q", "S"] {
+        let mut asked = watching();
+        press(&mut asked, question);
+        assert_ne!(asked.ui.mode, Mode::Normal, "{question}");
+        apply(&mut asked, end());
+        assert_eq!(
+            (asked.ui.pane, &asked.ui.mode),
+            (Pane::Report, &Mode::Normal),
+            "there is nothing left to stop after {question:?}"
+        );
+    }
+
     let mut replay = watching();
     replay.ui.replay = Some(ReplayState {
         speed: 1.0,
