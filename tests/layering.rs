@@ -34,7 +34,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("os", &[]),
     ("proc", &["console", "diagnostics", "event", "files", "text"]),
     ("control", &["event", "run"]),
-    ("store", &["control", "event", "files"]),
+    ("store", &["control", "event", "files", "text"]),
     ("trust", &["settings"]),
     ("git", &["event", "files", "proc", "store"]),
     ("settings", &["event", "files", "text"]),

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use serde_json::json;
 
 use super::Suggestion;
+use crate::text::pretty_json;
 
 /// A plan with these tasks, or with a place for the first one.
 pub(crate) fn plan(tasks: &[String]) -> String {
@@ -26,8 +27,7 @@ pub(crate) fn config(goals: &[Suggestion]) -> String {
     let goals = goals
         .iter()
         .map(|goal| json!({ "name": goal.name, "command": goal.command }));
-    let config = json!({ "goals": goals.collect::<Vec<_>>() });
-    serde_json::to_string_pretty(&config).expect("a JSON value has no failing serialisers") + "\n"
+    pretty_json(&json!({ "goals": goals.collect::<Vec<_>>() }))
 }
 
 /// Instructions for agents that tell these commands.

@@ -11,6 +11,7 @@ use crate::{
     console::{print_coloured, print_json},
     error::{Failure, FailureKind},
     proc::Supervisor,
+    text::pretty_json,
     ui::{Presentation, headless::Format},
 };
 
@@ -52,10 +53,7 @@ pub(super) fn run(args: &Args, format: DoctorFormatArg, supervisor: &Supervisor)
             let style = Presentation::of_stdout(Format::Text).style;
             print_coloured(&model::in_words(&checkup, style));
         }
-        DoctorFormatArg::Json => {
-            let text = serde_json::to_string_pretty(&model::json(&checkup));
-            print_json(&(text.expect("a JSON value has no failing serialisers") + "\n"));
-        }
+        DoctorFormatArg::Json => print_json(&pretty_json(&model::json(&checkup))),
     }
     Ok(checkup.fatal().map_or(0, |fatal| {
         match fatal {

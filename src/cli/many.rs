@@ -24,7 +24,7 @@ use crate::{
     os::signals,
     proc::{Starter, Supervisor},
     store::{lock, paths::create_anew},
-    text::one_line,
+    text::{one_line, pretty_json},
     ui::{
         Presentation, ScreenOptions,
         headless::{Format, dated_line},
@@ -324,8 +324,7 @@ fn status(args: &Args, json: bool, supervisor: &Supervisor) -> Result<u8, Failur
         for (row, plan) in rows.zip(&batch.plans) {
             row["job"] = json!(plan.job);
         }
-        let text = serde_json::to_string_pretty(&value).expect("a JSON value has no failing serialisers");
-        print_json(&(text + "\n"));
+        print_json(&pretty_json(&value));
         return Ok(0);
     }
     let style = Presentation::of_stdout(Format::Text).style;

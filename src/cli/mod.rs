@@ -55,7 +55,7 @@ use crate::{
     console::{self, print},
     error::Failure,
     proc::Supervisor,
-    text::{Form, shown},
+    text::{Form, pretty_json, shown},
     ui::{Presentation, headless::Format},
 };
 
@@ -247,10 +247,7 @@ fn configure(args: &Args, command: &ConfigCommand) -> Result<u8, Failure> {
             console::print_coloured(&config::show(&config::load(&run::sources(args, &place))?, paint));
             return Ok(0);
         }
-        ConfigCommand::Schema => {
-            let schema = serde_json::to_string_pretty(&config::schema());
-            schema.expect("a JSON value has no failing serialisers") + "\n"
-        }
+        ConfigCommand::Schema => pretty_json(&config::schema()),
         ConfigCommand::Path => config::paths(&run::sources(args, &place)),
     };
     print(&text);

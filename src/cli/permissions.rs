@@ -15,7 +15,7 @@ use crate::{
     permissions::{Granted, List, Policy, Request, Rule, ToolKind, Verdict, kind_of, with_granted},
     settings::{Origin, format_duration},
     store::{paths::ProjectPaths, rules::remembered},
-    text::one_line,
+    text::{one_line, pretty_json},
     words::{because_in_words, decision_in_words},
 };
 
@@ -45,7 +45,7 @@ pub(super) fn run(args: &Args, command: &PermissionsCommand) -> Result<u8, Failu
             let request = request(shell.as_deref(), tool.as_deref(), path, url.as_deref())?;
             let verdict = policy.decide(&request, &Disk::of(&place));
             match json {
-                true => print_json(&(serialised(&json!(verdict)) + "\n")),
+                true => print_json(&pretty_json(&verdict)),
                 false => print(&in_words(&verdict)),
             }
             Ok(match verdict.decision {
@@ -60,17 +60,15 @@ pub(super) fn run(args: &Args, command: &PermissionsCommand) -> Result<u8, Failu
                 let rules = rules.map(|rule| json!({ "rule": rule.text, "origin": rule.origin.to_string() }));
                 rules.collect::<Vec<_>>()
             };
-            print_json(
-                &(serialised(&json!({
-                    "mode": policy.mode,
-                    "deny": rules(List::Deny),
-                    "ask": rules(List::Ask),
-                    "allow": rules(List::Allow),
-                    "answers": policy.granted.iter().map(granted).collect::<Vec<_>>(),
-                    "timeoutMs": permissions.timeout_ms,
-                    "onTimeout": permissions.unanswered,
-                })) + "\n"),
-            );
+            print_json(&pretty_json(&json!({
+                "mode": policy.mode,
+                "deny": rules(List::Deny),
+                "ask": rules(List::Ask),
+                "allow": rules(List::Allow),
+                "answers": policy.granted.iter().map(granted).collect::<Vec<_>>(),
+                "timeoutMs": permissions.timeout_ms,
+                "onTimeout": permissions.unanswered,
+            })));
             Ok(0)
         }
         PermissionsCommand::List { json: false } => {
@@ -129,10 +127,6 @@ fn forget(paths: &ProjectPaths, rule: &str) -> Result<u8, Failure> {
         Err(error) => return Err(error.into()),
     }
     Ok(0)
-}
-
-fn serialised(value: &serde_json::Value) -> String {
-    serde_json::to_string_pretty(value).expect("a JSON value has no failing serialisers")
 }
 
 /// What an agent would ask.

@@ -20,6 +20,7 @@ use crate::{
     permissions::Paths,
     proc::{ConfinementLevel, Supervisor},
     sandbox::{Access, Place, Policy, Why},
+    text::pretty_json,
     words::{notice_in_words, place_in_words},
 };
 
@@ -57,9 +58,7 @@ pub(super) fn run(args: &Args, command: &SandboxCommand, supervisor: &Supervisor
                 "hidden": places(&policy.hidden),
                 "keys": { "passed": keys.passed, "withheld": keys.withheld },
             });
-            print_json(
-                &(serde_json::to_string_pretty(&shown).expect("a JSON value has no failing serialisers") + "\n"),
-            );
+            print_json(&pretty_json(&shown));
             Ok(0)
         }
         SandboxCommand::Show { json: false } => {

@@ -113,8 +113,7 @@ pub(super) fn asks(args: &Args, json: bool) -> Result<u8, Failure> {
     if json {
         // From the journal: a request may be long, and the loop has better things to do than to copy it.
         let view = read_view(&paths, &run)?;
-        let text = serde_json::to_string_pretty(&control::asks_json(&view));
-        print_json(&(text.expect("questions have no failing serialisers") + "\n"));
+        print_json(&pretty_json(&control::asks_json(&view)));
     } else if asks.is_empty() {
         print("the agent asks nothing\n");
     } else {

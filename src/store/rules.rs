@@ -11,6 +11,7 @@ use super::paths::{ProjectPaths, replace_file};
 use crate::{
     event::RememberedRule,
     files::{ReadError, read_unfollowed},
+    text::pretty_json,
 };
 
 /// Larger than any that was made by answering.
@@ -99,7 +100,7 @@ pub(crate) fn forget(paths: &ProjectPaths, rule: &str) -> Result<bool, RulesErro
 }
 
 fn write(paths: &ProjectPaths, allow: Vec<RememberedRule>) -> Result<(), RulesError> {
-    let text = serde_json::to_string_pretty(&Written { allow }).expect("rules have no failing serialisers") + "\n";
+    let text = pretty_json(&Written { allow });
     let path = paths.rules();
     replace_file(&path, text.as_bytes()).map_err(|source| RulesError::Write { path, source })
 }

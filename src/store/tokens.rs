@@ -9,7 +9,10 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::paths::replace_file;
-use crate::files::{ReadError, open_unfollowed, read_unfollowed, secret};
+use crate::{
+    files::{ReadError, open_unfollowed, read_unfollowed, secret},
+    text::pretty_json,
+};
 
 /// The tokens take a quarter of this.
 const CAP_BYTES: u64 = 2 << 10;
@@ -184,8 +187,7 @@ impl TokenFile {
 }
 
 fn written(tokens: &Tokens) -> Vec<u8> {
-    let text = serde_json::to_string_pretty(tokens).expect("texts have no failing serialisers");
-    (text + "\n").into_bytes()
+    pretty_json(tokens).into_bytes()
 }
 
 #[cfg(test)]

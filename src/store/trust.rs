@@ -9,7 +9,10 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::paths::{PathsError, ProjectPaths, replace_file};
-use crate::files::{ReadError, read_unfollowed};
+use crate::{
+    files::{ReadError, read_unfollowed},
+    text::pretty_json,
+};
 
 /// Most bytes of all that is trusted: settings, a prompt and dozens of adapters are far smaller.
 const CAP_BYTES: u64 = 8 << 20;
@@ -73,7 +76,7 @@ pub(crate) fn trust(paths: &ProjectPaths, files: BTreeMap<String, String>) -> Re
         return Err(TrustError::TooLarge);
     }
     paths.create()?;
-    let text = serde_json::to_string_pretty(&Written { files }).expect("texts have no failing serialisers") + "\n";
+    let text = pretty_json(&Written { files });
     let path = paths.trust();
     replace_file(&path, text.as_bytes()).map_err(|source| TrustError::Write { path, source })
 }

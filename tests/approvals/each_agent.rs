@@ -52,7 +52,13 @@ impl Watched {
         if agent == Agent::Codex {
             steps.push(question());
         }
-        steps.push(say("Nearly there, only the work is left.").held(&gate).into());
+        let nearly = say("Nearly there, only the work is left.").held(&gate);
+        steps.push(match agent.is_native() {
+            // It takes messages until its turn is over. ralph's consent to one more use of a tool comes by the same channel as
+            // the message and after it, so the turn cannot be over first.
+            true => nearly.shell("true").into(),
+            false => nearly.into(),
+        });
         steps.extend(work_on("hello"));
         let model = StandIn::start(in_order([&steps]));
         let sandbox = agent.sandbox(&model, 0)?;
