@@ -9,6 +9,8 @@ use crate::stand_in::StandIn;
 
 /// Whether an agent that is a program of bun frees memory; `0` or `1`.
 pub const COLLECT_GARBAGE: &str = "BUN_JSC_useGC";
+/// Whether it compiles the code again that has run for a while; `0` or `1`.
+pub const OPTIMIZE: &str = "BUN_JSC_useDFGJIT";
 
 impl Sandbox {
     /// Makes codex, wherever it is started in the sandbox, ask `model`, and repeat a failed request `retries` times.
@@ -107,7 +109,7 @@ impl Sandbox {
         write_json(&catalogue, &json!({}));
         self.set_variable("OPENCODE_MODELS_PATH", catalogue);
         self.set_variable("OPENCODE_DISABLE_DEFAULT_PLUGINS", "1");
-        self.set_variable("BUN_JSC_useDFGJIT", "0");
+        self.set_variable(OPTIMIZE, "0");
         self.set_variable(COLLECT_GARBAGE, "0");
     }
 }

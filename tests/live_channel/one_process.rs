@@ -17,7 +17,12 @@ use ralph::{
 };
 
 use crate::{
-    harness::{SOON, Sandbox, agent::Agent, agents, connect::COLLECT_GARBAGE},
+    harness::{
+        SOON, Sandbox,
+        agent::Agent,
+        agents,
+        connect::{COLLECT_GARBAGE, OPTIMIZE},
+    },
     stand_in::{Scenario, StandIn, Step, say},
 };
 
@@ -157,8 +162,9 @@ fn fifty_messages_at_the_very_end_of_a_turn_of_opencode_are_neither_lost_nor_dou
     let Some(sandbox) = Agent::Opencode.sandbox(&model, 0) else {
         return;
     };
-    // One process for everything: it would keep gigabytes.
+    // One process for everything: it would keep gigabytes, and its code runs often enough to be compiled again.
     sandbox.set_variable(COLLECT_GARBAGE, "1");
+    sandbox.set_variable(OPTIMIZE, "1");
     let Some(mut served) = Served::start(&sandbox) else {
         return;
     };
