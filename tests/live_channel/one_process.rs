@@ -16,6 +16,7 @@ use ralph::{
     event::{AgentSignal, SteeringId},
 };
 
+use super::{most_often, text_of};
 use crate::{
     harness::{
         SOON, Sandbox,
@@ -141,18 +142,6 @@ fn clock() -> Clock {
     }
 }
 
-fn text_of(number: u32) -> String {
-    format!("message-{number}-of-fifty")
-}
-
-/// The numbers of the messages in a text, as often as they are there.
-fn numbers_in(text: &str) -> impl Iterator<Item = usize> {
-    memchr::memmem::find_iter(text.as_bytes(), "message-").filter_map(|at| {
-        let (number, _) = text[at + "message-".len()..].split_once("-of-fifty")?;
-        number.parse().ok()
-    })
-}
-
 #[test]
 fn fifty_messages_at_the_very_end_of_a_turn_of_opencode_are_neither_lost_nor_doubled() {
     const MESSAGES: u32 = 50;
@@ -178,21 +167,12 @@ fn fifty_messages_at_the_very_end_of_a_turn_of_opencode_are_neither_lost_nor_dou
         answers.extend(turn);
     }
     drop(served);
-    // Of each message, how often the request has it that has it most often.
-    let mut most = vec![0; MESSAGES as usize + 1];
-    for request in model.main_requests() {
-        let mut counts = vec![0; most.len()];
-        for number in numbers_in(&request.body.to_string()) {
-            counts[number] += 1;
-        }
-        most.iter_mut()
-            .zip(counts)
-            .for_each(|(most, count)| *most = count.max(*most));
-    }
+    let most = most_often(&model.main_requests());
     for (number, taken) in &answers {
         // One that was not taken is in the next prompt of a run, so the model may not have it already.
         let text = text_of(*number);
-        assert_eq!(most[*number as usize], usize::from(*taken), "{text}, taken: {taken}");
+        let count = most.get(number).copied().unwrap_or(0);
+        assert_eq!(count, usize::from(*taken), "{text}, taken: {taken}");
     }
     let taken: Vec<bool> = answers.iter().map(|(_, taken)| *taken).collect();
     assert!(taken.contains(&true), "some reach the turn: {taken:?}");
