@@ -2,7 +2,7 @@
 
 mod one_process;
 
-use std::{collections::BTreeMap, time::Duration};
+use std::time::Duration;
 
 use nix::sys::signal::Signal;
 use ralph::event::{AgentSignal, Delivery, Event, ProblemKind, Record, SteeringId, StopReason, Usage};
@@ -261,12 +261,12 @@ fn messages_at_the_very_end_of_a_turn_are_neither_lost_nor_doubled(agent: Agent)
     let mut delivered: Vec<_> = deliveries(&finished.records()).into_iter().map(|(id, _)| id).collect();
     delivered.sort_unstable();
     assert_eq!(delivered, (1..=MESSAGES).collect::<Vec<_>>(), "each is delivered once");
-    let most = most_often(&model.main_requests());
+    let bodies = bodies(&model);
     for message in 1..=MESSAGES {
         let text = text_of(message);
         assert_eq!(
-            most.get(&message),
-            Some(&1),
+            most_often(&text, &bodies),
+            1,
             "{text} reaches the model, and never twice"
         );
     }
@@ -276,28 +276,15 @@ fn text_of(message: u32) -> String {
     format!("message-{message}-of-fifty")
 }
 
-/// How often each message that reached the model is in the request that has it most often.
-fn most_often(requests: &[Request]) -> BTreeMap<u32, usize> {
-    let mut most = BTreeMap::new();
-    for request in requests {
-        let mut counts = BTreeMap::new();
-        for message in messages_in(&request.body.to_string()) {
-            *counts.entry(message).or_insert(0) += 1;
-        }
-        for (message, count) in counts {
-            let known = most.entry(message).or_insert(0);
-            *known = count.max(*known);
-        }
-    }
-    most
+/// What the model was asked.
+fn bodies(model: &StandIn) -> Vec<String> {
+    let requests = model.main_requests();
+    requests.iter().map(|request| request.body.to_string()).collect()
 }
 
-/// The messages that are in a text, each as often as it is there.
-fn messages_in(text: &str) -> impl Iterator<Item = u32> {
-    memchr::memmem::find_iter(text.as_bytes(), "message-").filter_map(move |at| {
-        let (number, _) = text[at + "message-".len()..].split_once("-of-fifty")?;
-        number.parse().ok()
-    })
+/// How often `text` is in the body that has it most often.
+fn most_often(text: &str, bodies: &[String]) -> usize {
+    bodies.iter().map(|body| body.matches(text).count()).max().unwrap_or(0)
 }
 
 // The others take seconds to start, and this starts them many times.

@@ -8,6 +8,7 @@ use std::{io, path::PathBuf};
 use serde_json::json;
 
 use super::paths::{ProjectPaths, create_private_dir, replace_file};
+use crate::text::pretty_json;
 
 /// Where it is kept.
 pub(crate) fn file(paths: &ProjectPaths) -> PathBuf {
@@ -20,6 +21,6 @@ pub(crate) fn file(paths: &ProjectPaths) -> PathBuf {
 /// Whatever the system says.
 pub(crate) fn remember(paths: &ProjectPaths, adapter: &str) -> io::Result<()> {
     create_private_dir(paths.states().root()).map_err(io::Error::other)?;
-    let text = format!("{:#}\n", json!({ "adapter": adapter }));
+    let text = pretty_json(&json!({ "adapter": adapter }));
     replace_file(&file(paths), text.as_bytes())
 }

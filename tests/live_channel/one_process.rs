@@ -16,7 +16,7 @@ use ralph::{
     event::{AgentSignal, SteeringId},
 };
 
-use super::{most_often, text_of};
+use super::{bodies, most_often, text_of};
 use crate::{
     harness::{
         SOON, Sandbox,
@@ -167,12 +167,12 @@ fn fifty_messages_at_the_very_end_of_a_turn_of_opencode_are_neither_lost_nor_dou
         answers.extend(turn);
     }
     drop(served);
-    let most = most_often(&model.main_requests());
+    let bodies = bodies(&model);
     for (number, taken) in &answers {
         // One that was not taken is in the next prompt of a run, so the model may not have it already.
         let text = text_of(*number);
-        let count = most.get(number).copied().unwrap_or(0);
-        assert_eq!(count, usize::from(*taken), "{text}, taken: {taken}");
+        let most = most_often(&text, &bodies);
+        assert_eq!(most, usize::from(*taken), "{text}, taken: {taken}");
     }
     let taken: Vec<bool> = answers.iter().map(|(_, taken)| *taken).collect();
     assert!(taken.contains(&true), "some reach the turn: {taken:?}");
