@@ -1,7 +1,7 @@
 //! ralph, its guard or its agent killed at any moment: the next start goes on, and nothing is lost.
 
 use std::{
-    fs,
+    env, fs,
     path::PathBuf,
     sync::atomic::{AtomicUsize, Ordering},
     thread,
@@ -17,8 +17,11 @@ use ralph::{
     store::journal,
 };
 
+use ralph_core::testing::{Dice, rounds};
+
 use crate::harness::{
     SOON, Sandbox, Script, events,
+    in_process::{Agent, Project},
     running::{Finished, Running},
     wait_until,
 };
@@ -28,22 +31,16 @@ const WORKERS: usize = 4;
 
 /// Does `work` for every number below `count`, several at a time.
 fn for_each(count: usize, work: impl Fn(usize) + Sync) {
-    for_each_with(count, || (), |&(), n| work(n));
-}
-
-/// As [`for_each`], with what each of the workers has prepared once.
-fn for_each_with<T>(count: usize, prepare: impl Fn() -> T + Sync, work: impl Fn(&T, usize) + Sync) {
     let next = AtomicUsize::new(0);
     thread::scope(|scope| {
         for _ in 0..WORKERS {
             scope.spawn(|| {
-                let prepared = prepare();
                 loop {
                     let n = next.fetch_add(1, Ordering::Relaxed);
                     if n >= count {
                         return;
                     }
-                    work(&prepared, n);
+                    work(n);
                 }
             });
         }
@@ -103,11 +100,29 @@ fn assert_whole(records: &[Record]) {
     ));
 }
 
+/// Cuts below `count` in random order, the same for the same `RALPH_TEST_SEED`: three, or as many as `RALPH_TEST_ROUNDS` says.
+///
+/// Every cut is tried in process by [`a_run_resumes_from_every_beginning_of_its_journal`]; a cut of a process costs a second.
+fn seeded_cuts(count: usize) -> Vec<usize> {
+    let seed = env::var("RALPH_TEST_SEED").ok().and_then(|seed| seed.parse().ok());
+    let mut dice = Dice::new(seed.unwrap_or(20_261_124));
+    let mut cuts: Vec<usize> = (0..count).collect();
+    for last in (1..count).rev() {
+        cuts.swap(last, dice.index(last + 1));
+    }
+    cuts.truncate(rounds(3));
+    #[allow(clippy::print_stderr)] // shown when the test fails
+    {
+        eprintln!("cuts after records {cuts:?} of {count}");
+    }
+    cuts
+}
+
 #[test]
-fn ralph_killed_after_any_record_goes_on_and_finishes() {
+fn a_killed_ralph_resumes_and_finishes() {
     let sandbox = sandbox_with(&Script::jsonl(AGENT));
-    let records = finishes(&sandbox).records();
-    for_each(records.len(), |k| killed_after(k as u64));
+    let cuts = seeded_cuts(finishes(&sandbox).records().len());
+    for_each(cuts.len(), |n| killed_after(cuts[n] as u64));
 }
 
 fn killed_after(seq: u64) {
@@ -151,13 +166,13 @@ fn taken_at_its_word(agent: &str) -> (Sandbox, [&'static str; 2]) {
 }
 
 #[test]
-fn ralph_killed_after_any_record_forgets_no_claim_that_was_made() {
+fn a_killed_ralph_keeps_the_claims_that_were_made() {
     for agent in ["over '<promise>BETTER</promise>'", "touch .ralph-done; over done"] {
         let (sandbox, args) = taken_at_its_word(agent);
         let finished = sandbox.looping(args).run(SOON);
         assert_eq!(finished.code(), Some(0), "{finished:?}");
-        let records = finished.records().len();
-        for_each(records, |k| claims_outlive_a_kill_after(k as u64, agent));
+        let cuts = seeded_cuts(finished.records().len());
+        for_each(cuts.len(), |n| claims_outlive_a_kill_after(cuts[n] as u64, agent));
     }
 }
 
@@ -173,17 +188,18 @@ fn claims_outlive_a_kill_after(seq: u64, agent: &str) {
     if sandbox.paths().run_ids().len() > 1 {
         return; // it had not begun, or had ended
     }
-    let records = sandbox.journal();
-    let count = |wanted: fn(&Event) -> bool| events(&records).filter(|event| wanted(event)).count();
+    assert_claims_kept(&sandbox.journal());
+}
+
+/// Two claims are wanted; only a session that was cut off may have to make its claim anew.
+#[track_caller]
+fn assert_claims_kept(records: &[Record]) {
+    let count = |wanted: fn(&Event) -> bool| events(records).filter(|event| wanted(event)).count();
     let sessions = count(|event| matches!(event, Event::IterationStarted { .. }));
     let interrupted =
         |event: &Event| matches!(event, Event::IterationEnded { outcome, .. } if *outcome == Outcome::Interrupted);
     let cut_off = count(interrupted);
-    // Two claims are wanted; only a session that was cut off may have to make its claim anew.
-    assert!(
-        (2..=2 + cut_off).contains(&sessions),
-        "killed after {seq}: {records:#?}"
-    );
+    assert!((2..=2 + cut_off).contains(&sessions), "{records:#?}");
 }
 
 /// What ran when ralph was killed is closed first thing after the restart: as interrupted, unless its turn was over.
@@ -214,55 +230,125 @@ fn assert_interruption_is_said(records: &[Record]) {
     assert_eq!(running, closed, "{records:#?}");
 }
 
-#[test]
-fn any_beginning_of_a_journal_is_gone_on_from() {
-    let finished = || {
-        let sandbox = sandbox_with(&Script::worker());
-        finishes(&sandbox);
-        sandbox.git(["reset", "--quiet", "--hard", "HEAD~2"]);
-        sandbox.keep();
-        sandbox
-    };
-    let lines = fs::read_to_string(finished().the_run().journal())
-        .unwrap()
-        .lines()
-        .count();
-    // Without the last line, which ends the run; each cut between two lines, and within one.
-    for_each_with(2 * (lines - 1), finished, |sandbox, n| {
-        sandbox.restore();
-        gone_on_from(sandbox, n / 2 + 1, n % 2 == 1);
-    });
+/// A cut between two lines of a finished run's journal, or within the last line that is kept.
+#[derive(Debug, Clone, Copy)]
+struct Cut {
+    lines: usize,
+    is_torn: bool,
 }
 
-/// Goes on from the first `lines` lines of a finished run's journal, the last of them cut off within if it is `torn`.
-///
-/// The project is as it was before that run.
-fn gone_on_from(sandbox: &Sandbox, lines: usize, torn: bool) {
-    let path = sandbox.the_run().journal();
-    let text = fs::read_to_string(&path).unwrap();
-    let mut beginning: String = text.split_inclusive('\n').take(lines).collect();
-    if torn {
-        beginning.truncate(beginning.len() - 20);
+impl Cut {
+    /// Every cut but those that leave the last line, which ends the run.
+    fn all(text: &str) -> impl Iterator<Item = Cut> {
+        let lines = 1..text.lines().count();
+        lines.flat_map(|lines| [false, true].map(|is_torn| Cut { lines, is_torn }))
     }
-    fs::write(&path, &beginning).unwrap();
-    let whole_lines = lines - usize::from(torn);
 
-    let finished = finishes(sandbox);
-    sandbox.assert_nothing_runs();
-    let torn_notices = finished.stdout.matches("\"journal-torn\"").count();
-    if whole_lines < 2 {
-        // Nothing had begun: a new run is begun.
-        assert_eq!(sandbox.paths().run_ids().len(), 2);
-        return;
+    fn whole_lines(self) -> usize {
+        self.lines - usize::from(self.is_torn)
     }
-    assert_eq!(torn_notices, usize::from(torn), "{finished:?}");
-    let records = sandbox.journal();
-    assert_whole(&records);
-    let kept: String = text.split_inclusive('\n').take(whole_lines).collect();
-    assert!(
-        fs::read_to_string(&path).unwrap().starts_with(&kept),
-        "what was written stays"
-    );
+
+    fn beginning_of(self, text: &str) -> String {
+        let mut beginning: String = text.split_inclusive('\n').take(self.lines).collect();
+        if self.is_torn {
+            beginning.truncate(beginning.len() - 20);
+        }
+        beginning
+    }
+}
+
+/// Cuts the journal of a run that is over at every place, and resumes each in a project as it was before that run.
+///
+/// `leave` is what the agent has left in the project at the end of a turn that ralph has not yet judged.
+async fn resume_every_beginning(
+    agent: &Agent,
+    promise: Option<&str>,
+    leave: impl Fn(&Project),
+    check: impl Fn(&[Record], bool),
+) {
+    let project = Project::new();
+    if promise.is_some() {
+        project.write("PLAN.md", "Make everything better.\n");
+    }
+    let looping = || match promise {
+        Some(words) => project.looping(agent).promise(words),
+        None => project.looping(agent),
+    };
+    let plan = project.read("PLAN.md").expect("a plan");
+    assert_eq!(looping().run().await.code(), Some(0));
+    project.write("PLAN.md", &plan);
+    project.keep();
+    let journal = project.the_run().journal();
+    let text = fs::read_to_string(&journal).unwrap();
+    for cut in Cut::all(&text) {
+        project.restore();
+        fs::write(&journal, cut.beginning_of(&text)).unwrap();
+        if has_unjudged_turn(&project.journal()) {
+            leave(&project);
+        }
+        let finished = looping().run().await;
+        assert_eq!(finished.code(), Some(0), "{cut:?}: {finished:?}");
+        let resumes = cut.whole_lines() >= 2;
+        assert_eq!(project.paths().run_ids().len(), if resumes { 1 } else { 2 }, "{cut:?}");
+        if resumes {
+            check(&project.journal(), cut.is_torn);
+            let kept: String = text.split_inclusive('\n').take(cut.whole_lines()).collect();
+            let now = fs::read_to_string(&journal).unwrap();
+            assert!(now.starts_with(&kept), "{cut:?}: what was written stays");
+        }
+    }
+}
+
+fn has_unjudged_turn(records: &[Record]) -> bool {
+    events(records).fold(false, |unjudged, event| match event {
+        Event::IterationStarted { .. } | Event::AgentStated { .. } => false,
+        Event::AgentReported {
+            signal: AgentSignal::TurnEnded { .. },
+            ..
+        } => true,
+        _ => unjudged,
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_resumes_from_every_beginning_of_its_journal() {
+    let agent = Agent::jsonl(|turn| async move {
+        turn.said("one");
+        turn.work();
+        turn.said("two");
+        turn.over("done");
+    });
+    let check = |records: &[Record], is_torn| {
+        assert_whole(records);
+        assert_interruption_is_said(records);
+        let torn = |event: &&Event| {
+            matches!(
+                event,
+                Event::Noticed {
+                    notice: Notice::JournalTorn { .. }
+                }
+            )
+        };
+        assert_eq!(
+            events(records).filter(torn).count(),
+            usize::from(is_torn),
+            "{records:#?}"
+        );
+    };
+    resume_every_beginning(&agent, None, |_| {}, check).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_resumes_keeps_the_claims_that_were_made() {
+    let check = |records: &[Record], _| assert_claims_kept(records);
+    let promises = Agent::jsonl(|turn| async move { turn.over("<promise>BETTER</promise>") });
+    resume_every_beginning(&promises, Some("BETTER"), |_| {}, check).await;
+    let leaves_the_file = Agent::jsonl(|turn| async move {
+        turn.write(".ralph-done", "");
+        turn.over("done");
+    });
+    let leave = |project: &Project| project.write(".ralph-done", "");
+    resume_every_beginning(&leaves_the_file, Some("BETTER"), leave, check).await;
 }
 
 #[test]
