@@ -10,6 +10,7 @@ use std::{
 use crate::{
     event::{AgentSignal, Event, Outcome, RequestedBy, Settings, StopReason, StopRequest, Usage, UserCommand, Wait},
     run::{Phase, RunView},
+    testing::rounds,
 };
 
 use super::{Effect, Input, LoopState, Step, TimerKind, policy::wanted, step, testing};
@@ -294,25 +295,64 @@ struct Walk {
     steps: usize,
 }
 
-/// Walked through once for all tests that ask something of every state: it is most of what they cost.
+/// A start of the walk. States with goals and without have none in common, and neither have those with a reviewer.
+struct Start {
+    settings: fn() -> Settings,
+    /// The states and steps that the walk has at least: fewer of them would be less that is proven.
+    states: usize,
+    steps: usize,
+}
+
+/// The last has most of the states. It is walked where `RALPH_TEST_ROUNDS` asks for more than the usual.
+const STARTS: [Start; 4] = [
+    Start {
+        settings: frugal_settings,
+        states: 714,
+        steps: 14_280,
+    },
+    Start {
+        settings: reviewed_settings,
+        states: 6_437,
+        steps: 120_977,
+    },
+    Start {
+        settings: demanding_settings,
+        states: 32_253,
+        steps: 1_290_120,
+    },
+    Start {
+        settings,
+        states: 162_761,
+        steps: 8_730_474,
+    },
+];
+
+fn starts() -> &'static [Start] {
+    &STARTS[..rounds(3).min(STARTS.len())]
+}
+
+/// Walked once for all tests that ask something of every state, since the walk is most of what they cost.
 static WALK: LazyLock<Walk> = LazyLock::new(|| {
-    // States with goals and without have none in common, and neither have those with a reviewer.
-    let demanding = std::thread::spawn(|| {
-        let mut walk = walk_from(demanding_settings());
-        let reviewed = walk_from(reviewed_settings());
-        walk.reached.extend(reviewed.reached);
-        walk.steps += reviewed.steps;
-        walk
-    });
-    let mut walk = walk_from(settings());
-    for other in [
-        demanding.join().expect("every step keeps the promises"),
-        walk_from(frugal_settings()),
-    ] {
-        walk.reached.extend(other.reached);
-        walk.steps += other.steps;
-    }
-    walk
+    let walk = |start: &'static Start| {
+        std::thread::spawn(|| {
+            let walk = walk_from((start.settings)());
+            let (states, steps) = (walk.reached.len(), walk.steps);
+            assert!(states >= start.states, "{states} states instead of {}", start.states);
+            assert!(steps >= start.steps, "{steps} steps instead of {}", start.steps);
+            walk
+        })
+    };
+    let walks: Vec<_> = starts().iter().map(walk).collect();
+    let walks = walks
+        .into_iter()
+        .map(|walk| walk.join().expect("every step keeps the promises"));
+    walks
+        .reduce(|mut all, walk| {
+            all.reached.extend(walk.reached);
+            all.steps += walk.steps;
+            all
+        })
+        .expect("a start")
 });
 
 fn walk_from(settings: Settings) -> Walk {
@@ -373,7 +413,9 @@ fn every_reachable_state_keeps_the_promises_of_the_machine() {
         .iter()
         .map(|(state, _)| std::mem::discriminant(&state.view.phase))
         .collect();
-    assert_eq!(phases.len(), 8, "every phase but the idle one is reached");
+    if starts().len() == STARTS.len() {
+        assert_eq!(phases.len(), 8, "every phase but the idle one is reached");
+    }
     let mut ends = WALK.reached.iter().filter_map(|(state, _)| state.view.stop_reason());
     assert!(ends.any(|reason| matches!(reason, StopReason::TaskLimitReached { .. })));
     let mut waits = WALK.reached.iter().map(|(state, _)| &state.view.phase);
@@ -384,9 +426,6 @@ fn every_reachable_state_keeps_the_promises_of_the_machine() {
             ..
         }
     )));
-    // Fewer of them would be less that is proven.
-    assert!(WALK.reached.len() >= 102_770, "{} states", WALK.reached.len());
-    assert!(WALK.steps >= 4_949_511, "{} steps", WALK.steps);
 }
 
 #[test]
