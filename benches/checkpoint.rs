@@ -15,7 +15,7 @@ use ralph::{
 };
 use support::{
     agent, now_ns,
-    numbers::{Quantity, Times},
+    numbers::{Quantity, Times, rounds},
     report::{Row, note, title},
     scratch::{Scratch, printed},
 };
@@ -49,7 +49,7 @@ fn cases(files: usize) -> [usize; 3] {
 
 fn rows(files: usize) {
     let scratch = Scratch::new(files);
-    let status = Times::of(ROUNDS, || drop(scratch.git(["status", "--porcelain"]))).median();
+    let status = Times::of(rounds(ROUNDS), || drop(scratch.git(["status", "--porcelain"]))).median();
     // In a process with the scratch's environment, since git's configuration is read from there.
     let this = env::current_exe().expect("the bench's own path");
     let mut command = scratch.command(this);
@@ -96,7 +96,7 @@ fn repeated(prepare: impl Fn(), mut action: impl FnMut()) -> Duration {
         action();
         start.elapsed()
     };
-    (0..ROUNDS).map(round).collect::<Times>().median()
+    (0..rounds(ROUNDS)).map(round).collect::<Times>().median()
 }
 
 /// Changes so many files to what they never were.

@@ -13,7 +13,7 @@ use std::{
 use support::{
     agent::{self, Script},
     now_ns,
-    numbers::{Quantity, megabytes, rate},
+    numbers::{Quantity, megabytes, rate, rounds},
     report::{Row, note, title},
     scratch::Scratch,
     terminal,
@@ -86,14 +86,17 @@ fn drain(ralph: &mut Child) -> JoinHandle<(u64, u64)> {
 }
 
 fn fastest(dialect: &str, script: Script) -> Passed {
-    (0..ROUNDS)
+    (0..rounds(ROUNDS))
         .map(|_| pass(dialect, script))
         .min_by_key(|passed| passed.time)
         .expect("a round")
 }
 
 fn through(name: &str, script: Script, bytes: u64, least: f64) {
-    let raw = (0..ROUNDS).map(|_| terminal::discarded(script)).min().expect("a round");
+    let raw = (0..rounds(ROUNDS))
+        .map(|_| terminal::discarded(script))
+        .min()
+        .expect("a round");
     let passed = fastest("terminal", script);
     let raw = rate(bytes, raw);
     Row::new(format!("{name}, {} in", megabytes(bytes)), rate(bytes, passed.time))
@@ -105,7 +108,7 @@ fn through(name: &str, script: Script, bytes: u64, least: f64) {
 
 fn messages() {
     let script = Script::Messages(MESSAGES_BYTES);
-    let raw = (0..ROUNDS)
+    let raw = (0..rounds(ROUNDS))
         .map(|_| terminal::piped_and_discarded(script))
         .min()
         .expect("a round");

@@ -15,7 +15,7 @@ use nix::sys::resource::{UsageWho, getrusage};
 use ralph::store::paths::RunPaths;
 use support::{
     agent::{self, Script},
-    numbers::megabytes,
+    numbers::{megabytes, rounds},
     report::{Row, note, title},
     scratch::Scratch,
 };
@@ -70,7 +70,7 @@ fn readers(scratch: &Scratch, journal: &Path) {
     read.expect("the journal");
     let raw = start.elapsed();
     for command in ["status", "report", "runs"] {
-        let rounds = (0..ROUNDS).map(|_| metered(scratch, &[command]));
+        let rounds = (0..rounds(ROUNDS)).map(|_| metered(scratch, &[command]));
         let passed = rounds.min_by_key(|passed| passed.time).expect("a round");
         let row = Row::new(format!("ralph {command}"), passed.time).beside("its bytes", raw);
         row.at_most(MOST_STATUS).print();

@@ -17,7 +17,7 @@ use ralph::{
 };
 use support::{
     agent::{self, Script},
-    numbers::{Quantity, Times, megabytes, rate},
+    numbers::{Quantity, Times, megabytes, rate, rounds},
     report::{Row, note, title},
     scratch::Scratch,
     screen::Screen,
@@ -132,13 +132,13 @@ fn pass_with(place: Loop, dialect: &str, script: Script) -> (Duration, u64) {
 }
 
 fn fastest(dialect: &str, script: Script) -> Duration {
-    let times = (0..ROUNDS).map(|_| pass(dialect, script).0);
+    let times = (0..rounds(ROUNDS)).map(|_| pass(dialect, script).0);
     times.min().expect("a round")
 }
 
 /// The same with the loop in the process of its screen: what the stream between the two costs.
 fn beside_one_process() {
-    let here = (0..ROUNDS).map(|_| pass_with(Loop::Here, "terminal", Script::Colours(COLOURS_BYTES)).0);
+    let here = (0..rounds(ROUNDS)).map(|_| pass_with(Loop::Here, "terminal", Script::Colours(COLOURS_BYTES)).0);
     let here = rate(COLOURS_BYTES, here.min().expect("a round"));
     Row::new(
         "coloured text, the loop in a process of its own",
@@ -180,7 +180,10 @@ fn attach() {
 }
 
 fn through(name: &str, script: Script, bytes: u64, least: Option<f64>) {
-    let raw = (0..ROUNDS).map(|_| terminal::discarded(script)).min().expect("a round");
+    let raw = (0..rounds(ROUNDS))
+        .map(|_| terminal::discarded(script))
+        .min()
+        .expect("a round");
     let raw = rate(bytes, raw);
     let row = Row::new(
         format!("{name}, {} in", megabytes(bytes)),

@@ -10,7 +10,7 @@ use std::{
 
 use support::{
     agent::{self, Script},
-    numbers::{Times, megabytes},
+    numbers::{Times, megabytes, rounds},
     report::{Row, title},
     scratch::{Scratch, run_to_limit},
 };
@@ -44,7 +44,7 @@ fn main() {
 /// Measures several things in turn, so that a busy moment of the machine meets all of them. Returns medians.
 fn interleaved<const N: usize>(actions: [&dyn Fn(); N]) -> [Duration; N] {
     let mut times: [Times; N] = std::array::from_fn(|_| Times::default());
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds(ROUNDS) {
         for (action, times) in actions.iter().zip(&mut times) {
             let start = Instant::now();
             action();

@@ -13,7 +13,7 @@ use nix::{
 };
 use support::{
     agent,
-    numbers::Times,
+    numbers::{Times, rounds},
     processes::{GRACE, Watched, wait_for_descendants},
     report::{Row, note, title},
     scratch::Scratch,
@@ -47,7 +47,7 @@ fn main() {
 
 fn measure(name: &str, signal: Signal) {
     let (mut beyond, mut floor) = (Times::default(), Times::default());
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds(ROUNDS) {
         let scratch = Scratch::new(10);
         scratch.add_shell_agent("terminal", &format!("{CHILDREN}{IGNORES_ALL}"));
         let mut ralph = start(&scratch);

@@ -78,6 +78,14 @@ pub fn megabytes(bytes: u64) -> Quantity {
     Quantity::Megabytes(megabytes)
 }
 
+/// How often a bench measures something: `usual`, or fewer times where `RALPH_BENCH_ROUNDS` says so.
+pub fn rounds(usual: usize) -> usize {
+    let most = std::env::var("RALPH_BENCH_ROUNDS")
+        .ok()
+        .and_then(|most| most.parse().ok());
+    most.map_or(usual, |most: usize| usual.min(most.max(1)))
+}
+
 /// Times of one thing that was done repeatedly.
 #[derive(Debug, Default)]
 pub struct Times(Vec<Duration>);
