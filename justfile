@@ -7,6 +7,10 @@ _list:
 ci:
     bash .ci/run
 
+# the same with the full matrix of agents, more rounds and every bench
+nightly:
+    bash .ci/nightly
+
 # macOS, checked, and the static binary for Linux, built and run
 other-systems:
     bash .ci/other-systems

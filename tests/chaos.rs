@@ -4,8 +4,8 @@
 //! devices, directories, huge or torn files. Whatever happens, the run ends within its limits, leaves no process and no
 //! foreign byte on the terminal, keeps a journal that can be read, and never ends with 0 while a task is open.
 //!
-//! `RALPH_CHAOS_SEED=N` chooses other runs, `RALPH_CHAOS_RUNS=N` another number of them, and `RALPH_CHAOS_RUN=K` only the
-//! K-th; what is chosen depends on the seed alone, when it strikes also on the machine.
+//! `RALPH_CHAOS_SEED=N` chooses other runs, `RALPH_TEST_ROUNDS=N` more of them, and `RALPH_CHAOS_RUN=K` only the K-th; what is
+//! chosen depends on the seed alone, when it strikes also on the machine.
 
 pub mod random;
 mod strike;
@@ -23,6 +23,7 @@ use std::{
 };
 
 use ralph::{event::Record, machine::LoopState, store::journal};
+use ralph_core::testing::rounds;
 
 use crate::harness::{SOON, Sandbox, Script, running::Finished, wait::poll};
 
@@ -30,7 +31,8 @@ use random::Random;
 use strike::Strike;
 
 const SEED: u64 = 20_261_121;
-const RUNS: u64 = 200;
+/// A run takes 0.4 s of processor time.
+const RUNS: usize = 40;
 /// Side by side: most of them wait for an agent that hangs.
 const WORKERS: usize = 6;
 
@@ -198,7 +200,7 @@ fn whatever_becomes_of_its_files_a_run_ends_in_order() {
     let seed = setting("RALPH_CHAOS_SEED").unwrap_or(SEED);
     let runs = match setting("RALPH_CHAOS_RUN") {
         Some(run) => run..run + 1,
-        None => 0..setting("RALPH_CHAOS_RUNS").unwrap_or(RUNS),
+        None => 0..rounds(RUNS) as u64,
     };
     let next = AtomicU64::new(runs.start);
     let failed = Mutex::new(String::new());

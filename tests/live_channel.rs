@@ -168,7 +168,11 @@ fn a_message_comes_while_a_tool_runs_and_no_command_outlives_its_session(agent: 
     );
 }
 
-each_live_agent!(a_message_comes_while_a_tool_runs_and_no_command_outlives_its_session);
+// gemini speaks ACP and is not ours, as native is.
+each_live_agent!(
+    a_message_comes_while_a_tool_runs_and_no_command_outlives_its_session: claude Claude, codex Codex, gemini Gemini, native Native;
+    opencode Opencode, native_messages NativeMessages
+);
 
 /// What each of two iterations used, as its agent told.
 fn used(records: &[Record]) -> [Usage; 2] {
@@ -209,7 +213,8 @@ fn a_session_is_continued_and_each_turn_counts_for_itself(agent: Agent) {
 
 // gemini cannot continue a session there, and opencode does not tell what the whole turn used.
 each_live_agent!(
-    a_session_is_continued_and_each_turn_counts_for_itself: claude Claude, codex Codex, native Native, native_messages NativeMessages
+    a_session_is_continued_and_each_turn_counts_for_itself: claude Claude, codex Codex, native Native;
+    native_messages NativeMessages
 );
 
 fn a_refused_key_ends_the_run(agent: Agent) {

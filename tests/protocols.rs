@@ -77,7 +77,7 @@ mod every_tool_works {
         sandbox.waits_until_nothing_runs();
     }
 
-    each_agent!(scenario: codex Codex, claude Claude, gemini Gemini, opencode Opencode);
+    each_agent!(scenario: ; codex Codex, claude Claude, gemini Gemini, opencode Opencode);
 }
 
 mod a_refused_key_is_told_by_the_exit_code {
@@ -100,7 +100,7 @@ mod a_refused_key_is_told_by_the_exit_code {
         sandbox.waits_until_nothing_runs();
     }
 
-    each_agent!(scenario: codex Codex, claude Claude, gemini Gemini, opencode Opencode);
+    each_agent!(scenario: ; codex Codex, claude Claude, gemini Gemini, opencode Opencode);
 }
 
 mod an_error_within_the_stream_is_repeated {
@@ -118,7 +118,7 @@ mod an_error_within_the_stream_is_repeated {
         assert_eq!(model.main_request_count(), 2);
     }
 
-    each_agent!(scenario: codex Codex, claude Claude, gemini Gemini, opencode Opencode);
+    each_agent!(scenario: ; codex Codex, claude Claude, gemini Gemini, opencode Opencode);
 }
 
 /// Checks that every request was answered, and which ones there were beside those that take a step.

@@ -60,4 +60,8 @@ fn scenario(agent: Agent) {
     );
 }
 
-each_agent!(scenario);
+// Every agent works one plan off for each change.
+each_agent!(
+    scenario: codex Codex, claude Claude, gemini Gemini, opencode Opencode, opencode_server OpencodeServer, native Native,
+              native_messages NativeMessages
+);

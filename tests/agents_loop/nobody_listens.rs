@@ -28,4 +28,4 @@ fn scenario(agent: Agent) {
 }
 
 // opencode repeats its request for half a minute, in which nothing happens that other tests do not see.
-each_agent!(scenario: codex Codex, claude Claude, gemini Gemini, native Native);
+each_agent!(scenario: codex Codex; claude Claude, gemini Gemini, native Native);

@@ -85,11 +85,12 @@ fn forget(agent: Agent, sandbox: &Sandbox) {
 }
 
 each_agent!(
-    scenario: codex Codex, claude Claude, gemini Gemini, opencode Opencode, native Native, native_messages NativeMessages
+    scenario: codex Codex, claude Claude, native Native; gemini Gemini, opencode Opencode, native_messages NativeMessages
 );
 
 /// opencode compacts a session that is too long for its model, and asks again, and compacts again, without end. It is ended.
 #[test]
+#[ignore = "part of the full matrix"]
 fn opencode_server() {
     let model = StandIn::start(in_order([&work_on("hello"), &work_on("world"), &[too_long()]]));
     let agent = Agent::OpencodeServer;
@@ -115,6 +116,7 @@ fn opencode_server() {
 }
 
 #[test]
+#[ignore = "part of the full matrix"]
 fn opencode_after_an_endless_overflow() {
     let model = StandIn::start(in_order([&[too_long()]]));
     let agent = Agent::Opencode;

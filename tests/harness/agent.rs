@@ -129,38 +129,48 @@ impl Agent {
 }
 
 /// Makes a test of a scenario for each real agent: `each_agent!(scenario)` with `fn scenario(agent: Agent)`.
+///
+/// The agents behind the semicolon are of the full matrix: their protocol and their dialect are those of an agent before it, or
+/// are run by another scenario. Their tests are ignored unless `.ci/run` finds that code of agents has changed.
 macro_rules! each_agent {
     ($scenario:ident) => {
         $crate::harness::agent::each_agent!(
-            $scenario: codex Codex, claude Claude, gemini Gemini, opencode Opencode, opencode_server OpencodeServer,
-                       native Native, native_messages NativeMessages
+            $scenario: codex Codex, claude Claude, native Native;
+            gemini Gemini, opencode Opencode, opencode_server OpencodeServer, native_messages NativeMessages
         );
     };
-    ($scenario:ident: $($name:ident $agent:ident),+) => {
+    ($scenario:ident: $($name:ident $agent:ident),* $(; $($more:ident $other:ident),+)?) => {
         $(
             #[test]
             fn $name() {
                 $scenario($crate::harness::agent::Agent::$agent);
             }
-        )+
+        )*
+        $($(
+            #[test]
+            #[ignore = "part of the full matrix"]
+            fn $more() {
+                $scenario($crate::harness::agent::Agent::$other);
+            }
+        )+)?
     };
 }
 
-/// Makes a test of a scenario for each agent with a live channel of its own.
+/// Makes a test of a scenario for each agent with a live channel of its own, as [`each_agent`].
 macro_rules! each_live_agent {
     ($scenario:ident) => {
         $crate::harness::agent::each_live_agent!(
-            $scenario: claude Claude, codex Codex, gemini Gemini, opencode Opencode, native Native,
-                       native_messages NativeMessages
+            $scenario: claude Claude, codex Codex, native Native;
+            gemini Gemini, opencode Opencode, native_messages NativeMessages
         );
     };
-    ($scenario:ident: $($name:ident $agent:ident),+) => {
+    ($scenario:ident: $($name:ident $agent:ident),+ $(; $($more:ident $other:ident),+)?) => {
         mod $scenario {
             use crate::harness::agent::each_agent;
 
             use super::$scenario;
 
-            each_agent!($scenario: $($name $agent),+);
+            each_agent!($scenario: $($name $agent),+ $(; $($more $other),+)?);
         }
     };
 }

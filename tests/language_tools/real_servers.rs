@@ -59,6 +59,7 @@ fn servers(sandbox: &Sandbox) -> Vec<i32> {
 }
 
 #[test]
+#[ignore = "part of the full matrix"]
 fn all_questions_are_answered_by_real_servers_which_stay_for_the_next_iteration_and_end_with_a_killed_ralph() {
     let (Some(rust), Some(python)) = (languages::rust_analyzer(), languages::program("pyright-langserver")) else {
         return;

@@ -143,6 +143,7 @@ fn clock() -> Clock {
 }
 
 #[test]
+#[ignore = "part of the full matrix"]
 fn fifty_messages_at_the_very_end_of_a_turn_of_opencode_are_neither_lost_nor_doubled() {
     const MESSAGES: u32 = 50;
     let ends =
