@@ -30,7 +30,7 @@ use crate::harness::{
 const WORKERS: usize = 4;
 
 /// Does `work` for every number below `count`, several at a time.
-fn for_each(count: usize, work: impl Fn(usize) + Sync) {
+pub fn for_each(count: usize, work: impl Fn(usize) + Sync) {
     let next = AtomicUsize::new(0);
     thread::scope(|scope| {
         for _ in 0..WORKERS {
@@ -100,20 +100,21 @@ fn assert_whole(records: &[Record]) {
     ));
 }
 
-/// Cuts below `count` in random order, the same for the same `RALPH_TEST_SEED`: three, or as many as `RALPH_TEST_ROUNDS` says.
-///
 /// Every cut is tried in process by [`a_run_resumes_from_every_beginning_of_its_journal`]; a cut of a process costs a second.
-fn seeded_cuts(count: usize) -> Vec<usize> {
+const CUTS: usize = 3;
+
+/// At most `wanted` numbers below `count` in random order, the same for the same `RALPH_TEST_SEED`.
+pub fn seeded_cuts(count: usize, wanted: usize) -> Vec<usize> {
     let seed = env::var("RALPH_TEST_SEED").ok().and_then(|seed| seed.parse().ok());
     let mut dice = Dice::new(seed.unwrap_or(20_261_124));
     let mut cuts: Vec<usize> = (0..count).collect();
     for last in (1..count).rev() {
         cuts.swap(last, dice.index(last + 1));
     }
-    cuts.truncate(rounds(3));
+    cuts.truncate(wanted);
     #[allow(clippy::print_stderr)] // shown when the test fails
     {
-        eprintln!("cuts after records {cuts:?} of {count}");
+        eprintln!("chosen: {cuts:?} of {count}");
     }
     cuts
 }
@@ -121,7 +122,7 @@ fn seeded_cuts(count: usize) -> Vec<usize> {
 #[test]
 fn a_killed_ralph_resumes_and_finishes() {
     let sandbox = sandbox_with(&Script::jsonl(AGENT));
-    let cuts = seeded_cuts(finishes(&sandbox).records().len());
+    let cuts = seeded_cuts(finishes(&sandbox).records().len(), rounds(CUTS));
     for_each(cuts.len(), |n| killed_after(cuts[n] as u64));
 }
 
@@ -171,7 +172,7 @@ fn a_killed_ralph_keeps_the_claims_that_were_made() {
         let (sandbox, args) = taken_at_its_word(agent);
         let finished = sandbox.looping(args).run(SOON);
         assert_eq!(finished.code(), Some(0), "{finished:?}");
-        let cuts = seeded_cuts(finished.records().len());
+        let cuts = seeded_cuts(finished.records().len(), rounds(CUTS));
         for_each(cuts.len(), |n| claims_outlive_a_kill_after(cuts[n] as u64, agent));
     }
 }

@@ -47,6 +47,7 @@ mod report;
 mod runs_over_http;
 mod sessions;
 mod stand_in;
+mod starts;
 mod static_binary;
 mod status_schema;
 mod trust;

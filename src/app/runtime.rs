@@ -1,6 +1,6 @@
 //! The runtime that a run lives in, with all of its threads.
 
-use std::{sync::mpsc, thread, time::Duration};
+use std::{io, os::unix::net::UnixStream, sync::mpsc, thread, time::Duration};
 
 use tokio::runtime::{Builder, Runtime};
 
@@ -8,6 +8,10 @@ use crate::error::{Failure, FailureKind};
 
 /// Threads for work on disk: one for the job of the moment, one for what ends a run whose job hangs, one to spare.
 const JOB_THREADS: usize = 3;
+/// What a run opens to begin with: two runtimes, signals, the socket, the guard, and one program with its pipes.
+const START_DESCRIPTORS: usize = 32;
+/// What a run starts beside its jobs: what prints, serves, watches the pause file and reads the agent, each with one to spare.
+const START_THREADS: usize = 8;
 const THREAD_PATIENCE: Duration = Duration::from_secs(10);
 /// Longer than any run.
 const FOR_THE_RUN: Duration = Duration::from_secs(365 * 24 * 60 * 60);
@@ -19,15 +23,30 @@ pub(super) fn runtime() -> Result<Runtime, Failure> {
         Failure::new(FailureKind::Failed, format!("the runtime cannot be started: {why}"))
             .hint("end processes of yours that are not needed, or allow more with `ulimit -u`")
     };
+    // tokio panics where it cannot have the descriptors with which signals reach it.
+    let spare: io::Result<Vec<_>> = (0..START_DESCRIPTORS / 2).map(|_| UnixStream::pair()).collect();
+    drop(spare.map_err(|error| {
+        Failure::new(FailureKind::Failed, format!("the runtime cannot be started: {error}"))
+            .hint("allow more open files with `ulimit -n`")
+    })?);
     let runtime = Builder::new_current_thread()
         .enable_all()
         .thread_name("jobs")
         .thread_keep_alive(FOR_THE_RUN)
         .build()
         .map_err(|error| failed(&error))?;
-    // One more, since the runtime panics where it cannot have its first.
-    let spare = thread::Builder::new().spawn(|| {}).map_err(|error| failed(&error))?;
-    _ = spare.join(); // it does nothing
+    // The runtime panics where it cannot have its first thread, and without the one that prints nobody sees the run.
+    let spare: io::Result<Vec<_>> = (0..START_THREADS)
+        .map(|_| {
+            let (hold, held) = mpsc::channel::<()>();
+            let thread = thread::Builder::new().spawn(move || held.recv())?;
+            Ok((hold, thread))
+        })
+        .collect();
+    for (hold, thread) in spare.map_err(|error| failed(&error))? {
+        drop(hold);
+        _ = thread.join(); // its sender is gone
+    }
     let (ready, readied) = mpsc::channel();
     let held: Vec<_> = (0..JOB_THREADS)
         .map(|_| {

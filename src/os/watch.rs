@@ -6,7 +6,9 @@
 use std::{
     collections::BTreeSet,
     ffi::OsString,
+    mem,
     os::unix::fs::MetadataExt,
+    panic::{self, AssertUnwindSafe},
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -34,7 +36,7 @@ impl PresenceWatch {
         let thread = thread::Builder::new().name("watch".to_owned()).spawn({
             let (path, stopped) = (path.to_owned(), Arc::clone(&stopped));
             move || {
-                let _watcher = notifier(&path, thread::current());
+                let _notifier = Notifier::for_file(&path, thread::current());
                 let mut reported = known;
                 let mut seen = identity(&path);
                 while !stopped.load(Ordering::Acquire) {
@@ -68,23 +70,23 @@ impl Drop for PresenceWatch {
 
 /// Wakes a thread whenever a file of one name changes in any of some directories. Where the kernel cannot tell, nothing is woken.
 pub(crate) struct ChangeWatch {
-    watcher: Option<notify::RecommendedWatcher>,
+    notifier: Option<Notifier>,
     watched: BTreeSet<PathBuf>,
 }
 
 impl ChangeWatch {
     pub(crate) fn new(name: &'static str, thread: thread::Thread) -> Self {
         Self {
-            watcher: waker(OsString::from(name), thread),
+            notifier: Notifier::start(OsString::from(name), thread),
             watched: BTreeSet::new(),
         }
     }
 
     /// Watches a directory as well, if it is not watched yet.
     pub(crate) fn add(&mut self, directory: &Path) {
-        if let Some(watcher) = &mut self.watcher
+        if let Some(notifier) = &mut self.notifier
             && !self.watched.contains(directory)
-            && watcher.watch(directory, RecursiveMode::NonRecursive).is_ok()
+            && notifier.watch(directory)
         {
             self.watched.insert(directory.to_owned());
         }
@@ -93,7 +95,7 @@ impl ChangeWatch {
 
 /// Whether the kernel takes a watch on `path`; a file system over a network may still report nothing.
 pub(crate) fn can_be_notified(path: &Path) -> bool {
-    notifier(path, thread::current()).is_some()
+    Notifier::for_file(path, thread::current()).is_some()
 }
 
 /// What tells a file from another of the same name: its number, and when it was last changed in any way.
@@ -102,27 +104,54 @@ fn identity(path: &Path) -> Option<(u64, i64, i64)> {
     Some((meta.ino(), meta.ctime(), meta.ctime_nsec()))
 }
 
-/// Wakes `thread` whenever the kernel reports something about `path`; none where it cannot.
-fn notifier(path: &Path, thread: thread::Thread) -> Option<notify::RecommendedWatcher> {
-    let mut watcher = waker(path.file_name()?.to_owned(), thread)?;
-    // The directory, since the file comes and goes.
-    watcher.watch(path.parent()?, RecursiveMode::NonRecursive).ok()?;
-    Some(watcher)
+/// The kernel's notifications about files of one name, for as long as this value is there.
+///
+/// `notify` has a thread of its own and panics, in its destructor too, where the system had none left for it.
+struct Notifier(Option<notify::RecommendedWatcher>);
+
+impl Notifier {
+    /// Wakes `thread` whenever the kernel reports something about a file called `name`, once it is told where to look.
+    ///
+    /// None where the kernel cannot report, or no thread is to be had.
+    fn start(name: OsString, thread: thread::Thread) -> Option<Self> {
+        // `notify` does not say that it could not start its thread.
+        thread::Builder::new().spawn(|| {}).ok()?.join().ok()?;
+        let concerns = move |paths: &[PathBuf]| {
+            paths
+                .iter()
+                .any(|changed| changed.file_name() == Some(name.as_os_str()))
+        };
+        let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+            if event.map_or(true, |event| concerns(&event.paths)) {
+                thread.unpark();
+            }
+        });
+        Some(Self(Some(watcher.ok()?)))
+    }
+
+    /// Notifies about one file; none where the kernel cannot.
+    fn for_file(path: &Path, thread: thread::Thread) -> Option<Self> {
+        let mut notifier = Self::start(path.file_name()?.to_owned(), thread)?;
+        // The directory, since the file comes and goes.
+        notifier.watch(path.parent()?).then_some(notifier)
+    }
+
+    /// Looks at one more directory; false where the kernel cannot report about it.
+    fn watch(&mut self, directory: &Path) -> bool {
+        let Some(watcher) = &mut self.0 else { return false };
+        let watched = AssertUnwindSafe(|| watcher.watch(directory, RecursiveMode::NonRecursive).is_ok());
+        panic::catch_unwind(watched).unwrap_or_else(|_| {
+            mem::forget(self.0.take()); // its destructor would panic as well
+            false
+        })
+    }
 }
 
-/// Wakes `thread` whenever the kernel reports something about a file of that name, once it is told where.
-fn waker(name: OsString, thread: thread::Thread) -> Option<notify::RecommendedWatcher> {
-    let concerns = move |paths: &[PathBuf]| {
-        paths
-            .iter()
-            .any(|changed| changed.file_name() == Some(name.as_os_str()))
-    };
-    notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-        if event.map_or(true, |event| concerns(&event.paths)) {
-            thread.unpark();
-        }
-    })
-    .ok()
+impl Drop for Notifier {
+    fn drop(&mut self) {
+        let watcher = AssertUnwindSafe(self.0.take());
+        _ = panic::catch_unwind(move || drop(watcher)); // without its thread nothing is watched any more
+    }
 }
 
 #[cfg(test)]

@@ -27,11 +27,11 @@ mod terminal;
 #[cfg(test)]
 mod tests;
 
-use std::{io, net::TcpListener, path::Path, sync::Arc, thread, time::Duration};
+use std::{io, net::TcpListener, ops::Deref, path::Path, sync::Arc, thread, time::Duration};
 
 use axum::{Router, middleware::from_fn_with_state};
 use tokio::{
-    runtime::Builder,
+    runtime::{Builder, Runtime},
     sync::{mpsc, watch},
 };
 use tracing::warn;
@@ -68,6 +68,26 @@ impl Listening {
     }
 }
 
+/// A runtime that may be dropped within another one, where tokio's own would panic: the server is started by the loop's runtime,
+/// and what the start makes after it may be refused.
+struct OwnedRuntime(Option<Runtime>);
+
+impl Deref for OwnedRuntime {
+    type Target = Runtime;
+
+    fn deref(&self) -> &Runtime {
+        self.0.as_ref().expect("it is there until it is dropped")
+    }
+}
+
+impl Drop for OwnedRuntime {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
 /// A server at work.
 #[derive(Debug)]
 pub(crate) struct Server {
@@ -99,7 +119,7 @@ impl Server {
             shown,
             listening.as_ref().map(Listening::url),
         ));
-        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let runtime = OwnedRuntime(Some(Builder::new_current_thread().enable_all().build()?));
         let socket = {
             let _entered = runtime.enter();
             Socket::bind(path)?
