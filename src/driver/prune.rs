@@ -9,14 +9,13 @@ use std::{
 use thiserror::Error;
 
 use crate::{
-    event::{Event, RunId},
+    event::RunId,
     git::{GitError, NoRepository, Repository},
     proc::Supervisor,
-    store::{
-        journal,
-        paths::{ProjectPaths, RunPaths},
-    },
+    store::paths::{ProjectPaths, RunPaths},
 };
+
+use super::read_view;
 
 /// Why an old run is still there.
 #[derive(Debug, Error)]
@@ -148,16 +147,7 @@ fn is_own(run: &RunId) -> bool {
 }
 
 fn has_ended(paths: &ProjectPaths, run: &RunId) -> bool {
-    let mut ended = false;
-    let read = journal::for_each(&paths.run(run).journal(), |record| {
-        ended = match record.event {
-            Event::RunStopped { .. } => true,
-            // It stays over.
-            Event::RuleForgotten { .. } => ended,
-            _ => false,
-        };
-    });
-    read.is_ok() && ended
+    read_view(paths, run).is_ok_and(|view| view.is_over())
 }
 
 #[cfg(test)]
@@ -166,7 +156,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        event::{StopReason, Totals},
+        event::{BackgroundEnd, BackgroundResult, Event, StopReason, Totals},
         store::journal::Journal,
     };
 
@@ -185,13 +175,22 @@ mod tests {
                 let run = id(name);
                 paths.run(&run).create().unwrap();
                 let (mut journal, _) = Journal::create(&paths.run(&run).journal(), 0, &run).unwrap();
-                if *ended == Ended::Yes {
+                if *ended != Ended::No {
                     let end = Event::RunStopped {
                         reason: StopReason::Requested,
                         hints: Vec::new(),
                         totals: Totals::default(),
                     };
                     journal.append(0, end).unwrap();
+                }
+                if *ended == Ended::BeforeItsTask {
+                    let result = BackgroundResult {
+                        end: BackgroundEnd::RunOver,
+                        duration_ms: 1,
+                        output_bytes: 0,
+                        tail: String::new(),
+                    };
+                    journal.append(0, Event::BackgroundEnded { number: 1, result }).unwrap();
                 }
             }
             Runs { _dir: dir, paths }
@@ -209,6 +208,8 @@ mod tests {
     #[derive(PartialEq)]
     enum Ended {
         Yes,
+        /// A background task of the run ended after it.
+        BeforeItsTask,
         No,
     }
 
@@ -248,6 +249,13 @@ mod tests {
         let runs = Runs::new(&[("1", Ended::Yes), ("2", Ended::Yes), ("3", Ended::No), ("4", Ended::No)]);
         assert!(latest(&runs, "3", 1).is_empty());
         assert_eq!(runs.left(), ["2", "3", "4"]);
+    }
+
+    #[test]
+    fn a_run_whose_background_task_ended_after_it_has_ended() {
+        let runs = Runs::new(&[("1", Ended::Yes), ("2", Ended::BeforeItsTask), ("3", Ended::No)]);
+        assert!(latest(&runs, "3", 1).is_empty());
+        assert_eq!(runs.left(), ["2", "3"]);
     }
 
     #[test]
