@@ -80,6 +80,29 @@ fn closing_the_terminal_detaches_attach_shows_the_whole_run_and_wait_tells_its_e
 }
 
 #[test]
+fn a_run_whose_end_is_shown_is_over_for_wait_for_a_watch_and_for_the_next_run() {
+    let sandbox = Sandbox::new();
+    let mut terminal = watching(&sandbox, &Script::terminal("work; promise"));
+    let while_it_works = sandbox.ralph(["status", "--watch"]).start();
+    terminal.sees("2 of 2 tasks");
+    terminal.sees("done (not verified)");
+    for args in [&["wait"][..], &["status", "--watch"]] {
+        let waited = sandbox.ralph(args).run(SOON);
+        assert_eq!(waited.code(), Some(0), "{args:?}: {waited:?}");
+        assert!(waited.stdout.contains("done (not verified)"), "{args:?}: {waited:?}");
+    }
+    let watched = while_it_works.wait(SOON);
+    assert_eq!(watched.code(), Some(0), "{watched:?}");
+    assert!(terminal.on_other_screen(), "the end is shown until another run begins");
+    sandbox.write("PLAN.md", "- [ ] One more\n");
+    let next = sandbox.looping([] as [&str; 0]).run(SOON);
+    assert_eq!(next.code(), Some(0), "{next:?}");
+    assert_eq!(terminal.ends(), 0);
+    assert!(terminal.text().contains("2 of 2 tasks done"), "{}", terminal.text());
+    sandbox.waits_until_nothing_runs();
+}
+
+#[test]
 fn two_terminals_have_their_own_sizes_and_none_of_them_takes_the_run_along() {
     let sandbox = Sandbox::new();
     let (one, other) = (pane(100, 30), pane(120, 40));

@@ -12,7 +12,7 @@ use crate::{
     },
     driver::read_view,
     error::{Failure, FailureKind},
-    event::{RunId, StopReason},
+    event::{Event, RunId, StopReason},
     files,
     proc::Supervisor,
     store::{lock, paths::ProjectPaths},
@@ -150,13 +150,22 @@ fn await_end(paths: &ProjectPaths, mut run: Option<RunId>) -> Result<(RunId, Opt
     }
 }
 
-/// Follows the run that works in the project to the end of the stream; returns which it is, and what its process has said
-/// of its exit code, if it has come to that.
+/// Follows the run that works in the project until it is over, or to the end of the stream; returns which it is, and its exit
+/// code if that is known. A process that still shows the end to somebody is not waited for.
 fn followed(paths: &ProjectPaths) -> Result<(RunId, Option<Option<u8>>), AttachError> {
     let (hello, mut frames) = greeted(FrameReader::open(&Address::Socket(paths.socket()), Looks::Aside, None)?)?;
+    // The stream begins after what is in the journal by now.
+    if let Some(reason) = reason(paths, &hello.run) {
+        return Ok((hello.run, Some(Some(reason.exit_code()))));
+    }
     loop {
         match frames.next_frame() {
             Ok(Some(Frame::End { exit_code })) => return Ok((hello.run, Some(exit_code))),
+            Ok(Some(Frame::Record(record))) => {
+                if let Event::RunStopped { reason, .. } = &record.event {
+                    return Ok((hello.run, Some(Some(reason.exit_code()))));
+                }
+            }
             Ok(Some(_)) => {}
             Ok(None) | Err(_) => return Ok((hello.run, None)),
         }

@@ -8,9 +8,10 @@ use std::{
 use thiserror::Error;
 
 use crate::{
+    control::{self, Reply, Request},
     event::{
         BreakerCause, BreakerState, Event, Notice, PlanSnapshot, Record, RequestedBy, RunId, Settings, Spent,
-        StopReason,
+        StopReason, StopRequest, UserCommand,
     },
     files::is_same_file,
     git::Repository,
@@ -105,7 +106,10 @@ impl OpenRun {
         opening: Opening,
     ) -> Result<Self, OpenError> {
         paths.create()?;
-        let mut lock = Lock::take(&paths)?;
+        let mut lock = match Lock::take(&paths) {
+            Err(LockError::Held { .. }) if closes_shown_end(&paths) => Lock::take_from_leaving(&paths),
+            taken => taken,
+        }?;
         lock.describe(&Holder {
             pid: std::process::id(),
             run: None,
@@ -168,6 +172,21 @@ impl OpenRun {
             _lock: lock,
         })
     }
+}
+
+/// Has a run that is over, and whose end is still shown on a screen, close that screen; false if the run is not over.
+fn closes_shown_end(paths: &ProjectPaths) -> bool {
+    let Ok(Reply::Status { status }) = control::ask(&paths.socket(), &Request::Status) else {
+        return false;
+    };
+    let command = UserCommand::Stop {
+        stop: StopRequest::Graceful,
+    };
+    status.over
+        && matches!(
+            control::ask(&paths.socket(), &Request::Command { command }),
+            Ok(Reply::Done { .. })
+        )
 }
 
 impl OpenRun {

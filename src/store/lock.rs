@@ -71,6 +71,14 @@ impl Lock {
         Self::take_within(paths, PATIENCE, LONG_PATIENCE)
     }
 
+    /// Takes the lock of a project whose holder is about to end.
+    ///
+    /// # Errors
+    /// As [`Lock::take`].
+    pub(crate) fn take_from_leaving(paths: &ProjectPaths) -> Result<Self, LockError> {
+        Self::take_within(paths, LONG_PATIENCE, LONG_PATIENCE)
+    }
+
     /// As [`Lock::take`]: a holder that lives is waited for `patience`, one that has ended `long_patience`.
     fn take_within(paths: &ProjectPaths, patience: Duration, long_patience: Duration) -> Result<Self, LockError> {
         let path = paths.lock();
