@@ -178,7 +178,7 @@ fn serve(paths: &ProjectPaths, driver: &Driver, shown: Shown, listening: Option<
         match supervisor.origin(peer.as_fd(), pid) {
             Origin::Elsewhere => Role::User,
             // Whoever hides where it comes from gets no more than an agent.
-            Origin::Run | Origin::Unknown => Role::Agent,
+            Origin::Run | Origin::OtherUser | Origin::Unknown => Role::Agent,
         }
     };
     let archive = Archive::new(paths.clone(), Desk::new(driver.supervisor()));

@@ -1,6 +1,11 @@
 //! The agent has its user's rights on the machine, and none of them over its own run.
 
-use crate::harness::{SOON, Sandbox, Script};
+use std::{fs, os::unix::fs::PermissionsExt};
+
+use crate::{
+    api::http::{address, token},
+    harness::{SOON, Sandbox, Script},
+};
 use ralph::event::{Event, Notice};
 
 /// What an agent could call, and the name under which its user hears of it.
@@ -150,4 +155,66 @@ work; over 'Done.'"#,
         report.stdout
     );
     sandbox.assert_nothing_runs();
+}
+
+/// What an agent can do about where it is seen to come from.
+const WAYS: [&str; 3] = ["post", "post-from-own-address", "post-hidden"];
+
+#[test]
+fn an_agent_with_the_token_is_no_user_from_whatever_address_and_however_it_hides() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    let tries: String = WAYS
+        .map(|way| format!("\"$FAKE_AGENT\" \"reach {way} $port/$token\" > \"$HOME/{way}.out\" 2>&1\n"))
+        .concat();
+    sandbox.install(&Script::jsonl(&format!(
+        r#"
+token=$(grep -o '"full": "[^"]*' "$XDG_STATE_HOME"/ralph/project-*/tokens.json | cut -d '"' -f 4)
+port=$(grep -o 'http://127.0.0.1:[0-9]*' "$XDG_STATE_HOME"/ralph/project-*/runs/*/events.jsonl | head -n 1 | cut -d : -f 3)
+# Nobody waits for it.
+sh -c 'true & exec sleep 600' &
+{tries}
+said ready; await go
+work; over 'Done.'"#
+    )));
+    let running = sandbox.looping(["--listen", "127.0.0.1:0"]).start();
+    running.wait_for_line(SOON, |line| line.contains("\"ready\""));
+    let at = address(&running);
+    let to = format!("{}/{}", at.port(), token(&sandbox, &[]));
+    let program = sandbox.home().join("fake-agent");
+    fs::copy(env!("CARGO_BIN_EXE_fake-agent"), &program).expect("a program for another user");
+    let outside = |who: &[&str]| {
+        let reach = sandbox.program(&program).arg(format!("reach post {to}"));
+        if who.is_empty() { reach } else { reach.under(who) }.run(SOON)
+    };
+    // The user has the token from `ralph token`, in another terminal.
+    let user = outside(&[]);
+    assert_eq!(user.code(), Some(0), "{user:?}");
+    // As a subordinate user of a container, or as another one who had the port for a while.
+    if nix::unistd::geteuid().is_root() {
+        let root = sandbox.home().parent().expect("the sandbox's directory").to_owned();
+        for directory in [root, sandbox.home()] {
+            fs::set_permissions(directory, fs::Permissions::from_mode(0o711)).expect("the way to the program");
+        }
+        let other = outside(&["setpriv", "--reuid", "61236", "--regid", "61236", "--clear-groups"]);
+        let answer = format!("{}{}", other.stdout, other.stderr);
+        assert!(answer.contains(" 403 ") && answer.contains("another user"), "{other:?}");
+    }
+    sandbox.let_go("go");
+    let finished = running.wait(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    for way in WAYS {
+        let out = sandbox.read_home(&format!("{way}.out")).expect("the agent has tried");
+        assert!(
+            out.contains(" 403 ") && out.contains("called from within the run"),
+            "{way}: {out}"
+        );
+    }
+    let records = sandbox.journal();
+    let messages = records
+        .iter()
+        .filter(|record| matches!(record.event, Event::SteeringQueued { .. }));
+    assert_eq!(messages.count(), 1, "the user's own");
+    let told = |record: &&ralph::event::Record| matches!(&record.event, Event::Noticed { notice: Notice::AgentCommand { command } } if command == "steer");
+    assert!(records.iter().any(|record| told(&record)), "{records:#?}");
 }

@@ -1,6 +1,10 @@
 //! `ralph web`: the runs of all projects behind one address.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    io::{Read, Write},
+    os::unix::net::UnixStream,
+};
 
 use nix::sys::signal::Signal;
 use ralph::event::Event;
@@ -30,6 +34,16 @@ fn standings(http: &Http) -> BTreeMap<String, Value> {
         .collect()
 }
 
+/// What is answered at a socket with a path, as a port that ssh has forwarded to it asks.
+fn over_socket(socket: &std::path::Path, head: &str) -> String {
+    let mut stream = UnixStream::connect(socket).expect("a socket");
+    let request = format!("{}\r\nconnection: close\r\n\r\n", head.trim_end());
+    stream.write_all(request.as_bytes()).expect("it is taken");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    answer
+}
+
 #[test]
 fn the_runs_of_all_projects_are_listed_followed_and_answered_behind_one_token_while_they_come_and_go() {
     let (asking, _) = asking::asking(r#"{ "ask": ["Bash"] }"#, "asks date 1\nworks\n");
@@ -44,6 +58,15 @@ fn the_runs_of_all_projects_are_listed_followed_and_answered_behind_one_token_wh
     let (base, token) = url.split_once("/#token=").expect("a token");
     let http = Http::of_address(base, token);
     assert_eq!(http.get("/runs").json(), json!([]));
+    let port = base.rsplit_once(':').expect("a port").1;
+    let socket = std::path::Path::new(state).join(format!("web-{port}.sock"));
+    for (shown, status) in [
+        (format!("authorization: Bearer {token}"), "200"),
+        (String::new(), "401"),
+    ] {
+        let answer = over_socket(&socket, &format!("GET /runs HTTP/1.1\r\nhost: localhost\r\n{shown}"));
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");
+    }
 
     let asks = asking.looping(["--state-dir", state]).start();
     let works = working.looping(["--state-dir", state]).start();

@@ -49,7 +49,7 @@ pub(crate) fn bind(address: SocketAddr, proxied: &[String]) -> Result<TcpListene
             format!("{address} can be reached from other machines, and what is sent there is not encrypted"),
         )
         .hint(format!(
-            "listen at 127.0.0.1:{port}, and from another machine: ssh -L {port}:127.0.0.1:{port} HERE"
+            "listen at 127.0.0.1:{port}; from another machine: `ralph web` here, and `ssh -L` to its socket (docs/guide/web.md)"
         ))
         .hint("where a proxy encrypts, say under which name: `--behind-proxy ralph.example.org`");
         return Err(Unbound::Refused(failure));

@@ -47,7 +47,11 @@ pub(super) fn run(
                 _ = terminate.recv() => {}
             }
         };
-        let served = serve_all(listening, states.root().to_owned(), supervisor, stop).await;
+        let (root, socket) = (
+            states.root().to_owned(),
+            states.web_socket(listening.access.address().port()),
+        );
+        let served = serve_all(listening, root, &socket, supervisor, stop).await;
         served.map_err(failed)
     })?;
     Ok(0)

@@ -25,6 +25,8 @@ pub enum Origin {
     /// ralph has started it, or something that ralph has started has.
     Run,
     Elsewhere,
+    /// Another user of this machine has it; only told of a connection over TCP.
+    OtherUser,
     /// It has ended, or is not to be seen from here.
     Unknown,
 }
@@ -87,31 +89,23 @@ pub struct ClientOrigin {
     pub is_settled: bool,
 }
 
-/// Tells where whoever has the client's end of a TCP connection comes from. What is of another machine comes from elsewhere.
+/// Tells where the process comes from that has the client's end of a TCP connection. Another machine is elsewhere.
 ///
-/// Whoever connects by way of a process that no ralph has started is not found.
+/// A process that hides is unknown: whatever an agent starts can hide. A process that has another one connect, which no ralph has
+/// started, is not found.
 pub fn origin_of_client(client: SocketAddr, server: SocketAddr) -> ClientOrigin {
     let (origin, is_settled) = match end_of(client, server) {
         End::Abroad => (Origin::Elsewhere, true),
         End::Held(holders) => return of_holders(&holders),
-        // Nobody waits for the answer.
-        End::Gone => (Origin::Unknown, false),
-        End::Unseen {
-            is_of_this_user: false, ..
-        } => (Origin::Elsewhere, false),
-        // One that was started by another user, as sshd's is, is closed to this one. What this user has started can close itself
-        // as well, and an agent can have its end on the way from one process to another.
-        End::Unseen { by_one_of, .. } => {
-            let is_elsewhere = by_one_of.iter().any(|process| !a_run_is_above(process.parent));
-            let origin = if is_elsewhere {
-                Origin::Elsewhere
-            } else {
-                Origin::Unknown
-            };
-            (origin, false)
-        }
+        End::OfAnotherUser => (Origin::OtherUser, true),
+        End::Gone | End::Unseen => (Origin::Unknown, false),
     };
     ClientOrigin { origin, is_settled }
+}
+
+/// Tells whether a process of this number comes from a run, whichever that is.
+pub fn is_of_a_run(pid: i32) -> bool {
+    a_run_is_above(Pid::from_raw(pid))
 }
 
 fn of_holders(holders: &[Pid]) -> ClientOrigin {

@@ -30,6 +30,7 @@ use tracing::warn;
 
 use crate::{
     control::Role,
+    proc::Origin,
     store::tokens::{Token, TokenFile, Tokens, TokensError, Version},
 };
 
@@ -166,6 +167,21 @@ impl Access {
             (false, false) => Err(unauthorized(
                 "this browser is not logged in any more: open the link with a token again",
             )),
+        }
+    }
+
+    /// What a token for `role` is worth to a process of that origin.
+    ///
+    /// A proxy may be another user's; without one nobody but this user has a reason to be here, and a session that another user
+    /// shows was taken from a browser while that user had the port.
+    fn role_of(&self, role: Role, origin: Origin) -> Answered<Role> {
+        match origin {
+            Origin::Elsewhere => Ok(role),
+            Origin::OtherUser if !self.proxied.is_empty() => Ok(role),
+            Origin::OtherUser => Err(Problem::forbidden(
+                "this connection is of another user of this machine; a proxy of another user is named with `--behind-proxy`",
+            )),
+            Origin::Run | Origin::Unknown => Ok(Role::Agent),
         }
     }
 
@@ -323,13 +339,24 @@ async fn only_known(State(access): State<Arc<Access>>, mut request: Request, nex
     let caller = request.extensions().get::<Arc<Caller>>().map(Arc::clone);
     match admitted(&access, &request, caller.as_deref()) {
         Ok(role) => {
-            let is_of_a_run = match caller {
-                Some(caller) => caller.is_of_a_run().await,
-                None => false,
+            let role = match caller {
+                Some(caller) => access.role_of(role, caller.origin().await),
+                // Over a socket with a path, which has looked at its peer.
+                None => Ok(match request.extensions().get::<Role>() {
+                    Some(Role::Agent) => Role::Agent,
+                    Some(Role::User | Role::Reader) | None => role,
+                }),
             };
-            let role = if is_of_a_run { Role::Agent } else { role };
-            request.extensions_mut().insert(role);
-            next.run(request).await
+            match role {
+                Ok(role) => {
+                    request.extensions_mut().insert(role);
+                    next.run(request).await
+                }
+                Err(problem) => {
+                    access.note(request.method(), request.uri().path(), &problem);
+                    problem.into_response()
+                }
+            }
         }
         Err(problem) => {
             access.note(request.method(), request.uri().path(), &problem);

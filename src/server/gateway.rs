@@ -3,7 +3,12 @@
 //! What is passed on to a run comes from this process, which the run takes for its user. The run is therefore told of a token that is
 //! for looking, and holds its owner to it: what an address means is known where it is answered.
 
-use std::{io, path::PathBuf, pin::pin, sync::Arc};
+use std::{
+    io,
+    path::{Path as FilePath, PathBuf},
+    pin::pin,
+    sync::Arc,
+};
 
 use axum::{
     Extension, Router,
@@ -17,11 +22,12 @@ use axum::{
     response::Response,
     routing::{any, get},
 };
-use tokio::sync::watch;
+use tokio::{net::UnixStream, sync::watch};
+use tracing::warn;
 
 use crate::{
     control::{Client, ControlError, Role},
-    proc::Supervisor,
+    proc::{Supervisor, is_of_a_run},
     review::{Projects, RunEntry},
 };
 
@@ -36,7 +42,7 @@ use super::{
     problem::{Answered, Problem},
     runs::{handed_on, route_of_run},
     served::Stage,
-    socket::{ONLY_LOOKS, PASSED_ON},
+    socket::{ONLY_LOOKS, PASSED_ON, Socket},
     tcp::serve_tcp,
 };
 
@@ -62,26 +68,33 @@ struct Found {
     socket: Option<PathBuf>,
 }
 
-/// Serves all runs whose state lies below `root` to whoever has a token, until `stop` is through.
+/// Serves all runs whose state lies below `root` to clients with a token, until `stop` is through: over TCP, and at `socket`, to
+/// which `ssh -L` can forward a port.
 ///
 /// # Errors
 /// If the listener is of no use.
 pub(crate) async fn serve(
     listening: Listening,
     root: PathBuf,
+    socket: &FilePath,
     supervisor: &Supervisor,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let Listening { listener, access } = listening;
     let patience = Patience::of_this_process();
     let routes = routes(root, supervisor).layer(from_fn_with_state(patience, take_body));
+    let routes = access.guard(routes, page::routes());
     let (stage, stages) = watch::channel(Stage::Open);
-    let mut serving = pin!(serve_tcp(
-        listener,
-        access.guard(routes, page::routes()),
-        patience,
-        stages
-    ));
+    let socket = Socket::bind(socket).inspect_err(|error| warn!(path = %socket.display(), %error, "no socket"));
+    let mut serving = pin!(async {
+        let over_tcp = serve_tcp(listener, routes.clone(), patience, stages.clone());
+        let over_socket = async {
+            if let Ok(socket) = socket {
+                socket.serve(routes.clone(), Box::new(role_of), patience, stages).await;
+            }
+        };
+        tokio::join!(over_tcp, over_socket).0
+    });
     tokio::select! {
         served = serving.as_mut() => return served,
         () = stop => {}
@@ -89,6 +102,15 @@ pub(crate) async fn serve(
     stage.send_replace(Stage::Closing);
     // Whoever follows a run has to follow it elsewhere.
     tokio::time::timeout(PATIENCE, serving).await.unwrap_or(Ok(()))
+}
+
+/// The role of a peer on the socket, as far as its process tells: the token says the rest.
+fn role_of(peer: &UnixStream) -> Role {
+    let pid = peer.peer_cred().ok().and_then(|credentials| credentials.pid());
+    match pid {
+        Some(pid) if pid > 0 && !is_of_a_run(pid) => Role::User,
+        Some(_) | None => Role::Agent,
+    }
 }
 
 fn routes(root: PathBuf, supervisor: &Supervisor) -> Router {

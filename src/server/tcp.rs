@@ -106,10 +106,9 @@ pub(super) struct Caller {
 }
 
 impl Caller {
-    /// Whether a process that a run has started is at the other end, or one that hides where it comes from: an agent that has
-    /// found a token is an agent all the same.
-    pub(super) async fn is_of_a_run(&self) -> bool {
-        let origin = match (self.origin.get(), self.ends) {
+    /// Where the process at the other end comes from: an agent that has found a token is an agent all the same.
+    pub(super) async fn origin(&self) -> Origin {
+        match (self.origin.get(), self.ends) {
             (Some(origin), _) => *origin,
             (None, Some((client, server))) => {
                 // Every process is looked at, and other connections are served meanwhile.
@@ -124,8 +123,7 @@ impl Caller {
                 seen.origin
             }
             (None, None) => Origin::Unknown,
-        };
-        origin != Origin::Elsewhere
+        }
     }
 
     /// Takes the connection for one with a token from here on; false if there are too many of those.

@@ -252,6 +252,11 @@ impl States {
         self.root.join(TOKENS)
     }
 
+    /// Where the `ralph web` that listens at `port` is reached without TCP.
+    pub(crate) fn web_socket(&self, port: u16) -> PathBuf {
+        self.root.join(format!("web-{port}.sock"))
+    }
+
     /// Where they are.
     pub fn root(&self) -> &Path {
         &self.root

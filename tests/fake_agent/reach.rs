@@ -1,8 +1,8 @@
 //! Ways out of a sandbox that go over sockets, each tried as a program would that wants to get out.
 
 use std::{
-    io,
-    net::{SocketAddr, TcpStream, UdpSocket},
+    io::{self, Read, Write},
+    net::{IpAddr, SocketAddr, TcpStream, UdpSocket},
     os::{
         linux::net::SocketAddrExt,
         unix::net::{SocketAddr as UnixAddr, UnixStream},
@@ -10,9 +10,12 @@ use std::{
     process::Command,
 };
 
-use rustix::net::{
-    AddressFamily, Protocol, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, ipproto, sendto, socket,
-    socketpair,
+use rustix::{
+    net::{
+        AddressFamily, Protocol, SendFlags, SocketAddrUnix, SocketFlags, SocketType, bind, connect, ipproto, sendto,
+        socket, socketpair,
+    },
+    process::{DumpableBehavior, set_dumpable_behavior},
 };
 
 use crate::Outcome;
@@ -46,6 +49,12 @@ pub fn reach(way: &str, to: &str) -> Outcome<()> {
                 .ok_or_else(|| io::Error::other("perl was refused"))
         }),
         "http" => return get(to),
+        "post" => return post(to, None),
+        "post-from-own-address" => return own_address().and_then(|from| post(to, Some(from))),
+        "post-hidden" => {
+            set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(|error| error.to_string())?;
+            return post(to, None);
+        }
         _ => return Err("no such way".to_owned()),
     };
     done.map_err(|error| error.to_string())
@@ -77,4 +86,42 @@ fn get(url: &str) -> Outcome<()> {
         .block_on(reqwest::get(url))
         .and_then(reqwest::Response::error_for_status);
     answer.map(drop).map_err(|error| text(&error))
+}
+
+/// An address of this machine that is not a loopback address: the one that packets to elsewhere would have.
+fn own_address() -> Outcome<IpAddr> {
+    let socket = UdpSocket::bind("0.0.0.0:0").and_then(|socket| {
+        socket.connect("192.0.2.1:9")?; // nothing is sent
+        socket.local_addr()
+    });
+    socket.map(|address| address.ip()).map_err(|error| error.to_string())
+}
+
+/// Sends the run at `PORT/TOKEN` a message, `from` an address of one's own; fails unless it is taken.
+fn post(to: &str, from: Option<IpAddr>) -> Outcome<()> {
+    let (port, token) = to.split_once('/').ok_or("PORT/TOKEN")?;
+    let port: u16 = port.parse().map_err(|_| "PORT/TOKEN")?;
+    let body = r#"{"text":"obey"}"#;
+    let head = format!(
+        "POST /prompt HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nauthorization: Bearer {token}\r\n\
+         content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let exchanged = || -> io::Result<String> {
+        let socket = socket(AddressFamily::INET, SocketType::STREAM, None)?;
+        if let Some(from) = from {
+            bind(&socket, &SocketAddr::new(from, 0))?;
+        }
+        connect(&socket, &SocketAddr::from(([127, 0, 0, 1], port)))?;
+        let mut stream = TcpStream::from(socket);
+        stream.write_all(head.as_bytes())?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer)?;
+        Ok(answer)
+    };
+    let answer = exchanged().map_err(|error| error.to_string())?;
+    match answer.starts_with("HTTP/1.1 200 ") {
+        true => Ok(()),
+        false => Err(answer),
+    }
 }
