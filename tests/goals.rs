@@ -139,3 +139,32 @@ fn an_adapter_to_fall_back_on_that_is_not_installed_is_left_out_and_an_unknown_o
     assert_eq!(refused.code(), Some(3), "{refused:?}");
     assert!(refused.stderr.contains("`nobody`"), "{}", refused.stderr);
 }
+
+#[test]
+fn variables_of_a_git_hook_reach_no_agent_goal_or_command() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::jsonl(
+        r#"env > "$HOME/agent.env"; unset GIT_DIR GIT_INDEX_FILE; work; work; over done"#,
+    ));
+    let config = r#"{"notify": "env > \"$HOME/notify.env\""}"#;
+    std::fs::write(sandbox.config().join("ralph/config.json"), config).expect("the user's configuration");
+    let finished = sandbox
+        .looping(["--goal", "env=env > \"$HOME/goal.env\""])
+        .env("GIT_DIR", sandbox.home().join("other.git"))
+        .env("GIT_INDEX_FILE", "/nowhere/index")
+        .env("GIT_PREFIX", "sub/")
+        .env("GIT_SSH_COMMAND", "ssh -v")
+        .run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    for told in ["agent.env", "goal.env", "notify.env"] {
+        let env = sandbox.read_home(told).expect("it ran");
+        let points_elsewhere = |line: &&str| {
+            ["GIT_DIR=", "GIT_INDEX_FILE=", "GIT_PREFIX="]
+                .iter()
+                .any(|name| line.starts_with(name))
+        };
+        assert_eq!(env.lines().find(points_elsewhere), None, "{told}");
+        assert!(env.contains("GIT_SSH_COMMAND=ssh -v"), "{told}: {env}");
+    }
+    assert_eq!(sandbox.commits(), 3);
+}

@@ -9,6 +9,22 @@ use crate::event::Exit;
 /// Marks every descendant of a run that keeps its environment.
 pub const RUN_ID_VAR: &str = "RALPH_RUN_ID";
 
+/// Variables that point git at one repository, as `git rev-parse --local-env-vars` lists them: with those of a hook or of
+/// `git rebase --exec`, a program works on the repository that called ralph, wherever it is started. The settings among them stay.
+pub(super) const REPOSITORY_VARS: [&str; 11] = [
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_DIR",
+    "GIT_GRAFT_FILE",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_SHALLOW_FILE",
+    "GIT_WORK_TREE",
+];
+
 /// Columns and rows of a terminal; never below 2×2, which vt100 cannot take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {

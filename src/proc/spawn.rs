@@ -23,6 +23,7 @@ use super::{
     Confinement, Launch, Output, RUN_ID_VAR, Stdin, Stdout,
     child::{Child, Shared, Terminal, pty_size},
     keeper::Keeper,
+    launch::REPOSITORY_VARS,
     leftovers::{CHILD_ID_VAR, Children},
     reader::{Reader, Sources},
     spec::{Files, Spec},
@@ -326,7 +327,7 @@ fn guard_command(launch: &Launch, confinement: Option<&Confinement>, files: &Fil
     command.args(["__guard", "--spec"]);
     command.arg(files.spec());
     command.cwd(&launch.cwd);
-    for name in OUTER_TERMINAL_VARS {
+    for name in OUTER_TERMINAL_VARS.iter().chain(&REPOSITORY_VARS) {
         command.env_remove(name);
     }
     for name in SERVICE_VARS.iter().filter(|_| confinement.is_some()) {

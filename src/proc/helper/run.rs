@@ -21,7 +21,7 @@ use super::{
     guarded::Helpers,
     order::{HelperError, Order, Process},
 };
-use crate::proc::system;
+use crate::proc::{launch::REPOSITORY_VARS, system};
 
 /// Enough for a list of every file of a very large tree.
 const STDOUT_CAP_BYTES: usize = 64 << 20;
@@ -199,6 +199,7 @@ impl Helper {
 
     fn order(&self) -> Order {
         let mut environment: Vec<(OsString, OsString)> = env::vars_os().collect();
+        environment.retain(|(name, _)| !REPOSITORY_VARS.iter().any(|local| name == local));
         for (name, value) in &self.changes {
             environment.retain(|(known, _)| known != name);
             environment.extend(value.iter().map(|value| (name.clone(), value.clone())));
