@@ -3,6 +3,7 @@
 mod board;
 mod kills;
 mod limits;
+mod merges;
 mod sections;
 
 use std::{

@@ -307,7 +307,7 @@ impl From<crate::many::BatchError> for Failure {
             BatchError::Paths(error) => error.into(),
             BatchError::NoBatch => failure.hint("`ralph many PLAN…` starts one"),
             BatchError::Journal(_) => failure.hint("free some space or make it writable, then `ralph many resume`"),
-            BatchError::Signals(_) | BatchError::Target(_) => failure,
+            BatchError::Signals(_) | BatchError::Lost(_) | BatchError::Target(_) => failure,
         }
     }
 }

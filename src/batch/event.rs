@@ -112,6 +112,12 @@ pub enum BatchEvent {
     TargetHadMoved {
         plan: PlanName,
     },
+    /// The target lacked merges of the batch, since a process of the machine had moved or deleted it, and was put back.
+    TargetPutBack {
+        /// Where it was; none if it was deleted.
+        from: Option<String>,
+        to: String,
+    },
     /// The agent is given another task, because of the trouble that the merge had.
     TaskAdded {
         plan: PlanName,
@@ -188,6 +194,7 @@ impl BatchEvent {
             BatchEvent::BatchOpened { .. }
             | BatchEvent::BatchStarted { .. }
             | BatchEvent::BatchResumed { .. }
+            | BatchEvent::TargetPutBack { .. }
             | BatchEvent::StartsHeld { .. }
             | BatchEvent::BudgetUsedUp { .. }
             | BatchEvent::StopRequested { .. }

@@ -163,7 +163,7 @@ impl Batch {
 
     pub fn apply(&mut self, record: &BatchRecord) {
         match &record.event {
-            BatchEvent::BatchOpened { .. } => {}
+            BatchEvent::BatchOpened { .. } | BatchEvent::TargetPutBack { .. } => {}
             BatchEvent::BatchStarted {
                 target,
                 base,
@@ -308,6 +308,23 @@ impl Batch {
 }
 
 impl Plan {
+    /// The commit of the target that merged it; none of a plan that is not merged.
+    pub fn merged_as(&self) -> Option<&String> {
+        match &self.phase {
+            Phase::Merged { commit } => Some(commit),
+            Phase::Waiting
+            | Phase::Ready
+            | Phase::Preparing
+            | Phase::Running
+            | Phase::Finished
+            | Phase::Merging
+            | Phase::Verifying { .. }
+            | Phase::Moving { .. }
+            | Phase::Repairing
+            | Phase::Kept { .. } => None,
+        }
+    }
+
     fn new(planned: &Planned, at_ms: u64) -> Plan {
         Plan {
             name: planned.name.clone(),
@@ -406,6 +423,7 @@ impl Plan {
             BatchEvent::WorkTreeKept { .. } => self.work_tree = WorkTree::Left,
             BatchEvent::CancelRequested { .. } => self.cancelled = true,
             BatchEvent::BatchOpened { .. }
+            | BatchEvent::TargetPutBack { .. }
             | BatchEvent::BatchStarted { .. }
             | BatchEvent::BatchResumed { .. }
             | BatchEvent::AdapterLimited { .. }

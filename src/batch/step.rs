@@ -57,6 +57,12 @@ pub enum Input {
     Stop {
         by: StoppedBy,
     },
+    /// The target lacked a merge, and was put back.
+    TargetPutBack {
+        /// Where it was; none if it was deleted.
+        from: Option<String>,
+        to: String,
+    },
     /// Nothing is being done any more for any plan.
     Idle,
 }
@@ -178,6 +184,7 @@ impl Steps {
                 }
             }
             Input::Used { usage } => self.used(&usage),
+            Input::TargetPutBack { from, to } => self.push(BatchEvent::TargetPutBack { from, to }),
             Input::Found { plan, finding } => self.found(plan, finding),
             Input::Heard { plan, news } => {
                 let known = self.batch.plan(&plan);

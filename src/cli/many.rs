@@ -207,7 +207,7 @@ fn resume(
         && batch.end.is_some()
     {
         // What a batch has left behind that was killed at its very end; what stays is in nobody's way.
-        _ = app::site_of_batch(&place, &id, false, supervisor)?.tidy();
+        _ = app::site_of_batch(&place, &id, false, supervisor)?.tidy(&id);
         print(&format!(
             "batch {id}: every plan is merged; there is nothing to resume\n"
         ));

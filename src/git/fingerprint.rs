@@ -49,6 +49,14 @@ const CACHE_MARK: &str = "CACHEDIR.TAG";
 /// A longer `.gitignore` is not looked at.
 const IGNORE_BYTES: u64 = 64 << 10;
 
+/// Whether `path` is a directory of what tools make and fetch, and can make anew.
+pub(super) fn is_made_anew(path: &Path) -> bool {
+    let has_name = path
+        .file_name()
+        .is_some_and(|name| MADE.iter().any(|made| name == *made));
+    has_name || path.join(CACHE_MARK).is_file()
+}
+
 /// Why files cannot be compared.
 #[derive(Debug, Error)]
 pub(crate) enum FingerprintError {

@@ -11,6 +11,7 @@ mod alone;
 mod beside;
 mod changes;
 mod checkpoint;
+mod conflict;
 mod counts;
 mod differ;
 mod discover;
@@ -61,6 +62,7 @@ use loose::Loose;
 use rules::Known;
 use state::State;
 
+pub use conflict::marked;
 pub use differ::{Differ, DifferError};
 pub use discover::{directories, version};
 pub use error::{GitError, NoRepository};

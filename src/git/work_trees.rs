@@ -11,6 +11,8 @@ use std::{
 
 use super::{
     GitError, NoRepository,
+    conflict::{FileConflict, marked, repositories_added},
+    fingerprint,
     head::{branch_in, head_in, is_on},
     layout::inspect_above,
     process::{self, Git},
@@ -27,10 +29,8 @@ const DEADLINE: Duration = Duration::from_secs(900);
 const NOBODY: [&str; 2] = ["user.name=ralph", "user.email=ralph@localhost"];
 /// A path, and the end of its line.
 const GITDIR_CAP_BYTES: u64 = 64 << 10;
-/// How lines begin between which a conflict stands.
-const MARKERS: [&str; 2] = ["<<<<<<< ", ">>>>>>> "];
-/// A larger file is not looked through for them.
-const MARKED_CAP_BYTES: u64 = 16 << 20;
+/// References that keep the merges of a batch.
+const HELD: &str = "refs/ralph/batches/";
 
 /// The repository of a batch.
 #[derive(Debug, Clone)]
@@ -452,6 +452,35 @@ impl Branches {
         self.at(tree).deadline(DEADLINE).args(commit).run().map(drop)
     }
 
+    /// The paths of repositories that `branch` has commits of and `base` has not: git would keep their names and not their files.
+    ///
+    /// # Errors
+    /// [`GitError`] if git cannot be asked.
+    pub fn new_repositories(&self, base: &str, branch: &str) -> Result<Vec<String>, GitError> {
+        let range = format!("{base}...{branch}");
+        let diff = ["diff", "--raw", "-z", "--no-renames", "--no-abbrev", &range];
+        let output = self.git().deadline(DEADLINE).args(diff).run()?;
+        Ok(repositories_added(&output.stdout))
+    }
+
+    /// Keeps `commit` from being collected as garbage, under a name that is the batch's.
+    ///
+    /// # Errors
+    /// [`GitError`] if the reference cannot be written.
+    pub fn hold(&self, batch: &str, commit: &str) -> Result<(), GitError> {
+        let reference = format!("{HELD}{batch}");
+        self.git().args(["update-ref", &reference, commit]).run().map(drop)
+    }
+
+    /// Lets go of what [`hold`](Self::hold) has kept.
+    ///
+    /// # Errors
+    /// [`GitError`] if the reference cannot be deleted.
+    pub fn release(&self, batch: &str) -> Result<(), GitError> {
+        let reference = format!("{HELD}{batch}");
+        self.git().args(["update-ref", "-d", &reference]).run_any().map(drop)
+    }
+
     /// Brings a branch to what is checked out in its work tree, where an agent may have gone to another branch; false if that does
     /// not contain what the branch had.
     ///
@@ -498,7 +527,7 @@ impl Branches {
         Ok(output.success())
     }
 
-    /// Brings a work tree of ralph's own to `commit`, whatever it was left with. What is ignored stays: caches of builds.
+    /// Brings a work tree of ralph's own to `commit`, whatever it was left with. What is ignored stays.
     ///
     /// # Errors
     /// [`GitError`] if it cannot be had.
@@ -515,6 +544,34 @@ impl Branches {
             }
         }
         self.add_tree(tree, &["--detach"], commit)
+    }
+
+    /// What git ignores in a work tree and no tool would make anew: no commit has it.
+    ///
+    /// # Errors
+    /// [`GitError`] if git cannot be asked.
+    pub fn ignored_files(&self, tree: &Path) -> Result<Vec<String>, GitError> {
+        let list = [
+            "ls-files",
+            "--others",
+            "--ignored",
+            "--exclude-standard",
+            "--directory",
+            "-z",
+        ];
+        let output = self.at(tree).deadline(DEADLINE).args(list).run()?;
+        let paths = process::nul_separated(&output.stdout).map(process::path);
+        let kept = paths.filter(|path| !fingerprint::is_made_anew(&tree.join(path)));
+        Ok(kept.map(|path| path.to_string_lossy().into_owned()).collect())
+    }
+
+    /// Removes what git ignores from a work tree of ralph's own.
+    ///
+    /// # Errors
+    /// [`GitError`] if it cannot be removed.
+    pub fn remove_ignored(&self, tree: &Path) -> Result<(), GitError> {
+        let clean = ["clean", "-ffdxq"];
+        self.at(tree).deadline(DEADLINE).args(clean).run().map(drop)
     }
 
     /// Merges `branch` into what is checked out in a work tree of ralph's own, with a commit of both.
@@ -544,14 +601,15 @@ impl Branches {
         }
     }
 
-    /// Begins the merge of `commit` into the branch of a work tree, as far as git can; conflicts stand in the files, between
-    /// markers. A merge without conflict is committed.
+    /// Begins the merge of `commit` into the branch of a work tree, as far as git can, and returns the conflicts. They stay in the
+    /// work tree's index until they are resolved; those of text stand in the files as well, between markers. A merge without
+    /// conflict is committed.
     ///
     /// # Errors
     /// [`GitError`] if it fails for another reason than a conflict.
-    pub fn begin_merge(&self, tree: &Path, commit: &str, message: &str) -> Result<(), GitError> {
+    pub fn begin_merge(&self, tree: &Path, commit: &str, message: &str) -> Result<Vec<FileConflict>, GitError> {
         if self.merges(tree)? || self.is_ancestor(commit, &self.head_of(tree)?)? {
-            return Ok(());
+            return self.conflicts(tree);
         }
         self.unlock_tree(tree)?;
         let merge = [
@@ -564,25 +622,86 @@ impl Branches {
             commit,
         ];
         let merged = self.at(tree).deadline(DEADLINE).args(merge).run_any()?;
-        if merged.success() {
-            return Ok(());
+        let conflicts = self.conflicts(tree)?;
+        match merged.success() || !conflicts.is_empty() {
+            true => Ok(conflicts),
+            false => Err(merged.refusal()),
         }
-        if self.unmerged(tree)?.is_empty() {
-            return Err(merged.refusal());
-        }
-        // The index can be written again, which checkpoints of the agent's work need.
-        self.at(tree).args(["add", "--all"]).run().map(drop)
     }
 
-    /// Which of these files have lines that mark a conflict.
-    pub fn marked(&self, tree: &Path, files: &[String]) -> Vec<String> {
-        let is_marked = |file: &&String| {
-            let bytes = crate::files::read_unfollowed(&tree.join(file), MARKED_CAP_BYTES).unwrap_or_default();
-            let text = String::from_utf8_lossy(&bytes);
-            let has = |marker: &str| text.lines().any(|line| line.starts_with(marker));
-            MARKERS.iter().all(|marker| has(marker))
+    /// The conflicts in the index of a work tree.
+    fn conflicts(&self, tree: &Path) -> Result<Vec<FileConflict>, GitError> {
+        let output = self.at(tree).args(["ls-files", "--unmerged", "-z"]).run()?;
+        Ok(FileConflict::parse(&output.stdout))
+    }
+
+    /// Which of these files of a merge are not resolved: those with conflict markers, and those that are as one of the sides has
+    /// them although no commit message names them. An agent that did nothing has left the others' work out that way.
+    ///
+    /// # Errors
+    /// [`GitError`] if git cannot be asked.
+    pub fn unresolved(&self, tree: &Path, files: &[String]) -> Result<Vec<String>, GitError> {
+        let mut unresolved = marked(tree, files);
+        let Some([branch, target]) = self.sides(tree)? else {
+            return Ok(unresolved);
         };
-        files.iter().filter(is_marked).cloned().collect()
+        let in_branch = self.differing(tree, &branch, files)?;
+        let in_target = self.differing(tree, &target, files)?;
+        let messages = self.messages(tree, &branch, &target)?;
+        for file in files {
+            let is_one_side = !(in_branch.contains(file) && in_target.contains(file));
+            if is_one_side && !messages.contains(file.as_str()) && !unresolved.contains(file) {
+                unresolved.push(file.clone());
+            }
+        }
+        Ok(unresolved)
+    }
+
+    /// The commits that the latest merge into the branch of a work tree brings together: the branch's own, and the other.
+    fn sides(&self, tree: &Path) -> Result<Option<[String; 2]>, GitError> {
+        let merge_head = self.admin_of(tree)?.join("MERGE_HEAD");
+        if let Ok(merged) = files::read_text(&merge_head, GITDIR_CAP_BYTES) {
+            return Ok(Some([self.head_of(tree)?, merged.trim().to_owned()]));
+        }
+        let latest = [
+            "rev-list",
+            "--merges",
+            "--first-parent",
+            "--parents",
+            "--max-count=1",
+            "HEAD",
+        ];
+        let line = self.at(tree).args(latest).run()?;
+        let line = String::from_utf8_lossy(&line.stdout).into_owned();
+        let mut commits = line.split_whitespace().skip(1).map(str::to_owned);
+        Ok(commits.next().zip(commits.next()).map(|(one, other)| [one, other]))
+    }
+
+    /// Which of these files are in the work tree otherwise than in `commit`.
+    fn differing(&self, tree: &Path, commit: &str, files: &[String]) -> Result<Vec<String>, GitError> {
+        // An index of its own: that of the work tree may have conflicts.
+        let index = self.admin_of(tree)?.join("ralph-sides");
+        let git = || self.at(tree).deadline(DEADLINE).env("GIT_INDEX_FILE", &index);
+        git().args(["read-tree", commit]).run()?;
+        let paths = || files.iter().map(String::as_str);
+        git()
+            .args(["update-index", "--add", "--remove", "--"])
+            .args(paths())
+            .run()?;
+        let diff = ["diff-index", "--cached", "--name-only", "-z", commit, "--"];
+        let output = git().args(diff).args(paths()).run()?;
+        _ = fs::remove_file(&index); // the next one is written over it
+        let names = process::nul_separated(&output.stdout);
+        Ok(names.map(|name| String::from_utf8_lossy(name).into_owned()).collect())
+    }
+
+    /// The commit messages of a work tree since the merge began, without git's own comments.
+    fn messages(&self, tree: &Path, branch: &str, target: &str) -> Result<String, GitError> {
+        let log = ["log", "--format=%B", "HEAD", "--not", branch, target];
+        let output = self.at(tree).args(log).run()?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
+        Ok(lines.join("\n"))
     }
 
     fn unmerged(&self, tree: &Path) -> Result<Vec<String>, GitError> {

@@ -47,6 +47,8 @@ pub(crate) enum BatchError {
     Signals(#[source] std::io::Error),
     #[error("the target cannot be made: {0}")]
     Target(String),
+    #[error("{0}")]
+    Lost(String),
     #[error("there is no batch in this project")]
     NoBatch,
 }
@@ -190,7 +192,7 @@ impl<'a> Driver<'a> {
                 self.take(Input::Idle)?;
                 if let Some(end) = self.batch.end {
                     if !matches!(end, BatchEnd::Stopped { .. }) {
-                        _ = self.site.tidy(); // what stays is in nobody's way, and the next batch has a place of its own
+                        _ = self.site.tidy(&self.batch.id); // what stays is in nobody's way, and the next batch has a place of its own
                     }
                     return Ok(end);
                 }
@@ -208,6 +210,15 @@ impl<'a> Driver<'a> {
                     Request::Stop => self.hear(Message::Stop(StoppedBy::User))?,
                 }
             }
+        }
+    }
+
+    /// Looks whether the target still has every merge, since an agent can move any branch: before anything is merged into it, and
+    /// before the last plan ends the batch.
+    fn put_back_target(&mut self) -> Result<(), BatchError> {
+        match self.site.put_back_target(&self.batch).map_err(BatchError::Lost)? {
+            Some((from, to)) => self.take(Input::TargetPutBack { from, to }),
+            None => Ok(()),
         }
     }
 
@@ -246,6 +257,7 @@ impl<'a> Driver<'a> {
         match message {
             Message::Found(plan, finding) => {
                 self.in_flight.remove(&plan);
+                self.put_back_target()?;
                 // What its run used last counts before another one starts.
                 self.site.read_runs(&plan, &mut self.meter);
                 self.look()?;

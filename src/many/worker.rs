@@ -17,17 +17,20 @@ use super::{
     meter::Meter,
 };
 use crate::{
-    batch::{Batch, Finding, JobEnd, Plan, PlanName, Trouble, WorkTree},
+    batch::{Batch, BatchId, Finding, JobEnd, Plan, PlanName, Trouble, WorkTree},
     control::{self, Request},
     driver::{now_ms, read_view},
     event::{Exit, RunId, StopReason, StopRequest, Usage, UserCommand},
     files::{self, PLAN_CAP_BYTES},
-    git::{Branches, GitError, Merge, Move},
+    git::{Branches, GitError, Merge, Move, marked},
     plan::{self, PlanKind},
     run::RunView,
     store::{lock, paths::ProjectPaths, trust::trust},
     text::with_causes,
-    words::{plan_commit_message, target_commit_message, target_merge_message, trouble_task},
+    words::{
+        conflict_in_words, plan_commit_message, repository_within, target_commit_message, target_lost,
+        target_merge_message, trouble_task,
+    },
 };
 
 /// Where a batch works, and what its runs are given.
@@ -258,7 +261,7 @@ impl Site {
             return Ok(Finding::TargetInUse { why });
         }
         if let Some(Trouble::Conflict { files } | Trouble::Markers { files }) = &plan.trouble {
-            let files = self.branches.marked(&tree, files);
+            let files = self.branches.unresolved(&tree, files).map_err(of_git)?;
             if !files.is_empty() {
                 let trouble = Trouble::Markers { files };
                 return Ok(Finding::MergeRefused { trouble });
@@ -271,6 +274,10 @@ impl Site {
             return Err(format!("{tree} is not on `{branch}` any more, and lacks commits of it"));
         }
         let onto = self.tip(&batch.target)?;
+        let repositories = self.branches.new_repositories(&onto, &branch).map_err(of_git)?;
+        if let Some(path) = repositories.first() {
+            return Err(repository_within(path, &tree));
+        }
         let scratch = self.paths.scratch_tree();
         self.branches.reset_tree(&scratch, &onto).map_err(of_git)?;
         let message = target_merge_message(&plan.name, &plan.file, &branch);
@@ -294,6 +301,8 @@ impl Site {
     pub(super) fn check_out(&self, commit: &str) -> Result<PathBuf, Failed> {
         let scratch = self.paths.scratch_tree();
         self.branches.reset_tree(&scratch, commit).map_err(of_git)?;
+        // Goals that pass by what another plan's goals have left would fail in a fresh clone.
+        self.branches.remove_ignored(&scratch).map_err(of_git)?;
         let project = self.branches.project_in(&scratch);
         self.trust(&self.state_at(&project)?)?;
         Ok(project)
@@ -317,11 +326,55 @@ impl Site {
             .branches
             .fast_forward(&batch.target, onto, commit)
             .map_err(of_git)?;
+        if moved == Move::Done {
+            self.branches.hold(&batch.id.to_string(), commit).map_err(of_git)?;
+        }
         Ok(match moved {
             Move::Done => Finding::TargetMoved,
             Move::HadMoved => Finding::TargetHadMoved,
             Move::InUse { why } => Finding::TargetInUse { why },
         })
+    }
+
+    /// Puts the target back where the batch has moved it, if it was moved back or deleted since; returns where it was and where it
+    /// is then. None where the target has every merge.
+    ///
+    /// # Errors
+    /// That the target lacks a merge and has other commits, in words.
+    pub(super) fn put_back_target(&self, batch: &Batch) -> Result<Option<(Option<String>, String)>, Failed> {
+        let merged: Vec<&String> = batch.plans.iter().filter_map(|plan| plan.merged_as()).collect();
+        let has_all = |commit: &str| -> Result<bool, Failed> {
+            for one in &merged {
+                if *one != commit && !self.branches.is_ancestor(one, commit).map_err(of_git)? {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        };
+        let tip = self.branches.tip(&batch.target).map_err(of_git)?;
+        if merged.is_empty() || tip.as_deref().map(has_all).transpose()? == Some(true) {
+            return Ok(None);
+        }
+        let mut latest = None;
+        for commit in &merged {
+            if has_all(commit)? {
+                latest = Some((*commit).clone());
+            }
+        }
+        let lost = || target_lost(&batch.target, latest.as_deref());
+        let to = latest.clone().ok_or_else(lost)?;
+        let is_put_back = match &tip {
+            None => self
+                .branches
+                .create(&batch.target, &to)
+                .map_err(of_git)
+                .map(|()| true)?,
+            Some(from) if self.branches.is_ancestor(from, &to).map_err(of_git)? => {
+                self.branches.fast_forward(&batch.target, from, &to).map_err(of_git)? == Move::Done
+            }
+            Some(_) => false,
+        };
+        if is_put_back { Ok(Some((tip, to))) } else { Err(lost()) }
     }
 
     /// Gives the agent of a plan another task: the target is merged into its branch, as far as git can, and the plan says what
@@ -332,16 +385,22 @@ impl Site {
         let path = self.branches.project_in(&tree).join(&plan.file);
         let before = files::read_bytes(&path, PLAN_CAP_BYTES).map_err(|error| because(&error))?;
         let message = target_commit_message(&batch.target, &plan.name);
-        self.branches.begin_merge(&tree, &target, &message).map_err(of_git)?;
-        let text = trouble_task(trouble, &batch.target, plan.tasks_given + 1);
+        let conflicts = self.branches.begin_merge(&tree, &target, &message).map_err(of_git)?;
+        let details: Vec<String> = conflicts
+            .iter()
+            .map(|file| {
+                conflict_in_words(
+                    &file.path,
+                    [file.in_base, file.in_branch, file.in_target],
+                    &batch.target,
+                )
+            })
+            .collect();
+        let text = trouble_task(trouble, &details, &batch.target, plan.tasks_given + 1);
         let kind = PlanKind::of(&path);
         let merged = files::read_bytes(&path, PLAN_CAP_BYTES).map_err(|error| because(&error))?;
         // A plan with conflict markers in it is none; the agent's own is.
-        let bytes = match self
-            .branches
-            .marked(&tree, &[path.to_string_lossy().into_owned()])
-            .is_empty()
-        {
+        let bytes = match marked(&tree, &[path.to_string_lossy().into_owned()]).is_empty() {
             true => merged,
             false => before,
         };
@@ -368,6 +427,12 @@ impl Site {
             if has_tree && !is_merged().map_err(of_git)? {
                 return kept(format!("{} has changes since", tree.display()));
             }
+            if has_tree && let Some(file) = self.branches.ignored_files(&tree).map_err(of_git)?.first() {
+                return kept(format!(
+                    "{} has `{file}`, which git ignores and no commit has",
+                    tree.display()
+                ));
+            }
             self.branches.remove_tree(&tree).map_err(of_git)?;
             self.branches.delete(&branch, &tip).map_err(of_git)?;
         } else {
@@ -377,7 +442,8 @@ impl Site {
     }
 
     /// Takes away what only a batch that goes on needs.
-    pub(crate) fn tidy(&self) -> Result<(), Failed> {
+    pub(crate) fn tidy(&self, batch: &BatchId) -> Result<(), Failed> {
+        self.branches.release(&batch.to_string()).map_err(of_git)?;
         self.branches.remove_tree(&self.paths.scratch_tree()).map_err(of_git)?;
         _ = fs::remove_dir_all(self.paths.jobs()); // without it, no script begins that an engine still has
         _ = fs::remove_dir_all(self.paths.scratch()); // empty, or of a child that could not be ended

@@ -1,5 +1,7 @@
 //! A batch in words: its events, what its plans are at, and what it writes into git and into plans.
 
+use std::path::Path;
+
 use crate::{
     batch::{
         Batch, BatchEnd, BatchEvent, BatchId, BatchLimits, EngineEnd, EngineJob, Held, Hold, JobEnd, Kept, LOCAL,
@@ -72,6 +74,18 @@ pub fn batch_line(event: &BatchEvent, batch: &Batch) -> Option<Line> {
             Tone::Note,
             format!("{plan}: `{}` moved meanwhile; merging again", batch.target),
         ),
+        BatchEvent::TargetPutBack { from, to } => {
+            let was = from.as_deref().map_or_else(
+                || "was deleted".to_owned(),
+                |from| format!("was moved to {}", short(from)),
+            );
+            let text = format!(
+                "`{}` {was} and lacked merges of this batch: put back to {}",
+                batch.target,
+                short(to)
+            );
+            (Tone::Warning, text)
+        }
         BatchEvent::TaskAdded { plan } => {
             let given = batch.plan(plan).map_or(0, |plan| plan.tasks_given);
             let text = format!("{plan}: its agent is given a task to merge it ({given} of {TASKS_GIVEN})");
@@ -189,7 +203,7 @@ pub fn kept_in_words(why: &Kept) -> String {
 pub fn trouble_in_words(trouble: &Trouble) -> String {
     match trouble {
         Trouble::Conflict { files } => format!("conflicts with the target in {}", listed(files)),
-        Trouble::Markers { files } => format!("conflict markers are left in {}", listed(files)),
+        Trouble::Markers { files } => format!("conflicts are not resolved in {}", listed(files)),
         Trouble::Goals { .. } => "the goals fail on the merged tree".to_owned(),
     }
 }
@@ -261,17 +275,63 @@ pub fn plan_state_in_words(plan: &Plan, batch: &Batch, is_running: bool) -> Stri
     }
 }
 
-/// The task that a plan is given because of a merge, on one line.
-pub fn trouble_task(trouble: &Trouble, target: &str, attempt: u32) -> String {
+/// What happened to a file in a merge: whether it is in the base, in the plan's branch and in the target.
+pub fn conflict_in_words(path: &str, [base, branch, target_has]: [bool; 3], target: &str) -> String {
+    let file = files_in_code(&[path.to_owned()]);
+    match (base, branch, target_has) {
+        (true, true, true) => format!("{file}: both changed it"),
+        (false, true, true) => format!("{file}: both added it"),
+        (true, true, false) => format!("{file}: changed here, deleted by `{target}`"),
+        (true, false, true) => format!("{file}: deleted here, changed by `{target}`"),
+        (_, true, false) => format!("{file}: only here, since one side renamed or replaced it"),
+        (_, false, true) => format!("{file}: only in `{target}`, since one side renamed or replaced it"),
+        (_, false, false) => format!("{file}: renamed or deleted by both"),
+    }
+}
+
+/// Why a branch with a repository within it is not merged.
+pub fn repository_within(path: &str, tree: &Path) -> String {
+    let path = path.replace(['`', '\n'], "?");
+    format!(
+        "`{path}` in {} is a git repository of its own, and a merge would keep its name and not its files: remove `{path}/.git` and \
+         commit the files, or move it elsewhere, then type `ralph many resume`",
+        tree.display()
+    )
+}
+
+/// That the target lacks a merge of the batch and has other commits. `latest` has all merges.
+pub fn target_lost(target: &str, latest: Option<&str>) -> String {
+    let what = format!("`{target}` was moved, and lacks merges of this batch");
+    match latest {
+        Some(latest) => {
+            format!("{what}: `git branch --force {target} {latest}` puts it back, then `ralph many resume` continues")
+        }
+        None => format!("{what}, which no single commit has any more: `ralph many status` lists them"),
+    }
+}
+
+/// The task that a plan is given because of a merge, on one line. `conflicts` says what happened to each file.
+pub fn trouble_task(trouble: &Trouble, conflicts: &[String], target: &str, attempt: u32) -> String {
+    let listed_conflicts = || match conflicts.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", listed(conflicts)),
+    };
+    let sides = format!(
+        "`git show HEAD:FILE` prints the version of this branch and `git show {target}:FILE` the other. A file that is right as one \
+         side has it is named in the commit message"
+    );
     let what = match trouble {
         Trouble::Conflict { files } => format!(
-            "`{target}` was merged into this branch, and both changed the same places: resolve the conflicts in {}, so that the \
-             work of both is kept and no conflict marker is left",
-            files_in_code(files)
+            "`{target}` was merged into this branch, and both changed the same places: resolve the conflicts in {}{}, so that the \
+             work of both is kept and no conflict marker is left, and commit. {sides}",
+            files_in_code(files),
+            listed_conflicts()
         ),
         Trouble::Markers { files } => format!(
-            "Conflict markers are left in {}: resolve the conflicts, so that the work of both sides is kept and no marker is left",
-            files_in_code(files)
+            "The merge of `{target}` is not resolved in {}{}: conflict markers are left, or the file is as one side has it and no \
+             commit message names it. Keep the work of both sides, and commit. {sides}",
+            files_in_code(files),
+            listed_conflicts()
         ),
         Trouble::Goals { output } => {
             let output: Vec<&str> = output.split_whitespace().collect();

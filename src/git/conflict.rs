@@ -1,0 +1,105 @@
+//! Conflicts of a merge, as git's index and the files tell them.
+
+use std::path::Path;
+
+use super::process::nul_separated;
+use crate::files;
+
+/// The mode of an entry that is a repository of its own.
+const GITLINK: &str = "160000";
+/// How the lines begin that enclose a conflict.
+const MARKERS: [&str; 2] = ["<<<<<<< ", ">>>>>>> "];
+/// A larger file is not looked through for markers.
+const MARKED_CAP_BYTES: u64 = 16 << 20;
+
+/// A file that both sides of a merge changed, and which of them have it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FileConflict {
+    pub path: String,
+    /// Before both.
+    pub in_base: bool,
+    /// In the branch that is merged into.
+    pub in_branch: bool,
+    pub in_target: bool,
+}
+
+impl FileConflict {
+    /// Reads what `git ls-files --unmerged -z` prints.
+    pub(super) fn parse(printed: &[u8]) -> Vec<FileConflict> {
+        let mut conflicts: Vec<FileConflict> = Vec::new();
+        for entry in nul_separated(printed) {
+            // `MODE OBJECT STAGE<TAB>PATH`
+            let entry = String::from_utf8_lossy(entry);
+            let Some((stage, path)) = entry.split_once('\t') else {
+                continue;
+            };
+            if conflicts.last().is_none_or(|last| last.path != path) {
+                conflicts.push(FileConflict {
+                    path: path.to_owned(),
+                    ..FileConflict::default()
+                });
+            }
+            if let Some(conflict) = conflicts.last_mut() {
+                conflict.in_base |= stage.ends_with('1');
+                conflict.in_branch |= stage.ends_with('2');
+                conflict.in_target |= stage.ends_with('3');
+            }
+        }
+        conflicts
+    }
+}
+
+/// Which of these files have lines that mark a conflict.
+pub fn marked(tree: &Path, files: &[String]) -> Vec<String> {
+    let is_marked = |file: &&String| {
+        let bytes = files::read_unfollowed(&tree.join(file), MARKED_CAP_BYTES).unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
+        let has = |marker: &str| text.lines().any(|line| line.starts_with(marker));
+        MARKERS.iter().all(|marker| has(marker))
+    };
+    files.iter().filter(is_marked).cloned().collect()
+}
+
+/// The paths that become repositories of their own, in what `git diff --raw -z` prints.
+pub(super) fn repositories_added(printed: &[u8]) -> Vec<String> {
+    let mut fields = nul_separated(printed);
+    let mut added = Vec::new();
+    // `:100644 160000 OLD NEW M`, then the path.
+    while let (Some(change), Some(path)) = (fields.next(), fields.next()) {
+        let modes = String::from_utf8_lossy(change);
+        let mut modes = modes.trim_start_matches(':').split(' ');
+        let (before, after) = (modes.next(), modes.next());
+        if before != Some(GITLINK) && after == Some(GITLINK) {
+            added.push(String::from_utf8_lossy(path).into_owned());
+        }
+    }
+    added
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stages_say_which_side_has_a_file() {
+        let printed =
+            b"100644 a 1\tboth\0100644 b 2\tboth\0100644 c 3\tboth\0100644 d 1\tgone\0100644 e 3\tgone\0garbage\0";
+        let sides: Vec<_> = FileConflict::parse(printed)
+            .into_iter()
+            .map(|file| (file.path, file.in_base, file.in_branch, file.in_target))
+            .collect();
+        assert_eq!(
+            sides,
+            [
+                ("both".to_owned(), true, true, true),
+                ("gone".to_owned(), true, false, true)
+            ]
+        );
+    }
+
+    #[test]
+    fn a_repository_that_was_there_before_is_not_added() {
+        let printed = b":160000 160000 a b M\0old\0:000000 160000 0 c A\0new\0:100644 100644 d e M\0file\0";
+        assert_eq!(repositories_added(printed), ["new"]);
+    }
+}

@@ -1,0 +1,182 @@
+//! What a merge must not lose: the work of both sides, a repository within a tree, and what was merged before.
+
+use super::{assert_tidy, assert_verified, batch, sandbox, show, status, target};
+use crate::harness::{SOON, Sandbox};
+
+/// Ticks the task of a merge and touches nothing.
+const LAZY: &str = r#"
+[ "$n" -gt 1 ] || grep -q -- '- \[ \] Merge' "$RALPH_PLAN" || eval "$(cat "$HOME/$plan.sh")"
+tick; over done"#;
+
+/// The same, and commits all that is there, with the words of `$HOME/message`.
+const NAMING: &str = r#"
+if grep -q -- '- \[ \] Merge' "$RALPH_PLAN"; then
+    git add --all && git commit --quiet --message "$(cat "$HOME/message")"
+elif [ "$n" = 1 ]; then
+    eval "$(cat "$HOME/$plan.sh")"
+fi
+tick; over done"#;
+
+/// Both plans begin at once, and the second one works after the first one is merged.
+const AFTER: &str = "while ! git log --all --format=%s | grep -q '^Merge plan api'; do sleep 0.05; done";
+
+/// Two plans, `api` and `ui`, the work of each in a script.
+fn two(agent: &str, first: &str, second: &str) -> Sandbox {
+    let sandbox = sandbox(agent, &["api", "ui"]);
+    for (path, text) in [("logo.png", "\0base\n"), ("old.txt", "one\ntwo\n")] {
+        sandbox.write(path, text);
+    }
+    sandbox.git(["add", "--all"]);
+    sandbox.git(["commit", "--quiet", "--message", "Files"]);
+    for (plan, script) in [("api", first.to_owned()), ("ui", format!("{AFTER}; {second}"))] {
+        std::fs::write(sandbox.home().join(format!("{plan}.sh")), script).expect("the plan's work");
+    }
+    sandbox
+}
+
+#[test]
+fn a_conflict_without_markers_is_not_resolved_by_doing_nothing() {
+    let cases = [
+        (
+            "printf '\\0api\\n' > logo.png",
+            "printf '\\0ui\\n' > logo.png",
+            "logo.png",
+        ),
+        ("git rm --quiet old.txt", "echo three >> old.txt", "old.txt"),
+        ("ln -s a new", "ln -s b new", "new"),
+    ];
+    for (first, second, file) in cases {
+        let sandbox = two(LAZY, first, second);
+        let finished = batch(&sandbox, &["api.md", "ui.md", "--jobs", "2"]).run(SOON);
+        assert_eq!(finished.code(), Some(1), "{file}: {finished:?}");
+        let said = format!("conflicts are not resolved in {file}");
+        assert!(finished.stdout.contains(&said), "{file}: {finished:?}");
+        // The work of both is on a branch each, and nothing of the first was taken back.
+        let tree = status(&sandbox)["plans"][1]["workTree"].clone();
+        assert!(!tree.is_null(), "{file}: {:#}", status(&sandbox));
+        assert_verified(&sandbox, "true", &["api"]);
+    }
+}
+
+#[test]
+fn a_side_that_is_right_as_it_is_is_named_in_the_commit() {
+    let sandbox = two(NAMING, "printf '\\0api\\n' > logo.png", "printf '\\0ui\\n' > logo.png");
+    std::fs::write(
+        sandbox.home().join("message"),
+        "Keep our logo.png, which has the right colours",
+    )
+    .unwrap();
+    let finished = batch(&sandbox, &["api.md", "ui.md", "--jobs", "2"]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    assert_eq!(show(&sandbox, "logo.png"), "\0ui\n");
+    assert_verified(&sandbox, "true", &["api", "ui"]);
+    assert_tidy(&sandbox);
+}
+
+#[test]
+fn a_repository_that_an_agent_made_is_kept_and_said() {
+    let script = "git init --quiet lib && cd lib && echo x > x && git add x && git commit --quiet --message x && cd ..";
+    let sandbox = two(LAZY, script, "true");
+    let finished = batch(&sandbox, &["api.md", "--jobs", "2"]).run(SOON);
+    assert_eq!(finished.code(), Some(1), "{finished:?}");
+    assert!(
+        finished.stdout.contains("`lib` in ") && finished.stdout.contains("is a git repository of its own"),
+        "{finished:?}"
+    );
+    let trees = sandbox.state().join("ralph/worktrees");
+    let find = sandbox.program("find").arg(&trees).args(["-name", "lib"]).run(SOON);
+    assert_eq!(find.stdout.lines().count(), 1, "it is still there: {find:?}");
+}
+
+#[test]
+fn a_target_that_an_agent_moved_back_or_deleted_is_put_back() {
+    for spoil in [
+        "git update-ref refs/heads/$target $(git merge-base HEAD main)",
+        "git update-ref -d refs/heads/$target",
+    ] {
+        let spoiling = format!(
+            "target=$(git for-each-ref --format='%(refname:lstrip=2)' 'refs/heads/ralph/*/target'); {spoil}; echo ui > ui.txt"
+        );
+        let sandbox = two(LAZY, "echo api > api.txt", &spoiling);
+        let finished = batch(&sandbox, &["api.md", "ui.md", "--jobs", "2"]).run(SOON);
+        assert_eq!(finished.code(), Some(0), "{spoil}: {finished:?}");
+        assert!(
+            finished.stdout.contains("lacked merges of this batch: put back"),
+            "{finished:?}"
+        );
+        assert_eq!(show(&sandbox, "api.txt"), "api\n", "{spoil}");
+        assert_verified(&sandbox, "true", &["api", "ui"]);
+        assert_tidy(&sandbox);
+    }
+}
+
+#[test]
+fn a_target_with_other_commits_in_place_of_a_merge_is_no_success() {
+    let spoil = "target=$(git for-each-ref --format='%(refname:lstrip=2)' 'refs/heads/ralph/*/target'); \
+                 git update-ref refs/heads/$target $(git commit-tree -m other -p main HEAD^{tree}); echo ui > ui.txt";
+    let sandbox = two(LAZY, "echo api > api.txt", spoil);
+    let finished = batch(&sandbox, &["api.md", "ui.md", "--jobs", "2"]).run(SOON);
+    assert_eq!(finished.code(), Some(1), "{finished:?}");
+    assert!(finished.stderr.contains("lacks merges of this batch"), "{finished:?}");
+    let held = sandbox.git(["for-each-ref", "refs/ralph/batches", "--format=%(objectname)"]);
+    let target = target(&sandbox);
+    assert_eq!(
+        sandbox.git(["show", &format!("{}:api.txt", held.trim())]),
+        "api\n",
+        "{target}"
+    );
+}
+
+#[test]
+fn what_goals_left_behind_does_not_verify_the_next_merge() {
+    let sandbox = two(
+        LAZY,
+        "echo api > api.txt",
+        "mkdir -p gen && touch gen/ok && git rm --quiet generator",
+    );
+    sandbox.write(".gitignore", "gen/\n");
+    sandbox.write("generator", "base\n");
+    sandbox.git(["add", "--all"]);
+    sandbox.git(["commit", "--quiet", "--message", "Generator"]);
+    // Passes where a goal of an earlier merge has left `gen/ok`.
+    let goal = "test -e gen/ok || { mkdir -p gen && cp generator gen/ok; }";
+    let finished = batch(
+        &sandbox,
+        &["api.md", "ui.md", "--jobs", "2", "--goal", &format!("gen={goal}")],
+    )
+    .run(SOON);
+    assert_eq!(finished.code(), Some(1), "{finished:?}");
+    assert_verified(&sandbox, goal, &["api"]);
+}
+
+#[test]
+fn an_ignored_file_that_no_tool_makes_anew_keeps_its_tree() {
+    let script =
+        "mkdir -p out node_modules && echo 1 > out/report.csv && echo x > node_modules/x && echo api > api.txt";
+    let sandbox = two(
+        LAZY,
+        script,
+        "echo ui > ui.txt; mkdir -p node_modules && echo x > node_modules/x",
+    );
+    sandbox.write(".gitignore", "out/\nnode_modules/\n");
+    sandbox.git(["add", "--all"]);
+    sandbox.git(["commit", "--quiet", "--message", "Ignore"]);
+    let finished = batch(&sandbox, &["api.md", "ui.md", "--jobs", "2"]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    assert!(
+        finished.stdout.contains("api: merged, and its work tree stays"),
+        "{finished:?}"
+    );
+    let trees = sandbox.state().join("ralph/worktrees");
+    let find = sandbox
+        .program("find")
+        .arg(&trees)
+        .args(["-name", "report.csv"])
+        .run(SOON);
+    assert_eq!(find.stdout.lines().count(), 1, "{find:?}");
+    assert_eq!(
+        sandbox.git(["worktree", "list"]).lines().count(),
+        2,
+        "that of `ui` is gone"
+    );
+}
