@@ -8,6 +8,8 @@ use crate::event::Usage;
 
 /// A usage this soon after the one before it is added to the next: an agent may tell of each token.
 const INTERVAL: Duration = Duration::from_millis(250);
+/// So many tokens pass at once: an agent in a loop of quick tools uses several limits in one interval.
+const TOKENS_AT_ONCE: u64 = 500;
 
 /// Sums up usage that comes too soon.
 #[derive(Debug, Default)]
@@ -20,9 +22,11 @@ pub(super) struct Spending {
 impl Spending {
     /// Takes a usage and returns what may pass `now`: it, or nothing as yet.
     pub(super) fn take(&mut self, usage: Usage, now: Instant) -> Option<Usage> {
-        self.held = Some(self.held.map_or(usage, |held| held.plus(usage)));
+        let held = self.held.map_or(usage, |held| held.plus(usage));
+        self.held = Some(held);
+        let is_little = held.tokens().is_none_or(|tokens| tokens < TOKENS_AT_ONCE);
         match self.due {
-            Some(due) if now < due => None,
+            Some(due) if now < due && is_little => None,
             Some(_) | None => self.pass(now),
         }
     }
@@ -66,5 +70,14 @@ mod tests {
         assert_eq!(passed.len(), 9);
         let sum: u64 = passed.iter().filter_map(|usage| usage.output_tokens).sum();
         assert_eq!(sum, 2_000);
+    }
+
+    #[test]
+    fn the_usage_of_a_request_passes_at_once() {
+        let mut spending = Spending::default();
+        let start = Instant::now();
+        assert_eq!(spending.take(tokens(1_000), start), Some(tokens(1_000)));
+        assert_eq!(spending.take(tokens(400), start), None);
+        assert_eq!(spending.take(tokens(200), start), Some(tokens(600)));
     }
 }

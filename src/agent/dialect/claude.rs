@@ -3,6 +3,8 @@
 //! An error of the model's API is a `result` of subtype `success`: only `is_error` tells. It is also said as if it were
 //! a message of the assistant, with an `error` beside it that names its kind.
 
+use std::collections::VecDeque;
+
 use serde_json::Value;
 
 use crate::event::{AgentSignal, FileChange, Problem, ProblemKind, SessionId, Usage, clip};
@@ -26,6 +28,9 @@ pub(super) struct ClaudeStreamJson {
     turn: Turn,
 }
 
+/// Messages of an agent and its sub-agents whose parts may come in turns.
+const MESSAGES_AT_ONCE: usize = 32;
+
 /// One turn, as its events tell it.
 #[derive(Debug, Default)]
 pub(in crate::agent) struct Turn {
@@ -38,6 +43,10 @@ pub(in crate::agent) struct Turn {
     error: Option<String>,
     /// When the limit ends that a request was refused for.
     resets_ms: Option<u64>,
+    /// What was told of single requests so far; the result has the sum of all.
+    told: Usage,
+    /// The latest messages whose usage was told: each part of a message has it.
+    counted: VecDeque<String>,
     ended: bool,
 }
 
@@ -119,6 +128,7 @@ impl Turn {
             self.error = Some(error.to_owned());
             return;
         }
+        self.count_request(event, out);
         let own = event.get("parent_tool_use_id").is_none_or(Value::is_null);
         for block in array(event, "/message/content") {
             match text(block, "/type") {
@@ -148,6 +158,31 @@ impl Turn {
                 other => self.unknown(&format!("block {other}"), event, out),
             }
         }
+    }
+
+    /// Tells what the request used that brought this message, so that a limit ends the turn in which it is reached.
+    ///
+    /// Tokens of the answer are not known yet but for the first; the result adds them, and the cost.
+    fn count_request(&mut self, event: &Value, out: &mut Vec<AgentSignal>) {
+        let Some(tokens) = event.get("message").and_then(tokens_of_turn) else {
+            return;
+        };
+        let id = text(event, "/message/id");
+        if tokens.input == 0 || id.is_empty() || self.counted.iter().any(|counted| counted == id) {
+            return;
+        }
+        if self.counted.len() == MESSAGES_AT_ONCE {
+            self.counted.pop_front();
+        }
+        self.counted.push_back(id.to_owned());
+        let usage = Usage {
+            input_tokens: Some(tokens.input),
+            cached_tokens: Some(tokens.cached),
+            output_tokens: Some(tokens.output),
+            cost_usd: None,
+        };
+        self.told = self.told.plus(usage);
+        out.push(AgentSignal::Usage { usage });
     }
 
     fn user(&mut self, event: &Value, clock: &Clock, out: &mut Vec<AgentSignal>) {
@@ -206,6 +241,7 @@ impl Turn {
             return self.unknown("second result", event, out);
         }
         if let Some(usage) = usage(event) {
+            let usage = usage.since(self.told);
             out.push(AgentSignal::Usage { usage });
         }
         let failed = event.get("is_error").and_then(Value::as_bool) != Some(false);
