@@ -67,6 +67,6 @@ mod tests {
         let named = ["Write the parser".to_owned(), "Test it".to_owned()];
         let tasks = parsed(&named).unwrap().tasks;
         assert_eq!(tasks.into_iter().map(|task| task.text).collect::<Vec<_>>(), named);
-        assert!(matches!(parsed(&[]), Err(PlanError::NoTasks { .. })));
+        assert!(matches!(parsed(&[]), Err(PlanError::NoTaskYet)));
     }
 }

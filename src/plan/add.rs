@@ -49,7 +49,7 @@ pub(crate) fn add(kind: PlanKind, bytes: &[u8], task: &str, section: Option<&str
     let before = match parse(kind, body) {
         Ok(tasks) => tasks,
         // The first task of a plan is the one that is added.
-        Err(PlanError::NoTasks { .. }) => PlanSnapshot::default(),
+        Err(PlanError::NoTasks { .. } | PlanError::NoTaskYet) => PlanSnapshot::default(),
         Err(PlanError::Empty {
             kind: PlanKind::Markdown,
         }) => PlanSnapshot::default(),
@@ -62,7 +62,7 @@ pub(crate) fn add(kind: PlanKind, bytes: &[u8], task: &str, section: Option<&str
         (PlanKind::Prd, None) => to_prd(body, &task).ok_or(AddError::NoPlace)?,
     };
     let after = parse(kind, &added).map_err(|error| match error {
-        PlanError::NoTasks { .. } | PlanError::Empty { .. } => AddError::NoPlace,
+        PlanError::NoTasks { .. } | PlanError::NoTaskYet | PlanError::Empty { .. } => AddError::NoPlace,
         other => other.into(),
     })?;
     if !is_one_more(&before.tasks, &after.tasks) {

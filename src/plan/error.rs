@@ -8,6 +8,9 @@ use crate::text::Position;
 pub(crate) enum PlanError {
     #[error("the plan is empty")]
     Empty { kind: PlanKind },
+    /// As `ralph init` leaves it: headings and comments, and nothing that an agent could work on.
+    #[error("the plan has no task yet")]
+    NoTaskYet,
     #[error("no task found")]
     NoTasks { kind: PlanKind },
     #[error("it has no section `{section}` with tasks")]
@@ -38,6 +41,7 @@ impl PlanError {
             | PlanError::NotJson { position, .. }
             | PlanError::IllTyped { position, .. } => Some(*position),
             PlanError::Empty { .. }
+            | PlanError::NoTaskYet
             | PlanError::NoTasks { .. }
             | PlanError::NoSection { .. }
             | PlanError::TooMany { .. }
@@ -48,6 +52,7 @@ impl PlanError {
     /// Says what to do about it, in one sentence.
     pub(crate) fn hint(&self) -> &'static str {
         match self {
+            PlanError::NoTaskYet => "add one: `ralph plan add \"what to do\"`",
             PlanError::Empty { kind } | PlanError::NoTasks { kind } => match kind {
                 PlanKind::Markdown => "write tasks as `- [ ] what to do`, one per line; `- [x]` marks one as done",
                 PlanKind::Prd => {

@@ -18,6 +18,20 @@ use crate::{
     text::Lines,
 };
 
+/// Whether there is text outside of headings and comments, which could describe what is to be done.
+pub(super) fn has_prose(text: &str) -> bool {
+    let mut in_heading = false;
+    Parser::new(text).any(|event| {
+        match event {
+            Event::Start(Tag::Heading { .. }) => in_heading = true,
+            Event::End(TagEnd::Heading(_)) => in_heading = false,
+            Event::Text(ref words) | Event::Code(ref words) => return !in_heading && !words.trim().is_empty(),
+            _ => {}
+        }
+        false
+    })
+}
+
 /// Lists the tasks of a check-list in file order.
 ///
 /// A task is an item of any list (`-`, `*`, `+`, `1.`, `1)`) that begins with a box and has a text; the text is the

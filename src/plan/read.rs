@@ -57,7 +57,10 @@ fn read(kind: PlanKind, text: &str) -> Result<Reading, PlanError> {
         PlanKind::Prd => prd::tasks(text)?,
     };
     if tasks.is_empty() {
-        return Err(PlanError::NoTasks { kind });
+        return Err(match kind {
+            PlanKind::Markdown if !markdown::has_prose(text) => PlanError::NoTaskYet,
+            PlanKind::Markdown | PlanKind::Prd => PlanError::NoTasks { kind },
+        });
     }
     Ok(Reading {
         plan: PlanSnapshot { tasks: bounded(tasks)? },
@@ -132,6 +135,21 @@ fn fnv1a(bytes: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_plan_of_headings_and_comments_describes_no_work() {
+        for text in [
+            "# Plan\n",
+            "# Plan\n\n<!-- - [ ] an example -->\n",
+            "<!--\nnotes\n-->\n\n---\n",
+        ] {
+            assert_eq!(parse(PlanKind::Markdown, text), Err(PlanError::NoTaskYet), "{text}");
+        }
+        for text in ["# Plan\n\nMake it fast.\n", "- make it fast\n", "```\nmake\n```\n"] {
+            let kind = PlanKind::Markdown;
+            assert_eq!(parse(kind, text), Err(PlanError::NoTasks { kind }), "{text}");
+        }
+    }
 
     #[test]
     fn a_byte_order_mark_is_skipped() {
