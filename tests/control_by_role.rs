@@ -157,7 +157,7 @@ work; over 'Done.'"#,
     sandbox.assert_nothing_runs();
 }
 
-/// What an agent can do about where it is seen to come from.
+/// Ways in which an agent changes the address or the process that is seen to connect.
 const WAYS: [&str; 3] = ["post", "post-from-own-address", "post-hidden"];
 
 #[test]

@@ -85,7 +85,7 @@ fn a_start_without_threads_ends_with_a_sentence() {
     }
 }
 
-/// What a start makes in the state directory, and what may be there in its place.
+/// Entries of the state directory that a start makes.
 const MADE: [&str; 7] = [
     "control.sock",
     "helpers.lock",
@@ -98,7 +98,8 @@ const MADE: [&str; 7] = [
 
 #[test]
 fn a_start_with_something_in_its_way_ends_with_a_sentence() {
-    let in_the_way: [(&str, fn(&Path)); 3] = [
+    type Obstacle = (&'static str, fn(&Path));
+    let in_the_way: [Obstacle; 3] = [
         ("a directory", |path| {
             fs::create_dir_all(path.join("x")).expect("a directory")
         }),

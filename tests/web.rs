@@ -34,7 +34,7 @@ fn standings(http: &Http) -> BTreeMap<String, Value> {
         .collect()
 }
 
-/// What is answered at a socket with a path, as a port that ssh has forwarded to it asks.
+/// Sends a request to a socket with a path, as ssh does for a forwarded port, and returns the answer.
 fn over_socket(socket: &std::path::Path, head: &str) -> String {
     let mut stream = UnixStream::connect(socket).expect("a socket");
     let request = format!("{}\r\nconnection: close\r\n\r\n", head.trim_end());

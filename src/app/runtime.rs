@@ -8,9 +8,9 @@ use crate::error::{Failure, FailureKind};
 
 /// Threads for work on disk: one for the job of the moment, one for what ends a run whose job hangs, one to spare.
 const JOB_THREADS: usize = 3;
-/// What a run opens to begin with: two runtimes, signals, the socket, the guard, and one program with its pipes.
+/// Descriptors of a start: two runtimes, signals, the socket, the guard, and one program with its pipes.
 const START_DESCRIPTORS: usize = 32;
-/// What a run starts beside its jobs: what prints, serves, watches the pause file and reads the agent, each with one to spare.
+/// Threads of a start beside the jobs: printing, serving, watching the pause file and reading the agent, each with one to spare.
 const START_THREADS: usize = 8;
 const THREAD_PATIENCE: Duration = Duration::from_secs(10);
 /// Longer than any run.

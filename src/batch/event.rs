@@ -114,7 +114,7 @@ pub enum BatchEvent {
     },
     /// The target lacked merges of the batch, since a process of the machine had moved or deleted it, and was put back.
     TargetPutBack {
-        /// Where it was; none if it was deleted.
+        /// Its commit before; none if it was deleted.
         from: Option<String>,
         to: String,
     },

@@ -59,7 +59,7 @@ pub enum Input {
     },
     /// The target lacked a merge, and was put back.
     TargetPutBack {
-        /// Where it was; none if it was deleted.
+        /// Its commit before; none if it was deleted.
         from: Option<String>,
         to: String,
     },

@@ -142,7 +142,7 @@ async fn follow(paths: &ProjectPaths, shown: &mut Shown, run: &mut Option<RunId>
         {
             *run = Some(watched.status.run.clone());
             shown.show(watched);
-            // Its process may go on to show the end to somebody.
+            // The process stays for as long as a screen shows the end.
             if let Some(reason) = watched.view.stop_reason() {
                 return Ok(Left::Over(reason.exit_code()));
             }

@@ -49,7 +49,7 @@ impl FileConflict {
     }
 }
 
-/// Which of these files have lines that mark a conflict.
+/// Returns the files that have lines which mark a conflict.
 pub fn marked(tree: &Path, files: &[String]) -> Vec<String> {
     let is_marked = |file: &&String| {
         let bytes = files::read_unfollowed(&tree.join(file), MARKED_CAP_BYTES).unwrap_or_default();
@@ -58,6 +58,19 @@ pub fn marked(tree: &Path, files: &[String]) -> Vec<String> {
         MARKERS.iter().all(|marker| has(marker))
     };
     files.iter().filter(is_marked).cloned().collect()
+}
+
+/// Whether `messages` name `file`, as a word of its own: `new` is not named by `newer` or by `src/new`.
+pub(super) fn is_named(messages: &str, file: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '/');
+    messages.match_indices(file).any(|(at, _)| {
+        let before = messages[..at].chars().next_back();
+        let mut after = messages[at + file.len()..].chars();
+        let next = after.next();
+        // A sentence may end with the name, and a name goes on with an extension.
+        let goes_on = next == Some('.') && after.next().is_some_and(is_part);
+        !before.is_some_and(|c| is_part(c) || c == '.') && !next.is_some_and(is_part) && !goes_on
+    })
 }
 
 /// The paths that become repositories of their own, in what `git diff --raw -z` prints.
@@ -83,7 +96,7 @@ mod tests {
     #[test]
     fn stages_say_which_side_has_a_file() {
         let printed =
-            b"100644 a 1\tboth\0100644 b 2\tboth\0100644 c 3\tboth\0100644 d 1\tgone\0100644 e 3\tgone\0garbage\0";
+            b"100644 a 1\tboth\x00100644 b 2\tboth\x00100644 c 3\tboth\x00100644 d 1\tgone\x00100644 e 3\tgone\0garbage\0";
         let sides: Vec<_> = FileConflict::parse(printed)
             .into_iter()
             .map(|file| (file.path, file.in_base, file.in_branch, file.in_target))
@@ -95,6 +108,29 @@ mod tests {
                 ("gone".to_owned(), true, false, true)
             ]
         );
+    }
+
+    #[test]
+    fn a_file_is_named_by_itself_and_not_by_a_longer_name() {
+        for message in [
+            "Keep our logo.png, it is right",
+            "`logo.png`",
+            "logo.png",
+            "Keep logo.png.",
+        ] {
+            assert!(is_named(message, "logo.png"), "{message}");
+        }
+        for message in [
+            "",
+            "src/logo.png",
+            "logo.png.bak",
+            "my-logo.png",
+            "logo_png",
+            "logo.pngx",
+        ] {
+            assert!(!is_named(message, "logo.png"), "{message}");
+        }
+        assert!(!is_named("Make it newer", "new"));
     }
 
     #[test]

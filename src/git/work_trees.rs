@@ -11,7 +11,7 @@ use std::{
 
 use super::{
     GitError, NoRepository,
-    conflict::{FileConflict, marked, repositories_added},
+    conflict::{FileConflict, is_named, marked, repositories_added},
     fingerprint,
     head::{branch_in, head_in, is_on},
     layout::inspect_above,
@@ -546,7 +546,7 @@ impl Branches {
         self.add_tree(tree, &["--detach"], commit)
     }
 
-    /// What git ignores in a work tree and no tool would make anew: no commit has it.
+    /// Returns the ignored paths of a work tree that no tool would make anew: no commit has them.
     ///
     /// # Errors
     /// [`GitError`] if git cannot be asked.
@@ -635,8 +635,8 @@ impl Branches {
         Ok(FileConflict::parse(&output.stdout))
     }
 
-    /// Which of these files of a merge are not resolved: those with conflict markers, and those that are as one of the sides has
-    /// them although no commit message names them. An agent that did nothing has left the others' work out that way.
+    /// Returns the files of a merge that are not resolved: those with conflict markers, and those that are as one of the sides has
+    /// them although no commit message names them. An agent that does nothing leaves the work of the other side out.
     ///
     /// # Errors
     /// [`GitError`] if git cannot be asked.
@@ -650,7 +650,7 @@ impl Branches {
         let messages = self.messages(tree, &branch, &target)?;
         for file in files {
             let is_one_side = !(in_branch.contains(file) && in_target.contains(file));
-            if is_one_side && !messages.contains(file.as_str()) && !unresolved.contains(file) {
+            if is_one_side && !is_named(&messages, file) && !unresolved.contains(file) {
                 unresolved.push(file.clone());
             }
         }
@@ -677,7 +677,7 @@ impl Branches {
         Ok(commits.next().zip(commits.next()).map(|(one, other)| [one, other]))
     }
 
-    /// Which of these files are in the work tree otherwise than in `commit`.
+    /// Returns the files that differ between the work tree and `commit`.
     fn differing(&self, tree: &Path, commit: &str, files: &[String]) -> Result<Vec<String>, GitError> {
         // An index of its own: that of the work tree may have conflicts.
         let index = self.admin_of(tree)?.join("ralph-sides");

@@ -112,7 +112,7 @@ struct Notifier(Option<notify::RecommendedWatcher>);
 impl Notifier {
     /// Wakes `thread` whenever the kernel reports something about a file called `name`, once it is told where to look.
     ///
-    /// None where the kernel cannot report, or no thread is to be had.
+    /// Returns none where the kernel cannot report, or no thread is to be had.
     fn start(name: OsString, thread: thread::Thread) -> Option<Self> {
         // `notify` does not say that it could not start its thread.
         thread::Builder::new().spawn(|| {}).ok()?.join().ok()?;

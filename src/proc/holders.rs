@@ -24,7 +24,7 @@ pub(super) enum End {
     /// No process any more.
     Gone,
     Held(Vec<Pid>),
-    /// Another user of this machine. The kernel notes the user of whoever opened the socket, and no process can change that.
+    /// A process of another user of this machine, by the user that the kernel notes when a socket is opened.
     OfAnotherUser,
     /// A process of this user that hides, or none while the socket is on its way from one process to another.
     Unseen,

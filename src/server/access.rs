@@ -170,7 +170,7 @@ impl Access {
         }
     }
 
-    /// What a token for `role` is worth to a process of that origin.
+    /// Returns the role in which a token for `role` is taken from a process of that origin.
     ///
     /// A proxy may be another user's; without one nobody but this user has a reason to be here, and a session that another user
     /// shows was taken from a browser while that user had the port.

@@ -252,7 +252,7 @@ impl States {
         self.root.join(TOKENS)
     }
 
-    /// Where the `ralph web` that listens at `port` is reached without TCP.
+    /// The socket of the `ralph web` that listens at `port`.
     pub(crate) fn web_socket(&self, port: u16) -> PathBuf {
         self.root.join(format!("web-{port}.sock"))
     }

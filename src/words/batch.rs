@@ -275,7 +275,7 @@ pub fn plan_state_in_words(plan: &Plan, batch: &Batch, is_running: bool) -> Stri
     }
 }
 
-/// What happened to a file in a merge: whether it is in the base, in the plan's branch and in the target.
+/// Says what happened to a file in a merge, by whether it is in the base, in the plan's branch and in the target.
 pub fn conflict_in_words(path: &str, [base, branch, target_has]: [bool; 3], target: &str) -> String {
     let file = files_in_code(&[path.to_owned()]);
     match (base, branch, target_has) {

@@ -1,14 +1,14 @@
-//! What a merge must not lose: the work of both sides, a repository within a tree, and what was merged before.
+//! Merges that would lose work: conflicts without markers, repositories within a tree, targets that were moved, leftovers.
 
 use super::{assert_tidy, assert_verified, batch, sandbox, show, status, target};
 use crate::harness::{SOON, Sandbox};
 
-/// Ticks the task of a merge and touches nothing.
+/// Ticks the task of the merge and touches nothing.
 const LAZY: &str = r#"
 [ "$n" -gt 1 ] || grep -q -- '- \[ \] Merge' "$RALPH_PLAN" || eval "$(cat "$HOME/$plan.sh")"
 tick; over done"#;
 
-/// The same, and commits all that is there, with the words of `$HOME/message`.
+/// Commits the merge as it finds it, with the words of `$HOME/message`.
 const NAMING: &str = r#"
 if grep -q -- '- \[ \] Merge' "$RALPH_PLAN"; then
     git add --all && git commit --quiet --message "$(cat "$HOME/message")"
