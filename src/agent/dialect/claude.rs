@@ -43,7 +43,7 @@ pub(in crate::agent) struct Turn {
     error: Option<String>,
     /// When the limit ends that a request was refused for.
     resets_ms: Option<u64>,
-    /// What was told of single requests so far; the result has the sum of all.
+    /// Usage of single requests that was told so far; the result has the sum of all.
     told: Usage,
     /// The latest messages whose usage was told: each part of a message has it.
     counted: VecDeque<String>,
@@ -162,9 +162,13 @@ impl Turn {
 
     /// Tells what the request used that brought this message, so that a limit ends the turn in which it is reached.
     ///
-    /// Tokens of the answer are not known yet but for the first; the result adds them, and the cost.
+    /// Tokens of the answer are not known yet but for the first; the result adds them, and the cost. Other programs that speak this
+    /// dialect tell totals, and their results may sum up a session of several turns: theirs is left to the result.
     fn count_request(&mut self, event: &Value, out: &mut Vec<AgentSignal>) {
-        let Some(tokens) = event.get("message").and_then(tokens_of_turn) else {
+        let message = event
+            .get("message")
+            .filter(|message| message.pointer("/usage/total_tokens").is_none());
+        let Some(tokens) = message.and_then(tokens_of_turn) else {
             return;
         };
         let id = text(event, "/message/id");
