@@ -20,6 +20,9 @@ tick; over done"#;
 /// Both plans begin at once, and the second one works after the first one is merged.
 const AFTER: &str = "while ! git log --all --format=%s | grep -q '^Merge plan api'; do sleep 0.05; done";
 
+/// Nothing of the first plan is deleted while the target lacks its merge: the target is spoilt after that.
+const GONE: &str = "while git for-each-ref 'refs/heads/ralph/*/api' | grep -q .; do sleep 0.05; done";
+
 /// Two plans, `api` and `ui`, the work of each in a script.
 fn two(agent: &str, first: &str, second: &str) -> Sandbox {
     let sandbox = sandbox(agent, &["api", "ui"]);
@@ -95,7 +98,7 @@ fn a_target_that_an_agent_moved_back_or_deleted_is_put_back() {
         "git update-ref -d refs/heads/$target",
     ] {
         let spoiling = format!(
-            "target=$(git for-each-ref --format='%(refname:lstrip=2)' 'refs/heads/ralph/*/target'); {spoil}; echo ui > ui.txt"
+            "target=$(git for-each-ref --format='%(refname:lstrip=2)' 'refs/heads/ralph/*/target'); {GONE}; {spoil}; echo ui > ui.txt"
         );
         let sandbox = two(LAZY, "echo api > api.txt", &spoiling);
         let finished = batch(&sandbox, &["api.md", "ui.md", "--jobs", "2"]).run(SOON);
