@@ -174,10 +174,19 @@ impl OpenRun {
     }
 }
 
-/// Has a run that is over, and whose end is still shown on a screen, close that screen; false if the run is not over.
+/// Has a run that is over, and whose end is still shown on a screen, close that screen; false if a run goes on.
 fn closes_shown_end(paths: &ProjectPaths) -> bool {
-    let Ok(Reply::Status { status }) = control::ask(&paths.socket(), &Request::Status) else {
-        return false;
+    let status = match control::ask(&paths.socket(), &Request::Status) {
+        Ok(Reply::Status { status }) => status,
+        Ok(
+            Reply::Done { .. }
+            | Reply::Started { .. }
+            | Reply::Refused { .. }
+            | Reply::Forbidden { .. }
+            | Reply::Tool { .. },
+        ) => return false,
+        // It answers no more, and may wait for the user's command that tells the end.
+        Err(_) => return latest(paths).is_ok_and(|run| run.is_some_and(|run| run.state.view.is_over())),
     };
     let command = UserCommand::Stop {
         stop: StopRequest::Graceful,
