@@ -45,6 +45,34 @@ fn over_socket(socket: &std::path::Path, head: &str) -> String {
 }
 
 #[test]
+fn a_connection_of_a_process_that_has_ended_is_no_users() {
+    let sandbox = Sandbox::new();
+    let state = sandbox.state().display().to_string();
+    let web = sandbox
+        .ralph(["web", "--listen", "127.0.0.1:0", "--state-dir", &state])
+        .start();
+    let url = web.wait_for_line(SOON, |line| line.contains("/#token="));
+    let (base, token) = url.split_once("/#token=").expect("a token");
+    let port = base.rsplit_once(':').expect("a port").1;
+    let socket = sandbox.state().join(format!("web-{port}.sock"));
+    wait_until(SOON, "its socket", || UnixStream::connect(&socket).ok());
+    let login = format!("POST /login HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {token}");
+    let answer = over_socket(&socket, &login);
+    assert!(answer.starts_with("HTTP/1.1 2"), "the user's own: {answer}");
+    // It sees the connection when the process that has made it is gone, as it may where it is slow.
+    web.signal(Signal::SIGSTOP);
+    let to = format!("{token}{}", socket.display());
+    let mut connects = sandbox
+        .program(env!("CARGO_BIN_EXE_fake-agent"))
+        .arg(format!("reach handed-on {to}"))
+        .start();
+    assert!(connects.ends_within(SOON), "{}", connects.so_far());
+    web.signal(Signal::SIGCONT);
+    let answer = connects.wait_for_line(SOON, |line| line.starts_with("HTTP/1.1 "));
+    assert!(answer.starts_with("HTTP/1.1 403 "), "{answer}");
+}
+
+#[test]
 fn the_runs_of_all_projects_are_listed_followed_and_answered_behind_one_token_while_they_come_and_go() {
     let (asking, _) = asking::asking(r#"{ "ask": ["Bash"] }"#, "asks date 1\nworks\n");
     let working = Sandbox::new();

@@ -53,6 +53,6 @@ pub use launch::{
     Activity, Confinement, ConfinementLevel, End, Ladder, Launch, Network, Output, RUN_ID_VAR, Size, Stdin, Stdout,
     Stop, StopSignal,
 };
-pub use origin::{ClientOrigin, Origin, is_below_a_run, is_of_a_run, origin_of_client};
+pub use origin::{ClientOrigin, Origin, is_below_a_run, origin_of_client, origin_of_peer};
 pub use spawn::SpawnError;
 pub use supervisor::{Supervisor, own_executable};

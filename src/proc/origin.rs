@@ -5,7 +5,11 @@
 
 use std::{net::SocketAddr, os::fd::BorrowedFd};
 
-use nix::unistd::{Pid, getpid, getppid};
+use nix::{
+    errno::Errno,
+    sys::signal::kill,
+    unistd::{Pid, getpid, getppid},
+};
 
 use super::{
     RUN_ID_VAR,
@@ -78,7 +82,7 @@ pub fn is_below_a_run() -> bool {
     if std::env::var_os(RUN_ID_VAR).is_some() {
         return true;
     }
-    a_run_is_above(getppid())
+    has_run_above(getppid()) == Some(true)
 }
 
 /// Where the client of a TCP connection comes from.
@@ -103,9 +107,23 @@ pub fn origin_of_client(client: SocketAddr, server: SocketAddr) -> ClientOrigin 
     ClientOrigin { origin, is_settled }
 }
 
-/// Tells whether a process of this number comes from a run, whichever that is.
-pub fn is_of_a_run(pid: i32) -> bool {
-    a_run_is_above(Pid::from_raw(pid))
+/// Tells whether the process that has connected `socket` from the other end, as `pid`, comes from a run, whichever that is.
+///
+/// A process that has ended is unknown: what it has started may have the connection.
+pub fn origin_of_peer(socket: BorrowedFd<'_>, pid: Option<i32>) -> Origin {
+    let Some(pid) = pid.filter(|pid| *pid > 0).map(Pid::from_raw) else {
+        return Origin::Unknown;
+    };
+    let origin = match has_run_above(pid) {
+        Some(true) => Origin::Run,
+        Some(false) => Origin::Elsewhere,
+        None => Origin::Unknown,
+    };
+    // Asked after the walk: the number of a process that has ended may be another's by now.
+    match system::peer_has_ended(socket) {
+        true => Origin::Unknown,
+        false => origin,
+    }
 }
 
 fn of_holders(holders: &[Pid]) -> ClientOrigin {
@@ -113,9 +131,10 @@ fn of_holders(holders: &[Pid]) -> ClientOrigin {
         .iter()
         .filter_map(|pid| Some(system::process(*pid)?.parent))
         .collect();
-    let origin = if parents.iter().any(|parent| a_run_is_above(*parent)) {
+    let above: Vec<Option<bool>> = parents.iter().map(|parent| has_run_above(*parent)).collect();
+    let origin = if above.contains(&Some(true)) {
         Origin::Run
-    } else if parents.len() < holders.len() {
+    } else if parents.len() < holders.len() || above.contains(&None) {
         Origin::Unknown // one of them has ended
     } else {
         Origin::Elsewhere
@@ -126,22 +145,28 @@ fn of_holders(holders: &[Pid]) -> ClientOrigin {
     }
 }
 
-/// Whether `above`, or a process above it, is a ralph or a guard.
-fn a_run_is_above(mut above: Pid) -> bool {
+/// Whether `above`, or a process above it, is a ralph or a guard; none if the processes on the way end again and again.
+fn has_run_above(above: Pid) -> Option<bool> {
+    (0..WALKS).find_map(|_| look_above(above))
+}
+
+/// Follows the parents of `above`; none if one of them has ended.
+fn look_above(mut above: Pid) -> Option<bool> {
     for _ in 0..DEPTH {
         if above.as_raw() <= 1 {
-            return false;
+            return Some(false);
         }
         if leftovers::is_guard(above) || system::runs_this_executable(above) {
-            return true;
+            return Some(true);
         }
         match system::process(above) {
             Some(process) => above = process.parent,
-            // It has ended, or is not to be seen: whatever is above it is not either.
-            None => return false,
+            // Of another user where `/proc` hides those: a run's processes are this user's.
+            None if kill(above, None) == Err(Errno::EPERM) => return Some(false),
+            None => return None,
         }
     }
-    false
+    Some(false)
 }
 
 #[cfg(test)]
@@ -161,5 +186,17 @@ mod tests {
         );
         assert_eq!(of_peer(&children, ours.as_fd(), None), Origin::Unknown);
         assert_eq!(of_peer(&children, ours.as_fd(), Some(0)), Origin::Unknown);
+    }
+
+    #[test]
+    fn a_peer_that_has_ended_is_unknown() {
+        let (ours, _theirs) = UnixStream::pair().unwrap();
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let pid = child.id().cast_signed();
+        child.wait().unwrap();
+        assert_eq!(origin_of_peer(ours.as_fd(), Some(pid)), Origin::Unknown);
+        assert_eq!(origin_of_peer(ours.as_fd(), None), Origin::Unknown);
+        let init = origin_of_peer(ours.as_fd(), Some(1));
+        assert_eq!(init, Origin::Elsewhere);
     }
 }

@@ -5,6 +5,7 @@
 
 use std::{
     io,
+    os::fd::AsFd,
     path::{Path as FilePath, PathBuf},
     pin::pin,
     sync::Arc,
@@ -27,7 +28,7 @@ use tracing::warn;
 
 use crate::{
     control::{Client, ControlError, Role},
-    proc::{Supervisor, is_of_a_run},
+    proc::{Origin, Supervisor, origin_of_peer},
     review::{Projects, RunEntry},
 };
 
@@ -107,9 +108,9 @@ pub(crate) async fn serve(
 /// The role of a peer on the socket, as far as its process tells: the token says the rest.
 fn role_of(peer: &UnixStream) -> Role {
     let pid = peer.peer_cred().ok().and_then(|credentials| credentials.pid());
-    match pid {
-        Some(pid) if pid > 0 && !is_of_a_run(pid) => Role::User,
-        Some(_) | None => Role::Agent,
+    match origin_of_peer(peer.as_fd(), pid) {
+        Origin::Elsewhere => Role::User,
+        Origin::Run | Origin::OtherUser | Origin::Unknown => Role::Agent,
     }
 }
 

@@ -4,6 +4,7 @@ use std::{
     io::{self, Read, Write},
     net::{IpAddr, SocketAddr, TcpStream, UdpSocket},
     os::{
+        fd::{AsFd, OwnedFd},
         linux::net::SocketAddrExt,
         unix::net::{SocketAddr as UnixAddr, UnixStream},
     },
@@ -55,6 +56,8 @@ pub fn reach(way: &str, to: &str) -> Outcome<()> {
             set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(|error| error.to_string())?;
             return post(to, None);
         }
+        "handed-on" => return hand_on(to),
+        "as-handed-on" => return speak_as_handed_on(to),
         _ => return Err("no such way".to_owned()),
     };
     done.map_err(|error| error.to_string())
@@ -95,6 +98,35 @@ fn own_address() -> Outcome<IpAddr> {
         socket.local_addr()
     });
     socket.map(|address| address.ip()).map_err(|error| error.to_string())
+}
+
+/// Connects to the socket at `TOKEN/PATH`, and leaves the connection to a child as this process ends.
+fn hand_on(to: &str) -> Outcome<()> {
+    let (token, path) = to.split_once('/').ok_or("TOKEN/PATH")?;
+    let handed_on = || -> io::Result<()> {
+        let stream = UnixStream::connect(format!("/{path}"))?;
+        let mut child = Command::new(std::env::current_exe()?);
+        let child = child.arg(format!("reach as-handed-on {token}"));
+        child.stdin(OwnedFd::from(stream)).spawn().map(drop)
+    };
+    handed_on().map_err(|error| error.to_string())
+}
+
+/// Logs in over the connection that is its stdin, and prints the answer.
+fn speak_as_handed_on(token: &str) -> Outcome<()> {
+    let spoken = || -> io::Result<String> {
+        let mut stream = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+        let head = format!(
+            "POST /login HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nauthorization: Bearer {token}\r\n\
+             content-length: 0\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes())?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer)?;
+        Ok(answer)
+    };
+    println!("{}", spoken().map_err(|error| error.to_string())?);
+    Ok(())
 }
 
 /// Sends the run at `PORT/TOKEN` a message, `from` an address of one's own; fails unless it is taken.
