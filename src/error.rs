@@ -185,6 +185,10 @@ impl From<OpenError> for Failure {
             OpenError::Helpers { ref source, .. } if source.kind() == io::ErrorKind::TimedOut => {
                 Failure::of(FailureKind::Locked, &error).hint("wait until it has ended, and try again")
             }
+            OpenError::MessageWaits { id, .. } => Failure::of(FailureKind::Failed, &error).hint(format!(
+                "`ralph continue` delivers it, `ralph withdraw {}` drops it",
+                id.0
+            )),
             error @ (OpenError::Lock(LockError::Unusable { .. })
             | OpenError::Helpers { .. }
             | OpenError::State { .. }) => {

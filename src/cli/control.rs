@@ -50,7 +50,7 @@ fn leave(paths: &ProjectPaths, message: &Message, judge: Option<&dyn Judge>) -> 
     match driver::leave(paths, message, judge)? {
         Left::Queued { id, plan, rules } => {
             print(&format!(
-                "message {} is queued: `ralph` with the plan {} resumes the last run with it{rules}\n",
+                "message {} is queued for {}: `ralph continue` delivers it{rules}\n",
                 id.0,
                 plan.display()
             ));
@@ -69,7 +69,22 @@ fn leave(paths: &ProjectPaths, message: &Message, judge: Option<&dyn Judge>) -> 
 }
 
 pub(super) fn withdraw(args: &Args, id: u32) -> Result<u8, Failure> {
-    send(args, UserCommand::Withdraw { id: SteeringId(id) })
+    let (paths, id) = (place(args)?.paths, SteeringId(id));
+    let command = UserCommand::Withdraw { id };
+    match control::ask(&paths.socket(), &Request::Command { command }) {
+        Err(ControlError::NotRunning) => {}
+        reply => return show(reply?),
+    }
+    match driver::withdraw(&paths, id)? {
+        true => {
+            print(&format!("message {} is withdrawn\n", id.0));
+            Ok(0)
+        }
+        false => Err(Failure::new(
+            FailureKind::Failed,
+            format!("no message {} waits for the last run", id.0),
+        )),
+    }
 }
 
 pub(super) fn answer(args: &Args, ask: u32, words: &[String], rules: &[String]) -> Result<u8, Failure> {

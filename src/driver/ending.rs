@@ -194,6 +194,25 @@ pub fn leave(paths: &ProjectPaths, message: &Message, judge: Option<&dyn Judge>)
     })
 }
 
+/// Takes a message back that waits for the last run; false if no such message waits.
+///
+/// # Errors
+/// As [`OpenRun::open`](super::OpenRun::open).
+pub fn withdraw(paths: &ProjectPaths, id: SteeringId) -> Result<bool, OpenError> {
+    if !paths.runs().is_dir() {
+        return Ok(false);
+    }
+    let _lock = Lock::take(paths)?;
+    let Some(run) = latest(paths)? else { return Ok(false) };
+    let mut run = run.understood()?;
+    let waits = |message: &crate::run::Message| message.id == id && message.is_due();
+    if !run.state.view.messages.iter().any(waits) {
+        return Ok(false);
+    }
+    run.journal.append(now_ms(), Event::SteeringWithdrawn { id })?;
+    Ok(true)
+}
+
 /// What is written for a message that is left.
 struct Leaving {
     kind: SteeringKind,

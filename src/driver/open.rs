@@ -11,7 +11,7 @@ use crate::{
     control::{self, Reply, Request},
     event::{
         BreakerCause, BreakerState, Event, Notice, PlanSnapshot, Record, RequestedBy, RunId, Settings, Spent,
-        StopReason, StopRequest, UserCommand,
+        SteeringId, StopReason, StopRequest, UserCommand,
     },
     files::is_same_file,
     git::Repository,
@@ -52,6 +52,9 @@ pub enum OpenError {
         #[source]
         source: io::Error,
     },
+    /// A new run would drop a message of the user's.
+    #[error("message {} waits for the last run, of {plan}: {text}", id.0, plan = plan.display())]
+    MessageWaits { id: SteeringId, plan: PathBuf, text: String },
 }
 
 /// Which run is opened.
@@ -120,6 +123,9 @@ impl OpenRun {
         if let Some(run) = latest.take_if(|run| opening == Opening::Continued && run.can_continue(plan)) {
             latest = Some(run.understood()?.reopened()?);
         }
+        if let Some(run) = latest.as_ref().filter(|run| !run.is_resumed(plan)) {
+            run.has_no_message_waiting()?;
+        }
         sweep(&paths, supervisor, &mut notices);
         let earlier = match &latest {
             Some(run) => Used::of(&run.state.view),
@@ -130,7 +136,7 @@ impl OpenRun {
             other => (None, other),
         };
         let opened = match unfinished {
-            Some(run) if is_of(&run.state.view.settings, plan) => {
+            Some(run) if run.is_resumed(plan) => {
                 let run = run.understood()?;
                 notices.extend(run.torn_notice());
                 (run.id, run.journal, run.state, true)
@@ -308,6 +314,27 @@ impl Earlier {
                 ralph: self.ralph,
             }),
         }
+    }
+
+    /// Whether `ralph` with this plan goes on with it.
+    fn is_resumed(&self, plan: (&Path, Option<&str>)) -> bool {
+        !self.state.view.is_over() && is_of(&self.state.view.settings, plan)
+    }
+
+    /// Refuses a run in the place of this one while it can still deliver a message.
+    fn has_no_message_waiting(&self) -> Result<(), OpenError> {
+        let view = &self.state.view;
+        if !view.stop_reason().is_none_or(StopReason::can_be_continued) {
+            return Ok(());
+        }
+        let mut waiting = view.messages.iter().filter(|message| message.is_queued());
+        waiting.next().map_or(Ok(()), |message| {
+            Err(OpenError::MessageWaits {
+                id: message.id,
+                plan: view.settings.plan.clone(),
+                text: message.text.clone(),
+            })
+        })
     }
 
     /// Whether the run is over, and not for good.

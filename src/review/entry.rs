@@ -65,7 +65,7 @@ impl RunEntry {
             None if live => (Standing::Running, phase_in_words(view)),
             None => (
                 Standing::Interrupted,
-                "interrupted; resumes with the next `ralph`".to_owned(),
+                "interrupted; `ralph continue` resumes it".to_owned(),
             ),
         };
         let exit_code = view.stop_reason().map(|reason| reason.exit_code());

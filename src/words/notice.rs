@@ -207,7 +207,7 @@ pub fn notice_in_words(notice: &Notice) -> String {
             format!("the journal's last line was cut off by a crash and is left out ({bytes} bytes)")
         }
         Notice::RunSuperseded { run, plan } => format!(
-            "run {run} was cut off while it worked on {}: it is closed, this is a new one",
+            "run {run} of {} was not finished: it is closed, this is a new one",
             shown(plan)
         ),
         Notice::OrphansEnded { count: 1, first_pid } => {

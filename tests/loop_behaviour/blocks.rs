@@ -122,7 +122,7 @@ async fn a_blocked_run_that_nobody_watches_is_answered_by_steer_and_resumed() {
     let steered = project.ralph(["steer", "the", "blue", "one"]).run(SOON);
     assert_eq!(steered.code(), Some(0), "{steered:?}");
     assert!(
-        steered.stdout.contains("message 1 is queued") && steered.stdout.contains("resumes the last run with it"),
+        steered.stdout.contains("message 1 is queued") && steered.stdout.contains("`ralph continue` delivers it"),
         "{steered:?}"
     );
     let status = project.ralph(["status"]).run(SOON).stdout;

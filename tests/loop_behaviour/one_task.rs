@@ -59,6 +59,50 @@ fn a_task_is_a_run_of_its_own_beside_the_plan_of_the_project_and_nothing_is_over
 }
 
 #[test]
+fn a_message_that_waits_for_the_last_run_is_delivered_or_withdrawn_before_another_plan_has_its_turn() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    sandbox.install(&Script::worker());
+    let first = run(&sandbox, &["Write it"]);
+    assert_eq!(first.code(), Some(0), "{first:?}");
+    let queued = |text: &str| {
+        let steered = sandbox.ralph(["steer", text]).run(SOON);
+        assert!(steered.stdout.contains("`ralph continue` delivers it"), "{steered:?}");
+    };
+    let refused = |number: u32, text: &str| {
+        let other = run(&sandbox, &[]);
+        assert_eq!(other.code(), Some(1), "{other:?}");
+        said(&other, &format!("message {number} waits for the last run, of "));
+        said(&other, text);
+        said(&other, &format!("`ralph continue` delivers it, `ralph withdraw {number}` drops it"));
+        assert_eq!(ended(&sandbox).0, None, "it can be continued");
+    };
+    queued("use tabs");
+    refused(1, "use tabs");
+    let listed = sandbox.ralph(["runs"]).run(SOON);
+    assert!(
+        listed.stdout.contains("interrupted; `ralph continue` resumes it"),
+        "{listed:?}"
+    );
+    let continued = sandbox.looping(["continue"]).run(SOON);
+    assert_eq!(continued.code(), Some(0), "{continued:?}");
+    assert!(sandbox.prompt(2).contains("use tabs"), "{continued:?}");
+
+    queued("use spaces");
+    refused(2, "use spaces");
+    let withdrawn = sandbox.ralph(["withdraw", "2"]).run(SOON);
+    assert_eq!(withdrawn.stdout, "message 2 is withdrawn\n", "{withdrawn:?}");
+    let again = sandbox.ralph(["withdraw", "2"]).run(SOON);
+    assert_eq!(again.code(), Some(1), "{again:?}");
+    said(&again, "no message 2 waits for the last run");
+    let other = run(&sandbox, &[]);
+    assert_eq!(other.code(), Some(0), "{other:?}");
+    let paths = sandbox.paths();
+    let prompt = fs::read_to_string(paths.run(&paths.latest_run().expect("a run")).prompt(1)).expect("a prompt");
+    assert!(!prompt.contains("use spaces"), "{prompt}");
+}
+
+#[test]
 fn a_task_that_was_cut_off_goes_on_with_its_plan_whoever_has_changed_that() {
     let sandbox = Sandbox::new();
     fs::remove_file(sandbox.project().join("PLAN.md")).unwrap();

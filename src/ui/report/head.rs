@@ -45,7 +45,7 @@ pub(super) fn end_in_words(report: &Report) -> String {
     match &report.end {
         Some(end) => one_line(&stop_in_words(&end.reason)),
         None if report.is_running => "still running".to_owned(),
-        None => "interrupted; resumes with the next `ralph`".to_owned(),
+        None => "interrupted; `ralph continue` resumes it".to_owned(),
     }
 }
 
