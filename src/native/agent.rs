@@ -237,7 +237,7 @@ impl Agent {
             open.session.keep(repaired);
         }
         self.client.end_turn();
-        let used = usage(&open.spent);
+        let used = open.spent.usage();
         let stop = |reason: &str| self.client.respond(id, &json!({"stopReason": reason, "usage": used}));
         match ended {
             Ended::By(Ok(End::Done)) => stop("end_turn"),
@@ -321,17 +321,5 @@ fn greeting() -> Value {
         },
         "authMethods": [],
         "_meta": {"steering": {"supported": true}},
-    })
-}
-
-fn usage(spent: &Spent) -> Value {
-    let tokens = spent.tokens;
-    if tokens == Tokens::default() {
-        // Nothing was counted, which is not the same as nothing.
-        return Value::Null;
-    }
-    json!({
-        "inputTokens": tokens.input, "outputTokens": tokens.output, "cachedReadTokens": tokens.cache_read,
-        "cachedWriteTokens": tokens.cache_write, "totalTokens": tokens.input.saturating_add(tokens.output),
     })
 }

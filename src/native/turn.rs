@@ -57,6 +57,21 @@ pub(super) struct Spent {
     pub(super) answers: u64,
 }
 
+impl Spent {
+    /// The tokens of the running turn, as the protocol has them in the result of a turn.
+    pub(super) fn usage(&self) -> Value {
+        let tokens = self.tokens;
+        if tokens == Tokens::default() {
+            // Nothing was counted, which is not the same as nothing.
+            return Value::Null;
+        }
+        json!({
+            "inputTokens": tokens.input, "outputTokens": tokens.output, "cachedReadTokens": tokens.cache_read,
+            "cachedWriteTokens": tokens.cache_write, "totalTokens": tokens.input.saturating_add(tokens.output),
+        })
+    }
+}
+
 /// How a turn ended that did not fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
@@ -153,7 +168,11 @@ impl Turn<'_> {
     fn count(&mut self, tokens: Tokens) {
         self.history.count(tokens);
         self.spent.tokens = self.spent.tokens.plus(tokens);
-        let mut update = json!({"used": self.history.tokens(), "size": self.options.context_tokens});
+        // A limit on tokens ends a turn that is not over.
+        let mut update = json!({
+            "used": self.history.tokens(), "size": self.options.context_tokens,
+            "_meta": {"usage": self.spent.usage()},
+        });
         if let Some(cost) = self.options.cost(self.model, tokens) {
             self.spent.cost_usd += cost;
             self.session.keep_cost(self.spent.cost_usd);

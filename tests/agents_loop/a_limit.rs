@@ -39,5 +39,5 @@ fn scenario(agent: Agent) {
     }
 }
 
-// codex one-way and native do not tell in mid-turn what they use.
-each_agent!(scenario: claude Claude; opencode Opencode, opencode_server OpencodeServer);
+// codex one-way and gemini tell at the end of a turn alone what it has used.
+each_agent!(scenario: claude Claude, native Native, native_messages NativeMessages; opencode Opencode, opencode_server OpencodeServer);

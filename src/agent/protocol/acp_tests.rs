@@ -602,6 +602,27 @@ fn tokens_are_those_of_the_whole_turn_with_the_cache_counted_once() {
 }
 
 #[test]
+fn what_an_update_says_of_the_turn_so_far_is_told_at_once_and_not_again_with_its_end() {
+    let mut session = Session::open(Opening::default());
+    let update = |input: u64, cost: f64| {
+        json!({"sessionUpdate": "usage_update", "used": input, "size": 1000, "cost": {"amount": cost, "currency": "USD"},
+            "_meta": {"usage": {"inputTokens": input, "outputTokens": 10, "totalTokens": input + 10}}})
+    };
+    session.update(update(100, 0.5));
+    session.update(update(100, 0.5));
+    session.update(update(250, 0.75));
+    session.reply(json!({"stopReason": "end_turn", "usage": {"inputTokens": 250, "outputTokens": 15, "totalTokens": 265}}));
+    let told = session.signals.iter().filter_map(|signal| match signal {
+        AgentSignal::Usage { usage } => Some((usage.tokens(), usage.cost_usd)),
+        _ => None,
+    });
+    assert_eq!(
+        told.collect::<Vec<_>>(),
+        [(Some(110), Some(0.5)), (Some(150), Some(0.25)), (Some(5), Some(0.0))]
+    );
+}
+
+#[test]
 fn lines_that_are_no_messages_are_said_once_and_change_nothing() {
     let mut session = Session::open(Opening::default());
     for line in [

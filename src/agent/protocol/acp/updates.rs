@@ -19,9 +19,11 @@ pub(super) struct Updates {
     todos: Todos,
     /// What it tells of tokens is not told on.
     without_tokens: bool,
-    /// What the session cost when the turn began, and what it costs now.
+    /// Cost of the session when the turn began, and now.
     cost_before: Option<f64>,
     cost: Option<f64>,
+    /// Usage of the turn that was told so far.
+    told: Usage,
 }
 
 #[derive(Debug, Default)]
@@ -44,6 +46,7 @@ impl Updates {
     pub(super) fn begin(&mut self, is_new: bool, without_tokens: bool) {
         self.without_tokens = without_tokens;
         self.cost_before = if is_new { Some(0.0) } else { self.cost };
+        self.told = Usage::default();
     }
 
     /// Takes an update from before the turn: of it only what the session has cost counts.
@@ -62,7 +65,10 @@ impl Updates {
                 self.tools.take(update, clock, out);
             }
             "plan" => self.take_plan(update, out),
-            "usage_update" => self.take_cost(update),
+            "usage_update" => {
+                self.take_cost(update);
+                self.tell_usage(&update["_meta"], out);
+            }
             "user_message_chunk"
             | "available_commands_update"
             | "current_mode_update"
@@ -128,27 +134,36 @@ impl Updates {
         }
     }
 
+    /// Tells the usage of the turn as far as it is new: its cost, and its tokens by `counts`.
+    ///
+    /// The protocol has tokens in the result of a turn only. ralph's own agent has them in the `_meta` of each `usage_update`.
+    fn tell_usage(&mut self, counts: &Value, out: &mut Vec<AgentSignal>) {
+        let cost = self.cost.zip(self.cost_before).map(|(cost, before)| cost - before);
+        let tokens = match self.without_tokens {
+            true => Usage::default(),
+            false => tokens(counts),
+        };
+        let usage = Usage {
+            cost_usd: cost.filter(|cost| *cost > 0.0),
+            ..tokens
+        };
+        let more = usage.since(self.told);
+        let is_first = self.told == Usage::default() && usage != Usage::default();
+        if is_first || more.tokens() > Some(0) || more.cost_usd > Some(0.0) {
+            self.told = self.told.plus(more);
+            out.push(AgentSignal::Usage { usage: more });
+        }
+    }
+
     /// Ends the turn: says what is still unsaid, and what the turn used. Returns the last message.
     pub(super) fn end(&mut self, result: &Value, out: &mut Vec<AgentSignal>) -> Option<String> {
         self.say(out);
-        let cost_usd = self
-            .cost
-            .zip(self.cost_before)
-            .map(|(cost, before)| cost - before)
-            .filter(|cost| *cost > 0.0);
-        let tokens = match self.without_tokens {
-            true => Usage::default(),
-            false => tokens(result),
-        };
-        let usage = Usage { cost_usd, ..tokens };
-        if usage != Usage::default() {
-            out.push(AgentSignal::Usage { usage });
-        }
+        self.tell_usage(result, out);
         self.message.take()
     }
 }
 
-/// The tokens of a turn, from the result of its prompt.
+/// The tokens of a turn, from the result of its prompt or what stands for it.
 fn tokens(result: &Value) -> Usage {
     let usage = |name: &str| number(result, &format!("/usage/{name}"));
     let quota = |name: &str| number(result, &format!("/_meta/quota/token_count/{name}"));
