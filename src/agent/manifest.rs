@@ -113,6 +113,10 @@ impl Manifest {
             resume: transport == Transport::Http || command.resume.is_some() && command.takes(Placeholder::Resume),
             usage: written.capabilities.usage,
             cost: written.capabilities.cost,
+            usage_in_turn: written
+                .capabilities
+                .usage_in_turn
+                .unwrap_or_else(|| dialect.is_none_or(DialectKind::tells_usage_in_turn)),
         };
         let capabilities = match (&live, dialect) {
             (Some(live), None) => live.capabilities,

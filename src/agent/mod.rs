@@ -80,6 +80,8 @@ pub struct Capabilities {
     pub resume: bool,
     pub usage: bool,
     pub cost: bool,
+    /// It tells what each request used while its turn goes on, and not all of it at the end.
+    pub usage_in_turn: bool,
 }
 
 /// How an agent is talked with.

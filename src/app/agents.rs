@@ -61,7 +61,28 @@ pub(super) struct Chooser<'a> {
     pub(super) socket: Option<&'a Path>,
 }
 
-impl Chooser<'_> {
+impl<'a> Chooser<'a> {
+    /// One for a look at the agents that a run would use.
+    fn looking(
+        catalog: &'a Catalog,
+        config: &'a Config,
+        remembered: bool,
+        project: &'a Path,
+        supervisor: &'a Supervisor,
+    ) -> Self {
+        Self {
+            confiner: None,
+            catalog,
+            config,
+            remembered,
+            project,
+            watched: false,
+            starting: false,
+            supervisor,
+            socket: None,
+        }
+    }
+
     /// Chooses the agents that the configuration asks for, each of which can be started as far as can be told.
     ///
     /// # Errors
@@ -128,7 +149,9 @@ impl Chooser<'_> {
             .hint("`--channel auto` takes the one that there is")
             .hint("`ralph adapters list` shows which adapters have one")),
             (Channel::Auto, Some(live))
-                if !(self.needs_answers(live) || self.watched && self.is_better(manifest, live)) =>
+                if !(self.needs_answers(live)
+                    || self.needs_counts(manifest, live)
+                    || self.watched && self.is_better(manifest, live)) =>
             {
                 Ok(false)
             }
@@ -155,13 +178,43 @@ impl Chooser<'_> {
         gains && !uncounted && !self.loses_sessions(manifest, live)
     }
 
-    /// What there is a limit on and `agent` does not report.
-    pub(super) fn unreported(&self, agent: &Agent) -> Option<Notice> {
-        let reported = agent.adapter.capabilities();
-        let cost = self.config.limits.bound_cost() && !reported.cost;
-        let tokens = self.config.limits.bound_tokens() && !reported.usage;
+    /// Whether a limit on what `agent` uses holds only as far as a notice says.
+    ///
+    /// # Errors
+    /// A [`Failure`] if there is a limit on cost, and it tells none.
+    pub(super) fn held_to_limits(&self, agent: &Agent) -> Result<Option<Notice>, Failure> {
+        let (limits, reported) = (&self.config.limits, agent.adapter.capabilities());
         let adapter = agent.adapter.id().to_owned();
-        (cost || tokens).then_some(Notice::SpendingUnreported { adapter, cost, tokens })
+        if limits.bound_cost() && !reported.cost {
+            let what = format!("{adapter} reports no cost, so a limit on cost would not end the run");
+            let failure = Failure::new(FailureKind::Configuration, what);
+            let is_native = adapter == "native";
+            let prices = is_native.then(|| "prices of your model in `native.prices` make it report a cost".to_owned());
+            return Err(failure.hints(prices).hint(
+                "`--max-tokens N` bounds it instead, with `--max-cost-usd unlimited` if the limit is in your settings",
+            ));
+        }
+        Ok(match limits.bound_tokens() {
+            true if !reported.usage => Some(Notice::SpendingUnreported {
+                adapter,
+                cost: false,
+                tokens: true,
+            }),
+            bound if (bound || limits.bound_cost()) && !reported.usage_in_turn => {
+                Some(Notice::SpendingReportedLate { adapter })
+            }
+            _ => None,
+        })
+    }
+
+    /// Whether the live channel alone tells what a turn uses before it has ended, and there is a limit on that.
+    fn needs_counts(&self, manifest: &Manifest, live: &Live) -> bool {
+        let is_bound = self.config.limits.bound_tokens() || self.config.limits.bound_cost();
+        is_bound
+            && !manifest.capabilities.usage_in_turn
+            && live.capabilities.usage_in_turn
+            && live.capabilities.usage
+            && !self.loses_sessions(manifest, live)
     }
 
     /// Whether there are rules that uses of tools can be put before on this channel.
@@ -316,18 +369,23 @@ pub(crate) fn chosen_adapter(
     project: &Path,
     supervisor: &Supervisor,
 ) -> Result<String, Failure> {
-    let chooser = Chooser {
-        confiner: None,
-        catalog,
-        config,
-        remembered,
-        project,
-        watched: false,
-        starting: false,
-        supervisor,
-        socket: None,
-    };
+    let chooser = Chooser::looking(catalog, config, remembered, project, supervisor);
     chooser.choose(&mut Vec::new()).map(|chosen| chosen.id)
+}
+
+/// Refuses limits of a batch that the agents of its runs would not be held to. Agents that cannot be started are left to the runs,
+/// which may be on another machine.
+///
+/// # Errors
+/// The [`Failure`] that such a run would end with.
+pub(super) fn check_limits_hold(place: &Place, config: &Config, supervisor: &Supervisor) -> Result<(), Failure> {
+    let catalog = catalog(place, config);
+    let chooser = Chooser::looking(&catalog, config, false, &place.project, supervisor);
+    let chosen = chooser.choose(&mut Vec::new());
+    let agents = chosen.map(|chosen| chosen.agents).unwrap_or_default();
+    agents
+        .iter()
+        .try_for_each(|agent| chooser.held_to_limits(agent).map(drop))
 }
 
 /// All adapters that can be seen from `place`.

@@ -7,6 +7,7 @@ use std::{
 
 use super::{
     Place,
+    agents::check_limits_hold,
     batch_plans::{configuration, planned},
     divided::{check_divided, sections_of},
 };
@@ -63,6 +64,7 @@ pub(crate) fn prepare_batch(
     supervisor: &Supervisor,
 ) -> Result<Prepared, Failure> {
     let engine = engine(place, wish.engine)?;
+    check_limits_hold(place, config, supervisor)?;
     let branches = branches_of(&place.project, supervisor)?;
     let plans = match wish.each_section {
         Some(path) => sections_of(place, path)?,

@@ -104,7 +104,9 @@ pub(super) fn prepare(
         live_only,
         fallback,
     } = chosen;
-    notices.extend(agents.iter().filter_map(|agent| chooser.unreported(agent)));
+    for agent in &agents {
+        notices.extend(chooser.held_to_limits(agent)?);
+    }
     let first = catalog.manifest(&id)?;
     notices.extend(confiner.iter().flat_map(|confiner| confiner.notices(Some(&first))));
     let policy = config.permissions.policy();

@@ -54,7 +54,11 @@ pub enum OpenError {
     },
     /// A new run would drop a message of the user's.
     #[error("message {} waits for the last run, of {plan}: {text}", id.0, plan = plan.display())]
-    MessageWaits { id: SteeringId, plan: PathBuf, text: String },
+    MessageWaits {
+        id: SteeringId,
+        plan: PathBuf,
+        text: String,
+    },
 }
 
 /// Which run is opened.

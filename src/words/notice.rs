@@ -50,6 +50,9 @@ pub fn notice_in_words(notice: &Notice) -> String {
             };
             format!("{adapter} is not known to report {what}, so a limit on that may not hold; {instead}")
         }
+        Notice::SpendingReportedLate { adapter } => {
+            format!("{adapter} tells what it used when a turn ends: one turn may go past a limit on tokens or cost")
+        }
         Notice::PlanChosen {
             plan,
             mode,

@@ -39,5 +39,5 @@ fn scenario(agent: Agent) {
     }
 }
 
-// codex one-way and gemini tell at the end of a turn alone what it has used.
-each_agent!(scenario: claude Claude, native Native, native_messages NativeMessages; opencode Opencode, opencode_server OpencodeServer);
+// gemini tells at the end of a turn alone what it has used, and so does codex one-way.
+each_agent!(scenario: claude Claude, codex Codex, native Native, native_messages NativeMessages; opencode Opencode, opencode_server OpencodeServer);

@@ -332,6 +332,34 @@ fn a_model_for_an_agent_that_cannot_be_given_one() {
 }
 
 #[test]
+fn a_limit_on_cost_with_an_agent_that_reports_none() {
+    let sandbox = sandbox();
+    let unbound = "`--max-tokens N` bounds it instead";
+    for flag in ["--max-cost-usd", "--max-cost-usd-per-task", "--max-cost-usd-per-day"] {
+        let finished = sandbox.looping(["--adapter", "demo", flag, "20"]).run(SOON);
+        let said = ["demo reports no cost, so a limit on cost would not end the run"];
+        assert_refused(&sandbox, &finished, 3, &said, unbound);
+    }
+    // A price of the model makes it one that does.
+    let native = ["--adapter", "native", "--max-cost-usd", "20"];
+    let prices = ("RALPH_NATIVE_PRICES", r#"{"gpt": {"input": 1, "output": 2}}"#);
+    let keyed = || {
+        sandbox
+            .looping(native)
+            .env("OPENAI_API_KEY", "x")
+            .env("OPENAI_BASE_URL", "http://127.0.0.1:9")
+    };
+    let finished = keyed().run(SOON);
+    assert_refused(&sandbox, &finished, 3, &["native reports no cost"], "`native.prices`");
+    assert!(sandbox.paths().run_ids().is_empty(), "no run began");
+    let finished = keyed()
+        .env(prices.0, prices.1)
+        .args(["--max-iterations", "1"])
+        .run(SOON);
+    assert_ne!(finished.code(), Some(3), "{finished:?}");
+}
+
+#[test]
 fn a_model_without_the_provider_that_the_agent_wants() {
     let sandbox = sandbox();
     let adapter = "dialect = \"terminal\"\nmodel.form = \"provider/name\"\n[command]\nprogram = \"true\"\n\

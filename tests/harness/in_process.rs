@@ -655,6 +655,7 @@ impl AgentAdapter for InProcess {
             resume: true,
             usage: true,
             cost: true,
+            usage_in_turn: true,
             live_steering: self.agent.is_live,
             ..Capabilities::default()
         }

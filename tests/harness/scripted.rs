@@ -114,6 +114,8 @@ impl Script {
             )
             .expect("a string takes all");
         }
+        // A script may report what it uses in any dialect that has words for it.
+        text.push_str("[capabilities]\nusage = true\ncost = true\n");
         text
     }
 }

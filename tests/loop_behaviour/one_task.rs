@@ -74,7 +74,10 @@ fn a_message_that_waits_for_the_last_run_is_delivered_or_withdrawn_before_anothe
         assert_eq!(other.code(), Some(1), "{other:?}");
         said(&other, &format!("message {number} waits for the last run, of "));
         said(&other, text);
-        said(&other, &format!("`ralph continue` delivers it, `ralph withdraw {number}` drops it"));
+        said(
+            &other,
+            &format!("`ralph continue` delivers it, `ralph withdraw {number}` drops it"),
+        );
         assert_eq!(ended(&sandbox).0, None, "it can be continued");
     };
     queued("use tabs");

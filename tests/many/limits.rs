@@ -35,6 +35,9 @@ echo '{"type":"usage","usage":{"costUsd":1.5}}'
 tick; tick; touch $plan.txt; over done"#;
     let sandbox = sandbox(agent, &["api", "ui", "docs"]);
     let args = ["api.md", "ui.md", "docs.md", "--jobs", "1", "--max-cost-usd", "2.5"];
+    let unreported = sandbox.ralph(["--adapter", "demo", "many"]).args(args).run(SOON);
+    assert_eq!(unreported.code(), Some(3), "{unreported:?}");
+    assert!(unreported.stderr.contains("demo reports no cost"), "{unreported:?}");
     let finished = batch(&sandbox, &args).run(SOON);
     assert_eq!(finished.code(), Some(6), "{finished:?}");
     for line in [

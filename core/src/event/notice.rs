@@ -55,11 +55,17 @@ pub enum Notice {
         adapter: String,
         tasks: u64,
     },
-    /// The agent does not report what there is a limit on, which therefore cannot be held.
+    /// The agent does not report the tokens that there is a limit on.
+    ///
+    /// A limit on money that is not reported refuses the start; runs before that was so have it here.
     SpendingUnreported {
         adapter: String,
         cost: bool,
         tokens: bool,
+    },
+    /// The agent reports what there is a limit on with the end of a turn, which may go past the limit.
+    SpendingReportedLate {
+        adapter: String,
     },
     /// The task of the next iteration asks for another agent or model than the run's own.
     TaskAsksFor {
@@ -391,6 +397,7 @@ impl Notice {
             Notice::AdapterChosen { .. }
             | Notice::FallbackMissing { .. }
             | Notice::SpendingUnreported { .. }
+            | Notice::SpendingReportedLate { .. }
             | Notice::TaskSettingsIgnored { .. }
             | Notice::ReviewOmitted { .. }
             | Notice::ReviewerGivenUp { .. }
@@ -482,6 +489,7 @@ impl Notice {
             | Notice::Listening { .. }
             | Notice::FallbackMissing { .. }
             | Notice::SpendingUnreported { .. }
+            | Notice::SpendingReportedLate { .. }
             | Notice::LiveArgsUnchanged { .. }
             | Notice::ProviderStripped { .. }
             | Notice::ServerUnused { .. }

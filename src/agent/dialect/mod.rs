@@ -100,6 +100,17 @@ impl DialectKind {
         }
     }
 
+    /// Whether usage is told while a turn goes on, unless the manifest says otherwise.
+    pub fn tells_usage_in_turn(self) -> bool {
+        match self {
+            DialectKind::ClaudeStreamJson
+            | DialectKind::OpencodeJson
+            | DialectKind::RalphJsonl
+            | DialectKind::Terminal => true,
+            DialectKind::CodexJson | DialectKind::GeminiStreamJson => false,
+        }
+    }
+
     /// Whether usage is the sum over a session unless the manifest says otherwise: so with the program that the dialect
     /// was made for.
     pub fn sums_usage(self) -> bool {

@@ -134,6 +134,11 @@ impl Reader<'_> {
                 resume: written.resume && (protocol.hands_over(Placeholder::Resume) || live.takes(Placeholder::Resume)),
                 usage: written.usage && self.written.capabilities.usage,
                 cost: self.written.capabilities.cost,
+                usage_in_turn: self
+                    .written
+                    .capabilities
+                    .usage_in_turn
+                    .unwrap_or_else(|| protocol.tells_usage_in_turn()),
                 asks: match &written.asking.kinds {
                     Some(kinds) => ToolKinds::of(kinds),
                     None => protocol.asks(),

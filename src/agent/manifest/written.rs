@@ -210,6 +210,8 @@ settings! {
         usage("usage"): Switch = false,
         /// It tells what that cost.
         cost("cost"): Switch = false,
+        /// It tells that while its turn goes on.
+        usage_in_turn("usage_in_turn"): Maybe<Switch>,
     }
 }
 

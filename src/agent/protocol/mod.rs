@@ -70,6 +70,14 @@ impl LiveKind {
         }
     }
 
+    /// Whether usage is told while a turn goes on, unless the manifest says otherwise: ACP has tokens with the end of a turn alone.
+    pub fn tells_usage_in_turn(self) -> bool {
+        match self {
+            LiveKind::ClaudeStreamJson | LiveKind::CodexAppServer => true,
+            LiveKind::Acp => false,
+        }
+    }
+
     /// The kinds of tools before every use of which the agent asks, if its manifest does not say it. Over ACP agents ask for
     /// what they find dangerous themselves, unless they are told otherwise in a way of their own.
     pub fn asks(self) -> ToolKinds {
