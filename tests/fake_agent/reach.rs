@@ -125,7 +125,8 @@ fn speak_as_handed_on(token: &str) -> Outcome<()> {
         stream.read_to_string(&mut answer)?;
         Ok(answer)
     };
-    println!("{}", spoken().map_err(|error| error.to_string())?);
+    let answer = spoken().map_err(|error| error.to_string())?;
+    writeln!(io::stdout(), "{answer}").map_err(|error| error.to_string())?;
     Ok(())
 }
 
