@@ -16,8 +16,8 @@ fn scenario(agent: Agent) {
         return;
     };
     let channels: &[&str] = match agent {
-        Agent::Claude => &["one-way", "live"],
-        _ => &["auto"],
+        Agent::Claude | Agent::Opencode => &["one-way", "live"],
+        Agent::Codex | Agent::Gemini | Agent::Native | Agent::NativeMessages | Agent::OpencodeServer => &["auto"],
     };
     for channel in channels {
         let before = model.main_request_count();
