@@ -125,8 +125,9 @@ pub fn become_speaker_if_asked() {
             claude();
         }
         Some(Channel::ClaudeLive) => {
-            _ = io::stdin().lines().next(); // the prompt is a line
-            claude();
+            if greeted_until_prompt() {
+                claude();
+            }
         }
         Some(Channel::GeminiOneWay) => {
             _ = io::stdin().lines().count();
@@ -145,6 +146,21 @@ fn raw(text: &str) {
 
 fn write(message: &Value) {
     raw(&format!("{message}\n"));
+}
+
+/// Answers what claude is asked before its prompt, and returns whether the prompt came: a greeting has none.
+fn greeted_until_prompt() -> bool {
+    for line in io::stdin().lines() {
+        let Ok(message) = serde_json::from_str::<Value>(&line.unwrap_or_default()) else {
+            return false;
+        };
+        if message["type"] != "control_request" {
+            return true;
+        }
+        let response = json!({"subtype": "success", "request_id": message["request_id"]});
+        write(&json!({"type": "control_response", "response": response}));
+    }
+    false
 }
 
 fn claude() {
