@@ -8,19 +8,18 @@ use ralph::event::Event;
 use support::{
     agent::{self, Script},
     numbers::{Quantity, Times},
-    report::{Row, note, title},
+    report::{Row, title},
     scratch::{Scratch, run_to_limit},
 };
 
 const ITERATIONS: usize = 25;
 const SCANS: usize = 9;
-const MOST: Duration = Duration::from_millis(30);
-/// The median, where the agent makes no commit.
-const MOST_USUAL: Duration = Duration::from_millis(10);
-const MOST_USUAL_LARGE: Duration = Duration::from_millis(25);
+/// An iteration takes minutes, so a shorter gap is not noticed.
+const MOST: Duration = Duration::from_millis(60);
+/// How often the gap may look through the work tree as `git status` does, where that takes longer than anything else.
+const MOST_SCANS: u32 = 2;
 /// For a thread of the guard's, some dozen rules, and where sockets are restricted, a filter.
 const MOST_CONFINING: Duration = Duration::from_millis(3);
-const MOST_SCANS: f64 = 1.2;
 const MOST_OVERHEAD_BYTES: f64 = 1500.0;
 const LARGE: usize = 5000;
 /// Files that differ from the last commit in the large repository: modified and untracked ones.
@@ -37,23 +36,17 @@ fn main() {
     agent::become_agent_if_asked();
     title("iteration gap, 100 files (from one agent's exit to the next one's start)");
     let small = Scratch::new(100);
-    let [usual @ .., commits] = CASES;
-    for (name, script) in usual {
-        gap(&small, name, script, [MOST_USUAL, MOST]);
+    for (name, script) in CASES {
+        gap(&small, name, script, 0);
     }
-    gap(&small, commits.0, commits.1, [MOST; 2]);
     title("sandbox (what it adds to an iteration)");
     confined(&small);
     title("iteration gap, 5,000 files of which 200 differ from the last commit");
     let large = large();
-    let scan = Times::of(SCANS, || large.add_all_aside()).median();
-    note(&format!("one `git add -A` on a copied index: {}", Quantity::from(scan)));
-    let most = MOST + scan.mul_f64(MOST_SCANS);
-    for (name, script) in usual {
-        gap(&large, name, script, [MOST_USUAL_LARGE, most]);
+    // The last of them commits everything.
+    for (name, script) in CASES {
+        gap(&large, name, script, MOST_SCANS);
     }
-    // The last, since it commits everything.
-    gap(&large, commits.0, commits.1, [most; 2]);
     title("prompt");
     overhead(&small);
 }
@@ -69,21 +62,19 @@ fn large() -> Scratch {
     scratch
 }
 
-/// Measures gaps, of whose median and ninth tenth is known what they may be at most.
-fn gap(scratch: &Scratch, name: &str, script: Script, [median, ninth]: [Duration; 2]) {
+/// Measures gaps, which may take as long as `scans` of the work tree beyond [`MOST`].
+fn gap(scratch: &Scratch, name: &str, script: Script, scans: u32) {
     scratch.add_agent("terminal", &script);
     let before = scratch.agent_log();
     run_to_limit(&mut scratch.run("jsonl", ITERATIONS));
     let times: Times = scratch.agent_log().after(&before).gaps().collect();
     let status = Times::of(SCANS, || drop(scratch.git(["status", "--porcelain"]))).median();
-    Row::new(format!("{name}, p50"), times.median())
-        .beside("git status", status)
-        .at_most(median)
-        .print();
-    Row::new(format!("{name}, p90"), times.percentile(90))
-        .beside("git status", status)
-        .at_most(ninth)
-        .print();
+    for (percentile, time) in [("p50", times.median()), ("p90", times.percentile(90))] {
+        Row::new(format!("{name}, {percentile}"), time)
+            .beside("git status", status)
+            .at_most(MOST + status * scans)
+            .print();
+    }
 }
 
 /// What confining an agent that does nothing adds to its start, and to all that lies between two of them.
