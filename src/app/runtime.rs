@@ -35,7 +35,7 @@ pub(super) fn runtime() -> Result<Runtime, Failure> {
         .thread_keep_alive(FOR_THE_RUN)
         .build()
         .map_err(|error| failed(&error))?;
-    // The runtime panics where it cannot have its first thread, and without the one that prints nobody sees the run.
+    // tokio panics without its first thread, and a run without the thread that prints shows nothing.
     let spare: io::Result<Vec<_>> = (0..START_THREADS)
         .map(|_| {
             let (hold, held) = mpsc::channel::<()>();

@@ -527,7 +527,7 @@ impl Branches {
         Ok(output.success())
     }
 
-    /// Brings a work tree of ralph's own to `commit`, whatever it was left with. What is ignored stays.
+    /// Brings a work tree of ralph's own to `commit` from any state. Ignored files stay.
     ///
     /// # Errors
     /// [`GitError`] if it cannot be had.

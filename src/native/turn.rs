@@ -62,7 +62,7 @@ impl Spent {
     pub(super) fn usage(&self) -> Value {
         let tokens = self.tokens;
         if tokens == Tokens::default() {
-            // Nothing was counted, which is not the same as nothing.
+            // Usage that was not counted is null: zero would be a count.
             return Value::Null;
         }
         json!({

@@ -112,7 +112,7 @@ struct Notifier(Option<notify::RecommendedWatcher>);
 impl Notifier {
     /// Wakes `thread` whenever the kernel reports something about a file called `name`, once it is told where to look.
     ///
-    /// Returns none where the kernel cannot report, or no thread is to be had.
+    /// Returns `None` if the kernel cannot report changes, or no thread can be started.
     fn start(name: OsString, thread: thread::Thread) -> Option<Self> {
         // `notify` does not say that it could not start its thread.
         thread::Builder::new().spawn(|| {}).ok()?.join().ok()?;

@@ -40,7 +40,7 @@ struct Entry {
 
 /// Tells who has the end whose address is `client`, of a connection to `server`.
 ///
-/// A process may connect from any address of its machine, so the kernel's tables are read whatever `client` is.
+/// The kernel's tables are read for every `client`: a process may connect from any address of its machine.
 pub(super) fn end_of(client: SocketAddr, server: SocketAddr) -> End {
     if !TABLES.iter().any(|table| Path::new(table).exists()) {
         return End::Abroad; // a system that has none

@@ -95,8 +95,8 @@ pub struct ClientOrigin {
 
 /// Tells where the process comes from that has the client's end of a TCP connection. Another machine is elsewhere.
 ///
-/// A process that hides is unknown: whatever an agent starts can hide. A process that has another one connect, which no ralph has
-/// started, is not found.
+/// A process that hides is unknown, because every process of an agent can hide. An agent's connection through a process that no
+/// ralph started is not recognised.
 pub fn origin_of_client(client: SocketAddr, server: SocketAddr) -> ClientOrigin {
     let (origin, is_settled) = match end_of(client, server) {
         End::Abroad => (Origin::Elsewhere, true),
@@ -161,7 +161,7 @@ fn look_above(mut above: Pid) -> Option<bool> {
         }
         match system::process(above) {
             Some(process) => above = process.parent,
-            // Of another user where `/proc` hides those: a run's processes are this user's.
+            // `/proc` may hide processes of other users, and a run has none of those.
             None if kill(above, None) == Err(Errno::EPERM) => return Some(false),
             None => return None,
         }

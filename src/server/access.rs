@@ -172,8 +172,8 @@ impl Access {
 
     /// Returns the role in which a token for `role` is taken from a process of that origin.
     ///
-    /// A proxy may be another user's; without one nobody but this user has a reason to be here, and a session that another user
-    /// shows was taken from a browser while that user had the port.
+    /// A proxy may run as another user. Without a proxy only this user has a reason to connect: a session that another user shows
+    /// was taken from a browser while that user had the port.
     fn role_of(&self, role: Role, origin: Origin) -> Answered<Role> {
         match origin {
             Origin::Elsewhere => Ok(role),

@@ -106,7 +106,7 @@ pub(super) struct Caller {
 }
 
 impl Caller {
-    /// Where the process at the other end comes from: an agent that has found a token is an agent all the same.
+    /// The origin of the process at the other end: an agent that has found a token stays an agent.
     pub(super) async fn origin(&self) -> Origin {
         match (self.origin.get(), self.ends) {
             (Some(origin), _) => *origin,
