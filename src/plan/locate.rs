@@ -40,6 +40,9 @@ const COMPANIONS: [(&str, &[Mode]); 11] = [
     (".agent/scratchpad.md", &Mode::ALL),
 ];
 
+/// Requirements that `ralph import` makes a plan of.
+const REQUIREMENTS: &str = "PRD.md";
+
 /// The plan of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Chosen {
@@ -56,7 +59,7 @@ pub(crate) struct Chosen {
 #[derive(Debug, PartialEq, Eq, Error)]
 pub(crate) enum NoPlan {
     #[error("there is no plan in {project}", project = .project.display())]
-    Missing { project: PathBuf },
+    Missing { project: PathBuf, has_requirements: bool },
     #[error("there is no plan for mode `{}` in {project}", .mode.name(), project = .project.display())]
     MissingFor { project: PathBuf, mode: Mode },
     #[error("the project has plans for different kinds of work: {}", in_words(.plans))]
@@ -76,11 +79,14 @@ impl NoPlan {
     pub(crate) fn hints(&self) -> [String; 2] {
         let listed = |names: Vec<&str>| names.join(", ");
         match self {
-            NoPlan::Missing { .. } => [
-                format!(
-                    "`ralph init` begins one; plans are {}, with tasks as `- [ ] …`",
-                    listed(DEFAULT_PLANS.iter().map(|(name, _)| *name).collect())
-                ),
+            NoPlan::Missing { has_requirements, .. } => [
+                match has_requirements {
+                    true => format!("`ralph import {REQUIREMENTS}` makes one of the requirements that are there"),
+                    false => format!(
+                        "`ralph init` begins one; plans are {}, with tasks as `- [ ] …`",
+                        listed(DEFAULT_PLANS.iter().map(|(name, _)| *name).collect())
+                    ),
+                },
                 "or name another file with `--plan FILE`, or give one task: ralph \"Write the parser\"".to_owned(),
             ],
             NoPlan::MissingFor { mode, .. } => [
@@ -115,6 +121,7 @@ pub(crate) fn locate(project: &Path, named: Option<&Path>, exists: impl Fn(&Path
         .or_else(first)
         .ok_or_else(|| NoPlan::Missing {
             project: project.to_owned(),
+            has_requirements: exists(&project.join(REQUIREMENTS)),
         })
 }
 
@@ -250,6 +257,13 @@ mod tests {
         let there = ["IMPLEMENTATION_PLAN.md", "prd.json", "README.md"];
         assert_eq!(located(None, &there), Some(PathBuf::from("/project/prd.json")));
         assert_eq!(located(None, &["README.md"]), None);
+    }
+
+    #[test]
+    fn requirements_without_a_plan_are_to_be_imported() {
+        let hint = |names: &[&str]| chosen(None, None, names).unwrap_err().hints()[0].clone();
+        assert!(hint(&["PRD.md"]).starts_with("`ralph import PRD.md`"));
+        assert!(hint(&["README.md"]).starts_with("`ralph init`"));
     }
 
     #[test]
