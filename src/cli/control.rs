@@ -121,11 +121,11 @@ fn read_answer(ask: u32, words: &[String], rules: &[String]) -> Result<Answer, F
         let rules = rules.to_vec();
         allows(Some(Remember { scope, rules }))
     };
-    let answer = match words[0].as_str() {
-        "yes" => allows(None),
+    let answer = match words[0].to_lowercase().as_str() {
+        "y" | "yes" => allows(None),
         "always" => remembered(RuleScope::Run),
         "project" => remembered(RuleScope::Project),
-        "no" => Answer::Deny { message: rest.clone() },
+        "n" | "no" => Answer::Deny { message: rest.clone() },
         _ => Answer::Words { words: words.to_vec() },
     };
     match &answer {
@@ -213,5 +213,28 @@ fn show(reply: Reply) -> Result<u8, Failure> {
             FailureKind::Failed,
             "unexpected answer from the running ralph",
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(words: &[&str]) -> Answer {
+        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        read_answer(1, &words, &[]).unwrap()
+    }
+
+    #[test]
+    fn yes_and_no_may_be_short_or_in_capitals() {
+        for yes in ["y", "Y", "yes", "YES"] {
+            assert_eq!(answer(&[yes]), Answer::Allow { remember: None }, "{yes}");
+        }
+        for no in ["n", "No", "NO"] {
+            let message = Some("use the other branch".to_owned());
+            assert_eq!(answer(&[no, "use the other branch"]), Answer::Deny { message }, "{no}");
+        }
+        let words = vec!["yellow".to_owned()];
+        assert_eq!(answer(&["yellow"]), Answer::Words { words });
     }
 }
