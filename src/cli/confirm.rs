@@ -2,23 +2,34 @@
 
 use std::io::{self, BufRead};
 
-use crate::error::{Failure, FailureKind};
+use crate::{
+    console::complain,
+    error::{Failure, FailureKind},
+};
 
 /// Reads the answer to a question that was just asked; anything but a plain yes is a no.
 ///
 /// # Errors
 /// A [`Failure`] if it cannot be read.
 pub(super) fn is_confirmed() -> Result<bool, Failure> {
-    Ok(matches!(answer()?.trim(), "y" | "Y" | "yes"))
+    Ok(matches!(answer()?.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
-/// The same where Enter means yes. Whoever is gone has not agreed.
+/// Reads the answer to a question that was just asked, to which Enter is a yes; asks again after anything else than yes or no.
+/// The end of the input is a no.
 ///
 /// # Errors
 /// A [`Failure`] if it cannot be read.
 pub(super) fn is_agreed() -> Result<bool, Failure> {
-    let answer = answer()?;
-    Ok(!answer.is_empty() && matches!(answer.trim(), "" | "y" | "Y" | "yes"))
+    loop {
+        let answer = answer()?;
+        match answer.trim().to_lowercase().as_str() {
+            "" => return Ok(!answer.is_empty()),
+            "y" | "yes" => return Ok(true),
+            "n" | "no" => return Ok(false),
+            _ => complain("type y or n [Y/n]"),
+        }
+    }
 }
 
 fn answer() -> Result<String, Failure> {

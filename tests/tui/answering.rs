@@ -116,7 +116,13 @@ fn stop_from_another_terminal_closes_the_screen_of_a_run_that_is_over() {
 
 #[test]
 fn a_run_that_was_interrupted_is_continued_by_a_yes_at_the_terminal_and_left_by_a_no() {
-    for (answer, runs) in [("\r", 1), ("n\r", 2)] {
+    for (answer, runs) in [
+        ("\r", 1),
+        ("YES\r", 1),
+        ("n\r", 2),
+        ("continue\rno\r", 2),
+        ("new\ry\r", 1),
+    ] {
         let sandbox = interrupted();
         let mut terminal = Terminal::start(&screen(&sandbox), 100, 30);
         terminal.sees("ended: interrupted (1 of 3 tasks done)");
