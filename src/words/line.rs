@@ -298,6 +298,7 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
         Event::JournalOpened { .. }
         | Event::RunStarted { .. }
         | Event::PlanRead { .. }
+        | Event::PlanChanged { .. }
         | Event::AgentStated { .. }
         | Event::PreparationStarted { .. }
         | Event::DayBegan { .. }

@@ -254,6 +254,7 @@ impl Event {
             | Event::ClockMoved { .. }
             | Event::DayBegan { .. }
             | Event::PlanRead { .. }
+            | Event::PlanChanged { .. }
             | Event::PreparationStarted { .. }
             | Event::IterationStarted { .. }
             | Event::DetailsOmitted { .. }

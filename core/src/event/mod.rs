@@ -20,6 +20,7 @@ mod mode;
 mod notice;
 mod permission;
 mod plan;
+mod plan_change;
 mod question;
 mod review;
 mod role;
@@ -54,6 +55,7 @@ pub use permission::{
     RememberedRule, RuleScope, Ruling, ToolKind, ToolKinds, Unanswered, Waiting,
 };
 pub use plan::{PlanSnapshot, PlanTask, TaskSettings};
+pub use plan_change::{LineShift, PlanChange, ReplacedTasks};
 pub use question::{AnswerPlace, AnsweredAsk, Choice, Question};
 pub use review::{Findings, ReviewAnswer, ReviewObstacle, ReviewResult};
 pub use role::Role;
@@ -156,9 +158,13 @@ pub enum Event {
     Noticed {
         notice: Notice,
     },
-    /// The plan on disk differs from the last one recorded.
+    /// The plan on disk differs from the last one recorded, in much of it.
     PlanRead {
         plan: PlanSnapshot,
+    },
+    /// The plan on disk differs from the last one recorded, in little of it: in boxes, or in a few tasks.
+    PlanChanged {
+        change: PlanChange,
     },
     /// The plan is being read, the tree checkpointed and the prompt written for this iteration.
     PreparationStarted {

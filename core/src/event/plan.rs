@@ -29,7 +29,7 @@ pub struct PlanTask {
 }
 
 /// What a task asks for, in place of what the run goes by.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 pub struct TaskSettings {
     #[serde(default, skip_serializing_if = "Option::is_none")]

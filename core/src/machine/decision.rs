@@ -1,7 +1,7 @@
 //! A decision in the making: what is pushed to it is an event, and changes the state at once.
 
 use crate::{
-    event::{Event, Notice, PlanSnapshot, StopReason},
+    event::{Event, Notice, PlanChange, PlanSnapshot, StopReason},
     run::Phase,
 };
 
@@ -33,10 +33,18 @@ impl Decision {
         self.push(Event::Noticed { notice });
     }
 
+    /// Records what is new in the plan: all of it only where naming the changes would take about as much room.
     pub(super) fn plan_read(&mut self, plan: &PlanSnapshot) {
-        if *self.state.view.plan != *plan {
-            self.push(Event::PlanRead { plan: plan.clone() });
+        let known = &*self.state.view.plan;
+        if *known == *plan {
+            return;
         }
+        let change = PlanChange::between(known, plan);
+        let event = match change.entries() * 2 < plan.tasks.len() {
+            true => Event::PlanChanged { change },
+            false => Event::PlanRead { plan: plan.clone() },
+        };
+        self.push(event);
     }
 
     pub(super) fn stop(&mut self, reason: StopReason) {

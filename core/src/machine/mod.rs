@@ -48,6 +48,8 @@ mod failure_tests;
 #[cfg(test)]
 mod permission_tests;
 #[cfg(test)]
+mod plan_tests;
+#[cfg(test)]
 mod question_tests;
 #[cfg(test)]
 mod spending_tests;

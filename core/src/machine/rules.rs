@@ -193,6 +193,7 @@ impl Rules {
             | Event::TaskSetAside { .. }
             | Event::Noticed { .. }
             | Event::PlanRead { .. }
+            | Event::PlanChanged { .. }
             | Event::PlanEdited { .. }
             | Event::PreparationStarted { .. }
             | Event::ReviewRequested { .. }

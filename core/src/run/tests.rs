@@ -2,8 +2,8 @@ use super::*;
 use crate::event::{
     AgentSignal, BreakerCause, BreakerState, CancelReason, Changes, Checkpoint, Claim, ConfidencePart, Day, Delivery,
     Denial, Event, Evidence, Exit, Goal, GoalFailure, GoalResult, Hint, Level, Missing, Notice, Outcome, PausedBy,
-    PlanSnapshot, PlanTask, Problem, ProblemKind, Record, RequestedBy, Role, RunId, SessionId, Settings, Spent,
-    SteeringId, SteeringKind, StopReason, StopRequest, Totals, Usage, Wait, WaitCause, WaitEnd,
+    PlanChange, PlanSnapshot, PlanTask, Problem, ProblemKind, Record, RequestedBy, Role, RunId, SessionId, Settings,
+    Spent, SteeringId, SteeringKind, StopReason, StopRequest, Totals, Usage, Wait, WaitCause, WaitEnd,
 };
 use crate::testing::{Dice, goal_checked, iteration_started, through_json, through_snapshots};
 
@@ -218,6 +218,9 @@ impl Chaos {
                     level: self.any(&[Level::Info, Level::Warning]),
                     text: self.text(),
                 },
+            },
+            5 if self.coin() => Event::PlanChanged {
+                change: PlanChange::between(&self.plan(), &self.plan()),
             },
             5 => Event::PlanRead { plan: self.plan() },
             6 => Event::PreparationStarted {

@@ -120,14 +120,20 @@ impl RunView {
             }
             Event::RunReopened { continued, .. } => self.reopen(*continued),
             Event::PlanRead { plan } => {
-                if let Phase::Settling { iteration, .. } = self.phase
-                    && self.role.is_work()
-                {
-                    let closed = plan.done().saturating_sub(self.plan.done());
-                    self.iterations.close(iteration, closed);
+                let before = std::mem::replace(&mut self.plan, plan.clone().into());
+                self.plan.take_back(&before, &mut self.missing);
+                self.count_closed(before.done());
+            }
+            Event::PlanChanged { change } => {
+                // Only a task that comes in can be one that is missing; a copy of all of them takes time.
+                let can_be_back = !self.missing.is_empty() && !change.replaced.is_empty();
+                let before = can_be_back.then(|| self.plan.clone());
+                let done = self.plan.done();
+                change.apply_to(&mut self.plan);
+                if let Some(before) = before {
+                    self.plan.take_back(&before, &mut self.missing);
                 }
-                plan.take_back(&self.plan, &mut self.missing);
-                self.plan = plan.clone().into();
+                self.count_closed(done);
             }
             Event::PreparationStarted {
                 iteration,
@@ -368,6 +374,16 @@ impl RunView {
             self.blocks.clear();
         }
         self.enter(Phase::Idle);
+    }
+
+    /// Counts the boxes that an iteration has ticked, of which so many were ticked before.
+    fn count_closed(&mut self, done_before: usize) {
+        if let Phase::Settling { iteration, .. } = self.phase
+            && self.role.is_work()
+        {
+            let closed = self.plan.done().saturating_sub(done_before);
+            self.iterations.close(iteration, closed);
+        }
     }
 
     fn set_paused(&mut self, by: PausedBy, paused: bool) {

@@ -98,7 +98,7 @@ impl TextPrinter {
                 writeln!(out)?;
                 return write_head(&Report::of(&self.view), self.style, out);
             }
-            Event::PlanRead { .. } => {
+            Event::PlanRead { .. } | Event::PlanChanged { .. } => {
                 let (done, open) = (self.view.plan.done(), self.view.plan.open() as u64);
                 let text = format!("plan: {} open, {done} done", counted(open, "task"));
                 return self.line(record.at_ms, "2", "·", &text, out);

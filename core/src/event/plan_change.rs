@@ -1,0 +1,277 @@
+//! The difference between two readings of a plan, as a journal keeps it: its size is that of the difference.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    hash::Hash,
+};
+
+use serde::{Deserialize, Serialize};
+
+use super::{PlanSnapshot, PlanTask, TaskSettings};
+
+/// What makes one reading of a plan the next one. Positions count the tasks of the earlier reading, from 0.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+pub struct PlanChange {
+    /// Positions of tasks whose box was ticked or cleared, ascending.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub toggled: Vec<u32>,
+    /// Tasks that are on other lines of the file, by position, ascending.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shifted: Vec<LineShift>,
+    /// Tasks that were taken out, put in or reworded, by position, ascending.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub replaced: Vec<ReplacedTasks>,
+}
+
+/// The tasks from a position on are so many lines further down, in place of what the shift before says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+pub struct LineShift {
+    pub from: u32,
+    /// Negative for lines further up.
+    pub by: i32,
+}
+
+/// From a position on, so many tasks make room for others.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+pub struct ReplacedTasks {
+    pub at: u32,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub removed: u32,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub added: Vec<PlanTask>,
+}
+
+// Serde passes a reference.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+impl PlanChange {
+    /// Compares two readings of a plan. The time taken is nearly proportional to the length of both.
+    pub fn between(before: &PlanSnapshot, after: &PlanSnapshot) -> Self {
+        let (before, after) = (&before.tasks, &after.tasks);
+        let mut change = Self::default();
+        let (mut old, mut new, mut shift) = (0, 0, 0);
+        let end = (before.len(), after.len());
+        for (kept_old, kept_new) in kept(before, after).into_iter().chain([end]) {
+            if kept_old > old || kept_new > new {
+                change.replaced.push(ReplacedTasks {
+                    at: position(old),
+                    removed: position(kept_old - old),
+                    added: after[new..kept_new].to_vec(),
+                });
+            }
+            let (Some(task), Some(now)) = (before.get(kept_old), after.get(kept_new)) else {
+                break;
+            };
+            let by = now.line.cast_signed().wrapping_sub(task.line.cast_signed());
+            if by != shift {
+                let from = position(kept_old);
+                change.shifted.push(LineShift { from, by });
+                shift = by;
+            }
+            if task.done != now.done {
+                change.toggled.push(position(kept_old));
+            }
+            (old, new) = (kept_old + 1, kept_new + 1);
+        }
+        change
+    }
+
+    /// Makes the later reading of the earlier one. What is beyond the end of `plan` changes nothing.
+    pub fn apply_to(&self, plan: &mut PlanSnapshot) {
+        for position in &self.toggled {
+            if let Some(task) = plan.tasks.get_mut(*position as usize) {
+                task.done = !task.done;
+            }
+        }
+        let ends = self.shifted.iter().skip(1).map(|next| next.from).chain([u32::MAX]);
+        for (shift, end) in self.shifted.iter().zip(ends) {
+            let tasks = plan.tasks.iter_mut().take(end as usize).skip(shift.from as usize);
+            tasks.for_each(|task| task.line = task.line.wrapping_add_signed(shift.by));
+        }
+        // The last ones first: the positions of those before stay as they are.
+        for replaced in self.replaced.iter().rev() {
+            let at = (replaced.at as usize).min(plan.tasks.len());
+            let end = at.saturating_add(replaced.removed as usize).min(plan.tasks.len());
+            plan.tasks.splice(at..end, replaced.added.iter().cloned());
+        }
+    }
+
+    /// How many things it names, each of which takes about as much room as a task.
+    pub fn entries(&self) -> usize {
+        let added: usize = self.replaced.iter().map(|replaced| replaced.added.len()).sum();
+        self.toggled.len() + self.shifted.len() + self.replaced.len() + added
+    }
+}
+
+fn position(index: usize) -> u32 {
+    u32::try_from(index).unwrap_or(u32::MAX)
+}
+
+/// All of a task but its box and its line.
+#[derive(PartialEq, Eq, Hash)]
+struct Identity<'a> {
+    text: &'a str,
+    depth: u8,
+    heading: Option<&'a str>,
+    settings: &'a TaskSettings,
+}
+
+impl<'a> From<&'a PlanTask> for Identity<'a> {
+    fn from(task: &'a PlanTask) -> Self {
+        Self {
+            text: &task.text,
+            depth: task.depth,
+            heading: task.heading.as_deref(),
+            settings: &task.settings,
+        }
+    }
+}
+
+/// The tasks that are in both plans in the same order, each with its two positions.
+fn kept(before: &[PlanTask], after: &[PlanTask]) -> Vec<(usize, usize)> {
+    let same = |(old, new): &(&PlanTask, &PlanTask)| Identity::from(*old) == Identity::from(*new);
+    let head = before.iter().zip(after).take_while(same).count();
+    let (old, new) = (&before[head..], &after[head..]);
+    let tail = old.iter().rev().zip(new.iter().rev()).take_while(same).count();
+    let (old, new) = (&old[..old.len() - tail], &new[..new.len() - tail]);
+    let mut free: HashMap<Identity<'_>, VecDeque<usize>> = HashMap::new();
+    for (index, task) in new.iter().enumerate() {
+        free.entry(task.into()).or_default().push_back(index);
+    }
+    let pairs: Vec<(usize, usize)> = old
+        .iter()
+        .enumerate()
+        .filter_map(|(index, task)| Some((index, free.get_mut(&task.into())?.pop_front()?)))
+        .collect();
+    let between = longest_ascending(&pairs).into_iter();
+    let between = between.map(|(old, new)| (head + old, head + new));
+    let ends = (0..tail)
+        .rev()
+        .map(|back| (before.len() - 1 - back, after.len() - 1 - back));
+    (0..head)
+        .map(|index| (index, index))
+        .chain(between)
+        .chain(ends)
+        .collect()
+}
+
+/// The most of `pairs`, whose first halves ascend, of which the second halves ascend, too.
+fn longest_ascending(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
+    // For each length, the pair that a chain of that length ends in at the lowest.
+    let mut ends: Vec<usize> = Vec::new();
+    let mut previous = Vec::with_capacity(pairs.len());
+    for (index, (_, new)) in pairs.iter().enumerate() {
+        let length = ends.partition_point(|end| pairs[*end].1 < *new);
+        previous.push(length.checked_sub(1).map(|shorter| ends[shorter]));
+        match ends.get_mut(length) {
+            Some(end) => *end = index,
+            None => ends.push(index),
+        }
+    }
+    let mut chain: Vec<_> = std::iter::successors(ends.last().copied(), |index| previous[*index])
+        .map(|index| pairs[index])
+        .collect();
+    chain.reverse();
+    chain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Dice;
+
+    /// A plan of tasks `[x] text`, one a line.
+    fn plan(lines: &[&str]) -> PlanSnapshot {
+        let task = |(line, text): (usize, &&str)| {
+            let (check_box, text) = text.split_at(3);
+            (check_box != "---").then(|| PlanTask {
+                text: text.trim().to_owned(),
+                done: check_box == "[x]",
+                line: position(line + 1),
+                depth: 0,
+                heading: None,
+                settings: TaskSettings::default(),
+            })
+        };
+        PlanSnapshot {
+            tasks: lines.iter().enumerate().filter_map(task).collect(),
+        }
+    }
+
+    #[track_caller]
+    fn change(before: &PlanSnapshot, after: &PlanSnapshot) -> PlanChange {
+        let change = PlanChange::between(before, after);
+        let mut made = before.clone();
+        change.apply_to(&mut made);
+        assert_eq!(made, *after, "{change:?}");
+        change
+    }
+
+    #[test]
+    fn a_tick_is_a_position() {
+        let change = change(&plan(&["[ ] a", "[ ] b", "[x] c"]), &plan(&["[ ] a", "[x] b", "[x] c"]));
+        assert_eq!(serde_json::to_string(&change).unwrap(), r#"{"toggled":[1]}"#);
+    }
+
+    #[test]
+    fn a_note_between_tasks_shifts_those_below() {
+        let change = change(
+            &plan(&["[ ] a", "[ ] b", "[ ] c"]),
+            &plan(&["[ ] a", "---", "[ ] b", "---", "[x] c"]),
+        );
+        assert_eq!(
+            serde_json::to_string(&change).unwrap(),
+            r#"{"toggled":[2],"shifted":[{"from":1,"by":1},{"from":2,"by":2}]}"#
+        );
+    }
+
+    #[test]
+    fn a_task_that_moves_to_the_end_is_the_only_one_that_is_named() {
+        let change = change(
+            &plan(&["[ ] a", "[ ] b", "[ ] c", "[ ] d"]),
+            &plan(&["[ ] b", "[ ] c", "[ ] d", "[x] a"]),
+        );
+        let replaced: Vec<_> = change
+            .replaced
+            .iter()
+            .map(|it| (it.at, it.removed, it.added.len()))
+            .collect();
+        assert_eq!(replaced, [(0, 1, 0), (4, 0, 1)]);
+        assert!(change.toggled.is_empty());
+    }
+
+    #[test]
+    fn any_two_plans_differ_by_what_makes_one_of_the_other() {
+        let mut dice = Dice::new(7);
+        let texts = ["[ ] a", "[x] a", "[ ] b", "[x] b", "[ ] c", "[ ] d", "---", "---"];
+        let mut before = plan(&[]);
+        for _ in 0..2_000 {
+            let lines: Vec<&str> = (0..dice.roll(9)).map(|_| texts[dice.index(texts.len())]).collect();
+            let after = plan(&lines);
+            change(&before, &after);
+            before = after;
+        }
+    }
+
+    #[test]
+    fn what_is_beyond_the_end_of_a_plan_changes_nothing() {
+        let change = PlanChange {
+            toggled: vec![0, 9],
+            shifted: vec![LineShift { from: 8, by: -3 }, LineShift { from: 2, by: 3 }],
+            replaced: vec![ReplacedTasks {
+                at: 7,
+                removed: u32::MAX,
+                added: Vec::new(),
+            }],
+        };
+        let mut changed = plan(&["[ ] a"]);
+        change.apply_to(&mut changed);
+        assert_eq!(changed, plan(&["[x] a"]));
+    }
+}
