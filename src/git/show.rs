@@ -1,10 +1,15 @@
 //! What lies between two checkpoints as people read it, and the end of a run's checkpoints.
 
-use super::{GitError, Moment, Place, Repository, alone, process::nul_separated, restore::no_checkpoint};
+use std::collections::HashMap;
+
+use super::{
+    GitError, Moment, Place, Repository, alone, loose::is_name, process::nul_separated, restore::no_checkpoint,
+};
 use crate::event::{Checkpoint, RunId};
 
 /// Most commits that are listed of one iteration.
 const COMMITS: &str = "--max-count=50";
+const MOST_COMMITS: usize = 50;
 
 /// Most bytes of a difference. A person reads no more, and a program can ask git.
 const DIFFERENCE_BYTES: usize = 8 << 20;
@@ -49,7 +54,54 @@ pub struct Commit {
 /// What `git log` is asked for, the latest 50 at most.
 pub(super) const LOG: [&str; 5] = ["log", "--no-color", "--no-show-signature", "--format=%h%x09%s", COMMITS];
 
-/// The commits that it printed then, oldest first.
+/// The `git log` by which commits are followed from parent to parent; it leaves out those that are gone.
+const LOG_OF_CHAINS: [&str; 7] = [
+    "log",
+    "--no-color",
+    "--no-show-signature",
+    "--format=%H %P%x09%h%x09%s",
+    "--max-count=50000",
+    "--ignore-missing",
+    "--stdin",
+];
+
+/// Most bytes that are read of it: the newest commits come first.
+const CHAINS_BYTES: usize = 16 << 20;
+
+/// Commits by their full names, each with its parent, if it has one only.
+#[derive(Debug, Default)]
+pub(super) struct Chains(HashMap<String, (Option<String>, Commit)>);
+
+impl Chains {
+    fn read(printed: &[u8]) -> Self {
+        let text = String::from_utf8_lossy(printed);
+        let commits = text.lines().filter_map(|line| {
+            let mut fields = line.splitn(3, '\t');
+            let (names, id, subject) = (fields.next()?, fields.next()?, fields.next()?);
+            let mut names = names.split_whitespace();
+            let name = names.next()?.to_owned();
+            let parent = names.next().filter(|_| names.next().is_none()).map(str::to_owned);
+            let (id, subject) = (id.to_owned(), subject.to_owned());
+            Some((name, (parent, Commit { id, subject })))
+        });
+        Self(commits.collect())
+    }
+
+    /// As [`Repository::commits_between`]; none unless few commits, each with one parent, lead from one to the other.
+    pub(super) fn between(&self, from: &Checkpoint, to: &Checkpoint) -> Option<Vec<Commit>> {
+        let (from, mut at) = (from.head.as_ref()?, to.head.as_ref()?);
+        let mut commits = Vec::new();
+        while at != from {
+            let (parent, commit) = self.0.get(at).filter(|_| commits.len() < MOST_COMMITS)?;
+            commits.push(commit.clone());
+            at = parent.as_ref()?;
+        }
+        commits.reverse();
+        Some(commits)
+    }
+}
+
+/// The commits that [`LOG`] printed, oldest first.
 pub(super) fn oldest_first(printed: &[u8]) -> Vec<Commit> {
     let text = String::from_utf8_lossy(printed);
     let commits = text.lines().filter_map(|line| {
@@ -167,6 +219,35 @@ impl Repository {
         }
         let output = git.output_cap(SUBJECTS_BYTES).run()?;
         Ok(oldest_first(&output.stdout))
+    }
+
+    /// Lists the commits of several spans, each as [`Repository::commits_between`] does. One git answers for all spans that commits
+    /// with one parent lead through: a process for each of thousands takes seconds.
+    pub fn commits_of_each(&self, spans: &[(Checkpoint, Checkpoint)]) -> Vec<Vec<Commit>> {
+        let chains = self.chains(spans);
+        let commits = spans.iter().map(|(from, to)| {
+            let known = chains.between(from, to);
+            known
+                .or_else(|| self.commits_between(from, to).ok())
+                .unwrap_or_default()
+        });
+        commits.collect()
+    }
+
+    /// Reads the commits that the spans may have between them; what is not known afterwards is asked for one by one.
+    pub(super) fn chains(&self, spans: &[(Checkpoint, Checkpoint)]) -> Chains {
+        let since = spans.first().and_then(|(from, _)| from.head.as_deref());
+        let ends = spans.iter().filter_map(|(_, to)| to.head.as_deref());
+        let mut asked: String = ends.filter(|end| is_name(end)).map(|end| format!("{end}\n")).collect();
+        if asked.is_empty() {
+            return Chains::default();
+        }
+        if let Some(since) = since.filter(|since| is_name(since)) {
+            asked += &format!("^{since}\n");
+        }
+        let git = self.git().args(LOG_OF_CHAINS).input(asked.into_bytes());
+        let output = git.output_cap(CHAINS_BYTES).run();
+        output.map_or_else(|_| Chains::default(), |output| Chains::read(&output.stdout))
     }
 
     /// Deletes the checkpoints of a run; git may then collect what only they held.

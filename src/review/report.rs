@@ -2,7 +2,7 @@
 
 use crate::{
     driver::read_view,
-    event::{Checkpoint, RunId},
+    event::RunId,
     git::Repository,
     proc::Supervisor,
     run::RunView,
@@ -51,21 +51,25 @@ pub(crate) fn written(report: &Report, format: ReportFormat) -> String {
 
 /// Looks up the commits of each iteration. The report is as good without: their number is in the records.
 fn add_commits(paths: &ProjectPaths, report: &mut Report, supervisor: &Supervisor) {
-    let made_commits = |checkpoints: (&Option<Checkpoint>, &Option<Checkpoint>)| match checkpoints {
+    let made_commits = |iteration: &report::Iteration| match (&iteration.before, &iteration.after) {
         (Some(before), Some(after)) if before.head != after.head => Some((before.clone(), after.clone())),
         _ => None,
     };
-    let mut wanted = report.iterations.iter_mut().filter_map(|iteration| {
-        let (before, after) = made_commits((&iteration.before, &iteration.after))?;
-        Some((&mut iteration.commits, before, after))
-    });
+    let (mut listed, mut spans) = (Vec::new(), Vec::new());
+    for iteration in &mut report.iterations {
+        if let Some(span) = made_commits(iteration) {
+            spans.push(span);
+            listed.push(&mut iteration.commits);
+        }
+    }
+    if spans.is_empty() {
+        return;
+    }
     let Ok(scratch) = tempfile::tempdir() else { return };
-    let Some(first) = wanted.next() else { return };
     let Ok((repository, _)) = Repository::discover(paths.project(), scratch.path(), supervisor) else {
         return;
     };
-    for (commits, before, after) in std::iter::once(first).chain(wanted) {
-        let found = repository.commits_between(&before, &after).unwrap_or_default();
+    for (commits, found) in listed.into_iter().zip(repository.commits_of_each(&spans)) {
         let lines = found.into_iter().map(|commit| CommitLine {
             id: commit.id,
             subject: one_line(&commit.subject),

@@ -627,3 +627,59 @@ fn a_checkpoint_that_is_gone_is_an_error() {
     };
     assert!(matches!(repository.changes(&from, &to), Err(GitError::Refused { .. })));
 }
+
+#[test]
+fn the_commits_of_many_iterations_are_found_at_once_as_they_are_one_by_one() {
+    let project = Project::new();
+    let repository = project.open();
+    let mut number = 0;
+    let mut taken = || {
+        number += 1;
+        before(&repository, number).checkpoint
+    };
+    let mut commit = |text: &str| {
+        project.write("lines", text);
+        project.commit_all(text);
+        taken()
+    };
+    let mut heads = vec![commit("one"), commit("two\twith a tab"), commit("three")];
+    let (linear, merges) = (heads.len(), [("side", "four"), ("main-again", "five")]);
+    for (branch, text) in merges {
+        project.git(["checkout", "--quiet", "-b", branch, "HEAD~1"]);
+        heads.push(commit(text));
+    }
+    project.git(["merge", "--quiet", "--strategy=ours", "--message", "merged", "side"]);
+    heads.push(commit("six"));
+    let gone = Checkpoint {
+        head: Some("0123456789".repeat(4)),
+        ..heads[0].clone()
+    };
+    heads.push(gone);
+    let pairs = |heads: &[Checkpoint]| -> Vec<(Checkpoint, Checkpoint)> {
+        let each = heads
+            .iter()
+            .flat_map(|from| heads.iter().map(move |to| (from.clone(), to.clone())));
+        each.collect()
+    };
+    let spans = pairs(&heads);
+    let one_by_one: Vec<_> = spans
+        .iter()
+        .map(|(from, to)| repository.commits_between(from, to).unwrap_or_default())
+        .collect();
+    assert_eq!(repository.commits_of_each(&spans), one_by_one);
+    assert!(
+        one_by_one
+            .iter()
+            .flatten()
+            .any(|commit| commit.subject == "two\twith a tab")
+    );
+    let steps: Vec<_> = heads[..linear]
+        .windows(2)
+        .map(|pair| (pair[0].clone(), pair[1].clone()))
+        .collect();
+    let chains = repository.chains(&steps);
+    for (from, to) in &steps {
+        let commits = chains.between(from, to);
+        assert_eq!(commits.map(|commits| commits.len()), Some(1), "no other git is asked");
+    }
+}
