@@ -1,4 +1,5 @@
-//! What an agent leaves behind that talks as fast as it can: how large the journal is, and what it costs to read it.
+//! What an agent leaves behind that talks as fast as it can, and one that works through a long plan: how large the journal is, and what
+//! it costs to read it.
 
 mod support;
 
@@ -12,7 +13,7 @@ use std::{
 };
 
 use nix::sys::resource::{UsageWho, getrusage};
-use ralph::store::paths::RunPaths;
+use ralph::{event::Event, store::paths::RunPaths};
 use support::{
     agent::{self, Script},
     numbers::{megabytes, rounds},
@@ -29,6 +30,16 @@ const MOST_JOURNAL: u64 = 4 * MIB;
 const MOST_STATUS: Duration = Duration::from_millis(20);
 const MOST_STATUS_BYTES: u64 = 20 * MIB;
 const MOST_RESUME_BYTES: u64 = 60 * MIB;
+/// How many tasks the long plan has, each done in an iteration of its own.
+const TASKS: &str = "RALPH_BENCH_TASKS";
+const MANY_TASKS: usize = 2_000;
+const MOST_JOURNAL_OF_TASKS: u64 = 20 * MIB;
+/// Most time that a command may take after so many iterations.
+const MOST_AFTER_TASKS: [(&str, Duration); 3] = [
+    ("status", Duration::from_millis(50)),
+    ("report", Duration::from_millis(500)),
+    ("runs", Duration::from_millis(50)),
+];
 
 fn main() {
     agent::become_agent_if_asked();
@@ -50,6 +61,58 @@ fn main() {
     readers(&scratch, &files.journal());
     resuming(&scratch, &files.journal());
     note(&format!("{SECONDS}=60 lets it talk for a minute"));
+    let tasks = env::var(TASKS).ok().and_then(|text| text.parse().ok());
+    long_plan(tasks.unwrap_or_else(|| rounds(MANY_TASKS)));
+}
+
+/// Works through a plan of as many tasks as there are iterations, and reads what is left of it.
+fn long_plan(tasks: usize) {
+    title(&format!("journal of {tasks} iterations with a plan of {tasks} tasks"));
+    let scratch = Scratch::new(10);
+    let plan: String = (0..tasks)
+        .map(|number| format!("- [ ] Write part {number} of the parser, with its tests and its documentation\n"))
+        .collect();
+    fs::write(scratch.project().join("PLAN.md"), plan).expect("a plan");
+    scratch.git(["commit", "--all", "--quiet", "--message", "Plan"]);
+    scratch.add_agent("ralph-jsonl", &Script::Tick);
+    let mut run = scratch.run("jsonl", tasks);
+    let status = run.stdout(Stdio::null()).stderr(Stdio::null()).status();
+    status.expect("ralph");
+    let journal = scratch.latest_run().journal();
+    let records = scratch.journal();
+    let iterations = records
+        .iter()
+        .filter(|record| matches!(record.event, Event::IterationEnded { .. }))
+        .count();
+    assert_eq!(iterations, tasks, "each task took an iteration");
+    let plans = records
+        .iter()
+        .filter(|record| matches!(record.event, Event::PlanRead { .. }));
+    let plan_bytes = plans.map(|plan| serde_json::to_vec(plan).expect("JSON").len()).max();
+    let whole = (plan_bytes.unwrap_or_default() * iterations) as u64;
+    Row::new(
+        "journal",
+        megabytes(fs::metadata(&journal).map_or(0, |meta| meta.len())),
+    )
+    .beside("whole plans", megabytes(whole))
+    .at_most(megabytes(MOST_JOURNAL_OF_TASKS))
+    .print();
+    let raw = time_of_reading(&journal);
+    for (command, most) in MOST_AFTER_TASKS {
+        let rounds = (0..rounds(ROUNDS)).map(|_| metered(&scratch, &[command]));
+        let passed = rounds.min_by_key(|passed| passed.time).expect("a round");
+        let row = Row::new(format!("ralph {command}"), passed.time).beside("its bytes", raw);
+        row.at_most(most).print();
+    }
+    note(&format!("{TASKS}=200 is done sooner"));
+}
+
+fn time_of_reading(journal: &Path) -> Duration {
+    let start = Instant::now();
+    let mut bytes = Vec::new();
+    let read = File::open(journal).and_then(|mut file| file.read_to_end(&mut bytes));
+    read.expect("the journal");
+    start.elapsed()
 }
 
 fn sizes(scratch: &Scratch, files: &RunPaths) {
@@ -64,11 +127,7 @@ fn sizes(scratch: &Scratch, files: &RunPaths) {
 
 /// Reads the journal by commands, beside reading its bytes and nothing else.
 fn readers(scratch: &Scratch, journal: &Path) {
-    let start = Instant::now();
-    let mut bytes = Vec::new();
-    let read = File::open(journal).and_then(|mut file| file.read_to_end(&mut bytes));
-    read.expect("the journal");
-    let raw = start.elapsed();
+    let raw = time_of_reading(journal);
     for command in ["status", "report", "runs"] {
         let rounds = (0..rounds(ROUNDS)).map(|_| metered(scratch, &[command]));
         let passed = rounds.min_by_key(|passed| passed.time).expect("a round");

@@ -24,6 +24,8 @@ pub enum Script {
     Edit,
     /// Changes a file and commits it.
     Commit,
+    /// Ticks the next task of the plan and commits that.
+    Tick,
     /// Writes so many bytes of coloured text as agents print it.
     Colours(u64),
     /// Writes so many bytes of the same, in which the cursor goes up at times, as progress bars have it.
@@ -42,6 +44,7 @@ impl Script {
             Script::Nothing => ("nothing", 0),
             Script::Edit => ("edit", 0),
             Script::Commit => ("commit", 0),
+            Script::Tick => ("tick", 0),
             Script::Colours(bytes) => ("colours", bytes),
             Script::Moves(bytes) => ("moves", bytes),
             Script::Lines(bytes) => ("lines", bytes),
@@ -58,6 +61,7 @@ impl Script {
             "nothing" => Script::Nothing,
             "edit" => Script::Edit,
             "commit" => Script::Commit,
+            "tick" => Script::Tick,
             "colours" => Script::Colours(bytes),
             "moves" => Script::Moves(bytes),
             "lines" => Script::Lines(bytes),
@@ -106,12 +110,12 @@ fn act(script: Script) -> io::Result<()> {
         Script::Edit => edit(),
         Script::Commit => {
             edit()?;
-            let message = format!("Change {}", now_ns());
-            let status = Command::new("git")
-                .args(["commit", "--all", "--quiet", "--message", &message])
-                .status()?;
-            assert!(status.success(), "git commit");
-            Ok(())
+            commit()
+        }
+        Script::Tick => {
+            let plan = fs::read_to_string("PLAN.md")?;
+            fs::write("PLAN.md", plan.replacen("[ ]", "[x]", 1))?;
+            commit()
         }
         Script::Colours(bytes) => flood(&coloured_text(), bytes),
         Script::Moves(bytes) => flood(&coloured_text().replace("thinking…", "\x1b[A\x1b[Bthinking…"), bytes),
@@ -132,6 +136,15 @@ fn edit() -> io::Result<()> {
     let mut text = fs::read_to_string(path)?;
     writeln!(text, "changed at {}", now_ns()).expect("a string takes everything");
     fs::write(path, text)
+}
+
+fn commit() -> io::Result<()> {
+    let message = format!("Change {}", now_ns());
+    let status = Command::new("git")
+        .args(["commit", "--all", "--quiet", "--message", &message])
+        .status()?;
+    assert!(status.success(), "git commit");
+    Ok(())
 }
 
 fn flood(block: &str, bytes: u64) -> io::Result<()> {
