@@ -1,6 +1,6 @@
 use thiserror::Error;
 
-use super::kind::{ALL_TEXTS_CAP_BYTES, PlanKind, TASKS_CAP};
+use super::kind::{ALL_TEXTS_CAP_BYTES, NESTED_CAP, PlanKind, TASKS_CAP};
 use crate::text::Position;
 
 /// Why a plan cannot be worked on. The path is not in it: whoever read the file knows it.
@@ -19,6 +19,11 @@ pub(crate) enum PlanError {
     TooMany { tasks: usize },
     #[error("its tasks have {} KiB of text; ralph takes at most {} KiB", .bytes.div_ceil(1024), ALL_TEXTS_CAP_BYTES >> 10)]
     TooMuchText { bytes: usize },
+    #[error(
+        "{} list items begin on the line of another; ralph takes at most {} of these",
+        grouped(*.items), grouped(NESTED_CAP)
+    )]
+    TooNested { items: usize },
     #[error("{position}: not UTF-8")]
     NotUtf8 { position: Position, utf16: bool },
     /// `expected` is the parser's own short word on it.
@@ -45,7 +50,8 @@ impl PlanError {
             | PlanError::NoTasks { .. }
             | PlanError::NoSection { .. }
             | PlanError::TooMany { .. }
-            | PlanError::TooMuchText { .. } => None,
+            | PlanError::TooMuchText { .. }
+            | PlanError::TooNested { .. } => None,
         }
     }
 
@@ -63,6 +69,7 @@ impl PlanError {
             PlanError::TooMany { .. } | PlanError::TooMuchText { .. } => {
                 "split it into several plans, and name one after the other with `--plan FILE`"
             }
+            PlanError::TooNested { .. } => "begin each item on a line of its own",
             PlanError::NotUtf8 { utf16: true, .. } => "it looks like UTF-16; save it as UTF-8",
             PlanError::NotUtf8 { utf16: false, .. } => "save it as UTF-8",
             PlanError::NotJson { .. } => {

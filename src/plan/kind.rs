@@ -10,6 +10,9 @@ pub(super) const ALL_TEXTS_CAP_BYTES: usize = 1 << 20;
 /// Most bytes of all headings, as JSON has them. A plan with more is read without them.
 pub(super) const ALL_HEADINGS_CAP_BYTES: usize = 128 << 10;
 
+/// Most list items and quotes that begin on the line of another. Reading one takes some hundred bytes of memory.
+pub(super) const NESTED_CAP: usize = 50_000;
+
 /// How a plan is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlanKind {

@@ -32,6 +32,35 @@ pub(super) fn has_prose(text: &str) -> bool {
     })
 }
 
+/// Counts the list items and quotes that begin behind another on the same line.
+///
+/// The parser takes some hundred bytes for each, and one takes two bytes of the file or less. Items that begin on a line of their own
+/// are bounded by the file: the deeper they are, the more spaces are before them.
+pub(super) fn nested_on_a_line(text: &str) -> usize {
+    let nested = |line: &str| Markers(line).count().saturating_sub(1);
+    text.lines().map(nested).sum()
+}
+
+/// The markers of list items and quotes that a line begins with; what is left of the line.
+struct Markers<'a>(&'a str);
+
+impl Iterator for Markers<'_> {
+    type Item = ();
+
+    fn next(&mut self) -> Option<()> {
+        let line = self.0.trim_start_matches([' ', '\t']);
+        if let Some(quoted) = line.strip_prefix('>') {
+            self.0 = quoted;
+            return Some(());
+        }
+        let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+        let delimiters: &[char] = if digits == 0 { &['-', '*', '+'] } else { &['.', ')'] };
+        let item = line[digits..].strip_prefix(delimiters)?;
+        self.0 = item.strip_prefix([' ', '\t'])?;
+        Some(())
+    }
+}
+
 /// Lists the tasks of a check-list in file order.
 ///
 /// A task is an item of any list (`-`, `*`, `+`, `1.`, `1)`) that begins with a box and has a text; the text is the
@@ -63,8 +92,8 @@ struct Reader<'a> {
 
 /// A list item that is being read.
 struct Item {
-    /// Its box; none once the text is complete, or if there is none.
-    pending: Option<Pending>,
+    /// Its box; none once the text is complete, or if there is none. Boxed, since most items around a place have none.
+    pending: Option<Box<Pending>>,
     /// It became a task.
     is_task: bool,
 }
@@ -212,18 +241,18 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn pending(&mut self, item: Range<usize>) -> Option<Pending> {
+    fn pending(&mut self, item: Range<usize>) -> Option<Box<Pending>> {
         if self.quotes > 0 {
             return None;
         }
         let check_box = CheckBox::find(self.text, item)?;
-        Some(Pending {
+        Some(Box::new(Pending {
             line: self.lines.line_of(check_box.start),
             check_box,
             text: String::new(),
             code_end: 0,
             pieces: Vec::new(),
-        })
+        }))
     }
 
     fn has_text(&self) -> bool {
@@ -630,6 +659,25 @@ mod tests {
             .map(|depth| format!("{}- [\n", " ".repeat(depth * 2)))
             .collect();
         assert_eq!(texts(&plan), Vec::<String>::new());
+    }
+
+    #[test]
+    fn an_item_around_another_takes_no_more_than_two_words() {
+        assert!(size_of::<Item>() <= 16, "{} bytes", size_of::<Item>());
+    }
+
+    #[test]
+    fn items_and_quotes_behind_others_are_counted() {
+        for (text, nested) in [
+            ("", 0),
+            ("- [ ] a\n* b\n1. c\n> d\n", 0),
+            ("- - a\n  - b\n", 1),
+            ("> > - 12) + [ ] a\n", 4),
+            (">>>a\r\n\t-\t* b", 3),
+            ("-a - b\n1 - a\n**a**\n", 0),
+        ] {
+            assert_eq!(nested_on_a_line(text), nested, "{text:?}");
+        }
     }
 
     #[test]

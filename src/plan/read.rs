@@ -2,7 +2,7 @@
 
 use super::{
     error::PlanError,
-    kind::{ALL_HEADINGS_CAP_BYTES, ALL_TEXTS_CAP_BYTES, PlanKind, TASKS_CAP},
+    kind::{ALL_HEADINGS_CAP_BYTES, ALL_TEXTS_CAP_BYTES, NESTED_CAP, PlanKind, TASKS_CAP},
     markdown, prd,
     reading::{Found, Reading},
 };
@@ -53,7 +53,13 @@ fn read(kind: PlanKind, text: &str) -> Result<Reading, PlanError> {
         mistakes,
         places,
     } = match kind {
-        PlanKind::Markdown => markdown::tasks(text),
+        PlanKind::Markdown => {
+            let items = markdown::nested_on_a_line(text);
+            if items > NESTED_CAP {
+                return Err(PlanError::TooNested { items });
+            }
+            markdown::tasks(text)
+        }
         PlanKind::Prd => prd::tasks(text)?,
     };
     if tasks.is_empty() {
@@ -203,6 +209,22 @@ mod tests {
         let stories = vec![r#"{"title":"a"}"#; TASKS_CAP + 1].join(",");
         let error = parse(PlanKind::Prd, &format!("[{stories}]")).unwrap_err();
         assert_eq!(error, PlanError::TooMany { tasks: TASKS_CAP + 1 });
+    }
+
+    #[test]
+    fn a_plan_of_lists_in_lists_without_end_is_refused_before_it_takes_memory() {
+        for line in ["- ", "* 1) ", ">"] {
+            let error = parse(PlanKind::Markdown, &(line.repeat(2 << 20) + "- [ ] deep\n")).unwrap_err();
+            assert!(matches!(error, PlanError::TooNested { .. }), "{line}: {error}");
+        }
+        let many = format!("{}[ ] a\n", "- ".repeat(250)).repeat(400);
+        let error = parse(PlanKind::Markdown, &many).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "99,600 list items begin on the line of another; ralph takes at most 50,000 of these"
+        );
+        let most = parse(PlanKind::Markdown, &("- ".repeat(NESTED_CAP) + "- [ ] deep\n")).unwrap();
+        assert_eq!(most.tasks[0].text, "deep");
     }
 
     #[test]
