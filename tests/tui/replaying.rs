@@ -51,6 +51,28 @@ fn a_transcript_of_the_history_is_read_from_its_recording() {
 }
 
 #[test]
+fn a_replay_shows_what_an_iteration_changed_and_not_what_has_changed_since() {
+    let sandbox = past();
+    sandbox.write("later.txt", "written after the run\n");
+    let mut terminal = Terminal::start(&sandbox.ralph(["replay", "--speed", "64"]), 100, 30);
+    terminal.sees("replay · end");
+    terminal.press("[[");
+    terminal.press("p");
+    terminal.sees("replay · paused");
+    terminal.press("[[");
+    terminal.sees("iteration 1");
+    terminal.press("d");
+    terminal.sees("+work of iteration 1");
+    let shown = terminal.text();
+    assert!(
+        !shown.contains("work of iteration 2") && !shown.contains("later.txt"),
+        "{shown}"
+    );
+    terminal.press("q");
+    terminal.ends();
+}
+
+#[test]
 fn without_a_terminal_a_replay_says_where_the_recordings_are() {
     let sandbox = past();
     let finished = sandbox.ralph(["replay"]).run(SOON);

@@ -46,29 +46,21 @@ impl Jobs {
 
     /// Makes the patch that the pane is about, unless another one is being made: the next one is made when that is there.
     pub(super) fn load_diff(&mut self, model: &mut Model) {
-        let Some(iteration) = model.ui.diff.iteration else {
+        let Some((since, iteration)) = model.ui.diff.iterations() else {
             return;
         };
-        let since = model.ui.diff.since.unwrap_or(iteration);
-        let iterations = &model.run.iterations;
-        let (Some(first), Some(last)) = (iterations.numbered(since), iterations.numbered(iteration)) else {
-            return;
-        };
-        let Some(before) = first.before.clone() else {
-            let patch = Err("There is no checkpoint to compare with.".to_owned());
-            model.ui.diff.state = DiffState::None;
-            _ = self.mailbox.send(Arrived::Ui(ScreenEvent::DiffLoaded {
-                since,
-                iteration,
-                patch,
-            }));
-            return;
-        };
-        let request = DiffRequest {
-            since,
-            iteration,
-            before,
-            after: last.after.clone(),
+        let request = match diff_request(model, since, iteration) {
+            None => return,
+            Some(Ok(request)) => request,
+            Some(Err(why)) => {
+                model.ui.diff.state = DiffState::None;
+                _ = self.mailbox.send(Arrived::Ui(ScreenEvent::DiffLoaded {
+                    since,
+                    iteration,
+                    patch: Err(why),
+                }));
+                return;
+            }
         };
         if std::mem::replace(&mut self.diffing, true) {
             return;
@@ -134,5 +126,89 @@ impl Jobs {
             };
             _ = mailbox.send(unfolded); // the screen may be gone
         });
+    }
+}
+
+/// What the patch of the iterations from `since` to `iteration` is made from; none if the run has no such iterations.
+///
+/// # Errors
+/// A sentence if there is no checkpoint before the first of them or after the last.
+fn diff_request(model: &Model, since: u32, iteration: u32) -> Option<Result<DiffRequest, String>> {
+    let iterations = &model.run.iterations;
+    let (first, last) = (iterations.numbered(since)?, iterations.numbered(iteration)?);
+    let Some(before) = first.before.clone() else {
+        return Some(Err("There is no checkpoint to compare with.".to_owned()));
+    };
+    let replayed = model.ui.timeline.as_ref();
+    let after = last.after.as_ref().or_else(|| replayed?.settled.get(&iteration));
+    // The files as they are now are the end of the work that goes on, and of nothing else.
+    let goes_on = replayed.is_none() && !model.run.is_over() && iteration == iterations.number;
+    if after.is_none() && !goes_on {
+        return Some(Err(format!("There is no checkpoint after iteration {iteration}.")));
+    }
+    Some(Ok(DiffRequest {
+        since,
+        iteration,
+        before,
+        after: after.cloned(),
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::{
+        event::Checkpoint,
+        ui::tui::{
+            model::Timeline,
+            testing::{model, running, started},
+        },
+    };
+
+    fn checkpoint(name: &str) -> Checkpoint {
+        Checkpoint {
+            commit: name.to_owned(),
+            tree: name.to_owned(),
+            head: None,
+        }
+    }
+
+    fn of_replay(mut model: Model, iteration: u32) -> Model {
+        model.ui.timeline = Some(Timeline {
+            settled: BTreeMap::from([(iteration, checkpoint("later"))]),
+            ..Timeline::default()
+        });
+        model
+    }
+
+    fn tree_after(model: &Model, iteration: u32) -> Result<Option<String>, String> {
+        let request = diff_request(model, iteration, iteration).expect("an iteration of the run");
+        request.map(|request| request.after.map(|after| after.tree))
+    }
+
+    #[test]
+    fn only_the_iteration_that_runs_is_compared_with_the_files_as_they_are() {
+        let live = model(100, 30, running());
+        assert_eq!(tree_after(&live, 2), Ok(Some("t".to_owned())), "it has a checkpoint");
+        assert_eq!(tree_after(&live, 3), Ok(None));
+        assert!(diff_request(&live, 4, 4).is_none());
+
+        let resumed = model(100, 30, [running(), vec![started(4)]].concat());
+        assert_eq!(
+            tree_after(&resumed, 3),
+            Err("There is no checkpoint after iteration 3.".to_owned()),
+            "it was cut off"
+        );
+    }
+
+    #[test]
+    fn a_replay_compares_with_the_checkpoint_that_it_has_not_come_to() {
+        let replay = of_replay(model(100, 30, running()), 3);
+        assert_eq!(tree_after(&replay, 3), Ok(Some("later".to_owned())));
+
+        let cut_off = of_replay(model(100, 30, running()), 2);
+        assert!(tree_after(&cut_off, 3).is_err());
     }
 }

@@ -268,10 +268,19 @@ impl Source for Player {
             Event::IterationStarted { iteration, .. } => Some((iteration, self.records[at].at_ms)),
             _ => None,
         };
+        let settled = self.records.iter().filter_map(|record| match &record.event {
+            Event::IterationSettled {
+                iteration,
+                checkpoint: Some(after),
+                ..
+            } => Some((*iteration, after.clone())),
+            _ => None,
+        });
         Some(Timeline {
             from_ms: first.at_ms,
             until_ms: last.at_ms.max(first.at_ms),
             iterations: self.starts().filter_map(start).collect(),
+            settled: settled.collect(),
         })
     }
 

@@ -1,6 +1,6 @@
 //! What the user has done to the screen: which pane is shown, what is being typed, what is asked.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     answering::{Answering, TooLate},
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     driver::Unfold,
-    event::SteeringId,
+    event::{Checkpoint, SteeringId},
     ui::report::Mark,
     ui::tui::{
         editor::{Editor, Recall},
@@ -119,6 +119,14 @@ pub struct Diff {
     pub left: usize,
     /// Long lines take several rows instead.
     pub wrap: bool,
+}
+
+impl Diff {
+    /// The first and the last iteration that it is of.
+    pub fn iterations(&self) -> Option<(u32, u32)> {
+        let iteration = self.iteration?;
+        Some((self.since.unwrap_or(iteration), iteration))
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -275,6 +283,8 @@ pub struct Timeline {
     pub until_ms: u64,
     /// Numbers of the iterations, and when each began.
     pub iterations: Vec<(u32, u64)>,
+    /// The checkpoints after iterations, also after those that the replay has not come to.
+    pub settled: BTreeMap<u32, Checkpoint>,
 }
 
 #[derive(Debug, Clone, Default)]

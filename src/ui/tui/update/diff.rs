@@ -30,7 +30,7 @@ fn begin(model: &mut Model, iteration: u32) {
 /// Takes the patch that was made, unless another one is wanted by now.
 pub(super) fn loaded(model: &mut Model, since: u32, iteration: u32, patch: Result<Patch, String>) -> Vec<Order> {
     let diff = &mut model.ui.diff;
-    if diff.iteration != Some(iteration) || diff.since.unwrap_or(iteration) != since {
+    if diff.iterations() != Some((since, iteration)) {
         return match diff.iteration {
             Some(_) => vec![Order::LoadDiff],
             None => Vec::new(),

@@ -252,6 +252,7 @@ fn a_replay_has_a_line_of_its_time() {
             from_ms: at(0),
             until_ms: at(40),
             iterations: vec![(1, at(3)), (2, at(8)), (3, at(20))],
+            ..Timeline::default()
         });
     });
     assert_snapshot!("replay_line_80x24", drawn(&model));
