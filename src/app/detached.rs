@@ -70,9 +70,19 @@ pub(crate) fn run_detached(
     };
     visitor.has_started(detached.pid());
     let _terminal = tui::terminal::Guard;
-    let visit = visitor.show(|| detached.attached()).map_err(|error| {
-        Failure::from(error).hint("the run continues: `ralph attach` shows it, `ralph stop` stops it")
-    })?;
+    let visit = match visitor.show(|| detached.attached()) {
+        Ok(visit) => visit,
+        Err(error) => {
+            // A signal may have stopped the loop before it was shown.
+            let Some(status) = detached.wait(LEAVING) else {
+                let hint = "the run continues: `ralph attach` shows it, `ralph stop` stops it";
+                return Err(Failure::from(error).hint(hint));
+            };
+            summary::print(&place.paths.run(&run), presentation.style);
+            print_output(&place.paths, &run);
+            return Ok(exit_code(status));
+        }
+    };
     let status = status_of(&visit, &mut detached);
     let code = leave(&place.paths, &visit, presentation, &Ways::here(), status.map(exit_code));
     // What has ended the loop, if it was not the run itself, is there alone.

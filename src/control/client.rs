@@ -82,12 +82,18 @@ impl Client {
         self.http.request(method, format!("{}{route}", self.base))
     }
 
-    /// Sends a request; the answer may be that of a failure.
+    /// Sends a request; the answer may be that of a failure. A run that ends resets the connections that it has not looked at: then
+    /// the request is made once more, and finds nobody or whoever has come since.
     ///
     /// # Errors
     /// [`ControlError::NotRunning`] if nobody listens, [`ControlError::NoAnswer`] if whoever does says nothing.
     pub async fn send(&self, request: RequestBuilder) -> Result<Response, ControlError> {
-        request.send().await.map_err(|error| match nobody_listens(&error) {
+        let again = request.try_clone();
+        let sent = match (request.send().await, again) {
+            (Err(error), Some(again)) if was_not_read(&error) => again.send().await,
+            (sent, _) => sent,
+        };
+        sent.map_err(|error| match nobody_listens(&error) {
             true => ControlError::NotRunning,
             false => no_answer(&self.path, error),
         })
@@ -203,14 +209,26 @@ pub fn ask(socket: &Path, request: &Request) -> Result<Reply, ControlError> {
 }
 
 fn nobody_listens(error: &reqwest::Error) -> bool {
+    let kind = io_error_in(error).map(io::Error::kind);
+    matches!(kind, Some(io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused))
+}
+
+/// Whether the connection ended before anybody read the request: a socket that is closed with something unread in it is reset.
+fn was_not_read(error: &reqwest::Error) -> bool {
+    let kind = io_error_in(error).map(io::Error::kind);
+    matches!(kind, Some(io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe))
+}
+
+/// What the system said, among the causes of an error.
+fn io_error_in(error: &reqwest::Error) -> Option<&io::Error> {
     let mut source = error.source();
     while let Some(error) = source {
         if let Some(error) = error.downcast_ref::<io::Error>() {
-            return matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused);
+            return Some(error);
         }
         source = error.source();
     }
-    false
+    None
 }
 
 fn no_answer(path: &Path, error: reqwest::Error) -> ControlError {
@@ -221,5 +239,73 @@ fn no_answer(path: &Path, error: reqwest::Error) -> ControlError {
     ControlError::NoAnswer {
         path: path.to_owned(),
         source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        fs,
+        io::{Read, Write},
+        os::unix::net::UnixListener,
+        thread,
+    };
+
+    use super::*;
+
+    /// Closes the next connection with all but the first byte of its request unread.
+    fn reset(listener: &UnixListener) {
+        let (mut stream, _) = listener.accept().expect("a connection");
+        stream.read_exact(&mut [0]).expect("a byte");
+    }
+
+    #[test]
+    fn a_run_that_ends_while_it_is_asked_is_not_running() {
+        let dir = tempfile::tempdir().unwrap();
+        let socket = dir.path().join("control.sock");
+        let listener = UnixListener::bind(&socket).unwrap();
+        let path = socket.clone();
+        let ends = thread::spawn(move || {
+            let (mut stream, _) = listener.accept().expect("a connection");
+            stream.read_exact(&mut [0]).expect("a byte");
+            fs::remove_file(path).expect("its socket");
+            drop(listener);
+        });
+        let asked = ask(&socket, &Request::Status);
+        assert!(matches!(asked, Err(ControlError::NotRunning)), "{asked:?}");
+        ends.join().unwrap();
+    }
+
+    #[test]
+    fn a_request_that_was_reset_unread_is_made_once_more() {
+        let dir = tempfile::tempdir().unwrap();
+        let socket = dir.path().join("control.sock");
+        let listener = UnixListener::bind(&socket).unwrap();
+        let answers = thread::spawn(move || {
+            reset(&listener);
+            let (mut stream, _) = listener.accept().expect("another connection");
+            _ = stream.read(&mut [0; 4096]).expect("a request");
+            let body = r#"{"text":"paused","seq":1}"#;
+            write!(
+                stream,
+                "HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}",
+                body.len()
+            )
+            .expect("it is read");
+            // A third connection would be a second time more.
+            reset(&listener);
+            reset(&listener);
+        });
+        let command = Request::Command {
+            command: crate::event::UserCommand::Pause,
+        };
+        let asked = ask(&socket, &command);
+        assert!(
+            matches!(&asked, Ok(Reply::Done { text, .. }) if text == "paused"),
+            "{asked:?}"
+        );
+        let asked = ask(&socket, &command);
+        assert!(matches!(asked, Err(ControlError::NoAnswer { .. })), "{asked:?}");
+        answers.join().unwrap();
     }
 }

@@ -184,16 +184,11 @@ impl<'a> Visitor<'a> {
     fn show_text(&self, run: RunId, screen: Remote) -> Result<Visit, AttachError> {
         let next = screen.next_seq();
         drop(screen);
-        let (_, mut rest) = self.open(Looks::AsText, Some(next))?;
-        let style = self.presentation.style;
-        let mut out = console::stdout(style.form());
-        headless::show(&mut rest, headless::Format::Text, style, terminal::pace(), &mut out);
-        let (ending, stopped) = (rest.ending(), rest.stopped());
-        Ok(Visit {
-            run,
-            left: Left::Over,
-            ending,
-            stopped,
+        let rest = self.open(Looks::AsText, Some(next)).map(|(_, rest)| rest);
+        shown_as_text(run, rest, |rest| {
+            let style = self.presentation.style;
+            let mut out = console::stdout(style.form());
+            headless::show(rest, headless::Format::Text, style, terminal::pace(), &mut out);
         })
     }
 
@@ -242,6 +237,29 @@ impl<'a> Visitor<'a> {
     }
 }
 
+/// Has `show` print the rest of a run that had a screen. A loop that has ended since then, by a signal as a rule, leaves nothing to be
+/// opened, and is no failure: how it ended is known from its process and its journal.
+fn shown_as_text(
+    run: RunId,
+    rest: Result<Remote, AttachError>,
+    show: impl FnOnce(&mut Remote),
+) -> Result<Visit, AttachError> {
+    let (ending, stopped) = match rest {
+        Ok(mut rest) => {
+            show(&mut rest);
+            (rest.ending(), rest.stopped())
+        }
+        Err(AttachError::Control(_) | AttachError::NoHello) => (Some(Ending::Lost), None),
+        Err(error @ (AttachError::Scratch(_) | AttachError::Threads(_))) => return Err(error),
+    };
+    Ok(Visit {
+        run,
+        left: Left::Over,
+        ending,
+        stopped,
+    })
+}
+
 /// Takes the first frame, which says whose frames these are.
 ///
 /// # Errors
@@ -264,5 +282,22 @@ pub(crate) fn signalling(notify: &Notify) -> Signalling {
         Notify::None | Notify::Command(_) => Signalling::None,
         Notify::Bell => Signalling::Bell,
         Notify::Osc9 => Signalling::Osc9,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loop_that_ends_while_its_screen_becomes_text_is_over_and_no_failure() {
+        let run = || RunId("20261120-102835-4f2a".to_owned());
+        let nothing = |_: &mut Remote| panic!("there is nothing to show");
+        for gone in [AttachError::Control(ControlError::NotRunning), AttachError::NoHello] {
+            let visit = shown_as_text(run(), Err(gone), nothing).expect("a visit");
+            assert_eq!((visit.left, visit.ending), (Left::Over, Some(Ending::Lost)));
+        }
+        let no_thread = AttachError::Threads(io::ErrorKind::WouldBlock.into());
+        assert!(shown_as_text(run(), Err(no_thread), nothing).is_err());
     }
 }
