@@ -118,6 +118,8 @@ fn ctrl_c_on_the_board_stops_the_runs_and_what_kills_the_batch_is_told() {
     let mut terminal = on_terminal(&batch(&sandbox, &["api.md", "ui.md", "--jobs", "2"]), (80, 24));
     terminal.sees("reading ui");
     terminal.press("\x03");
+    terminal.sees("the batch?");
+    terminal.press("\x03");
     terminal.sees("stopped");
     terminal.sees(OVER);
     terminal.press("q");

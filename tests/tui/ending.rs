@@ -110,12 +110,14 @@ fn leaving_after_the_iteration_lets_it_finish() {
 }
 
 #[test]
-fn one_ctrl_c_stops_in_order_and_a_second_one_at_once() {
+fn one_ctrl_c_asks_the_second_stops_in_order_and_a_third_one_at_once() {
     let sandbox = Sandbox::new();
     let stubborn =
         Script::terminal(r#"echo ready; exec "$FAKE_AGENT" ignore-signals hang"#).stopped_by("interrupt", 60_000);
     let mut terminal = watching(&sandbox, &stubborn);
     terminal.sees("ready");
+    terminal.press("\x03");
+    terminal.sees("leave the run?");
     terminal.press("\x03");
     terminal.sees("ending the iteration · stopping");
     terminal.press("\x03");

@@ -37,6 +37,8 @@ fn keys_work_while_the_agent_floods() {
     terminal.press("l");
     terminal.sees("iteration 1: Write hello.txt");
     terminal.press("\x03");
+    terminal.sees("leave the run?");
+    terminal.press("\x03");
     assert_eq!(terminal.ends(), 130);
     sandbox.assert_nothing_runs();
 }

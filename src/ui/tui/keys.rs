@@ -297,7 +297,7 @@ pub const TABLE: &[Binding] = {
         row(Other, &[ctrl('p')], Action::Palette, Always, "", "every action by its name"),
         row(Other, &[ctrl('l')], Action::Redraw, Always, "", "redraw the screen"),
         row(Other, &[ctrl('z')], Action::Suspend, Always, "", "back to the shell; `fg` returns"),
-        row(Other, &[ctrl('c')], Action::Interrupt, Always, "", "stop gracefully; twice to force"),
+        row(Other, &[ctrl('c')], Action::Interrupt, Always, "", "ask whether to stop; twice stops, once more forces"),
         row(Other, &[char('q')], Action::Quit, Always, "quit", "leave; asks whether to detach or stop while the run is not over"),
     ]
 };
@@ -321,7 +321,7 @@ pub const BOARD: &[Binding] = {
         row(Other, &[char('?'), key(KeyCode::F(1))], Action::Help, Always, "help", "these keys"),
         row(Other, &[ctrl('l')], Action::Redraw, Always, "", "redraw the screen"),
         row(Other, &[ctrl('z')], Action::Suspend, Always, "", "back to the shell; `fg` returns"),
-        row(Other, &[ctrl('c')], Action::Interrupt, Always, "", "stop all runs, so that they can be resumed; twice to force"),
+        row(Other, &[ctrl('c')], Action::Interrupt, Always, "", "ask whether to stop all runs; twice stops, once more forces"),
         row(Other, &[char('q')], Action::Quit, Always, "quit", "leave; asks whether the batch goes on or stops while it is not over"),
     ]
 };

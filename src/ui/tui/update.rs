@@ -371,7 +371,7 @@ fn act(model: &mut Model, action: Action) -> Vec<Order> {
         Action::Palette => model.ui.mode = Mode::Palette(ActionSearch::default()),
         Action::Redraw => return vec![Order::Redraw],
         Action::Suspend => return vec![Order::Suspend],
-        Action::Interrupt => return vec![Order::interrupt(model)],
+        Action::Interrupt => return questions::interrupt(model),
         Action::Quit if model.run.is_over() || model.ui.replay.is_some() => return vec![Order::Leave],
         Action::Quit => model.ui.mode = Mode::Asking(Question::Quit),
         Action::PauseOrResume => return vec![Order::Replay(Replay::PauseOrResume)],

@@ -17,6 +17,7 @@ use crate::{
 use super::{
     choices::{self, Chosen},
     order::{Order, Scroll},
+    questions,
 };
 
 /// A box that appears under somebody's fingers is not answered by the key they were about to press.
@@ -130,7 +131,7 @@ fn choosing(model: &mut Model, key: KeyEvent, answering: &mut Answering) -> Vec<
     let chord = Chord::new(key.code, key.modifiers);
     let interrupts = chord == Chord::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
     if interrupts {
-        return vec![Order::interrupt(model)];
+        return questions::interrupt(model);
     }
     let is_new = model.now_ms.saturating_sub(answering.shown_ms) < UNSEEN_MS;
     let Some(subject) = Subject::of(&model.run, answering.ask).filter(|_| !is_new) else {

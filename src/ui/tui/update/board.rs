@@ -155,8 +155,8 @@ fn act(model: &mut BoardModel, action: Action) -> Vec<BoardOrder> {
         Action::Redraw => return vec![BoardOrder::Redraw],
         Action::Suspend => return vec![BoardOrder::Suspend],
         Action::Interrupt | Action::Quit if model.board.is_over() => return vec![BoardOrder::Leave],
-        Action::Interrupt => return vec![BoardOrder::Stop],
-        Action::Quit => model.mode = BoardMode::Quit,
+        Action::Interrupt if model.board.stopping => return vec![BoardOrder::Stop],
+        Action::Interrupt | Action::Quit => model.mode = BoardMode::Quit,
         action => {
             let page = match model.focus {
                 BoardFocus::Plans => model.page(),
@@ -274,7 +274,7 @@ fn cancelling(model: &mut BoardModel, chord: Chord, plan: PlanName) -> Vec<Board
     model.mode = BoardMode::Normal;
     match (chord.code, chord.modifiers) {
         (KeyCode::Char('y' | 'c') | KeyCode::Enter, KeyModifiers::NONE) => vec![BoardOrder::Cancel(plan)],
-        (KeyCode::Char('c'), KeyModifiers::CONTROL) => vec![BoardOrder::Stop],
+        (KeyCode::Char('c'), KeyModifiers::CONTROL) => act(model, Action::Interrupt),
         (KeyCode::Char('n' | 'q') | KeyCode::Esc, KeyModifiers::NONE) => Vec::new(),
         // Anything else is no answer.
         _ => {

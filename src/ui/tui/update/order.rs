@@ -99,15 +99,6 @@ impl Order {
             by,
         }
     }
-
-    /// What Ctrl-C does: it stops the run, and leaves the screen where there is nothing to stop.
-    pub(super) fn interrupt(model: &Model) -> Self {
-        if model.run.is_over() || model.ui.replay.is_some() {
-            Order::Leave
-        } else {
-            Order::stop(StopRequest::Graceful, RequestedBy::Interrupt)
-        }
-    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

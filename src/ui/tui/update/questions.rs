@@ -14,6 +14,23 @@ use crate::{
 
 use super::{messages, order::Order};
 
+/// What Ctrl-C does: it asks whether the run is to be stopped, as `q` does, and says so once more where that was asked or is under way.
+/// Where there is nothing to stop it leaves the screen.
+pub(super) fn interrupt(model: &mut Model) -> Vec<Order> {
+    if model.run.is_over() || model.ui.replay.is_some() {
+        return vec![Order::Leave];
+    }
+    match model.run.stop.map(|stop| stop.request) {
+        Some(StopRequest::Graceful | StopRequest::Immediate) => {
+            vec![Order::stop(StopRequest::Graceful, RequestedBy::Interrupt)]
+        }
+        Some(StopRequest::AfterIteration) | None => {
+            model.ui.mode = Mode::Asking(Question::Quit);
+            Vec::new()
+        }
+    }
+}
+
 /// Whether the run is to be stopped, or left to itself where it can be.
 pub(super) fn quitting(model: &mut Model, key: KeyEvent) -> Vec<Order> {
     let chord = Chord::new(key.code, key.modifiers);
@@ -48,7 +65,7 @@ pub(super) fn skipping(model: &mut Model, key: KeyEvent, iteration: u32) -> Vec<
             model.ui.toast(Tone::Note, "the iteration is over", model.now_ms);
             Vec::new()
         }
-        (KeyCode::Char('c'), KeyModifiers::CONTROL) => vec![Order::interrupt(model)],
+        (KeyCode::Char('c'), KeyModifiers::CONTROL) => interrupt(model),
         (KeyCode::Char('n' | 'q') | KeyCode::Esc, KeyModifiers::NONE) => Vec::new(),
         // Anything else is no answer.
         _ => {
@@ -64,7 +81,7 @@ pub(super) fn withdrawing(model: &mut Model, key: KeyEvent, id: SteeringId) -> V
     model.ui.mode = Mode::Normal;
     match (chord.code, chord.modifiers) {
         (KeyCode::Char('y' | 'x') | KeyCode::Enter, KeyModifiers::NONE) => vec![messages::withdrawn(id)],
-        (KeyCode::Char('c'), KeyModifiers::CONTROL) => vec![Order::interrupt(model)],
+        (KeyCode::Char('c'), KeyModifiers::CONTROL) => interrupt(model),
         (KeyCode::Char('n' | 'q') | KeyCode::Esc, KeyModifiers::NONE) => Vec::new(),
         // Anything else is no answer.
         _ => {

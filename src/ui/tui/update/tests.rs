@@ -116,11 +116,14 @@ fn leaving_asks_until_the_run_is_over() {
 }
 
 #[test]
-fn ctrl_c_stops_whatever_is_shown_but_closes_a_line_first() {
+fn ctrl_c_asks_whatever_is_shown_but_closes_a_line_first_and_stops_when_it_is_pressed_again() {
     let interrupt = [Order::stop(StopRequest::Graceful, RequestedBy::Interrupt)];
-    for keys in ["", "?", "q", "l", "h"] {
+    let asked = Mode::Asking(Question::Quit);
+    for keys in ["", "?", "S", "l", "h"] {
         let mut model = watching();
         press(&mut model, keys);
+        assert_eq!(update(&mut model, control('c')), [], "after {keys:?}");
+        assert_eq!(model.ui.mode, asked, "after {keys:?}");
         assert_eq!(update(&mut model, control('c')), interrupt, "after {keys:?}");
     }
     let mut model = watching();

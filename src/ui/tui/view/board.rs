@@ -478,7 +478,7 @@ fn boxed(model: &BoardModel, whole: Rect, pen: &mut Pen<'_>) -> Option<Position>
                     "d",
                     "detach: the batch continues, and `ralph many attach` shows it again",
                 ),
-                ("y", "stop all runs; `ralph many resume` goes on"),
+                ("y Ctrl-C", "stop all runs; `ralph many resume` goes on"),
                 ("n", "stay"),
             ];
             let question = format!("{running} at work. What is done so far is kept.");

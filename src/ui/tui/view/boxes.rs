@@ -157,7 +157,7 @@ pub(super) fn quit(model: &Model, whole: Rect, pen: &mut Pen<'_>) {
         true => &[("a", "stop after this iteration")][..],
         false => &[],
     };
-    let stop = [&[("y", "stop now")], after, &[("n", "stay")]].concat();
+    let stop = [&[("y Ctrl-C", "stop now")], after, &[("n", "stay")]].concat();
     let (title, answers) = match model.ui.detaches {
         true => ("leave the run?", [&detach[..], &stop[..]].concat()),
         false => ("stop the run?", stop),

@@ -50,7 +50,6 @@ fn leaving_asks_whether_the_batch_goes_on_unless_it_is_over() {
     assert_eq!(typed(&mut model, "qy"), [BoardOrder::Stop]);
     assert_eq!(typed(&mut model, "qn"), []);
     let interrupt = Input::Key(KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL));
-    assert_eq!(update_board(&mut model, interrupt.clone()), [BoardOrder::Stop]);
     typed(&mut model, "q");
     let mut over = busy_board();
     over.running = false;
@@ -119,4 +118,21 @@ fn a_question_that_somebody_else_answers_takes_its_box_away() {
     );
     assert_eq!(typed(&mut model, "a"), []);
     assert!(model.toast.as_ref().expect("a word").text.contains("no run asks"));
+}
+
+#[test]
+fn ctrl_c_asks_before_it_stops_all_runs() {
+    let interrupt = |model: &mut BoardModel| {
+        let key = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
+        update_board(model, Input::Key(key))
+    };
+    for keys in ["", "?", "jc"] {
+        let mut model = busy();
+        typed(&mut model, keys);
+        assert_eq!(interrupt(&mut model), [], "after {keys:?}");
+        assert_eq!(interrupt(&mut model), [BoardOrder::Stop], "after {keys:?}");
+    }
+    let mut stopping = busy();
+    stopping.board.stopping = true;
+    assert_eq!(interrupt(&mut stopping), [BoardOrder::Stop], "once more forces");
 }
