@@ -63,8 +63,8 @@ pub(super) fn typed(editor: &mut Editor, key: KeyEvent) -> Typed {
         KeyCode::Esc => return Typed::Cancelled,
         KeyCode::Char('c') if control => return Typed::Interrupted,
         KeyCode::Char(_) if !control && !alt && !editor.has_room_for("x") => return Typed::TooLong,
-        KeyCode::Enter if alt || shift => editor.insert("\n"),
-        // What Enter with Alt or Shift sends where a terminal has no word for it.
+        KeyCode::Enter if alt || shift || control => editor.insert("\n"),
+        // What Enter with one of them sends where a terminal has no word for it.
         KeyCode::Char('j') if control => editor.insert("\n"),
         KeyCode::Enter => return Typed::Entered,
         KeyCode::Up if !editor.up() => return Typed::Above,

@@ -127,9 +127,34 @@ fn ctrl_c_asks_whatever_is_shown_but_closes_a_line_first_and_stops_when_it_is_pr
         assert_eq!(update(&mut model, control('c')), interrupt, "after {keys:?}");
     }
     let mut model = watching();
+    press(&mut model, "q");
+    assert_eq!(update(&mut model, control('c')), interrupt, "it is asked already");
+    let mut model = watching();
     press(&mut model, ":half a message");
     assert_eq!(update(&mut model, control('c')), []);
     assert_eq!((&model.ui.mode, model.ui.steering.text()), (&Mode::Normal, ""));
+
+    let requested = |stop| {
+        let by = RequestedBy::User;
+        after([running(), vec![Event::StopRequested { stop, by }]].concat())
+    };
+    let mut stopping = requested(StopRequest::Graceful);
+    assert_eq!(update(&mut stopping, control('c')), interrupt, "it is forced");
+    let mut later = requested(StopRequest::AfterIteration);
+    assert_eq!(update(&mut later, control('c')), []);
+    assert_eq!(later.ui.mode, asked);
+}
+
+#[test]
+fn enter_with_a_modifier_begins_a_line_of_the_message() {
+    for modifiers in [KeyModifiers::ALT, KeyModifiers::SHIFT, KeyModifiers::CONTROL] {
+        let mut model = watching();
+        press(&mut model, ":one");
+        let enter = KeyEvent::new(KeyCode::Enter, modifiers);
+        assert_eq!(update(&mut model, ScreenEvent::Input(Input::Key(enter))), []);
+        press(&mut model, "two");
+        assert_eq!(model.ui.steering.text(), "one\ntwo", "{modifiers:?}");
+    }
 }
 
 #[test]
