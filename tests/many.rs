@@ -209,6 +209,31 @@ fn two_that_conflict_are_merged_after_a_task_for_the_agent_of_the_second() {
 }
 
 #[test]
+fn eight_that_add_a_line_at_one_place_are_all_merged() {
+    let agent = r#"
+if grep -q -- '- \[ \] Merge' "$RALPH_PLAN"; then
+    sed -i '/^<<<<<<< /d; /^=======$/d; /^>>>>>>> /d' shared.txt
+else
+    echo "$plan" >> shared.txt
+    tick
+fi
+tick; over done"#;
+    let plans = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    let sandbox = sandbox(agent, &plans);
+    let files = plans.map(|plan| format!("{plan}.md"));
+    let mut args: Vec<&str> = files.iter().map(String::as_str).collect();
+    args.extend(["--jobs", "8"]);
+    let finished = batch(&sandbox, &args).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    let shared = show(&sandbox, "shared.txt");
+    let mut lines: Vec<&str> = shared.lines().filter(|line| *line != "base").collect();
+    lines.sort_unstable();
+    assert_eq!(lines, plans);
+    assert_verified(&sandbox, "! grep -q '<<<<' shared.txt", &plans);
+    assert_tidy(&sandbox);
+}
+
+#[test]
 fn two_that_pass_and_fail_together_are_merged_after_a_task() {
     let agent = "if grep -q -- '- \\[ \\] Merge' \"$RALPH_PLAN\"; then rm other.* ; touch other.$plan; else touch \"other.$plan\"; fi; tick; over done";
     let sandbox = sandbox(agent, &["api", "ui"]);

@@ -97,6 +97,9 @@ pub enum BatchEvent {
     MergeRefused {
         plan: PlanName,
         trouble: Trouble,
+        /// The commit of the target that it was to be merged onto.
+        #[serde(default)]
+        onto: String,
     },
     /// The goals pass on the merged tree, or there are none.
     MergeVerified {

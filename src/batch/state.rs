@@ -10,6 +10,9 @@ use super::{
 };
 use crate::event::LimitKind;
 
+/// How long merges wait for the repair of a plan, in milliseconds: as long as an iteration may last.
+const REPAIR_MS: u64 = 3_600_000;
+
 /// A batch, as its records have it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Batch {
@@ -51,8 +54,14 @@ pub struct Plan {
     pub work_tree: WorkTree,
     /// What the last merge failed for.
     pub trouble: Option<Trouble>,
-    /// How many tasks it was given because of a merge.
+    /// How many tasks it was given because of its merge with the same commit of the target.
     pub tasks_given: u32,
+    /// How often its merge was refused.
+    pub refusals: u32,
+    /// Its last merge was refused at this time, and it is not merged since, in milliseconds since the Unix epoch.
+    pub repairs_since_ms: Option<u64>,
+    /// The commit of the target that it conflicted or failed with last.
+    refused_onto: String,
     /// How often its process broke down.
     pub crashes: u32,
     pub cancelled: bool,
@@ -232,6 +241,9 @@ impl Batch {
             plan.since_ms = at_ms;
             (plan.tasks_given, plan.crashes) = (0, 0);
         }
+        for plan in &mut self.plans {
+            plan.repairs_since_ms = plan.repairs_since_ms.map(|_| at_ms);
+        }
     }
 
     pub fn plan(&self, name: &PlanName) -> Option<&Plan> {
@@ -300,10 +312,37 @@ impl Batch {
         })
     }
 
-    /// The plan that is next in the queue.
+    /// Returns the plan that is next in the queue: a repaired one, or the one that finished first.
     pub(super) fn first_finished(&self) -> Option<&Plan> {
         let finished = self.plans.iter().filter(|plan| plan.phase == Phase::Finished);
-        finished.min_by_key(|plan| plan.place)
+        finished.min_by_key(|plan| (plan.repairs_since_ms.is_none(), plan.place))
+    }
+
+    /// Returns the plan whose repair other merges wait for at `at_ms`: each of them could bring it another conflict.
+    ///
+    /// Merges go on while that plan waits for a limit or for money, and after [`REPAIR_MS`].
+    pub fn repairing(&self, at_ms: u64) -> Option<&Plan> {
+        let is_limited = self.limited_until(at_ms).is_some();
+        let holds = |plan: &&Plan| {
+            let is_recent = plan
+                .repairs_since_ms
+                .is_some_and(|since_ms| at_ms < since_ms + REPAIR_MS);
+            let can_work = match plan.phase {
+                Phase::Repairing => true,
+                Phase::Ready => self.spent.is_none() && self.held(at_ms).is_none(),
+                Phase::Running => self.spent.is_none() && !is_limited,
+                Phase::Waiting
+                | Phase::Preparing
+                | Phase::Finished
+                | Phase::Merging
+                | Phase::Verifying { .. }
+                | Phase::Moving { .. }
+                | Phase::Merged { .. }
+                | Phase::Kept { .. } => false,
+            };
+            is_recent && can_work
+        };
+        self.plans.iter().find(holds)
     }
 }
 
@@ -335,6 +374,9 @@ impl Plan {
             work_tree: WorkTree::None,
             trouble: None,
             tasks_given: 0,
+            refusals: 0,
+            repairs_since_ms: None,
+            refused_onto: String::new(),
             crashes: 0,
             cancelled: false,
             calls: Calls::default(),
@@ -348,6 +390,20 @@ impl Plan {
     fn run(&mut self) {
         self.phase = Phase::Running;
         (self.jobs, self.job) = (self.jobs + 1, None);
+    }
+
+    /// Tells an attempt in vain from a new conflict, which the merge of another plan has brought.
+    fn count_refusal(&mut self, trouble: &Trouble, onto: &str) {
+        self.refusals += 1;
+        match trouble {
+            Trouble::Markers { .. } => {}
+            Trouble::Conflict { .. } | Trouble::Goals { .. } => {
+                if self.refused_onto != onto {
+                    self.tasks_given = 0;
+                }
+                onto.clone_into(&mut self.refused_onto);
+            }
+        }
     }
 
     /// `stops` says that the batch does, `place` which place in the queue is free.
@@ -396,7 +452,9 @@ impl Plan {
                     onto: onto.clone(),
                 }
             }
-            BatchEvent::MergeRefused { trouble, .. } => {
+            BatchEvent::MergeRefused { trouble, onto, .. } => {
+                self.count_refusal(trouble, onto);
+                self.repairs_since_ms = Some(record.at_ms);
                 self.trouble = Some(trouble.clone());
                 self.phase = Phase::Repairing;
             }
@@ -408,7 +466,10 @@ impl Plan {
                     };
                 }
             }
-            BatchEvent::TargetMoved { commit, .. } => self.phase = Phase::Merged { commit: commit.clone() },
+            BatchEvent::TargetMoved { commit, .. } => {
+                self.repairs_since_ms = None;
+                self.phase = Phase::Merged { commit: commit.clone() };
+            }
             // Still the first of the queue.
             BatchEvent::TargetHadMoved { .. } => self.phase = Phase::Merging,
             BatchEvent::TaskAdded { .. } => {
@@ -417,6 +478,7 @@ impl Plan {
             }
             BatchEvent::PlanKept { why, .. } => {
                 self.cancelled = false;
+                self.repairs_since_ms = None;
                 self.phase = Phase::Kept { why: why.clone() };
             }
             BatchEvent::WorkTreeRemoved { .. } => self.work_tree = WorkTree::Removed,

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::event::Usage;
 
-/// How many tasks a plan is given because of its merge before it is left as it is.
+/// How many tasks a plan is given because of its merge with the same commit of the target before it is left as it is.
 pub const TASKS_GIVEN: u32 = 2;
 /// How often the process of a run may break down before its plan is left as it is.
 const CRASHES: u32 = 3;
@@ -89,6 +89,8 @@ pub enum Finding {
     },
     MergeRefused {
         trouble: Trouble,
+        /// The commit of the target that it was to be merged onto.
+        onto: String,
     },
     GoalsPassed {
         has_goals: bool,
@@ -266,9 +268,9 @@ impl Steps {
             | (Phase::Moving { commit, .. }, Finding::TargetMoved) => {
                 self.push(BatchEvent::TargetMoved { plan, commit });
             }
-            (Phase::Merging, Finding::MergeRefused { trouble }) => self.refused(plan, trouble, known.tasks_given),
-            (Phase::Verifying { .. }, Finding::GoalsFailed { output }) => {
-                self.refused(plan, Trouble::Goals { output }, known.tasks_given);
+            (Phase::Merging, Finding::MergeRefused { trouble, onto }) => self.refused(plan, trouble, onto),
+            (Phase::Verifying { onto, .. }, Finding::GoalsFailed { output }) => {
+                self.refused(plan, Trouble::Goals { output }, onto);
             }
             (Phase::Verifying { .. }, Finding::GoalsPassed { has_goals }) => {
                 self.push(BatchEvent::MergeVerified { plan, has_goals });
@@ -295,12 +297,14 @@ impl Steps {
         }
     }
 
-    fn refused(&mut self, plan: PlanName, trouble: Trouble, tasks_given: u32) {
+    fn refused(&mut self, plan: PlanName, trouble: Trouble, onto: String) {
         self.push(BatchEvent::MergeRefused {
             plan: plan.clone(),
             trouble: trouble.clone(),
+            onto,
         });
-        if tasks_given >= TASKS_GIVEN {
+        let in_vain = |plan: &Plan| plan.tasks_given >= TASKS_GIVEN;
+        if self.batch.plan(&plan).is_some_and(in_vain) {
             let why = Kept::NotMerged { trouble };
             self.push(BatchEvent::PlanKept { plan, why });
         }
@@ -334,7 +338,9 @@ impl Steps {
             });
         }
         let merges = plans.iter().any(is_in_the_queue_head);
-        if let Some(plan) = self.batch.first_finished().filter(|_| !merges) {
+        let holds = self.batch.repairing(self.at_ms).is_some();
+        let is_next = |plan: &&Plan| !merges && (!holds || plan.repairs_since_ms.is_some());
+        if let Some(plan) = self.batch.first_finished().filter(is_next) {
             return Some(BatchEvent::MergeStarted {
                 plan: plan.name.clone(),
             });
@@ -350,8 +356,9 @@ impl Steps {
         if running >= self.batch.runs_at_a_time() as usize || self.batch.spent.is_some() {
             return None;
         }
-        // Work that was begun comes first: the target waits for it.
-        let ready = plans.iter().find(|plan| plan.phase == Phase::Ready);
+        // Work that was begun comes first, since the target waits for it, and of that what the merge queue waits for.
+        let ready = plans.iter().filter(|plan| plan.phase == Phase::Ready);
+        let ready = ready.min_by_key(|plan| plan.repairs_since_ms.is_none());
         let next = ready.or_else(|| plans.iter().find(|plan| self.can_start(plan)))?;
         if let Some(held) = self.batch.held(self.at_ms) {
             let is_told = self.batch.told_hold.as_ref().is_some_and(|(_, told)| *told == held);

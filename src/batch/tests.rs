@@ -1,5 +1,7 @@
 //! Whatever is found in whatever order, and wherever a batch is cut off: its rules hold.
 
+use std::collections::BTreeMap;
+
 use super::*;
 use crate::{
     event::{LimitKind, StopReason, Usage},
@@ -184,7 +186,10 @@ impl World {
                 calls: 1,
             },
             WorkerTask::Merge => match dice.index(6) {
-                0 => Finding::MergeRefused { trouble: conflict },
+                0 => Finding::MergeRefused {
+                    trouble: conflict,
+                    onto: self.target.clone(),
+                },
                 1 => Finding::MergeUnneeded {
                     commit: "had".to_owned(),
                 },
@@ -257,6 +262,7 @@ fn a_merge_that_fails_gives_two_tasks_and_then_leaves_the_plan_as_it_is() {
             "api",
             Finding::MergeRefused {
                 trouble: trouble.clone(),
+                onto: "c0".to_owned(),
             },
         );
         assert_eq!(world.phase("api"), &Phase::Repairing);
@@ -268,6 +274,7 @@ fn a_merge_that_fails_gives_two_tasks_and_then_leaves_the_plan_as_it_is() {
         "api",
         Finding::MergeRefused {
             trouble: trouble.clone(),
+            onto: "c0".to_owned(),
         },
     );
     let why = Kept::NotMerged { trouble };
@@ -275,6 +282,163 @@ fn a_merge_that_fails_gives_two_tasks_and_then_leaves_the_plan_as_it_is() {
     assert_eq!(world.batch.end, Some(BatchEnd::Incomplete));
     world.take(RESUME);
     assert_eq!(world.phase("api"), &Phase::Merging, "it may be resolved by now");
+}
+
+fn conflict(onto: &str) -> Finding {
+    Finding::MergeRefused {
+        trouble: Trouble::Conflict {
+            files: vec!["a".to_owned()],
+        },
+        onto: onto.to_owned(),
+    }
+}
+
+#[test]
+fn plans_that_touch_one_place_are_all_merged_whichever_ends_first() {
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    let plans: Vec<(&str, &[&str])> = names.iter().map(|name| (*name, &[][..])).collect();
+    for seed in 1..=rounds(50) {
+        let mut dice = Dice::new(seed as u64);
+        let mut world = World::start(&plans, 1 + u32::try_from(dice.index(8)).unwrap());
+        // The commit of the target that each plan has resolved its conflict with.
+        let mut resolved: BTreeMap<PlanName, String> = BTreeMap::new();
+        while !world.in_flight.is_empty() {
+            let at = dice.index(world.in_flight.len());
+            let (plan, task) = world.in_flight[at].clone();
+            let finding = match task {
+                WorkerTask::AddWorkTree => Finding::WorkTreeAdded { base: "c0".to_owned() },
+                WorkerTask::RunJob => Finding::JobEnded { end: DONE, calls: 1 },
+                WorkerTask::Merge if world.target != "c0" && resolved.get(&plan) != Some(&world.target) => {
+                    conflict(&world.target)
+                }
+                WorkerTask::Merge => {
+                    world.commits += 1;
+                    let (commit, onto) = (format!("c{}", world.commits), world.target.clone());
+                    Finding::MergeMade { commit, onto }
+                }
+                WorkerTask::CheckGoals { .. } => Finding::GoalsPassed { has_goals: true },
+                WorkerTask::MoveTarget { commit, .. } => {
+                    world.target = commit;
+                    Finding::TargetMoved
+                }
+                WorkerTask::GiveTask { .. } => {
+                    resolved.insert(plan.clone(), world.target.clone());
+                    Finding::TaskAdded
+                }
+                WorkerTask::RemoveWorkTree => Finding::WorkTreeRemoved,
+            };
+            world.find(&plan.0, finding);
+        }
+        assert_eq!(
+            world.batch.end,
+            Some(BatchEnd::Merged),
+            "seed {seed}: {:?}",
+            world.batch
+        );
+        let given = world.batch.plans.iter().map(|plan| plan.refusals).max();
+        assert!(given <= Some(1), "seed {seed}: a repaired plan is merged next");
+    }
+}
+
+/// Two plans that are done, of which `api` works on its conflict.
+fn one_repairs() -> World {
+    let mut world = World::start(&[("api", &[]), ("ui", &[])], 2);
+    for plan in ["api", "ui"] {
+        world.find(plan, Finding::WorkTreeAdded { base: "c0".to_owned() });
+    }
+    world.find("api", Finding::JobEnded { end: DONE, calls: 1 });
+    world.find("api", conflict("c0"));
+    world.find("ui", Finding::JobEnded { end: DONE, calls: 1 });
+    world.find("api", Finding::TaskAdded);
+    assert_eq!(
+        (world.phase("api"), world.phase("ui")),
+        (&Phase::Running, &Phase::Finished)
+    );
+    world
+}
+
+#[test]
+fn merges_wait_for_a_repair_unless_it_gives_up_or_waits_itself() {
+    let mut world = one_repairs();
+    world.find("api", Finding::JobEnded { end: DONE, calls: 1 });
+    assert_eq!(
+        (world.phase("api"), world.phase("ui")),
+        (&Phase::Merging, &Phase::Finished)
+    );
+    let is_merging = |world: &World| *world.phase("ui") == Phase::Merging;
+
+    let mut cancelled = one_repairs();
+    let plan = Some(name("api"));
+    cancelled.take(Input::Cancel { plan });
+    assert!(!is_merging(&cancelled), "its run still ends");
+    let end = JobEnd::Over {
+        reason: StopReason::Interrupted,
+    };
+    cancelled.find("api", Finding::JobEnded { end, calls: 1 });
+    assert!(is_merging(&cancelled));
+
+    let mut failed = one_repairs();
+    let end = JobEnd::Over {
+        reason: StopReason::Requested,
+    };
+    failed.find("api", Finding::JobEnded { end, calls: 1 });
+    assert!(is_merging(&failed));
+
+    let mut limited = one_repairs();
+    limited.take(Input::Limited {
+        plan: name("api"),
+        adapter: "codex".to_owned(),
+        until_ms: 100,
+        workers: vec!["codex".to_owned()],
+    });
+    assert!(is_merging(&limited), "it can do nothing until then");
+
+    let mut spent = one_repairs().batch;
+    spent.limits = TEN_TOKENS;
+    let events = step(&spent, 0, Input::Used { usage: tokens(10) });
+    let plan = name("ui");
+    assert!(events.contains(&BatchEvent::MergeStarted { plan }), "{events:?}");
+
+    let mut slow = one_repairs();
+    slow.now_ms = 3_599_999;
+    slow.take(Input::Used { usage: NOTHING });
+    assert!(!is_merging(&slow));
+    slow.now_ms = 3_600_000;
+    slow.take(Input::Used { usage: NOTHING });
+    assert!(is_merging(&slow), "an hour is enough");
+}
+
+#[test]
+fn a_conflict_with_another_commit_of_the_target_is_no_attempt_in_vain() {
+    let mut world = World::start(&[("api", &[])], 1);
+    world.find("api", Finding::WorkTreeAdded { base: "c0".to_owned() });
+    let again = |world: &mut World, finding| {
+        world.find("api", Finding::JobEnded { end: DONE, calls: 1 });
+        world.find("api", finding);
+        if *world.phase("api") == Phase::Repairing {
+            world.find("api", Finding::TaskAdded);
+        }
+    };
+    for onto in ["c1", "c2", "c3", "c4"] {
+        again(&mut world, conflict(onto));
+        assert_eq!(world.batch.plans[0].tasks_given, 1, "{onto}");
+    }
+    let trouble = Trouble::Markers {
+        files: vec!["a".to_owned()],
+    };
+    let onto = "c5".to_owned();
+    again(&mut world, Finding::MergeRefused { trouble, onto });
+    assert_eq!(
+        world.batch.plans[0].tasks_given, 2,
+        "what was left is an attempt in vain"
+    );
+    again(&mut world, conflict("c4"));
+    assert!(matches!(
+        world.phase("api"),
+        Phase::Kept {
+            why: Kept::NotMerged { .. }
+        }
+    ));
 }
 
 #[test]

@@ -12,7 +12,7 @@ use crate::{
     batch::{Batch, BatchEnd, BatchId, Held, Phase, PlanName},
     event::Usage,
     run::Ask,
-    words::{batch_hints, batch_usage_in_words, plan_phase_in_words},
+    words::{batch_hints, batch_usage_in_words, plan_phase_in_words, repair_in_words},
 };
 
 pub use row::{Row, Tasks};
@@ -101,6 +101,7 @@ impl Board {
         }
         asks.sort_by_key(|asked| asked.ask.asked_ms);
         let in_queue = batch.plans.iter().find(|plan| is_being_merged(&plan.phase));
+        let repairing = batch.repairing(times_ms.1).filter(|_| running);
         let is_unmerged = !running && batch.end.is_none_or(|end| end.exit_code() != 0);
         Board {
             batch: batch.id.clone(),
@@ -116,7 +117,9 @@ impl Board {
             usage,
             used: batch_usage_in_words(&batch.limits, &usage),
             held: batch.held(times_ms.1).filter(|_| running),
-            queue: in_queue.map(|plan| format!("{}: {}", plan.name, plan_phase_in_words(plan))),
+            queue: in_queue
+                .map(|plan| format!("{}: {}", plan.name, plan_phase_in_words(plan)))
+                .or_else(|| repairing.map(|plan| format!("{}: {}", plan.name, repair_in_words()))),
             plans,
             asks,
             hints: match is_unmerged {

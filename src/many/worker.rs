@@ -260,11 +260,12 @@ impl Site {
             let why = format!("{} has changes that are not committed", checked_out.display());
             return Ok(Finding::TargetInUse { why });
         }
+        let onto = self.tip(&batch.target)?;
         if let Some(Trouble::Conflict { files } | Trouble::Markers { files }) = &plan.trouble {
             let files = self.branches.unresolved(&tree, files).map_err(of_git)?;
             if !files.is_empty() {
                 let trouble = Trouble::Markers { files };
-                return Ok(Finding::MergeRefused { trouble });
+                return Ok(Finding::MergeRefused { trouble, onto });
             }
         }
         let message = plan_commit_message(&plan.name);
@@ -273,7 +274,6 @@ impl Site {
             let tree = tree.display();
             return Err(format!("{tree} is not on `{branch}` any more, and lacks commits of it"));
         }
-        let onto = self.tip(&batch.target)?;
         let repositories = self.branches.new_repositories(&onto, &branch).map_err(of_git)?;
         if let Some(path) = repositories.first() {
             return Err(repository_within(path, &tree));
@@ -287,6 +287,7 @@ impl Site {
                 Merge::Unneeded => Finding::MergeUnneeded { commit: onto },
                 Merge::Conflict { files } => Finding::MergeRefused {
                     trouble: Trouble::Conflict { files },
+                    onto,
                 },
             },
         )
@@ -396,7 +397,7 @@ impl Site {
                 )
             })
             .collect();
-        let text = trouble_task(trouble, &details, &batch.target, plan.tasks_given + 1);
+        let text = trouble_task(trouble, &details, &batch.target, plan.refusals);
         let kind = PlanKind::of(&path);
         let merged = files::read_bytes(&path, PLAN_CAP_BYTES).map_err(|error| because(&error))?;
         // A plan with conflict markers in it is none; the agent's own is.

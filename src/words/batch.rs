@@ -65,7 +65,9 @@ pub fn batch_line(event: &BatchEvent, batch: &Batch) -> Option<Line> {
             let text = format!("{plan}: merged with {}, and not in the target yet", short(onto));
             (Tone::Note, text)
         }
-        BatchEvent::MergeRefused { plan, trouble } => (Tone::Warning, format!("{plan}: {}", trouble_in_words(trouble))),
+        BatchEvent::MergeRefused { plan, trouble, .. } => {
+            (Tone::Warning, format!("{plan}: {}", trouble_in_words(trouble)))
+        }
         BatchEvent::TargetMoved { plan, commit } => {
             let text = format!("{plan}: merged; `{}` is at {}", batch.target, short(commit));
             (Tone::Good, text)
@@ -208,6 +210,11 @@ pub fn trouble_in_words(trouble: &Trouble) -> String {
     }
 }
 
+/// The state of the merge queue while it waits for a repair, as a clause about the plan that is repaired.
+pub fn repair_in_words() -> &'static str {
+    "its agent makes it fit the target; other merges wait for it"
+}
+
 /// What holds the starts of runs, at `now_ms`.
 pub fn held_in_words(held: &Held, now_ms: u64) -> String {
     let time = short_duration(held.until_ms.saturating_sub(now_ms));
@@ -310,7 +317,8 @@ pub fn target_lost(target: &str, latest: Option<&str>) -> String {
     }
 }
 
-/// The task that a plan is given because of a merge, on one line. `conflicts` says what happened to each file.
+/// The task that a plan is given because of a merge, on one line. `conflicts` says what happened to each file, `attempt` is a number
+/// that no task of the plan had before.
 pub fn trouble_task(trouble: &Trouble, conflicts: &[String], target: &str, attempt: u32) -> String {
     let listed_conflicts = || match conflicts.is_empty() {
         true => String::new(),

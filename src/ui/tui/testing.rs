@@ -312,7 +312,11 @@ pub(super) fn in_conflict(name: &str) -> Vec<BatchEvent> {
     };
     let refused = [
         BatchEvent::MergeStarted { plan: plan.clone() },
-        BatchEvent::MergeRefused { plan, trouble },
+        BatchEvent::MergeRefused {
+            plan,
+            trouble,
+            onto: "5e335bc53f".to_owned(),
+        },
     ];
     [job_done(name), refused.to_vec()].concat()
 }
