@@ -321,23 +321,27 @@ fn a_branch_that_is_checked_out_clean_is_moved_with_its_files() {
 }
 
 #[test]
-fn a_branch_that_becomes_dirty_is_left_alone_until_the_batch_is_resumed() {
+fn a_branch_that_becomes_dirty_is_left_alone_until_its_changes_are_committed() {
     let agent = "if [ \"$n\" = 1 ]; then await go; fi; echo x > api.txt; tick; over done";
     let sandbox = sandbox(agent, &["api"]);
     let running = batch(&sandbox, &["api.md", "--into", "main"]).start();
     running.wait_for_line(SOON, |line| line.contains("api: running on"));
     sandbox.write("shared.txt", "mine\n");
     sandbox.let_go("go");
-    let finished = running.wait(SOON);
-    assert_eq!(finished.code(), Some(1), "{finished:?}");
-    assert!(
-        finished.stdout.contains("has changes that are not committed"),
-        "{finished:?}"
-    );
+    running.wait_for_line(SOON, |line| {
+        line.contains("api: waits until the target can be moved: ")
+            && line.contains("has changes that are not committed")
+    });
     assert_eq!(sandbox.read("shared.txt").as_deref(), Some("mine\n"));
+    running.signal(Signal::SIGINT);
+    let stopped = running.wait(SOON);
+    assert_eq!(stopped.code(), Some(130), "{stopped:?}");
+    let resumed = many(&sandbox, "resume").start();
+    resumed.wait_for_line(SOON, |line| line.contains("api: waits until the target can be moved"));
     sandbox.git(["commit", "--quiet", "--all", "--message", "Mine"]);
-    let resumed = many(&sandbox, "resume").run(SOON);
-    assert_eq!(resumed.code(), Some(0), "{resumed:?}");
+    let finished = resumed.wait(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    assert_eq!(finished.stdout.matches("waits until").count(), 1, "{finished:?}");
     let files = (sandbox.read("shared.txt"), sandbox.read("api.txt"));
     assert_eq!(files, (Some("mine\n".to_owned()), Some("x\n".to_owned())));
 }

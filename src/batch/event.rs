@@ -115,6 +115,11 @@ pub enum BatchEvent {
     TargetHadMoved {
         plan: PlanName,
     },
+    /// The target cannot be moved for the time being, so its merge waits.
+    TargetInUse {
+        plan: PlanName,
+        why: String,
+    },
     /// The target lacked merges of the batch, since a process of the machine had moved or deleted it, and was put back.
     TargetPutBack {
         /// Its commit before; none if it was deleted.
@@ -188,6 +193,7 @@ impl BatchEvent {
             | BatchEvent::MergeVerified { plan, .. }
             | BatchEvent::TargetMoved { plan, .. }
             | BatchEvent::TargetHadMoved { plan }
+            | BatchEvent::TargetInUse { plan, .. }
             | BatchEvent::TaskAdded { plan }
             | BatchEvent::PlanKept { plan, .. }
             | BatchEvent::WorkTreeRemoved { plan }

@@ -62,6 +62,8 @@ pub struct Plan {
     pub repairs_since_ms: Option<u64>,
     /// The commit of the target that it conflicted or failed with last.
     refused_onto: String,
+    /// Why the target cannot be moved for it, which is tried again and again.
+    pub target_in_use: Option<String>,
     /// How often its process broke down.
     pub crashes: u32,
     pub cancelled: bool,
@@ -242,6 +244,7 @@ impl Batch {
             (plan.tasks_given, plan.crashes) = (0, 0);
         }
         for plan in &mut self.plans {
+            plan.target_in_use = None;
             plan.repairs_since_ms = plan.repairs_since_ms.map(|_| at_ms);
         }
     }
@@ -377,6 +380,7 @@ impl Plan {
             refusals: 0,
             repairs_since_ms: None,
             refused_onto: String::new(),
+            target_in_use: None,
             crashes: 0,
             cancelled: false,
             calls: Calls::default(),
@@ -408,7 +412,11 @@ impl Plan {
 
     /// `stops` says that the batch does, `place` which place in the queue is free.
     fn apply(&mut self, record: &BatchRecord, stops: bool, place: u32) {
+        if !matches!(record.event, BatchEvent::CancelRequested { .. }) {
+            self.target_in_use = None;
+        }
         match &record.event {
+            BatchEvent::TargetInUse { why, .. } => self.target_in_use = Some(why.clone()),
             BatchEvent::PlanStarted { .. } => self.phase = Phase::Preparing,
             BatchEvent::WorkTreeAdded { .. } => {
                 self.work_tree = WorkTree::There;

@@ -8,6 +8,8 @@ use crate::event::Usage;
 
 /// How many tasks a plan is given because of its merge with the same commit of the target before it is left as it is.
 pub const TASKS_GIVEN: u32 = 2;
+/// How long a target that cannot be moved is waited for once nothing else is left to do, in milliseconds.
+const TARGET_MS: u64 = 15 * 60_000;
 /// How often the process of a run may break down before its plan is left as it is.
 const CRASHES: u32 = 3;
 
@@ -277,7 +279,7 @@ impl Steps {
             }
             (Phase::Moving { .. }, Finding::TargetHadMoved) => self.push(BatchEvent::TargetHadMoved { plan }),
             (Phase::Moving { .. } | Phase::Merging, Finding::TargetInUse { why }) => {
-                self.push(keep(Kept::TargetInUse { why }));
+                self.target_in_use(known, why);
             }
             (Phase::Repairing, Finding::TaskAdded) => self.push(BatchEvent::TaskAdded { plan }),
             (Phase::Merged { .. }, Finding::WorkTreeRemoved) => self.push(BatchEvent::WorkTreeRemoved { plan }),
@@ -294,6 +296,42 @@ impl Steps {
             ) => self.push(keep(Kept::Failed { why })),
             // Of a task that was given up meanwhile.
             (_, _) => {}
+        }
+    }
+
+    /// Has the merge of `known` wait for the target, and gives up all that wait for it once that has taken too long.
+    fn target_in_use(&mut self, known: Plan, why: String) {
+        let plan = known.name.clone();
+        if known.target_in_use.as_ref() != Some(&why) {
+            let why = why.clone();
+            self.push(BatchEvent::TargetInUse { plan, why });
+        }
+        let waits = |plan: &Plan| plan.name == known.name || plan.phase == Phase::Finished;
+        let plans = &self.batch.plans;
+        let works = plans.iter().any(|plan| !waits(plan) && self.is_at_work(plan));
+        let changed_ms = plans.iter().map(|plan| plan.since_ms).max().unwrap_or_default();
+        if works || self.at_ms < changed_ms.saturating_add(TARGET_MS) {
+            return;
+        }
+        let waiting: Vec<PlanName> = plans
+            .iter()
+            .filter(|plan| waits(plan))
+            .map(|plan| plan.name.clone())
+            .collect();
+        for plan in waiting {
+            let why = Kept::TargetInUse { why: why.clone() };
+            self.push(BatchEvent::PlanKept { plan, why });
+        }
+    }
+
+    /// Whether something goes on for a plan, or will by itself.
+    fn is_at_work(&self, plan: &Plan) -> bool {
+        match plan.phase {
+            Phase::Waiting => self.can_start(plan) && self.batch.spent.is_none(),
+            Phase::Ready => self.batch.spent.is_none(),
+            Phase::Preparing | Phase::Running | Phase::Repairing => true,
+            Phase::Merging | Phase::Verifying { .. } | Phase::Moving { .. } => true,
+            Phase::Finished | Phase::Merged { .. } | Phase::Kept { .. } => false,
         }
     }
 

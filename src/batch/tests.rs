@@ -441,6 +441,63 @@ fn a_conflict_with_another_commit_of_the_target_is_no_attempt_in_vain() {
     ));
 }
 
+/// The finding that the target has uncommitted changes.
+fn dirty() -> Finding {
+    Finding::TargetInUse {
+        why: "dirty".to_owned(),
+    }
+}
+
+#[test]
+fn a_target_with_changes_is_waited_for_and_said_once() {
+    let mut world = World::start(&[("api", &[])], 1);
+    world.find("api", Finding::WorkTreeAdded { base: "c0".to_owned() });
+    world.find("api", Finding::JobEnded { end: DONE, calls: 1 });
+    world.find("api", dirty());
+    let said = world.records.len();
+    for _ in 0..3 {
+        world.now_ms += 1_000;
+        world.find("api", dirty());
+        assert_eq!(world.in_flight, [(name("api"), WorkerTask::Merge)], "it is tried again");
+    }
+    assert_eq!(world.records.len(), said);
+    let (commit, onto) = ("c1".to_owned(), "c0".to_owned());
+    world.find("api", Finding::MergeMade { commit, onto });
+    assert_eq!(world.batch.plans[0].target_in_use, None);
+    world.find("api", Finding::GoalsPassed { has_goals: true });
+    world.find("api", dirty());
+    assert!(matches!(world.phase("api"), Phase::Moving { .. }), "it stays verified");
+    world.find("api", Finding::TargetMoved);
+    assert!(matches!(world.phase("api"), Phase::Merged { .. }));
+}
+
+#[test]
+fn a_target_with_changes_is_given_up_once_nothing_else_is_left_for_a_while() {
+    let mut world = World::start(&[("api", &[]), ("ui", &[]), ("docs", &["api"])], 2);
+    for plan in ["api", "ui"] {
+        world.find(plan, Finding::WorkTreeAdded { base: "c0".to_owned() });
+    }
+    world.find("api", Finding::JobEnded { end: DONE, calls: 1 });
+    world.find("api", dirty());
+    world.now_ms = 86_400_000;
+    world.find("api", dirty());
+    assert_eq!(world.phase("api"), &Phase::Merging, "another plan still runs");
+    world.find("ui", Finding::JobEnded { end: DONE, calls: 1 });
+    world.now_ms += 899_999;
+    world.find("api", dirty());
+    assert_eq!(world.phase("api"), &Phase::Merging);
+    world.now_ms += 1;
+    world.find("api", dirty());
+    let why = "dirty".to_owned();
+    let kept = Phase::Kept {
+        why: Kept::TargetInUse { why },
+    };
+    assert_eq!((world.phase("api"), world.phase("ui")), (&kept, &kept));
+    assert_eq!(world.batch.end, Some(BatchEnd::Incomplete));
+    world.take(RESUME);
+    assert_eq!(world.phase("api"), &Phase::Merging);
+}
+
 #[test]
 fn a_plan_whose_dependency_is_not_merged_is_left_alone_and_comes_back_with_it() {
     let mut world = World::start(&[("ui", &["api"]), ("api", &[]), ("docs", &["ui"])], 4);

@@ -36,6 +36,8 @@ use crate::{
 
 /// Between two looks at what other processes ask for.
 const LOOK: Duration = Duration::from_millis(200);
+/// Between two attempts to move a target that its user changes.
+const TARGET_PAUSE: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Error)]
 pub(crate) enum BatchError {
@@ -382,6 +384,9 @@ impl<'a> Driver<'a> {
         let (site, batch, locks) = (Arc::clone(&self.site), self.batch.clone(), Arc::clone(&self.locks));
         let (sender, failing) = (self.sender.clone(), name.clone());
         let work = move || {
+            if plan.target_in_use.is_some() {
+                thread::sleep(TARGET_PAUSE);
+            }
             let is_of_trees = matches!(task, WorkerTask::AddWorkTree | WorkerTask::RemoveWorkTree);
             let _queue = (!is_of_trees).then(|| alone(&locks.queue));
             let _trees = (is_of_trees || !site.has_scratch_tree()).then(|| alone(&locks.trees));

@@ -76,6 +76,7 @@ pub fn batch_line(event: &BatchEvent, batch: &Batch) -> Option<Line> {
             Tone::Note,
             format!("{plan}: `{}` moved meanwhile; merging again", batch.target),
         ),
+        BatchEvent::TargetInUse { plan, why } => (Tone::Warning, format!("{plan}: {}", target_in_use_in_words(why))),
         BatchEvent::TargetPutBack { from, to } => {
             let was = from.as_deref().map_or_else(
                 || "was deleted".to_owned(),
@@ -242,8 +243,15 @@ pub fn batch_usage_in_words(limits: &BatchLimits, usage: &Usage) -> Vec<String> 
     parts
 }
 
+fn target_in_use_in_words(why: &str) -> String {
+    format!("waits until the target can be moved: {why}")
+}
+
 /// What a plan is at, in a few words.
 pub fn plan_phase_in_words(plan: &Plan) -> String {
+    if let Some(why) = &plan.target_in_use {
+        return target_in_use_in_words(why);
+    }
     match &plan.phase {
         Phase::Waiting if plan.after.is_empty() => "waiting for its turn".to_owned(),
         Phase::Waiting => {

@@ -15,6 +15,7 @@ pub fn plan_phase_word(plan: &Plan, stops: bool) -> (Tone, &'static str) {
         Phase::Kept { why: Kept::Cancelled } => (Tone::Note, "cancelled"),
         Phase::Kept { .. } => (Tone::Bad, "left"),
         _ if stops => (Tone::Wait, "stopping"),
+        _ if plan.target_in_use.is_some() => (Tone::Wait, "waiting"),
         Phase::Waiting | Phase::Ready => (Tone::Note, "waiting"),
         Phase::Preparing | Phase::Running => (Tone::Start, "starting"),
         Phase::Finished => (Tone::Wait, "done"),
