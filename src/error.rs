@@ -29,13 +29,15 @@ pub(crate) enum FailureKind {
     Configuration,
     AgentUnavailable,
     Locked,
+    /// A command that answers a question could not find out: [`FailureKind::Failed`] would mean no.
+    Unanswered,
 }
 
 impl FailureKind {
     pub(crate) fn exit_code(self) -> u8 {
         match self {
             FailureKind::Failed => 1,
-            FailureKind::Usage => 2,
+            FailureKind::Usage | FailureKind::Unanswered => 2,
             FailureKind::Configuration => 3,
             FailureKind::AgentUnavailable => 4,
             FailureKind::Locked => 5,

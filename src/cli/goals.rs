@@ -17,7 +17,22 @@ use super::{args::Args, run::sources, trust};
 /// Lines of a failing goal's output that are shown.
 const TAIL_LINES: usize = 20;
 
+/// Runs the goals once: the exit code is 0 if all pass, 1 if one fails, and another one if they cannot be run.
 pub(super) fn check(args: &Args, supervisor: &Supervisor) -> Result<u8, Failure> {
+    checked(args, supervisor).map_err(|failure| match failure.kind {
+        FailureKind::Failed => Failure {
+            kind: FailureKind::Unanswered,
+            ..failure
+        },
+        FailureKind::Usage
+        | FailureKind::Configuration
+        | FailureKind::AgentUnavailable
+        | FailureKind::Locked
+        | FailureKind::Unanswered => failure,
+    })
+}
+
+fn checked(args: &Args, supervisor: &Supervisor) -> Result<u8, Failure> {
     let place = trust::place_to_run(args)?;
     let loaded = config::load(&sources(args, &place))?;
     let results = app::check_goals(&place, &loaded, supervisor)?;

@@ -309,12 +309,11 @@ impl Site {
         Ok(project)
     }
 
-    /// What the goals say of the merged tree; `stopped` if they were not let end.
+    /// Judges the merged tree by the exit code of `ralph goals check`; `stopped` if the goals were not let end.
     pub(super) fn verdict(ended: &Ended, stopped: bool) -> Finding {
-        let is_whole = ended.tail.trim_end().ends_with(" passed");
         match ended.exit {
             Some(Exit::Code { code: 0 }) => Finding::GoalsPassed { has_goals: true },
-            Some(Exit::Code { code: 1 }) if is_whole => Finding::GoalsFailed {
+            Some(Exit::Code { code: 1 }) if !stopped => Finding::GoalsFailed {
                 output: ended.tail.clone(),
             },
             _ if stopped => Finding::GoalsUnknown,
@@ -536,4 +535,33 @@ pub(super) fn said(tail: &str) -> String {
     let lines = || tail.lines().map(str::trim).filter(|line| !line.is_empty());
     let error = lines().rev().find_map(|line| line.strip_prefix("error: "));
     error.or_else(|| lines().next_back()).unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn goals_failed_if_they_say_so_whatever_is_printed_last() {
+        let verdict = |code, tail: &str, stopped| {
+            let ended = Ended {
+                exit: Some(Exit::Code { code }),
+                tail: tail.to_owned(),
+            };
+            Site::verdict(&ended, stopped)
+        };
+        let output = "✖ tests: exit code 1\n0 of 1 goal passed\nwarning: the disk is nearly full\n".to_owned();
+        let failed = Finding::GoalsFailed { output: output.clone() };
+        assert_eq!(verdict(1, &output, false), failed);
+        assert_eq!(
+            verdict(1, &output, true),
+            Finding::GoalsUnknown,
+            "they may have been ended"
+        );
+        let why = "no temporary directory".to_owned();
+        assert_eq!(
+            verdict(2, "error: no temporary directory\n0 of 1 goal passed\n", false),
+            Finding::Failed { why }
+        );
+    }
 }

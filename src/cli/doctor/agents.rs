@@ -99,7 +99,9 @@ fn run(chosen: &Result<String, Failure>, config: &Config, remembered: bool) -> F
         Err(failure) => {
             let why = match failure.kind {
                 FailureKind::Configuration | FailureKind::Usage => Fatal::Configuration,
-                FailureKind::AgentUnavailable | FailureKind::Failed | FailureKind::Locked => Fatal::Agent,
+                FailureKind::AgentUnavailable | FailureKind::Failed | FailureKind::Locked | FailureKind::Unanswered => {
+                    Fatal::Agent
+                }
             };
             Finding::fatal(DEFAULT, why, failure)
         }
