@@ -347,6 +347,27 @@ fn a_branch_that_becomes_dirty_is_left_alone_until_its_changes_are_committed() {
 }
 
 #[test]
+fn a_plan_whose_name_begins_with_a_dash_is_run_as_any_other() {
+    let sandbox = sandbox("echo $n >> made.txt; tick; over done", &["-dash"]);
+    let finished = batch(&sandbox, &["./-dash.md"]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    assert_verified(&sandbox, "test -s made.txt", &["dash"]);
+}
+
+#[test]
+fn a_run_that_cannot_start_is_left_with_its_error_as_the_reason() {
+    let sandbox = sandbox("over done", &["api"]);
+    let finished = many(&sandbox, "api.md --adapter nowhere").run(SOON);
+    assert_eq!(finished.code(), Some(1), "{finished:?}");
+    assert!(
+        finished
+            .stdout
+            .contains("api: left as it is: did not run: there is no adapter `nowhere`"),
+        "{finished:?}"
+    );
+}
+
+#[test]
 fn what_an_agent_commits_on_a_branch_of_its_own_is_merged_as_well() {
     let agent = "git checkout --quiet -b mine-$plan-$n; echo $n >> $plan.txt; tick; commit Mine; over done";
     let sandbox = sandbox(agent, &["api"]);

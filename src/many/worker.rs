@@ -26,7 +26,7 @@ use crate::{
     plan::{self, PlanKind},
     run::RunView,
     store::{lock, paths::ProjectPaths, trust::trust},
-    text::with_causes,
+    text::{Keep, PlainText, with_causes},
     words::{
         conflict_in_words, plan_commit_message, repository_within, target_commit_message, target_lost,
         target_merge_message, trouble_task,
@@ -124,9 +124,10 @@ impl Site {
         if let Some(calls) = batch.calls_of_a_run() {
             args.extend(["--calls-per-hour".to_owned(), calls.to_string()].map(OsString::from));
         }
-        args.extend(["--plan", &plan.file, "--headless"].map(OsString::from));
+        // In one word each: a name may begin with a dash.
+        args.extend([format!("--plan={}", plan.file), "--headless".to_owned()].map(OsString::from));
         if let Some(section) = &plan.section {
-            args.extend(["--section", section.as_str()].map(OsString::from));
+            args.push(format!("--section={section}").into());
         }
         let job = Job {
             args,
@@ -530,16 +531,34 @@ fn journal_bytes(state: &ProjectPaths, run: &RunId) -> u64 {
     fs::metadata(state.run(run).journal()).map_or(0, |journal| journal.len())
 }
 
-/// The error that a ralph has printed last.
+/// Returns the error that a ralph has printed last on a terminal, with colours; else the last line that is no hint.
 pub(super) fn said(tail: &str) -> String {
-    let lines = || tail.lines().map(str::trim).filter(|line| !line.is_empty());
-    let error = lines().rev().find_map(|line| line.strip_prefix("error: "));
-    error.or_else(|| lines().next_back()).unwrap_or_default().to_owned()
+    let (mut error, mut last) = (None, String::new());
+    let mut take = |line: &str| {
+        let line = line.trim();
+        match line.strip_prefix("error: ") {
+            Some(why) => error = Some(why.to_owned()),
+            None if line.is_empty() || line.starts_with("hint: ") => {}
+            None => line.clone_into(&mut last),
+        }
+    };
+    let mut plain = PlainText::new(Keep::Nothing);
+    plain.feed(tail.as_bytes(), &mut take);
+    plain.finish(&mut take);
+    error.unwrap_or(last)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_reason_of_a_refusal_is_its_error_and_no_hint() {
+        let printed = "\x1b[1;33mwarning:\x1b[0m no goals\n\x1b[1;31merror:\x1b[0m no space left on device\n\x1b[36mhint:\x1b[0m free some\n";
+        assert_eq!(said(printed), "no space left on device");
+        assert_eq!(said("killed\n\x1b[36mhint:\x1b[0m free some\n\n"), "killed");
+        assert_eq!(said(""), "");
+    }
 
     #[test]
     fn goals_failed_if_they_say_so_whatever_is_printed_last() {
