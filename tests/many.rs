@@ -4,6 +4,7 @@ mod board;
 mod kills;
 mod limits;
 mod merges;
+mod resumed;
 mod sections;
 
 use std::{

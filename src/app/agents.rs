@@ -378,7 +378,7 @@ pub(crate) fn chosen_adapter(
 ///
 /// # Errors
 /// The [`Failure`] that such a run would end with.
-pub(super) fn check_limits_hold(place: &Place, config: &Config, supervisor: &Supervisor) -> Result<(), Failure> {
+pub(crate) fn check_limits_hold(place: &Place, config: &Config, supervisor: &Supervisor) -> Result<(), Failure> {
     let catalog = catalog(place, config);
     let chooser = Chooser::looking(&catalog, config, false, &place.project, supervisor);
     let chosen = chooser.choose(&mut Vec::new());

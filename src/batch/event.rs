@@ -15,6 +15,23 @@ pub struct BatchRecord {
     pub event: BatchEvent,
 }
 
+/// Changes to a batch that is resumed, from then on.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Resumption {
+    /// Limits on what the plans may use together; none where they stay.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limits: Option<BatchLimits>,
+    /// The settings on the command line of every run; none where they stay.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jobs: Option<u32>,
+    /// The plans that go on alone; all of them where none is named.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub plans: Vec<PlanName>,
+}
+
 /// What happened. Names and commits are git's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
@@ -44,9 +61,8 @@ pub enum BatchEvent {
     },
     /// A batch that was cut off or stopped, or that left plans as they were, goes on.
     BatchResumed {
-        /// What the plans may use together from now on; none where that stays.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        limits: Option<BatchLimits>,
+        #[serde(default)]
+        changes: Resumption,
     },
     PlanStarted {
         plan: PlanName,

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{
     BatchEnd, BatchEvent, BatchId, BatchLimits, BatchRecord, Calls, EngineJob, Held, Hold, Kept, LOCAL, PlanName,
-    Planned, StoppedBy, Trouble,
+    Planned, Resumption, StoppedBy, Trouble,
 };
 use crate::event::LimitKind;
 
@@ -25,6 +25,8 @@ pub struct Batch {
     pub engine: String,
     pub arguments: Vec<String>,
     pub plans: Vec<Plan>,
+    /// The plans that it was resumed for; all of them where none is named.
+    pub only: Vec<PlanName>,
     pub limits: BatchLimits,
     /// Which of them is used up: no run goes on, and what is done is merged.
     pub spent: Option<LimitKind>,
@@ -67,6 +69,8 @@ pub struct Plan {
     /// How often its process broke down.
     pub crashes: u32,
     pub cancelled: bool,
+    /// Its last run ended with every task done.
+    is_done: bool,
     /// Those of its last run.
     calls: Calls,
     /// How many jobs it had.
@@ -161,6 +165,7 @@ impl Batch {
             engine: LOCAL.to_owned(),
             arguments: Vec::new(),
             plans: Vec::new(),
+            only: Vec::new(),
             limits: BatchLimits::default(),
             spent: None,
             limited: BTreeMap::new(),
@@ -192,10 +197,7 @@ impl Batch {
                 self.limits = *limits;
                 self.plans = plans.iter().map(|plan| Plan::new(plan, record.at_ms)).collect();
             }
-            BatchEvent::BatchResumed { limits } => {
-                self.limits = limits.unwrap_or(self.limits);
-                self.resume(record.at_ms);
-            }
+            BatchEvent::BatchResumed { changes } => self.resume(changes, record.at_ms),
             BatchEvent::AdapterLimited {
                 adapter,
                 until_ms,
@@ -225,21 +227,31 @@ impl Batch {
         }
     }
 
-    fn resume(&mut self, at_ms: u64) {
+    fn resume(&mut self, changes: &Resumption, at_ms: u64) {
+        self.limits = changes.limits.unwrap_or(self.limits);
+        self.jobs = changes.jobs.unwrap_or(self.jobs);
+        if let Some(arguments) = &changes.arguments {
+            self.arguments.clone_from(arguments);
+        }
+        self.only.clone_from(&changes.plans);
         (self.stopped, self.spent, self.end) = (None, None, None);
         self.told_hold = None;
         for plan in &mut self.plans {
             let Phase::Kept { why } = &plan.phase else { continue };
+            let is_named = changes.plans.contains(&plan.name);
+            if !is_named && (*why == Kept::Cancelled || !changes.plans.is_empty()) {
+                continue;
+            }
             plan.phase = match (why, &plan.work_tree) {
-                (Kept::Cancelled, _) => continue,
                 (_, WorkTree::None) => Phase::Waiting,
-                (Kept::NotMerged { .. } | Kept::TargetInUse { .. } | Kept::Failed { .. }, _) => {
-                    plan.place = self.finished;
-                    self.finished += 1;
-                    Phase::Finished
-                }
-                (Kept::NotDone { .. } | Kept::Waits { .. }, _) => Phase::Ready,
+                (Kept::NotMerged { .. } | Kept::TargetInUse { .. } | Kept::Failed { .. }, _) => Phase::Finished,
+                (Kept::Cancelled, _) if plan.is_done => Phase::Finished,
+                (Kept::NotDone { .. } | Kept::Waits { .. } | Kept::Cancelled, _) => Phase::Ready,
             };
+            if plan.phase == Phase::Finished {
+                plan.place = self.finished;
+                self.finished += 1;
+            }
             plan.since_ms = at_ms;
             (plan.tasks_given, plan.crashes) = (0, 0);
         }
@@ -249,13 +261,23 @@ impl Batch {
         }
     }
 
+    /// Whether the batch works on a plan, which it does not if it was resumed for others.
+    pub fn includes(&self, plan: &Plan) -> bool {
+        self.only.is_empty() || self.only.contains(&plan.name)
+    }
+
+    /// The plans that the batch works on.
+    pub(super) fn included(&self) -> impl Iterator<Item = &Plan> {
+        self.plans.iter().filter(|plan| self.includes(plan))
+    }
+
     pub fn plan(&self, name: &PlanName) -> Option<&Plan> {
         self.plans.iter().find(|plan| plan.name == *name)
     }
 
     /// What is to be done for a plan now; none where it waits, is over, or where the batch stops.
     pub fn task_of(&self, plan: &Plan) -> Option<WorkerTask> {
-        if self.stopped.is_some() {
+        if self.stopped.is_some() || !self.includes(plan) {
             return None;
         }
         match &plan.phase {
@@ -291,7 +313,8 @@ impl Batch {
 
     /// What holds the start of another run at `at_ms`; none if nothing does.
     pub fn held(&self, at_ms: u64) -> Option<Held> {
-        let (running, ended): (Vec<&Plan>, Vec<&Plan>) = self.plans.iter().partition(|plan| has_a_slot(plan));
+        let is_running = |plan: &&Plan| has_a_slot(plan) && self.includes(plan);
+        let (running, ended): (Vec<&Plan>, Vec<&Plan>) = self.plans.iter().partition(is_running);
         let ended = ended.into_iter().map(|plan| plan.calls).collect();
         let running = u32::try_from(running.len()).unwrap_or(u32::MAX);
         let by_calls = self.limits.calls_free_at(self.jobs, running, ended, at_ms);
@@ -317,7 +340,7 @@ impl Batch {
 
     /// Returns the plan that is next in the queue: a repaired one, or the one that finished first.
     pub(super) fn first_finished(&self) -> Option<&Plan> {
-        let finished = self.plans.iter().filter(|plan| plan.phase == Phase::Finished);
+        let finished = self.included().filter(|plan| plan.phase == Phase::Finished);
         finished.min_by_key(|plan| (plan.repairs_since_ms.is_none(), plan.place))
     }
 
@@ -345,7 +368,7 @@ impl Batch {
             };
             is_recent && can_work
         };
-        self.plans.iter().find(holds)
+        self.included().find(holds)
     }
 }
 
@@ -383,6 +406,7 @@ impl Plan {
             target_in_use: None,
             crashes: 0,
             cancelled: false,
+            is_done: false,
             calls: Calls::default(),
             jobs: 0,
             job: None,
@@ -442,6 +466,7 @@ impl Plan {
                     count: *calls,
                 };
                 self.job = None;
+                self.is_done = end.is_done();
                 self.crashes = match end.has_progress() {
                     true => 0,
                     false => self.crashes + u32::from(end.is_crash() && !stops),

@@ -2,7 +2,7 @@
 
 use super::{
     Batch, BatchEnd, BatchEvent, BatchLimits, BatchRecord, JobEnd, JobNews, Kept, Phase, Plan, PlanName, Planned,
-    StoppedBy, Trouble, WorkTree, state::has_a_slot,
+    Resumption, StoppedBy, Trouble, WorkTree, state::has_a_slot,
 };
 use crate::event::Usage;
 
@@ -26,8 +26,7 @@ pub enum Input {
         limits: BatchLimits,
     },
     Resume {
-        /// What the plans may use together, where that is not what it was.
-        limits: Option<BatchLimits>,
+        changes: Resumption,
         /// What their runs have used by now.
         usage: Usage,
     },
@@ -167,8 +166,8 @@ impl Steps {
                 plans,
                 limits,
             }),
-            Input::Resume { limits, usage } => {
-                self.push(BatchEvent::BatchResumed { limits });
+            Input::Resume { changes, usage } => {
+                self.push(BatchEvent::BatchResumed { changes });
                 self.used(&usage);
             }
             Input::Limited {
@@ -307,14 +306,13 @@ impl Steps {
             self.push(BatchEvent::TargetInUse { plan, why });
         }
         let waits = |plan: &Plan| plan.name == known.name || plan.phase == Phase::Finished;
-        let plans = &self.batch.plans;
-        let works = plans.iter().any(|plan| !waits(plan) && self.is_at_work(plan));
-        let changed_ms = plans.iter().map(|plan| plan.since_ms).max().unwrap_or_default();
+        let plans = || self.batch.included();
+        let works = plans().any(|plan| !waits(plan) && self.is_at_work(plan));
+        let changed_ms = plans().map(|plan| plan.since_ms).max().unwrap_or_default();
         if works || self.at_ms < changed_ms.saturating_add(TARGET_MS) {
             return;
         }
-        let waiting: Vec<PlanName> = plans
-            .iter()
+        let waiting: Vec<PlanName> = plans()
             .filter(|plan| waits(plan))
             .map(|plan| plan.name.clone())
             .collect();
@@ -375,7 +373,7 @@ impl Steps {
                 why: Kept::Waits { dependency },
             });
         }
-        let merges = plans.iter().any(is_in_the_queue_head);
+        let merges = self.batch.included().any(is_in_the_queue_head);
         let holds = self.batch.repairing(self.at_ms).is_some();
         let is_next = |plan: &&Plan| !merges && (!holds || plan.repairs_since_ms.is_some());
         if let Some(plan) = self.batch.first_finished().filter(is_next) {
@@ -389,15 +387,15 @@ impl Steps {
 
     /// The start of the next run, or what holds it.
     fn next_start(&self) -> Option<BatchEvent> {
-        let plans = &self.batch.plans;
-        let running = plans.iter().filter(|plan| has_a_slot(plan)).count();
+        let plans = || self.batch.included();
+        let running = plans().filter(|plan| has_a_slot(plan)).count();
         if running >= self.batch.runs_at_a_time() as usize || self.batch.spent.is_some() {
             return None;
         }
         // Work that was begun comes first, since the target waits for it, and of that what the merge queue waits for.
-        let ready = plans.iter().filter(|plan| plan.phase == Phase::Ready);
+        let ready = plans().filter(|plan| plan.phase == Phase::Ready);
         let ready = ready.min_by_key(|plan| plan.repairs_since_ms.is_none());
-        let next = ready.or_else(|| plans.iter().find(|plan| self.can_start(plan)))?;
+        let next = ready.or_else(|| plans().find(|plan| self.can_start(plan)))?;
         if let Some(held) = self.batch.held(self.at_ms) {
             let is_told = self.batch.told_hold.as_ref().is_some_and(|(_, told)| *told == held);
             return (!is_told).then_some(BatchEvent::StartsHeld { held });
@@ -413,7 +411,7 @@ impl Steps {
     fn end_of_all(&self) -> Option<BatchEnd> {
         let plans = &self.batch.plans;
         let are_merged = plans.iter().all(|plan| matches!(plan.phase, Phase::Merged { .. }));
-        plans.iter().all(is_over).then_some(match are_merged {
+        self.batch.included().all(is_over).then_some(match are_merged {
             true => BatchEnd::Merged,
             false => BatchEnd::Incomplete,
         })
@@ -431,9 +429,21 @@ impl Steps {
     fn lost_dependency(&self, plan: &Plan) -> Option<PlanName> {
         let is_lost = |name: &&PlanName| {
             let plan = self.batch.plan(name);
-            plan.is_none_or(|plan| matches!(plan.phase, Phase::Kept { .. }))
+            plan.is_none_or(|plan| match plan.phase {
+                Phase::Kept { .. } => true,
+                Phase::Merged { .. } => false,
+                Phase::Waiting
+                | Phase::Preparing
+                | Phase::Ready
+                | Phase::Running
+                | Phase::Finished
+                | Phase::Merging
+                | Phase::Verifying { .. }
+                | Phase::Moving { .. }
+                | Phase::Repairing => !self.batch.includes(plan),
+            })
         };
-        let waits = plan.phase == Phase::Waiting;
+        let waits = plan.phase == Phase::Waiting && self.batch.includes(plan);
         plan.after.iter().find(is_lost).filter(|_| waits).cloned()
     }
 }

@@ -13,7 +13,12 @@ const DONE: JobEnd = JobEnd::Over {
 };
 
 const RESUME: Input = Input::Resume {
-    limits: None,
+    changes: Resumption {
+        limits: None,
+        arguments: None,
+        jobs: None,
+        plans: Vec::new(),
+    },
     usage: NOTHING,
 };
 
@@ -498,6 +503,72 @@ fn a_target_with_changes_is_given_up_once_nothing_else_is_left_for_a_while() {
     assert_eq!(world.phase("api"), &Phase::Merging);
 }
 
+/// A resumption for these plans alone.
+fn alone(plans: &[&str]) -> Input {
+    let changes = Resumption {
+        plans: plans.iter().map(|plan| name(plan)).collect(),
+        ..Resumption::default()
+    };
+    Input::Resume {
+        changes,
+        usage: NOTHING,
+    }
+}
+
+#[test]
+fn a_plan_is_resumed_alone_whatever_the_others_were_at() {
+    let mut world = World::start(&[("api", &[]), ("ui", &[]), ("docs", &["ui"])], 2);
+    for plan in ["api", "ui"] {
+        world.find(plan, Finding::WorkTreeAdded { base: "c0".to_owned() });
+    }
+    world.take(Input::Cancel {
+        plan: Some(name("api")),
+    });
+    world.find("api", Finding::JobEnded { end: DONE, calls: 1 });
+    assert_eq!(world.phase("api"), &Phase::Kept { why: Kept::Cancelled });
+    // Killed while `ui` runs.
+    world.in_flight.clear();
+    world.take(alone(&["api"]));
+    assert_eq!(world.phase("api"), &Phase::Merging, "it was done, and is named");
+    assert_eq!(world.in_flight, [(name("api"), WorkerTask::Merge)]);
+    world.find(
+        "api",
+        Finding::MergeUnneeded {
+            commit: "had".to_owned(),
+        },
+    );
+    world.find("api", Finding::WorkTreeRemoved);
+    assert_eq!(world.batch.end, Some(BatchEnd::Incomplete));
+    assert_eq!(
+        (world.phase("ui"), world.phase("docs")),
+        (&Phase::Running, &Phase::Waiting)
+    );
+    world.take(alone(&["docs"]));
+    let why = Kept::Waits { dependency: name("ui") };
+    assert_eq!(world.phase("docs"), &Phase::Kept { why });
+    assert_eq!(world.in_flight, []);
+    world.take(RESUME);
+    assert_eq!(world.in_flight, [(name("ui"), WorkerTask::RunJob)]);
+    assert_eq!(world.phase("docs"), &Phase::Waiting);
+}
+
+#[test]
+fn options_at_resume_count_from_then_on() {
+    let mut world = World::start(&[("api", &[])], 1);
+    let arguments = vec!["--model".to_owned(), "small".to_owned()];
+    let changes = Resumption {
+        arguments: Some(arguments.clone()),
+        jobs: Some(7),
+        ..Resumption::default()
+    };
+    world.take(Input::Resume {
+        changes,
+        usage: NOTHING,
+    });
+    world.take(RESUME);
+    assert_eq!((&world.batch.arguments, world.batch.jobs), (&arguments, 7));
+}
+
 #[test]
 fn a_plan_whose_dependency_is_not_merged_is_left_alone_and_comes_back_with_it() {
     let mut world = World::start(&[("ui", &["api"]), ("api", &[]), ("docs", &["ui"])], 4);
@@ -598,13 +669,16 @@ fn a_budget_that_is_used_up_ends_runs_and_merges_what_is_done_until_there_is_a_l
         ..TEN_TOKENS
     };
     world.take(Input::Resume {
-        limits: None,
+        changes: Resumption::default(),
         usage: tokens(10),
     });
     assert_eq!(world.in_flight, [], "the budget is the same");
     world.take(Input::Idle);
     world.take(Input::Resume {
-        limits: Some(limits),
+        changes: Resumption {
+            limits: Some(limits),
+            ..Resumption::default()
+        },
         usage: tokens(10),
     });
     assert_eq!(

@@ -90,14 +90,15 @@ impl Board {
             let seen = seen(&plan.name);
             *counts.of(&plan.phase) += 1;
             usage = seen.map_or(usage, |seen| usage.plus(seen.usage()));
-            let is_live = running && plan.phase == Phase::Running;
+            let works = running && batch.includes(plan);
+            let is_live = works && plan.phase == Phase::Running;
             if let Some(seen) = seen.filter(|seen| is_live && !seen.view.is_over()) {
                 asks.extend(seen.view.permissions.pending.iter().map(|ask| PlanAsk {
                     plan: plan.name.clone(),
                     ask: ask.clone(),
                 }));
             }
-            plans.push(Row::of(batch, plan, seen, running));
+            plans.push(Row::of(batch, plan, seen, works));
         }
         asks.sort_by_key(|asked| asked.ask.asked_ms);
         let in_queue = batch.plans.iter().find(|plan| is_being_merged(&plan.phase));

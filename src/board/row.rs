@@ -64,7 +64,7 @@ pub struct Tasks {
 impl Row {
     /// The row of `plan`, whose runs were `seen`.
     ///
-    /// `is_running` says that a process carries the batch out.
+    /// `is_running` says that a process works on the plan.
     pub(super) fn of(batch: &Batch, plan: &Plan, seen: Option<&Seen>, is_running: bool) -> Row {
         let is_live = is_running && plan.phase == Phase::Running;
         let view = seen.map(|seen| &seen.view);

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::{
     app::{self, BatchBegan, Place, Prepared, Ways, Wish},
-    batch::{Batch, BatchEnd, BatchEvent, BatchId, BatchLimits, BatchRecord, Input, Phase, Plan, PlanName},
+    batch::{Batch, BatchEvent, BatchId, BatchLimits, BatchRecord, Input, Phase, Plan, PlanName, Resumption},
     board::{Board, Row},
     config::{self, Config, Flag},
     console::{self, complain, print, print_coloured, print_json},
@@ -38,7 +38,7 @@ use crate::{
 };
 
 use super::{
-    args::{Args, ManyArgs, ManyCommand},
+    args::{Args, ManyArgs, ManyCommand, Resuming},
     attach, many_report, replay,
     run::{place, presentation, screen, sources, starter},
     table::{Cell, table},
@@ -62,18 +62,7 @@ pub(super) fn run(args: &Args, many: &ManyArgs, given: &[OsString], supervisor: 
         }
         Some(ManyCommand::Attach { plan: None }) => show_board(args, supervisor),
         Some(ManyCommand::Attach { plan: Some(plan) }) => attach_to(args, plan, supervisor),
-        Some(ManyCommand::Resume {
-            max_cost_usd,
-            max_tokens,
-            calls_per_hour,
-        }) => {
-            let values = [max_cost_usd, max_tokens, calls_per_hour];
-            let limits = SHARED.iter().zip(values).filter_map(|((name, key), value)| {
-                let value = value.as_ref()?;
-                Some(Flag::new(name, key, value.as_str()))
-            });
-            resume(args, many, limits.collect(), given, supervisor)
-        }
+        Some(ManyCommand::Resume(resuming)) => resume(args, resuming, given, supervisor),
     }
 }
 
@@ -92,16 +81,11 @@ fn start(args: &Args, many: &ManyArgs, command_line: &[OsString], supervisor: &S
         .hint(format!("ralph many {command} --help")));
     }
     let given = || args.settings.given.iter().chain(&many.settings.given);
-    if given().any(|flag| flag.key == "plan") {
-        return Err(
-            Failure::new(FailureKind::Usage, "`--plan` names one plan, and a batch has several")
-                .hint("name them without it: `ralph many api.md ui.md`"),
-        );
-    }
+    refuse_plan(given(), "ralph many api.md ui.md")?;
     let starter = starter(args)?;
     let place = trust::place_to_run(args)?;
     if starter.is_none()
-        && let Some(screen) = own_screen(args, many, &place)
+        && let Some(screen) = own_screen(args, many.headless, &place)
     {
         return board::run(args, &place, screen, command_line, supervisor)
             .and_then(|began| leave_board(&place, &began));
@@ -109,18 +93,7 @@ fn start(args: &Args, many: &ManyArgs, command_line: &[OsString], supervisor: &S
     let mut sources = sources(args, &place);
     sources.flags.extend(many.settings.given.iter().cloned());
     let loaded = config::load(&sources)?;
-    let mut arguments: Vec<String> = Vec::new();
-    for flag in given().filter(|flag| !is_shared(flag)) {
-        arguments.push(flag.name.clone());
-        arguments.push(
-            flag.value
-                .as_str()
-                .map_or_else(|| flag.value.to_string(), str::to_owned),
-        );
-    }
-    if let Some(config) = &sources.extra {
-        arguments.extend(["--config".to_owned(), config.to_string_lossy().into_owned()]);
-    }
+    let arguments = arguments_of(given().filter(|flag| !is_shared(flag)), sources.extra.as_deref());
     let wish = Wish {
         plans: &many.plans,
         each_section: many.each_section.as_deref(),
@@ -152,15 +125,57 @@ fn start(args: &Args, many: &ManyArgs, command_line: &[OsString], supervisor: &S
     Ok(end.exit_code())
 }
 
+/// Refuses `--plan`, which stands for the one plan of a run; `instead` is to be typed.
+fn refuse_plan<'f>(mut given: impl Iterator<Item = &'f Flag>, instead: &str) -> Result<(), Failure> {
+    match given.any(|flag| flag.key == "plan") {
+        false => Ok(()),
+        true => Err(
+            Failure::new(FailureKind::Usage, "`--plan` names one plan, and a batch has several")
+                .hint(format!("name them without it: `{instead}`")),
+        ),
+    }
+}
+
+/// Returns the command line of every run: a name and a value for each setting.
+fn arguments_of<'f>(given: impl Iterator<Item = &'f Flag>, config: Option<&Path>) -> Vec<String> {
+    let mut arguments: Vec<String> = Vec::new();
+    for flag in given {
+        let value = flag.value.as_str();
+        let value = value.map_or_else(|| flag.value.to_string(), str::to_owned);
+        arguments.extend([flag.name.clone(), value]);
+    }
+    if let Some(config) = config {
+        arguments.extend([CONFIG.to_owned(), config.to_string_lossy().into_owned()]);
+    }
+    arguments
+}
+
+/// Reads what [`arguments_of`] has made.
+fn settings_of(arguments: &[String]) -> (Vec<Flag>, Option<PathBuf>) {
+    let known = config::flags();
+    let (mut given, mut config) = (Vec::new(), None);
+    for argument in arguments.chunks_exact(2) {
+        let (name, value) = (argument[0].as_str(), argument[1].as_str());
+        if name == CONFIG {
+            config = Some(PathBuf::from(value));
+        } else if let Some(flag) = known.iter().find(|flag| flag.declared.name == name) {
+            given.push(Flag::new(name, &flag.key, value));
+        }
+    }
+    (given, config)
+}
+
+/// The option that names one more file of settings.
+const CONFIG: &str = "--config";
+
+/// Only one of them may be given.
+const PROMPTS: [&str; 2] = ["prompt", "promptFile"];
+
 /// The settings of a run that are of the batch where they are typed behind `many`: what its plans may use together.
-const SHARED: [(&str, &str); 3] = [
-    ("--max-cost-usd", "limits.maxCostUsd"),
-    ("--max-tokens", "limits.maxTokens"),
-    ("--calls-per-hour", "limits.callsPerHour"),
-];
+const SHARED: [&str; 3] = ["limits.maxCostUsd", "limits.maxTokens", "limits.callsPerHour"];
 
 fn is_shared(flag: &Flag) -> bool {
-    SHARED.iter().any(|(_, key)| flag.key == *key)
+    SHARED.contains(&flag.key.as_str())
 }
 
 /// The limits `before` with those that are given, of which `config` has the values.
@@ -177,14 +192,9 @@ fn limits<'f>(given: impl Iterator<Item = &'f Flag>, config: &Config, before: Ba
     limits
 }
 
-/// `given` are limits that the batch goes on with.
-fn resume(
-    args: &Args,
-    many: &ManyArgs,
-    given: Vec<Flag>,
-    command_line: &[OsString],
-    supervisor: &Supervisor,
-) -> Result<u8, Failure> {
+fn resume(args: &Args, resuming: &Resuming, command_line: &[OsString], supervisor: &Supervisor) -> Result<u8, Failure> {
+    let typed = || args.settings.given.iter().chain(&resuming.settings.given);
+    refuse_plan(typed(), "ralph many resume api")?;
     let starter = starter(args)?;
     // The one that has started this process behind its screen was asked for it, and is a ralph itself.
     if starter.is_none() {
@@ -192,42 +202,86 @@ fn resume(
     }
     let place = trust::place_to_run(args)?;
     let (id, batch) = last(&place)?;
-    let is_merged = batch.end == Some(BatchEnd::Merged);
+    let plans = resuming.plans.iter().map(|plan| named(&batch, plan));
+    let plans: Vec<PlanName> = plans.collect::<Result<_, _>>()?;
+    let is_left = |plan: &Plan| plan.merged_as().is_none() && (plans.is_empty() || plans.contains(&plan.name));
+    let is_over = batch.end.is_some() && !batch.plans.iter().any(is_left);
     if starter.is_none()
-        && let Some(screen) = own_screen(args, many, &place).filter(|_| !is_merged)
+        && let Some(screen) = own_screen(args, resuming.headless, &place).filter(|_| !is_over)
     {
         return board::run(args, &place, screen, command_line, supervisor)
             .and_then(|began| leave_board(&place, &began));
     }
     let _lock = app::lock_batches(&place, supervisor)?;
-    if batch
-        .plans
-        .iter()
-        .all(|plan| matches!(plan.phase, Phase::Merged { .. }))
-        && batch.end.is_some()
-    {
-        // What a batch has left behind that was killed at its very end; what stays is in nobody's way.
-        _ = app::site_of_batch(&place, &id, false, supervisor)?.tidy(&id);
-        print(&format!(
-            "batch {id}: every plan is merged; there is nothing to resume\n"
-        ));
-        return Ok(0);
+    if is_over {
+        return nothing_to_resume(&place, &id, &batch, &plans, supervisor);
     }
-    let more = match given.is_empty() {
-        true => None,
-        false => {
-            let mut sources = sources(args, &place);
-            sources.flags.clone_from(&given);
-            Some(limits(given.iter(), &config::load(&sources)?.config, batch.limits))
-        }
+    let (changes, has_goals) = changes(args, &place, &batch, typed(), supervisor)?;
+    let changes = Resumption {
+        jobs: resuming.jobs,
+        plans,
+        ..changes
     };
     signals::survive_file_size_limit();
-    let site = site_with_goals(args, &place, &id, &batch, supervisor)?;
+    let site = app::site_of_batch(&place, &id, has_goals, supervisor)?;
     let engine = app::engine(&place, &batch.engine)?;
     adopt(supervisor, &engine);
     let mut told = teller(starter.as_ref(), site.paths.clone());
-    let end = many::resume(engine, site, more, supervisor, &mut told)?;
+    let end = many::resume(engine, site, changes, supervisor, &mut told)?;
     Ok(end.exit_code())
+}
+
+fn nothing_to_resume(
+    place: &Place,
+    id: &BatchId,
+    batch: &Batch,
+    plans: &[PlanName],
+    supervisor: &Supervisor,
+) -> Result<u8, Failure> {
+    if batch.plans.iter().all(|plan| plan.merged_as().is_some()) {
+        // What a batch has left behind that was killed at its very end; what stays is in nobody's way.
+        _ = app::site_of_batch(place, id, false, supervisor)?.tidy(id);
+    }
+    let what = match plans {
+        [] => "every plan is merged".to_owned(),
+        [plan] => format!("{plan} is merged"),
+        _ => "these plans are merged".to_owned(),
+    };
+    print(&format!("batch {id}: {what}; there is nothing to resume\n"));
+    Ok(0)
+}
+
+/// Returns the settings and limits that `typed` changes for a batch that is resumed, and whether it has goals then.
+fn changes<'f>(
+    args: &Args,
+    place: &Place,
+    batch: &Batch,
+    typed: impl Iterator<Item = &'f Flag>,
+    supervisor: &Supervisor,
+) -> Result<(Resumption, bool), Failure> {
+    let (shared, own): (Vec<Flag>, Vec<Flag>) = typed.cloned().partition(is_shared);
+    let (mut given, known_config) = settings_of(&batch.arguments);
+    let is_same = |known: &Flag, flag: &Flag| {
+        let are_prompts = PROMPTS.contains(&known.key.as_str()) && PROMPTS.contains(&flag.key.as_str());
+        known.key == flag.key || are_prompts
+    };
+    given.retain(|known| !own.iter().any(|flag| is_same(known, flag)));
+    given.extend(own.iter().cloned());
+    let mut sources = sources(args, place);
+    let has_other_config = sources.extra.is_some();
+    sources.extra = sources.extra.or(known_config);
+    sources.flags = [&given[..], &shared].concat();
+    let config = config::load(&sources)?.config;
+    if !(own.is_empty() && shared.is_empty() && !has_other_config) {
+        app::check_limits_hold(place, &config, supervisor)?;
+    }
+    let is_changed = !own.is_empty() || has_other_config;
+    let changes = Resumption {
+        limits: (!shared.is_empty()).then(|| limits(shared.iter(), &config, batch.limits)),
+        arguments: is_changed.then(|| arguments_of(given.iter(), sources.extra.as_deref())),
+        ..Resumption::default()
+    };
+    Ok((changes, !config.goals.is_empty()))
 }
 
 /// Makes ralph the parent of what its jobs leave behind. Whatever an engine starts on this machine is not ralph's to end.
@@ -239,9 +293,9 @@ fn adopt(supervisor: &Supervisor, engine: &Engine) {
 }
 
 /// The screen that the batch is to have here, if it is to have one.
-fn own_screen(args: &Args, many: &ManyArgs, place: &Place) -> Option<ScreenOptions> {
+fn own_screen(args: &Args, is_headless: bool, place: &Place) -> Option<ScreenOptions> {
     let screen = presentation(&args.show, screen(args, place)).screen;
-    screen.filter(|_| !args.show.foreground && !many.headless)
+    screen.filter(|_| !args.show.foreground && !is_headless)
 }
 
 /// Prints what happens, to a file once the batch works behind the screen of a `starter`.
@@ -259,23 +313,6 @@ fn teller(starter: Option<&Starter>, paths: BatchPaths) -> impl FnMut(&BatchReco
         }
         print_line(record, batch, style);
     }
-}
-
-/// The place of a batch, with what its own command line says of goals.
-fn site_with_goals(
-    args: &Args,
-    place: &Place,
-    id: &BatchId,
-    batch: &Batch,
-    supervisor: &Supervisor,
-) -> Result<Site, Failure> {
-    let named_goals = batch.arguments.iter().any(|argument| argument == "--goal");
-    let mut sources = sources(args, place);
-    if let Some(at) = batch.arguments.iter().position(|argument| argument == "--config") {
-        sources.extra = batch.arguments.get(at + 1).map(PathBuf::from);
-    }
-    let has_goals = named_goals || !config::load(&sources)?.config.goals.is_empty();
-    app::site_of_batch(place, id, has_goals, supervisor)
 }
 
 /// The batch of the project that began last.

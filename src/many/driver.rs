@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{
     batch::{
-        Batch, BatchEnd, BatchId, BatchLimits, BatchRecord, Finding, Input, JobNews, PlanName, StoppedBy, WorkerTask,
+        Batch, BatchEnd, BatchId, BatchRecord, Finding, Input, JobNews, PlanName, Resumption, StoppedBy, WorkerTask,
         step,
     },
     driver::now_ms,
@@ -75,15 +75,14 @@ pub(crate) fn run(
     Driver::new(Batch::opened(id.clone()), journal, engine, site, supervisor, told).drive(start)
 }
 
-/// Resumes a batch that was cut off or stopped, or that left plans as they were. `limits` is what its plans may use together from
-/// now on; none where that stays.
+/// Resumes a batch that was cut off or stopped, or that left plans as they were, with `changes` from now on.
 ///
 /// # Errors
 /// [`BatchError`] if its journal cannot be read or kept.
 pub(crate) fn resume(
     engine: Engine,
     site: Site,
-    limits: Option<BatchLimits>,
+    changes: Resumption,
     supervisor: &Supervisor,
     told: Hooks<'_>,
 ) -> Result<BatchEnd, BatchError> {
@@ -95,7 +94,7 @@ pub(crate) fn resume(
     _ = supervisor.sweep(&ids);
     _ = site.unlock(&batch); // git says so itself where something stays locked
     let usage = used(&site, &batch);
-    Driver::new(batch, journal, engine, site, supervisor, told).drive(Input::Resume { limits, usage })
+    Driver::new(batch, journal, engine, site, supervisor, told).drive(Input::Resume { changes, usage })
 }
 
 /// Records what follows from `input` in a batch that nobody works on.
@@ -193,7 +192,9 @@ impl<'a> Driver<'a> {
             if self.in_flight.is_empty() {
                 self.take(Input::Idle)?;
                 if let Some(end) = self.batch.end {
-                    if !matches!(end, BatchEnd::Stopped { .. }) {
+                    // The plans that it was not resumed for may have jobs.
+                    let is_whole = self.batch.only.is_empty() || end == BatchEnd::Merged;
+                    if is_whole && !matches!(end, BatchEnd::Stopped { .. }) {
                         _ = self.site.tidy(&self.batch.id); // what stays is in nobody's way, and the next batch has a place of its own
                     }
                     return Ok(end);

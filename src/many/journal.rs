@@ -168,6 +168,12 @@ mod tests {
     use std::{fs, io::Write};
 
     use super::*;
+    use crate::batch::Resumption;
+
+    fn resumed() -> BatchEvent {
+        let changes = Resumption::default();
+        BatchEvent::BatchResumed { changes }
+    }
     use crate::batch::{Batch, StoppedBy};
 
     #[test]
@@ -176,7 +182,7 @@ mod tests {
         let path = dir.path().join("events.jsonl");
         let id = BatchId("b".to_owned());
         let mut journal = Journal::create(&path, 1, &id).unwrap();
-        journal.append(2, BatchEvent::BatchResumed { limits: None }).unwrap();
+        journal.append(2, resumed()).unwrap();
         let by = StoppedBy::User;
         journal.append(3, BatchEvent::StopRequested { by }).unwrap();
         let whole = fs::read(&path).unwrap();
@@ -186,7 +192,7 @@ mod tests {
             let lines = whole[..cut].iter().filter(|byte| **byte == b'\n').count();
             let (mut journal, records) = Journal::reopen(&path).unwrap();
             assert_eq!(records.len(), lines);
-            journal.append(4, BatchEvent::BatchResumed { limits: None }).unwrap();
+            journal.append(4, resumed()).unwrap();
             let records = read(&path).unwrap();
             assert_eq!(records.last().unwrap().seq as usize, lines);
             assert_eq!(Batch::of(&records).unwrap().id, id);
@@ -207,15 +213,11 @@ mod tests {
             serde_json::json!({"seq": 1, "atMs": 2, "event": {"type": "batch-ended", "end": {"type": "merged"}}});
         let mut file = fs::OpenOptions::new().append(true).open(&path).unwrap();
         writeln!(file, "{forged}").unwrap();
-        let refused = journal
-            .append(3, BatchEvent::BatchResumed { limits: None })
-            .unwrap_err();
+        let refused = journal.append(3, resumed()).unwrap_err();
         assert!(matches!(refused, JournalError::Meddled { .. }), "{refused}");
         assert_eq!(read(&path).unwrap().len(), 1);
         fs::remove_file(&path).unwrap();
-        let refused = journal
-            .append(4, BatchEvent::BatchResumed { limits: None })
-            .unwrap_err();
+        let refused = journal.append(4, resumed()).unwrap_err();
         assert!(matches!(refused, JournalError::Meddled { .. }), "{refused}");
     }
 

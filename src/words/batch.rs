@@ -43,7 +43,13 @@ pub fn batch_line(event: &BatchEvent, batch: &Batch) -> Option<Line> {
             let text = format!("batch {}: {plans}, {how}, into `{target}` from {base}", batch.id);
             (Tone::Start, text)
         }
-        BatchEvent::BatchResumed { .. } => (Tone::Start, format!("batch {}: resuming where it left off", batch.id)),
+        BatchEvent::BatchResumed { changes } => {
+            let what = match changes.plans.is_empty() {
+                true => "where it left off".to_owned(),
+                false => listed_plans(&changes.plans),
+            };
+            (Tone::Start, format!("batch {}: resuming {what}", batch.id))
+        }
         BatchEvent::WorkTreeAdded { plan, base } => {
             let branch = batch.id.branch(plan);
             (
@@ -255,8 +261,7 @@ pub fn plan_phase_in_words(plan: &Plan) -> String {
     match &plan.phase {
         Phase::Waiting if plan.after.is_empty() => "waiting for its turn".to_owned(),
         Phase::Waiting => {
-            let names: Vec<&str> = plan.after.iter().map(|name| name.0.as_str()).collect();
-            format!("waiting for {}", names.join(", "))
+            format!("waiting for {}", listed_plans(&plan.after))
         }
         Phase::Preparing => "making its work tree".to_owned(),
         Phase::Ready => "waiting to run again".to_owned(),
@@ -376,6 +381,11 @@ pub fn plan_commit_message(plan: &PlanName) -> String {
 /// The message of the commit that brings the target into a plan's branch.
 pub fn target_commit_message(target: &str, plan: &PlanName) -> String {
     format!("Merge {target} into plan {plan}")
+}
+
+fn listed_plans(plans: &[PlanName]) -> String {
+    let names: Vec<&str> = plans.iter().map(|name| name.0.as_str()).collect();
+    names.join(", ")
 }
 
 fn listed(files: &[String]) -> String {

@@ -1,0 +1,85 @@
+//! A batch that is resumed: with other options, and for some of its plans.
+
+use serde_json::Value;
+
+use super::{assert_tidy, assert_verified, batch, many, sandbox, status};
+use crate::harness::{SOON, Sandbox};
+
+/// Two plans of two tasks more than the others have, one task an iteration.
+fn slow() -> Sandbox {
+    let sandbox = sandbox("echo $n >> $plan.txt; tick; over done", &["api", "ui"]);
+    for plan in ["api", "ui"] {
+        let tasks: String = (1..=4).map(|number| format!("- [ ] {number} of {plan}\n")).collect();
+        sandbox.write(&format!("{plan}.md"), &tasks);
+    }
+    sandbox.git(["commit", "--quiet", "--all", "--message", "Plans"]);
+    sandbox
+}
+
+#[track_caller]
+fn plan(sandbox: &Sandbox, at: usize) -> (Value, Value) {
+    let plan = &status(sandbox)["plans"][at];
+    (plan["phase"]["type"].clone(), plan["tasks"]["done"].clone())
+}
+
+#[test]
+fn options_at_resume_take_effect_before_and_behind_the_command() {
+    let sandbox = slow();
+    let first = batch(&sandbox, &["api.md", "-n", "1"]).run(SOON);
+    assert_eq!(first.code(), Some(1), "{first:?}");
+    let before = sandbox.ralph(["-n", "2", "many", "resume", "--headless"]);
+    let before = before.env("FAKE_AGENT", env!("CARGO_BIN_EXE_fake-agent")).run(SOON);
+    assert_eq!(before.code(), Some(1), "{before:?}");
+    assert_eq!(plan(&sandbox, 0), ("kept".into(), 3.into()));
+    let behind = many(&sandbox, "resume -n 9 --jobs 3 --goal made=false").run(SOON);
+    assert_eq!(behind.code(), Some(1), "{behind:?}");
+    assert_eq!(status(&sandbox)["jobs"], 3);
+    assert!(!behind.stdout.contains("api: merged"), "the goal counts: {behind:?}");
+    let goal = "test -s api.txt";
+    let last = many(&sandbox, "resume --goal").arg(format!("made={goal}")).run(SOON);
+    assert_eq!(last.code(), Some(0), "{last:?}");
+    assert_verified(&sandbox, goal, &["api"]);
+    assert_tidy(&sandbox);
+}
+
+#[test]
+fn one_plan_is_resumed_alone() {
+    let sandbox = slow();
+    let first = batch(&sandbox, &["api.md", "ui.md", "-n", "1"]).run(SOON);
+    assert_eq!(first.code(), Some(1), "{first:?}");
+    let alone = many(&sandbox, "resume ui.md -n 9").run(SOON);
+    assert_eq!(alone.code(), Some(1), "{alone:?}");
+    assert!(alone.stdout.contains(": resuming ui\n"), "{alone:?}");
+    assert_eq!(plan(&sandbox, 0), ("kept".into(), 1.into()));
+    assert_eq!(plan(&sandbox, 1), ("merged".into(), 4.into()));
+    let again = many(&sandbox, "resume ui").run(SOON);
+    assert_eq!(
+        (
+            again.code(),
+            again.stdout.contains("ui is merged; there is nothing to resume")
+        ),
+        (Some(0), true),
+        "{again:?}"
+    );
+    let all = many(&sandbox, "resume").run(SOON);
+    assert_eq!(all.code(), Some(0), "{all:?}");
+    assert_verified(&sandbox, "true", &["api", "ui"]);
+    assert_tidy(&sandbox);
+}
+
+#[test]
+fn what_cannot_be_changed_at_resume_is_refused() {
+    let sandbox = slow();
+    batch(&sandbox, &["api.md", "-n", "1"]).run(SOON);
+    for (args, code, said) in [
+        ("resume --plan ui.md", 2, "`--plan` names one plan"),
+        ("resume nobody", 2, "`nobody` is no plan of the last batch"),
+        ("resume -n many", 3, "--max-iterations"),
+        ("resume --into main", 2, "--into"),
+    ] {
+        let refused = many(&sandbox, args).run(SOON);
+        assert_eq!(refused.code(), Some(code), "{args}: {refused:?}");
+        assert!(refused.stderr.contains(said), "{args}: {refused:?}");
+    }
+    assert_eq!(plan(&sandbox, 0), ("kept".into(), 1.into()));
+}
