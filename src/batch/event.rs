@@ -15,6 +15,27 @@ pub struct BatchRecord {
     pub event: BatchEvent,
 }
 
+/// Something that an agent can change for all work trees of a repository.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum RepositoryChange {
+    /// A branch or a tag was moved or deleted.
+    Reference {
+        /// Its full name.
+        name: String,
+        from: String,
+        /// Its object; none if it was deleted.
+        to: Option<String>,
+    },
+    Config {
+        /// The settings that differ.
+        keys: Vec<String>,
+        file: String,
+        /// A copy of the file as it was before.
+        copy: String,
+    },
+}
+
 /// Changes to a batch that is resumed, from then on.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -142,6 +163,10 @@ pub enum BatchEvent {
         from: Option<String>,
         to: String,
     },
+    /// A branch, a tag or the configuration of the repository was changed, and not by the batch.
+    RepositoryChanged {
+        change: RepositoryChange,
+    },
     /// The agent is given another task, because of the trouble that the merge had.
     TaskAdded {
         plan: PlanName,
@@ -220,6 +245,7 @@ impl BatchEvent {
             | BatchEvent::BatchStarted { .. }
             | BatchEvent::BatchResumed { .. }
             | BatchEvent::TargetPutBack { .. }
+            | BatchEvent::RepositoryChanged { .. }
             | BatchEvent::StartsHeld { .. }
             | BatchEvent::BudgetUsedUp { .. }
             | BatchEvent::StopRequested { .. }

@@ -17,7 +17,7 @@ mod tests;
 
 pub use end::{BatchEnd, JobEnd, Kept, StoppedBy, Trouble};
 pub use engine::{EngineEnd, EngineJob, JobNews, LOCAL};
-pub use event::{BatchEvent, BatchRecord, Resumption};
+pub use event::{BatchEvent, BatchRecord, RepositoryChange, Resumption};
 pub use front_matter::{FrontMatterError, after, after_heading};
 pub use limits::{BatchLimits, Calls, Held, Hold};
 pub use name::{BatchId, NameError, PlanName, Planned, names_of, names_of_sections, with_order};

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{
     BatchEnd, BatchEvent, BatchId, BatchLimits, BatchRecord, Calls, EngineJob, Held, Hold, Kept, LOCAL, PlanName,
-    Planned, Resumption, StoppedBy, Trouble,
+    Planned, RepositoryChange, Resumption, StoppedBy, Trouble,
 };
 use crate::event::LimitKind;
 
@@ -36,6 +36,8 @@ pub struct Batch {
     pub workers: Vec<String>,
     /// The latest hold of starts that was told, and when.
     pub told_hold: Option<(u64, Held)>,
+    /// Changes to the repository since the batch was started or resumed, made by others.
+    pub repository_changes: Vec<RepositoryChange>,
     /// It is to come to its end without starting anything.
     pub stopped: Option<StoppedBy>,
     /// None while it goes on, and after a crash.
@@ -171,6 +173,7 @@ impl Batch {
             limited: BTreeMap::new(),
             workers: Vec::new(),
             told_hold: None,
+            repository_changes: Vec::new(),
             stopped: None,
             end: None,
             finished: 0,
@@ -208,6 +211,7 @@ impl Batch {
                 self.workers.clone_from(workers);
             }
             BatchEvent::StartsHeld { held } => self.told_hold = Some((record.at_ms, held.clone())),
+            BatchEvent::RepositoryChanged { change } => self.repository_changes.push(change.clone()),
             BatchEvent::BudgetUsedUp { limit } => self.spent = Some(*limit),
             BatchEvent::StopRequested { by } => self.stopped = Some(*by),
             BatchEvent::BatchEnded { end } => self.end = Some(*end),
@@ -236,6 +240,7 @@ impl Batch {
         self.only.clone_from(&changes.plans);
         (self.stopped, self.spent, self.end) = (None, None, None);
         self.told_hold = None;
+        self.repository_changes.clear();
         for plan in &mut self.plans {
             let Phase::Kept { why } = &plan.phase else { continue };
             let is_named = changes.plans.contains(&plan.name);
@@ -519,6 +524,7 @@ impl Plan {
             BatchEvent::CancelRequested { .. } => self.cancelled = true,
             BatchEvent::BatchOpened { .. }
             | BatchEvent::TargetPutBack { .. }
+            | BatchEvent::RepositoryChanged { .. }
             | BatchEvent::BatchStarted { .. }
             | BatchEvent::BatchResumed { .. }
             | BatchEvent::AdapterLimited { .. }

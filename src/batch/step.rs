@@ -2,7 +2,7 @@
 
 use super::{
     Batch, BatchEnd, BatchEvent, BatchLimits, BatchRecord, JobEnd, JobNews, Kept, Phase, Plan, PlanName, Planned,
-    Resumption, StoppedBy, Trouble, WorkTree, state::has_a_slot,
+    RepositoryChange, Resumption, StoppedBy, Trouble, WorkTree, state::has_a_slot,
 };
 use crate::event::Usage;
 
@@ -63,6 +63,10 @@ pub enum Input {
         /// Its commit before; none if it was deleted.
         from: Option<String>,
         to: String,
+    },
+    /// Something was changed in the repository, and not by the batch.
+    RepositoryChanged {
+        change: RepositoryChange,
     },
     /// Nothing is being done any more for any plan.
     Idle,
@@ -188,6 +192,7 @@ impl Steps {
             }
             Input::Used { usage } => self.used(&usage),
             Input::TargetPutBack { from, to } => self.push(BatchEvent::TargetPutBack { from, to }),
+            Input::RepositoryChanged { change } => self.push(BatchEvent::RepositoryChanged { change }),
             Input::Found { plan, finding } => self.found(plan, finding),
             Input::Heard { plan, news } => {
                 let known = self.batch.plan(&plan);

@@ -12,7 +12,7 @@ use crate::{
     batch::{Batch, BatchEnd, BatchId, Held, Phase, PlanName},
     event::Usage,
     run::Ask,
-    words::{batch_hints, batch_usage_in_words, plan_phase_in_words, repair_in_words},
+    words::{batch_hints, batch_usage_in_words, plan_phase_in_words, repair_in_words, repository_change_in_words},
 };
 
 pub use row::{Row, Tasks};
@@ -50,7 +50,7 @@ pub struct Board {
     pub plans: Vec<Row>,
     /// What agents ask and wait for, the oldest first.
     pub asks: Vec<PlanAsk>,
-    /// What its user can type next, once it is over and not merged as a whole.
+    /// Commands for its user once it is over: about changes to the repository, and about what is not merged.
     pub hints: Vec<String>,
 }
 
@@ -104,6 +104,12 @@ impl Board {
         let in_queue = batch.plans.iter().find(|plan| is_being_merged(&plan.phase));
         let repairing = batch.repairing(times_ms.1).filter(|_| running);
         let is_unmerged = !running && batch.end.is_none_or(|end| end.exit_code() != 0);
+        let changes = batch.repository_changes.iter().filter(|_| !running);
+        let changes = changes.map(repository_change_in_words);
+        let hints = match is_unmerged {
+            true => batch_hints(batch, &batch.id),
+            false => Vec::new(),
+        };
         Board {
             batch: batch.id.clone(),
             running,
@@ -123,10 +129,7 @@ impl Board {
                 .or_else(|| repairing.map(|plan| format!("{}: {}", plan.name, repair_in_words()))),
             plans,
             asks,
-            hints: match is_unmerged {
-                true => batch_hints(batch, &batch.id),
-                false => Vec::new(),
-            },
+            hints: changes.chain(hints).collect(),
         }
     }
 

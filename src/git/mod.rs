@@ -34,6 +34,7 @@ mod rules;
 mod scan;
 mod settings;
 mod sha1;
+mod shared;
 mod show;
 mod state;
 mod status;
@@ -68,6 +69,7 @@ pub use discover::{directories, version};
 pub use error::{GitError, NoRepository};
 pub use identity::{Identity, signs_commits};
 pub use restore::{Place, Restored, Saved};
+pub use shared::{References, changed_keys, config_file, config_text, is_moved_in_root, references};
 pub use show::{Colour, Commit, Detail, Difference};
 pub use work_trees::{Branches, Merge, Move};
 

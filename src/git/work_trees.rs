@@ -112,6 +112,10 @@ impl Branches {
         &self.root
     }
 
+    pub(super) fn common_dir(&self) -> &Path {
+        &self.common_dir
+    }
+
     /// Where the project is in a work tree of the repository.
     pub fn project_in(&self, tree: &Path) -> PathBuf {
         match self.prefix.as_os_str().is_empty() {
@@ -722,7 +726,7 @@ impl Branches {
     }
 
     /// Where git keeps what belongs to one work tree.
-    fn admin_of(&self, tree: &Path) -> Result<PathBuf, GitError> {
+    pub(super) fn admin_of(&self, tree: &Path) -> Result<PathBuf, GitError> {
         if let Some(admin) = self.entry_of(tree) {
             return Ok(admin);
         }
@@ -740,7 +744,7 @@ impl Branches {
         (is_ours && is_whole() && git_file_of(&entry).is_ok_and(|named| named == git_file)).then_some(entry)
     }
 
-    fn git(&self) -> Git {
+    pub(super) fn git(&self) -> Git {
         self.at(&self.root)
     }
 

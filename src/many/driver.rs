@@ -22,6 +22,7 @@ use super::{
     meter::Meter,
     requests::{self, Request},
     signals,
+    watch::Watch,
     worker::used,
 };
 use crate::{
@@ -149,6 +150,7 @@ struct Driver<'a> {
     inbox: Receiver<Message>,
     told: Hooks<'a>,
     meter: Meter,
+    watch: Watch,
 }
 
 impl<'a> Driver<'a> {
@@ -173,6 +175,7 @@ impl<'a> Driver<'a> {
             inbox,
             told,
             meter: Meter::default(),
+            watch: Watch::default(),
         }
     }
 
@@ -182,6 +185,7 @@ impl<'a> Driver<'a> {
         signals::on_each(move |by| _ = sender.send(Message::Stop(by))).map_err(BatchError::Signals)?;
         self.take(first)?;
         self.site.make_target(&self.batch).map_err(BatchError::Target)?;
+        self.watch = Watch::start(&self.site);
         for plan in &self.batch.plans {
             self.site.read_runs(&plan.name, &mut self.meter);
         }
@@ -261,6 +265,11 @@ impl<'a> Driver<'a> {
             Message::Found(plan, finding) => {
                 self.in_flight.remove(&plan);
                 self.put_back_target()?;
+                if is_of_others(&finding) {
+                    for change in self.watch.changes(&self.site, &self.batch) {
+                        self.take(Input::RepositoryChanged { change })?;
+                    }
+                }
                 // What its run used last counts before another one starts.
                 self.site.read_runs(&plan, &mut self.meter);
                 self.look()?;
@@ -416,6 +425,14 @@ impl<'a> Driver<'a> {
             _ = self.sender.send(Message::Found(failing, failed)); // this value has the other end
         }
     }
+}
+
+/// Whether an agent or goals have worked for it, which can do anything.
+fn is_of_others(finding: &Finding) -> bool {
+    matches!(
+        finding,
+        Finding::JobEnded { .. } | Finding::GoalsPassed { .. } | Finding::GoalsFailed { .. } | Finding::GoalsUnknown
+    )
 }
 
 /// A thread that has panicked has left nothing half done that the next would not do again.

@@ -13,6 +13,7 @@ mod meter;
 mod paths;
 mod requests;
 mod signals;
+mod watch;
 mod worker;
 
 pub(crate) use driver::{BatchError, record, resume, run};

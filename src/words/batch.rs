@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::{
     batch::{
         Batch, BatchEnd, BatchEvent, BatchId, BatchLimits, EngineEnd, EngineJob, Held, Hold, JobEnd, Kept, LOCAL,
-        Phase, Plan, PlanName, StoppedBy, TASKS_GIVEN, Trouble, WorkTree,
+        Phase, Plan, PlanName, RepositoryChange, StoppedBy, TASKS_GIVEN, Trouble, WorkTree,
     },
     event::{LimitKind, StopReason, Usage},
 };
@@ -95,6 +95,7 @@ pub fn batch_line(event: &BatchEvent, batch: &Batch) -> Option<Line> {
             );
             (Tone::Warning, text)
         }
+        BatchEvent::RepositoryChanged { change } => (Tone::Warning, repository_change_in_words(change)),
         BatchEvent::TaskAdded { plan } => {
             let given = batch.plan(plan).map_or(0, |plan| plan.tasks_given);
             let text = format!("{plan}: its agent is given a task to merge it ({given} of {TASKS_GIVEN})");
@@ -406,6 +407,31 @@ fn files_in_code(files: &[String]) -> String {
 
 fn short(commit: &str) -> &str {
     commit.get(..DIGITS).unwrap_or(commit)
+}
+
+/// Puts a change to the repository that others made into words, with the command that puts it back.
+pub fn repository_change_in_words(change: &RepositoryChange) -> String {
+    let unless = "unless that was you";
+    match change {
+        RepositoryChange::Reference { name, from, to } => {
+            let branch = name.strip_prefix("refs/heads/").unwrap_or(name);
+            let from_digits = short(from);
+            match to {
+                Some(to) => format!(
+                    "`{branch}` was moved from {from_digits} to {}, and not by this batch: {unless}, `git update-ref {name} {from} {to}` \
+                     puts it back",
+                    short(to)
+                ),
+                None => format!(
+                    "`{branch}` was deleted, and not by this batch: {unless}, `git update-ref {name} {from}` puts it back"
+                ),
+            }
+        }
+        RepositoryChange::Config { keys, file, copy } => format!(
+            "git's settings were changed ({}), and not by this batch: {unless}, `cp '{copy}' '{file}'` puts them back",
+            listed(keys)
+        ),
+    }
 }
 
 /// The command that shows what a plan did that is not merged.

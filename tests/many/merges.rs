@@ -183,3 +183,44 @@ fn an_ignored_file_that_no_tool_makes_anew_keeps_its_tree() {
         "that of `ui` is gone"
     );
 }
+
+#[test]
+fn what_an_agent_does_to_the_repository_of_its_user_is_said_with_the_way_back() {
+    let script = "git update-ref refs/heads/main $(git commit-tree -m mine -p main HEAD^{tree}); git branch --quiet -D other; \
+                  git config user.email agent@example.com; git branch mine; echo api > api.txt";
+    let sandbox = two(LAZY, script, "true");
+    sandbox.git(["branch", "other"]);
+    let before = sandbox.git(["rev-parse", "main"]).trim().to_owned();
+    let finished = batch(&sandbox, &["api.md"]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    let said: Vec<&str> = finished
+        .stdout
+        .lines()
+        .filter(|line| line.contains("not by this batch"))
+        .collect();
+    assert_eq!(said.len(), 3, "each once: {finished:?}");
+    assert_ne!(sandbox.git(["rev-parse", "main"]).trim(), before);
+    for line in said {
+        let command = line.split('`').rev().nth(1).expect("a command");
+        let back = sandbox.program("sh").args(["-c", command]).run(SOON);
+        assert_eq!(back.code(), Some(0), "{command}: {back:?}");
+    }
+    for branch in ["main", "other"] {
+        assert_eq!(sandbox.git(["rev-parse", branch]).trim(), before);
+    }
+    assert!(!sandbox.git(["config", "--list"]).contains("agent@example.com"));
+    let hints = &status(&sandbox)["hints"];
+    assert_eq!(hints.as_array().map(Vec::len), Some(3), "{hints}");
+}
+
+#[test]
+fn what_the_user_commits_meanwhile_is_no_warning() {
+    let sandbox = two(LAZY, "touch \"$HOME/began\"; await go; echo api > api.txt", "true");
+    let running = batch(&sandbox, &["api.md"]).start();
+    crate::harness::wait_until(SOON, "the agent", || sandbox.read_home("began"));
+    sandbox.git(["commit", "--quiet", "--allow-empty", "--message", "Mine"]);
+    sandbox.let_go("go");
+    let finished = running.wait(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    assert!(!finished.stdout.contains("not by this batch"), "{finished:?}");
+}

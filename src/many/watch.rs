@@ -1,0 +1,90 @@
+//! Changes to the repository of a batch that others have made: to branches and tags that are none of its own, and to the
+//! configuration. Agents share both with their user.
+
+use std::collections::BTreeMap;
+
+use super::worker::Site;
+use crate::{
+    batch::{Batch, RepositoryChange},
+    driver::now_ms,
+    git::{References, changed_keys, config_file, config_text, is_moved_in_root, references},
+    store::paths::replace_file,
+};
+
+/// The branches of batches.
+const OWN: &str = "refs/heads/ralph/";
+
+/// The state of a repository when a batch began, and the changes that were told since.
+#[derive(Debug, Default)]
+pub(super) struct Watch {
+    references: References,
+    /// The objects of references that were moved, or none of those that were deleted.
+    told: BTreeMap<String, Option<String>>,
+    config: Vec<u8>,
+    told_config: Vec<u8>,
+}
+
+impl Watch {
+    /// Notes what is there. What cannot be read is not watched.
+    pub(super) fn start(site: &Site) -> Watch {
+        let config = config_text(&site.branches);
+        Watch {
+            references: references(&site.branches).unwrap_or_default(),
+            told: BTreeMap::new(),
+            told_config: config.clone(),
+            config,
+        }
+    }
+
+    /// Returns what was changed since the last time.
+    pub(super) fn changes(&mut self, site: &Site, batch: &Batch) -> Vec<RepositoryChange> {
+        let mut changes: Vec<RepositoryChange> = self.config_change(site).into_iter().collect();
+        // With a broken configuration git tells nothing.
+        let Ok(now) = references(&site.branches) else {
+            return changes;
+        };
+        let target = format!("refs/heads/{}", batch.target);
+        let mut moved_by_user = Vec::new();
+        for (name, from) in &self.references {
+            let to = now.get(name);
+            let known = self.told.get(name).cloned().unwrap_or_else(|| Some(from.clone()));
+            if name.starts_with(OWN) || *name == target || known.as_ref() == to {
+                continue;
+            }
+            self.told.insert(name.clone(), to.cloned());
+            match to {
+                Some(to) if is_moved_in_root(&site.branches, name, to).unwrap_or(false) => {
+                    moved_by_user.push((name.clone(), to.clone()));
+                }
+                Some(to) if to == from => {}
+                Some(_) | None => changes.push(RepositoryChange::Reference {
+                    name: name.clone(),
+                    from: from.clone(),
+                    to: to.cloned(),
+                }),
+            }
+        }
+        self.references.extend(moved_by_user);
+        changes
+    }
+
+    fn config_change(&mut self, site: &Site) -> Option<RepositoryChange> {
+        let now = config_text(&site.branches);
+        if now == self.told_config {
+            return None;
+        }
+        self.told_config.clone_from(&now);
+        let keys = changed_keys(&self.config, &now);
+        if keys.is_empty() {
+            return None;
+        }
+        let copy = site.paths.dir().join(format!("git-config-{}", now_ms()));
+        // Without a copy, what was changed is said all the same.
+        _ = replace_file(&copy, &self.config);
+        Some(RepositoryChange::Config {
+            keys,
+            file: config_file(&site.branches).to_string_lossy().into_owned(),
+            copy: copy.to_string_lossy().into_owned(),
+        })
+    }
+}
