@@ -8,7 +8,7 @@
 //!
 //! A section of a plan says it in its first line: `after: API, UI`.
 //!
-//! Of YAML, a list in brackets, a list of lines and a single name are understood, and nothing else; other keys are other
+//! Of YAML, a list in brackets, a list of lines and names separated by commas are understood, and nothing else; other keys are other
 //! programs' and passed over.
 
 use thiserror::Error;
@@ -65,7 +65,8 @@ pub fn after(text: &str) -> Result<Vec<String>, FrontMatterError> {
         return items.map(|item| name(item).ok_or_else(|| wrong(at))).collect();
     }
     if !value.is_empty() {
-        return Ok(vec![name(value).ok_or_else(|| wrong(at))?]);
+        let items = value.split(',').map(str::trim);
+        return items.map(|item| name(item).ok_or_else(|| wrong(at))).collect();
     }
     let items = inner[at + 1..]
         .iter()
@@ -98,6 +99,7 @@ mod tests {
             read("\u{feff}---\nafter:\n  - api\n  - 'docs/ui.md'\nother: 1\n---\n"),
             "api docs/ui.md"
         );
+        assert_eq!(read("---\nafter: api, \"ui\"\n---\n"), "api ui");
         assert_eq!(read("---\nafter: []\n---\n"), "");
         for none in [
             "",
@@ -126,6 +128,7 @@ mod tests {
         for (text, line) in [
             ("---\nafter: [api\n---\n", 2),
             ("---\na: b\nafter: {api: 1}\n---\n", 3),
+            ("---\nafter: api,\n---\n", 2),
             ("---\nafter:\n- api\n- [ui]\n---\n", 4),
         ] {
             assert_eq!(after(text), Err(FrontMatterError { line }), "{text:?}");

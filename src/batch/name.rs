@@ -36,7 +36,7 @@ impl fmt::Display for BatchId {
     }
 }
 
-/// A plan within its batch: lower-case letters, digits and single dashes.
+/// A plan within its batch: lower-case letters of any script, digits and single dashes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PlanName(pub String);
@@ -121,10 +121,10 @@ fn stem(file: &str) -> &str {
 fn slug(text: &str) -> String {
     let mut slug = String::new();
     for character in text.chars() {
-        match character.to_ascii_lowercase() {
-            character @ ('a'..='z' | '0'..='9') => slug.push(character),
-            _ if !slug.is_empty() && !slug.ends_with('-') => slug.push('-'),
-            _ => {}
+        match character.is_alphanumeric() {
+            true => slug.extend(character.to_lowercase()),
+            false if !slug.is_empty() && !slug.ends_with('-') => slug.push('-'),
+            false => {}
         }
     }
     let slug: String = slug.chars().take(NAME_CHARACTERS).collect();
@@ -211,7 +211,11 @@ mod tests {
     fn no_plan_has_the_name_of_the_target_or_one_that_is_no_branch() {
         assert_eq!(named(&["target.md"]), ["target-md"]);
         assert_eq!(named(&["target"]), ["target-2"]);
-        assert_eq!(named(&["..lock.md", "ü.md", "-.md"]), ["lock", "md", "md-2"]);
+        assert_eq!(named(&["..lock.md", "!.md", "-.md"]), ["lock", "md", "md-2"]);
+        assert_eq!(
+            named(&["Übersicht für API.md", "日本語 の 計画.md"]),
+            ["übersicht-für-api", "日本語-の-計画"]
+        );
         let long = named(&[&"x".repeat(300)]);
         assert_eq!(long[0].len(), NAME_CHARACTERS);
     }

@@ -46,7 +46,7 @@ pub struct Row {
     pub tasks: Option<Tasks>,
     /// The task that its agent works on.
     pub task: Option<String>,
-    /// Of the last run.
+    /// Of all its runs.
     pub iterations: Option<u32>,
     /// Of all its runs.
     pub usage: Option<Usage>,
@@ -100,7 +100,7 @@ impl Row {
                 all: view.plan.tasks.len(),
             }),
             task: live.and_then(RunView::task).map(|task| one_line(&task.text)),
-            iterations: view.map(|view| view.iterations.counted),
+            iterations: seen.map(Seen::iterations),
             usage: seen.map(Seen::usage),
             asks: live.map_or(0, |view| view.permissions.pending.len()),
         }

@@ -9,20 +9,22 @@ use crate::{
 /// Most bytes of a message that are looked at for its last line.
 const CAP_BYTES: usize = 4096;
 
-/// The last run of a plan, and what those before it have used.
+/// The last run of a plan, and what those before it have used and how many iterations they had.
 #[derive(Debug, Clone, Default)]
 pub struct Seen {
     pub view: RunView,
     /// The last line that its agent said.
     pub said: Option<String>,
     earlier: Usage,
+    earlier_iterations: u32,
 }
 
 impl Seen {
-    /// A run that follows others, which have used `earlier`.
-    pub fn after(earlier: Usage) -> Seen {
+    /// A run that follows others, which have used `earlier` in so many `iterations`.
+    pub fn after(earlier: Usage, iterations: u32) -> Seen {
         Seen {
             earlier,
+            earlier_iterations: iterations,
             ..Seen::default()
         }
     }
@@ -39,6 +41,11 @@ impl Seen {
             Event::IterationStarted { .. } => self.said = None,
             _ => {}
         }
+    }
+
+    /// The iterations of all runs of the plan.
+    pub fn iterations(&self) -> u32 {
+        self.earlier_iterations.saturating_add(self.view.iterations.counted)
     }
 
     /// What all runs of the plan have used.

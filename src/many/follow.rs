@@ -111,14 +111,14 @@ impl Follower {
 fn follow_run(runs: &mut BTreeMap<PlanName, FollowedRun>, plan: &PlanName, state: &ProjectPaths) {
     let Some(run) = state.latest_run() else { return };
     if runs.get(plan).is_none_or(|followed| followed.run != run) {
-        let earlier = match runs.get(plan) {
-            Some(followed) => followed.seen.usage(),
+        let (earlier, iterations) = match runs.get(plan) {
+            Some(followed) => (followed.seen.usage(), followed.seen.iterations()),
             None => used_before(state, &run),
         };
         let followed = FollowedRun {
             files: state.run(&run),
             reader: None,
-            seen: Seen::after(earlier),
+            seen: Seen::after(earlier, iterations),
             run,
         };
         runs.insert(plan.clone(), followed);
@@ -128,11 +128,16 @@ fn follow_run(runs: &mut BTreeMap<PlanName, FollowedRun>, plan: &PlanName, state
     }
 }
 
-/// What the runs before `run` have used.
-fn used_before(state: &ProjectPaths, run: &RunId) -> Usage {
+/// Returns the usage of the runs before `run`, and the number of their iterations.
+fn used_before(state: &ProjectPaths, run: &RunId) -> (Usage, u32) {
     let earlier = state.run_ids().into_iter().filter(|other| other.0 < run.0);
-    let used = earlier.filter_map(|other| Some(read_view(state, &other).ok()?.usage));
-    used.fold(Usage::default(), Usage::plus)
+    let views = earlier.filter_map(|other| read_view(state, &other).ok());
+    views.fold((Usage::default(), 0), |(usage, iterations), view| {
+        (
+            usage.plus(view.usage),
+            iterations.saturating_add(view.iterations.counted),
+        )
+    })
 }
 
 impl FollowedRun {

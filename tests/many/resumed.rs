@@ -31,6 +31,7 @@ fn options_at_resume_take_effect_before_and_behind_the_command() {
     let before = before.env("FAKE_AGENT", env!("CARGO_BIN_EXE_fake-agent")).run(SOON);
     assert_eq!(before.code(), Some(1), "{before:?}");
     assert_eq!(plan(&sandbox, 0), ("kept".into(), 3.into()));
+    assert_eq!(status(&sandbox)["plans"][0]["iterations"], 3, "of both runs");
     let behind = many(&sandbox, "resume -n 9 --jobs 3 --goal made=false").run(SOON);
     assert_eq!(behind.code(), Some(1), "{behind:?}");
     assert_eq!(status(&sandbox)["jobs"], 3);
