@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{BatchEnd, BatchId, BatchLimits, Held, JobEnd, Kept, PlanName, Planned, StoppedBy, Trouble};
-use crate::event::LimitKind;
+use crate::event::{BreakerCause, LimitKind};
 
 /// One line of the journal of a batch.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -121,6 +121,11 @@ pub enum BatchEvent {
         #[serde(default)]
         calls: u32,
     },
+    /// The run of a plan makes no progress, as it says itself; with no cause, it makes progress again.
+    PlanStalled {
+        plan: PlanName,
+        why: Option<BreakerCause>,
+    },
     MergeStarted {
         plan: PlanName,
     },
@@ -228,6 +233,7 @@ impl BatchEvent {
             | BatchEvent::JobBegan { plan }
             | BatchEvent::EngineSilent { plan, .. }
             | BatchEvent::JobEnded { plan, .. }
+            | BatchEvent::PlanStalled { plan, .. }
             | BatchEvent::MergeStarted { plan }
             | BatchEvent::MergeMade { plan, .. }
             | BatchEvent::MergeRefused { plan, .. }

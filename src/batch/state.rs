@@ -73,6 +73,8 @@ pub struct Plan {
     pub cancelled: bool,
     /// Its last run ended with every task done.
     is_done: bool,
+    /// Its run makes no progress.
+    pub stalled: bool,
     /// Those of its last run.
     calls: Calls,
     /// How many jobs it had.
@@ -412,6 +414,7 @@ impl Plan {
             crashes: 0,
             cancelled: false,
             is_done: false,
+            stalled: false,
             calls: Calls::default(),
             jobs: 0,
             job: None,
@@ -471,6 +474,7 @@ impl Plan {
                     count: *calls,
                 };
                 self.job = None;
+                self.stalled = false;
                 self.is_done = end.is_done();
                 self.crashes = match end.has_progress() {
                     true => 0,
@@ -483,6 +487,7 @@ impl Plan {
                 };
                 self.place = place;
             }
+            BatchEvent::PlanStalled { why, .. } => self.stalled = why.is_some(),
             BatchEvent::MergeStarted { .. } => self.phase = Phase::Merging,
             BatchEvent::MergeMade { commit, onto, .. } => {
                 self.phase = Phase::Verifying {

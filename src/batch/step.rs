@@ -4,7 +4,7 @@ use super::{
     Batch, BatchEnd, BatchEvent, BatchLimits, BatchRecord, JobEnd, JobNews, Kept, Phase, Plan, PlanName, Planned,
     RepositoryChange, Resumption, StoppedBy, Trouble, WorkTree, state::has_a_slot,
 };
-use crate::event::Usage;
+use crate::event::{BreakerCause, Usage};
 
 /// How many tasks a plan is given because of its merge with the same commit of the target before it is left as it is.
 pub const TASKS_GIVEN: u32 = 2;
@@ -36,6 +36,11 @@ pub enum Input {
         adapter: String,
         until_ms: u64,
         workers: Vec<String>,
+    },
+    /// The run of a plan makes no progress, for this reason; none where it does.
+    Stalled {
+        plan: PlanName,
+        why: Option<BreakerCause>,
     },
     /// What the runs of all plans have used together. It comes again and again, so that time passes.
     Used {
@@ -188,6 +193,12 @@ impl Steps {
                         until_ms,
                         workers,
                     });
+                }
+            }
+            Input::Stalled { plan, why } => {
+                let is_news = |known: &Plan| known.phase == Phase::Running && known.stalled != why.is_some();
+                if self.batch.plan(&plan).is_some_and(is_news) {
+                    self.push(BatchEvent::PlanStalled { plan, why });
                 }
             }
             Input::Used { usage } => self.used(&usage),

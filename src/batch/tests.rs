@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::{
-    event::{LimitKind, StopReason, Usage},
+    event::{BreakerCause, LimitKind, StopReason, Usage},
     testing::{Dice, rounds},
 };
 
@@ -828,4 +828,26 @@ fn a_job_that_was_cut_off_goes_on_as_long_as_it_gets_somewhere() {
         why: Kept::NotDone { end: end(false) },
     };
     assert_eq!(world.batch.plans[0].phase, kept);
+}
+
+#[test]
+fn a_plan_that_stalls_is_told_once_and_again_when_it_makes_progress() {
+    let mut world = World::start(&[("api", &[])], 1);
+    world.find("api", Finding::WorkTreeAdded { base: "c0".to_owned() });
+    let stalled = |why| Input::Stalled { plan: name("api"), why };
+    let cause = || Some(BreakerCause::NoProgress { iterations: 2 });
+    let records = world.records.len();
+    for _ in 0..2 {
+        world.take(stalled(cause()));
+    }
+    assert!(world.batch.plans[0].stalled);
+    for _ in 0..2 {
+        world.take(stalled(None));
+    }
+    assert_eq!(world.records.len(), records + 2);
+    world.take(stalled(cause()));
+    world.find("api", Finding::JobEnded { end: DONE, calls: 1 });
+    assert!(!world.batch.plans[0].stalled);
+    world.take(stalled(cause()));
+    assert!(!world.batch.plans[0].stalled, "it does not run");
 }

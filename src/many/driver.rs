@@ -235,6 +235,15 @@ impl<'a> Driver<'a> {
         let running: Vec<PlanName> = running.map(|(plan, _)| plan.clone()).collect();
         for plan in running {
             self.site.read_runs(&plan, &mut self.meter);
+            let why = self.meter.stalled(&plan);
+            if self
+                .batch
+                .plan(&plan)
+                .is_some_and(|known| known.stalled != why.is_some())
+            {
+                let plan = plan.clone();
+                self.take(Input::Stalled { plan, why })?;
+            }
             for met in self.meter.limits_met(&plan) {
                 self.take(Input::Limited {
                     plan: plan.clone(),

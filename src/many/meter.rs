@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, btree_map::Entry};
 
 use crate::{
     batch::PlanName,
-    event::{Usage, Wait},
+    event::{BreakerCause, Usage, Wait},
     run::{Phase, RunView},
     store::{journal::Reader, paths::ProjectPaths},
 };
@@ -57,10 +57,18 @@ impl Meter {
 
     /// The limits that the last run of a plan has met.
     pub(super) fn limits_met(&self, plan: &PlanName) -> Vec<Met> {
+        self.last_run(plan).map_or_else(Vec::new, limits_met)
+    }
+
+    /// Why the last run of a plan makes no progress; none if it does, or is over.
+    pub(super) fn stalled(&self, plan: &PlanName) -> Option<BreakerCause> {
+        let view = self.last_run(plan).filter(|view| !view.is_over())?;
+        view.breaker.why.clone()
+    }
+
+    fn last_run(&self, plan: &PlanName) -> Option<&RunView> {
         let mut of_plan = self.runs.iter().filter(|((of, _), _)| of == plan);
-        of_plan
-            .next_back()
-            .map_or_else(Vec::new, |(_, run)| limits_met(&run.view))
+        of_plan.next_back().map(|(_, run)| &*run.view)
     }
 }
 

@@ -11,7 +11,7 @@ use crate::{
 };
 
 use super::{
-    Tone, counted,
+    Tone, breaker_cause_in_words, counted,
     limit::{raising, spending_in_words},
     line::Line,
     short_duration, stop_in_words,
@@ -67,6 +67,11 @@ pub fn batch_line(event: &BatchEvent, batch: &Batch) -> Option<Line> {
         BatchEvent::JobBegan { plan } => (Tone::Note, format!("{plan}: its job has begun")),
         BatchEvent::EngineSilent { plan, why } => (Tone::Warning, format!("{plan}: {} {why}", batch.engine)),
         BatchEvent::JobEnded { plan, end, .. } => (tone_of(end), format!("{plan}: {}", job_end_in_words(end))),
+        BatchEvent::PlanStalled { plan, why: Some(why) } => {
+            let why = breaker_cause_in_words(why);
+            (Tone::Warning, format!("{plan}: stalled: {why}"))
+        }
+        BatchEvent::PlanStalled { plan, why: None } => (Tone::Note, format!("{plan}: makes progress again")),
         BatchEvent::MergeMade { plan, onto, .. } => {
             let text = format!("{plan}: merged with {}, and not in the target yet", short(onto));
             (Tone::Note, text)

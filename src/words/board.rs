@@ -33,6 +33,7 @@ pub fn run_phase_word(view: &RunView) -> (Tone, &'static str) {
     match &view.phase {
         RunPhase::Idle | RunPhase::Preparing { .. } => (Tone::Start, "starting"),
         RunPhase::Running { .. } if !view.role.is_work() => (Tone::Start, "reviewing"),
+        RunPhase::Running { .. } if view.breaker.why.is_some() => (Tone::Warning, "stalled"),
         RunPhase::Running { .. } => (Tone::Start, "running"),
         RunPhase::Cancelling { .. } => (Tone::Wait, "stopping"),
         RunPhase::Settling { .. } | RunPhase::Verifying { .. } => (Tone::Start, "checking"),
