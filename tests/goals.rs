@@ -1,6 +1,6 @@
 //! Goals, as they are configured and run by the real binary.
 
-use ralph::event::{Event, StopReason};
+use ralph::event::{BreakerCause, BreakerState, Event, Exit, GoalFailure, StopReason};
 
 use crate::harness::{SOON, Sandbox, Script, events};
 
@@ -37,6 +37,65 @@ fn a_goal_of_the_command_line_is_run_on_a_claim_and_its_output_is_in_the_next_pr
         ),
         "{end:?}"
     );
+}
+
+/// A project whose only task is ticked in the first iteration and whose goal runs `command`; each iteration changes a file.
+fn busy_on_a_goal(command: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    let config =
+        format!(r#"{{ "breaker": {{ "sameError": 2 }}, "goals": [{{ "name": "tests", "command": "{command}" }}] }}"#);
+    sandbox.write(".ralph/config.json", &config);
+    sandbox.install(&Script::jsonl("[ $n = 1 ] && work; echo $n > attempt; over ok"));
+    sandbox
+}
+
+#[test]
+fn a_goal_that_fails_the_same_way_at_each_claim_is_stuck_although_files_change() {
+    let sandbox = busy_on_a_goal("echo 2 tests failed in 0.0$(cat attempt)s; exit 101");
+    let finished = sandbox.looping(["--max-iterations", "9"]).run(SOON);
+    assert_eq!(finished.code(), Some(7), "{finished:?}");
+    let records = finished.records();
+    let cause = |iterations| BreakerCause::SameGoalFailure {
+        goal: "tests".to_owned(),
+        why: Some(GoalFailure::Exited {
+            exit: Exit::Code { code: 101 },
+        }),
+        iterations,
+    };
+    let moves: Vec<_> = events(&records)
+        .filter_map(|event| match event {
+            Event::BreakerMoved { to, why } => Some((*to, why.clone())),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        moves,
+        [(BreakerState::HalfOpen, cause(2)), (BreakerState::Open, cause(4))]
+    );
+    let prompt = sandbox.prompt(3);
+    assert!(
+        prompt.contains("Goal `tests` has failed in the same way after each of the last 2 sessions"),
+        "{prompt}"
+    );
+    let report = sandbox.ralph(["report"]).run(SOON).stdout;
+    for line in [
+        "ralph: stopped: goal `tests` still fails (exit code 101), 4 times\n",
+        "hint: run `ralph goals check` to see what `tests` prints",
+        "Needs your attention\n  stopped: goal `tests` still fails (exit code 101), 4 times\n",
+        "    4  refused ",
+    ] {
+        assert!(report.contains(line), "{line} is not in {report}");
+    }
+}
+
+#[test]
+fn a_goal_that_fails_in_fewer_places_each_time_is_not_stuck() {
+    let sandbox = busy_on_a_goal("echo $((9 - $(cat attempt))) tests failed; exit 101");
+    let finished = sandbox.looping(["--max-iterations", "5"]).run(SOON);
+    assert_eq!(finished.code(), Some(6), "{finished:?}");
+    let moved = |event: &Event| matches!(event, Event::BreakerMoved { .. });
+    assert!(!events(&finished.records()).any(moved), "{finished:?}");
 }
 
 #[test]

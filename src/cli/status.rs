@@ -332,6 +332,7 @@ fn breaker_in_words(breaker: &BreakerStatus) -> Option<String> {
     let counted = [
         (breaker.no_progress, "without progress"),
         (breaker.same_error, "failed in the same way"),
+        (breaker.same_goal_failure, "with the same failure of a goal"),
     ];
     let counted = counted.into_iter().filter(|(count, _)| *count > 0);
     let counted: Vec<String> = counted

@@ -290,7 +290,7 @@ settings! {
     impl BreakerLimits {
         /// Consecutive iterations without progress: no new tree, no new box, nothing committed.
         no_progress("noProgress"): Limit<Count> = 3,
-        /// Consecutive iterations that failed in the same way.
+        /// Consecutive iterations that failed in the same way, or whose claim was refused as a goal failed in the same way.
         same_error("sameError"): Limit<Count> = 5,
         /// How long a stuck run pauses before one last try. `ralph reset-circuit` resets the stuck detector and ends the pause.
         cooldown_ms("cooldown"): Duration = "30m",

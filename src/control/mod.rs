@@ -198,6 +198,9 @@ pub struct BreakerStatus {
     pub no_progress: u32,
     /// Iterations running that failed in the same way.
     pub same_error: u32,
+    /// Claims running that were refused because goals failed in the same way.
+    #[serde(default)]
+    pub same_goal_failure: u32,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -67,6 +67,7 @@ pub fn status_of(view: &RunView, pid: u32, quiet: Option<Quiet>) -> Status {
                 .unwrap_or_default(),
             no_progress: view.breaker.no_progress,
             same_error: view.breaker.same_error,
+            same_goal_failure: view.breaker.same_goal_failure,
         },
         totals: view.totals(),
         steering: view

@@ -3,7 +3,7 @@
 use crate::event::{Breakdown, BreakerCause, OwnWork, ProblemKind, StopReason};
 
 use super::{
-    breaker_cause_in_words, counted,
+    breaker_cause_in_words, counted, goal_failure_in_words,
     limit::limit_word,
     notice::{own_work, whole},
     problem_kind_in_words,
@@ -28,6 +28,11 @@ pub fn stop_in_words(reason: &StopReason) -> String {
                     counted(u64::from(*iterations), "iteration")
                 )
             }
+            BreakerCause::SameGoalFailure { goal, why, iterations } => {
+                let why = why.as_ref().map(|why| format!(" ({})", goal_failure_in_words(why)));
+                let times = counted(u64::from(*iterations), "time");
+                format!("stopped: goal `{goal}` still fails{}, {times}", why.unwrap_or_default())
+            }
             why => format!("stopped: no progress ({})", breaker_cause_in_words(why)),
         },
         StopReason::Blocked { question } => format!("blocked: needs your answer ({question})"),
@@ -47,7 +52,7 @@ pub(super) fn end_headline(reason: &StopReason) -> String {
         StopReason::Blocked { .. } => "blocked: needs your answer".to_owned(),
         StopReason::TaskLimitReached { limit, .. } => format!("blocked: {} limit reached", limit_word(*limit)),
         StopReason::BreakerOpen {
-            why: BreakerCause::NoProgress { .. },
+            why: BreakerCause::NoProgress { .. } | BreakerCause::SameGoalFailure { .. },
         }
         | StopReason::Done { .. }
         | StopReason::AgentFailed { .. }
@@ -107,7 +112,24 @@ fn failure_in_words(adapter: &str, kind: ProblemKind) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::Role;
+    use crate::event::{Exit, GoalFailure, Role};
+
+    #[test]
+    fn a_goal_that_fails_the_same_way_each_time_is_named_where_the_run_ends() {
+        let stopped = |why| {
+            let (goal, iterations) = ("tests".to_owned(), 13);
+            let why = BreakerCause::SameGoalFailure { goal, why, iterations };
+            let reason = StopReason::BreakerOpen { why };
+            assert_eq!(end_headline(&reason), stop_in_words(&reason));
+            stop_in_words(&reason)
+        };
+        let exit = Exit::Code { code: 101 };
+        assert_eq!(
+            stopped(Some(GoalFailure::Exited { exit })),
+            "stopped: goal `tests` still fails (exit code 101), 13 times"
+        );
+        assert_eq!(stopped(None), "stopped: goal `tests` still fails, 13 times");
+    }
 
     #[test]
     fn work_that_took_too_long_is_named_with_the_setting_that_bounds_it() {

@@ -17,6 +17,9 @@ pub fn hint_in_words(hint: &Hint) -> String {
         Hint::SeeDiff { iteration } => {
             format!("see `ralph diff {iteration}`, then split the task or adjust the prompt")
         }
+        Hint::SeeGoal { goal } => {
+            format!("run `ralph goals check` to see what `{goal}` prints, then fix the cause or the goal")
+        }
         Hint::Answer => {
             "answer with `ralph answer N \"ANSWER\"` (`ralph asks` lists the questions), or on the screen (`a` opens the line \
              for it): the run resumes with it"

@@ -79,6 +79,12 @@ pub fn breaker_cause_in_words(cause: &BreakerCause) -> String {
     match cause {
         BreakerCause::NoProgress { iterations } => format!("{} without changes", consecutive(*iterations)),
         BreakerCause::SameError { iterations } => format!("{} failed in the same way", consecutive(*iterations)),
+        BreakerCause::SameGoalFailure { goal, iterations, .. } => {
+            format!(
+                "goal `{goal}` failed in the same way after {}",
+                consecutive(*iterations)
+            )
+        }
         BreakerCause::Progress => "progress was made".to_owned(),
         BreakerCause::OneMoreTry => "one more try after a pause".to_owned(),
         BreakerCause::ResetByUser => "asked by the user".to_owned(),

@@ -118,6 +118,10 @@ fn stuck(why: &BreakerCause) -> String {
                 counted(u64::from(*iterations), "session")
             )
         }
+        BreakerCause::SameGoalFailure { goal, iterations, .. } => {
+            let sessions = counted(u64::from(*iterations), "session");
+            format!("Goal `{goal}` has failed in the same way after each of the last {sessions}")
+        }
         BreakerCause::OneMoreTry => "The last sessions made no progress; this is one more try after a pause".to_owned(),
         BreakerCause::Progress | BreakerCause::ResetByUser => "The last sessions made no progress".to_owned(),
         BreakerCause::Text { text } => text.clone(),

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::clip::cut;
+use super::{GoalFailure, clip::cut};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
@@ -28,6 +28,13 @@ pub enum BreakerCause {
     SameError {
         iterations: u32,
     },
+    /// So many claims in a row were refused because this goal failed, each time with the same output.
+    SameGoalFailure {
+        goal: String,
+        /// The reason is missing where the goal failed without saying how.
+        why: Option<GoalFailure>,
+        iterations: u32,
+    },
     /// There was progress.
     Progress,
     /// The cooldown is over.
@@ -42,6 +49,11 @@ pub enum BreakerCause {
 impl BreakerCause {
     pub(super) fn bounded(self) -> Self {
         match self {
+            BreakerCause::SameGoalFailure { goal, why, iterations } => BreakerCause::SameGoalFailure {
+                goal: cut(&goal),
+                why: why.map(GoalFailure::bounded),
+                iterations,
+            },
             BreakerCause::Text { text } => BreakerCause::Text { text: cut(&text) },
             BreakerCause::NoProgress { .. }
             | BreakerCause::SameError { .. }

@@ -94,6 +94,9 @@ pub enum GoalFailure {
     },
 }
 
+// A score is read from digits, and a target from JSON: neither is ever NaN.
+impl Eq for GoalFailure {}
+
 impl GoalFailure {
     pub(super) fn bounded(self) -> Self {
         match self {

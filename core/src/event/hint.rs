@@ -19,6 +19,10 @@ pub enum Hint {
     SeeDiff {
         iteration: u32,
     },
+    /// See what the goal prints, which fails the same way each time.
+    SeeGoal {
+        goal: String,
+    },
     /// The run goes on with an answer.
     Answer,
     LogIn {
@@ -74,6 +78,7 @@ pub enum RestoreMoment {
 impl Hint {
     pub(super) fn bounded(self) -> Self {
         match self {
+            Hint::SeeGoal { goal } => Hint::SeeGoal { goal: cut(&goal) },
             Hint::LogIn { how } => Hint::LogIn { how: cut(&how) },
             Hint::CheckAdapter { adapter } => Hint::CheckAdapter { adapter: cut(&adapter) },
             Hint::NeedLiveChannel { adapter } => Hint::NeedLiveChannel { adapter: cut(&adapter) },

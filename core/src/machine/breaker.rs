@@ -4,30 +4,72 @@
 //! carry the diagnosis, so that the agent has a chance to try something else; open, the loop ends, or waits once where
 //! waiting may help.
 
+use std::mem::discriminant;
+
 use crate::{
-    event::{
-        BreakerCause, BreakerLimits, BreakerState, Event, Outcome, Problem, ProblemKind, StopReason, Wait, WaitCause,
-    },
-    run::{Breaker, Observation},
+    event::{BreakerCause, BreakerState, Event, Outcome, Problem, ProblemKind, StopReason, Wait, WaitCause},
+    run::Observation,
 };
 
 use super::{decision::Decision, policy::takes_over, state::LoopState};
 
-/// Where the counts put the breaker, and why.
-fn due(breaker: &Breaker, limits: &BreakerLimits) -> (BreakerState, BreakerCause) {
-    let stage = |count: u32, half: Option<u32>| match half {
+/// Returns the position in which a count puts the breaker.
+fn stage(count: u32, half: Option<u32>) -> BreakerState {
+    match half {
         Some(half) if count >= half.saturating_mul(2) => BreakerState::Open,
         Some(half) if count >= half => BreakerState::HalfOpen,
         Some(_) | None => BreakerState::Closed,
-    };
+    }
+}
+
+/// Returns the position that the counts of iterations ask for, with its cause; none if the iteration counts for nothing.
+fn due_by_iterations(state: &LoopState, observation: &Observation) -> Option<(BreakerState, BreakerCause)> {
+    let (breaker, limits) = (&state.view.breaker, &state.view.settings.breaker);
+    match observation {
+        Observation::Nothing => return None,
+        Observation::Progress => return Some((BreakerState::Closed, BreakerCause::Progress)),
+        Observation::NoProgress | Observation::Failed { .. } => {}
+    }
     let stuck = stage(breaker.no_progress, limits.no_progress);
     let failing = stage(breaker.same_error, limits.same_error);
-    if stuck >= failing {
+    Some(if stuck >= failing {
         let iterations = breaker.no_progress;
         (stuck, BreakerCause::NoProgress { iterations })
     } else {
         let iterations = breaker.same_error;
         (failing, BreakerCause::SameError { iterations })
+    })
+}
+
+/// Returns the position that claims refused by goals ask for, with its cause; none if the latest iteration has no such claim.
+fn due_by_goals(state: &LoopState, outcome: &Outcome) -> Option<(BreakerState, BreakerCause)> {
+    let (breaker, limits) = (&state.view.breaker, &state.view.settings.breaker);
+    let look = state.view.iterations.latest_look();
+    let iterations = breaker.same_goal_failure;
+    if !Observation::is_telling(outcome) || look.refused.is_empty() || iterations == 0 {
+        return None;
+    }
+    let failed = look.goals.iter().find(|result| !result.passed)?;
+    let cause = BreakerCause::SameGoalFailure {
+        goal: failed.name.clone(),
+        why: failed.why.clone(),
+        iterations,
+    };
+    let stuck = match iterations >= breaker.no_progress {
+        // The goal is what the iterations without progress had to mend.
+        true => stage(breaker.no_progress, limits.no_progress),
+        false => BreakerState::Closed,
+    };
+    Some((stage(iterations, limits.same_error).max(stuck), cause))
+}
+
+/// Returns the later position of both, with its cause. A goal that is in the way says more than a count of iterations.
+fn due(state: &LoopState, outcome: &Outcome, observation: &Observation) -> Option<(BreakerState, BreakerCause)> {
+    let by_goals = due_by_goals(state, outcome).filter(|(stage, _)| *stage != BreakerState::Closed);
+    match (due_by_iterations(state, observation), by_goals) {
+        (Some(by_iterations), Some(by_goals)) if by_iterations.0 > by_goals.0 => Some(by_iterations),
+        (_, Some(by_goals)) => Some(by_goals),
+        (by_iterations, None) => by_iterations,
     }
 }
 
@@ -41,11 +83,8 @@ pub(super) enum Permit {
 
 /// Moves the breaker after an iteration was counted, and stops or delays the loop if it is open.
 pub(super) fn judge(decision: &mut Decision, now_ms: u64, outcome: &Outcome, observation: &Observation) -> Permit {
-    let breaker = &decision.state.view.breaker;
-    let (due, why) = match observation {
-        Observation::Progress => (BreakerState::Closed, BreakerCause::Progress),
-        Observation::NoProgress | Observation::Failed { .. } => due(breaker, &decision.state.view.settings.breaker),
-        Observation::Nothing => return Permit::GoOn,
+    let Some((due, why)) = due(&decision.state, outcome, observation) else {
+        return Permit::GoOn;
     };
     // Whoever takes the task over may try once, however little the others came to.
     let due = match takes_over(&decision.state) {
@@ -54,8 +93,10 @@ pub(super) fn judge(decision: &mut Decision, now_ms: u64, outcome: &Outcome, obs
     };
     // Only progress closes it: a failure of another kind is none. After a cooldown the counts are still those that
     // opened it, so that the one more try opens it again if it fails.
-    let closes = *observation == Observation::Progress && breaker.state != BreakerState::Closed;
-    if closes || due > breaker.state {
+    let breaker = &decision.state.view.breaker;
+    let is_another = breaker.why.as_ref().map(discriminant) != Some(discriminant(&why));
+    let moves_on = *observation == Observation::Progress && breaker.state != BreakerState::Closed && is_another;
+    if moves_on || due > breaker.state {
         decision.push(Event::BreakerMoved {
             to: due,
             why: why.clone(),
@@ -64,7 +105,7 @@ pub(super) fn judge(decision: &mut Decision, now_ms: u64, outcome: &Outcome, obs
     if due != BreakerState::Open {
         return Permit::GoOn;
     }
-    if may_wait(&decision.state, outcome, observation) {
+    if may_wait(&decision.state, outcome, observation, &why) {
         decision.push(Event::WaitStarted {
             wait: Wait::Cooldown,
             until_ms: now_ms.saturating_add(decision.state.view.settings.breaker.cooldown_ms),
@@ -77,10 +118,11 @@ pub(super) fn judge(decision: &mut Decision, now_ms: u64, outcome: &Outcome, obs
     Permit::Denied
 }
 
-/// Waiting changes nothing about an agent that does nothing. A failure may pass: it gets one long wait, and an outage,
-/// which is nobody's fault here, as many as the limits of the run allow.
-fn may_wait(state: &LoopState, outcome: &Outcome, observation: &Observation) -> bool {
-    if !matches!(observation, Observation::Failed { .. }) {
+/// Waiting changes nothing about an agent that does nothing, or about a goal. A failure may pass: it gets one long wait, and an
+/// outage, which is nobody's fault here, as many as the limits of the run allow.
+fn may_wait(state: &LoopState, outcome: &Outcome, observation: &Observation, why: &BreakerCause) -> bool {
+    let is_of_goal = matches!(why, BreakerCause::SameGoalFailure { .. });
+    if is_of_goal || !matches!(observation, Observation::Failed { .. }) {
         return false;
     }
     let outage = matches!(

@@ -8,7 +8,10 @@ use std::{
 };
 
 use crate::{
-    event::{AgentSignal, Event, Outcome, RequestedBy, Settings, StopReason, StopRequest, Usage, UserCommand, Wait},
+    event::{
+        AgentSignal, BreakerCause, Event, Outcome, RequestedBy, Settings, StopReason, StopRequest, Usage, UserCommand,
+        Wait,
+    },
     run::{Phase, RunView},
     testing::rounds,
 };
@@ -232,7 +235,7 @@ fn essence(state: &LoopState) -> String {
         (state.rules.verdict, problem, pending_error, prompted)
     });
     format!(
-        "{} {phase} {session:?} {} {} {:?} {} {} {} {due:?} {:?} {} {} {} {}",
+        "{} {phase} {session:?} {} {} {:?} {} {} {} {due:?} {} {} {} {} {}",
         state.view.settings.goals.len(),
         state.view.paused_by_file,
         state.view.paused_by_user,
@@ -240,7 +243,7 @@ fn essence(state: &LoopState) -> String {
         state.rules.complete_streak.min(2),
         state.view.iterations.counted.min(3),
         state.view.plan.open(),
-        (state.view.breaker.state, state.view.breaker.cooled),
+        breaker(state),
         state.view.missing.is_empty(),
         state.view.blocks.is_empty(),
         state.rules.looked,
@@ -250,6 +253,14 @@ fn essence(state: &LoopState) -> String {
         false => "",
     } + &spending(state)
         + &reviews(state)
+}
+
+/// The breaker's position, and how often a goal has failed in the same way, up to where that opens it.
+fn breaker(state: &LoopState) -> String {
+    let breaker = &state.view.breaker;
+    let most = state.view.settings.breaker.same_error.map_or(0, |half| half * 2);
+    let refused = breaker.same_goal_failure.min(most);
+    format!("{:?} {} {refused}", breaker.state, breaker.cooled)
 }
 
 /// What was spent where that is limited by task and day, in steps of what one report tells.
@@ -416,6 +427,13 @@ fn every_reachable_state_keeps_the_promises_of_the_machine() {
     if starts().len() == STARTS.len() {
         assert_eq!(phases.len(), 8, "every phase but the idle one is reached");
     }
+    let mut ends = WALK.reached.iter().filter_map(|(state, _)| state.view.stop_reason());
+    assert!(ends.any(|reason| matches!(
+        reason,
+        StopReason::BreakerOpen {
+            why: BreakerCause::SameGoalFailure { .. }
+        }
+    )));
     let mut ends = WALK.reached.iter().filter_map(|(state, _)| state.view.stop_reason());
     assert!(ends.any(|reason| matches!(reason, StopReason::TaskLimitReached { .. })));
     let mut waits = WALK.reached.iter().map(|(state, _)| &state.view.phase);

@@ -1,7 +1,7 @@
 //! What the user can do when a run is over.
 
 use crate::{
-    event::{Finding, Hint, ProblemKind, RestoreMoment, StopReason, clip},
+    event::{BreakerCause, Finding, Hint, ProblemKind, RestoreMoment, StopReason, clip},
     run::{MessageState, Phase},
 };
 
@@ -47,6 +47,9 @@ fn of_reason(state: &LoopState, reason: &StopReason) -> Vec<Hint> {
     match reason {
         StopReason::Done { verified: true } | StopReason::Superseded => Vec::new(),
         StopReason::Done { verified: false } => vec![Hint::SetGoal],
+        StopReason::BreakerOpen {
+            why: BreakerCause::SameGoalFailure { goal, .. },
+        } => vec![Hint::SeeGoal { goal: goal.clone() }, Hint::StartAgain],
         StopReason::BreakerOpen { .. } => {
             let iteration = state.view.iterations.number;
             vec![Hint::SeeDiff { iteration }, Hint::StartAgain]

@@ -4,7 +4,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{BreakerCause, BreakerState, CancelReason, Outcome, Problem, ProblemKind};
+use crate::event::{
+    BreakerCause, BreakerState, CancelReason, GoalFailure, GoalResult, Missing, Outcome, Problem, ProblemKind,
+};
 
 /// What the breaker has counted.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -18,6 +20,9 @@ pub struct Breaker {
     pub no_progress: u32,
     /// Iterations running that failed as the last one did.
     pub same_error: u32,
+    /// Claims running that were refused because goals failed as they did at the claim before.
+    #[serde(default)]
+    pub same_goal_failure: u32,
     /// Kind and text of the last failure, without what differs each time.
     fingerprint: Option<String>,
     /// It has been open and waited before.
@@ -64,6 +69,12 @@ impl Observation {
         }
     }
 
+    /// Whether an iteration that ended like this tells anything of the loop: one that the user, a limit or ralph's own end cut off
+    /// does not.
+    pub fn is_telling(outcome: &Outcome) -> bool {
+        Observation::of(outcome, Some(false)) != Observation::Nothing
+    }
+
     fn of_problem(problem: &Problem) -> Self {
         match problem.kind {
             // Waited for until they reset; nobody gets anywhere meanwhile.
@@ -104,7 +115,69 @@ pub(crate) fn without_numbers(text: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.contains(|c: char| c.is_ascii_digit()))
 }
 
+/// Whether goals that failed at two claims failed in the same way.
+///
+/// A number of its own counts, since fewer failures than before are progress; durations, ids and positions differ each time.
+pub(super) fn fail_alike(before: &[GoalResult], now: &[GoalResult]) -> bool {
+    fn failures(results: &[GoalResult]) -> impl Iterator<Item = (&str, Option<&GoalFailure>, Vec<&str>)> {
+        let failed = results.iter().filter(|result| !result.passed);
+        failed.map(|result| (&result.name[..], result.why.as_ref(), lasting_words(&result.tail)))
+    }
+    failures(before).eq(failures(now))
+}
+
+/// The words of a goal's output without what differs from run to run; counts stay.
+fn lasting_words(output: &str) -> Vec<&str> {
+    const UNITS: [&str; 8] = ["ms", "s", "sec", "secs", "second", "seconds", "min", "minutes"];
+    let words: Vec<&str> = output.split_whitespace().collect();
+    let is_time = |at: usize| {
+        let unit = words
+            .get(at + 1)
+            .map(|unit| unit.trim_end_matches(|c: char| !c.is_alphabetic()));
+        unit.is_some_and(|unit| UNITS.contains(&unit))
+    };
+    // It moves with every edit above it.
+    let is_line = |at: usize| at > 0 && words[at - 1].ends_with("line");
+    let lasts = |at: usize| {
+        let word = words[at];
+        !word.contains(|c: char| c.is_ascii_digit()) || is_count(word) && !is_time(at) && !is_line(at)
+    };
+    (0..words.len()).filter(|at| lasts(*at)).map(|at| words[at]).collect()
+}
+
+/// `3`, `2,`, `7/12`, `81.5%`; not `0.03s`, `lib.rs:12:5` or `(1234)`, which is the id of a thread.
+fn is_count(word: &str) -> bool {
+    let is_id = word.starts_with('(') && word.ends_with(')');
+    let number = word
+        .trim_start_matches('(')
+        .trim_end_matches([',', '.', ';', ':', ')', ']']);
+    let is_whole = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'/');
+    !is_id && (is_whole || number.ends_with('%'))
+}
+
 impl Breaker {
+    /// Counts a claim that was refused. `is_same` tells whether goals failed as they did at the claim before.
+    pub(super) fn refuse(&mut self, reasons: &[Missing], is_same: bool) {
+        let is_of_goals = reasons.iter().all(|reason| match reason {
+            Missing::GoalFailed { .. } | Missing::More { .. } => true,
+            Missing::SaidNotDone { .. }
+            | Missing::SaidBlocked { .. }
+            | Missing::TasksOpen { .. }
+            | Missing::TaskVanished { .. }
+            | Missing::PlanUnreadable
+            | Missing::GoalsNotRun
+            | Missing::NeedsSecondClaim
+            | Missing::NotSaid
+            | Missing::Confidence { .. }
+            | Missing::Text { .. } => false,
+        });
+        self.same_goal_failure = match (is_of_goals, is_same) {
+            (true, true) => self.same_goal_failure + 1,
+            (true, false) => 1,
+            (false, _) => 0,
+        };
+    }
+
     /// Counts an iteration. Called when its settlement is recorded.
     pub(super) fn count(&mut self, observation: &Observation) {
         match observation {
@@ -112,6 +185,8 @@ impl Breaker {
                 *self = Breaker {
                     state: self.state,
                     why: self.why.take(),
+                    // A change is no progress of the goals that fail.
+                    same_goal_failure: self.same_goal_failure,
                     ..Breaker::default()
                 }
             }
@@ -172,8 +247,56 @@ mod tests {
         assert_eq!(counted(&[one, different]).same_error, 1);
     }
 
+    fn failing(output: &str) -> Vec<GoalResult> {
+        let why = Some(GoalFailure::NoNumber);
+        vec![GoalResult {
+            name: "tests".to_owned(),
+            passed: false,
+            exit: None,
+            score: None,
+            target: None,
+            duration_ms: 5,
+            why,
+            tail: output.to_owned(),
+        }]
+    }
+
     #[test]
-    fn progress_forgets_everything() {
+    fn a_goal_fails_alike_where_only_times_ids_and_positions_differ() {
+        let one = "thread 'two' (4711) panicked at src/lib.rs:12:5\n  File \"a.py\", line 12, in two\n2 failed in 0.03s, 12 ms";
+        let other = "thread 'two' (4712) panicked at src/lib.rs:14:5\n  File \"a.py\", line 14, in two\n2 failed in 0.04s, 9 ms";
+        assert!(fail_alike(&failing(one), &failing(other)));
+        for (before, now) in [
+            ("3 failed, 7 passed", "2 failed, 8 passed"),
+            ("7/12 passed", "8/12 passed"),
+            ("coverage 81.5%", "coverage 82%"),
+            ("FAILED two", "FAILED three"),
+        ] {
+            assert!(!fail_alike(&failing(before), &failing(now)), "{before} and {now}");
+        }
+        assert!(!fail_alike(&failing("FAILED"), &[]));
+    }
+
+    #[test]
+    fn only_claims_that_goals_alone_refuse_are_counted_and_progress_forgets_none() {
+        let failed = Missing::GoalFailed {
+            goal: "tests".to_owned(),
+            why: None,
+            output_tail: String::new(),
+        };
+        let mut breaker = Breaker::default();
+        breaker.refuse(std::slice::from_ref(&failed), true);
+        breaker.count(&Observation::Progress);
+        breaker.refuse(std::slice::from_ref(&failed), true);
+        assert_eq!(breaker.same_goal_failure, 2);
+        breaker.refuse(std::slice::from_ref(&failed), false);
+        assert_eq!(breaker.same_goal_failure, 1);
+        breaker.refuse(&[failed, Missing::GoalsNotRun], true);
+        assert_eq!(breaker.same_goal_failure, 0);
+    }
+
+    #[test]
+    fn progress_forgets_everything_but_goals_that_fail() {
         let stuck = (Outcome::Completed, Some(false));
         let breaker = counted(&[stuck.clone(), stuck.clone(), (Outcome::Completed, Some(true)), stuck]);
         assert_eq!(breaker.no_progress, 1);

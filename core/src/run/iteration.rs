@@ -73,6 +73,11 @@ impl Iteration {
         self.outcome.as_ref().is_some_and(Outcome::was_limited)
     }
 
+    /// Whether its claim to be done was refused.
+    pub fn was_refused(&self) -> bool {
+        !self.look.refused.is_empty()
+    }
+
     /// Leaves out what takes much room: lists and what goals printed.
     pub(super) fn shorten(&mut self) {
         self.vanished = Vec::new();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Iteration, Look, Recent, Shared, Work};
+use super::{Iteration, Look, Recent, Shared, Work, breaker};
 use crate::event::{AgentSignal, CancelReason, Event, Outcome};
 
 /// Iterations that are kept, and how many of the newest are kept with everything that is known of them.
@@ -220,6 +220,14 @@ impl Iterations {
     /// What was claimed and found in the latest iteration that worked on the plan, or before the first.
     pub fn latest_look(&self) -> &Look {
         self.latest_work().map_or(&self.at_start, |iteration| &iteration.look)
+    }
+
+    /// Whether goals failed at the latest claim as they did at the last one before it that was refused.
+    pub(super) fn fails_as_before(&self) -> bool {
+        let mut refused = self.rows.iter().rev().filter(|row| row.was_refused());
+        let (now, before) = (refused.next(), refused.next());
+        let both = now.zip(before);
+        both.is_some_and(|(now, before)| breaker::fail_alike(&before.look.goals, &now.look.goals))
     }
 
     /// Counts tasks that were ticked in an iteration.

@@ -171,6 +171,13 @@ impl RunView {
                     self.breaker.count(&Observation::of(outcome, *progress));
                 }
             }
+            Event::ClaimRefused { reasons, .. } => {
+                // There is no outcome before the first iteration: nobody has worked.
+                let outcome = self.iterations.latest_work().and_then(|work| work.outcome.as_ref());
+                if outcome.is_some_and(Observation::is_telling) {
+                    self.breaker.refuse(reasons, self.iterations.fails_as_before());
+                }
+            }
             // What was added is in the plan that was read before.
             Event::PlanEdited { vanished, .. } => self.missing.extend(vanished.iter().cloned()),
             Event::TaskBlocked { task, question, .. } => self.blocks.push(Block {
@@ -281,7 +288,6 @@ impl RunView {
             | Event::BackgroundCancelled { .. }
             | Event::BackgroundEnded { .. }
             | Event::ClaimJudged { .. }
-            | Event::ClaimRefused { .. }
             | Event::ReviewRequested { .. }
             | Event::ReviewWithdrawn
             | Event::ReviewConcluded { .. }

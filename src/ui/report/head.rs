@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::{Iteration, Report, Style};
 use crate::{
-    event::{EndKind, ReviewResult},
+    event::{EndKind, Outcome, ReviewResult},
     text::one_line,
     words::{
         changes_in_words, counted, outcome_word, problem_in_words, short_duration, stop_in_words, task_in_words,
@@ -123,6 +123,7 @@ pub(super) fn outcome_cell(row: &Iteration) -> &'static str {
     match (&row.review, &row.outcome) {
         (Some(ReviewResult::Approved), _) => "approved",
         (Some(ReviewResult::Findings { .. }), _) => "findings",
+        (None, Some(Outcome::Completed)) if !row.look.refused.is_empty() => "refused",
         (Some(ReviewResult::NoAnswer | ReviewResult::Failed | ReviewResult::Skipped) | None, outcome) => {
             outcome.as_ref().map_or("running", outcome_word)
         }

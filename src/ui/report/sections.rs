@@ -192,6 +192,7 @@ fn iterations(report: &Report, telling: Telling) -> Vec<Item> {
     let before = (!at_start.is_empty()).then(|| Item::with("before the first", at_start));
     let each = report.iterations.iter().map(|iteration| {
         let outcome = match &iteration.outcome {
+            Some(Outcome::Completed) if !iteration.look.refused.is_empty() => "claim refused".to_owned(),
             Some(outcome) => outcome_in_words(outcome).1,
             None if report.is_running => "running".to_owned(),
             None => "interrupted".to_owned(),

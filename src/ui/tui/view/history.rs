@@ -143,6 +143,8 @@ enum Verdict {
     Closed,
     /// It said that it is done, and nothing confirms it.
     Claimed,
+    /// Its claim to be done was refused.
+    Refused,
     /// It needs an answer.
     Blocked,
     /// It changed something and finished nothing.
@@ -164,8 +166,8 @@ impl Verdict {
             Some(Outcome::Cancelled { .. }) => Verdict::Cancelled,
             Some(Outcome::Completed) if !iteration.role.is_work() => Verdict::Reviewed,
             Some(Outcome::Completed) if iteration.question.is_some() => Verdict::Blocked,
-            Some(Outcome::Completed) if passed && look.refused.is_empty() => Verdict::Verified,
-            Some(Outcome::Completed) if !look.refused.is_empty() => Verdict::Claimed,
+            Some(Outcome::Completed) if iteration.was_refused() => Verdict::Refused,
+            Some(Outcome::Completed) if passed => Verdict::Verified,
             Some(Outcome::Completed) if iteration.closed > 0 && iteration.progress != Some(false) => Verdict::Closed,
             Some(Outcome::Completed) if !look.claims.is_empty() => Verdict::Claimed,
             Some(Outcome::Completed) if iteration.progress == Some(false) => Verdict::NoProgress,
@@ -179,6 +181,7 @@ impl Verdict {
             Verdict::Verified => "verified".to_owned(),
             Verdict::Closed => format!("{} closed", counted(u64::from(iteration.closed), "task")),
             Verdict::Claimed => "only claimed".to_owned(),
+            Verdict::Refused => "refused".to_owned(),
             Verdict::Blocked => "needs answer".to_owned(),
             Verdict::Worked => "worked".to_owned(),
             Verdict::NoProgress => "no progress".to_owned(),
@@ -195,6 +198,7 @@ pub(super) fn sign(iteration: &Iteration, theme: &Theme) -> (&'static str, Style
         Verdict::Running => (glyphs.current, Role::Accent),
         Verdict::Verified | Verdict::Closed => (glyphs.good, Role::Good),
         Verdict::Claimed => (glyphs.good, Role::Wait),
+        Verdict::Refused => (glyphs.bad, Role::Wait),
         Verdict::Blocked => ("?", Role::Wait),
         Verdict::Worked => (glyphs.dot, Role::Plain),
         Verdict::NoProgress => (glyphs.minus, Role::Wait),
@@ -255,6 +259,6 @@ mod tests {
             iteration.closed = 1;
             iteration.look.refused.push(Missing::PlanUnreadable);
         };
-        assert_eq!(ended(refused), shown("✔", Role::Wait, "only claimed"));
+        assert_eq!(ended(refused), shown("✖", Role::Wait, "refused"));
     }
 }
