@@ -145,6 +145,43 @@ fn goals_check_runs_the_goals_alone_and_shows_the_end_of_what_failed() {
 }
 
 #[test]
+fn a_goal_runs_in_its_workspace_and_one_that_is_off_is_listed_and_left_out() {
+    let sandbox = Sandbox::new();
+    sandbox.write("services/api/proof", "there\n");
+    sandbox.write(
+        ".ralph/config.json",
+        r#"{ "goals": [
+            { "name": "api", "command": "cat proof", "workspace": "services/api", "description": "the API works" },
+            { "name": "gone", "command": "true", "workspace": "services/web" },
+            { "name": "slow", "command": "false", "enabled": false },
+        ] }"#,
+    );
+    std::os::unix::fs::symlink("/", sandbox.project().join("out")).expect("a link");
+    let listed = sandbox.ralph(["goals"]).run(SOON).stdout;
+    assert_eq!(
+        listed,
+        "api   cat proof  in services/api\n      the API works\ngone  true  in services/web (no such directory)\n\
+         slow  false  off\n`ralph goals check` runs them once\n"
+    );
+    let checked = sandbox.ralph(["goals", "check"]).run(SOON);
+    assert_eq!(checked.code(), Some(1), "{checked:?}");
+    let shown = &checked.stdout;
+    assert!(shown.contains("✔ api passed in "), "{shown}");
+    assert!(
+        shown.contains(": its workspace `services/web` is no directory of the project\n"),
+        "{shown}"
+    );
+    assert!(shown.ends_with("1 of 2 goals passed\n"), "{shown}");
+    let leads_out = r#"{ "goals": [{ "name": "out", "command": "true", "workspace": "out" }] }"#;
+    sandbox.write(".ralph/config.json", leads_out);
+    let checked = sandbox.ralph(["goals", "check"]).run(SOON).stdout;
+    assert!(
+        checked.contains(": its workspace `out` leads out of the project\n"),
+        "{checked}"
+    );
+}
+
+#[test]
 fn goals_check_is_content_when_all_pass_and_says_what_to_do_without_goals() {
     let sandbox = Sandbox::new();
     let finished = sandbox.ralph(["--goal", "one=true", "goals", "check"]).run(SOON);

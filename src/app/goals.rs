@@ -22,7 +22,13 @@ use crate::{
 /// A [`Failure`] if there are none, or if nothing can be run here.
 pub(crate) fn check_goals(place: &Place, loaded: &Loaded, supervisor: &Supervisor) -> Result<Vec<GoalResult>, Failure> {
     let config = &loaded.config;
-    if config.goals.is_empty() {
+    if config.goals.enabled.is_empty() && !config.goals.disabled.is_empty() {
+        let names: Vec<&str> = config.goals.disabled.iter().map(|goal| &goal.name[..]).collect();
+        let why = "there are no goals to check: all of them are off";
+        return Err(Failure::new(FailureKind::Configuration, why)
+            .hint(format!("take out `\"enabled\": false` of {}", names.join(", "))));
+    }
+    if config.goals.enabled.is_empty() {
         return Err(
             Failure::new(FailureKind::Configuration, "there are no goals to check")
                 .hint("name some with `\"goals\": [{\"name\": \"tests\", \"command\": \"cargo test\"}]` in .ralph/config.json")
@@ -37,7 +43,7 @@ pub(crate) fn check_goals(place: &Place, loaded: &Loaded, supervisor: &Superviso
     supervisor.become_subreaper();
     let confined = starting(confiner.as_ref(), supervisor, None)?;
     let checks = driver::check_goals(
-        config.goals.clone(),
+        config.goals.enabled.clone(),
         config.goals_parallel,
         place.project.clone(),
         format!("goals-{}", std::process::id()),

@@ -101,10 +101,10 @@ pub(crate) fn prepare_batch(
                 .to_owned(),
         );
     }
-    if config.goals.is_empty() {
+    if config.goals.enabled.is_empty() {
         notes.push("there are no goals: what merges without conflict is merged, and nothing verifies it".to_owned());
     }
-    let site = site(place, &id, branches, !config.goals.is_empty());
+    let site = site(place, &id, branches, !config.goals.enabled.is_empty());
     Ok(Prepared {
         start: Input::Start {
             target,

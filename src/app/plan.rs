@@ -34,7 +34,11 @@ pub(super) fn chosen_work(place: &Place, config: &Config) -> Result<(Chosen, Rea
         failure.hints.splice(0..0, cut_off(place));
         failure
     })?;
-    let taskless = Taskless::with(&chosen.path, &config.goals, config.completion.promise.as_deref());
+    let taskless = Taskless::with(
+        &chosen.path,
+        &config.goals.enabled,
+        config.completion.promise.as_deref(),
+    );
     let reading = read_plan(&chosen.path, config.section.as_deref(), taskless)
         .map_err(|(why, hint)| Failure::new(FailureKind::Configuration, why).hint(hint))?;
     match reading.mistakes.first() {
@@ -76,7 +80,7 @@ pub(super) fn about_task(place: &Place, chosen: &Chosen, config: &Config) -> Opt
     let plan = chosen.path.strip_prefix(&place.project).ok()?;
     plan.starts_with(PLANS).then(|| Notice::TaskGiven {
         plan: plan.display().to_string(),
-        has_goals: !config.goals.is_empty(),
+        has_goals: !config.goals.enabled.is_empty(),
     })
 }
 
@@ -102,12 +106,12 @@ pub(super) fn about_other_loop(place: &Place) -> Option<Notice> {
 /// Refuses a confidence that no claim can reach: such a run could never be done.
 pub(super) fn check_confidence(config: &Config, plan: &PlanSnapshot) -> Result<(), Failure> {
     let wanted = config.completion.min_confidence;
-    let most = reachable_confidence(!plan.tasks.is_empty(), !config.goals.is_empty());
+    let most = reachable_confidence(!plan.tasks.is_empty(), !config.goals.enabled.is_empty());
     if wanted <= most {
         return Ok(());
     }
     let why = format!("`completion.minConfidence` is {wanted}, and no claim can reach more than {most} here");
-    let hint = if config.goals.is_empty() {
+    let hint = if config.goals.enabled.is_empty() {
         "goals that pass are worth 40: name one with `--goal tests='COMMAND'`, or lower the setting"
     } else {
         "ticked tasks are worth 50: write the plan as `- [ ] …`, or lower the setting"

@@ -129,7 +129,7 @@ pub(super) fn prepare(
         session: config.session,
         limits: config.limits.clone(),
         backoff: config.backoff.clone(),
-        goals: config.goals.clone(),
+        goals: config.goals.enabled.clone(),
         goals_when: config.goals_when,
         completion: Completion {
             min_confidence: config.completion.min_confidence,

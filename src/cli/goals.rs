@@ -1,12 +1,12 @@
 //! `ralph goals`: the goals alone.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, path::Path};
 
 use crate::{
     app, config,
     console::print,
     error::{Failure, FailureKind},
-    event::GoalResult,
+    event::{Goal, GoalResult},
     proc::Supervisor,
     text::one_line,
     words::{counted, goal_in_words},
@@ -45,27 +45,48 @@ pub(super) fn list(args: &Args) -> Result<u8, Failure> {
     let place = trust::place_to_look(args)?;
     let loaded = config::load(&sources(args, &place))?;
     let goals = &loaded.config.goals;
-    if goals.is_empty() {
-        print(
-            "no goals: nothing but the agent's word would end a run. Name one, and ralph verifies:\n  ralph --goal tests='cargo test'\n",
-        );
-        return Ok(0);
+    let all = || goals.enabled.iter().chain(&goals.disabled);
+    let width = all().map(|goal| goal.name.chars().count()).max().unwrap_or(0);
+    for goal in &goals.enabled {
+        print(&listed(goal, width, &place.project, ""));
     }
-    let width = goals.iter().map(|goal| goal.name.chars().count()).max().unwrap_or(0);
-    for goal in goals {
-        let target = goal
-            .target
-            .map(|target| format!("  at least {target}"))
-            .unwrap_or_default();
-        let command = one_line(&goal.command);
-        let after_edits = if goal.on_edit { "  also after edits" } else { "" };
-        print(&format!(
-            "{:<width$}  {command}{target}{after_edits}\n",
-            one_line(&goal.name)
-        ));
+    for goal in &goals.disabled {
+        print(&listed(goal, width, &place.project, "  off"));
     }
-    print("`ralph goals check` runs them once\n");
+    print(match (goals.enabled.is_empty(), goals.disabled.is_empty()) {
+        (true, true) => {
+            "no goals: nothing but the agent's word would end a run. Name one, and ralph verifies:\n  ralph --goal tests='cargo test'\n"
+        }
+        (true, false) => "all goals are off (`\"enabled\": false`): nothing but the agent's word would end a run\n",
+        (false, _) => "`ralph goals check` runs them once\n",
+    });
     Ok(0)
+}
+
+/// `tests  cargo test  at least 80  in services/api`, and below it what the goal is for.
+fn listed(goal: &Goal, width: usize, project: &Path, state: &str) -> String {
+    let target = goal.target.map(|target| format!("  at least {target}"));
+    let place = goal.workspace.as_ref().map(|workspace| {
+        let missing = if project.join(workspace).is_dir() {
+            ""
+        } else {
+            " (no such directory)"
+        };
+        format!("  in {workspace}{missing}")
+    });
+    let after_edits = if goal.on_edit { "  also after edits" } else { "" };
+    let about = goal
+        .description
+        .as_ref()
+        .map(|about| format!("{:width$}  {about}\n", ""));
+    format!(
+        "{:<width$}  {}{}{}{after_edits}{state}\n{}",
+        one_line(&goal.name),
+        one_line(&goal.command),
+        target.unwrap_or_default(),
+        place.unwrap_or_default(),
+        about.unwrap_or_default(),
+    )
 }
 
 fn in_words(results: &[GoalResult]) -> String {

@@ -139,12 +139,13 @@ fn assign(loaded: &mut Loaded) {
     let config = &mut loaded.config;
     config.plan = Some(PathBuf::from(ASSIGNMENT));
     (config.mode, config.prompt, config.prompt_file) = (None, None, None);
-    config.goals = vec![Goal {
+    config.goals.enabled = vec![Goal {
         name: "plan".to_owned(),
         command: format!("test -s {WRITTEN}"),
         target: None,
         timeout_ms: 60_000,
         on_edit: false,
+        ..Goal::default()
     }];
     config.completion.promise = None;
     config.checkpoint.include.clear();

@@ -236,12 +236,13 @@ fn check(
     supervisor: &Supervisor,
 ) -> Result<GoalResult, Failure> {
     complain(&format!("running {} …", goal.command));
-    loaded.config.goals = vec![Goal {
+    loaded.config.goals.enabled = vec![Goal {
         name: goal.name.clone(),
         command: goal.command.clone(),
         target: None,
         timeout_ms: TIMEOUT_MS,
         on_edit: false,
+        ..Goal::default()
     }];
     let mut results = app::check_goals(place, loaded, supervisor)?;
     results

@@ -281,7 +281,7 @@ fn changes<'f>(
         arguments: is_changed.then(|| arguments_of(given.iter(), sources.extra.as_deref())),
         ..Resumption::default()
     };
-    Ok((changes, !config.goals.is_empty()))
+    Ok((changes, !config.goals.enabled.is_empty()))
 }
 
 /// Makes ralph the parent of what its jobs leave behind. Whatever an engine starts on this machine is not ralph's to end.

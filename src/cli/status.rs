@@ -471,6 +471,7 @@ mod tests {
                 target: None,
                 timeout_ms: 1,
                 on_edit: false,
+                ..Goal::default()
             }],
             ..Settings::default()
         };

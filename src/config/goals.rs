@@ -1,15 +1,17 @@
 //! Goals as they are written: a list of objects in a file, `NAME=COMMAND` on the command line.
 
+use std::path::{Component, Path};
+
 use serde_json::{Value, json};
 
 use crate::{
     event::Goal,
-    settings::{Duration, Grammar, Mistake, Node, Switch, accept, read_item, schema_of, settings},
+    settings::{Duration, Grammar, Line, Maybe, Mistake, Node, Switch, accept, read_item, schema_of, settings},
 };
 
 settings! {
     /// A command that has to succeed before a claim is believed.
-    impl Goal {
+    pub struct WrittenGoal {
         /// What it is called.
         name("name"): GoalName,
         /// What `sh -c` is given.
@@ -20,6 +22,44 @@ settings! {
         timeout_ms("timeout"): Duration = "15m",
         /// Whether it is also run after edits, while the agent works.
         on_edit("onEdit"): Switch = false,
+        /// Directory of the project in which the goal runs, such as "services/api"; without it, the project itself.
+        workspace("workspace"): Maybe<Workspace>,
+        /// The purpose of the goal. `ralph goals` shows it, and an agent whose claim the goal refuses reads it.
+        description("description"): Maybe<Line>,
+        /// Whether the goal is run.
+        enabled("enabled"): Switch = true,
+    }
+}
+
+/// The goals of a project, apart by whether they are run.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ConfiguredGoals {
+    pub enabled: Vec<Goal>,
+    pub disabled: Vec<Goal>,
+}
+
+impl From<Vec<WrittenGoal>> for ConfiguredGoals {
+    fn from(goals: Vec<WrittenGoal>) -> Self {
+        let (enabled, disabled): (Vec<_>, Vec<_>) = goals.into_iter().partition(|goal| goal.enabled);
+        let run = |goals: Vec<WrittenGoal>| goals.into_iter().map(Goal::from).collect();
+        ConfiguredGoals {
+            enabled: run(enabled),
+            disabled: run(disabled),
+        }
+    }
+}
+
+impl From<WrittenGoal> for Goal {
+    fn from(goal: WrittenGoal) -> Self {
+        Goal {
+            name: goal.name,
+            command: goal.command,
+            target: goal.target,
+            timeout_ms: goal.timeout_ms,
+            on_edit: goal.on_edit,
+            workspace: goal.workspace,
+            description: goal.description,
+        }
     }
 }
 
@@ -27,15 +67,15 @@ settings! {
 pub struct Goals;
 
 impl Grammar for Goals {
-    type Held = Vec<Goal>;
+    type Held = ConfiguredGoals;
 
     const ADDS: bool = true;
 
-    fn read(node: &Node, key: &str) -> Result<Vec<Goal>, Vec<Mistake>> {
+    fn read(node: &Node, key: &str) -> Result<ConfiguredGoals, Vec<Mistake>> {
         let Some(items) = node.items() else {
             return accept::<Self>(node, key, None);
         };
-        let (mut goals, mut mistakes) = (Vec::new(), Vec::new());
+        let (mut goals, mut mistakes) = (Vec::<WrittenGoal>::new(), Vec::new());
         for (index, item) in items.iter().enumerate() {
             let key = format!("{key}[{index}]");
             match read_item(item, &key, "a goal", EXAMPLE) {
@@ -45,7 +85,7 @@ impl Grammar for Goals {
             mistakes.extend(repeated(&items[..index], item, &key));
         }
         match mistakes.is_empty() {
-            true => Ok(goals),
+            true => Ok(goals.into()),
             false => Err(mistakes),
         }
     }
@@ -55,7 +95,7 @@ impl Grammar for Goals {
     }
 
     fn schema() -> Value {
-        json!({ "type": "array", "items": schema_of::<Goal>() })
+        json!({ "type": "array", "items": schema_of::<WrittenGoal>() })
     }
 
     fn of_word(word: &str) -> Value {
@@ -85,7 +125,7 @@ fn repeated(earlier: &[Node], goal: &Node, key: &str) -> Option<Mistake> {
     })
 }
 
-struct GoalName;
+pub struct GoalName;
 
 impl Grammar for GoalName {
     type Held = String;
@@ -105,7 +145,7 @@ impl Grammar for GoalName {
     }
 }
 
-struct GoalCommand;
+pub struct GoalCommand;
 
 impl Grammar for GoalCommand {
     type Held = String;
@@ -125,7 +165,33 @@ impl Grammar for GoalCommand {
     }
 }
 
-struct Target;
+/// A directory below the project's.
+pub struct Workspace;
+
+impl Grammar for Workspace {
+    type Held = String;
+
+    fn read(node: &Node, key: &str) -> Result<String, Vec<Mistake>> {
+        let is_within = |text: &&str| {
+            let mut parts = Path::new(text).components();
+            parts.all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+        };
+        let path = node
+            .text()
+            .filter(|text| !text.is_empty() && !text.contains(char::is_control));
+        accept::<Self>(node, key, path.filter(is_within).map(str::to_owned))
+    }
+
+    fn expected() -> String {
+        r#"a directory of the project, such as "services/api""#.to_owned()
+    }
+
+    fn schema() -> Value {
+        GoalName::schema()
+    }
+}
+
+pub struct Target;
 
 impl Grammar for Target {
     type Held = Option<f64>;
@@ -163,7 +229,7 @@ mod tests {
                 { "name": "coverage", "command": "./coverage.sh", "target": 80, "timeout": "90s" },
             ] }"#,
         );
-        let goals = files.load().config.goals;
+        let goals = files.load().config.goals.enabled;
         assert_eq!(
             goals,
             [
@@ -173,6 +239,7 @@ mod tests {
                     target: None,
                     timeout_ms: 900_000,
                     on_edit: false,
+                    ..Goal::default()
                 },
                 Goal {
                     name: "coverage".to_owned(),
@@ -180,8 +247,27 @@ mod tests {
                     target: Some(80.0),
                     timeout_ms: 90_000,
                     on_edit: false,
+                    ..Goal::default()
                 }
             ]
+        );
+    }
+
+    #[test]
+    fn a_goal_that_is_off_is_kept_apart_and_one_has_a_place_and_words_of_its_own() {
+        let files = Files::of_project(
+            r#"{ "goals": [
+                { "name": "api", "command": "go test", "workspace": "services/api", "description": "the API's tests" },
+                { "name": "slow", "command": "./slow.sh", "enabled": false },
+            ] }"#,
+        );
+        let goals = files.load().config.goals;
+        assert_eq!(goals.enabled[0].workspace.as_deref(), Some("services/api"));
+        assert_eq!(goals.enabled[0].description.as_deref(), Some("the API's tests"));
+        let names = |goals: &[Goal]| goals.iter().map(|goal| goal.name.clone()).collect::<Vec<_>>();
+        assert_eq!(
+            (names(&goals.enabled), names(&goals.disabled)),
+            (vec!["api".to_owned()], vec!["slow".to_owned()])
         );
     }
 
@@ -204,6 +290,10 @@ mod tests {
             (
                 r#"{ "name": "a", "comand": "x", "command": "x" }"#,
                 "project.json:2:16: `goals[0].comand` is not a field of a goal; expected `command`",
+            ),
+            (
+                r#"{ "name": "a", "command": "x", "workspace": "../b" }"#,
+                r#"project.json:2:32: `goals[0].workspace` is the text "../b"; expected a directory of the project, such as "services/api""#,
             ),
             (
                 r#"{ "command": "x" }"#,
@@ -229,7 +319,7 @@ mod tests {
             .flag("--goal", "goals", "lint=make lint STRICT=1")
             .flag("--goal", "goals", "docs=make docs");
         let config = files.load().config;
-        let commands: Vec<&str> = config.goals.iter().map(|goal| goal.command.as_str()).collect();
+        let commands: Vec<&str> = config.goals.enabled.iter().map(|goal| goal.command.as_str()).collect();
         assert_eq!(commands, ["make test", "make lint STRICT=1", "make docs"]);
     }
 
@@ -256,7 +346,7 @@ mod tests {
     #[test]
     fn goals_of_a_variable_are_json() {
         let files = Files::new().env("RALPH_GOALS", r#"[{"name": "tests", "command": "true"}]"#);
-        assert_eq!(files.load().config.goals[0].name, "tests");
+        assert_eq!(files.load().config.goals.enabled[0].name, "tests");
         let error = Files::new().env("RALPH_GOALS", "tests=true").error();
         assert!(
             error[0].starts_with("RALPH_GOALS is \"tests=true\"; expected a list of goals"),

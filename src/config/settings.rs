@@ -107,7 +107,10 @@ settings! {
         /// What ralph runs itself before it believes that the work is done, by `sh -c` in the project. Without a target a goal
         /// passes when its command exits with 0; with one, the last number it prints has to reach it, too.
         /// "goals": [ { "name": "tests", "command": "cargo test", "timeout": "15m" },
-        ///            { "name": "coverage", "command": "./coverage.sh", "target": 80 } ]
+        ///            { "name": "coverage", "command": "./coverage.sh", "target": 80 },
+        ///            { "name": "api", "command": "go test ./...", "workspace": "services/api", "description": "the API's tests",
+        ///              "enabled": false } ]
+        /// `workspace` is the directory of the project in which a goal runs, and a goal with `enabled` false is left out.
         /// 15m is the timeout of a goal that names none. `--goal NAME=COMMAND` adds one; `ralph goals check` runs them alone.
         #[flag("--goal", "NAME=COMMAND", "A command that has to pass; can be repeated, adds to configured goals")]
         goals("goals"): Goals = [],

@@ -142,7 +142,7 @@ impl Driver {
     ) -> Result<(), DriverError> {
         let reasons = claim_reasons(self.state(), plan, vanished);
         if !reasons.is_empty() {
-            let text = words::claim_refused(&reasons);
+            let text = words::claim_refused(&reasons, &self.state().view.settings.goals);
             let taken = self.record_call(iteration, AgentCall::Claimed { reasons })?;
             answer(
                 reply,
@@ -161,7 +161,7 @@ impl Driver {
         let reasons: Vec<Missing> = goal_reasons(results).collect();
         let told = match reasons.is_empty() {
             true => ToolAnswer::done(words::claim_taken(results.len())),
-            false => ToolAnswer::refused(words::claim_refused(&reasons)),
+            false => ToolAnswer::refused(words::claim_refused(&reasons, &self.state().view.settings.goals)),
         };
         match self.record_call(iteration, AgentCall::Claimed { reasons })? {
             Ok(_) => answer(reply, told),

@@ -2,7 +2,7 @@
 
 use std::{
     ffi::OsString,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex as StdMutex, PoisonError},
     time::{Duration, Instant},
 };
@@ -147,13 +147,18 @@ async fn run(goal: Goal, place: Arc<Place>, turn: Turn) -> GoalResult {
         _turn: turn,
     };
     let launch = launch(&goal.command, &place);
-    // Starting forks and writes files: not on the loop's thread.
-    let supervisor = place.supervisor.clone();
+    let workspace = goal.workspace.clone();
+    // Starting looks at directories, forks and writes files: not on the loop's thread.
+    let start = move || {
+        let cwd = workspace.map_or(Ok(place.project.clone()), |path| directory(&place.project, &path))?;
+        let child = place.supervisor.spawn(Launch { cwd, ..launch }, Box::new(collector));
+        child.map_err(|error| with_causes(&error))
+    };
     debug!(goal = goal.name, "goal started");
-    let child = match spawn_blocking(inherited(move || supervisor.spawn(launch, Box::new(collector)))).await {
-        Ok(Ok(child)) => child,
-        Ok(Err(error)) => return result(&goal, started, &printed, Err(not_started(with_causes(&error)))),
-        Err(error) => return result(&goal, started, &printed, Err(not_started(error.to_string()))),
+    let spawned = spawn_blocking(inherited(start)).await;
+    let child = match spawned.unwrap_or_else(|error| Err(error.to_string())) {
+        Ok(child) => child,
+        Err(why) => return result(&goal, started, &printed, Err(not_started(why))),
     };
     let end = match tokio::time::timeout(Duration::from_millis(goal.timeout_ms), &mut ended).await {
         Ok(end) => Ok(end),
@@ -197,6 +202,23 @@ pub(super) fn launch(command: &str, place: &Place) -> Launch {
         run_id: place.run_id.clone(),
         scratch: place.scratch.clone(),
         guard: None,
+    }
+}
+
+/// The directory of a project that `workspace`, a relative path, names.
+///
+/// # Errors
+/// Why a goal cannot run there: the directory is missing, or a link leads out of the project.
+fn directory(project: &Path, workspace: &str) -> Result<PathBuf, String> {
+    let path = project.join(workspace);
+    let is_within = match (path.canonicalize(), project.canonicalize()) {
+        (Ok(found), Ok(project)) => found.starts_with(project),
+        (Err(_), _) | (_, Err(_)) => true,
+    };
+    match (is_within, path.is_dir()) {
+        (false, _) => Err(format!("its workspace `{workspace}` leads out of the project")),
+        (true, false) => Err(format!("its workspace `{workspace}` is no directory of the project")),
+        (true, true) => Ok(path),
     }
 }
 

@@ -112,6 +112,7 @@ pub(super) struct Settle {
 impl Prepare {
     pub(super) fn of(state: &LoopState, iteration: u32, untouched: Option<Checkpoint>, live_steering: bool) -> Self {
         let due = state.view.messages.iter().filter(|steering| steering.is_due());
+        let feedback = state.prompt_feedback();
         Self {
             iteration,
             untouched,
@@ -119,7 +120,10 @@ impl Prepare {
             steering: due
                 .map(|steering| (steering.id, steering.kind, words::message_in_prompt(steering)))
                 .collect(),
-            feedback: state.prompt_feedback().iter().map(words::prompt::feedback).collect(),
+            feedback: feedback
+                .iter()
+                .map(|feedback| words::prompt::feedback(feedback, &state.view.settings.goals))
+                .collect(),
             background: state
                 .background_for_prompt()
                 .map(|task| words::background_in_prompt(task, state.view.clock.now_ms))

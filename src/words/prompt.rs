@@ -1,7 +1,7 @@
 //! What an agent is told in its next prompt about the session before: what it can act on, and how.
 
 use crate::{
-    event::{BreakerCause, Findings, Missing},
+    event::{BreakerCause, Findings, Goal, Missing},
     machine::Feedback,
 };
 
@@ -15,8 +15,8 @@ pub(crate) fn plan_in_prompt(plan: &str, section: Option<&str>) -> String {
     }
 }
 
-/// Says one thing to the agent, in sentences. Further lines are output of a goal.
-pub(crate) fn feedback(feedback: &Feedback) -> String {
+/// Says one thing to the agent, in sentences. Further lines are output of a goal; `goals` are those of the run.
+pub(crate) fn feedback(feedback: &Feedback, goals: &[Goal]) -> String {
     match feedback {
         Feedback::CutOff => {
             "The last session was cut off before it could finish. Check what it left before you continue.".to_owned()
@@ -44,11 +44,11 @@ pub(crate) fn feedback(feedback: &Feedback) -> String {
             format!("The task \"{task}\" is set aside until the user answers: {question}")
         }
         Feedback::ClaimRefused { reasons } => {
-            let reasons: Vec<String> = reasons.iter().map(missing).collect();
+            let reasons: Vec<String> = reasons.iter().map(|reason| missing(reason, goals)).collect();
             format!("Your claim to be done was refused: {}", reasons.join("; "))
         }
         Feedback::FailedAfterEdits { failed } => {
-            let failed: Vec<String> = failed.iter().map(missing).collect();
+            let failed: Vec<String> = failed.iter().map(|reason| missing(reason, goals)).collect();
             format!("After the last edits of that session: {}", failed.join("; "))
         }
         Feedback::Noted { notes } => format!("Its notes on how far it is: {}", notes.join("; ")),
@@ -72,7 +72,8 @@ fn reviewed(task: Option<&str>, findings: &Findings) -> String {
     )
 }
 
-pub(super) fn missing(missing: &Missing) -> String {
+/// Says to the agent that made a claim what the claim lacks.
+pub(super) fn missing(missing: &Missing, goals: &[Goal]) -> String {
     match missing {
         Missing::SaidNotDone { why } => format!("the last message said that the work is not done ({why})"),
         Missing::SaidBlocked { question } => format!("the last message said that you are blocked ({question})"),
@@ -84,9 +85,12 @@ pub(super) fn missing(missing: &Missing) -> String {
         Missing::PlanUnreadable => "the plan cannot be read".to_owned(),
         Missing::GoalFailed { goal, why, output_tail } => {
             let why = why.as_ref().map_or_else(String::new, goal_failure_in_words);
+            let known = goals.iter().find(|known| known.name == *goal);
+            let about = known.and_then(|goal| goal.description.as_ref());
+            let about = about.map_or_else(String::new, |about| format!(" ({about})"));
             match &output_tail[..] {
-                "" => format!("goal `{goal}` did not pass: {why}"),
-                tail => format!("goal `{goal}` did not pass: {why}. It ended with:\n{tail}"),
+                "" => format!("goal `{goal}`{about} did not pass: {why}"),
+                tail => format!("goal `{goal}`{about} did not pass: {why}. It ended with:\n{tail}"),
             }
         }
         Missing::GoalsNotRun => "the goals were not run".to_owned(),
@@ -134,7 +138,7 @@ mod tests {
     use crate::event::{Exit, GoalFailure};
 
     fn refused(reasons: Vec<Missing>) -> String {
-        feedback(&Feedback::ClaimRefused { reasons })
+        feedback(&Feedback::ClaimRefused { reasons }, &[])
     }
 
     #[test]
@@ -154,6 +158,24 @@ mod tests {
     }
 
     #[test]
+    fn a_goal_that_failed_is_told_with_what_it_is_for() {
+        let goal = Goal {
+            name: "tests".to_owned(),
+            description: Some("all tests, also the slow ones".to_owned()),
+            ..Goal::default()
+        };
+        let failed = vec![Missing::GoalFailed {
+            goal: "tests".to_owned(),
+            why: Some(GoalFailure::Killed),
+            output_tail: String::new(),
+        }];
+        assert_eq!(
+            feedback(&Feedback::FailedAfterEdits { failed }, &[goal]),
+            "After the last edits of that session: goal `tests` (all tests, also the slow ones) did not pass: it was killed"
+        );
+    }
+
+    #[test]
     fn a_vanished_task_is_asked_back_of_the_agent() {
         let task = "Write the tests".to_owned();
         assert!(refused(vec![Missing::TaskVanished { task }]).contains("put it back as it was: Write the tests"));
@@ -162,7 +184,7 @@ mod tests {
     #[test]
     fn the_diagnosis_of_the_breaker_says_how_long_nothing_changed() {
         let why = BreakerCause::NoProgress { iterations: 3 };
-        let said = feedback(&Feedback::Stuck { why });
+        let said = feedback(&Feedback::Stuck { why }, &[]);
         assert!(
             said.starts_with("The last 3 sessions changed nothing. Do not repeat"),
             "{said}"

@@ -3,7 +3,7 @@
 use std::{fmt::Write as _, ops::Range};
 
 use crate::{
-    event::{GoalResult, Missing, PlanSnapshot, Requester, clip},
+    event::{Goal, GoalResult, Missing, PlanSnapshot, Requester, clip},
     run::BackgroundTask,
 };
 
@@ -140,8 +140,11 @@ pub(crate) fn claim_taken(goals: usize) -> String {
 }
 
 /// A claim that was refused at once.
-pub(crate) fn claim_refused(reasons: &[Missing]) -> String {
-    let reasons: Vec<String> = reasons.iter().map(|reason| format!("- {}", missing(reason))).collect();
+pub(crate) fn claim_refused(reasons: &[Missing], goals: &[Goal]) -> String {
+    let reasons: Vec<String> = reasons
+        .iter()
+        .map(|reason| format!("- {}", missing(reason, goals)))
+        .collect();
     format!(
         "Not done:\n{}\nGo on, and claim it again when that is settled.",
         reasons.join("\n")

@@ -26,6 +26,7 @@ fn goal(command: String) -> impl FnOnce(&mut Settings) {
         target: None,
         timeout_ms: 60_000,
         on_edit: true,
+        ..Goal::default()
     };
     move |settings| settings.goals = vec![goal]
 }

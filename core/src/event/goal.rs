@@ -8,12 +8,12 @@ use super::{
 };
 
 /// A command with what it has to come to.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Goal {
     pub name: String,
-    /// Run by `sh -c` in the project.
+    /// Run by `sh -c` in the project, or in its `workspace`.
     pub command: String,
     /// The last number it prints has to be at least this; none where the exit code alone counts.
     pub target: Option<f64>,
@@ -21,6 +21,12 @@ pub struct Goal {
     /// It is also run after edits, while the agent works.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub on_edit: bool,
+    /// The directory of the project in which it runs, as a relative path; none is the project itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
+    /// The user's words for what the goal checks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
 }
 
 /// When goals are run.

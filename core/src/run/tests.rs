@@ -132,6 +132,7 @@ impl Chaos {
             target: None,
             timeout_ms: 1,
             on_edit: false,
+            ..Goal::default()
         };
         Box::new(Settings {
             adapter: self.text(),

@@ -24,6 +24,7 @@ fn began(goals: &[&str]) -> Event {
         target: None,
         timeout_ms: 1,
         on_edit: false,
+        ..Goal::default()
     });
     Event::RunStarted {
         project: PathBuf::from("/project"),

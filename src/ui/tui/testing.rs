@@ -89,6 +89,7 @@ pub(super) fn begun() -> Vec<Event> {
             target: None,
             timeout_ms: 900_000,
             on_edit: false,
+            ..Goal::default()
         }],
         ..Settings::default()
     };

@@ -62,6 +62,7 @@ pub(super) fn demanding_settings() -> Settings {
         target: None,
         timeout_ms: 1_000,
         on_edit: true,
+        ..Goal::default()
     };
     Settings {
         goals: vec![goal],
