@@ -322,6 +322,31 @@ fn a_conversation_that_is_too_long_is_shortened_once() {
 }
 
 #[test]
+fn no_request_is_longer_than_the_context_however_much_the_model_itself_writes() {
+    for agent in [Agent::Native, Agent::NativeMessages] {
+        let long = "x".repeat(4096);
+        let writes = (0..30).map(|number| {
+            let says = answer().text(&"I write on. ".repeat(50));
+            Step::from(says.write(&format!("{number}.txt"), &long))
+        });
+        let model = StandIn::start(writes.fold(Scenario::new(), Scenario::then).then(say("Done.")));
+        let sandbox = sandbox(agent, &model, 0);
+        let mut talk = Talk::opens(&sandbox, &[("RALPH_NATIVE_CONTEXT_TOKENS", "16000")]);
+        assert_eq!(talk.turn("Do it."), Ok("end_turn".to_owned()));
+        let requests = model.main_requests();
+        assert_eq!(requests.len(), 31);
+        for request in &requests {
+            let body = request.body.to_string();
+            assert!(body.len() <= 16_000 * 4, "{} bytes", body.len());
+            assert!(body.contains("Do it."), "the task stays: {body}");
+        }
+        for number in 0..30 {
+            assert_eq!(sandbox.read(&format!("{number}.txt")).as_ref(), Some(&long));
+        }
+    }
+}
+
+#[test]
 fn a_turn_ends_after_as_many_requests_as_it_may_make() {
     let steps = (0..4).map(|number| Step::from(shell(&format!("echo {number}"))));
     let model = StandIn::start(steps.fold(Scenario::new(), Scenario::then));

@@ -86,6 +86,13 @@ pub(super) struct Offer {
     pub(super) schema: serde_json::Value,
 }
 
+impl Offer {
+    /// Bytes that it takes in a request, about.
+    pub(super) fn bytes(&self) -> usize {
+        self.name.len() + self.description.len() + self.schema.to_string().len()
+    }
+}
+
 /// Everything that one request to a model consists of.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Request<'a> {

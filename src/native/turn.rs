@@ -11,7 +11,7 @@ use super::{
     client::{Client, Permission},
     endpoint::{OWN_KEY, Options},
     failure::{Class, Failure},
-    history::History,
+    history::{self, History},
     message::{Answer, Call, Message, Offer, Request, Tokens, ToolResult},
     repeats::{Repeated, Repeats},
     servers::Servers,
@@ -129,7 +129,11 @@ impl Turn<'_> {
 
     /// Asks the model. A conversation that is too long is shortened once.
     async fn asked(&mut self) -> Result<(Answer, Stop), Failure> {
-        self.history.fit(self.options.context_tokens);
+        let offers = self.offers.iter().map(Offer::bytes).sum::<usize>();
+        self.history.fit(
+            self.options.context_tokens,
+            history::tokens_of(self.system.len() + offers),
+        );
         let mut has_shortened = false;
         let mut reply = loop {
             self.spent.answers += 1;

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::{message::Offer, servers::ServerUse};
+use super::{history::ARGUMENT_LEFT_OUT, message::Offer, servers::ServerUse};
 
 use arguments::Arguments;
 pub(super) use files::Change;
@@ -273,7 +273,7 @@ pub(super) fn prepare(name: &str, written: &str, project: &Path) -> Result<Use, 
         }
         Tool::Edit => {
             let path = place(arguments.text("path")?);
-            let (old, new) = (arguments.content("old")?, arguments.content("new")?);
+            let (old, new) = (arguments.content("old")?, for_a_file(&arguments, "new")?);
             let change = Change::edit(&path, old, new, arguments.switch("all")?)?;
             Ok(of_file(
                 path.clone(),
@@ -283,7 +283,7 @@ pub(super) fn prepare(name: &str, written: &str, project: &Path) -> Result<Use, 
         }
         Tool::Write => {
             let path = place(arguments.text("path")?);
-            let change = Change::write(&path, arguments.content("content")?)?;
+            let change = Change::write(&path, for_a_file(&arguments, "content")?)?;
             Ok(of_file(
                 path.clone(),
                 json!({"path": shown(&path, project)}),
@@ -309,6 +309,17 @@ pub(super) fn prepare(name: &str, written: &str, project: &Path) -> Result<Use, 
                 ..usual
             })
         }
+    }
+}
+
+/// Returns an argument that goes into a file. The note that stands for an argument that was left out is refused.
+fn for_a_file<'a>(arguments: &'a Arguments, name: &str) -> Result<&'a str, String> {
+    let text = arguments.content(name)?;
+    match text.contains(ARGUMENT_LEFT_OUT) {
+        true => Err(format!(
+            "`{name}` has a note in it that stands for a text that was left out; write the text"
+        )),
+        false => Ok(text),
     }
 }
 
