@@ -347,6 +347,30 @@ fn no_request_is_longer_than_the_context_however_much_the_model_itself_writes() 
 }
 
 #[test]
+fn a_failed_edit_stops_the_changes_after_it_and_nothing_that_only_looks() {
+    let wants = answer()
+        .edit("PLAN.md", "nowhere", "x")
+        .shell("touch made")
+        .write("b.txt", "b")
+        .read("PLAN.md");
+    let model = StandIn::start(Scenario::new().then(wants).then(shell("touch made")).then(say("Well.")));
+    let sandbox = sandbox(Agent::Native, &model, 0);
+    let mut talk = Talk::opens(&sandbox, &[]);
+    assert_eq!(talk.turn("Do it."), Ok("end_turn".to_owned()));
+    let requests = model.main_requests();
+    let starts = ["`old` is not in it", "not run: ", "not run: ", "Write hello.txt"];
+    let results = &requests[1].tool_results;
+    assert_eq!(results.len(), starts.len(), "{results:#?}");
+    for (result, words) in results.iter().zip(starts) {
+        assert!(result.contains(words), "{result} has no {words}");
+    }
+    assert_eq!(
+        (sandbox.read("b.txt"), sandbox.read("made").as_deref()),
+        (None, Some(""))
+    );
+}
+
+#[test]
 fn a_turn_ends_after_as_many_requests_as_it_may_make() {
     let steps = (0..4).map(|number| Step::from(shell(&format!("echo {number}"))));
     let model = StandIn::start(steps.fold(Scenario::new(), Scenario::then));

@@ -27,6 +27,8 @@ const CONTINUATIONS: u32 = 3;
 const NUDGE: &str = "You have thought, but neither said nor done anything. Use a tool, or say what came of your work.";
 const CONTINUE: &str =
     "Your answer was cut off, since it was too long. Go on where it ended; write long files in several parts.";
+const NOT_RUN: &str =
+    "not run: an earlier change of this answer failed. Mend that first, then call it again if it is still right.";
 const DENIED: &str = "denied: it was not done, and must not be done in another way either. Go on without it.";
 
 /// What a turn works with.
@@ -185,10 +187,11 @@ impl Turn<'_> {
         self.client.tell("usage_update", update);
     }
 
-    /// Lets the calls of one answer happen. What may change something does so in their order; what only looks at files waits for the
-    /// changes before it, and for nothing else. Commands are asked for at once, so that whoever answers sees all of them.
+    /// Lets the calls of one answer happen. Calls that may change something run in their order, until a change of a file fails: the
+    /// model wrote the calls after it in the belief that it is made. Calls that only look at files wait for the changes before them,
+    /// and for nothing else. Commands are asked for at once, so that whoever answers sees all of them.
     async fn use_tools(&mut self, calls: &[Call]) -> Vec<ToolResult> {
-        let done = watch::Sender::new(0);
+        let done = watch::Sender::new(Done::default());
         let mut changes = 0;
         let places = calls.iter().map(|call| {
             let place = Place {
@@ -219,33 +222,46 @@ impl Turn<'_> {
         format!("{name}__{}", self.spent.calls)
     }
 
-    async fn use_tool(&self, call: &Call, place: Place, done: &watch::Sender<usize>) -> ToolResult {
+    async fn use_tool(&self, call: &Call, place: Place, done: &watch::Sender<Done>) -> ToolResult {
         let its_turn = async || {
             // It fails only if `done` is gone.
-            _ = done.subscribe().wait_for(|done| *done >= place.after).await;
+            _ = done.subscribe().wait_for(|done| done.count >= place.after).await;
+            if place.changes && done.borrow().has_failed {
+                return Err(NOT_RUN.to_owned());
+            }
+            Ok(())
         };
         // What a change would change is known only when those before it are made.
         let outcome = match tools::is_asked_early(&call.name) {
-            true => match self.asked_for(call, &place.id).await {
-                Ok(action) => {
-                    its_turn().await;
-                    self.carry_out(action, &place.id).await
+            true => {
+                let asked = self.asked_for(call, &place.id).await;
+                match (its_turn().await, asked) {
+                    (Ok(()), Ok(action)) => self.carry_out(action, &place.id).await,
+                    (Err(why), Ok(_)) => {
+                        let update = json!({"toolCallId": place.id, "status": "failed", "content": content(&why)});
+                        self.client.tell("tool_call_update", update);
+                        Err(why)
+                    }
+                    (_, Err(why)) => Err(why),
                 }
+            }
+            false => match its_turn().await {
+                Ok(()) => match self.asked_for(call, &place.id).await {
+                    Ok(action) => self.carry_out(action, &place.id).await,
+                    Err(why) => Err(why),
+                },
                 Err(why) => {
-                    its_turn().await;
+                    self.tell_failed(call, &place.id, &why);
                     Err(why)
                 }
             },
-            false => {
-                its_turn().await;
-                match self.asked_for(call, &place.id).await {
-                    Ok(action) => self.carry_out(action, &place.id).await,
-                    Err(why) => Err(why),
-                }
-            }
         };
         if place.changes {
-            done.send_modify(|done| *done += 1);
+            let fails = tools::is_edit(&call.name) && outcome.as_ref().is_err_and(|why| why != DENIED);
+            done.send_modify(|done| {
+                done.count += 1;
+                done.has_failed |= fails;
+            });
         }
         ToolResult {
             call: call.id.clone(),
@@ -254,20 +270,23 @@ impl Turn<'_> {
         }
     }
 
+    /// Tells the client of a call that comes to nothing before it is asked for.
+    fn tell_failed(&self, call: &Call, id: &str, why: &str) {
+        let input = json!({"arguments": crate::event::clip(&call.arguments, 1000)});
+        let told = json!({
+            "toolCallId": id, "title": call.name, "kind": "other", "status": "failed", "rawInput": input,
+            "content": content(why),
+        });
+        self.client.tell("tool_call", told);
+    }
+
     /// What a call is to do, now that it is allowed.
     async fn asked_for(&self, call: &Call, id: &str) -> Result<Action, String> {
         let wanted = match self.servers.prepare(&call.name, &call.arguments) {
             Some(used) => used.map(Use::served),
             None => tools::prepare(&call.name, &call.arguments, self.project),
         };
-        let wanted = wanted.inspect_err(|why| {
-            let input = json!({"arguments": crate::event::clip(&call.arguments, 1000)});
-            let told = json!({
-                "toolCallId": id, "title": call.name, "kind": "other", "status": "failed", "rawInput": input,
-                "content": content(why),
-            });
-            self.client.tell("tool_call", told);
-        })?;
+        let wanted = wanted.inspect_err(|why| self.tell_failed(call, id, why))?;
         let told = match &wanted.action {
             // The list is nobody's but its own.
             Action::Todo(_) => return Ok(wanted.action),
@@ -366,6 +385,14 @@ struct Place {
     after: usize,
     /// It may change something.
     changes: bool,
+}
+
+/// How far the changes of an answer are.
+#[derive(Debug, Default)]
+struct Done {
+    count: usize,
+    /// A change of a file was not made.
+    has_failed: bool,
 }
 
 /// A use as the client is told of it, and asked for it.

@@ -195,6 +195,11 @@ pub(super) fn is_read_only(name: &str) -> bool {
     Tool::named(name).is_some_and(Tool::is_read_only)
 }
 
+/// Whether a tool changes a file.
+pub(super) fn is_edit(name: &str) -> bool {
+    matches!(Tool::named(name), Some(Tool::Edit | Tool::Write))
+}
+
 /// Whether permission for a use is asked before the calls ahead of it have happened.
 pub(super) fn is_asked_early(name: &str) -> bool {
     Tool::named(name) == Some(Tool::Shell)
