@@ -371,6 +371,29 @@ fn a_failed_edit_stops_the_changes_after_it_and_nothing_that_only_looks() {
 }
 
 #[test]
+fn an_error_in_the_middle_of_a_text_is_told_on_a_line_of_its_own_and_by_its_cause() {
+    let model = StandIn::start(
+        Scenario::new()
+            .then(say("hello world and all").cut())
+            .then(say("Whole.")),
+    );
+    let sandbox = sandbox(Agent::Native, &model, 1);
+    sandbox.plan(1);
+    let run = sandbox.ralph(["--headless", "--adapter", "native", "--max-iterations", "1"]);
+    let shown = run.run(SOON).stdout;
+    let told = shown.lines().find(|line| line.contains("connection error: "));
+    let told = told.unwrap_or_else(|| panic!("no error in {shown}"));
+    assert!(
+        told.trim_start_matches(['│', ' ']).starts_with("connection error: "),
+        "{told}"
+    );
+    assert!(
+        told.contains("trying again in 1 s") && !told.contains("decoding"),
+        "{told}"
+    );
+}
+
+#[test]
 fn a_turn_ends_after_as_many_requests_as_it_may_make() {
     let steps = (0..4).map(|number| Step::from(shell(&format!("echo {number}"))));
     let model = StandIn::start(steps.fold(Scenario::new(), Scenario::then));

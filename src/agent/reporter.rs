@@ -198,6 +198,8 @@ enum Form {
         tail: Tail,
         /// The terminal's last line has no end yet.
         mid_line: bool,
+        /// The transcript's last line has none.
+        mid_text: bool,
     },
 }
 
@@ -227,6 +229,7 @@ impl Reporter {
                 plain: PlainText::new(Keep::Nothing),
                 tail: Tail::default(),
                 mid_line: false,
+                mid_text: false,
             }
         } else {
             Form::Terminal {
@@ -308,7 +311,10 @@ impl Reporter {
             .filter_map(|signal| self.completed(signal))
             .collect();
         if let Form::Structured {
-            transcript, mid_line, ..
+            transcript,
+            mid_line,
+            mid_text,
+            ..
         } = &mut self.form
         {
             let mut shown = Vec::new();
@@ -319,6 +325,7 @@ impl Reporter {
                     self.display.show(b"\r\n");
                 }
                 self.display.show(&shown);
+                *mid_text = shown.last() != Some(&b'\n');
             }
         }
         for signal in signals {
@@ -380,6 +387,11 @@ fn blame_channel(signal: &mut AgentSignal) {
 impl Output for Reporter {
     fn terminal(&mut self, bytes: &[u8]) {
         self.output_bytes += bytes.len() as u64;
+        if let Form::Structured { mid_text, .. } = &mut self.form
+            && std::mem::take(mid_text)
+        {
+            self.display.show(b"\r\n");
+        }
         self.display.show(bytes);
         let mut exchange = Exchange::default();
         let clock = self.clock();

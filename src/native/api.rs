@@ -1,6 +1,6 @@
 //! Requests to a model: sent, repeated as long as that makes sense, and read as they come.
 
-use std::{error::Error as _, time::Duration};
+use std::{error::Error, time::Duration};
 
 use jiff::Timestamp;
 use reqwest::{Client, RequestBuilder, Response, header::HeaderValue};
@@ -185,12 +185,13 @@ async fn capped(mut response: Response) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
+/// A failure of the connection, by its innermost cause: what is around that tells how the client is built.
 fn network(error: &reqwest::Error) -> Failure {
-    let mut text = format!("connection error: {error}");
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text.push_str(&format!(": {cause}"));
-        source = cause.source();
+    let mut cause: &dyn Error = error;
+    while let Some(source) = cause.source() {
+        cause = source;
     }
-    Failure::new(Class::Network, text)
+    let server = error.url().filter(|_| error.is_connect());
+    let server = server.map_or_else(String::new, |url| format!(" ({url})"));
+    Failure::new(Class::Network, format!("connection error: {cause}{server}"))
 }
