@@ -16,6 +16,8 @@ const LINES: u64 = 1000;
 const LINE_CAP_BYTES: usize = 2000;
 /// Most bytes that are read at once.
 const READ_CAP_BYTES: usize = 28_000;
+/// Most lines that are named where a text occurs more than once.
+const LINES_NAMED: usize = 5;
 /// Most names of a directory.
 const NAMES_CAP: usize = 500;
 
@@ -115,15 +117,18 @@ impl Change {
             ([], _) => return Err(format!("{shown}: `old` is not in it{}", nearly(&before, &old))),
             ([_], _) | (_, true) => before.replace(&old, &new),
             (several, false) => {
-                let lines: Vec<String> = several
+                let mut lines: Vec<usize> = several
                     .iter()
-                    .take(5)
-                    .map(|at| (before[..*at].matches('\n').count() + 1).to_string())
+                    .map(|at| before[..*at].matches('\n').count() + 1)
                     .collect();
+                lines.dedup();
+                let word = if lines.len() == 1 { "line" } else { "lines" };
+                let more = if lines.len() > LINES_NAMED { ", …" } else { "" };
+                let named: Vec<String> = lines.iter().take(LINES_NAMED).map(usize::to_string).collect();
                 return Err(format!(
-                    "{shown}: `old` occurs {} times (lines {}); take more of what is around it, or set `all`",
+                    "{shown}: `old` occurs {} times ({word} {}{more}); take more of what is around it, or set `all`",
                     several.len(),
-                    lines.join(", ")
+                    named.join(", ")
                 ));
             }
         };

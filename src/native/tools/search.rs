@@ -11,7 +11,7 @@ use std::{
 use regex_lite::{Regex, RegexBuilder};
 
 use super::outcome::{Outcome, shown};
-use crate::files;
+use crate::files::{self, ReadError};
 
 /// Most of a file that is searched.
 const FILE_CAP_BYTES: u64 = 2 << 20;
@@ -21,6 +21,8 @@ const FILES_CAP: usize = 100_000;
 const NAMES_CAP_BYTES: usize = 16 << 20;
 /// Most lines, and most names, of an answer.
 const FOUND_CAP: usize = 200;
+/// Most files that are named among those that were not searched.
+const NAMED: usize = 5;
 /// Most bytes of a line.
 const LINE_CAP_BYTES: usize = 300;
 /// How long a search may take.
@@ -70,19 +72,24 @@ impl Grep {
 
     pub(super) fn carry_out(self) -> Outcome {
         let deadline = Instant::now() + PATIENCE;
-        let mut found = Vec::new();
+        let (mut found, mut passed_over) = (Vec::new(), PassedOver::default());
         for path in files_below(&self.place)? {
             if self.glob.as_ref().is_some_and(|glob| !glob.matches(&path, &self.place)) {
                 continue;
             }
-            // What cannot be read, or is too large, is not searched; nor is what is no text.
-            let Ok(bytes) = files::read_bytes(&path, FILE_CAP_BYTES) else {
-                continue;
+            let shown = shown(&path, &self.project);
+            let bytes = match files::read_bytes(&path, FILE_CAP_BYTES) {
+                Ok(bytes) => bytes,
+                Err(error) => {
+                    let is_large = matches!(error, ReadError::TooLarge { .. });
+                    passed_over.large.extend(is_large.then_some(shown));
+                    continue;
+                }
             };
             let Ok(text) = std::str::from_utf8(&bytes) else {
+                passed_over.no_text.push(shown);
                 continue;
             };
-            let shown = shown(&path, &self.project);
             for (number, line) in text.lines().enumerate().filter(|(_, line)| self.pattern.is_match(line)) {
                 if found.len() == FOUND_CAP {
                     found.push(format!("[more than {FOUND_CAP} lines: search for less]"));
@@ -96,10 +103,38 @@ impl Grep {
                 break;
             }
         }
-        match found.is_empty() {
-            true => Ok("(nothing is found)".to_owned()),
-            false => Ok(found.join("\n")),
+        if found.is_empty() {
+            found.push("(nothing is found)".to_owned());
         }
+        found.extend(passed_over.in_words());
+        Ok(found.join("\n"))
+    }
+}
+
+/// Files that were not searched.
+#[derive(Debug, Default)]
+struct PassedOver {
+    large: Vec<String>,
+    no_text: Vec<String>,
+}
+
+impl PassedOver {
+    /// `[not searched: 1 file above 2 MiB (a.log); 2 files of no UTF-8 text (b.png, c.png)]`
+    fn in_words(&self) -> Option<String> {
+        let kinds = [
+            (&self.large, format!("above {} MiB", FILE_CAP_BYTES >> 20)),
+            (&self.no_text, "of no UTF-8 text".to_owned()),
+        ];
+        let kinds = kinds.iter().filter(|(files, _)| !files.is_empty());
+        let kinds: Vec<String> = kinds
+            .map(|(files, what)| {
+                let word = if files.len() == 1 { "file" } else { "files" };
+                let more = if files.len() > NAMED { ", …" } else { "" };
+                let names = files[..files.len().min(NAMED)].join(", ");
+                format!("{} {word} {what} ({names}{more})", files.len())
+            })
+            .collect();
+        (!kinds.is_empty()).then(|| format!("[not searched: {}]", kinds.join("; ")))
     }
 }
 

@@ -52,6 +52,19 @@ fn files_are_read_in_parts_listed_and_found() {
 }
 
 #[test]
+fn a_search_names_the_files_that_it_passes_over() {
+    let project = project();
+    let at = project.path();
+    fs::write(at.join("latin.txt"), b"gr\xfcn two\n").unwrap();
+    fs::write(at.join("large.log"), "two\n".repeat(1 << 20)).unwrap();
+    let left = "[not searched: 1 file above 2 MiB (large.log); 1 file of no UTF-8 text (latin.txt)]";
+    for (pattern, found) in [("two", "b.txt:2: two"), ("nowhere", "(nothing is found)")] {
+        let searched = looked(at, "grep", json!({"pattern": pattern}));
+        assert_eq!(searched, Ok(format!("{found}\n{left}")));
+    }
+}
+
+#[test]
 fn what_git_ignores_is_not_searched() {
     let project = project();
     let at = project.path();
@@ -73,10 +86,25 @@ fn what_git_ignores_is_not_searched() {
 fn an_edit_replaces_exactly_what_it_names() {
     let project = project();
     let at = project.path();
+    fs::write(at.join("wide.txt"), "a".repeat(402)).unwrap();
+    fs::write(at.join("long.txt"), "a\n".repeat(9)).unwrap();
     for (arguments, word) in [
         (
             json!({"path": "src/a.rs", "old": "fn b() {}", "new": ""}),
             "2 times (lines 2, 3)",
+        ),
+        (
+            json!({"path": "src/a.rs", "old": "n", "new": ""}),
+            "3 times (lines 1, 2, 3)",
+        ),
+        (json!({"path": "wide.txt", "old": "a", "new": ""}), "402 times (line 1)"),
+        (
+            json!({"path": "long.txt", "old": "a", "new": ""}),
+            "9 times (lines 1, 2, 3, 4, 5, …)",
+        ),
+        (
+            json!({"path": "src/a.rs", "old": "fn a", "new": crate::native::history::ARGUMENT_LEFT_OUT}),
+            "stands for a text that was left out",
         ),
         (
             json!({"path": "src/a.rs", "old": "fn  a() {}", "new": "x"}),
