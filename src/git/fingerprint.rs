@@ -5,14 +5,13 @@ use std::{
     ffi::OsStr,
     fs,
     hash::{DefaultHasher, Hash, Hasher},
-    io::{self, Read},
-    mem,
+    io, mem,
     path::{Path, PathBuf},
 };
 
 use thiserror::Error;
 
-use crate::store::paths::States;
+use crate::{files, store::paths::States};
 
 /// More is not looked at: a directory of that size is a home or a disk, not a project.
 const MOST_FILES: usize = 20_000;
@@ -179,17 +178,7 @@ impl Ignored {
 }
 
 fn read_ignore(path: &Path) -> Option<String> {
-    let meta = fs::metadata(path).ok()?;
-    if !meta.is_file() || meta.len() > IGNORE_BYTES {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    fs::File::open(path)
-        .ok()?
-        .take(IGNORE_BYTES)
-        .read_to_end(&mut bytes)
-        .ok()?;
-    String::from_utf8(bytes).ok()
+    String::from_utf8(files::read_bytes(path, IGNORE_BYTES).ok()?).ok()
 }
 
 fn sorted_entries(directory: &Path) -> io::Result<Vec<PathBuf>> {
@@ -204,9 +193,8 @@ fn sorted_entries(directory: &Path) -> io::Result<Vec<PathBuf>> {
 /// Reads a file, as long as it and all before it are within the bound.
 fn content(path: &Path, length: u64, left_bytes: &mut u64) -> Option<Vec<u8>> {
     *left_bytes = left_bytes.checked_sub(length)?;
-    let mut bytes = Vec::new();
-    fs::File::open(path).ok()?.take(length).read_to_end(&mut bytes).ok()?;
-    Some(bytes)
+    // It may be another file by now, even a pipe.
+    files::read_head(path, length).ok()
 }
 
 #[cfg(test)]
@@ -217,6 +205,18 @@ mod tests {
     fn count(root: &Path) -> Option<u64> {
         let paths = ProjectPaths::new(root, Some(Path::new("/elsewhere"))).unwrap();
         fingerprint(root, &paths.states()).ok()
+    }
+
+    #[test]
+    fn a_pipe_that_has_taken_the_place_of_a_file_is_not_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let pipe = dir.path().join("pipe");
+        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let (sender, read) = std::sync::mpsc::channel();
+        // As its file was before: it has a length.
+        std::thread::spawn(move || sender.send((content(&pipe, 5, &mut 100), read_ignore(&pipe))));
+        let read = read.recv_timeout(std::time::Duration::from_secs(10));
+        assert_eq!(read, Ok((None, None)), "it does not hang");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use std::{
     fs,
+    io::Read as _,
     path::{Path, PathBuf},
     process::{Command, Stdio},
     time::{Duration, Instant},
@@ -18,7 +19,7 @@ const FILE_CAP_BYTES: u64 = 2 << 20;
 /// Most files that are looked at.
 const FILES_CAP: usize = 100_000;
 /// Most bytes of the names of all files.
-const NAMES_CAP_BYTES: usize = 16 << 20;
+const NAMES_CAP_BYTES: u64 = 16 << 20;
 /// Most lines, and most names, of an answer.
 const FOUND_CAP: usize = 200;
 /// Most files that are named among those that were not searched.
@@ -238,16 +239,27 @@ fn files_below(place: &Path) -> Result<Vec<PathBuf>, String> {
 
 /// What git has there, and what it does not ignore; none where it knows nothing.
 fn of_git(place: &Path) -> Option<Vec<PathBuf>> {
-    let listed = Command::new("git")
+    let mut git = Command::new("git")
         .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
         .current_dir(place)
         .stdin(Stdio::null())
-        .output()
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
         .ok()?;
-    if !listed.status.success() {
+    let mut names = Vec::new();
+    let listed = git.stdout.take()?;
+    let read = listed.take(NAMES_CAP_BYTES).read_to_end(&mut names);
+    let is_cut = names.len() as u64 == NAMES_CAP_BYTES;
+    if is_cut {
+        // It has more to tell. The last name may be a part of one.
+        _ = git.kill();
+        names.truncate(names.iter().rposition(|byte| *byte == 0).unwrap_or_default());
+    }
+    let status = git.wait().ok()?;
+    if read.is_err() || !(is_cut || status.success()) {
         return None;
     }
-    let names = &listed.stdout[..listed.stdout.len().min(NAMES_CAP_BYTES)];
     let names = names.split(|byte| *byte == 0).filter(|name| !name.is_empty());
     let paths = names
         .take(FILES_CAP)
