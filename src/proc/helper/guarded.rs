@@ -54,6 +54,8 @@ enum State {
 pub(in crate::proc) struct Helpers {
     children: Arc<Children>,
     state: Mutex<State>,
+    /// Guards that are left to a helper that cannot be killed; what else they have goes on below them.
+    left: Mutex<Vec<Guard>>,
     /// Files that every guard keeps open. Locked after the state.
     kept: Mutex<Vec<Weak<File>>>,
 }
@@ -79,6 +81,7 @@ impl Helpers {
         Arc::new(Self {
             children,
             state: Mutex::new(state),
+            left: Mutex::default(),
             kept: Mutex::default(),
         })
     }
@@ -91,6 +94,9 @@ impl Helpers {
     pub(in crate::proc) fn close(&self) {
         let before = std::mem::replace(&mut *self.state(), State::Closed);
         if let State::Running(guard) = before {
+            guard.end(&self.children);
+        }
+        for guard in std::mem::take(&mut *self.left()) {
             guard.end(&self.children);
         }
     }
@@ -149,6 +155,10 @@ impl Helpers {
         Ok(None)
     }
 
+    fn left(&self) -> MutexGuard<'_, Vec<Guard>> {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -196,6 +206,16 @@ impl Guard {
         control.write_all(order)?;
         control.set_nonblocking(true)?;
         Ok(control)
+    }
+
+    /// Whether it still takes orders: one without the files of a helper, of which it does nothing but close what it was given.
+    fn answers(&self) -> bool {
+        let Ok((control, theirs)) = UnixStream::pair() else {
+            return false;
+        };
+        let is_sent = self.send(wire::HELPER, &[theirs.as_fd()]).is_ok();
+        drop(theirs);
+        is_sent && is_readable(&control, PATIENCE)
     }
 
     fn keep(&self, file: &File) {
@@ -247,6 +267,25 @@ impl Ticket {
             self.helpers.replace_lost(&mut state);
         }
     }
+
+    /// The helper does not end although its guard was told to end it: its disk may be gone. The next helper gets another guard. This
+    /// one is left to it, since others of its helpers may be in the middle of a merge, unless it is the guard that does not answer.
+    fn leave_guard(&self) {
+        let guard = {
+            let mut state = self.helpers.state();
+            match std::mem::replace(&mut *state, State::NotStarted) {
+                State::Running(guard) if guard.pid() == self.guard => guard,
+                another => {
+                    *state = another;
+                    return;
+                }
+            }
+        };
+        match guard.answers() {
+            true => self.helpers.left().push(guard),
+            false => guard.end(&self.helpers.children),
+        }
+    }
 }
 
 impl Process for Ticket {
@@ -275,7 +314,7 @@ impl Process for Ticket {
         // Closed for writing only: the end of the helper is still told, and the guard sees that ralph has not died.
         _ = self.control.shutdown(Shutdown::Write); // a guard that is gone has nobody left below it
         if !is_readable(&self.control, PATIENCE) {
-            self.lose_guard();
+            self.leave_guard();
         }
     }
 }
@@ -292,5 +331,61 @@ fn is_readable(source: &impl AsFd, patience: Duration) -> bool {
             Ok(_) => return true,
             Err(_) => return false,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use rustix::net::{RecvAncillaryBuffer, RecvFlags, recvmsg};
+
+    use super::*;
+
+    #[test]
+    fn a_guard_that_answers_is_left_to_a_helper_that_does_not_end_and_the_next_helper_gets_another() {
+        let helpers = Helpers::below_a_guard(Arc::default());
+        let (socket, theirs) =
+            socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).unwrap();
+        // Stands for the guard's process; the thread below does what the guard does with an order without files.
+        let child = Command::new("cat")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let guard = Guard { socket, child };
+        let pid = guard.pid();
+        *helpers.state() = State::Running(guard);
+        let answering = thread::spawn(move || {
+            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(PASSED))];
+            let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+            let mut byte = [0];
+            let received = recvmsg(
+                &theirs,
+                &mut [io::IoSliceMut::new(&mut byte)],
+                &mut ancillary,
+                RecvFlags::empty(),
+            );
+            assert_eq!(received.unwrap().bytes, 1);
+            ancillary.drain().for_each(drop);
+            theirs
+        });
+        let (control, _guards_end) = UnixStream::pair().unwrap();
+        let ticket = Ticket {
+            control,
+            guard: pid,
+            helpers: Arc::clone(&helpers),
+        };
+        ticket.leave_guard();
+        let _orders = answering.join().unwrap();
+        assert!(
+            matches!(&*helpers.state(), State::NotStarted),
+            "the next helper starts a guard"
+        );
+        assert_eq!(helpers.left().iter().map(Guard::pid).collect::<Vec<_>>(), [pid]);
+        let mut left = helpers.left().pop().unwrap();
+        assert!(left.child.try_wait().unwrap().is_none(), "it was not ended");
+        drop(left.child.stdin.take());
+        left.child.wait().unwrap();
     }
 }
