@@ -5,6 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use thiserror::Error;
 use tokio::sync::mpsc::{self, error::TrySendError};
 
 use crate::{
@@ -20,6 +21,11 @@ const REQUESTS: usize = 64;
 /// How long a user interface waits for a loop that is behind: a disk may keep it for a while, and a command must not be lost to that.
 const PATIENCE: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(5);
+
+/// The loop did not take what it was asked for: a disk, or a tool of its own, keeps it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("the loop did not take it in {} s; try again", PATIENCE.as_secs())]
+pub struct Busy;
 
 /// Reaches the loop from another thread or task. The loop does not depend on it.
 #[derive(Debug, Clone)]
@@ -66,8 +72,11 @@ impl Handle {
     }
 
     /// Asks the loop for something; what comes of it is in the records. After the run it means nothing.
-    pub fn command(&self, command: UserCommand, by: RequestedBy) {
-        self.send(InboxMessage::Command { command, by });
+    ///
+    /// # Errors
+    /// [`Busy`] if the loop has not taken it in five seconds.
+    pub fn command(&self, command: UserCommand, by: RequestedBy) -> Result<(), Busy> {
+        self.send(InboxMessage::Command { command, by }, PATIENCE)
     }
 
     /// Does the same from a task.
@@ -86,18 +95,21 @@ impl Handle {
     }
 
     /// Has a background task ended for the user; nothing comes of it if it is over.
-    pub fn cancel_task(&self, number: u32) {
-        self.send(InboxMessage::CancelTask { number });
+    ///
+    /// # Errors
+    /// [`Busy`] if the loop has not taken it in five seconds.
+    pub fn cancel_task(&self, number: u32) -> Result<(), Busy> {
+        self.send(InboxMessage::CancelTask { number }, PATIENCE)
     }
 
     /// Types into the running agent's terminal; nowhere if none runs.
     pub fn type_bytes(&self, bytes: Vec<u8>) {
-        self.send(InboxMessage::Type(bytes));
+        _ = self.send(InboxMessage::Type(bytes), PATIENCE); // a screen of a loop that has hung can still be left
     }
 
     /// Gives the agents' terminal the size of the pane that shows it, now and in later iterations.
     pub fn resize(&self, size: Size) {
-        self.send(InboxMessage::Resize(size));
+        _ = self.send(InboxMessage::Resize(size), PATIENCE); // a screen of a loop that has hung can still be left
     }
 
     /// Does the same from a task.
@@ -107,7 +119,7 @@ impl Handle {
 
     /// Tells that the user has left the screen of this process, and with it the run.
     pub fn leave(&self) {
-        self.send(InboxMessage::Leave);
+        _ = self.send(InboxMessage::Leave, PATIENCE); // a screen of a loop that has hung can still be left
     }
 
     /// Types the same way from a task.
@@ -127,20 +139,21 @@ impl Handle {
 
     /// Tells that a screen is gone.
     pub fn unwatch(&self) {
-        self.send(InboxMessage::Unwatch);
+        _ = self.send(InboxMessage::Unwatch, PATIENCE); // a screen of a loop that has hung can still be left
     }
 
-    fn send(&self, message: InboxMessage) {
-        let deadline = Instant::now() + PATIENCE;
+    fn send(&self, message: InboxMessage, patience: Duration) -> Result<(), Busy> {
+        let deadline = Instant::now() + patience;
         let mut message = message;
+        // Closed when the run is over: then it means nothing.
         while let Err(TrySendError::Full(back)) = self.messages.try_send(message) {
             if Instant::now() >= deadline {
-                return; // the loop has hung: a screen that hung with it could not even be left
+                return Err(Busy);
             }
             message = back;
             thread::sleep(PAUSE);
         }
-        // Closed when the run is over: then it means nothing.
+        Ok(())
     }
 }
 
@@ -154,12 +167,25 @@ mod tests {
         for _ in 0..MESSAGES {
             handle.type_bytes(b"k".to_vec());
         }
-        let commanding = thread::spawn(move || handle.command(UserCommand::Pause, RequestedBy::User));
+        let commanding = thread::spawn(move || handle.command(UserCommand::Pause, RequestedBy::User).unwrap());
         let taken = std::iter::from_fn(|| inbox.messages.blocking_recv());
         let commanded = taken
             .skip(MESSAGES)
             .any(|message| matches!(message, InboxMessage::Command { .. }));
         assert!(commanded, "the command is behind the keys");
         commanding.join().unwrap();
+    }
+
+    #[test]
+    fn a_command_that_a_busy_loop_does_not_take_is_refused_to_who_asked() {
+        let (handle, _inbox) = Handle::new();
+        for _ in 0..MESSAGES {
+            handle.type_bytes(b"k".to_vec());
+        }
+        let refused = handle.send(InboxMessage::CancelTask { number: 1 }, Duration::from_millis(20));
+        assert_eq!(
+            refused.unwrap_err().to_string(),
+            "the loop did not take it in 5 s; try again"
+        );
     }
 }

@@ -40,7 +40,7 @@ pub use clock::{Clock, Reading, batch_time, now_ms};
 pub use config::{Agent, Judge, RunConfig, Warden};
 pub use ending::{Left, Message, leave, withdraw};
 pub use goals::check_goals;
-pub use handle::Handle;
+pub use handle::{Busy, Handle};
 pub use hub::{Detail, Hub, Poll, Subscription, Terminal, UiEvent, Waker, Wants, WhenSlow};
 pub use open::{OpenError, OpenRun, Opening, Reset, forget_rule, hold, read_shortened, read_view, reset_circuit};
 pub use plan_file::Taskless;

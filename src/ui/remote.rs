@@ -484,15 +484,17 @@ impl RemoteReach {
 }
 
 impl Reach for RemoteReach {
-    fn command(&self, command: UserCommand, by: RequestedBy) {
+    fn command(&self, command: UserCommand, by: RequestedBy) -> Result<(), String> {
         match (by, self.started) {
             (RequestedBy::Interrupt, Some(pid)) => proc::signal_loop(pid, Signal::SIGINT),
             _ => self.order(Order::Command(command)),
         }
+        Ok(())
     }
 
-    fn cancel_task(&self, number: u32) {
+    fn cancel_task(&self, number: u32) -> Result<(), String> {
         self.order(Order::CancelTask(number));
+        Ok(())
     }
 
     fn type_bytes(&self, bytes: Vec<u8>) {

@@ -369,14 +369,12 @@ impl<'a> FrameLoop<'a> {
     fn obey(&mut self, order: Order) -> io::Result<Turn> {
         match order {
             Order::Command { command, by } => {
-                if let Some(reach) = &self.setup.reach {
-                    reach.command(command, by);
-                }
+                let asked = self.setup.reach.as_ref().map(|reach| reach.command(command, by));
+                self.say_if_refused(asked);
             }
             Order::CancelTask { number } => {
-                if let Some(reach) = &self.setup.reach {
-                    reach.cancel_task(number);
-                }
+                let asked = self.setup.reach.as_ref().map(|reach| reach.cancel_task(number));
+                self.say_if_refused(asked);
             }
             Order::Type(input) => self.type_to_agent(&input),
             Order::Scroll(scroll) => self.scroll(scroll),
@@ -404,6 +402,12 @@ impl<'a> FrameLoop<'a> {
             Order::Leave => return Ok(Turn::Leave(Left::Seen)),
         }
         Ok(Turn::Next)
+    }
+
+    fn say_if_refused(&mut self, asked: Option<Result<(), String>>) {
+        if let Some(Err(why)) = asked {
+            self.model.ui.toast(Tone::Bad, why, self.source.now_ms());
+        }
     }
 
     fn signalled(&self, by: RequestedBy) -> Turn {

@@ -77,10 +77,16 @@ pub type Unfolder = Arc<dyn Fn(u32, Unfold, u16) -> Result<Vec<u8>, String> + Se
 /// The loop behind a screen, in this process or in another.
 pub trait Reach: Send + Sync {
     /// Asks the loop for something; what comes of it is in the records.
-    fn command(&self, command: UserCommand, by: RequestedBy);
+    ///
+    /// # Errors
+    /// Why the loop did not take it, in words.
+    fn command(&self, command: UserCommand, by: RequestedBy) -> Result<(), String>;
 
     /// Has a background task ended; that it is, is in the records.
-    fn cancel_task(&self, number: u32);
+    ///
+    /// # Errors
+    /// Why the loop did not take it, in words.
+    fn cancel_task(&self, number: u32) -> Result<(), String>;
 
     /// Types into the running agent's terminal.
     fn type_bytes(&self, bytes: Vec<u8>);

@@ -91,12 +91,12 @@ impl Source for Live<'_> {
 
 /// The loop in this process, which hears of signals itself and ends with it.
 impl Reach for Handle {
-    fn command(&self, command: UserCommand, by: RequestedBy) {
-        Handle::command(self, command, by);
+    fn command(&self, command: UserCommand, by: RequestedBy) -> Result<(), String> {
+        Handle::command(self, command, by).map_err(|busy| busy.to_string())
     }
 
-    fn cancel_task(&self, number: u32) {
-        Handle::cancel_task(self, number);
+    fn cancel_task(&self, number: u32) -> Result<(), String> {
+        Handle::cancel_task(self, number).map_err(|busy| busy.to_string())
     }
 
     fn type_bytes(&self, bytes: Vec<u8>) {
