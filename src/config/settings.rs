@@ -289,13 +289,15 @@ settings! {
 
 settings! {
     /// The stuck detector: stops a loop that makes no progress. After so many consecutive iterations the agent is told; after
-    /// twice as many the run pauses for the cooldown, tries once more, and stops. "unlimited" gives one of them up.
+    /// twice as many the run stops. Only iterations that failed get one more try first, after the cooldown. "unlimited" gives one
+    /// of them up.
     impl BreakerLimits {
         /// Consecutive iterations without progress: no new tree, no new box, nothing committed.
         no_progress("noProgress"): Limit<Count> = 3,
         /// Consecutive iterations that failed in the same way, or whose claim was refused as a goal failed in the same way.
         same_error("sameError"): Limit<Count> = 5,
-        /// How long a stuck run pauses before one last try. `ralph reset-circuit` resets the stuck detector and ends the pause.
+        /// How long a run whose iterations fail in the same way pauses before one last try; while the network or the model is down,
+        /// before each. `ralph reset-circuit` resets the stuck detector and ends the pause.
         cooldown_ms("cooldown"): Duration = "30m",
     }
 }
