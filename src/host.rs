@@ -184,7 +184,7 @@ fn serve(paths: &ProjectPaths, driver: &Driver, shown: Shown, listening: Option<
     let archive = Archive::new(paths.clone(), Desk::new(driver.supervisor()));
     Server::start(
         &paths.socket(),
-        archive.kept_of(shown.run.clone()),
+        archive.kept_of(shown.run.clone()).including(shown.show.include.clone()),
         driver.handle(),
         driver.hub(),
         shown,

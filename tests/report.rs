@@ -149,7 +149,7 @@ fn messages_are_reported_with_what_became_of_them() {
     let sent = sandbox.ralph(["steer", "mind the gap"]).run(SOON);
     assert_eq!(sent.code(), Some(0), "{sent:?}");
     let text = report(&sandbox, "text");
-    assert_has(&text, &["ralph: still running\n", "running after "]);
+    assert_has(&text, &["ralph: still running\n", "running for "]);
     sandbox.let_go("go");
     running.wait(SOON);
     assert_has(

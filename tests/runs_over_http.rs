@@ -4,7 +4,10 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use eventsource_stream::Event;
 use serde_json::{Value, json};
 
-use crate::harness::{SOON, Sandbox, Script, http::Http};
+use crate::{
+    harness::{SOON, Sandbox, Script, http::Http},
+    loop_behaviour::said,
+};
 
 /// The bytes of a terminal in events.
 fn shown(events: &[Event]) -> String {
@@ -128,4 +131,40 @@ fn the_run_that_goes_on_and_those_before_it_are_read_under_their_names_and_only_
     let shown = shown(&terminal.rest());
     assert!(shown.contains("second"), "{shown}");
     assert_eq!(running.wait(SOON).code(), Some(0));
+}
+
+#[test]
+fn of_the_iteration_that_runs_one_sees_what_it_has_changed_so_far_and_that_it_runs() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::jsonl(
+        "echo half > half.txt; echo kept > kept.o; said ready; await go; work; touch .ralph-done; over done",
+    ));
+    sandbox.write(".gitignore", "*.o\n");
+    sandbox.write(".ralph/config.json", r#"{ "checkpoint": { "include": ["kept.o"] } }"#);
+    sandbox.write("kept.o", "there before\n");
+    let running = sandbox.looping::<[&str; 0]>([]).start();
+    running.wait_for_record(SOON, said("ready"));
+    let http = Http::of_socket(&sandbox.paths().socket());
+    let print = |args: &[&str]| sandbox.ralph(args).run(SOON).stdout;
+
+    let diff = http.get("/diff/1");
+    assert_eq!(diff.status, 200, "{}", diff.text());
+    assert!(diff.text().contains("+half\n"), "{}", diff.text());
+    assert!(diff.text().contains("-there before\n+kept\n"), "{}", diff.text());
+    assert_eq!(print(&["diff", "1"]), diff.text());
+    assert_eq!(print(&["diff"]), diff.text());
+    assert_eq!(http.get("/diff/2").status, 404);
+
+    let steer = json!({"type": "steer", "kind": "next", "text": "use tabs"});
+    assert_eq!(http.post("/commands", &steer).status, 200);
+    let report = http.get("/report?format=text").text();
+    for said in ["ralph: still running\n", "running for ", "(once, queued): use tabs"] {
+        assert!(report.contains(said), "{said}: {report}");
+    }
+    assert!(!report.contains("not delivered"), "{report}");
+    assert_eq!(http.get("/report").json()["running"], true);
+
+    sandbox.let_go("go");
+    assert_eq!(running.wait(SOON).code(), Some(0));
+    assert!(!print(&["report"]).contains("still running"));
 }

@@ -1,11 +1,11 @@
 //! `ralph diff`: what iterations changed.
 
 use crate::{
-    console,
+    config, console,
     error::Failure,
     git::{Colour, Detail},
     proc::Supervisor,
-    review::difference,
+    review::{DifferenceRequest, difference},
     text::{Keep, PlainText},
     ui::{
         Presentation,
@@ -13,7 +13,12 @@ use crate::{
     },
 };
 
-use super::{args::Args, restore::which_run, run::place};
+use super::{
+    args::Args,
+    restore::which_run,
+    run::{place, sources},
+    trust,
+};
 
 /// How wide the list of files is where no terminal says.
 const COLUMNS: u16 = 100;
@@ -33,7 +38,14 @@ pub(super) fn run(
     // Of names, git quotes what is not plain.
     let is_painted_by_git = is_shown && stat && style.colour;
     let colour = if is_painted_by_git { Colour::Yes } else { Colour::No };
-    let difference = difference(&place.paths, &run, since, n, detail(stat, style), colour, supervisor)?;
+    let request = DifferenceRequest {
+        n,
+        since,
+        detail: detail(stat, style),
+        colour,
+        include: include(args),
+    };
+    let difference = difference(&place.paths, &run, request, supervisor)?;
     if is_shown {
         let keep = if is_painted_by_git { Keep::Colour } else { Keep::Nothing };
         let lines = lines(&difference.bytes, keep);
@@ -50,6 +62,16 @@ pub(super) fn run(
         console::warn(&format!("truncated: `{command}` shows all of it"));
     }
     Ok(0)
+}
+
+/// The setting `checkpoint.include`, as far as there is no mistake in the settings: a difference is read without them, too.
+fn include(args: &Args) -> Vec<String> {
+    let loaded = trust::place_and_what_is_left_out(args)
+        .ok()
+        .and_then(|(place, _)| config::load(&sources(args, &place)).ok());
+    loaded
+        .map(|loaded| loaded.config.checkpoint.include)
+        .unwrap_or_default()
 }
 
 fn detail(stat: bool, style: Style) -> Detail {

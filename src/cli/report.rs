@@ -8,7 +8,6 @@ use crate::{
     error::{Failure, FailureKind},
     proc::Supervisor,
     review::{self, Projects, ReportFormat, RunEntry, Shelf, Standing, date_time, written},
-    store::lock,
     ui::{Presentation, headless::Format, report},
     words::short_duration,
 };
@@ -28,8 +27,7 @@ pub(super) fn run(
 ) -> Result<u8, Failure> {
     let place = place(args)?;
     let run = which_run(&place.paths, run)?;
-    let mut report = review::report(&place.paths, &run, supervisor)?;
-    report.is_running = lock::is_held(&place.paths) && place.paths.latest_run().as_ref() == Some(&run);
+    let report = review::report(&place.paths, &run, supervisor)?;
     match format {
         ReportFormatArg::Text => {
             let style = Presentation::of_stdout(Format::Text).style;

@@ -70,7 +70,7 @@ pub use error::{GitError, NoRepository};
 pub use identity::{Identity, signs_commits};
 pub use restore::{Place, Restored, Saved};
 pub use shared::{References, changed_keys, config_file, config_text, is_moved_in_root, references};
-pub use show::{Colour, Commit, Detail, Difference};
+pub use show::{After, Around, Colour, Commit, Detail, Difference};
 pub use work_trees::{Branches, Merge, Move};
 
 /// Untracked files above this size are left out of checkpoints.

@@ -14,10 +14,7 @@ impl Repository {
     /// # Errors
     /// [`GitError::Refused`] when a checkpoint is gone.
     pub fn patch(&self, from: &Checkpoint, to: Option<&Checkpoint>) -> Result<String, GitError> {
-        let to = match to {
-            Some(to) => to.tree.clone(),
-            None => self.tree_now()?,
-        };
+        let to = self.tree_of(to)?;
         if from.tree == to {
             return Ok(String::new());
         }
@@ -41,6 +38,14 @@ impl Repository {
             ));
         }
         Ok(text)
+    }
+
+    /// The tree of a checkpoint, or that of the files as they are now.
+    pub(super) fn tree_of(&self, checkpoint: Option<&Checkpoint>) -> Result<String, GitError> {
+        match checkpoint {
+            Some(checkpoint) => Ok(checkpoint.tree.clone()),
+            None => self.tree_now(),
+        }
     }
 
     /// Writes the work tree as it is as a tree object, and nothing else.

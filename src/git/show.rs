@@ -35,6 +35,21 @@ pub enum Colour {
     No,
 }
 
+/// The checkpoints around iterations.
+#[derive(Debug)]
+pub struct Around {
+    pub before: Checkpoint,
+    pub after: After,
+}
+
+/// The checkpoint after an iteration.
+#[derive(Debug)]
+pub enum After {
+    Checkpoint(Checkpoint),
+    /// The last iteration of the run has none: it goes on, or was cut off. Holds what to say in the second case.
+    NotYet(GitError),
+}
+
 /// What differs, as people read it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
@@ -122,21 +137,14 @@ impl Repository {
     ///
     /// # Errors
     /// [`GitError::NoCheckpoint`] names the one that is not there; [`GitError::Later`] if `since` is none of those before.
-    pub fn around(
-        &self,
-        run: &RunId,
-        since: Option<u32>,
-        n: Option<u32>,
-    ) -> Result<(Checkpoint, Checkpoint), GitError> {
+    pub fn around(&self, run: &RunId, since: Option<u32>, n: Option<u32>) -> Result<Around, GitError> {
         let saved = self.list(run)?;
-        let ended = saved.iter().filter_map(|saved| match saved.place {
-            Place::Iteration {
-                n,
-                moment: Moment::After,
-            } => Some(n),
-            Place::Iteration { .. } | Place::Restore { .. } => None,
+        let iterations = saved.iter().filter_map(|saved| match saved.place {
+            Place::Iteration { n, moment } => Some((n, moment)),
+            Place::Restore { .. } => None,
         });
-        let n = n.or_else(|| ended.max()).unwrap_or(1);
+        let ended = iterations.clone().filter(|(_, moment)| *moment == Moment::After);
+        let n = n.or_else(|| ended.map(|(n, _)| n).max()).unwrap_or(1);
         let since = since.unwrap_or(n);
         if since > n {
             return Err(GitError::Later { since, n });
@@ -148,21 +156,29 @@ impl Repository {
                 .map(|saved| saved.checkpoint.clone())
                 .ok_or_else(|| no_checkpoint(&saved, run, n, moment))
         };
-        Ok((find(since, Moment::Before)?, find(n, Moment::After)?))
+        let before = find(since, Moment::Before)?;
+        let is_last = iterations.map(|(n, _)| n).max() == Some(n);
+        let after = match find(n, Moment::After) {
+            Ok(after) => After::Checkpoint(after),
+            Err(why) if is_last => After::NotYet(why),
+            Err(why) => return Err(why),
+        };
+        Ok(Around { before, after })
     }
 
-    /// Renders the difference between two checkpoints, as git prints it, up to a bound. The contents of files are in it as
-    /// they are.
+    /// Renders the difference from one checkpoint to another, or to the files as they are now, as git prints it, up to a bound.
+    /// The contents of files are in it as they are.
     ///
     /// # Errors
     /// [`GitError::Refused`] when a checkpoint is gone.
     pub fn difference(
         &self,
         from: &Checkpoint,
-        to: &Checkpoint,
+        to: Option<&Checkpoint>,
         detail: Detail,
         colour: Colour,
     ) -> Result<Difference, GitError> {
+        let to = self.tree_of(to)?;
         let detail = match detail {
             Detail::Patch => "--patch".to_owned(),
             Detail::Stat { columns } => format!("--stat={columns}"),
@@ -178,8 +194,8 @@ impl Repository {
             "--no-ext-diff",
             "--no-textconv",
         ]);
-        let output = git.args([detail.as_str(), colour, &from.tree, &to.tree]).run()?;
-        let whole = format!("git diff {:.12} {:.12}", from.tree, to.tree);
+        let output = git.args([detail.as_str(), colour, &from.tree, &to]).run()?;
+        let whole = format!("git diff {:.12} {to:.12}", from.tree);
         Ok(Difference {
             bytes: output.stdout,
             whole: output.cut.then_some(whole),

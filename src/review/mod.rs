@@ -11,7 +11,7 @@ mod projects;
 mod report;
 mod shelf;
 
-pub(crate) use difference::{DifferenceError, difference};
+pub(crate) use difference::{DifferenceError, DifferenceRequest, difference};
 pub(crate) use entry::{RunEntry, Standing};
 pub(crate) use local_time::date_time;
 pub(crate) use projects::Projects;

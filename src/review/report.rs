@@ -1,12 +1,12 @@
 //! What a run did, with the commits of each iteration.
 
 use crate::{
-    driver::read_view,
+    driver::{now_ms, read_view},
     event::RunId,
     git::Repository,
     proc::Supervisor,
     run::RunView,
-    store::{journal::JournalError, paths::ProjectPaths},
+    store::{journal::JournalError, lock, paths::ProjectPaths},
     text::{one_line, pretty_json},
     ui::report::{self, CommitLine, Report, Style},
 };
@@ -26,7 +26,13 @@ pub(crate) enum ReportFormat {
 /// # Errors
 /// As [`read_view`].
 pub(crate) fn report(paths: &ProjectPaths, run: &RunId, supervisor: &Supervisor) -> Result<Report, JournalError> {
-    let mut report = Report::of(&read_view(paths, run)?);
+    // Looked at first: a run that ends meanwhile has its end in the journal.
+    let is_running = lock::running(paths).as_ref() == Some(run);
+    let view = read_view(paths, run)?;
+    let mut report = match is_running && !view.is_over() {
+        true => Report::of_running(&view, now_ms()),
+        false => Report::of(&view),
+    };
     add_commits(paths, &mut report, supervisor);
     Ok(report)
 }

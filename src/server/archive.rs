@@ -96,16 +96,14 @@ impl Archive {
     pub(super) fn find(&self, name: &str) -> Option<Kept> {
         let runs = self.paths.run_ids();
         let run = runs.into_iter().find(|run| run.0 == name)?;
-        Some(Kept {
-            archive: self.clone(),
-            run,
-        })
+        Some(self.kept_of(run))
     }
 
     pub(crate) fn kept_of(&self, run: RunId) -> Kept {
         Kept {
             archive: self.clone(),
             run,
+            include: Vec::new(),
         }
     }
 }
@@ -115,9 +113,21 @@ impl Archive {
 pub(crate) struct Kept {
     archive: Archive,
     run: RunId,
+    /// The setting `checkpoint.include` of a run that goes on.
+    include: Vec<String>,
 }
 
 impl Kept {
+    #[must_use]
+    pub(crate) fn including(mut self, patterns: Vec<String>) -> Self {
+        self.include = patterns;
+        self
+    }
+
+    pub(super) fn include(&self) -> &[String] {
+        &self.include
+    }
+
     pub(super) fn archive(&self) -> &Archive {
         &self.archive
     }

@@ -23,7 +23,7 @@ use serde::Deserialize;
 use crate::{
     control::Role,
     git::{Colour, Detail, GitError},
-    review::{self, DifferenceError, ReportFormat, difference, written},
+    review::{self, DifferenceError, DifferenceRequest, ReportFormat, difference, written},
     store::recording,
     text::with_causes,
 };
@@ -86,8 +86,15 @@ pub(super) async fn diff(
         true => Detail::Stat { columns: COLUMNS },
         false => Detail::Patch,
     };
+    let request = DifferenceRequest {
+        n: Some(n),
+        since,
+        detail,
+        colour: Colour::No,
+        include: kept.include().to_vec(),
+    };
     let made = kept.read(move |paths, run, supervisor| {
-        difference(paths, run, since, Some(n), detail, Colour::No, supervisor).map_err(|error| match error {
+        difference(paths, run, request, supervisor).map_err(|error| match error {
             DifferenceError::Git(GitError::NoCheckpoint { .. }) | DifferenceError::NoRepository(_) => {
                 Problem::not_found(with_causes(&error))
             }

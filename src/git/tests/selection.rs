@@ -129,7 +129,7 @@ fn a_long_difference_is_cut_and_says_what_shows_it_all() {
     project.write("long", &"0123456789abcde\n".repeat(1 << 20));
     let to = after(&repository, 1).checkpoint;
     let shown = repository
-        .difference(&from, &to, super::super::Detail::Patch, super::super::Colour::No)
+        .difference(&from, Some(&to), super::super::Detail::Patch, super::super::Colour::No)
         .unwrap();
     assert_eq!(shown.bytes.len(), 8 << 20);
     let command = shown.whole.unwrap();

@@ -197,3 +197,39 @@ async function parse(body, heard, event) {
     }
   }
 }
+
+// Calls `refresh` soon, never twice at once, and with pauses in proportion to how long it takes.
+export function throttled(refresh) {
+  let timer;
+  let dueMs = Infinity;
+  let restMs = 0;
+  let isRunning = false;
+  let isClosed = false;
+  const arm = () => {
+    clearTimeout(timer);
+    if (isRunning || isClosed || dueMs === Infinity) return;
+    timer = setTimeout(async () => {
+      dueMs = Infinity;
+      isRunning = true;
+      const began = performance.now();
+      await refresh();
+      const took = performance.now() - began;
+      restMs = performance.now() + 2 * took;
+      isRunning = false;
+      arm();
+    }, Math.max(0, dueMs - performance.now(), restMs - performance.now()));
+  };
+  return {
+    soon(ms) {
+      const at = performance.now() + ms;
+      if (at < dueMs) {
+        dueMs = at;
+        arm();
+      }
+    },
+    close() {
+      isClosed = true;
+      clearTimeout(timer);
+    },
+  };
+}

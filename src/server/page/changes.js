@@ -1,12 +1,14 @@
 // What an iteration changed, file by file.
 
-import { readDiff } from "./api.js";
+import { readDiff, throttled } from "./api.js";
 import { diffLines, files } from "./diff.js";
 import { fill, h, sentence, whenChanged } from "./dom.js";
 import { assignment, changes, counted } from "./words.js";
 
 // More files than these begin folded.
 const UNFOLDED = 8;
+// Between two looks at what the iteration that runs has changed so far.
+const LIVE_MS = 3_000;
 
 export function changesPane(run) {
   const chooser = h("select", { id: "iteration-of-changes", "aria-label": "Iteration", onchange: () => { location.hash = run.link(`changes/${chooser.value}`); } });
@@ -15,6 +17,9 @@ export function changesPane(run) {
   let wanted;
   let reading;
   let read;
+  let drawn;
+  // The files that somebody has folded or opened, by name.
+  const folds = new Map();
 
   const drawChooser = whenChanged(({ rows, chosen }) => {
     fill(chooser, rows.map(({ number, work, text }) => h("option", { value: String(number) }, `${number}: ${work}${text ? ` (${text})` : ""}`)));
@@ -29,28 +34,35 @@ export function changesPane(run) {
     return asked ?? all.findLast((row) => row.changes?.files > 0) ?? all.at(-1);
   };
 
-  const show = async () => {
+  const reader = throttled(async () => {
     const row = chosen();
     if (!isShown || !row) return;
     // What a finished iteration changed stays as it is.
     const version = `${row.number} ${row.after?.tree ?? run.view.records}`;
-    if (version === read || reading) return;
+    if (version === read) return;
     reading = new AbortController();
     try {
-      draw(await readDiff(run.path(`diff/${row.number}`), reading.signal));
+      draw(row, await readDiff(run.path(`diff/${row.number}`), reading.signal));
       read = version;
     } catch (refusal) {
+      drawn = undefined;
       if (refusal.name !== "AbortError") fill(body, h("p", { class: "empty" }, sentence(refusal.sentence?.() ?? "The connection is lost.")));
     } finally {
       reading = undefined;
     }
-  };
+  });
 
-  const draw = ({ text, whole }) => {
+  const draw = (row, { text, whole }) => {
+    const isSame = drawn?.number === row.number;
+    if (isSame && drawn.text === text && drawn.isOver === Boolean(row.after)) return;
+    if (!isSame) folds.clear();
+    drawn = { number: row.number, text, isOver: Boolean(row.after) };
     const all = files(text);
+    const soFar = row.after ? "" : " so far";
+    const fold = (name, isOpen) => folds.set(name, isOpen);
     fill(body, all.length === 0
-      ? h("p", { class: "empty" }, "No changes.")
-      : [h("p", { class: "dim" }, counted(all.length, "file")), all.map((file) => fileOf(file, all.length <= UNFOLDED)),
+      ? h("p", { class: "empty" }, `No changes${soFar}.`)
+      : [h("p", { class: "dim" }, `${counted(all.length, "file")}${soFar}`), all.map((file) => fileOf(file, folds.get(file.name) ?? all.length <= UNFOLDED, fold)),
         whole && h("p", { class: "warn" }, "This is cut off: ", h("code", {}, whole), " shows all of it.")]);
   };
 
@@ -69,17 +81,22 @@ export function changesPane(run) {
     update() {
       const row = chosen();
       if (!row) return void fill(body, h("p", { class: "empty" }, "No iteration has begun yet."));
-      if (isShown) drawChooser({ rows: rows(), chosen: row.number });
-      show();
+      if (!isShown) return;
+      drawChooser({ rows: rows(), chosen: row.number });
+      reader.soon(drawn?.number === row.number && !row.after ? LIVE_MS : 0);
     },
-    close: () => reading?.abort(),
+    close: () => {
+      reader.close();
+      reading?.abort();
+    },
   };
 }
 
-function fileOf({ name, what, added, removed, text }, isOpen) {
+function fileOf({ name, what, added, removed, text }, isOpen, fold) {
   // Lines are made when they are looked at.
   const lines = h("div", { class: "diff" });
   const details = h("details", { open: isOpen, ontoggle: () => {
+    fold(name, details.open);
     if (details.open && !lines.firstChild && text) lines.append(diffLines(text));
   } },
   h("summary", {}, h("span", { class: "name" }, name), what && h("small", {}, what), h("span", { class: "plus" }, `+${added}`), h("span", { class: "minus" }, `−${removed}`)), lines);

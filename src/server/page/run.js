@@ -3,7 +3,7 @@
 // Records only tell that something has changed and fill the log. What the run *is* comes from the server whenever one has
 // come, so that the page folds nothing and cannot disagree with the screen.
 
-import { follow, isReadOnly, now, read, send } from "./api.js";
+import { follow, isReadOnly, now, read, send, throttled } from "./api.js";
 import { agentPane } from "./agent.js";
 import { asksArea } from "./asks.js";
 import { changesPane } from "./changes.js";
@@ -223,42 +223,6 @@ export function runPage(id, askForToken) {
       refresher.close();
       events?.close();
       parts.forEach((part) => part.close?.());
-    },
-  };
-}
-
-// Calls `refresh` soon, never twice at once, and with pauses in proportion to how long it takes.
-function throttled(refresh) {
-  let timer;
-  let dueMs = Infinity;
-  let restMs = 0;
-  let isRunning = false;
-  let isClosed = false;
-  const arm = () => {
-    clearTimeout(timer);
-    if (isRunning || isClosed || dueMs === Infinity) return;
-    timer = setTimeout(async () => {
-      dueMs = Infinity;
-      isRunning = true;
-      const began = performance.now();
-      await refresh();
-      const took = performance.now() - began;
-      restMs = performance.now() + 2 * took;
-      isRunning = false;
-      arm();
-    }, Math.max(0, dueMs - performance.now(), restMs - performance.now()));
-  };
-  return {
-    soon(ms) {
-      const at = performance.now() + ms;
-      if (at < dueMs) {
-        dueMs = at;
-        arm();
-      }
-    },
-    close() {
-      isClosed = true;
-      clearTimeout(timer);
     },
   };
 }

@@ -104,7 +104,7 @@ pub(super) fn needs_person(report: &Report, view: &RunView) -> Vec<String> {
     let undelivered = report
         .steering
         .iter()
-        .filter(|message| message.delivered.is_empty() && !message.withdrawn);
+        .filter(|message| !report.is_running && message.delivered.is_empty() && !message.withdrawn);
     needs.extend(undelivered.map(|message| {
         let text = one_line(&message.text);
         format!("message {} was not delivered: {text}", message.id.0)

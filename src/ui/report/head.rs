@@ -106,7 +106,7 @@ fn table(report: &Report, style: Style, out: &mut dyn Write) -> io::Result<()> {
             out,
             "  {:>3}  {:<9}  {:>6}  {:>7}  {:>5}  {:>6}  {:>6}  {}",
             row.number,
-            outcome_cell(row),
+            outcome_cell(report, row),
             short_duration(row.duration_ms),
             cell(row.changes.map(|changes| u64::from(changes.commits))),
             cell(row.changes.map(|changes| u64::from(changes.files))),
@@ -119,13 +119,17 @@ fn table(report: &Report, style: Style, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// How a row ended, in a word; what came of it, if it was a review.
-pub(super) fn outcome_cell(row: &Iteration) -> &'static str {
+pub(super) fn outcome_cell(report: &Report, row: &Iteration) -> &'static str {
     match (&row.review, &row.outcome) {
         (Some(ReviewResult::Approved), _) => "approved",
         (Some(ReviewResult::Findings { .. }), _) => "findings",
         (None, Some(Outcome::Completed)) if !row.look.refused.is_empty() => "refused",
         (Some(ReviewResult::NoAnswer | ReviewResult::Failed | ReviewResult::Skipped) | None, outcome) => {
-            outcome.as_ref().map_or("running", outcome_word)
+            match outcome {
+                Some(outcome) => outcome_word(outcome),
+                None if report.is_running => "running",
+                None => outcome_word(&Outcome::Interrupted),
+            }
         }
     }
 }

@@ -28,7 +28,7 @@ pub(crate) fn markdown(report: &Report, time: impl Fn(u64) -> String) -> String 
         let cells = [
             iteration.number.to_string(),
             escaped(&row_task(iteration)),
-            outcome_cell(iteration).to_owned(),
+            outcome_cell(report, iteration).to_owned(),
             short_duration(iteration.duration_ms),
             iteration
                 .changes

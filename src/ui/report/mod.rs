@@ -46,7 +46,7 @@ pub(crate) struct Report {
     /// None while it runs, and when it was cut off.
     pub end: Option<End>,
     /// A ralph works on it, as far as whoever made the report has looked.
-    #[serde(skip)]
+    #[serde(rename = "running")]
     pub is_running: bool,
     pub totals: Totals,
     pub tasks: Vec<Task>,
@@ -114,6 +114,7 @@ pub(crate) struct Iteration {
     pub resumed: bool,
     /// None while it runs, and when nobody saw its end.
     pub outcome: Option<Outcome>,
+    /// Until now, while it runs.
     pub duration_ms: u64,
     /// Unknown where the agent did not tell.
     pub usage: Usage,

@@ -14,12 +14,21 @@ use crate::{
 };
 
 impl Report {
-    /// Draws up the report of a run: what it did, what is unverified and what needs a person.
+    /// Draws up the report of a run that nobody works on: what it did, what is unverified and what needs a person.
     pub(crate) fn of(view: &RunView) -> Self {
+        Self::drawn_up(view, None)
+    }
+
+    /// Draws up the report of a run that a ralph works on at `now_ms`.
+    pub(crate) fn of_running(view: &RunView, now_ms: u64) -> Self {
+        Self::drawn_up(view, Some(now_ms))
+    }
+
+    fn drawn_up(view: &RunView, running_at_ms: Option<u64>) -> Self {
         let warnings = view.incidents.notices.iter();
         let warnings = warnings.filter(|noticed| noticed.notice.level() == Level::Warning);
         let mut report = Self {
-            is_running: false,
+            is_running: running_at_ms.is_some(),
             run: view.run.clone(),
             project: view.project.display().to_string(),
             plan: view.settings.plan.display().to_string(),
@@ -43,10 +52,23 @@ impl Report {
             unverified: Vec::new(),
             needs_person: Vec::new(),
         };
+        if let Some(now_ms) = running_at_ms {
+            report.run_until(now_ms, view);
+        }
         add_costs(&mut report);
         report.unverified = check::unverified(&report);
         report.needs_person = check::needs_person(&report, view);
         report
+    }
+
+    /// Counts the time since the last record: an agent that works may say nothing for long.
+    fn run_until(&mut self, now_ms: u64, view: &RunView) {
+        self.totals.elapsed_ms = view.elapsed_ms(now_ms);
+        if let (Some(row), Some(latest)) = (view.iterations.latest(), self.iterations.last_mut())
+            && row.outcome.is_none()
+        {
+            latest.duration_ms = now_ms.saturating_sub(row.started_ms);
+        }
     }
 }
 

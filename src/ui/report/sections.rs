@@ -208,7 +208,11 @@ fn iterations(report: &Report, telling: Telling) -> Vec<Item> {
         let is_plain = iteration.outcome == Some(Outcome::Completed) && !iteration.resumed;
         let is_told =
             telling == Telling::BesideTable && is_plain && model.is_empty() && iteration.adapter == report.adapter;
-        let how = (!is_told).then(|| format!("{outcome} after {took} ({}{model}{resumed})", iteration.adapter));
+        let after = match &iteration.outcome {
+            None if report.is_running => "for",
+            Some(_) | None => "after",
+        };
+        let how = (!is_told).then(|| format!("{outcome} {after} {took} ({}{model}{resumed})", iteration.adapter));
         Item::with(
             format!("{}: {task}", iteration.number),
             how.into_iter()
@@ -318,6 +322,7 @@ fn messages(report: &Report) -> Vec<Item> {
         });
         let delivered: Vec<String> = delivered.collect();
         let mut state = match &delivered[..] {
+            [] if report.is_running && !message.withdrawn => "queued".to_owned(),
             [] => "not delivered".to_owned(),
             [one] => format!("delivered in iteration {one}"),
             several => format!("delivered in iterations {}", several.join(", ")),

@@ -332,6 +332,38 @@ fn a_message_that_never_arrived_needs_a_person_and_a_withdrawn_one_does_not() {
 }
 
 #[test]
+fn while_a_run_goes_on_its_messages_are_queued_and_its_iteration_runs() {
+    let events = [
+        began(&[]),
+        started(1, "One"),
+        Event::SteeringQueued {
+            id: SteeringId(1),
+            kind: SteeringKind::Next,
+            text: "use tabs".to_owned(),
+            answers: None,
+        },
+    ];
+    let view = RunView::of(&records((1_000..).zip(events)));
+    let running = Report::of_running(&view, 43_001);
+    assert_eq!(running.needs_person, [] as [&str; 0]);
+    let mut text = Vec::new();
+    write_text(&running, Style::PLAIN, |_| String::new(), &mut text).expect("memory takes every write");
+    let text = String::from_utf8(text).expect("text");
+    for expected in [
+        "still running",
+        "1 iteration · 42s",
+        "running for 42s (codex)",
+        "1 (once, queued): use tabs",
+    ] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+
+    let cut_off = Report::of(&view);
+    assert_eq!(cut_off.needs_person, ["message 1 was not delivered: use tabs"]);
+    assert_eq!(super::head::outcome_cell(&cut_off, &cut_off.iterations[0]), "cut off");
+}
+
+#[test]
 fn a_breaker_that_opened_is_named_as_what_needs_a_person() {
     let moved = Event::BreakerMoved {
         to: BreakerState::Open,

@@ -21,8 +21,10 @@ const WIDEST: u16 = 110;
 
 /// Draws up the report for pages of `width` columns.
 pub(crate) fn report_rows(model: &Model, width: u16) -> Vec<ReportRow> {
-    let mut report = Report::of(&model.run);
-    report.is_running = !model.run.is_over() && model.ui.replay.is_none();
+    let report = match model.run.is_over() || model.ui.replay.is_some() {
+        true => Report::of(&model.run),
+        false => Report::of_running(&model.run, model.now_ms),
+    };
     let lines = report::page(&report, |at_ms| model.clock(at_ms));
     broken(lines, width)
 }
