@@ -345,3 +345,33 @@ fn a_desk_is_used_by_keys_alone_and_hostile_output_stays_on_its_terminal() {
     drop(page);
     assert_eq!(running.wait(SOON).code(), Some(130));
 }
+
+#[test]
+fn a_run_that_ended_blocked_is_answered_on_the_page_which_says_what_resumes_it() {
+    let Some(browser) = Browser::shared() else {
+        return;
+    };
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    sandbox.install(&Script::jsonl(crate::web::BLOCKED));
+    assert_eq!(sandbox.looping([] as [&str; 0]).run(SOON).code(), Some(8));
+    let web = sandbox.ralph(["web", "--listen", "127.0.0.1:0"]).start();
+    let url = web.wait_for_line(SOON, |line| line.contains("/#token="));
+    let run = sandbox.paths().run_ids().remove(0).0;
+    let phone = browser.page(PHONE, "light");
+    phone.opens(&url);
+    phone.sees("Needs you");
+    phone.value(&format!("location.hash = '#/runs/{run}'"));
+    phone.sees("Which key do I use?");
+    phone.sees("ralph continue in its project goes on with it");
+    assert!(!phone.text().contains("on the screen"), "{}", phone.text());
+    phone.clicks("Your answer");
+    phone.types("the blue one");
+    phone.clicks("Answer");
+    phone.sees("message 1 is queued");
+    phone.sees("ralph continue in its project resumes it");
+    assert_content(&phone);
+    drop(phone);
+    assert_eq!(sandbox.looping([] as [&str; 0]).run(SOON).code(), Some(0));
+    assert!(sandbox.prompt(2).contains("the blue one"));
+}

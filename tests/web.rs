@@ -172,3 +172,59 @@ fn the_runs_of_all_projects_are_listed_followed_and_answered_behind_one_token_wh
     web.signal(Signal::SIGINT);
     assert_eq!(web.wait(SOON).code(), Some(0));
 }
+
+/// An agent that asks in its first iteration, and works in the others.
+pub const BLOCKED: &str = r#"[ "$n" = 1 ] && over "---RALPH_STATUS---\nSTATUS: BLOCKED\nREASON: Which key do I use?\n---END_RALPH_STATUS---" || { work; over Done.; }"#;
+
+#[test]
+fn a_run_that_has_ended_blocked_is_answered_behind_the_token_and_resumed_with_the_answer() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    sandbox.install(&Script::jsonl(BLOCKED));
+    assert_eq!(sandbox.looping([] as [&str; 0]).run(SOON).code(), Some(8));
+    let web = sandbox.ralph(["web", "--listen", "127.0.0.1:0"]).start();
+    let url = web.wait_for_line(SOON, |line| line.contains("/#token="));
+    let (base, full) = url.split_once("/#token=").expect("a token");
+    let http = Http::of_address(base, full);
+    let looks = sandbox.ralph(["token", "--web", "--read-only"]).run(SOON);
+    let run = sandbox.paths().run_ids().remove(0).0;
+    let ask = http.get(&format!("/runs/{run}/asks")).json()[0]["number"].clone();
+    let route = format!("/runs/{run}/asks/{ask}");
+
+    let answer = json!({"type": "words", "words": ["the blue one"]});
+    let looking = Http::of_address(base, looks.stdout.trim());
+    assert_eq!(looking.post(&route, &answer).status, 403);
+    let always = json!({"type": "allow", "remember": {"scope": "run", "rules": []}});
+    let refused = http.post(&route, &always);
+    assert!(
+        refused.status == 409 && refused.text().contains("ralph answer"),
+        "{refused:?}"
+    );
+    let left = http.post(&route, &answer);
+    assert_eq!(left.status, 200, "{}", left.text());
+    assert!(
+        left.text().contains("message 1 is queued") && left.text().contains("`ralph continue` delivers it"),
+        "{}",
+        left.text()
+    );
+    let again = http.post(&route, &answer);
+    assert!(
+        again.status == 409 && again.text().contains("answered by you over HTTP, in message 1"),
+        "{}",
+        again.text()
+    );
+
+    let resumed = sandbox.looping([] as [&str; 0]).run(SOON);
+    assert_eq!(resumed.code(), Some(0), "{resumed:?}");
+    assert!(sandbox.prompt(2).contains("the blue one"), "in the same run");
+
+    // A later run takes its place.
+    sandbox.plan(1);
+    assert_eq!(sandbox.looping([] as [&str; 0]).run(SOON).code(), Some(8));
+    let older = http.post(&route, &answer);
+    assert!(
+        older.status == 409 && older.text().contains("only the last one is answered"),
+        "{}",
+        older.text()
+    );
+}

@@ -11,7 +11,7 @@ use crate::{
     error::{Failure, FailureKind},
     event::{Answer, AnswerPlace, Remember, RuleScope, SteeringId, SteeringKind, StopRequest, UserCommand},
     store::paths::ProjectPaths,
-    words::command_refusal_in_words,
+    words::{command_refusal_in_words, left_in_words},
 };
 
 use super::{
@@ -49,11 +49,7 @@ pub(super) fn steer(args: &Args, now: bool, standing: bool, text: &[String]) -> 
 fn leave(paths: &ProjectPaths, message: &Message, judge: Option<&dyn Judge>) -> Result<u8, Failure> {
     match driver::leave(paths, message, judge)? {
         Left::Queued { id, plan, rules } => {
-            print(&format!(
-                "message {} is queued for {}: `ralph continue` delivers it{rules}\n",
-                id.0,
-                plan.display()
-            ));
+            print(&format!("{}\n", left_in_words(id, &plan, &rules)));
             Ok(0)
         }
         Left::NoRun => Err(Failure::new(
@@ -91,17 +87,18 @@ pub(super) fn answer(args: &Args, ask: u32, words: &[String], rules: &[String]) 
     let answer = read_answer(ask, words, rules)?;
     let place = place(args)?;
     let paths = &place.paths;
+    let at = AnswerPlace::CommandLine;
     let command = UserCommand::Answer {
         ask,
         answer: answer.clone(),
-        at: AnswerPlace::CommandLine,
+        at,
     };
     match control::ask(&paths.socket(), &Request::Command { command }) {
         Err(ControlError::NotRunning) => {
             // Only an answer that is remembered has a rule to be looked at.
             let remembers = matches!(answer, Answer::Allow { remember: Some(_) });
             let judge = remembers.then(|| judge_of(args, &place)).transpose()?;
-            leave(paths, &Message::Answer { ask, answer }, judge.as_deref())
+            leave(paths, &Message::Answer { ask, answer, at }, judge.as_deref())
         }
         reply => show(reply?),
     }

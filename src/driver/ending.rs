@@ -115,6 +115,7 @@ pub enum Message {
     Answer {
         ask: u32,
         answer: Answer,
+        at: AnswerPlace,
     },
 }
 
@@ -160,7 +161,7 @@ pub fn leave(paths: &ProjectPaths, message: &Message, judge: Option<&dyn Judge>)
             added: None,
             rules: String::new(),
         },
-        Message::Answer { ask, answer } => match answered_late(&run.state.view, *ask, answer, judge) {
+        Message::Answer { ask, answer, at } => match answered_late(&run.state.view, *ask, answer, *at, judge) {
             Ok(late) => Leaving {
                 rules: late_rules_in_words(answer, late.added.as_ref()),
                 kind: SteeringKind::Next,
@@ -224,11 +225,17 @@ struct Leaving {
 }
 
 /// The message that an answer becomes, or why it is none.
-fn answered_late(view: &RunView, ask: u32, answer: &Answer, judge: Option<&dyn Judge>) -> Result<LateAnswer, String> {
+fn answered_late(
+    view: &RunView,
+    ask: u32,
+    answer: &Answer,
+    at: AnswerPlace,
+    judge: Option<&dyn Judge>,
+) -> Result<LateAnswer, String> {
     if let Some(why) = objection(&view.permissions, judge, ask, answer) {
         return Err(command_refusal_in_words(&CommandRefusal::Rule { ask, why }));
     }
-    late_answer(view, ask, answer, AnswerPlace::CommandLine).map_err(|why| match why {
+    late_answer(view, ask, answer, at).map_err(|why| match why {
         Some(why) => no_answer_in_words(ask, &why),
         None => fate_in_words(view, ask),
     })

@@ -183,7 +183,7 @@ async fn pass_on(
     let body = to_bytes(body, BODY_CAP_BYTES).await;
     let body = body.map_err(|error| Problem::new(StatusCode::PAYLOAD_TOO_LARGE, error.to_string()))?;
     let client = Client::of_socket(&socket).map_err(|error| Problem::failed(error.to_string()))?;
-    let asked = client.request(parts.method.clone(), &route).body(body);
+    let asked = client.request(parts.method.clone(), &route).body(body.clone());
     let mut asked = asked.header(PASSED_ON, "true");
     if role != Role::User {
         asked = asked.header(ONLY_LOOKS, "true");
@@ -197,7 +197,7 @@ async fn pass_on(
         Ok(answer) => Ok(passed_back(answer)),
         // It has ended since it was looked for.
         Err(ControlError::NotRunning) => {
-            let request = Request::from_parts(parts, Body::empty());
+            let request = Request::from_parts(parts, Body::from(body));
             handed_on(&gateway.past, role, Some(kept), request).await
         }
         Err(error) => Err(Problem::new(StatusCode::BAD_GATEWAY, error.to_string())),

@@ -4,6 +4,7 @@
 //! asked goes to the loop ([`Handle`]), what happens comes from the [`Hub`].
 
 pub(crate) mod access;
+mod answering;
 mod archive;
 mod background;
 mod batches;

@@ -1,32 +1,39 @@
-//! A run that no ralph serves: what its journal says, and what else is kept of it. It can be looked at and not be told
-//! anything.
+//! A run that no ralph serves: what its journal says, and what else is kept of it. It can be looked at, and what it asked can
+//! be answered if it is the last of its project.
 
 use std::convert::Infallible;
 
 use axum::{
-    Router,
-    extract::{Query, rejection::QueryRejection},
+    Extension, Router,
+    extract::{
+        Path, Query,
+        rejection::{JsonRejection, PathRejection, QueryRejection},
+    },
     http::{HeaderMap, Method},
     response::{IntoResponse, Response, sse::Sse},
-    routing::get,
+    routing::{get, post},
 };
 use futures_util::{StreamExt, stream};
 use serde_json::Value;
 
 use crate::{
-    control::{Status, asks_json},
-    driver::{read_view, status_of},
+    control::{Role, Status, asks_json},
+    driver::{self, Left, Message, OpenError, read_view, status_of},
+    event::Answer,
     run::RunView,
     store::journal::Reader,
+    text::with_causes,
+    words::left_in_words,
 };
 
 use super::{
+    answering::{Answering, answer_of},
     archive::{Kept, of_journal},
     events::{Wanted, first_record, of_record, over, snapshot},
     files,
     json::Json,
     problem::{Answered, Problem},
-    served::{plan_json, tagged},
+    served::{Done, plan_json, tagged},
     terminal,
 };
 
@@ -40,6 +47,7 @@ pub(super) fn routes() -> Router {
         .route("/status", get(status))
         .route("/plan", get(plan))
         .route("/asks", get(asks))
+        .route("/asks/{id}", post(answer))
         .route("/events", get(events))
         .route("/terminal", get(terminal::of_past))
         .merge(files::routes())
@@ -72,6 +80,50 @@ async fn plan(kept: Kept) -> Answered<Json<Value>> {
 
 async fn asks(kept: Kept) -> Answered<Json<Value>> {
     Ok(Json(asks_json(&view(&kept).await?)))
+}
+
+/// Leaves the answer for the `ralph continue` that delivers it, as `ralph answer` does.
+async fn answer(
+    kept: Kept,
+    Extension(role): Extension<Role>,
+    ask: Result<Path<u32>, PathRejection>,
+    answering: Result<Query<Answering>, QueryRejection>,
+    body: Result<Json<Answer>, JsonRejection>,
+) -> Answered<Json<Done>> {
+    let (ask, answer, at) = answer_of(ask, answering, body)?;
+    match role {
+        Role::User => {}
+        Role::Reader | Role::Agent => return Err(Problem::forbidden("only the user answers what an agent asks")),
+    }
+    if matches!(answer, Answer::Allow { remember: Some(_) }) {
+        // Rules are judged by the project's settings, which this server does not read.
+        return Err(Problem::conflict(format!(
+            "nobody works on this run, and rules are not added to it from here: `ralph answer {ask} always` in its project \
+             adds them"
+        )));
+    }
+    let message = Message::Answer { ask, answer, at };
+    let left = kept.read(move |paths, run, _| {
+        if paths.latest_run().as_ref() != Some(run) {
+            return Err(Problem::conflict(
+                "a later run of this project has taken its place: only the last one is answered",
+            ));
+        }
+        driver::leave(paths, &message, None).map_err(|error| match error {
+            OpenError::Lock(_) => Problem::conflict(with_causes(&error)),
+            OpenError::Paths(_)
+            | OpenError::Journal(_)
+            | OpenError::Rules(_)
+            | OpenError::Helpers { .. }
+            | OpenError::State { .. }
+            | OpenError::MessageWaits { .. } => Problem::failed(with_causes(&error)),
+        })
+    });
+    match left.await?.0 {
+        Left::Queued { id, plan, rules } => Ok(Json(Done::without_record(left_in_words(id, &plan, &rules)))),
+        Left::NoRun => Err(Problem::not_found("there is no such run")),
+        Left::Refused { why } => Err(Problem::conflict(why)),
+    }
 }
 
 async fn events(kept: Kept, headers: HeaderMap, wanted: Result<Query<Wanted>, QueryRejection>) -> Answered<Response> {

@@ -16,10 +16,11 @@ use serde_json::Value;
 
 use crate::{
     control::{Called, Personal, Role, Status, ToolAnswer, asks_json},
-    event::{Answer, AnswerPlace, SteeringKind, UserCommand},
+    event::{Answer, SteeringKind, UserCommand},
 };
 
 use super::{
+    answering::{Answering, answer_of},
     archive::Kept,
     background, events, files,
     json::Json,
@@ -58,7 +59,8 @@ routes! { Arc<Served>;
     post "/terminal/size" query stream::Of, body stream::Pane, => nothing, stream::size;
     /// What the agent asks and nobody has answered: what `ralph asks --json` prints.
     get "/asks" => json(Vec<Value>), asks;
-    /// Answers what the agent asks, by its number. 409 if it is answered already, with who was first.
+    /// Answers what the agent asks, by its number. 409 if it is answered already, with who was first. Of the last run of a project,
+    /// after its end, too: `ralph continue` delivers the answer.
     post "/asks/{id}" in u32, query Answering, body Answer, => json(Done), answer;
     /// Tells the loop to do something. 409 if it means nothing now, with why.
     post "/commands" body UserCommand, => json(Done), command;
@@ -133,19 +135,6 @@ async fn asks(State(served): State<Arc<Served>>) -> Json<Value> {
     Json(asks_json(&served.view()))
 }
 
-/// Where an answer is given.
-#[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-struct Answering {
-    /// What the user answers at.
-    #[serde(default = "over_http")]
-    at: AnswerPlace,
-}
-
-fn over_http() -> AnswerPlace {
-    AnswerPlace::Api
-}
-
 async fn answer(
     State(served): State<Arc<Served>>,
     Extension(role): Extension<Role>,
@@ -153,9 +142,7 @@ async fn answer(
     answering: Result<Query<Answering>, QueryRejection>,
     body: Result<Json<Answer>, JsonRejection>,
 ) -> Answered<Json<Done>> {
-    let Path(ask) = ask.map_err(|why| Problem::new(why.status(), why.body_text()))?;
-    let Query(Answering { at }) = answering.map_err(|why| Problem::bad_request(why.body_text()))?;
-    let Json(answer) = body.map_err(|why| Problem::of_body(&why))?;
+    let (ask, answer, at) = answer_of(ask, answering, body)?;
     Ok(Json(
         served.command(UserCommand::Answer { ask, answer, at }, role).await?,
     ))

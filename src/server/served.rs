@@ -68,6 +68,13 @@ pub(super) struct Done {
     seq: Option<u64>,
 }
 
+impl Done {
+    /// Reports something that is in no record of a loop.
+    pub(super) fn without_record(text: String) -> Self {
+        Self { text, seq: None }
+    }
+}
+
 /// The fold of the records. It is brought up to date when somebody asks: a run that nobody asks about costs nothing.
 #[derive(Debug)]
 pub(super) struct Fold {

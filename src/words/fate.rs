@@ -1,7 +1,9 @@
 //! What became of what an agent asked, for somebody who wants to answer it and comes too late.
 
+use std::path::Path;
+
 use crate::{
-    event::{AnswerPlace, Decider},
+    event::{AnswerPlace, Decider, SteeringId},
     run::RunView,
 };
 
@@ -44,6 +46,12 @@ pub fn fate_in_words(view: &RunView, ask: u32) -> String {
         return format!("there is no question {ask}");
     }
     format!("question {ask} is not open any more: its iteration is over, and a message or the next iteration followed")
+}
+
+/// Says that a message, or an answer that became one, waits for `ralph continue`; `rules` names the rules that the answer adds.
+pub fn left_in_words(message: SteeringId, plan: &Path, rules: &str) -> String {
+    let (number, plan) = (message.0, plan.display());
+    format!("message {number} is queued for {plan}: `ralph continue` delivers it{rules}")
 }
 
 /// Who or what decided and, of a user, where: two may answer at once.

@@ -21,8 +21,7 @@ pub fn hint_in_words(hint: &Hint) -> String {
             format!("run `ralph goals check` to see what `{goal}` prints, then fix the cause or the goal")
         }
         Hint::Answer => {
-            "answer with `ralph answer N \"ANSWER\"` (`ralph asks` lists the questions), or on the screen (`a` opens the line \
-             for it): the run resumes with it"
+            "answer with `ralph answer N \"ANSWER\"` (`ralph asks` lists the questions): the run resumes with it"
                 .to_owned()
         }
         Hint::LogIn { how } => how.clone(),

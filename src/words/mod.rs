@@ -43,7 +43,7 @@ pub use claim::{
     claim_in_words, confidence_in_words, goal_failure_in_words, goal_in_words, missing_in_words, status_in_words,
 };
 pub use end::stop_in_words;
-pub use fate::{fate_in_words, place_of_decision};
+pub use fate::{fate_in_words, left_in_words, place_of_decision};
 pub use figures::{changes_in_words, counted, short_count, short_duration, ticking, usage_in_words};
 pub use hint::hint_in_words;
 pub use iteration::{

@@ -1,7 +1,7 @@
 // What the agent asks, above everything else: one card for each, with its answers and the time that is left for one.
 
 import { now } from "./api.js";
-import { announce, h } from "./dom.js";
+import { announce, fill, h, sentence, whenChanged } from "./dom.js";
 import { diffLines } from "./diff.js";
 import { ticking } from "./words.js";
 
@@ -51,11 +51,13 @@ function open({ status, view, connection }) {
 export function askCard(run, ask) {
   const countdown = h("span", { class: "countdown" });
   const answer = (body) => run.command(body, `asks/${ask.number}`);
+  const whereto = h("p", { class: "dim" });
+  const drawWhereto = whenChanged((text) => fill(whereto, sentence(text)));
   const controls = ask.questions?.length > 0 ? questionForm(run, ask, answer) : ask.missed && !ask.tool ? wordsForm(run, answer) : permissionForm(run, ask, answer);
   const element = h("article", { class: `card ask ${ask.missed ? "late" : ""}`, id: `ask-${ask.number}`, tabIndex: -1 },
     h("header", {}, h("strong", {}, ask.questions?.length > 0 || !ask.tool ? "The agent has a question" : `The agent wants to use ${ask.tool}`), countdown),
     ask.questions?.length > 0 ? null : request(ask),
-    ask.missed && h("p", { class: "dim" }, "It no longer waits: your answer goes into its next prompt."),
+    ask.missed && whereto,
     controls);
   element.inert = true;
   setTimeout(() => { element.inert = false; }, FIRST_MOMENTS_MS);
@@ -63,12 +65,25 @@ export function askCard(run, ask) {
   return {
     element,
     tick() {
+      drawWhereto(wheretoInWords(run, ask));
       if (!ask.untilMs) return;
       const left = ask.untilMs - now();
       countdown.textContent = left > 0 ? `${ticking(left)} left${AFTER[unanswered] ? `, ${AFTER[unanswered]}` : ""}` : "time is up";
       countdown.classList.toggle("soon", left < 60_000);
     },
   };
+}
+
+// What becomes of an answer that is late.
+function wheretoInWords(run, ask) {
+  if (run.connection !== "over") return "It no longer waits: your answer goes into its next prompt.";
+  if (run.takesAnswers()) return "The run is over. Your answer waits for it: `ralph continue` in its project goes on with it.";
+  return `The run is over, and takes no answer here: \`ralph answer ${ask.number} "…"\` in its project does.`;
+}
+
+// What makes a button one that answers.
+function answers(run) {
+  return { "data-acts": "answers", disabled: !run.takesAnswers() };
 }
 
 // What it wants to do, all of it.
@@ -89,14 +104,14 @@ function permissionForm(run, ask, answer) {
     class: "row denial", hidden: true,
     onsubmit: (event) => {
       event.preventDefault();
-      if (run.takesCommands()) answer({ type: "deny", message: why.value.trim() || null });
+      if (run.takesAnswers()) answer({ type: "deny", message: why.value.trim() || null });
     },
-  }, why, h("button", { class: "danger", type: "submit", "data-acts": true }, "Deny"));
+  }, why, h("button", { class: "danger", type: "submit", "data-acts": "answers" }, "Deny"));
   const always = (scope, label) => run.act(label, { class: "always" }, () => answer({ type: "allow", remember: { scope, rules: [] } }));
   return h("div", {},
     h("div", { class: "answers" },
-      run.act("Allow once", { class: "primary" }, () => answer({ type: "allow", remember: null })),
-      h("button", { type: "button", class: "danger", "data-acts": true, onclick: () => {
+      run.act("Allow once", { class: "primary", ...answers(run) }, () => answer({ type: "allow", remember: null })),
+      h("button", { type: "button", class: "danger", "data-acts": "answers", onclick: () => {
         denial.hidden = false;
         why.focus();
       } }, "Deny…")),
@@ -115,12 +130,12 @@ function questionForm(run, ask, answer) {
     const words = fields.map((field) => field.value());
     const missing = words.findIndex((word) => word === "");
     problem.textContent = missing >= 0 ? "Choose an answer first." : "";
-    if (missing < 0 && run.takesCommands()) answer({ type: "words", words });
+    if (missing < 0 && run.takesAnswers()) answer({ type: "words", words });
   };
   return h("form", { onsubmit: submit }, fields.map((field) => field.element), problem,
     h("div", { class: "answers" },
-      h("button", { type: "submit", class: "primary", "data-acts": true }, "Answer"),
-      run.act("Do not answer", {}, () => answer({ type: "deny", message: null }))));
+      h("button", { type: "submit", class: "primary", "data-acts": "answers" }, "Answer"),
+      run.act("Do not answer", answers(run), () => answer({ type: "deny", message: null }))));
 }
 
 function questionField(ask, question, index) {
@@ -149,7 +164,7 @@ function wordsForm(run, answer) {
   return h("form", {
     onsubmit: (event) => {
       event.preventDefault();
-      if (words.value.trim() && run.takesCommands()) answer({ type: "words", words: [words.value.trim()] });
+      if (words.value.trim() && run.takesAnswers()) answer({ type: "words", words: [words.value.trim()] });
     },
-  }, words, h("div", { class: "answers" }, h("button", { type: "submit", class: "primary", "data-acts": true }, "Answer")));
+  }, words, h("div", { class: "answers" }, h("button", { type: "submit", class: "primary", "data-acts": "answers" }, "Answer")));
 }

@@ -37,7 +37,8 @@ export function endCard(run) {
   const show = ({ end, needsPerson = [], unverified = [] }) => fill(report,
     list("Needs you", needsPerson, "warn"),
     list("Not verified", unverified, "dim"),
-    end?.hints?.map((hint) => h("p", { class: "hint" }, sentence(hint))));
+    // A question has its own card here, and the hint is a terminal's.
+    end?.reason.type !== "blocked" && end?.hints?.map((hint) => h("p", { class: "hint" }, sentence(hint))));
 
   return {
     element,

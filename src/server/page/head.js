@@ -58,7 +58,7 @@ export function head(run) {
       chip.className = `chip ${kind}`;
       // The card of the end says it, and why.
       phase.hidden = status.over;
-      fill(phase, sentence(phaseInWords(status, view)), status.tool && [" · ", h("code", {}, toolInWords(status.tool))]);
+      fill(phase, sentence(phaseInWords(run)), status.tool && [" · ", h("code", {}, toolInWords(status.tool))]);
       const { tasksDone, tasksOpen, usage: used } = status.totals;
       drawFigures({
         done: tasksDone,
@@ -109,8 +109,9 @@ function named(adapter, model) {
 }
 
 // The server's words name the command for a terminal; here the question is in sight.
-function phaseInWords({ phase, asks, over }, { iterations }) {
-  return !over && asks.some((ask) => !ask.missed) ? `iteration ${iterations.number} waits for your answer` : phase;
+function phaseInWords({ status: { phase, asks, over }, view, connection }) {
+  if (connection === "over") return "`ralph continue` in its project resumes it";
+  return !over && asks.some((ask) => !ask.missed) ? `iteration ${view.iterations.number} waits for your answer` : phase;
 }
 
 // Asks for one of several ways, or none. Escape is none.

@@ -38,6 +38,8 @@ export function runPage(id, askForToken) {
     link: (rest) => `#/runs/${encodeURIComponent(id)}${rest ? `/${rest}` : ""}`,
     // Whether there is somebody who takes commands.
     takesCommands: () => run.connection === "live" && run.status !== undefined && !isReadOnly(),
+    // Whether somebody takes an answer: the run, or who serves it after its end, for the command that resumes it.
+    takesAnswers: () => run.takesCommands() || (run.connection === "over" && isKept && !isReadOnly()),
     command,
     act,
   };
@@ -69,6 +71,8 @@ export function runPage(id, askForToken) {
   let isClosed = false;
   let sought;
   let resumption;
+  // What is left of the run is served, though the run is not.
+  let isKept = false;
 
   // Has every part show what there is now.
   const update = () => {
@@ -76,7 +80,7 @@ export function runPage(id, askForToken) {
     parts.forEach((part) => part.update?.());
     // Buttons that change something work while there is somebody to take what they say.
     element.querySelectorAll("[data-acts]").forEach((button) => {
-      button.disabled = !run.takesCommands();
+      button.disabled = !(button.dataset.acts === "answers" ? run.takesAnswers() : run.takesCommands());
     });
     const { word } = mood(run.status, run.connection !== "over");
     document.title = `${word === "Needs you" ? "(!) " : ""}${word} · ${shape.head.name()} · ralph`;
@@ -121,21 +125,27 @@ export function runPage(id, askForToken) {
     run.connection = next;
     showConnection(was);
     if (next === "live" && was === "lost") refresher.soon(0);
-    if (next === "over") awaitResumption();
+    if (next === "over") awaitResumption(0);
     update();
   };
 
   // A run that was stopped or killed goes on under its name when `ralph` is called again.
-  const awaitResumption = () => {
+  const awaitResumption = (afterMs) => {
     resumption = setTimeout(async () => {
       try {
-        const { live, standing } = document.visibilityState === "visible" ? await read(run.path()) : {};
-        if (live && standing === "running") return begin();
+        if (document.visibilityState === "visible") {
+          const { live, standing } = await read(run.path());
+          if (live && standing === "running") return begin();
+          isKept = !live;
+        }
       } catch (refusal) {
         if (refusal.status === 401) return refused(refusal);
+        isKept = false;
       }
-      if (!isClosed) awaitResumption();
-    }, RESUMED_MS);
+      if (isClosed) return;
+      update();
+      awaitResumption(RESUMED_MS);
+    }, afterMs);
   };
 
   const showConnection = (was) => {

@@ -1,0 +1,39 @@
+//! What a request says that answers a question of the agent's.
+
+use axum::extract::{
+    Path, Query,
+    rejection::{JsonRejection, PathRejection, QueryRejection},
+};
+use serde::Deserialize;
+
+use crate::event::{Answer, AnswerPlace};
+
+use super::{
+    json::Json,
+    problem::{Answered, Problem},
+};
+
+/// Where an answer is given.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct Answering {
+    /// What the user answers at.
+    #[serde(default = "over_http")]
+    at: AnswerPlace,
+}
+
+/// What is answered, and where.
+pub(super) fn answer_of(
+    ask: Result<Path<u32>, PathRejection>,
+    answering: Result<Query<Answering>, QueryRejection>,
+    body: Result<Json<Answer>, JsonRejection>,
+) -> Answered<(u32, Answer, AnswerPlace)> {
+    let Path(ask) = ask.map_err(|why| Problem::new(why.status(), why.body_text()))?;
+    let Query(Answering { at }) = answering.map_err(|why| Problem::bad_request(why.body_text()))?;
+    let Json(answer) = body.map_err(|why| Problem::of_body(&why))?;
+    Ok((ask, answer, at))
+}
+
+fn over_http() -> AnswerPlace {
+    AnswerPlace::Api
+}
