@@ -6,7 +6,7 @@ mod relay;
 use std::{collections::BTreeSet, env, fs, path::Path, sync::Arc};
 
 use ralph::event::{AnswerPlace, Decider, Event, SteeringKind};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{
     api::http::{address, token},
@@ -62,6 +62,30 @@ else
 fi
 "#;
 
+/// Shows two asks, and has the first answered while it has the focus: what is shown, the count, what is shown then and has the focus.
+const TWO_ASKS: &str = r#"
+import("./assets/asks.js").then(({ asksArea }) => {
+    const ask = (number) => ({ number, title: `command ${number}`, tool: "Bash", rules: [] });
+    const run = {
+        connection: "live", status: { asks: [ask(1), ask(2)] }, view: { permissions: { pending: [] }, settings: {} },
+        takesCommands: () => true, takesAnswers: () => true, act: () => document.createElement("button"),
+    };
+    const area = asksArea(run);
+    document.body.append(area.element);
+    area.update();
+    const cards = [...area.element.querySelectorAll(".ask")];
+    cards.forEach((card) => { card.inert = false; });
+    const shown = () => cards.find((card) => card.isConnected && !card.hidden).id;
+    const before = [shown(), area.element.querySelector("p").textContent];
+    cards[0].focus();
+    run.status.asks.shift();
+    area.update();
+    const after = [shown(), document.activeElement.id];
+    area.element.remove();
+    return [...before, ...after];
+})
+"#;
+
 /// A run that a browser looks at through a relay.
 struct Watched {
     relay: Relay,
@@ -113,6 +137,8 @@ fn assert_presses_nothing(watched: &Watched, address: &str) {
     reader.opens(address);
     reader.sees("git push origin parser && rm -rf target/old");
     reader.sees("2 of 4 tasks");
+    reader.sees("Read-only: this token is for looking.");
+    assert_eq!(reader.value("document.querySelector('.composer').hidden"), true);
     let pressable = "[...document.querySelectorAll('[data-acts]')].map((button) => !button.disabled)";
     let pressable = reader.value(pressable);
     let Value::Array(pressable) = pressable else {
@@ -165,6 +191,7 @@ fn a_phone_answers_what_an_agent_asks_pauses_steers_and_sees_the_end() {
     phone.sees("Bash(rm -rf target/old)");
     phone.clicks("Allow once");
     phone.sees("How are columns counted?");
+    phone.sees("left, then the agent decides alone");
     // Text is text.
     phone.sees("Pushed: <img src=x onerror=pwned=1> <U+202E>gnp");
     desk.sees("How are columns counted?");
@@ -371,6 +398,7 @@ fn a_run_that_ended_blocked_is_answered_on_the_page_which_says_what_resumes_it()
     phone.sees("message 1 is queued");
     phone.sees("ralph continue in its project resumes it");
     assert_content(&phone);
+    assert_eq!(phone.value(TWO_ASKS), json!(["ask-1", "1 of 2", "ask-2", "ask-2"]));
     drop(phone);
     assert_eq!(sandbox.looping([] as [&str; 0]).run(SOON).code(), Some(0));
     assert!(sandbox.prompt(2).contains("the blue one"));

@@ -1,4 +1,4 @@
-// What the agent asks, above everything else: one card for each, with its answers and the time that is left for one.
+// What the agent asks, above everything else: one card at a time, with its answers and the time that is left for one.
 
 import { now } from "./api.js";
 import { announce, fill, h, sentence, whenChanged } from "./dom.js";
@@ -9,18 +9,33 @@ import { ticking } from "./words.js";
 const FIRST_MOMENTS_MS = 600;
 
 const AFTER = { deny: "then it is denied", allow: "then it is allowed", pause: "then the run is held", block: "then the task is set aside" };
+// Nobody is denied what they want to know.
+const AFTER_QUESTION = { ...AFTER, deny: "then the agent decides alone", allow: "then the agent decides alone" };
 
 export function asksArea(run) {
-  const element = h("section", { class: "asks", "aria-label": "What the agent asks", hidden: true });
+  const count = h("p", { class: "dim", hidden: true });
+  const element = h("section", { class: "asks", "aria-label": "What the agent asks", hidden: true }, count);
   const cards = new Map();
+
+  // The one that somebody is at, then what the agent waits for, then what it no longer waits for.
+  const showOne = () => {
+    const all = [...cards.values()];
+    const shown = all.find((card) => card.element.contains(document.activeElement)) ?? all.find((card) => !card.isLate) ?? all[0];
+    all.forEach((card) => { card.element.hidden = card !== shown; });
+    count.textContent = `1 of ${all.length}`;
+    count.hidden = all.length < 2;
+    return shown;
+  };
 
   return {
     element,
     update() {
       const asks = open(run);
       const numbers = new Set(asks.map((ask) => ask.key));
+      let hadFocus = false;
       for (const [key, card] of cards) {
         if (!numbers.has(key)) {
+          hadFocus ||= card.element.contains(document.activeElement);
           card.element.remove();
           cards.delete(key);
         }
@@ -33,6 +48,8 @@ export function asksArea(run) {
         announce(`The agent asks: ${ask.title}`);
       }
       element.hidden = cards.size === 0;
+      const next = showOne()?.element ?? document.querySelector(".tab[aria-selected=true]");
+      if (hadFocus) next?.focus({ preventScroll: true });
       this.tick();
     },
     tick: () => cards.forEach((card) => card.tick()),
@@ -62,13 +79,15 @@ export function askCard(run, ask) {
   element.inert = true;
   setTimeout(() => { element.inert = false; }, FIRST_MOMENTS_MS);
   const { unanswered } = run.view.settings.waiting ?? {};
+  const after = (ask.questions?.length > 0 ? AFTER_QUESTION : AFTER)[unanswered];
   return {
     element,
+    isLate: Boolean(ask.missed),
     tick() {
       drawWhereto(wheretoInWords(run, ask));
       if (!ask.untilMs) return;
       const left = ask.untilMs - now();
-      countdown.textContent = left > 0 ? `${ticking(left)} left${AFTER[unanswered] ? `, ${AFTER[unanswered]}` : ""}` : "time is up";
+      countdown.textContent = left > 0 ? `${ticking(left)} left${after ? `, ${after}` : ""}` : "time is up";
       countdown.classList.toggle("soon", left < 60_000);
     },
   };

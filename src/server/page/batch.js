@@ -146,7 +146,7 @@ function plan(row) {
   const inside = [
     h("span", { class: "first" }, h("strong", {}, row.plan), h("span", { class: `chip ${CHIPS[row.tone]}` }, row.state)),
     row.task && h("span", { class: "second" }, row.task),
-    h("span", { class: "dim" }, row.doing, row.untilMs && row.asks === 0 && [" · ", h("span", { "data-until": row.untilMs })]),
+    h("span", { class: "dim" }, sentence(row.doing), row.untilMs && row.asks === 0 && [" · ", h("span", { "data-until": row.untilMs })]),
     row.tasks && h("progress", { max: row.tasks.all, value: row.tasks.done, "aria-label": `${row.tasks.done} of ${counted(row.tasks.all, "task")} done` }),
     h("span", { class: "third" },
       row.tasks && h("span", {}, `${row.tasks.done} of ${counted(row.tasks.all, "task")}`),

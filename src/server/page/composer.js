@@ -1,5 +1,6 @@
 // Says something to the agent: in its next prompt, now, or in every prompt.
 
+import { isReadOnly } from "./api.js";
 import { h } from "./dom.js";
 
 const KINDS = [["next", "Next prompt"], ["now", "Now"], ["standing", "Every prompt"]];
@@ -57,7 +58,7 @@ export function composer(run) {
   return {
     element: form,
     update() {
-      form.hidden = run.connection === "over";
+      form.hidden = run.connection === "over" || isReadOnly();
       explain();
     },
   };

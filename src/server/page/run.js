@@ -61,6 +61,7 @@ export function runPage(id, askForToken) {
   const panes = tabs(run, { plan, agent, log, changes, history });
   const element = h("div", { class: "run" },
     shape.head.element, banner,
+    isReadOnly() && h("p", { class: "banner" }, sentence("Read-only: this token is for looking. `ralph web` prints one that commands, too.")),
     h("main", {}, shape.asks.element, shape.end.element, shape.tasks.element, panes.element),
     shape.composer.element);
   const parts = [...Object.values(shape), panes];
