@@ -21,7 +21,7 @@ use crate::{
     store::{
         journal::{self, Journal, JournalError, ReadNote},
         lock::{Holder, Lock, LockError},
-        paths::{PathsError, ProjectPaths, RunPaths, replace_file},
+        paths::{DONE_FILE, PAUSE_FILE, PathsError, ProjectPaths, RunPaths, replace_file},
         rules::{self, RulesError},
     },
     text::with_causes,
@@ -214,13 +214,21 @@ impl OpenRun {
         self.notices.splice(0..0, notices);
     }
 
-    /// Finds the repository in which the run makes its checkpoints; where there is none, the loop will say so.
+    /// Finds the repository in which the run makes its checkpoints; where there is none, the loop will say so. Git ignores
+    /// `.ralph-pause` and `.ralph-done` there from now on.
     ///
     /// `include` names ignored files that are in checkpoints all the same, as patterns of `.gitignore`.
     pub fn repository(&mut self, include: Vec<String>, supervisor: &Supervisor) -> Option<Repository> {
         match Repository::discover(self.paths.project(), &self.files.scratch(), supervisor) {
             Ok((repository, notices)) => {
                 self.notices.extend(notices.into_iter().map(Notice::warning));
+                // An agent that adds all files would commit them.
+                if let Err(error) = repository.exclude(&[PAUSE_FILE, DONE_FILE]) {
+                    self.notices.push(Notice::warning(format!(
+                        "Git does not ignore `{PAUSE_FILE}` and `{DONE_FILE}`, so agents may commit them: {}.",
+                        with_causes(&error)
+                    )));
+                }
                 Some(repository.including(include).sparing(self.paths.states()))
             }
             Err(reason) => {

@@ -17,6 +17,7 @@ mod differ;
 mod discover;
 mod entries;
 mod error;
+mod exclude;
 mod file_identity;
 mod find;
 pub(crate) mod fingerprint;

@@ -20,6 +20,11 @@ const SOCKET_PATH_BYTES: usize = 107;
 
 const TOKENS: &str = "tokens.json";
 
+/// Made by an agent: it claims that the plan is done.
+pub const DONE_FILE: &str = ".ralph-done";
+/// Made by the user: the run pauses.
+pub const PAUSE_FILE: &str = ".ralph-pause";
+
 #[derive(Debug, Error)]
 pub enum PathsError {
     #[error("no state directory: neither XDG_STATE_HOME nor HOME is set")]
@@ -111,11 +116,11 @@ impl ProjectPaths {
     }
 
     pub fn done_file(&self) -> PathBuf {
-        self.project.join(".ralph-done")
+        self.project.join(DONE_FILE)
     }
 
     pub fn pause_file(&self) -> PathBuf {
-        self.project.join(".ralph-pause")
+        self.project.join(PAUSE_FILE)
     }
 
     pub fn lock(&self) -> PathBuf {

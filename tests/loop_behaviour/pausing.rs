@@ -81,6 +81,31 @@ async fn records_of(running: in_process::Running) -> Vec<Record> {
     finished.records()
 }
 
+#[test]
+fn the_files_that_pause_and_claim_end_in_no_commit_and_in_no_prompt() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::jsonl(
+        "said ready; await go; work\n[ $n = 1 ] || { touch .ralph-done; git add --all; git commit --quiet -m Claim; }\nover done",
+    ));
+    let running = sandbox.looping([] as [&str; 0]).start();
+    running.wait_for_record(SOON, said("ready"));
+    sandbox.write(".ralph-pause", "");
+    running.wait_for_record(SOON, paused(PausedBy::File));
+    sandbox.let_go("go");
+    running.wait_for_record(SOON, held);
+    remove_pause_file(&sandbox);
+    finishes(running);
+    let committed = sandbox.git(["log", "--format=", "--name-only", "HEAD"]);
+    assert!(!committed.contains(".ralph-"), "{committed}");
+    assert!(!sandbox.prompt(2).contains(".ralph-pause"), "{}", sandbox.prompt(2));
+    sandbox.assert_clean();
+    let excluded = sandbox.read(".git/info/exclude").unwrap();
+    assert!(excluded.ends_with("\n.ralph-pause\n.ralph-done\n"), "{excluded}");
+    sandbox.write("PLAN.md", "- [ ] Another\n");
+    assert_eq!(sandbox.looping(["--max-iterations", "1"]).run(SOON).code(), Some(0));
+    assert_eq!(sandbox.read(".git/info/exclude").as_ref(), Some(&excluded), "only once");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_pause_file_at_start_holds_the_run_says_so_and_its_removal_starts_it() {
     let project = Project::new();
