@@ -3,7 +3,10 @@
 use std::collections::HashMap;
 
 use super::{
-    GitError, Moment, Place, Repository, alone, loose::is_name, process::nul_separated, restore::no_checkpoint,
+    GitError, Moment, Place, Repository, alone,
+    loose::is_name,
+    process::{Git, nul_separated},
+    restore::no_checkpoint,
 };
 use crate::event::{Checkpoint, RunId};
 
@@ -280,13 +283,18 @@ impl Repository {
                 &format!("refs/ralph/{run}/"),
             ])
             .run()?;
-        if output.stdout.is_empty() {
-            return Ok(());
-        }
-        self.git()
-            .args(["update-ref", "--stdin"])
-            .input(output.stdout)
-            .run()
-            .map(drop)
+        delete_references(self.git(), output.stdout)
     }
+}
+
+/// Deletes references, each a line `delete NAME`. One that an agent has made to lead elsewhere is deleted itself, and not what it leads
+/// to, which may be a branch of the user's.
+pub(super) fn delete_references(git: Git, lines: Vec<u8>) -> Result<(), GitError> {
+    if lines.is_empty() {
+        return Ok(());
+    }
+    git.args(["update-ref", "--no-deref", "--stdin"])
+        .input(lines)
+        .run()
+        .map(drop)
 }

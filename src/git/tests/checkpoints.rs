@@ -28,6 +28,19 @@ fn all_but_ignored_files_are_in_it() {
 }
 
 #[test]
+fn a_reference_among_a_runs_that_leads_to_a_branch_takes_no_branch_with_it() {
+    let project = Project::new();
+    project.git(["branch", "other"]);
+    let repository = project.open();
+    before(&repository, 1);
+    let link = "refs/ralph/20261120-102835-4f2a/2-before";
+    project.git(["symbolic-ref", link, "refs/heads/other"]);
+    repository.forget(&run()).unwrap();
+    let left = project.git(["for-each-ref", "--format=%(refname)"]);
+    assert_eq!(left, "refs/heads/main\nrefs/heads/other\n");
+}
+
+#[test]
 fn it_is_a_commit_on_head_under_its_own_reference() {
     let project = Project::new();
     let checkpoint = before(&project.open(), 7).checkpoint;
