@@ -1,5 +1,6 @@
 //! Checkpoints under the real binary: where they are made, what they hold, and what restoring leaves alone.
 
+mod collections;
 mod places;
 mod processes;
 mod reviews;

@@ -22,6 +22,9 @@ use crate::event::{Checkpoint, RunId};
 const NAME: &str = "ralph";
 const EMAIL: &str = "ralph@localhost";
 
+/// How often a checkpoint is made of which git has collected something meanwhile.
+const ATTEMPTS: u32 = 3;
+
 /// What a checkpoint is called.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Name<'a> {
@@ -85,14 +88,43 @@ impl Repository {
 
     pub(super) fn checkpoint_as(&self, name: Name, since: &[&Checkpoint]) -> Result<(Taken, Counted), GitError> {
         let mut state = self.lock();
-        let taken = self.take(&mut state, name, since);
-        if taken.is_err() {
-            // A process that was killed may have left a lock; the next checkpoint starts from the user's index.
-            state.origin = None;
-            state.forget();
-            _ = self.forget_index(); // the error before this one says more
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            let collections = self.collections();
+            let mut taken = self.take(&mut state, name, since);
+            let may_be_collected = self.may_be_collected(collections);
+            if may_be_collected {
+                taken = taken.and_then(|taken| self.kept_whole(&mut state, name, taken));
+            }
+            if taken.is_err() {
+                // A process that was killed may have left a lock; the next checkpoint starts from the user's index.
+                state.origin = None;
+                state.forget();
+                _ = self.forget_index(); // the error before this one says more
+            }
+            let is_spoilt = may_be_collected && matches!(taken, Err(GitError::Refused { .. }));
+            if !is_spoilt || attempts == ATTEMPTS {
+                return taken;
+            }
         }
-        taken
+    }
+
+    /// Returns the checkpoint if git has collected nothing of it. Else its reference is deleted: git fails on references without
+    /// their objects, whatever it is asked.
+    fn kept_whole(&self, state: &mut State, name: Name, taken: (Taken, Counted)) -> Result<(Taken, Counted), GitError> {
+        let Err(error) = self.outlast_collection(&taken.0.checkpoint.commit) else {
+            return Ok(taken);
+        };
+        let delete = ["update-ref", "--no-deref", "-d", name.reference];
+        _ = self.git().args(delete).run(); // the error before this one says more
+        state.kept = None;
+        // The next attempt tells them.
+        for notice in taken.0.notices {
+            state.told.remove(&notice);
+            state.tell(notice);
+        }
+        Err(error)
     }
 
     fn take(&self, state: &mut State, name: Name, since: &[&Checkpoint]) -> Result<(Taken, Counted), GitError> {

@@ -11,6 +11,7 @@ mod alone;
 mod beside;
 mod changes;
 mod checkpoint;
+mod collection;
 mod conflict;
 mod counts;
 mod differ;

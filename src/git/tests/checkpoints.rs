@@ -28,6 +28,30 @@ fn all_but_ignored_files_are_in_it() {
 }
 
 #[test]
+fn a_collection_that_goes_on_when_its_reference_is_set_is_waited_for_and_takes_nothing() {
+    let project = Project::new();
+    project.write("new", "content\n");
+    let (git_dir, pid) = (project.root.join(".git"), std::process::id());
+    let blob = project.git(["hash-object", "new"]);
+    let (directory, file) = blob.trim_end().split_at(2);
+    let object = git_dir.join("objects").join(directory).join(file);
+    fs::write(git_dir.join("gc.pid"), format!("{pid} here")).unwrap();
+    // A collection that listed the references before this one was set deletes its objects.
+    let reference = git_dir.join("refs/ralph/20261120-102835-4f2a/1-before");
+    let collecting = thread::spawn(move || {
+        while !reference.exists() {
+            thread::yield_now();
+        }
+        fs::remove_file(object).unwrap();
+        fs::remove_file(git_dir.join("gc.pid")).unwrap();
+    });
+    let checkpoint = before(&project.open(), 1).checkpoint;
+    collecting.join().unwrap();
+    assert_eq!(content(&project, &checkpoint, "new"), "content\n");
+    assert_eq!(project.git(["fsck", "--no-dangling"]), "");
+}
+
+#[test]
 fn a_reference_among_a_runs_that_leads_to_a_branch_takes_no_branch_with_it() {
     let project = Project::new();
     project.git(["branch", "other"]);
