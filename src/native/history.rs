@@ -110,7 +110,7 @@ impl History {
             |history, most| history.drop_oldest(KEPT, most / 2),
             |history, _| history.shorten(KEPT_AFTER_OVERFLOW, usize::MAX),
             |history, _| history.shorten(KEPT_AFTER_OVERFLOW, KEPT_BYTES),
-            |history, _| history.shorten(0, FEW_BYTES),
+            |history, _| history.shorten(0, FEW_BYTES) + history.shorten_prompts(),
             |history, most| history.drop_oldest(1, most / 2),
         ];
         let mut shortened = 0;
@@ -163,6 +163,27 @@ impl History {
                 }
             }
         }
+        if shortened > 0 {
+            self.counted = None;
+        }
+        shortened
+    }
+
+    /// Cuts the prompts of turns that were long ago, as a session has them that went on over many iterations.
+    fn shorten_prompts(&mut self) -> usize {
+        let old = self
+            .messages
+            .iter_mut()
+            .skip(1)
+            .rev()
+            .filter_map(|message| match message {
+                Message::User { text } => Some(text),
+                Message::Assistant(_) | Message::Results { .. } => None,
+            });
+        let shortened = old
+            .skip(KEPT)
+            .map(|text| cut(text, true, FEW_BYTES, TEXT_LEFT_OUT))
+            .sum();
         if shortened > 0 {
             self.counted = None;
         }
@@ -423,6 +444,23 @@ mod tests {
             .iter()
             .filter(|message| **message == user(STEPS_LEFT_OUT));
         assert_eq!(notes.count(), 1);
+    }
+
+    #[test]
+    fn prompts_of_turns_long_ago_are_cut_and_those_of_now_stay() {
+        let prompt = "Do the next task. ".repeat(400);
+        let turns = (0..20).flat_map(|number| {
+            [
+                user(&prompt),
+                answer(&number.to_string()),
+                results(&number.to_string(), 9),
+            ]
+        });
+        let mut history = History::of(turns.collect());
+        assert!(history.fit(24_000, 0) > 0);
+        assert!(history.estimate() <= 19_200, "{}", history.estimate());
+        let whole = history.messages().iter().filter(|message| **message == user(&prompt));
+        assert_eq!(whole.count(), 1 + KEPT, "the first, which has the task, and the newest");
     }
 
     #[test]
