@@ -73,6 +73,11 @@ impl Message {
         self.state() == MessageState::Queued
     }
 
+    /// Agents have seen it, and see it again in each prompt.
+    pub fn is_standing(&self) -> bool {
+        self.kind == SteeringKind::Standing && matches!(self.state(), MessageState::Delivered(_))
+    }
+
     /// Belongs into the next prompt, so it can be taken back.
     pub fn is_due(&self) -> bool {
         match (self.kind, self.state()) {

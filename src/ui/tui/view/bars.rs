@@ -21,6 +21,7 @@ use crate::{
 use super::{
     header::{phase_in_words, phase_sign},
     pen::{Pen, Piece, columns},
+    tasks::outstanding_in_words,
     timeline,
 };
 
@@ -98,10 +99,7 @@ fn totals(model: &Model, area: Rect, pen: &mut Pen<'_>) {
         .map(|changes| format!("total {}", changes_in_words(changes)))
         .collect();
     plain.extend(tokens_in_short(&run.usage));
-    let due = run.messages.iter().filter(|message| message.is_due()).count();
-    if due > 0 {
-        plain.push(format!("{} waiting", counted(due as u64, "message")));
-    }
+    plain.extend(outstanding_in_words(run));
     if model.ui.dropped_bytes > 0 {
         plain.push("some output is only in the recording".to_owned());
     }

@@ -4,6 +4,7 @@ use ratatui::layout::Rect;
 
 use crate::{
     event::{PlanSnapshot, PlanTask, SteeringKind},
+    run::{Message, RunView},
     text::one_line,
     ui::tui::{
         layout::{Focus, Layout},
@@ -45,9 +46,9 @@ impl Parts {
         let (mut plan, none) = (layout.tasks, Rect::default());
         let (mut messages, mut iterations) = (none, none);
         if layout.has_side_bar() && plan.height >= ROOMY_ROWS {
-            let due = model.run.messages.iter().filter(|message| message.is_due()).count();
+            let outstanding = outstanding(&model.run).count();
             (plan, iterations) = split(plan, model.run.iterations.rows.len().min(ITERATIONS));
-            (plan, messages) = split(plan, due.min(MESSAGES));
+            (plan, messages) = split(plan, outstanding.min(MESSAGES));
         }
         let mut details = (none, Vec::new());
         if !layout.has_strip() && plan.height >= DETAILED_ROWS {
@@ -377,21 +378,44 @@ fn iterations(model: &Model, part: Rect, pen: &mut Pen<'_>) {
     }
 }
 
-/// Draws the messages that wait.
+/// The messages that wait, and those that stand in each prompt of a run that goes on.
+fn outstanding(run: &RunView) -> impl Iterator<Item = &Message> {
+    let stands = |message: &Message| message.is_standing() && !run.is_over();
+    run.messages
+        .iter()
+        .filter(move |message| message.is_queued() || stands(message))
+}
+
+/// `1 message waiting · 2 standing messages`; none where there is neither.
+pub(super) fn outstanding_in_words(run: &RunView) -> Option<String> {
+    let (standing, waiting): (Vec<_>, Vec<_>) = outstanding(run).partition(|message| message.is_standing());
+    let waiting = (!waiting.is_empty()).then(|| format!("{} waiting", counted(waiting.len() as u64, "message")));
+    let standing = (!standing.is_empty()).then(|| counted(standing.len() as u64, "standing message"));
+    let parts: Vec<String> = waiting.into_iter().chain(standing).collect();
+    (!parts.is_empty()).then(|| parts.join(" · "))
+}
+
+/// Draws the messages that wait or stand.
 fn messages(model: &Model, part: Rect, pen: &mut Pen<'_>) {
-    if part.is_empty() {
+    let Some(words) = outstanding_in_words(&model.run).filter(|_| !part.is_empty()) else {
         return;
-    }
-    let due: Vec<_> = model.run.messages.iter().filter(|message| message.is_due()).collect();
-    let shown = &due[due.len().saturating_sub(MESSAGES)..];
-    title(part, &format!("{} waiting", counted(due.len() as u64, "message")), pen);
+    };
+    let outstanding: Vec<_> = outstanding(&model.run).collect();
+    let shown = &outstanding[outstanding.len().saturating_sub(MESSAGES)..];
+    title(part, &words, pen);
+    let kind = |message: &Message| match message.kind {
+        SteeringKind::Next => "next",
+        SteeringKind::Now => "now",
+        SteeringKind::Standing => "standing",
+    };
+    let width = shown
+        .iter()
+        .map(|message| kind(message).len())
+        .max()
+        .unwrap_or_default();
     for (y, message) in (part.y + 1..part.bottom()).zip(shown) {
-        let kind = match message.kind {
-            SteeringKind::Next => "next",
-            SteeringKind::Now => "now",
-            SteeringKind::Standing => "always",
-        };
-        let x = pen.role(part.x + 1, y, part.right(), &format!("{kind:<6} "), Role::User);
+        let kind = kind(message);
+        let x = pen.role(part.x + 1, y, part.right(), &format!("{kind:<width$} "), Role::User);
         pen.role(x, y, part.right(), &one_line(&message.text), Role::Plain);
     }
 }
@@ -410,7 +434,7 @@ fn split(area: Rect, lines: usize) -> (Rect, Rect) {
 mod tests {
     use super::*;
     use crate::{
-        event::Event,
+        event::{Delivery, Event, SteeringId, StopReason, Totals},
         ui::tui::testing::{model, plan, running},
     };
 
@@ -437,6 +461,35 @@ mod tests {
             Line::More { count, done, .. } => format!("({count}{})", if *done { " done" } else { "" }),
         });
         words.collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn a_standing_message_waits_for_its_first_prompt_and_stands_until_the_end() {
+        let mut run = RunView::default();
+        let id = SteeringId(1);
+        let mut after = |event: Event| {
+            run.apply_event(1, &event);
+            outstanding_in_words(&run)
+        };
+        let queued = Event::SteeringQueued {
+            id,
+            kind: SteeringKind::Standing,
+            text: "Use tabs.".to_owned(),
+            answers: None,
+        };
+        assert_eq!(after(queued).as_deref(), Some("1 message waiting"));
+        let delivered = Event::SteeringDelivered {
+            id,
+            iteration: 1,
+            how: Delivery::Prompt,
+        };
+        assert_eq!(after(delivered).as_deref(), Some("1 standing message"));
+        let stopped = Event::RunStopped {
+            reason: StopReason::Requested,
+            hints: Vec::new(),
+            totals: Totals::default(),
+        };
+        assert_eq!(after(stopped), None);
     }
 
     #[test]
