@@ -174,7 +174,7 @@ fn plans_and_requirements() {
                 assert!(!error.to_string().is_empty());
             }
         }
-        match begin::import(bytes, "Plan") {
+        match begin::import(bytes, None, "Plan") {
             Ok(imported) => {
                 let plan = parse_bytes(PlanKind::Markdown, imported.plan.as_bytes());
                 let wrong = plan.err().map(|error| error.to_string());

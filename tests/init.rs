@@ -167,7 +167,7 @@ fn requirements_of_every_kind_become_a_plan_that_runs_and_what_is_none_is_refuse
     let specs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/specs");
     let import = |spec: &Path, to: &str| sandbox.wary_ralph(["import", "--to", to]).arg(spec).run(SOON);
     for (name, tasks, first) in [
-        ("booking.md", 7, "Book a room for a time (must)"),
+        ("booking.md", 7, "Book a room for a time"),
         ("logger.txt", 5, "It must take a sample every ten seconds."),
         ("relay.txt", 5, "A relay MUST accept messages of up to 1024 octets."),
         ("issues.json", 4, "Crash when the file is empty (#12)"),
@@ -180,6 +180,27 @@ fn requirements_of_every_kind_become_a_plan_that_runs_and_what_is_none_is_refuse
             .filter_map(|line| line.strip_prefix("- [ ] "))
             .collect();
         assert_eq!((all.len(), all[0]), (tasks, first), "{}", done.stdout);
+    }
+
+    // Lines that are not taken are named, and non-goals are no tasks.
+    sandbox.write(
+        "prose.md",
+        "# Mail\n\nThe system must send a mail. It is blue.\n\n- Log in\n\nThe app must be fast.\n\n## Non goals\n\n- Payments\n",
+    );
+    let told = import(&sandbox.project().join("prose.md"), "MAIL.md");
+    assert_eq!(told.code(), Some(0), "{told:?}");
+    assert_eq!(
+        sandbox.read("MAIL.md").as_deref(),
+        Some(
+            "# Mail\n\n- [ ] The system must send a mail.\n- [ ] Log in\n- [ ] The app must be fast.\n\n## Non goals\n\n* Payments\n"
+        )
+    );
+    for part in [
+        "wrote MAIL.md: 3 tasks, 1 non-goal kept as notes\n",
+        "1 passage of ",
+        "was not taken, since nothing says that it is required: line 3\n",
+    ] {
+        assert!(told.stderr.contains(part), "{told:?}");
     }
 
     sandbox.write(

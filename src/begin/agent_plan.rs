@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn each_requirement_has_a_task_or_a_reason() {
-        let found = import(b"- Log in\n- Log out\n- Dark mode\n", "Plan").unwrap();
+        let found = import(b"- Log in\n- Log out\n- Dark mode\n", None, "Plan").unwrap();
         let asked = assignment("PLAN.md", "spec.md", "/project", Some(&found));
         assert!(
             asked.contains("* R3: Dark mode\n") && asked.contains("/project"),

@@ -1,15 +1,17 @@
 //! Requirements as somebody wrote them, made into a plan by their structure alone. Pure.
 //!
-//! Headings stay headings. An item of a list is a task, what is nested in it a note to the task; so are user stories and, where
-//! there are neither, sentences that say what must be. Nothing is invented, and what is no requirement is left out.
+//! Headings stay headings. An item of a list is a task, what is nested in it a note to the task; user stories are tasks, and so are
+//! sentences that say what must be. Nothing is invented, and the places of what is no requirement are told.
 
 use std::collections::HashSet;
 
-use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::text::one_line;
+use super::{
+    priority,
+    requirements::{Context, Document, Section, Task, by_priority, read, words_of},
+};
 
 /// Longer texts of a task are cut: a plan names work, and the requirements stay where they are.
 const TASK_CHARS: usize = 400;
@@ -53,30 +55,14 @@ impl ImportError {
                 "requirements are Markdown, plain text or JSON".to_owned()
             }
             ImportError::Nothing => {
-                "a requirement is an item of a list, a numbered line, a user story (`As a …`) or a sentence with `must`"
+                "a requirement is an item of a list, a numbered line, a user story (`As a …`), a sentence with `must` or \
+                 `should`, or any sentence below a heading `Requirements`"
                     .to_owned()
             }
             ImportError::TooMany { .. } => "split the file: a plan of hundreds of tasks is for several runs".to_owned(),
             ImportError::OtherJson => "write it as Markdown, an item of a list for each requirement".to_owned(),
         }
     }
-}
-
-/// One requirement.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-struct Task {
-    text: String,
-    notes: Vec<String>,
-    done: bool,
-    /// The lower, the earlier; none comes between high and low.
-    priority: Option<u8>,
-}
-
-/// Requirements below one heading.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-struct Section {
-    heading: String,
-    tasks: Vec<Task>,
 }
 
 /// What was made of a file.
@@ -87,25 +73,30 @@ pub(crate) struct Imported {
     pub(crate) tasks: usize,
     /// Requirements that were there twice.
     pub(crate) merged: usize,
+    /// Passages that say what is not to be done, which the plan has as prose.
+    pub(crate) excluded: usize,
+    /// The line of each passage that was not taken.
+    pub(crate) left: Vec<u32>,
     /// What is to be done, a line each.
     pub(crate) requirements: Vec<String>,
 }
 
-/// Makes a plan that is called `title` of what is in a file.
+/// Makes a plan of what is in a file. Its title is `name`, or else that of the document, or else `file`.
 ///
 /// # Errors
 /// [`ImportError`] if that is no text, or has no requirements.
-pub(crate) fn import(bytes: &[u8], title: &str) -> Result<Imported, ImportError> {
+pub(crate) fn import(bytes: &[u8], name: Option<&str>, file: &str) -> Result<Imported, ImportError> {
     let text = text_of(bytes)?;
-    let sections = match text
+    let document = match text
         .trim_start()
         .starts_with(['{', '['])
         .then(|| serde_json::from_str::<Value>(text))
     {
-        Some(Ok(json)) => of_json(&json).ok_or(ImportError::OtherJson)?,
-        Some(Err(_)) | None => of_markdown(text),
+        Some(Ok(json)) => from_json(&json).ok_or(ImportError::OtherJson)?,
+        Some(Err(_)) | None => read(text),
     };
-    let (sections, merged) = without_repetitions(sections);
+    let title = name.or(document.title.as_deref()).unwrap_or(file);
+    let (sections, merged) = without_repetitions(document.sections);
     let tasks: usize = sections.iter().map(|section| section.tasks.len()).sum();
     match tasks {
         0 => Err(ImportError::Nothing),
@@ -113,6 +104,8 @@ pub(crate) fn import(bytes: &[u8], title: &str) -> Result<Imported, ImportError>
             plan: written(title, &sections),
             tasks,
             merged,
+            excluded: document.excluded,
+            left: document.left,
             requirements: open(&sections),
         }),
         count => Err(ImportError::TooMany { count }),
@@ -159,7 +152,7 @@ fn text_of(bytes: &[u8]) -> Result<&str, ImportError> {
 }
 
 /// Requirements of a `prd.json`, or of issues as `gh` prints them.
-fn of_json(json: &Value) -> Option<Vec<Section>> {
+fn from_json(json: &Value) -> Option<Document> {
     let stories = json["userStories"].as_array().or_else(|| json["stories"].as_array());
     let entries = match (stories, json) {
         (Some(stories), _) => stories.clone(),
@@ -168,10 +161,12 @@ fn of_json(json: &Value) -> Option<Vec<Section>> {
         (None, _) => return None,
     };
     let tasks: Option<Vec<Task>> = entries.iter().map(of_entry).collect();
-    Some(vec![Section {
-        heading: String::new(),
-        tasks: by_priority(tasks?),
-    }])
+    Some(Document {
+        title: json["project"].as_str().map(str::to_owned),
+        sections: vec![Section::of_tasks(by_priority(tasks?))],
+        excluded: 0,
+        left: Vec::new(),
+    })
 }
 
 fn of_entry(entry: &Value) -> Option<Task> {
@@ -182,17 +177,22 @@ fn of_entry(entry: &Value) -> Option<Task> {
         .unwrap_or_default();
     let criteria = entry["acceptanceCriteria"].as_array().into_iter().flatten();
     let mut notes: Vec<String> = criteria.filter_map(Value::as_str).map(words_of).collect();
-    // Of an issue's text, what can be ticked off is what is asked for.
+    // An issue asks for what is required in its text; what is not to be done says so itself.
     if let Some(body) = entry["body"].as_str() {
-        let inner = of_markdown(body).into_iter().flat_map(|section| section.tasks);
-        notes.extend(inner.map(|task| task.text));
+        let Document { sections, excluded, .. } = read(body);
+        for section in sections {
+            if excluded > 0 {
+                notes.extend(section.context.iter().map(|context| context.text().to_owned()));
+            }
+            notes.extend(section.tasks.into_iter().map(|task| task.text));
+        }
     }
     let labels = entry["labels"].as_array().into_iter().flatten();
     let mut labels = labels.filter_map(|label| label["name"].as_str().or_else(|| label.as_str()));
     let priority = match &entry["priority"] {
         Value::Number(number) => number.as_u64().and_then(|number| u8::try_from(number).ok()),
-        Value::String(word) => priority_of(word),
-        _ => labels.find_map(priority_of),
+        Value::String(word) => priority::of_label(word),
+        _ => labels.find_map(priority::of_label),
     };
     let is_closed = entry["state"]
         .as_str()
@@ -205,176 +205,6 @@ fn of_entry(entry: &Value) -> Option<Task> {
     })
 }
 
-/// Where in a document the parser is.
-#[derive(Default)]
-struct Reading {
-    sections: Vec<Section>,
-    /// How deep in lists.
-    depth: usize,
-    text: String,
-    done: bool,
-    /// Sentences that say what must be, for a document without lists.
-    sentences: Vec<Section>,
-}
-
-fn of_markdown(text: &str) -> Vec<Section> {
-    // Bullets of office programs.
-    let text = text.replace(['•', '◦', '▪', '‣'], "-");
-    let mut reading = Reading::default();
-    reading.sections.push(Section::default());
-    reading.sentences.push(Section::default());
-    for event in Parser::new_ext(&text, Options::ENABLE_TASKLISTS | Options::ENABLE_TABLES) {
-        reading.take(&event);
-    }
-    let has_tasks = reading.sections.iter().any(|section| !section.tasks.is_empty());
-    // Numbered headings look like a list; what such a text requires is in its sentences, in capitals.
-    let has_headings_only = is_any_in_capitals(&reading.sentences) && !is_any_in_capitals(&reading.sections);
-    let mut sections = match has_tasks && !has_headings_only {
-        true => reading.sections,
-        false => reading.sentences,
-    };
-    for section in &mut sections {
-        section.tasks = by_priority(std::mem::take(&mut section.tasks));
-    }
-    sections
-}
-
-/// Whether something is required in the capitals of standards.
-fn is_any_in_capitals(sections: &[Section]) -> bool {
-    let mut tasks = sections.iter().flat_map(|section| &section.tasks);
-    tasks.any(|task| {
-        [" MUST ", " SHALL ", " SHOULD "]
-            .iter()
-            .any(|word| task.text.contains(word))
-    })
-}
-
-impl Reading {
-    fn take(&mut self, event: &Event<'_>) {
-        match event {
-            Event::Start(Tag::Heading { .. }) | Event::Start(Tag::Paragraph) if self.depth == 0 => self.text.clear(),
-            Event::End(TagEnd::Heading(HeadingLevel::H1)) if self.is_untouched() => self.text.clear(),
-            Event::End(TagEnd::Heading(_)) => {
-                let heading = words_of(&std::mem::take(&mut self.text));
-                for sections in [&mut self.sections, &mut self.sentences] {
-                    sections.push(Section {
-                        heading: heading.clone(),
-                        tasks: Vec::new(),
-                    });
-                }
-            }
-            Event::Start(Tag::List(_)) => {
-                self.flush();
-                self.depth += 1;
-            }
-            Event::End(TagEnd::List(_)) => {
-                self.flush();
-                self.depth -= 1;
-            }
-            Event::Start(Tag::Item) | Event::End(TagEnd::Item) => self.flush(),
-            Event::End(TagEnd::Paragraph) if self.depth == 0 => {
-                let paragraph = std::mem::take(&mut self.text);
-                self.paragraph(&paragraph);
-            }
-            Event::End(TagEnd::Paragraph) => self.flush(),
-            Event::TaskListMarker(done) => self.done = *done,
-            Event::Text(text) | Event::InlineHtml(text) => self.text += text,
-            Event::Code(code) => self.text += &format!("`{code}`"),
-            Event::SoftBreak | Event::HardBreak => self.text.push(' '),
-            _ => {}
-        }
-    }
-
-    fn is_untouched(&self) -> bool {
-        self.sections.len() == 1 && self.sections[0].tasks.is_empty()
-    }
-
-    /// Takes what an item of a list says: at the top a task, below it a note.
-    fn flush(&mut self) {
-        let text = words_of(&std::mem::take(&mut self.text));
-        let done = std::mem::take(&mut self.done);
-        if text.is_empty() || self.depth == 0 {
-            return;
-        }
-        let section = self.sections.last_mut().expect("there is always one");
-        match section.tasks.last_mut() {
-            Some(task) if self.depth > 1 => task.notes.push(text),
-            Some(_) | None => section.tasks.push(Task {
-                priority: priority_of(&text),
-                text,
-                notes: Vec::new(),
-                done,
-            }),
-        }
-    }
-
-    fn paragraph(&mut self, paragraph: &str) {
-        let text = words_of(paragraph);
-        let lower = text.to_lowercase();
-        let is_story =
-            ["as a ", "as an ", "als "].iter().any(|start| lower.starts_with(start)) && lower.contains(" want");
-        if is_story {
-            let section = self.sections.last_mut().expect("there is always one");
-            section.tasks.push(task(&text));
-            return;
-        }
-        let section = self.sentences.last_mut().expect("there is always one");
-        let sentences = text.split_inclusive(['.', ';']).map(str::trim);
-        let binding = sentences.filter(|sentence| {
-            let words = sentence.to_lowercase();
-            [" must ", " shall ", " should ", " has to ", " have to "]
-                .iter()
-                .any(|word| words.contains(word))
-        });
-        section.tasks.extend(binding.map(task));
-    }
-}
-
-fn task(text: &str) -> Task {
-    Task {
-        text: text.to_owned(),
-        priority: priority_of(text),
-        ..Task::default()
-    }
-}
-
-/// What a text says of its own urgency: `P0`, `[high]`, `(must have)`.
-fn priority_of(text: &str) -> Option<u8> {
-    let lower = text.to_lowercase();
-    let words: Vec<&str> = lower
-        .split(|character: char| !character.is_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .collect();
-    let is_marked = |name: &str| {
-        let marks = [
-            format!("[{name}"),
-            format!("({name}"),
-            format!("{name}:"),
-            format!("priority: {name}"),
-        ];
-        lower == name || marks.iter().any(|mark| lower.contains(mark))
-    };
-    for (rank, names) in [
-        (0, &["p0", "critical", "blocker"][..]),
-        (1, &["p1", "high", "must"]),
-        (2, &["p2", "medium", "should"]),
-        (3, &["p3", "low", "could"]),
-        (4, &["p4", "won't"]),
-    ] {
-        let [short, long @ ..] = names else { continue };
-        if words.contains(short) || long.iter().any(|name| is_marked(name)) {
-            return Some(rank);
-        }
-    }
-    None
-}
-
-/// The urgent ones first, those alike in the order of the document.
-fn by_priority(mut tasks: Vec<Task>) -> Vec<Task> {
-    tasks.sort_by_key(|task| task.priority.unwrap_or(2));
-    tasks
-}
-
 /// Merges what is asked for twice, whatever its case and punctuation.
 fn without_repetitions(sections: Vec<Section>) -> (Vec<Section>, usize) {
     let mut seen = HashSet::new();
@@ -382,14 +212,16 @@ fn without_repetitions(sections: Vec<Section>) -> (Vec<Section>, usize) {
     let sections = sections.into_iter().map(|mut section| {
         section.tasks.retain(|task| {
             let letters = task.text.to_lowercase();
-            let letters: String = letters.chars().filter(|letter| letter.is_alphanumeric()).collect();
-            let is_new = seen.insert(letters);
+            let alone: String = letters.chars().filter(|letter| letter.is_alphanumeric()).collect();
+            let is_new = seen.insert(if alone.is_empty() { letters } else { alone });
             merged += usize::from(!is_new);
             is_new
         });
         section
     });
-    let sections = sections.filter(|section| !section.tasks.is_empty()).collect();
+    let sections = sections
+        .filter(|section| !section.tasks.is_empty() || !section.context.is_empty())
+        .collect();
     (sections, merged)
 }
 
@@ -400,6 +232,21 @@ fn written(title: &str, sections: &[Section]) -> String {
         if !section.heading.is_empty() {
             text += &format!("## {}\n\n", section.heading);
         }
+        for (at, entry) in section.context.iter().enumerate() {
+            match entry {
+                // A tag at the beginning of a line would hide what is below it.
+                Context::Paragraph(paragraph) if paragraph.starts_with('<') => text += &format!("\\{paragraph}\n"),
+                Context::Paragraph(paragraph) => text += &format!("{paragraph}\n"),
+                Context::Item(item) => text += &format!("* {item}\n"),
+            }
+            let is_close = match (entry, section.context.get(at + 1)) {
+                (Context::Item(_), Some(Context::Item(_))) => true,
+                (Context::Item(_) | Context::Paragraph(_), next) => next.is_none() && section.tasks.is_empty(),
+            };
+            if !is_close {
+                text.push('\n');
+            }
+        }
         for task in &section.tasks {
             let mark = if task.done { 'x' } else { ' ' };
             text += &format!("- [{mark}] {}\n", cut(&task.text));
@@ -409,23 +256,6 @@ fn written(title: &str, sections: &[Section]) -> String {
         }
     }
     text
-}
-
-/// The words of a text, on one line, without signs at its beginning that would be signs of the plan.
-///
-/// What does not show is no word: whoever reads the plan leaves it out, too, and a task of nothing else would be none.
-fn words_of(text: &str) -> String {
-    let text = one_line(text);
-    let words = text.split_whitespace();
-    let is_sign = |word: &&str| {
-        let number = word.strip_suffix(['.', ')']).unwrap_or_default();
-        ["-", "*", "+", ">", "[", "]", "[]", "[x]", "[X]"].contains(word)
-            || word
-                .chars()
-                .all(|sign| matches!(sign, '#' | '`' | '~' | '|' | '>' | '-' | '=' | '*' | '_' | '+'))
-            || (!number.is_empty() && number.chars().all(|digit| digit.is_ascii_digit()))
-    };
-    words.skip_while(is_sign).collect::<Vec<_>>().join(" ")
 }
 
 fn cut(text: &str) -> String {
@@ -444,7 +274,7 @@ mod tests {
     };
 
     fn plan(text: &str) -> String {
-        import(text.as_bytes(), "Plan").unwrap().plan
+        import(text.as_bytes(), None, "Plan").unwrap().plan
     }
 
     #[test]
@@ -453,7 +283,7 @@ mod tests {
             plan("- Read the file\n- \u{1b}\n- \u{202e}\u{200f}\n"),
             "# Plan\n\n- [ ] Read the file\n"
         );
-        assert!(import("- \u{1b}[31m\n- \u{202e}\n".as_bytes(), "Plan").is_err());
+        assert!(import("- \u{1b}[31m\n- \u{202e}\n".as_bytes(), None, "Plan").is_err());
     }
 
     #[test]
@@ -462,20 +292,73 @@ mod tests {
                     3. P0: Remove an item\n\n## Pay\n\n* [x] By card\n* Add an item.\n\nAs a buyer I want a receipt so that I can prove it.\n";
         assert_eq!(
             plan(text),
-            "# Plan\n\n## Cart\n\n- [ ] P0: Remove an item\n- [ ] Add an item\n  - with its price\n  - and `count`\n- [ ] [low] Share it\n\n\
+            "# Shop\n\n## Cart\n\n- [ ] Remove an item\n- [ ] Add an item\n  - with its price\n  - and `count`\n- [ ] Share it\n\n\
              ## Pay\n\n- [x] By card\n- [ ] As a buyer I want a receipt so that I can prove it.\n"
         );
-        assert_eq!(import(text.as_bytes(), "Plan").unwrap().merged, 1);
+        let imported = import(text.as_bytes(), Some("Mine"), "Plan").unwrap();
+        assert_eq!((imported.merged, imported.left), (1, vec![3]));
+        assert!(imported.plan.starts_with("# Mine\n"), "{}", imported.plan);
     }
 
     #[test]
-    fn without_lists_sentences_that_bind_are_tasks() {
+    fn sentences_that_bind_are_tasks_and_the_lines_of_the_others_are_told() {
         let text = "The system is old. It must answer within a second. Colours are nice.\nUsers shall log in; admins should see all.\n";
         assert_eq!(
             plan(text),
             "# Plan\n\n- [ ] It must answer within a second.\n- [ ] Users shall log in;\n- [ ] admins should see all.\n"
         );
-        assert_eq!(import(b"Once upon a time.", "Plan"), Err(ImportError::Nothing));
+        assert_eq!(import(b"Once upon a time.", None, "Plan"), Err(ImportError::Nothing));
+    }
+
+    #[test]
+    fn every_requirement_is_a_task_or_its_line_is_told() {
+        let spec = "# Shop: requirements\n\nThe shop sells books.\nThe owner must be able to add products. It is\nopen at night.\n\n\
+                    ## Cart\n\nThe cart has to:\n\n- keep its items\n- show the sum - priority: low\n- empty itself\n  - priority: high\n\n\
+                    Users want to see past orders.\n\n## Functional requirements\n\nPrices include VAT. They are in euros, e.g. 5 EUR.\n\n\
+                    ### Languages\n\nGerman; English.\n\n## Nice to have\n\n- Gift cards\n\n## Non goals\n\n- No payments\n\n\
+                    The shop must not sell cars.\n\n### Later\n\n1. Bikes\n\n## Speed\n\n```\nGET /\n```\n\n\
+                    | Id | What | Priority |\n|---|---|---|\n| S1 | Answers come fast | low |\n| S2 | It shall start fast | P0 |\n\n\
+                    Out of scope: caches. They need work.\n\nNice to have: themes.\n";
+        let imported = import(spec.as_bytes(), None, "req").unwrap();
+        assert_eq!(
+            imported.plan,
+            "# Shop: requirements\n\n- [ ] The owner must be able to add products.\n\n\
+             ## Cart\n\nThe cart has to:\n\n- [ ] empty itself\n- [ ] keep its items\n- [ ] Users want to see past orders.\n- [ ] show the sum\n\n\
+             ## Functional requirements\n\n- [ ] Prices include VAT.\n- [ ] They are in euros, e.g. 5 EUR.\n\n\
+             ## Languages\n\n- [ ] German; English.\n\n\
+             ## Non goals\n\n* No payments\n\nThe shop must not sell cars.\n\n## Non goals: Later\n\n* Bikes\n\n\
+             ## Speed\n\nOut of scope: caches. They need work.\n\n- [ ] S2 | It shall start fast\n- [ ] Nice to have: themes.\n\n\
+             ## Nice to have\n\n- [ ] Gift cards\n"
+        );
+        assert_eq!((imported.tasks, imported.excluded), (11, 4));
+        assert_eq!(imported.left, [3, 4, 42, 48]);
+    }
+
+    #[test]
+    fn a_label_holds_for_what_follows_it_and_no_further() {
+        let text = "Out of scope:\n\n- payments\n\nIt must be fast.\n\nNice to have:\n\n- themes\n- Won't have: cars\n\n\
+                    Optional fields are marked; excluded files must be listed.\n\n- Optional fields: mark them\n";
+        assert_eq!(
+            plan(text),
+            "# Plan\n\nOut of scope:\n\n* payments\n* Won't have: cars\n\n- [ ] It must be fast.\n\
+             - [ ] excluded files must be listed.\n- [ ] Optional fields: mark them\n- [ ] themes (optional)\n"
+        );
+    }
+
+    #[test]
+    fn numbered_lines_with_prose_between_are_headings_if_it_requires_something() {
+        let spec = "1. Terms\n\nWords are words.\n\n2. Server\n\nIt MUST answer.\n\n3. Out of scope\n\n- caches\n\n4. Client\n\n- ask\n";
+        let imported = import(spec.as_bytes(), None, "Plan").unwrap();
+        assert_eq!(
+            imported.plan,
+            "# Plan\n\n## Server\n\n- [ ] It MUST answer.\n\n## Out of scope\n\n* caches\n\n## Client\n\n- [ ] ask\n"
+        );
+        assert_eq!(imported.left, [1, 3]);
+        let steps = "1. Install\n\n```\nmake\n```\n\n2. Run it\n\nThat is all.\n";
+        assert_eq!(
+            plan(steps),
+            "# Plan\n\n## \n\n- [ ] Install\n\n- [ ] Run it\n".replace("## \n\n", "")
+        );
     }
 
     #[test]
@@ -489,8 +372,8 @@ mod tests {
         let prd = r#"{ "userStories": [ { "title": "Log in", "acceptanceCriteria": ["by mail"], "priority": 2, "passes": true },
                                         { "title": "Sign up", "priority": 1 } ] }"#;
         assert_eq!(plan(prd), "# Plan\n\n- [ ] Sign up\n- [x] Log in\n  - by mail\n");
-        assert_eq!(import(br#"{ "a": 1 }"#, "Plan"), Err(ImportError::OtherJson));
-        assert_eq!(import(br#"[ 1, 2 ]"#, "Plan"), Err(ImportError::OtherJson));
+        assert_eq!(import(br#"{ "a": 1 }"#, None, "Plan"), Err(ImportError::OtherJson));
+        assert_eq!(import(br#"[ 1, 2 ]"#, None, "Plan"), Err(ImportError::OtherJson));
     }
 
     #[test]
@@ -503,21 +386,21 @@ mod tests {
             (b"\xff\xfe", "Markdown"),
             (b" \n\t", "Markdown"),
         ] {
-            let error = import(bytes, "Plan").unwrap_err();
+            let error = import(bytes, None, "Plan").unwrap_err();
             assert!(error.hint("spec.bin").contains(part), "{error:?}");
         }
         let many: String = (0..=MOST).map(|n| format!("- requirement {n}\n")).collect();
         assert_eq!(
-            import(many.as_bytes(), "Plan"),
+            import(many.as_bytes(), None, "Plan"),
             Err(ImportError::TooMany { count: MOST + 1 })
         );
         let thousand: String = (0..1000).map(|n| format!("- requirement {n}\n")).collect();
-        assert_eq!(import(thousand.as_bytes(), "Plan").unwrap().tasks, 1000);
+        assert_eq!(import(thousand.as_bytes(), None, "Plan").unwrap().tasks, 1000);
     }
 
     #[test]
     fn a_plan_that_was_made_is_one_that_can_be_read() {
-        const PIECES: [&str; 16] = [
+        const PIECES: [&str; 22] = [
             "# ",
             "## Heading",
             "- ",
@@ -534,11 +417,17 @@ mod tests {
             "> ",
             "As a user I want ",
             "| a | b |\n|---|---|\n",
+            "Out of scope: ",
+            "&lt;!-- ",
+            "<!-- ",
+            "<pre>",
+            ":",
+            "\n\n2. ",
         ];
         let mut dice = Dice::new(7);
         for _ in 0..3_000 {
             let text: String = (0..dice.index(30)).map(|_| PIECES[dice.index(PIECES.len())]).collect();
-            let Ok(imported) = import(text.as_bytes(), "Plan") else {
+            let Ok(imported) = import(text.as_bytes(), None, "Plan") else {
                 continue;
             };
             let read = parse_bytes(PlanKind::Markdown, imported.plan.as_bytes());

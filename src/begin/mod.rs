@@ -7,6 +7,8 @@ mod agent_plan;
 mod commands;
 mod import;
 mod other_loops;
+mod priority;
+mod requirements;
 mod task;
 mod templates;
 

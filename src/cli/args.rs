@@ -288,7 +288,7 @@ pub(super) enum Command {
         /// The requirements; `-` reads them from stdin
         #[arg(value_name = "SPEC")]
         spec: PathBuf,
-        /// The plan's title [default: the file's name]
+        /// The plan's title [default: that of the document, or the file's name]
         #[arg(long, value_name = "NAME")]
         name: Option<String>,
         /// Where the plan is written; `-` prints it. A file that is there is not overwritten

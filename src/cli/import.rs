@@ -20,6 +20,9 @@ use super::{args::Args, import_with_agent};
 /// What stands for stdin, and for stdout.
 const DASH: &str = "-";
 
+/// Most lines that are named of what was not taken.
+const LINES_TOLD: usize = 40;
+
 /// What is asked of `ralph import`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wish<'a> {
@@ -37,8 +40,7 @@ pub(super) fn run(args: &Args, wish: Wish<'_>, supervisor: &Supervisor) -> Resul
         false => spec.display().to_string(),
     };
     let bytes = read(spec).map_err(|error| unreadable(&file, &error))?;
-    let title = name.map_or_else(|| title_of(spec), str::to_owned);
-    let imported = begin::import(&bytes, &title);
+    let imported = begin::import(&bytes, name, &title_of(spec));
     if wish.with_agent && !matches!(&imported, Err(error) if error.is_no_text()) {
         if to == Path::new(DASH) {
             let why = "with `--with-agent` the plan goes to a file";
@@ -61,6 +63,7 @@ pub(super) fn run(args: &Args, wish: Wish<'_>, supervisor: &Supervisor) -> Resul
     })?;
     if to == Path::new(DASH) {
         print(&imported.plan);
+        complain_if_any(&left_in_words(&imported.left, &file));
         return Ok(0);
     }
     create_new(to, &imported.plan).map_err(|error| {
@@ -72,7 +75,18 @@ pub(super) fn run(args: &Args, wish: Wish<'_>, supervisor: &Supervisor) -> Resul
         Failure::new(FailureKind::Failed, why).hint("`--to FILE` names another file, `--to -` prints the plan")
     })?;
     complain(&summary(&imported, to));
+    complain_if_any(&left_in_words(&imported.left, &file));
+    let to = to.display();
+    complain(&format!(
+        "next: read it and make each task small enough for one session; `ralph {to}` starts"
+    ));
     Ok(0)
+}
+
+fn complain_if_any(text: &str) {
+    if !text.is_empty() {
+        complain(text);
+    }
 }
 
 fn read(spec: &Path) -> Result<Vec<u8>, ReadError> {
@@ -112,9 +126,48 @@ fn summary(imported: &Imported, to: &Path) -> String {
         0 => String::new(),
         count => format!(", {} merged", counted(count as u64, "repetition")),
     };
-    let to = to.display();
+    let excluded = match imported.excluded {
+        0 => String::new(),
+        count => format!(", {} kept as notes", counted(count as u64, "non-goal")),
+    };
+    let tasks = counted(imported.tasks as u64, "task");
+    format!("wrote {}: {tasks}{merged}{excluded}", to.display())
+}
+
+/// Names the lines of the passages that were not taken; empty if all were.
+fn left_in_words(left: &[u32], file: &str) -> String {
+    let mut lines = left.to_vec();
+    lines.dedup();
+    let more = lines.len().saturating_sub(LINES_TOLD);
+    let shown: Vec<String> = lines.iter().take(LINES_TOLD).map(u32::to_string).collect();
+    let more = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    let (were, line) = match (left.len(), lines.len()) {
+        (0, _) => return String::new(),
+        (1, _) => ("was", "line"),
+        (_, 1) => ("were", "line"),
+        (_, _) => ("were", "lines"),
+    };
     format!(
-        "wrote {to}: {}{merged}\nnext: read it and make each task small enough for one session; `ralph {to}` starts",
-        counted(imported.tasks as u64, "task")
+        "{} of {file} {were} not taken, since nothing says that it is required: {line} {}{more}",
+        counted(left.len() as u64, "passage"),
+        shown.join(", ")
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_line_of_what_was_not_taken_is_named_once() {
+        assert_eq!(left_in_words(&[], "req.md"), "");
+        assert!(left_in_words(&[3], "req.md").starts_with("1 passage of req.md was not taken, "));
+        assert!(left_in_words(&[3, 18, 18, 20], "req.md").ends_with(": lines 3, 18, 20"));
+        let many: Vec<u32> = (1..=50).collect();
+        assert!(left_in_words(&many, "req.md").ends_with(", 40 and 10 more"));
+    }
 }

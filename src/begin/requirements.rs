@@ -1,0 +1,722 @@
+//! Requirements in a text, found by its structure and by words that bind. Pure.
+//!
+//! Whatever is not taken is remembered by its line, so that no requirement is lost without being said. What is below a heading
+//! such as "Out of scope" is no task: it is kept as context, which an agent reads with the plan.
+
+use std::ops::Range;
+
+use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+
+use super::priority::{LOW, alone, plain, rank, without_priority};
+use crate::text::{Lines, one_line};
+
+/// Words by which a sentence requires something.
+const BINDING: &[&str] = &[
+    "must",
+    "shall",
+    "should",
+    "mustn't",
+    "shouldn't",
+    "want",
+    "wants",
+    "need",
+    "needs",
+    "required",
+];
+/// The same, of two words.
+const BINDING_PAIRS: &[(&str, &str)] = &[("has", "to"), ("have", "to"), ("would", "like"), ("ought", "to")];
+/// Where a full stop ends no sentence.
+const ABBREVIATIONS: &[&str] = &["e.g", "i.e", "vs", "cf", "approx", "incl"];
+/// Longer beginnings of a paragraph are no label for what follows.
+const LABEL_WORDS: usize = 5;
+/// Below every heading of Markdown.
+const NUMBERED: usize = 7;
+
+/// One requirement.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Task {
+    pub(super) text: String,
+    pub(super) notes: Vec<String>,
+    pub(super) done: bool,
+    /// The lower, the earlier; none comes between high and low.
+    pub(super) priority: Option<u8>,
+}
+
+/// What an agent has to know beside the tasks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Context {
+    Paragraph(String),
+    Item(String),
+}
+
+impl Context {
+    pub(super) fn text(&self) -> &str {
+        match self {
+            Context::Paragraph(text) | Context::Item(text) => text,
+        }
+    }
+}
+
+/// Requirements below one heading.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Section {
+    pub(super) heading: String,
+    pub(super) context: Vec<Context>,
+    pub(super) tasks: Vec<Task>,
+    kind: Kind,
+    /// The line of a heading that was written as the only item of a numbered list.
+    numbered: Option<u32>,
+}
+
+impl Section {
+    /// Tasks without a heading.
+    pub(super) fn of_tasks(tasks: Vec<Task>) -> Self {
+        Self {
+            tasks,
+            ..Self::default()
+        }
+    }
+}
+
+/// What a heading or a label says of what is below it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Kind {
+    /// What binds is required.
+    #[default]
+    Open,
+    /// Every sentence is a requirement.
+    Required,
+    /// So it is, but one that may stay undone.
+    Optional,
+    /// Nothing is a requirement.
+    Excluded,
+}
+
+/// What a text requires.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Document {
+    /// The only heading of the first level.
+    pub(super) title: Option<String>,
+    pub(super) sections: Vec<Section>,
+    /// How many passages are no tasks since they say what is not to be done.
+    pub(super) excluded: usize,
+    /// Where passages begin that were not taken, a line each time.
+    pub(super) left: Vec<u32>,
+}
+
+/// Reads Markdown or plain text.
+pub(super) fn read(text: &str) -> Document {
+    // Bullets of office programs.
+    let text = text.replace(['•', '◦', '▪', '‣'], "-");
+    let mut reader = Reader::new(&text);
+    for (event, range) in parser(&text) {
+        reader.take(&event, range);
+    }
+    reader.finish()
+}
+
+fn parser(text: &str) -> impl Iterator<Item = (Event<'_>, Range<usize>)> {
+    Parser::new_ext(text, Options::ENABLE_TASKLISTS | Options::ENABLE_TABLES).into_offset_iter()
+}
+
+/// A piece of text, and where in the source it comes from.
+#[derive(Debug, Default)]
+struct Passage {
+    text: String,
+    /// The line of each piece, by where it begins.
+    pieces: Vec<(usize, u32)>,
+}
+
+impl Passage {
+    fn push(&mut self, text: &str, line: u32) {
+        self.pieces.push((self.text.len(), line));
+        self.text += text;
+    }
+
+    fn line_at(&self, at: usize) -> u32 {
+        let piece = self.pieces.partition_point(|(start, _)| *start <= at).saturating_sub(1);
+        self.pieces.get(piece).map_or(1, |(_, line)| *line)
+    }
+}
+
+/// What becomes of the item of a list that is being read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Item {
+    Unread,
+    Task,
+    Excluded,
+}
+
+/// Where in a document the reader is.
+struct Reader<'a> {
+    text: &'a str,
+    lines: Lines,
+    /// Where the items of numbered lists begin that are headings.
+    numbered: Vec<usize>,
+    title: Option<String>,
+    titles: usize,
+    sections: Vec<Section>,
+    /// The headings around, from the outermost on: level, kind, text.
+    above: Vec<(usize, Kind, String)>,
+    /// How deep in lists.
+    depth: usize,
+    item: Item,
+    /// That item is a heading.
+    heads: bool,
+    /// In code or a comment, which is no text.
+    silent: bool,
+    passage: Passage,
+    /// The cells of a row.
+    cells: Vec<String>,
+    done: bool,
+    /// What a paragraph says of the next block.
+    label: Option<Kind>,
+    /// What one says of the list or table that is being read.
+    rows: Option<Kind>,
+    /// A sentence that ends in a colon: with a list behind it, it is no requirement of its own.
+    lead_in: Option<(String, u32)>,
+    excluded: usize,
+    left: Vec<u32>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(text: &'a str) -> Self {
+        Self {
+            text,
+            lines: Lines::of(text),
+            numbered: numbered_headings(text),
+            title: None,
+            titles: 0,
+            sections: vec![Section::default()],
+            above: Vec::new(),
+            depth: 0,
+            item: Item::Unread,
+            heads: false,
+            silent: false,
+            passage: Passage::default(),
+            cells: Vec::new(),
+            done: false,
+            label: None,
+            rows: None,
+            lead_in: None,
+            excluded: 0,
+            left: Vec::new(),
+        }
+    }
+
+    fn take(&mut self, event: &Event<'_>, range: Range<usize>) {
+        let line = self.lines.line_of(range.start);
+        match event {
+            Event::Start(tag) => self.start(tag, range),
+            Event::End(tag) => self.end(*tag, line),
+            Event::TaskListMarker(done) => self.done = *done,
+            Event::InlineHtml(html) if html.starts_with("<!--") => {}
+            Event::Text(_) | Event::Html(_) if self.silent => {}
+            Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => self.passage.push(text, line),
+            Event::Code(code) => self.passage.push(&format!("`{code}`"), line),
+            Event::SoftBreak | Event::HardBreak => self.passage.push(" ", line),
+            Event::InlineMath(_) | Event::DisplayMath(_) | Event::FootnoteReference(_) | Event::Rule => {}
+        }
+    }
+
+    fn start(&mut self, tag: &Tag<'_>, range: Range<usize>) {
+        match tag {
+            Tag::List(_) => {
+                self.flush();
+                if self.depth == 0 {
+                    self.begin_rows();
+                }
+                self.depth += 1;
+            }
+            Tag::Item => {
+                self.flush();
+                if self.depth == 1 {
+                    self.item = Item::Unread;
+                    self.heads = self.numbered.contains(&range.start);
+                }
+            }
+            Tag::Table(_) if self.depth == 0 => self.begin_rows(),
+            Tag::Heading { .. } | Tag::Paragraph | Tag::CodeBlock(_) | Tag::HtmlBlock if self.depth == 0 => {
+                self.passage = Passage::default();
+                self.resolve_lead_in();
+            }
+            Tag::Heading { .. } | Tag::Paragraph | Tag::CodeBlock(_) | Tag::HtmlBlock => self.flush(),
+            Tag::TableRow | Tag::TableHead => self.cells.clear(),
+            Tag::TableCell => self.passage = Passage::default(),
+            _ => {}
+        }
+        match tag {
+            Tag::CodeBlock(CodeBlockKind::Fenced(_)) if self.depth == 0 => {
+                self.silent = true;
+                self.left.push(self.lines.line_of(range.start));
+            }
+            Tag::HtmlBlock => self.silent = self.text[range].trim_start().starts_with("<!--"),
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, tag: TagEnd, line: u32) {
+        match tag {
+            TagEnd::Heading(level) if self.depth == 0 => self.heading(level),
+            TagEnd::List(_) => {
+                self.flush();
+                self.depth -= 1;
+                if self.depth == 0 {
+                    self.rows = None;
+                }
+            }
+            // Text that is only indented is prose as often as code.
+            TagEnd::Paragraph | TagEnd::HtmlBlock | TagEnd::CodeBlock if self.depth == 0 => {
+                self.silent = false;
+                self.paragraph();
+            }
+            TagEnd::TableCell => {
+                let passage = std::mem::take(&mut self.passage);
+                self.cells.push(words_of(&passage.text));
+            }
+            TagEnd::TableHead => self.cells.clear(),
+            TagEnd::TableRow => self.row(line),
+            TagEnd::Table => self.rows = None,
+            TagEnd::Item | TagEnd::Paragraph | TagEnd::Heading(_) | TagEnd::CodeBlock | TagEnd::HtmlBlock => {
+                self.silent = false;
+                self.flush();
+            }
+            _ => {}
+        }
+    }
+
+    /// Begins a list or a table: a sentence that ends in a colon before it is no requirement of its own.
+    fn begin_rows(&mut self) {
+        self.rows = self.label.take();
+        if let Some((lead_in, _)) = self.lead_in.take() {
+            self.section().context.push(Context::Paragraph(lead_in));
+        }
+    }
+
+    fn section(&mut self) -> &mut Section {
+        self.sections.last_mut().expect("there is always one")
+    }
+
+    fn heading(&mut self, level: HeadingLevel) {
+        let text = words_of(&std::mem::take(&mut self.passage).text);
+        self.label = None;
+        if level == HeadingLevel::H1 {
+            self.titles += 1;
+            if self.titles == 1 && self.sections.iter().all(|section| section.tasks.is_empty()) {
+                self.title = Some(text.clone()).filter(|text| !text.is_empty());
+            }
+        }
+        self.begin_section(level as usize, text, None);
+    }
+
+    fn begin_section(&mut self, level: usize, text: String, numbered: Option<u32>) {
+        while self.above.last().is_some_and(|(above, ..)| *above >= level) {
+            self.above.pop();
+        }
+        let around = self.above.last();
+        let of_title = level == 1;
+        let own = kind_of_heading(&text).filter(|_| !of_title);
+        // A heading below "Out of scope" does not say so itself.
+        let heading = match (own, around) {
+            (None, Some((_, Kind::Optional | Kind::Excluded, above))) => format!("{above}: {text}"),
+            (Some(_), _) | (None, None | Some((_, Kind::Open | Kind::Required, _))) => text,
+        };
+        let kind = own.or(around.map(|(_, kind, _)| *kind)).unwrap_or_default();
+        self.above.push((level, kind, heading.clone()));
+        self.sections.push(Section {
+            heading,
+            kind,
+            numbered: numbered.filter(|_| own.is_none()),
+            ..Section::default()
+        });
+    }
+
+    /// Takes what an item of a list says: at the top a task, below it a note.
+    fn flush(&mut self) {
+        let passage = std::mem::take(&mut self.passage);
+        let done = std::mem::take(&mut self.done);
+        let text = words_of(&passage.text);
+        if text.is_empty() || self.depth == 0 {
+            return;
+        }
+        if std::mem::take(&mut self.heads) {
+            return self.begin_section(NUMBERED, text, Some(passage.line_at(0)));
+        }
+        let kind = self.rows.unwrap_or(self.section().kind);
+        let label = label(&text);
+        match self.item {
+            Item::Unread if kind == Kind::Excluded || label.is_some_and(|(kind, _)| kind == Kind::Excluded) => {
+                self.item = Item::Excluded;
+                self.exclude(Context::Item(text));
+            }
+            Item::Excluded => self.section().context.push(Context::Item(text)),
+            Item::Unread => {
+                self.item = Item::Task;
+                let optional = kind == Kind::Optional || label.is_some_and(|(kind, _)| kind == Kind::Optional);
+                self.push_task(&text, optional, done);
+            }
+            Item::Task => {
+                let rank = alone(&text);
+                let task = self.section().tasks.last_mut().expect("the item has become a task");
+                match rank {
+                    Some(rank) => task.priority = Some(rank),
+                    None => task.notes.push(text),
+                }
+            }
+        }
+    }
+
+    fn push_task(&mut self, text: &str, optional: bool, done: bool) {
+        let (marked, mut text) = without_priority(text);
+        // Where its heading says so, it need not.
+        let lower = text.to_lowercase();
+        let is_said = lower.contains("optional") || lower.contains("nice to have") || lower.contains("could have");
+        if optional && !is_said && self.section().kind != Kind::Optional {
+            text += " (optional)";
+        }
+        let task = Task {
+            text,
+            notes: Vec::new(),
+            done,
+            priority: marked.or(optional.then_some(LOW)),
+        };
+        self.section().tasks.push(task);
+    }
+
+    fn exclude(&mut self, context: Context) {
+        self.excluded += 1;
+        self.section().context.push(context);
+    }
+
+    fn paragraph(&mut self) {
+        let passage = std::mem::take(&mut self.passage);
+        let text = words_of(&passage.text);
+        let before = self.label.take();
+        if text.is_empty() {
+            return;
+        }
+        let lower = text.to_lowercase();
+        let is_story =
+            ["as a ", "as an ", "als "].iter().any(|start| lower.starts_with(start)) && lower.contains(" want");
+        let label = label(&text);
+        let kind = before.unwrap_or(self.section().kind);
+        match label {
+            _ if kind == Kind::Excluded => self.exclude(Context::Paragraph(text)),
+            Some((Kind::Excluded, Rest::Some)) => self.exclude(Context::Paragraph(text)),
+            Some((kind, Rest::None)) => {
+                self.label = Some(kind);
+                if kind == Kind::Excluded {
+                    self.section().context.push(Context::Paragraph(text));
+                }
+            }
+            _ if is_story => self.push_task(&text, kind == Kind::Optional, false),
+            Some((kind, Rest::Some)) => self.sentences(&passage, kind),
+            None => self.sentences(&passage, kind),
+        }
+    }
+
+    /// Takes the sentences of a paragraph that require something.
+    fn sentences(&mut self, passage: &Passage, kind: Kind) {
+        let mut sentences = sentences(&passage.text);
+        if sentences.last().is_some_and(|(_, last)| last.ends_with(':')) {
+            let (at, last) = sentences.pop().expect("it was just seen");
+            self.lead_in = Some((words_of(last), passage.line_at(at)));
+        }
+        for (at, sentence) in sentences {
+            self.sentence(&words_of(sentence), kind, passage.line_at(at));
+        }
+    }
+
+    fn sentence(&mut self, sentence: &str, kind: Kind, line: u32) {
+        let says_optional = sentence.to_lowercase().contains("nice to have");
+        match kind {
+            _ if sentence.is_empty() || is_number(sentence) => {}
+            Kind::Required | Kind::Optional => self.push_task(sentence, kind == Kind::Optional, false),
+            Kind::Open if binds(sentence) || says_optional => self.push_task(sentence, says_optional, false),
+            Kind::Open | Kind::Excluded => self.left.push(line),
+        }
+    }
+
+    fn resolve_lead_in(&mut self) {
+        if let Some((sentence, line)) = self.lead_in.take() {
+            let kind = self.section().kind;
+            self.sentence(&sentence, kind, line);
+        }
+    }
+
+    /// Takes a row of a table.
+    fn row(&mut self, line: u32) {
+        let cells = std::mem::take(&mut self.cells);
+        let priority = cells.iter().find_map(|cell| rank(cell));
+        let cells = cells
+            .into_iter()
+            .filter(|cell| !cell.is_empty() && rank(cell).is_none());
+        let text = words_of(&cells.collect::<Vec<_>>().join(" | "));
+        let kind = self.rows.unwrap_or(self.section().kind);
+        if kind == Kind::Excluded && !text.is_empty() {
+            return self.exclude(Context::Item(text));
+        }
+        let before = self.section().tasks.len();
+        self.sentence(&text, kind, line);
+        if let Some(task) = self.section().tasks.get_mut(before) {
+            task.priority = priority.or(task.priority);
+        }
+    }
+
+    fn finish(mut self) -> Document {
+        self.resolve_lead_in();
+        // With nothing required below any of them, they are the requirements.
+        let head = |section: &Section| section.numbered.is_some();
+        let are_headings = (self.sections.iter()).any(|section| head(section) && !section.tasks.is_empty());
+        for section in &mut self.sections {
+            let Some(line) = section.numbered.filter(|_| section.tasks.is_empty()) else {
+                continue;
+            };
+            if are_headings {
+                self.left.push(line);
+            } else {
+                let (priority, text) = without_priority(&std::mem::take(&mut section.heading));
+                section.tasks.push(Task {
+                    text,
+                    priority,
+                    ..Task::default()
+                });
+            }
+        }
+        // Several headings of the first level are parts, and none is the title.
+        let title = self.title.filter(|_| self.titles == 1);
+        let mut sections = self.sections;
+        for section in &mut sections {
+            if title.as_ref() == Some(&section.heading) && section.kind == Kind::Open {
+                section.heading.clear();
+            }
+            section.tasks = by_priority(std::mem::take(&mut section.tasks));
+        }
+        sections.sort_by_key(|section| section.kind == Kind::Optional);
+        self.left.sort_unstable();
+        Document {
+            title,
+            sections,
+            excluded: self.excluded,
+            left: self.left,
+        }
+    }
+}
+
+/// Where the only items of numbered lists begin whose numbers go on from one list to the next: in Markdown such lists are one,
+/// unless there is prose between them, which they are the headings of.
+fn numbered_headings(text: &str) -> Vec<usize> {
+    let mut lists: Vec<(Option<u64>, Vec<usize>)> = Vec::new();
+    let mut depth = 0;
+    for (event, range) in parser(text) {
+        match (event, depth) {
+            (Event::Start(Tag::List(number)), 0) => {
+                depth = 1;
+                lists.push((number, Vec::new()));
+            }
+            (Event::Start(Tag::List(_)), _) => depth += 1,
+            (Event::End(TagEnd::List(_)), _) => depth -= 1,
+            (Event::Start(Tag::Item), _) => {
+                // One with a list in it is more than a heading: it counts several.
+                lists.last_mut().expect("an item is in a list").1.push(range.start);
+            }
+            _ => {}
+        }
+    }
+    let single: Vec<(u64, usize)> = lists
+        .iter()
+        .filter_map(|(number, items)| match (number, &items[..]) {
+            (Some(number), [item]) => Some((*number, *item)),
+            _ => None,
+        })
+        .collect();
+    let goes_on = |at: usize| {
+        let follows = |one: Option<&(u64, usize)>, other: Option<&(u64, usize)>| match (one, other) {
+            (Some((one, _)), Some((other, _))) => one.checked_add(1) == Some(*other),
+            _ => false,
+        };
+        let before = at.checked_sub(1).and_then(|before| single.get(before));
+        follows(before, single.get(at)) || follows(single.get(at), single.get(at + 1))
+    };
+    let headings = (0..single.len()).filter(|at| goes_on(*at));
+    headings.map(|at| single[at].1).collect()
+}
+
+/// The kind of what is below a heading that says it.
+fn kind_of_heading(heading: &str) -> Option<Kind> {
+    let words = plain(heading);
+    let words = words.trim_start_matches(|sign: char| sign.is_ascii_digit() || sign == ' ');
+    let says = |phrases: &[&str]| phrases.iter().any(|phrase| words.contains(phrase));
+    let begins = |phrases: &[&str]| phrases.iter().any(|phrase| words.starts_with(phrase));
+    if says(&[
+        "non goal",
+        "nongoal",
+        "out of scope",
+        "not in scope",
+        "outside the scope",
+        "won't",
+    ]) || begins(&[
+        "excluded",
+        "exclusions",
+        "not included",
+        "not planned",
+        "anti goals",
+        "wont ",
+    ]) {
+        return Some(Kind::Excluded);
+    }
+    if says(&["nice to have", "could have", "low priority"]) || begins(&["optional", "stretch goal"]) {
+        return Some(Kind::Optional);
+    }
+    if says(&[
+        "requirement",
+        "must have",
+        "should have",
+        "user stories",
+        "acceptance criteria",
+    ]) || begins(&["features", "functional"])
+    {
+        return Some(Kind::Required);
+    }
+    let is_beside = begins(&[
+        "background",
+        "introduction",
+        "overview",
+        "motivation",
+        "glossary",
+        "references",
+    ]);
+    is_beside.then_some(Kind::Open)
+}
+
+/// Whether something stands behind a label.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rest {
+    None,
+    Some,
+}
+
+/// What the beginning of a paragraph or an item says of it, up to a colon: `Out of scope: gift cards`. Without one it has to be all
+/// of it.
+fn label(text: &str) -> Option<(Kind, Rest)> {
+    let (head, rest) = text.split_once(':').unwrap_or((text, ""));
+    let words = plain(head);
+    let phrases: &[(&[&str], Kind)] = &[
+        (
+            &[
+                "non goal",
+                "nongoal",
+                "out of scope",
+                "not in scope",
+                "won't have",
+                "won't do",
+                "won't",
+            ],
+            Kind::Excluded,
+        ),
+        (&["nice to have", "could have", "optional"], Kind::Optional),
+        (&["must have", "should have", "requirement"], Kind::Required),
+    ];
+    let is_it = |phrase: &str| words.trim_end_matches('s') == phrase;
+    // "Optional fields: …" and "Out of scope variables are reported" are no labels.
+    let begins = |phrase: &str| text.contains(':') && phrase.contains(' ') && words.starts_with(phrase);
+    let (_, kind) = phrases
+        .iter()
+        .find(|(phrases, _)| phrases.iter().any(|phrase| is_it(phrase) || begins(phrase)))?;
+    let rest = if rest.trim().is_empty() { Rest::None } else { Rest::Some };
+    (words.split(' ').count() <= LABEL_WORDS).then_some((*kind, rest))
+}
+
+/// Whether a sentence says that something has to be. A word in quotation marks is only mentioned.
+fn binds(sentence: &str) -> bool {
+    let lower = sentence.to_lowercase().replace('’', "'");
+    let words: Vec<&str> = lower
+        .split_whitespace()
+        .map(|word| word.trim_end_matches([',', '.', ';', ':', '!']))
+        .collect();
+    words.iter().any(|word| BINDING.contains(word))
+        || words.windows(2).any(|pair| BINDING_PAIRS.contains(&(pair[0], pair[1])))
+}
+
+/// Whether a sentence is only the number of the next one: `R1.`
+fn is_number(sentence: &str) -> bool {
+    !sentence.contains(' ') && sentence.len() <= 12 && sentence.contains(|sign: char| sign.is_ascii_digit())
+}
+
+/// The sentences of a text, each with where it begins. What is behind a semicolon is one of its own if it binds.
+fn sentences(text: &str) -> Vec<(usize, &str)> {
+    let mut found: Vec<(usize, &str)> = Vec::new();
+    let mut start = 0;
+    for (at, sign) in text.char_indices() {
+        let end = at + sign.len_utf8();
+        let rest = &text[end..];
+        let is_end = match sign {
+            '!' | '?' | ';' => true,
+            '.' => {
+                let word = text[start..at].rsplit(char::is_whitespace).next().unwrap_or_default();
+                let is_abbreviation = ABBREVIATIONS.contains(&word.trim_start_matches('(').to_lowercase().as_str());
+                !is_abbreviation && !rest.trim_start().starts_with(char::is_lowercase)
+            }
+            _ => false,
+        };
+        if is_end && (rest.is_empty() || rest.starts_with(char::is_whitespace)) {
+            found.push((start, &text[start..end]));
+            start = end;
+        }
+    }
+    found.push((start, &text[start..]));
+    let mut joined: Vec<(usize, &str)> = Vec::new();
+    for (at, sentence) in found {
+        let at = at + (sentence.len() - sentence.trim_start().len());
+        let sentence = sentence.trim();
+        match joined.last_mut() {
+            _ if sentence.is_empty() => {}
+            Some((start, before)) if before.ends_with(';') && !binds(sentence) => {
+                *before = &text[*start..at + sentence.len()];
+            }
+            Some(_) | None => joined.push((at, sentence)),
+        }
+    }
+    joined
+}
+
+/// The urgent ones first, those alike in the order of the document.
+pub(super) fn by_priority(mut tasks: Vec<Task>) -> Vec<Task> {
+    tasks.sort_by_key(|task| task.priority.unwrap_or(2));
+    tasks
+}
+
+/// The words of a text, on one line, without signs at its beginning that would be signs of the plan.
+///
+/// What does not show is left out: a reader of the plan leaves it out, too, and a task of nothing else would have no text.
+pub(super) fn words_of(text: &str) -> String {
+    let text = one_line(text);
+    let words = text.split_whitespace();
+    let is_sign = |word: &&str| {
+        let number = word.strip_suffix(['.', ')']).unwrap_or_default();
+        ["-", "*", "+", ">", "[", "]", "[]", "[x]", "[X]"].contains(word)
+            || word
+                .chars()
+                .all(|sign| matches!(sign, '#' | '`' | '~' | '|' | '>' | '-' | '=' | '*' | '_' | '+'))
+            || (!number.is_empty() && number.chars().all(|digit| digit.is_ascii_digit()))
+    };
+    words.skip_while(is_sign).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_end_where_people_end_them() {
+        let parts = |text: &'static str| sentences(text).into_iter().map(|(_, part)| part).collect::<Vec<_>>();
+        assert_eq!(
+            parts("See example.com, e.g. PDF files. It must be 1.5 s! Really?"),
+            ["See example.com, e.g. PDF files.", "It must be 1.5 s!", "Really?"]
+        );
+        assert_eq!(
+            parts("It must log; it may keep more. It shall stop; it must start."),
+            ["It must log; it may keep more.", "It shall stop;", "it must start."]
+        );
+    }
+}
