@@ -217,7 +217,7 @@ fn logged_run(
     runtime.shutdown_timeout(JOB_PATIENCE);
     supervisor.end_orphans();
     drop(confiner);
-    concluded(result, &files.log(), presentation.format)
+    concluded(result, &files.log(), presentation)
 }
 
 /// What is kept of old runs.

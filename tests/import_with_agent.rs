@@ -95,6 +95,10 @@ fn what_an_agent_writes_that_is_no_plan_or_loses_a_requirement_is_refused_and_wh
         let done = import(&sandbox, before, &["--yes"]).run(SOON);
         assert_eq!(done.code(), Some(code), "{writes}: {done:?}");
         assert!(done.stderr.contains(part), "{writes}: {done:?}");
+        // The agent's run is gone with its directory.
+        for gone in ["ralph continue", "ralph.log"] {
+            assert!(!done.stdout.contains(gone), "{writes}: {done:?}");
+        }
         sandbox.assert_nothing_runs();
         match code {
             0 => assert!(sandbox.read("PLAN.md").unwrap().contains("Sessions")),

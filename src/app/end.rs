@@ -11,15 +11,20 @@ use crate::{
     event::{EndKind, StopReason},
     host::HostError,
     text::with_causes,
-    ui::headless::Format,
+    ui::{Presentation, headless::Format},
 };
 
 /// Logs how a run ended and returns its exit code. A run that ended badly names its log.
-pub(super) fn concluded(result: Result<StopReason, HostError>, log: &Path, format: Format) -> Result<u8, Failure> {
+pub(super) fn concluded(
+    result: Result<StopReason, HostError>,
+    log: &Path,
+    presentation: Presentation,
+) -> Result<u8, Failure> {
     match result {
         Ok(reason) => {
             info!(reason = %kind(&reason), code = reason.exit_code(), "run ended");
-            if format == Format::Text && asks_for_the_log(&reason) && log.exists() {
+            let is_told = presentation.format == Format::Text && presentation.style.hints;
+            if is_told && asks_for_the_log(&reason) && log.exists() {
                 console::print(&format!("  log: {}\n", log.display()));
             }
             Ok(reason.exit_code())

@@ -80,7 +80,10 @@ pub(super) fn run(args: &Args, wish: &Wish<'_>, supervisor: &Supervisor) -> Resu
         // Whoever interrupted it knows.
         code @ (129 | 130 | 143) => return Ok(code),
         code => {
-            complain("the agent did not finish the plan: nothing is written");
+            complain(
+                "the agent did not finish the plan: nothing is written\n\
+                 hint: the same command again asks it once more; without `--with-agent`, structure alone makes a plan",
+            );
             return Ok(code);
         }
     }
@@ -128,7 +131,10 @@ fn work(args: &Args, place: &Place, desk: &Path, state: &Path, supervisor: &Supe
         own: place.own.clone(),
         ..Place::of(desk.to_owned(), Some(state))?
     };
-    let presentation = Presentation::of_stdout(Format::Text).suiting(screen(args, place));
+    // The run is gone with its desk: there is nothing to continue.
+    let presentation = Presentation::of_stdout(Format::Text)
+        .suiting(screen(args, place))
+        .without_hints();
     let diagnostics = diagnostics(&args.show, presentation);
     let opening = Opening::AsFound;
     app::run(&at_desk, &loaded, presentation, &diagnostics, supervisor, None, opening)

@@ -56,6 +56,7 @@ impl Presentation {
                 colour: console::is_terminal() && !no_colour,
                 columns: terminal::columns(),
                 ascii: console::is_terminal() && !terminal::surroundings().is_unicode(),
+                hints: true,
             },
             screen: None,
         }
@@ -65,6 +66,12 @@ impl Presentation {
     pub fn suiting(mut self, options: ScreenOptions) -> Self {
         self.style.colour &= options.palette != Some(Palette::Mono);
         self.style.ascii = options.ascii.unwrap_or(self.style.ascii);
+        self
+    }
+
+    /// Leaves out what could be typed about the run: its state is not where a command looks for it.
+    pub fn without_hints(mut self) -> Self {
+        self.style.hints = false;
         self
     }
 

@@ -19,8 +19,12 @@ pub(crate) fn print(files: &RunPaths, style: Style) {
     let mut out = console::stdout(style.form());
     let recordings = files.dir().join("iterations");
     // A closed terminal wants no summary.
-    _ = write_head(&report, style, &mut out).and_then(|()| {
-        let recordings = recordings.display();
-        writeln!(out, "  recordings: {recordings} (`ralph replay` plays them)")
+    _ = write_head(&report, style, &mut out).and_then(|()| match style.hints {
+        true => writeln!(
+            out,
+            "  recordings: {} (`ralph replay` plays them)",
+            recordings.display()
+        ),
+        false => Ok(()),
     });
 }

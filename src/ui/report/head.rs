@@ -34,7 +34,7 @@ pub(crate) fn write_head(report: &Report, style: Style, out: &mut dyn Write) -> 
     if let Some(waits) = waits_in_words(report) {
         writeln!(out, "  {waits}")?;
     }
-    for hint in report.end.iter().flat_map(|end| &end.hints) {
+    for hint in report.end.iter().filter(|_| style.hints).flat_map(|end| &end.hints) {
         writeln!(out, "hint: {}", one_line(hint))?;
     }
     Ok(())

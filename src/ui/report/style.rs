@@ -10,6 +10,8 @@ pub struct Style {
     pub columns: Option<u16>,
     /// ralph's signs are ASCII.
     pub ascii: bool,
+    /// Hints on what to type next are written; not where no such command would find the run.
+    pub hints: bool,
 }
 
 impl Style {
@@ -18,6 +20,7 @@ impl Style {
         colour: false,
         columns: None,
         ascii: false,
+        hints: true,
     };
 
     /// What such text holds.
