@@ -34,6 +34,21 @@ fn it_works_off_its_plan_has_a_claim_refused_and_a_later_one_verified_and_says_w
     let place = place.and_then(|line| line.split([' ', ':']).nth(4)).expect("the place");
     let plan = std::fs::read_to_string(format!("{place}/PLAN.md")).expect("its plan");
     assert!(!plan.contains("- [ ]") && plan.matches("- [x]").count() == 4, "{plan}");
+    // The command to play it again works as it stands.
+    let again = finished
+        .stdout
+        .lines()
+        .find_map(|line| line.strip_prefix("Play it again: "));
+    let again = again.expect("how to play it again");
+    assert!(again.ends_with(" replay"), "{again}");
+    let summed_up = again.replace("&& ralph", &format!("&& {}", env!("CARGO_BIN_EXE_ralph")));
+    let summed_up = summed_up.replace(" replay", " report");
+    let report = sandbox.program("sh").args(["-c", &summed_up]).run(SOON);
+    assert!(report.stdout.contains("done (verified)"), "{report:?}");
+    assert!(
+        finished.stdout.contains("next: in your project, `ralph init`"),
+        "{finished:?}"
+    );
     sandbox.assert_nothing_runs();
 }
 

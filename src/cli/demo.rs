@@ -49,7 +49,8 @@ pub(super) fn run(args: &Args, show: &ShowFlags, supervisor: &Supervisor) -> Res
         .concat(),
         ..Sources::default()
     })?;
-    let presentation = presentation(show, screen(args, &place));
+    // Its state is not where a command of the user's would look for it.
+    let presentation = presentation(show, screen(args, &place)).without_hints();
     let code = app::run(
         &place,
         &loaded,
@@ -60,20 +61,36 @@ pub(super) fn run(args: &Args, show: &ShowFlags, supervisor: &Supervisor) -> Res
         Opening::AsFound,
     )?;
     if show.format == FormatArg::Text {
-        let project = project.display();
-        print(&format!(
-            "\nThe repository is in {project}: look at its files and `git log`.\n"
-        ));
-        if code != 0 {
-            // The same command again would be another demo.
-            let (state, goal) = (state.display(), demo::scratch_goal());
-            print(&format!(
-                "`ralph demo` starts over. To resume this one: cd {project} && ralph --adapter demo --goal '{goal}' \
-                 --state-dir {state}\n"
-            ));
-        }
+        print(&what_next(&project, &state, code));
     }
     Ok(code)
+}
+
+/// Lists commands for after the demo, which work from any directory.
+fn what_next(project: &Path, state: &Path, code: u8) -> String {
+    let [project, state] = [project, state].map(|path| quoted(&path.to_string_lossy()));
+    let mut text = format!(
+        "\nThe repository is in {project}: look at its files and `git log`.\n\
+         Play it again: cd {project} && ralph --state-dir {state} replay\n"
+    );
+    if code != 0 {
+        // `ralph demo` again would be another demo.
+        let goal = demo::scratch_goal();
+        text += &format!(
+            "`ralph demo` starts over. To resume this one: cd {project} && ralph --adapter demo --goal '{goal}' \
+             --state-dir {state}\n"
+        );
+    }
+    text + "next: in your project, `ralph init`\n"
+}
+
+/// A path as a shell takes it.
+fn quoted(path: &str) -> String {
+    let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "/._-+".contains(sign);
+    match path.chars().all(is_plain) {
+        true => path.to_owned(),
+        false => format!("'{}'", path.replace('\'', "'\\''")),
+    }
 }
 
 /// The flags of this command line that make sense for the demo: its limits.
