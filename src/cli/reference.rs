@@ -2,10 +2,14 @@
 
 use std::{fs, path::Path};
 
-use clap::{Command, error::ErrorKind};
+use clap::{Command, FromArgMatches as _, error::ErrorKind};
 
-use super::help;
-use crate::testing::assert_committed;
+use super::{args::Args, help};
+use crate::{
+    agent::catalog::{self, Catalog},
+    config::{self, Sources},
+    testing::assert_committed,
+};
 
 const HEAD: &str = "\
 # Commands
@@ -156,6 +160,34 @@ fn every_command_that_the_guide_shows_can_be_typed() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(count > 100, "only {count} commands were found");
+}
+
+/// The limit on cost in a command whose agent reports none: such a run is refused before it starts.
+fn void_limit(command: &str, catalog: &Catalog) -> Option<String> {
+    let matches = help::command().try_get_matches_from(words(command)).ok()?;
+    let flags = Args::from_arg_matches(&matches).ok()?.settings.given;
+    let loaded = config::load(&Sources {
+        flags,
+        ..Sources::default()
+    });
+    let config = loaded.unwrap_or_else(|error| panic!("{command}: {error:?}")).config;
+    let manifest = catalog.manifest(config.adapter.as_deref()?).ok()?;
+    (config.limits.bound_cost() && !manifest.capabilities.cost).then(|| command.to_owned())
+}
+
+#[test]
+fn no_command_that_the_guide_shows_limits_a_cost_that_its_agent_does_not_report() {
+    let catalog = Catalog::load(&catalog::Sources::default());
+    let all: Vec<Shown> = pages().iter().flat_map(|(_, page)| shown(page)).collect();
+    let void = all.iter().filter_map(|shown| match shown {
+        Shown::Whole(command) => void_limit(command, &catalog),
+        Shown::Named(_) => None,
+    });
+    assert_eq!(void.collect::<Vec<_>>(), Vec::<String>::new());
+    let refused = |command| void_limit(command, &catalog).is_some();
+    assert!(refused("ralph -a codex --sandbox on --max-cost-usd 20"));
+    assert!(refused("ralph -a gemini --max-cost-usd-per-task 2"));
+    assert!(!refused("ralph -a claude --max-cost-usd 20") && !refused("ralph -a codex --max-tokens 20000000"));
 }
 
 #[test]
