@@ -53,7 +53,9 @@ use crate::{
     },
 };
 
-pub(crate) use agents::{catalog, check_limits_hold, chosen_adapter, withheld_from_agent, withheld_from_goals};
+pub(crate) use agents::{
+    catalog, check_limits_hold, chosen_adapter, native_lacks_tls, withheld_from_agent, withheld_from_goals,
+};
 pub(crate) use board::{BatchBegan, Watched, follow_batch, output_of_batch, run_batch_detached, watch_batch};
 pub(crate) use choice::{Candidate, open_choice};
 pub(crate) use detached::{Ways, attach, attach_at, run_detached};

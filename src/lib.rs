@@ -26,6 +26,7 @@ mod files;
 pub mod git;
 pub mod glossary;
 mod host;
+mod http_client;
 mod json_rpc;
 pub mod language;
 mod many;

@@ -33,7 +33,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("prompt", &["claims", "event", "plan", "text"]),
     ("os", &[]),
     ("proc", &["console", "diagnostics", "event", "files", "text"]),
-    ("control", &["event", "run"]),
+    ("http_client", &[]),
+    ("control", &["event", "http_client", "run"]),
     ("store", &["control", "event", "files", "text"]),
     ("trust", &["settings"]),
     ("git", &["event", "files", "proc", "store"]),
@@ -48,6 +49,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "proc",
             "event",
             "files",
+            "http_client",
             "json_rpc",
             "text",
             "settings",
@@ -77,7 +79,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("demo", &["plan", "event", "files"]),
     ("json_rpc", &[]),
     ("mcp", &["control", "event", "json_rpc", "text"]),
-    ("native", &["console", "event", "files", "json_rpc"]),
+    ("native", &["console", "event", "files", "http_client", "json_rpc"]),
     (
         "driver",
         &[

@@ -1,6 +1,6 @@
 //! The agents of a run: the one that was named, or the first that is there, and those that stand in for it.
 
-use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, env, path::Path, sync::Arc, time::Duration};
 
 use serde_json::{Map, Value, json};
 
@@ -23,10 +23,14 @@ use crate::{
     git::Identity,
     language::{AST_GREP, LanguageServer},
     mcp::{LANGUAGE_TOOLS, SYNTAX_TOOLS},
+    native,
     proc::Supervisor,
     settings::{Node, Origin},
     words::hint_in_words,
 };
+
+/// ralph's own agent.
+const NATIVE: &str = "native";
 
 pub(super) struct Agents {
     /// The adapter of the first one.
@@ -188,7 +192,7 @@ impl<'a> Chooser<'a> {
         if limits.bound_cost() && !reported.cost {
             let what = format!("{adapter} reports no cost, so a limit on cost would not end the run");
             let failure = Failure::new(FailureKind::Configuration, what);
-            let is_native = adapter == "native";
+            let is_native = adapter == NATIVE;
             let prices = is_native.then(|| "prices of your model in `native.prices` make it report a cost".to_owned());
             return Err(failure.hints(prices).hint(
                 "`--max-tokens N` bounds it instead, with `--max-cost-usd unlimited` if the limit is in your settings",
@@ -386,6 +390,28 @@ pub(crate) fn check_limits_hold(place: &Place, config: &Config, supervisor: &Sup
     agents
         .iter()
         .try_for_each(|agent| chooser.held_to_limits(agent).map(drop))
+}
+
+/// Why ralph's own agent cannot reach its model, where this build lacks the TLS for that.
+pub(crate) fn native_lacks_tls(config: &Config) -> Option<String> {
+    let set = config.native.variables();
+    let variable = |name: &str| {
+        let of_settings = set.iter().find(|(known, _)| *known == name);
+        let value = of_settings.map_or_else(|| env::var(name).ok(), |(_, value)| Some(value.clone()));
+        value.filter(|value| !value.is_empty())
+    };
+    native::lacks_tls(variable, config.model.as_deref())
+}
+
+/// Refuses an agent whose model is out of reach of this build.
+pub(super) fn check_model_is_reached(agent: &Agent, config: &Config) -> Result<(), Failure> {
+    match native_lacks_tls(config).filter(|_| agent.adapter.id() == NATIVE) {
+        Some(why) => Err(Failure::new(
+            FailureKind::AgentUnavailable,
+            format!("adapter `{NATIVE}`: {why}"),
+        )),
+        None => Ok(()),
+    }
 }
 
 /// All adapters that can be seen from `place`.

@@ -6,7 +6,7 @@ use tokio::sync::mpsc;
 
 use super::{
     Confiner, Place,
-    agents::{Agents, Chooser, catalog, withheld_from_goals},
+    agents::{Agents, Chooser, catalog, check_model_is_reached, withheld_from_goals},
     denials::Denials,
     permissions::{enforceable, judge},
     plan::{about_other_loop, about_plan, about_task, check_confidence, chosen_work},
@@ -105,6 +105,7 @@ pub(super) fn prepare(
         fallback,
     } = chosen;
     for agent in &agents {
+        check_model_is_reached(agent, config)?;
         notices.extend(chooser.held_to_limits(agent)?);
     }
     let first = catalog.manifest(&id)?;

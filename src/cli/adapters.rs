@@ -59,7 +59,11 @@ pub(super) fn run(args: &Args, command: &AdaptersCommand, supervisor: &Superviso
         AdaptersCommand::Check { id: Some(id) } => {
             let report = catalog.check(id, &place.project, supervisor)?;
             print(&in_words(&report));
-            if report.path.is_none() {
+            let lacks_tls = app::native_lacks_tls(&loaded.config).filter(|_| id == NATIVE);
+            if let Some(why) = &lacks_tls {
+                print(&format!("  {:<9}{why}\n", "model"));
+            }
+            if report.path.is_none() || lacks_tls.is_some() {
                 return Ok(FailureKind::AgentUnavailable.exit_code());
             }
         }

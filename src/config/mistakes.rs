@@ -259,7 +259,7 @@ fn a_removed_setting_is_a_warning_that_names_what_replaced_it() {
 #[test]
 fn every_kind_of_setting_says_what_it_expects() {
     let mistakes = [
-        r#"{ "server": "https://x" }"#,
+        r#"{ "server": "ftp://x" }"#,
         r#"{ "server": "localhost" }"#,
         r#"{ "serverTimeout": 600001 }"#,
         r#"{ "permissions": "ask" }"#,

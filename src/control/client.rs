@@ -14,7 +14,7 @@ use thiserror::Error;
 use tokio::time::timeout;
 
 use super::{Reply, Request, StartBackground, StartedBackground, Status};
-use crate::event::BackgroundCommand;
+use crate::{event::BackgroundCommand, http_client};
 
 /// A loop answers at once; one that does not within this time is stuck or stopped.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -69,7 +69,7 @@ impl Client {
     /// # Errors
     /// [`ControlError::NoAnswer`] if nothing can be asked of anyone.
     pub fn of_socket(socket: &Path) -> Result<Self, ControlError> {
-        let http = reqwest::Client::builder().unix_socket(socket).no_proxy().build();
+        let http = http_client::plain().unix_socket(socket).no_proxy().build();
         Ok(Self {
             http: http.map_err(|error| no_answer(socket, error))?,
             base: OVER_THE_SOCKET.to_owned(),

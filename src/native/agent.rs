@@ -24,6 +24,7 @@ use super::{
 };
 use crate::{
     console,
+    http_client::HAS_TLS,
     json_rpc::{self, Line, METHOD_NOT_FOUND, Message as Incoming},
 };
 
@@ -153,7 +154,7 @@ impl Agent {
     async fn open(&mut self, id: &Value, params: &Value, session: Session, kept: Kept) -> Result<(), Leave> {
         let project = params["cwd"].as_str().map_or_else(|| PathBuf::from("."), PathBuf::from);
         let variable = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
-        let options = Options::read(variable, self.model.clone(), cfg!(feature = "tls")).map_err(|error| {
+        let options = Options::read(variable, self.model.clone(), HAS_TLS).map_err(|error| {
             // The code is that of a wrong command line: trying again would fail the same way.
             console::complain(&format!("error: {error}"));
             Leave(match error {

@@ -12,6 +12,7 @@ use super::{
     message::Request,
     wire::{Piece, Reply, Wire},
 };
+use crate::http_client;
 
 const CONNECTING: Duration = Duration::from_secs(15);
 /// How long a server may say nothing. Models think, and local ones read long prompts, for minutes.
@@ -42,10 +43,7 @@ impl Api {
     /// # Errors
     /// A [`Failure`] if this system cannot make connections.
     pub(super) fn new(options: &Options) -> Result<Self, Failure> {
-        // Another one is there already if this is not the first session.
-        #[cfg(feature = "tls")]
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let client = Client::builder()
+        let client = http_client::encrypted_if(options.endpoint.is_encrypted())
             .connect_timeout(CONNECTING)
             .read_timeout(SILENCE)
             .user_agent(concat!("ralph/", env!("CARGO_PKG_VERSION")))

@@ -14,6 +14,7 @@ use super::{
     message::{Request, Tokens},
     wire::Wire,
 };
+use crate::http_client::HAS_TLS;
 
 const OPENAI: &str = "https://api.openai.com/v1";
 const ANTHROPIC: &str = "https://api.anthropic.com/v1";
@@ -95,8 +96,8 @@ pub(super) enum OptionsError {
     #[error("{variable}: `{value}` is no address of a server; it is such as http://127.0.0.1:11434/v1")]
     AddressInvalid { variable: &'static str, value: String },
     #[error(
-        "{base}: this ralph was built without TLS and reaches only addresses with http://; build it with `--features tls`, as \
-         released archives are"
+        "{base}: this ralph was built without TLS and reaches only addresses with http://; install it without \
+         `--no-default-features`"
     )]
     TlsMissing { base: String },
     #[error("{variable}: `{value}` is not {expected}")]
@@ -164,7 +165,24 @@ impl Options {
     }
 }
 
+/// Why this build cannot reach the model that `variable` and `model` name, where it lacks TLS.
+pub(crate) fn lacks_tls(variable: impl Fn(&str) -> Option<String>, model: Option<&str>) -> Option<String> {
+    why_unreachable(variable, model, HAS_TLS)
+}
+
+fn why_unreachable(variable: impl Fn(&str) -> Option<String>, model: Option<&str>, has_tls: bool) -> Option<String> {
+    match Options::read(variable, model.map(str::to_owned), has_tls) {
+        Err(error @ OptionsError::TlsMissing { .. }) => Some(error.to_string()),
+        Err(_) | Ok(_) => None,
+    }
+}
+
 impl Endpoint {
+    /// Whether it is reached with TLS.
+    pub(super) fn is_encrypted(&self) -> bool {
+        self.base.starts_with("https:")
+    }
+
     fn read(
         variable: &impl Fn(&str) -> Option<String>,
         model: Option<&str>,
@@ -406,6 +424,15 @@ mod tests {
         }
         let without_tls = Options::read(|name| (name == "OPENAI_API_KEY").then(|| "k".to_owned()), None, false);
         assert!(matches!(without_tls, Err(OptionsError::TlsMissing { .. })));
+        let key = |name: &str| (name == "OPENAI_API_KEY").then(|| "k".to_owned());
+        let why = why_unreachable(key, None, false).expect("a reason");
+        assert!(
+            why.contains("https://api.openai.com") && why.contains("built without TLS"),
+            "{why}"
+        );
+        assert_eq!(why_unreachable(key, None, true), None);
+        let local = |name: &str| (name == "RALPH_NATIVE_BASE_URL").then(|| "http://127.0.0.1:1/v1".to_owned());
+        assert_eq!(why_unreachable(local, None, false), None);
     }
 
     #[test]

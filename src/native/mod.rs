@@ -20,3 +20,4 @@ mod turn;
 mod wire;
 
 pub(crate) use agent::run;
+pub(crate) use endpoint::lacks_tls;

@@ -69,6 +69,11 @@ impl Http {
     }
 
     fn new(client: reqwest::ClientBuilder, base: &str, token: Option<String>) -> Http {
+        #[cfg(feature = "tls")]
+        let client = {
+            let _ = rustls::crypto::ring::default_provider().install_default(); // another client may have done so
+            client.tls_certs_only([])
+        };
         Http {
             runtime: Builder::new_current_thread().enable_all().build().expect("a runtime"),
             client: client.no_proxy().build().expect("a client"),

@@ -18,7 +18,7 @@ use super::{
     server_url::ServerUrl,
     wire::{Health, ListedMessage, Paths, Permission, Question, SessionInfo, Status},
 };
-use crate::{agent::mcp::McpServer, event::PermissionAnswer};
+use crate::{agent::mcp::McpServer, event::PermissionAnswer, http_client};
 
 /// How long a request may take that the server only has to look up or to write down. Its first one in a directory
 /// makes it read the project's configuration, too, and install what that asks for.
@@ -64,8 +64,8 @@ impl Client {
         silence: Duration,
     ) -> Result<Self, ServerError> {
         let builder = || {
-            reqwest::Client::builder()
-                // The server is on this machine, or behind a tunnel.
+            http_client::encrypted_if(url.is_encrypted())
+                // The server is on this machine, behind a tunnel, or speaks TLS itself.
                 .no_proxy()
                 .redirect(Policy::none())
                 .connect_timeout(connect)

@@ -1,12 +1,15 @@
-//! The address of a server that the user names: a host and a port, spoken to in plain HTTP.
+//! The address of a server that the user names: a host and a port, spoken to in HTTP, with TLS where it says https.
 
 use std::{fmt, net::Ipv6Addr, str::FromStr};
 
 use thiserror::Error;
 
-/// `http://host:port`, and nothing more.
+use crate::http_client::HAS_TLS;
+
+/// `http://host:port` or `https://host:port`, and nothing more.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ServerUrl {
+    encrypted: bool,
     /// A name, an IPv4 address, or an IPv6 address in brackets; lower case.
     host: String,
     port: u16,
@@ -15,8 +18,10 @@ pub struct ServerUrl {
 /// What keeps a text from being the address of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ServerUrlError {
-    #[error("only http:// is spoken; reach a server elsewhere through a tunnel, such as `ssh -L`")]
+    #[error("only http:// and https:// are spoken")]
     Scheme,
+    #[error("this ralph was built without TLS; reach the server through a tunnel, such as `ssh -L`")]
+    TlsMissing,
     #[error("user and password belong into OPENCODE_SERVER_USERNAME and OPENCODE_SERVER_PASSWORD")]
     Credentials,
     #[error("an address has no path, query or fragment")]
@@ -38,6 +43,7 @@ impl ServerUrl {
     /// A server on this machine.
     pub fn local(port: u16) -> Self {
         Self {
+            encrypted: false,
             host: "127.0.0.1".to_owned(),
             port,
         }
@@ -45,6 +51,11 @@ impl ServerUrl {
 
     pub fn port(&self) -> u16 {
         self.port
+    }
+
+    /// Whether it is spoken to with TLS.
+    pub fn is_encrypted(&self) -> bool {
+        self.encrypted
     }
 
     /// Whether it can only be reached from this machine.
@@ -56,20 +67,26 @@ impl ServerUrl {
 /// As it is written in a URL, without a slash at the end.
 impl fmt::Display for ServerUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "http://{}:{}", self.host, self.port)
+        let scheme = if self.encrypted { "https" } else { "http" };
+        write!(f, "{scheme}://{}:{}", self.host, self.port)
     }
 }
 
 impl FromStr for ServerUrl {
     type Err = ServerUrlError;
 
-    /// Takes `http://host`, `http://host:port` and `host:port`. The port is 80 where a URL names none.
+    /// Takes `http://host`, `http://host:port`, both with https where this build has TLS, and `host:port`. The port is 80, or 443 with
+    /// https, where a URL names none.
     fn from_str(text: &str) -> Result<Self, ServerUrlError> {
         let text = text.trim();
-        let (has_scheme, rest) = match text.split_once("://") {
-            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => (true, rest),
+        let (usual, rest) = match text.split_once("://") {
+            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => (Some(80), rest),
+            Some((scheme, _)) if scheme.eq_ignore_ascii_case("https") && !HAS_TLS => {
+                return Err(ServerUrlError::TlsMissing);
+            }
+            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("https") => (Some(443), rest),
             Some(_) => return Err(ServerUrlError::Scheme),
-            None => (false, text),
+            None => (None, text),
         };
         // What browsers take for the end of a host, so that none of it is read as another one.
         let (authority, path) = match rest.find(['/', '?', '#', '\\']) {
@@ -86,12 +103,13 @@ impl FromStr for ServerUrl {
         if !is_host(host) {
             return Err(ServerUrlError::Host(host.to_owned()));
         }
-        let port = match port {
-            Some(digits) => port_of(digits)?,
-            None if has_scheme => 80,
-            None => return Err(ServerUrlError::Port(String::new())),
+        let port = match (port, usual) {
+            (Some(digits), _) => port_of(digits)?,
+            (None, Some(usual)) => usual,
+            (None, None) => return Err(ServerUrlError::Port(String::new())),
         };
         Ok(Self {
+            encrypted: usual == Some(443),
             host: host.to_ascii_lowercase(),
             port,
         })
@@ -164,11 +182,28 @@ mod tests {
     }
 
     #[test]
+    #[cfg(feature = "tls")]
+    fn a_server_with_tls_is_taken_with_its_own_port() {
+        assert_eq!(
+            read("https://build-7.example").as_deref(),
+            Ok("https://build-7.example:443")
+        );
+        assert_eq!(read("HTTPS://127.0.0.1:80/").as_deref(), Ok("https://127.0.0.1:80"));
+    }
+
+    #[test]
+    #[cfg(not(feature = "tls"))]
+    fn a_server_with_tls_is_refused_by_a_build_without() {
+        assert_eq!(read("https://127.0.0.1:4190"), Err(ServerUrlError::TlsMissing));
+    }
+
+    #[test]
     fn anything_else_is_refused_with_its_reason() {
         let host = |host: &str| ServerUrlError::Host(host.to_owned());
         let port = |port: &str| ServerUrlError::Port(port.to_owned());
         for (text, error) in [
-            ("https://127.0.0.1:4190", ServerUrlError::Scheme),
+            ("https://me:secret@127.0.0.1:4190", ServerUrlError::Credentials),
+            ("https://127.0.0.1:4190/api", ServerUrlError::Path),
             ("file:///etc/passwd", ServerUrlError::Scheme),
             ("http://me:secret@127.0.0.1:4190", ServerUrlError::Credentials),
             ("http://127.0.0.1:4190@evil.example/", ServerUrlError::Credentials),

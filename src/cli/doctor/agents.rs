@@ -54,6 +54,12 @@ pub(super) fn findings(
         let absent = findings.iter_mut().filter(|finding| finding.state == State::Absent);
         absent.for_each(|finding| finding.todo.clear());
     }
+    if let Some(why) = app::native_lacks_tls(config) {
+        for own in findings.iter_mut().filter(|finding| finding.name == NATIVE) {
+            own.state = State::Weak;
+            own.text = format!("{} · {why}", own.text);
+        }
+    }
     findings.sort_by_key(|finding| {
         let is_chosen = chosen.as_ref().is_ok_and(|chosen| *chosen == finding.name);
         (!is_chosen, finding.state == State::Absent)
