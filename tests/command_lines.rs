@@ -199,3 +199,36 @@ printf '{"type":"usage","usage":{"costUsd":%s}}\n' $cost; work; over done"#;
         assert!(shown.contains("\u{1b}["), "{args}: {shown}");
     }
 }
+
+/// A sandbox whose plan was worked through in one run, and the id of that.
+fn finished() -> (Sandbox, String) {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::worker());
+    let run = sandbox.ralph(["-a", "script"]).run(SOON);
+    assert_eq!(run.code(), Some(0), "{run:?}");
+    let id = sandbox.paths().run_ids()[0].0.clone();
+    (sandbox, id)
+}
+
+#[test]
+fn a_run_is_named_by_a_part_of_its_id_or_counted_from_the_latest() {
+    let (sandbox, id) = finished();
+    let (first, last) = (&id[..id.len() - 2], &id[id.len() - 4..]);
+    for name in [&id[..], first, last, "-1"] {
+        let report = sandbox.ralph(["report", name, "--json"]).run(SOON);
+        assert_eq!(report.code(), Some(0), "{name}: {report:?}");
+        assert!(report.stdout.contains(&id), "{name}: {report:?}");
+        let diff = sandbox.ralph(["diff", "--run", name, "--stat"]).run(SOON);
+        assert_eq!(diff.code(), Some(0), "{name}: {diff:?}");
+    }
+    check(
+        &sandbox,
+        &[
+            (&["report", "-2"], 2, &[], &["there is no run `-2`", "the latest are: "]),
+            (&["report", "nope"], 2, &[], &["there is no run `nope`"]),
+            (&["status", "--format", "json"], 0, &["\"paused\": false"], &[]),
+            (&["resume"], 1, &[], &["ralph is not running in this project"]),
+        ],
+    );
+}
+

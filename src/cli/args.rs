@@ -434,8 +434,8 @@ pub(super) enum Command {
     },
     /// Summarize a run: what was done, why it ended, what is unverified, what needs your attention
     Report {
-        /// The run [default: the latest]
-        #[arg(value_name = "RUN")]
+        /// The run, by its ID or a part of it; -1 is the latest [default: the latest that worked]
+        #[arg(value_name = "RUN", allow_negative_numbers = true)]
         run: Option<String>,
         /// For people, for a pull request, or for programs
         #[arg(
@@ -463,8 +463,8 @@ pub(super) enum Command {
         /// Show only the files, with line counts
         #[arg(long)]
         stat: bool,
-        /// The run [default: the latest]
-        #[arg(long, value_name = "ID")]
+        /// The run, by its ID or a part of it; -1 is the latest [default: the latest that worked]
+        #[arg(long, value_name = "ID", allow_hyphen_values = true)]
         run: Option<String>,
     },
     /// Restore the files as they were after iteration N; without N, list the checkpoints
@@ -474,8 +474,8 @@ pub(super) enum Command {
         /// Restore them as they were before the iteration
         #[arg(long)]
         before: bool,
-        /// The run [default: the latest]
-        #[arg(long, value_name = "ID")]
+        /// The run, by its ID or a part of it; -1 is the latest [default: the latest that worked]
+        #[arg(long, value_name = "ID", allow_hyphen_values = true)]
         run: Option<String>,
         /// Do not ask
         #[arg(long, short)]
@@ -483,7 +483,8 @@ pub(super) enum Command {
     },
     /// Play a past run on the screen
     Replay {
-        /// The run [default: the latest]
+        /// The run, by its ID or a part of it; -1 is the latest [default: the latest that worked]
+        #[arg(allow_negative_numbers = true)]
         run: Option<String>,
         /// Playback speed
         #[arg(long, value_name = "N", default_value_t = 1.0)]

@@ -1,6 +1,6 @@
 //! Command lines that make no sense, said the way every other failure is.
 
-use std::{ffi::OsString, os::unix::ffi::OsStrExt};
+use std::{ffi::OsString, ops::Range, os::unix::ffi::OsStrExt};
 
 use clap::{
     Arg, CommandFactory as _,
@@ -10,6 +10,29 @@ use clap::{
 use crate::error::{Failure, FailureKind};
 
 use super::args::Args;
+
+/// Replaces `--json` with `--format json`, or the other way round, if `error` says that the command has only the other one.
+pub(super) fn with_other_format(error: &clap::Error, args: &[OsString]) -> Option<Vec<OsString>> {
+    let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let mut args = args.to_vec();
+    let last = |word: &str| args.iter().rposition(|arg| arg == word);
+    let (typed, meant): (Range<usize>, &[&str]) = match (error.kind(), flag.as_str()) {
+        (ErrorKind::UnknownArgument, "--json") => {
+            let at = last("--json")?;
+            (at..at + 1, &["--format", "json"])
+        }
+        (ErrorKind::UnknownArgument, "--format") => match (last("--format=json"), last("--format")) {
+            (Some(at), _) => (at..at + 1, &["--json"]),
+            (None, Some(at)) if args.get(at + 1)? == "json" => (at..at + 2, &["--json"]),
+            (None, _) => return None,
+        },
+        _ => return None,
+    };
+    drop(args.splice(typed, meant.iter().map(OsString::from)));
+    Some(args)
+}
 
 /// Makes one line and hints of what clap has to say about `args` in paragraphs.
 pub(super) fn failure(error: &clap::Error, args: &[OsString]) -> Failure {
@@ -155,6 +178,31 @@ mod tests {
         );
         assert!(typed(&["ralph", "plan", "show", "--max-time=8h"]).contains("type it before `plan`"));
         assert!(!typed(&["ralph", "--max-tiem", "8h"]).contains("before"));
+    }
+
+    #[test]
+    fn json_is_had_by_either_of_its_flags() {
+        let meant = |typed: &str| {
+            let args: Vec<OsString> = typed.split(' ').map(OsString::from).collect();
+            let error = super::super::help::command().try_get_matches_from(&args).unwrap_err();
+            let meant = with_other_format(&error, &args)?;
+            let words: Vec<_> = meant.iter().map(|arg| arg.to_string_lossy()).collect();
+            Some(words.join(" "))
+        };
+        assert_eq!(
+            meant("ralph status --format json").as_deref(),
+            Some("ralph status --json")
+        );
+        assert_eq!(meant("ralph asks --format=json").as_deref(), Some("ralph asks --json"));
+        assert_eq!(
+            meant("ralph report -1 --json").as_deref(),
+            Some("ralph report -1 --format json")
+        );
+        assert_eq!(
+            meant("ralph doctor --json").as_deref(),
+            Some("ralph doctor --format json")
+        );
+        assert_eq!(meant("ralph status --format xml"), None);
     }
 
     #[test]

@@ -98,7 +98,18 @@ pub fn main(args: impl IntoIterator<Item = OsString>, supervisor: &Supervisor) -
 
 /// Reads a command line. The word `run` is taken out of it where it is a command: with it or without it means the same.
 fn parse(args: &mut Vec<OsString>) -> Result<Args, clap::Error> {
-    let mut matches = help::command().try_get_matches_from(args.iter())?;
+    let mut matches = match help::command().try_get_matches_from(args.iter()) {
+        Ok(matches) => matches,
+        Err(error) => {
+            let meant = mistake::with_other_format(&error, args);
+            let tried = meant.map(|meant| (help::command().try_get_matches_from(meant.iter()), meant));
+            let Some((Ok(matches), meant)) = tried else {
+                return Err(error);
+            };
+            *args = meant;
+            matches
+        }
+    };
     if let Some(("run", run)) = matches.subcommand() {
         let rest = run.get_many::<OsString>("rest").map_or(0, Iterator::count);
         args.remove(args.len() - rest - 1);

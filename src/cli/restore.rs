@@ -32,6 +32,8 @@ use super::{
 
 /// Digits of a commit that are shown.
 const SHOWN_OF_ID: usize = 12;
+/// Most runs that are named where another one is meant.
+const RUNS_TOLD: usize = 5;
 
 pub(super) fn run(
     args: &Args,
@@ -86,15 +88,45 @@ pub(super) fn no_runs() -> Failure {
         .hint("`ralph PLAN.md` starts one, `ralph demo` shows one")
 }
 
+/// Finds a run by its id, by a unique beginning or end of it, or by `-N`, the N-th from the latest on.
+/// Without a name it is the latest.
+///
+/// # Errors
+/// A [`Failure`] if there is none of that name, or several.
 pub(super) fn which_run(paths: &ProjectPaths, named: Option<&str>) -> Result<RunId, Failure> {
     let runs = paths.run_ids();
     match named {
-        Some(named) => runs.iter().find(|run| run.0 == named).cloned().ok_or_else(|| {
-            let known: Vec<&str> = runs.iter().rev().take(5).map(|run| run.0.as_str()).collect();
-            Failure::new(FailureKind::Usage, format!("there is no run `{named}`"))
-                .hint(format!("the latest are: {}", known.join(", ")))
-        }),
+        Some(named) => named_run(&runs, named).cloned(),
         None => paths.latest_run().ok_or_else(no_runs),
+    }
+}
+
+fn named_run<'a>(runs: &'a [RunId], named: &str) -> Result<&'a RunId, Failure> {
+    let listed = |runs: &mut dyn Iterator<Item = &RunId>| {
+        let ids: Vec<&str> = runs.take(RUNS_TOLD).map(|run| run.0.as_str()).collect();
+        ids.join(", ")
+    };
+    let unknown = || {
+        Failure::new(FailureKind::Usage, format!("there is no run `{named}`"))
+            .hint(format!("the latest are: {}", listed(&mut runs.iter().rev())))
+    };
+    if let Some(run) = runs.iter().find(|run| run.0 == named) {
+        return Ok(run);
+    }
+    if let Some(back) = named.strip_prefix('-').and_then(|back| back.parse::<usize>().ok()) {
+        let run = back.checked_sub(1).and_then(|back| runs.iter().rev().nth(back));
+        return run.ok_or_else(unknown);
+    }
+    let is_meant = |run: &&RunId| !named.is_empty() && (run.0.starts_with(named) || run.0.ends_with(named));
+    let meant: Vec<&RunId> = runs.iter().filter(is_meant).collect();
+    match meant[..] {
+        [] => Err(unknown()),
+        [run] => Ok(run),
+        [..] => {
+            let why = format!("`{named}` is a part of the ids of {} runs", meant.len());
+            let hint = format!("type more of one: {}", listed(&mut meant.into_iter().rev()));
+            Err(Failure::new(FailureKind::Usage, why).hint(hint))
+        }
     }
 }
 
