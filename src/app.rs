@@ -69,7 +69,7 @@ pub(crate) use many::{
 pub(crate) use own_files::OwnFiles;
 pub(crate) use permissions::{Disk, answer_in_words, judge};
 pub(crate) use place::Place;
-pub(crate) use plan::chosen_plan;
+pub(crate) use plan::{chosen_plan, nothing_to_do};
 use prepare::prepare;
 pub(crate) use prompt::{built_in_prompt, next_prompt};
 use runtime::runtime;

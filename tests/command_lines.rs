@@ -211,6 +211,38 @@ fn finished() -> (Sandbox, String) {
 }
 
 #[test]
+fn a_finished_plan_begins_no_run_or_none_that_hides_the_last() {
+    let (sandbox, id) = finished();
+    let again = sandbox.ralph(["-a", "script"]).run(SOON);
+    assert_eq!(again.code(), Some(0), "{again:?}");
+    assert_eq!(
+        again.stderr,
+        "nothing to do: all 2 tasks of PLAN.md are done\nnext: add one with `ralph plan add \"…\"`\n"
+    );
+    assert_eq!(sandbox.paths().run_ids().len(), 1);
+
+    // Goals are run, and with nothing else to do that is all of the run.
+    let verified = sandbox.ralph(["-a", "script", "--goal", "tests=true"]).run(SOON);
+    assert_eq!(verified.code(), Some(0), "{verified:?}");
+    assert_eq!(sandbox.paths().run_ids().len(), 2);
+    for command in ["diff", "report", "restore"] {
+        let shown = sandbox.ralph([command]).run(SOON);
+        assert_eq!(shown.code(), Some(0), "{shown:?}");
+        let note = format!("since its plan was finished: this is the one before, {id}\n");
+        assert!(shown.stderr.ends_with(&note), "{shown:?}");
+    }
+    check(
+        &sandbox,
+        &[(
+            &["diff", "--run", "-1"],
+            1,
+            &[],
+            &["had no iterations, so it changed nothing", "`ralph runs`"],
+        )],
+    );
+}
+
+#[test]
 fn a_run_is_named_by_a_part_of_its_id_or_counted_from_the_latest() {
     let (sandbox, id) = finished();
     let (first, last) = (&id[..id.len() - 2], &id[id.len() - 4..]);

@@ -118,6 +118,7 @@ fn an_agent_of_your_own_is_what_runs_where_it_is_the_only_one() {
     };
     assert!(run.records().iter().any(|record| record.event == chosen), "{run:?}");
     sandbox.install_as("another", &Script::worker());
+    sandbox.plan(1);
     let refused = sandbox.ralph(["--headless"]).env("PATH", &path).run(SOON);
     assert_eq!(refused.code(), Some(4), "{refused:?}");
     assert!(

@@ -248,7 +248,7 @@ fn so_do_runs_that_are_too_old() {
 
 fn assert_only_the_last_run_is_kept(variable: &str, value: &str) {
     let sandbox = Sandbox::new();
-    sandbox.plan(3);
+    sandbox.plan(4);
     sandbox.install(&Script::worker());
     for _ in 0..3 {
         ran(&sandbox, &["--max-iterations", "1"]);

@@ -27,6 +27,26 @@ pub(crate) fn chosen_plan(place: &Place, config: &Config) -> Result<(PathBuf, Re
     Ok((chosen.path, reading))
 }
 
+/// Returns a message in place of a new run if every task of the plan is done, no goal would verify that, and no run is left to resume.
+/// Mistakes in settings and plan are reported by the start of the run.
+pub(crate) fn nothing_to_do(place: &Place, config: &Config) -> Option<String> {
+    let (path, reading) = chosen_plan(place, config).ok()?;
+    let plan = &reading.plan;
+    if plan.tasks.is_empty() || plan.open() > 0 || !config.goals.enabled.is_empty() {
+        return None;
+    }
+    let latest = place.paths.latest_run().map(|run| read_view(&place.paths, &run));
+    let is_left_alone = latest.is_none_or(|view| {
+        view.is_ok_and(|view| view.is_over() && !view.messages.iter().any(|message| message.is_queued()))
+    });
+    let name = path.strip_prefix(&place.project).unwrap_or(&path).display();
+    let tasks = match plan.tasks.len() {
+        1 => format!("the task of {name} is done"),
+        count => format!("all {count} tasks of {name} are done"),
+    };
+    is_left_alone.then(|| format!("nothing to do: {tasks}\nnext: add one with `ralph plan add \"…\"`"))
+}
+
 /// The same, with the kind of work that it is for and what belongs to that.
 pub(super) fn chosen_work(place: &Place, config: &Config) -> Result<(Chosen, Reading), Failure> {
     let chosen = plan::choose(&place.project, config.plan.as_deref(), config.mode, Path::exists).map_err(|none| {

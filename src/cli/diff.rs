@@ -2,7 +2,8 @@
 
 use crate::{
     config, console,
-    error::Failure,
+    driver::read_view,
+    error::{Failure, FailureKind},
     git::{Colour, Detail},
     proc::Supervisor,
     review::{DifferenceRequest, difference},
@@ -33,6 +34,12 @@ pub(super) fn run(
 ) -> Result<u8, Failure> {
     let place = place(args)?;
     let run = which_run(&place.paths, run)?;
+    if read_view(&place.paths, &run).is_ok_and(|view| view.is_over() && view.iterations.rows.is_empty()) {
+        let what = format!("run {run} had no iterations, so it changed nothing");
+        return Err(
+            Failure::new(FailureKind::Failed, what).hint("`ralph runs` lists the runs, `--run ID` names another")
+        );
+    }
     let style = Presentation::of_stdout(Format::Text).style;
     let is_shown = console::is_terminal();
     // Of names, git quotes what is not plain.

@@ -9,10 +9,10 @@ use std::{
 
 use crate::{
     config,
-    console::{print, print_coloured, warn},
+    console::{complain, print, print_coloured, warn},
     driver::{hold, read_view},
     error::{Failure, FailureKind},
-    event::{Changes, RunId},
+    event::{Changes, RunId, StopReason},
     git::{Moment, Place as Position, Repository, Restored},
     proc::Supervisor,
     review::date_time,
@@ -89,7 +89,7 @@ pub(super) fn no_runs() -> Failure {
 }
 
 /// Finds a run by its id, by a unique beginning or end of it, or by `-N`, the N-th from the latest on.
-/// Without a name it is the latest.
+/// Without a name it is the latest, or the one before if that did nothing but verify a finished plan.
 ///
 /// # Errors
 /// A [`Failure`] if there is none of that name, or several.
@@ -97,7 +97,10 @@ pub(super) fn which_run(paths: &ProjectPaths, named: Option<&str>) -> Result<Run
     let runs = paths.run_ids();
     match named {
         Some(named) => named_run(&runs, named).cloned(),
-        None => paths.latest_run().ok_or_else(no_runs),
+        None => {
+            let latest = paths.latest_run().ok_or_else(no_runs)?;
+            Ok(that_worked(paths, &latest, &runs).unwrap_or(latest))
+        }
     }
 }
 
@@ -128,6 +131,21 @@ fn named_run<'a>(runs: &'a [RunId], named: &str) -> Result<&'a RunId, Failure> {
             Err(Failure::new(FailureKind::Usage, why).hint(hint))
         }
     }
+}
+
+/// The latest run that worked, where the `latest` one only found its plan finished.
+fn that_worked(paths: &ProjectPaths, latest: &RunId, runs: &[RunId]) -> Option<RunId> {
+    let view = read_view(paths, latest).ok()?;
+    let is_done = matches!(view.stop_reason(), Some(StopReason::Done { .. }));
+    if !is_done || !view.iterations.rows.is_empty() {
+        return None;
+    }
+    let worked = |run: &&RunId| read_view(paths, run).is_ok_and(|view| !view.iterations.rows.is_empty());
+    let run = runs.iter().rev().find(worked)?;
+    complain(&format!(
+        "note: the latest run, {latest}, had no iterations, since its plan was finished: this is the one before, {run}"
+    ));
+    Some(run.clone())
 }
 
 /// Lists what can be restored: an iteration a line, with what it changed, then what was there before files were restored.

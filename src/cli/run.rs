@@ -8,6 +8,7 @@ use std::{
 use crate::{
     app::{self, Place},
     config::{self, Sources},
+    console::complain,
     diagnostics::{Diagnostics, Filter},
     driver::Opening,
     error::{Failure, FailureKind},
@@ -27,6 +28,10 @@ pub(super) fn run(args: &Args, given: &[OsString], supervisor: &Supervisor) -> R
     // What there is to ask is asked here, where somebody answers.
     let place = trust::place_to_run(args)?;
     if starter.is_none() {
+        if let Some(why) = nothing_to_do(args, &place) {
+            complain(&why);
+            return Ok(0);
+        }
         choice::ask_once(&sources(args, &place), &place)?;
     }
     let look = screen(args, &place);
@@ -47,6 +52,12 @@ pub(super) fn run(args: &Args, given: &[OsString], supervisor: &Supervisor) -> R
             false => Opening::AsFound,
         },
     )
+}
+
+/// Returns a message in place of a new run if its plan is finished.
+fn nothing_to_do(args: &Args, place: &Place) -> Option<String> {
+    let loaded = config::load(&sources(args, place)).ok()?;
+    app::nothing_to_do(place, &loaded.config).filter(|_| !args.continues)
 }
 
 /// The process that has started this one to work behind its screen, if one has.
