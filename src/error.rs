@@ -290,6 +290,9 @@ impl From<GitError> for Failure {
         let failure = Failure::of(FailureKind::Failed, &error);
         match error {
             GitError::NoCheckpoint { .. } => failure.hint("`ralph restore` lists the checkpoints there are"),
+            GitError::NothingRestored { .. } => {
+                failure.hint("`ralph restore --undo --run ID` undoes that of another run")
+            }
             GitError::Later { since, n } => failure.hint(format!("`ralph diff {since} --since {n}` shows both")),
             _ => failure,
         }

@@ -264,3 +264,22 @@ fn a_run_is_named_by_a_part_of_its_id_or_counted_from_the_latest() {
     );
 }
 
+#[test]
+fn a_restore_is_undone_and_done_again() {
+    let (sandbox, _) = finished();
+    let worked = sandbox.read("work-2.txt");
+    let restore = |args: &[&str]| sandbox.ralph(["restore", "--yes"]).args(args).run(SOON);
+    let nothing = restore(&["--undo"]);
+    assert_eq!(nothing.code(), Some(1), "{nothing:?}");
+    assert!(nothing.stderr.contains("so there is nothing to undo"), "{nothing:?}");
+    let back = restore(&["1"]);
+    assert_eq!(back.code(), Some(0), "{back:?}");
+    assert!(back.stdout.contains("`ralph restore --undo` brings back"), "{back:?}");
+    assert_eq!(sandbox.read("work-2.txt"), None);
+    for expected in [&worked, &None, &worked] {
+        let undone = restore(&["--undo"]);
+        assert_eq!(undone.code(), Some(0), "{undone:?}");
+        assert_eq!(sandbox.read("work-2.txt"), *expected);
+    }
+}
+

@@ -474,6 +474,9 @@ pub(super) enum Command {
         /// Restore them as they were before the iteration
         #[arg(long)]
         before: bool,
+        /// Restore them as they were before the last restore; again, to take that back
+        #[arg(long, conflicts_with_all = ["n", "before"])]
+        undo: bool,
         /// The run, by its ID or a part of it; -1 is the latest [default: the latest that worked]
         #[arg(long, value_name = "ID", allow_hyphen_values = true)]
         run: Option<String>,

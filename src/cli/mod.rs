@@ -216,8 +216,21 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
         Some(Command::Report { run, format }) => report::run(args, run.as_deref(), *format, supervisor),
         Some(Command::Runs { all }) => report::runs(args, *all),
         Some(Command::Diff { n, since, stat, run }) => diff::run(args, *n, *since, *stat, run.as_deref(), supervisor),
-        Some(Command::Restore { n, before, run, yes }) => {
-            restore::run(args, *n, *before, run.as_deref(), *yes, supervisor)
+        Some(Command::Restore {
+            n,
+            before,
+            undo,
+            run,
+            yes,
+        }) => {
+            let wish = restore::Wish {
+                n: *n,
+                before: *before,
+                undo: *undo,
+                run: run.as_deref(),
+                yes: *yes,
+            };
+            restore::run(args, wish, supervisor)
         }
         Some(Command::Replay { run, speed }) => replay::run(args, run.as_deref(), *speed, supervisor),
         Some(Command::Sandbox { command }) => {

@@ -13,7 +13,7 @@ use crate::{
     driver::{hold, read_view},
     error::{Failure, FailureKind},
     event::{Changes, RunId, StopReason},
-    git::{Moment, Place as Position, Repository, Restored},
+    git::{GitError, Moment, Place as Position, Repository, Restored},
     proc::Supervisor,
     review::date_time,
     store::{lock, paths::ProjectPaths},
@@ -35,38 +35,52 @@ const SHOWN_OF_ID: usize = 12;
 /// Most runs that are named where another one is meant.
 const RUNS_TOLD: usize = 5;
 
-pub(super) fn run(
-    args: &Args,
-    n: Option<u32>,
-    before: bool,
-    run: Option<&str>,
-    yes: bool,
-    supervisor: &Supervisor,
-) -> Result<u8, Failure> {
+/// The arguments of `ralph restore`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wish<'a> {
+    pub(super) n: Option<u32>,
+    pub(super) before: bool,
+    pub(super) undo: bool,
+    pub(super) run: Option<&'a str>,
+    pub(super) yes: bool,
+}
+
+pub(super) fn run(args: &Args, wish: Wish<'_>, supervisor: &Supervisor) -> Result<u8, Failure> {
     let place = place(args)?;
-    let run = which_run(&place.paths, run)?;
+    let run = which_run(&place.paths, wish.run)?;
     let scratch = tempfile::tempdir()
         .map_err(|error| Failure::new(FailureKind::Failed, format!("no temporary directory: {error}")))?;
     let (repository, _) = Repository::discover(&place.project, scratch.path(), supervisor)?;
     let repository = repository.including(included(args)).sparing(place.paths.states());
-    let Some(n) = n else {
-        list(&repository, &place.paths, &run)?;
-        return Ok(0);
+    let moment = if wish.before { Moment::Before } else { Moment::After };
+    let (target, what) = match (wish.n, wish.undo) {
+        (_, true) => {
+            let last = repository.last_restoring(&run)?;
+            let last = last.ok_or_else(|| GitError::NothingRestored { run: run.clone() })?;
+            (last, format!("before the last restore of run {run}"))
+        }
+        (Some(n), false) => (
+            Position::Iteration { n, moment },
+            format!("{moment} iteration {n} of run {run}"),
+        ),
+        (None, false) => {
+            list(&repository, &place.paths, &run)?;
+            return Ok(0);
+        }
     };
     if lock::is_held(&place.paths) {
         return Err(Failure::new(FailureKind::Locked, "ralph is working on these files")
             .hint("stop it with `ralph stop`, or wait until it is done"));
     }
-    let moment = if before { Moment::Before } else { Moment::After };
     let root = repository.root().display();
-    let question = format!("Replace the files in {root} with those {moment} iteration {n} of run {run}?");
-    if !yes && !confirmed(&question)? {
+    let question = format!("Replace the files in {root} with those {what}?");
+    if !wish.yes && !confirmed(&question)? {
         print("nothing was changed\n");
         return Ok(0);
     }
     let _helpers = hold(&place.paths, supervisor)?;
-    let restored = repository.restore(&run, n, moment)?;
-    print(&in_words(&restored, &run));
+    let restored = repository.restore_at(&run, target)?;
+    print(&in_words(&restored, wish.run));
     Ok(0)
 }
 
@@ -194,7 +208,7 @@ fn list(repository: &Repository, paths: &ProjectPaths, run: &RunId) -> Result<()
         }
     }
     text.push_str(
-        "`ralph restore N` restores the files as they were after iteration N; `--before` as they were before it\n",
+        "`ralph restore N` restores the files as they were after iteration N; `--before` as they were before it; `--undo` takes it back\n",
     );
     print_coloured(&text);
     Ok(())
@@ -214,7 +228,8 @@ fn confirmed(question: &str) -> Result<bool, Failure> {
     is_confirmed()
 }
 
-fn in_words(restored: &Restored, run: &RunId) -> String {
+/// Describes what was restored, and how to go back; `named` is the run as the user typed it.
+fn in_words(restored: &Restored, named: Option<&str>) -> String {
     let mut text = String::new();
     let mut each = |sign: &str, paths: &[PathBuf]| {
         for path in paths {
@@ -227,13 +242,10 @@ fn in_words(restored: &Restored, run: &RunId) -> String {
         writeln!(text, "warning: {notice}").expect("a string takes every write");
     }
     let written = counted(restored.written.len() as u64, "file");
-    let back = match restored.saved {
-        Position::Restore { k } => format!("refs/ralph/{run}/restore-{k}"),
-        Position::Iteration { n, moment } => format!("refs/ralph/{run}/{n}-{moment}"),
-    };
+    let of = named.map_or_else(String::new, |run| format!(" --run {run}"));
     writeln!(
         text,
-        "{written} written, {} deleted; what was there before is in {back}",
+        "{written} written, {} deleted; `ralph restore --undo{of}` brings back what was there before",
         restored.deleted.len()
     )
     .expect("a string takes every write");

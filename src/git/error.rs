@@ -74,6 +74,8 @@ pub enum GitError {
         /// The last iteration with any; none where there are none.
         last: Option<u32>,
     },
+    #[error("nothing was restored in run {run}, so there is nothing to undo")]
+    NothingRestored { run: RunId },
     #[error("iteration {since} is later than iteration {n}")]
     Later { since: u32, n: u32 },
     /// Restoring would overwrite what no checkpoint holds.

@@ -88,6 +88,15 @@ pub(super) fn no_checkpoint(saved: &[Saved], run: &RunId, n: u32, moment: Moment
     }
 }
 
+/// The number of the last restoring among what was `saved`.
+fn last_restoring(saved: &[Saved]) -> Option<u32> {
+    let restorings = saved.iter().filter_map(|saved| match saved.place {
+        Place::Restore { k } => Some(k),
+        Place::Iteration { .. } => None,
+    });
+    restorings.max()
+}
+
 impl Repository {
     /// Lists the checkpoints of a run, in the order of its iterations.
     ///
@@ -105,29 +114,48 @@ impl Repository {
         Ok(saved)
     }
 
+    /// Makes the work tree what it was before or after an iteration, as [`Repository::restore_at`] does.
+    ///
+    /// # Errors
+    /// As [`Repository::restore_at`].
+    pub fn restore(&self, run: &RunId, n: u32, moment: Moment) -> Result<Restored, GitError> {
+        self.restore_at(run, Place::Iteration { n, moment })
+    }
+
+    /// Finds what the work tree was before the last restoring of a run; none if nothing of it was restored.
+    ///
+    /// # Errors
+    /// As [`Repository::list`].
+    pub fn last_restoring(&self, run: &RunId) -> Result<Option<Place>, GitError> {
+        Ok(last_restoring(&self.list(run)?).map(|k| Place::Restore { k }))
+    }
+
     /// Makes the work tree what it was at a checkpoint, after a checkpoint of what it is.
     ///
     /// Files that were not there then are deleted, except ignored ones and those that checkpoints leave out. HEAD, the
     /// branch and the user's index stay: afterwards git shows the difference as the user's own change.
     ///
     /// # Errors
-    /// [`GitError::NoCheckpoint`]; [`GitError::InTheWay`] and [`GitError::Refused`] before any file has changed.
-    pub fn restore(&self, run: &RunId, n: u32, moment: Moment) -> Result<Restored, GitError> {
+    /// [`GitError::NoCheckpoint`] or [`GitError::NothingRestored`]; [`GitError::InTheWay`] and [`GitError::Refused`] before any file has
+    /// changed.
+    pub fn restore_at(&self, run: &RunId, place: Place) -> Result<Restored, GitError> {
         let checkpoints = self.list(run)?;
-        let place = Place::Iteration { n, moment };
         let Some(target) = checkpoints.iter().find(|saved| saved.place == place) else {
-            return Err(no_checkpoint(&checkpoints, run, n, moment));
+            return Err(match place {
+                Place::Iteration { n, moment } => no_checkpoint(&checkpoints, run, n, moment),
+                Place::Restore { .. } => GitError::NothingRestored { run: run.clone() },
+            });
         };
-        let last = checkpoints.iter().filter_map(|saved| match saved.place {
-            Place::Restore { k } => Some(k),
-            Place::Iteration { .. } => None,
-        });
         let saved = Place::Restore {
-            k: last.max().unwrap_or(0) + 1,
+            k: last_restoring(&checkpoints).unwrap_or(0) + 1,
+        };
+        let what = match place {
+            Place::Iteration { n, moment } => format!("restoring {moment} iteration {n}"),
+            Place::Restore { k } => format!("undoing restore {k}"),
         };
         let name = Name {
             reference: &saved.reference(run),
-            message: &format!("ralph {run}: before restoring {moment} iteration {n}"),
+            message: &format!("ralph {run}: before {what}"),
         };
         // git leaves files alone that it has not found unchanged itself.
         self.give_up_table(&mut self.lock())?;
