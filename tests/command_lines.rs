@@ -283,3 +283,23 @@ fn a_restore_is_undone_and_done_again() {
     }
 }
 
+#[test]
+fn what_is_wrong_with_the_command_line_is_said_alone_and_a_run_that_ended_is_continued_and_not_resumed() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::worker());
+    let run = sandbox.ralph(["-a", "script", "-n", "1"]).run(SOON);
+    assert_eq!(run.code(), Some(6), "{run:?}");
+    for args in [["--max-time", "8"], ["-a", "nope"], ["-g", "tests"]] {
+        let refused = sandbox.ralph(args).run(SOON);
+        assert!(refused.stderr.starts_with("error: "), "{refused:?}");
+    }
+    check(
+        &sandbox,
+        &[(
+            &["resume"],
+            1,
+            &[],
+            &["ralph is not running", "`ralph continue` continues the last run"],
+        )],
+    );
+}

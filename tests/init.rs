@@ -88,6 +88,52 @@ fn a_project_gets_a_plan_and_goals_once_and_a_run_is_verified_by_them() {
 }
 
 #[test]
+fn a_goal_that_is_named_is_written_wherever_it_stands_and_what_is_left_out_says_what_is_missing() {
+    for (before, after) in [
+        (&["--goal", "tests=true"][..], &[][..]),
+        (&[], &["--goal", "tests=true"]),
+        (&[], &["-g", "tests=true", "--no-check"]),
+    ] {
+        let sandbox = bare();
+        let init = sandbox.wary_ralph(before).args(["init", "--yes"]).args(after).run(SOON);
+        assert_eq!(init.code(), Some(0), "{init:?}");
+        let config = sandbox.read(".ralph/config.json").unwrap();
+        assert!(
+            config.contains(r#""command": "true""#) && !config.contains("npm"),
+            "{config}"
+        );
+        let again = sandbox.wary_ralph(["init", "--goal", "lint=true"]).run(SOON);
+        assert_eq!(again.code(), Some(2), "{again:?}");
+        assert!(
+            again
+                .stderr
+                .contains(r#"add the goal to it: {"name":"lint","command":"true"}"#),
+            "{again:?}"
+        );
+    }
+    let sandbox = bare();
+    sandbox.write("package.json", r#"{ "scripts": { "lint": "no-such-linter ." } }"#);
+    let init = sandbox.wary_ralph(["init", "--yes"]).run(SOON);
+    assert_eq!(init.code(), Some(0), "{init:?}");
+    for part in [
+        "✖ lint: left out, since `no-such-linter` is not installed; `npm install` brings it\n",
+        "note: no check is left, so its runs will end unverified: install what is missing, then `ralph init` again\n",
+    ] {
+        assert!(init.stderr.contains(part), "{init:?}");
+    }
+    let more = sandbox.wary_ralph(["init", "Write the parser"]).run(SOON);
+    assert!(
+        more.stderr.contains("`ralph plan add \"Write the parser\"` adds it"),
+        "{more:?}"
+    );
+    let setup = sandbox.wary_ralph(["setup", "shop"]).run(SOON);
+    assert!(
+        setup.stderr.contains("`ralph setup shop --yes` writes this"),
+        "{setup:?}"
+    );
+}
+
+#[test]
 fn instructions_for_agents_are_offered_where_the_project_has_none() {
     for (there, answer, written) in [(None, "y", true), (None, "n", false), (Some("CLAUDE.md"), "", false)] {
         let sandbox = bare();

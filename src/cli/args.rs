@@ -254,6 +254,9 @@ pub(super) enum Command {
         /// Tasks for the plan
         #[arg(value_name = "TASK")]
         tasks: Vec<String>,
+        /// A goal of yours, in the place of one of that name that is found; can be repeated
+        #[arg(long = "goal", short = 'g', id = "named-goals", value_name = "NAME=COMMAND")]
+        goals: Vec<String>,
         /// Do not ask
         #[arg(long, short)]
         yes: bool,

@@ -8,15 +8,16 @@ use std::{
 };
 
 use crate::{
-    app::Place,
+    app::{self, Place},
     config::{self, Flag},
     console::{complain, is_answered},
+    control::{self, Reply, Request},
     driver::{Taskless, read_plan, read_view},
     error::{Failure, FailureKind},
-    event::{GivenSetting, LimitKind, PlanTask, RunId, StopReason, TaskLimits},
+    event::{GivenSetting, Hint, LimitKind, PlanTask, RunId, StopReason, TaskLimits},
     files::is_same_file,
     run::RunView,
-    words::{counted, limit_word, raising, short_duration, stop_in_words},
+    words::{counted, hint_for, limit_word, raising, short_duration, stop_in_words},
 };
 
 use super::{
@@ -48,6 +49,7 @@ pub(super) fn resolve(args: &mut Args, given: &mut Vec<OsString>) -> Result<(), 
         args.settings.given.extend(settings.given);
         args.show = show;
         args.continues = true;
+        refuse_running(args)?;
         let last = Last::of(args)?;
         return continued(args, last, iterations);
     }
@@ -59,7 +61,10 @@ pub(super) fn resolve(args: &mut Args, given: &mut Vec<OsString>) -> Result<(), 
     if !starts || args.behind_screen {
         return Ok(());
     }
-    // What is wrong with the last run is said where it counts.
+    // Mistakes in the settings and a broken last run are reported by the start, without a question before them.
+    if !can_start(args) {
+        return Ok(());
+    }
     let Ok(Some(last)) = Last::of(args) else {
         return Ok(());
     };
@@ -70,6 +75,25 @@ pub(super) fn resolve(args: &mut Args, given: &mut Vec<OsString>) -> Result<(), 
         return continued(args, Some(last), None);
     }
     Ok(())
+}
+
+/// Refuses to continue a run that has not ended, with what is meant instead.
+fn refuse_running(args: &Args) -> Result<(), Failure> {
+    let socket = place(args)?.paths.socket();
+    // A run that does not answer still holds the lock, which the start reports.
+    let Ok(Reply::Status { status }) = control::ask(&socket, &Request::Status) else {
+        return Ok(());
+    };
+    let (state, hint) = match (status.over, status.paused) {
+        (true, _) => return Ok(()),
+        (false, true) => ("paused", "`ralph resume` ends the pause"),
+        (false, false) => (
+            "running",
+            "`ralph attach` shows it on this terminal, `ralph stop` stops it",
+        ),
+    };
+    let why = format!("run {} has not ended: it is {state}", status.run);
+    Err(Failure::new(FailureKind::Locked, why).hint(hint))
 }
 
 /// The last run of the project, as its journal has it.
@@ -105,6 +129,21 @@ impl Last {
         let typed = PathBuf::from(flag.value.as_str()?);
         (!self.is_of(&self.project.join(&typed))).then_some(typed)
     }
+}
+
+/// Tells whether settings and plan would let a new run start.
+fn can_start(args: &Args) -> bool {
+    let Ok((place, _)) = trust::place_and_what_is_left_out(args) else {
+        return false;
+    };
+    let Ok(loaded) = config::load(&sources(args, &place)) else {
+        return false;
+    };
+    let config = &loaded.config;
+    let is_known = |id: &String| app::catalog(&place, config).manifest(id).is_ok();
+    config.adapter.as_ref().is_none_or(is_known)
+        && app::chosen_plan(&place, config).is_ok()
+        && app::nothing_to_do(&place, config).is_none()
 }
 
 /// Asks whether the last run is to be continued, where it can be and there is somebody to ask.
@@ -171,9 +210,10 @@ fn continued(args: &mut Args, last: Option<Last>, iterations: Option<u32>) -> Re
     if matches!(view.stop_reason(), Some(StopReason::Blocked { .. }))
         && !view.messages.iter().any(|message| message.is_queued())
     {
-        complain(
-            "nobody has answered what blocked the run: its tasks are tried again as they are\nhint: `ralph asks` lists the questions, `ralph answer N \"ANSWER\"` answers one",
-        );
+        complain(&format!(
+            "nobody has answered what blocked the run: its tasks are tried again as they are\nhint: {}",
+            hint_for(&Hint::Answer, view)
+        ));
     }
     Ok(())
 }

@@ -7,9 +7,9 @@ use crate::{
     config,
     console::print,
     control::{self, ControlError, Reply, Request},
-    driver::{self, Judge, Left, Message, Reset},
+    driver::{self, Judge, Left, Message, Reset, read_view},
     error::{Failure, FailureKind},
-    event::{Answer, AnswerPlace, Remember, RuleScope, SteeringId, SteeringKind, StopRequest, UserCommand},
+    event::{Answer, AnswerPlace, Remember, RuleScope, SteeringId, SteeringKind, StopReason, StopRequest, UserCommand},
     store::paths::ProjectPaths,
     words::{command_refusal_in_words, left_in_words},
 };
@@ -145,11 +145,16 @@ pub(super) fn pause(args: &Args) -> Result<u8, Failure> {
 }
 
 pub(super) fn resume(args: &Args, now: bool) -> Result<u8, Failure> {
+    let paths = place(args)?.paths;
+    let command = UserCommand::Resume;
+    let resumed = match control::ask(&paths.socket(), &Request::Command { command }) {
+        Err(ControlError::NotRunning) => return Err(nothing_paused(&paths)),
+        reply => reply?,
+    };
     if !now {
-        return send(args, UserCommand::Resume);
+        return show(resumed);
     }
     // A loop may be paused while it waits; only if it does neither is there something to complain about.
-    let resumed = ask(args, UserCommand::Resume)?;
     match (ask(args, UserCommand::RetryNow)?, resumed) {
         (forbidden @ Reply::Forbidden { .. }, _) => show(forbidden),
         (Reply::Refused { .. }, Reply::Refused { .. }) => Err(Failure::new(
@@ -158,6 +163,19 @@ pub(super) fn resume(args: &Args, now: bool) -> Result<u8, Failure> {
         )),
         (Reply::Refused { .. }, resumed) => show(resumed),
         (retried, _) => show(retried),
+    }
+}
+
+/// A pause is what is resumed; a run that has ended is continued.
+fn nothing_paused(paths: &ProjectPaths) -> Failure {
+    let failure = Failure::from(ControlError::NotRunning);
+    let view = paths.latest_run().and_then(|run| read_view(paths, &run).ok());
+    match view {
+        Some(view) if view.stop_reason().is_none_or(StopReason::can_be_continued) => Failure {
+            hints: vec!["`ralph resume` ends a pause; `ralph continue` continues the last run".to_owned()],
+            ..failure
+        },
+        Some(_) | None => failure,
     }
 }
 

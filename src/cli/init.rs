@@ -2,10 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use serde_json::json;
+
 use crate::{
     app::{self, Place},
     begin::{self, PLANS, Suggestion},
-    config::{self, Loaded},
+    config::{self, Flag, Loaded, Sources},
     console::{self, complain, print},
     control::Personal,
     error::{Failure, FailureKind},
@@ -17,12 +19,18 @@ use crate::{
     words::{goal_in_words, short_duration},
 };
 
-use super::{args::Args, choice, confirm::is_confirmed, run::sources, trust};
+use super::{args::Args, choice, confirm::is_confirmed, run::sources, target::sample, trust};
 
 /// How long a goal may take that names no timeout.
 const TIMEOUT_MS: u64 = 15 * 60_000;
+/// The setting.
+const GOALS: &str = "goals";
+const UNVERIFIED: &str = "so its runs will end unverified";
 /// The exit code of a shell that does not find a program.
 const NO_PROGRAM: i32 = 127;
+
+/// The origin of a goal that the user has named.
+const NAMED: &str = "--goal";
 
 /// Where agents look for what a project says to them; the first is the one that most of them read.
 const INSTRUCTIONS: [&str; 4] = ["AGENTS.md", "AGENT.md", "CLAUDE.md", "GEMINI.md"];
@@ -31,6 +39,8 @@ const INSTRUCTIONS: [&str; 4] = ["AGENTS.md", "AGENT.md", "CLAUDE.md", "GEMINI.m
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wish<'a> {
     pub(super) tasks: &'a [String],
+    /// Goals of the user's, each `NAME=COMMAND`.
+    pub(super) goals: &'a [String],
     pub(super) yes: bool,
     pub(super) dry_run: bool,
     /// Do not run what is found.
@@ -74,9 +84,15 @@ pub(super) fn run(args: &Args, wish: Wish<'_>, supervisor: &Supervisor) -> Resul
 /// A [`Failure`] if something of it cannot be written or be asked.
 pub(super) fn begin(args: &Args, place: &Place, wish: Wish<'_>, supervisor: &Supervisor) -> Result<bool, Failure> {
     let config = place.project.join(".ralph").join("config.json");
-    let goals = match config.exists() {
-        true => Vec::new(),
-        false => checked(args, place, begin::suggestions(&place.project), wish, supervisor)?,
+    let named = named_goals(args, wish)?;
+    let goals = match (config.exists(), named.first()) {
+        (true, Some(goal)) => return Err(config_is_there(goal)),
+        (true, None) => Vec::new(),
+        (false, _) => {
+            let mut found = begin::suggestions(&place.project);
+            found.retain(|found| !named.iter().any(|goal| goal.name == found.name));
+            checked(args, place, [named, found].concat(), wish, supervisor)?
+        }
     };
     let mut files = new_files(&place.project, &config, &goals, wish.tasks)?;
     let mut instructions = instructions(&place.project, &goals, wish);
@@ -99,7 +115,7 @@ pub(super) fn begin(args: &Args, place: &Place, wish: Wish<'_>, supervisor: &Sup
         print("nothing was written (--dry-run)\n");
         return Ok(false);
     }
-    if !wish.yes && !confirmed(&files, &place.project)? {
+    if !wish.yes && !confirmed(&files, &place.project, wish.is_new)? {
         print("nothing was written\n");
         return Ok(false);
     }
@@ -109,6 +125,33 @@ pub(super) fn begin(args: &Args, place: &Place, wish: Wish<'_>, supervisor: &Sup
     }
     ask(args, place, wish)?;
     Ok(true)
+}
+
+/// The goals that were named, behind `init` or before it.
+fn named_goals(args: &Args, wish: Wish<'_>) -> Result<Vec<Suggestion>, Failure> {
+    let before = args.settings.given.iter().filter(|flag| flag.key == GOALS).cloned();
+    let behind = wish.goals.iter().map(|goal| Flag::new(NAMED, GOALS, goal.as_str()));
+    let loaded = config::load(&Sources {
+        flags: before.chain(behind).collect(),
+        ..Sources::default()
+    })?;
+    let goals = loaded.config.goals.enabled.into_iter();
+    let suggestion = |goal: Goal| Suggestion {
+        name: goal.name,
+        command: goal.command,
+        from: NAMED,
+    };
+    Ok(goals.map(suggestion).collect())
+}
+
+fn config_is_there(goal: &Suggestion) -> Failure {
+    let why = "there is a .ralph/config.json already, and nothing is overwritten";
+    Failure::new(FailureKind::Usage, why).hint(format!("add the goal to it: {}", written(goal)))
+}
+
+/// A goal as it stands in a configuration.
+fn written(goal: &Suggestion) -> String {
+    json!({ "name": goal.name, "command": goal.command }).to_string()
 }
 
 /// Instructions for agents made of the commands that were found; none where the project has its own.
@@ -201,7 +244,8 @@ fn checked(
     supervisor: &Supervisor,
 ) -> Result<Vec<Suggestion>, Failure> {
     if found.is_empty() && !wish.is_new {
-        complain("note: found nothing that tests this project; `--goal tests='COMMAND'` names it");
+        complain(&format!("note: found nothing that tests this project, {UNVERIFIED}"));
+        complain("hint: `ralph init --goal tests='COMMAND'` names what does");
     }
     if wish.no_check || wish.dry_run || found.is_empty() {
         return Ok(found);
@@ -217,13 +261,30 @@ fn checked(
         }
     }
     let mut loaded = config::load(&sources(args, place))?;
-    let mut kept = Vec::new();
+    let (mut kept, mut left_out) = (Vec::new(), Vec::new());
     for goal in found {
         let result = check(place, &mut loaded, &goal, supervisor)?;
-        let is_there = !is_missing(&result);
-        complain(&told(&goal, &result));
-        if is_there {
-            kept.push(goal);
+        let missing = missing_program(&goal, &result);
+        complain(&match &missing {
+            Some(program) => not_installed(&place.project, &goal, program),
+            None => told(&goal, &result),
+        });
+        match missing {
+            Some(_) if goal.from != NAMED => left_out.push(goal),
+            Some(_) | None => kept.push(goal),
+        }
+    }
+    match &left_out[..] {
+        [] => {}
+        [..] if kept.is_empty() => complain(&format!(
+            "note: no check is left, {UNVERIFIED}: install what is missing, then `ralph init` again"
+        )),
+        [..] => {
+            let goals: Vec<String> = left_out.iter().map(written).collect();
+            complain(&format!(
+                "note: once that is installed, add it to the goals in .ralph/config.json: {}",
+                goals.join(", ")
+            ));
         }
     }
     Ok(kept)
@@ -250,23 +311,48 @@ fn check(
         .ok_or_else(|| Failure::new(FailureKind::Failed, format!("`{}` was not run", goal.command)))
 }
 
-/// Whether it says nothing about the project, since what it would run is not there.
-fn is_missing(result: &GoalResult) -> bool {
+/// The program without which a check says nothing about the project, where that is why it failed.
+fn missing_program(goal: &Suggestion, result: &GoalResult) -> Option<String> {
     if !result.passed && result.tail.contains("No module named pytest") {
-        return true;
+        return Some("pytest".to_owned());
     }
-    matches!(
+    let is_missing = matches!(
         &result.why,
         Some(GoalFailure::Exited {
             exit: Exit::Code { code: NO_PROGRAM }
         })
-    )
+    );
+    let first = goal.command.split_whitespace().next().unwrap_or_default();
+    is_missing.then(|| not_found(&result.tail).unwrap_or(first).to_owned())
+}
+
+/// The program that a shell says it has not found: `sh: 1: eslint: not found`, `bash: eslint: command not found`.
+fn not_found(said: &str) -> Option<&str> {
+    said.lines().rev().find_map(|line| {
+        let before = line.trim_end().strip_suffix("not found")?.trim_end();
+        let before = before.strip_suffix("command").unwrap_or(before).trim_end();
+        let program = before.strip_suffix(':')?.rsplit([':', ' ']).next()?;
+        Some(program).filter(|program| !program.is_empty())
+    })
+}
+
+fn not_installed(project: &Path, goal: &Suggestion, program: &str) -> String {
+    let has_modules = project.join("node_modules").exists();
+    let manager = goal.command.split_whitespace().next().unwrap_or_default();
+    let how = match (goal.from, program) {
+        ("package.json", _) if !has_modules && program != manager => format!("`{manager} install` brings it"),
+        (_, "pytest") => "`python3 -m pip install pytest` brings it".to_owned(),
+        _ => "install it first".to_owned(),
+    };
+    let what = if goal.from == NAMED {
+        "kept, but"
+    } else {
+        "left out, since"
+    };
+    format!("✖ {}: {what} `{program}` is not installed; {how}", goal.name)
 }
 
 fn told(goal: &Suggestion, result: &GoalResult) -> String {
-    if is_missing(result) {
-        return format!("✖ {}: left out, since the program is not installed", goal.name);
-    }
     if result.passed {
         return format!("✔ {} passed in {}", goal.name, short_duration(result.duration_ms));
     }
@@ -288,7 +374,8 @@ fn new_files(project: &Path, config: &Path, goals: &[Suggestion], tasks: &[Strin
     match plan::locate(project, None, Path::exists) {
         Ok(plan) if !tasks.is_empty() => {
             let why = format!("there is a plan already: {}", shown(project, &plan));
-            return Err(Failure::new(FailureKind::Usage, why).hint("write the tasks into it, a line `- [ ] …` each"));
+            let add = |task: &String| format!("`ralph plan add \"{}\"` adds it", sample(task));
+            return Err(Failure::new(FailureKind::Usage, why).hints(tasks.iter().map(add)));
         }
         Ok(plan) if !plan.is_file() => {
             let why = format!(
@@ -312,11 +399,18 @@ fn new_files(project: &Path, config: &Path, goals: &[Suggestion], tasks: &[Strin
     Ok(files)
 }
 
-fn confirmed(files: &[New], project: &Path) -> Result<bool, Failure> {
+fn confirmed(files: &[New], project: &Path, is_new: bool) -> Result<bool, Failure> {
     if !console::is_answered() {
+        let name = project.file_name().unwrap_or_default().to_string_lossy();
+        let command = if is_new {
+            format!("setup {name}")
+        } else {
+            "init".to_owned()
+        };
         return Err(
-            Failure::new(FailureKind::Usage, "not a terminal, so nobody can confirm it")
-                .hint("`ralph init --yes` writes this, `--dry-run` only shows it"),
+            Failure::new(FailureKind::Usage, "not a terminal, so nobody can confirm it").hint(format!(
+                "`ralph {command} --yes` writes this, `ralph {command} --dry-run` only shows it"
+            )),
         );
     }
     let names: Vec<String> = files.iter().map(|new| shown(project, &new.path)).collect();
@@ -372,4 +466,25 @@ fn shown(project: &Path, path: &Path) -> String {
 
 fn indented(text: &str) -> String {
     text.lines().map(|line| format!("    {line}\n")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_program_that_is_missing_is_named_as_the_shell_names_it() {
+        for (said, program) in [
+            ("> lint\n> eslint .\n\nsh: 1: eslint: not found\n", Some("eslint")),
+            (
+                "bash: line 1: golangci-lint: command not found\n",
+                Some("golangci-lint"),
+            ),
+            ("/bin/sh: ruff: not found", Some("ruff")),
+            ("404 page not found", None),
+            ("it failed", None),
+        ] {
+            assert_eq!(not_found(said), program, "{said}");
+        }
+    }
 }

@@ -130,6 +130,7 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
         None | Some(Command::Run { .. } | Command::Continue(_)) => run::run(args, given, supervisor),
         Some(Command::Init {
             tasks,
+            goals,
             yes,
             dry_run,
             no_check,
@@ -137,6 +138,7 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
         }) => {
             let wish = init::Wish {
                 tasks,
+                goals,
                 yes: *yes,
                 dry_run: *dry_run,
                 no_check: *no_check,
@@ -153,6 +155,7 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
         }) => {
             let wish = init::Wish {
                 tasks,
+                goals: &[],
                 yes: *yes,
                 dry_run: *dry_run,
                 no_check: true,

@@ -166,7 +166,7 @@ fn no_command(first: &OsString, rest: &[OsString]) -> Failure {
 }
 
 /// What was said where it can be typed between quotes as it stands.
-fn sample(said: &str) -> &str {
+pub(super) fn sample(said: &str) -> &str {
     let is_plain = !said.contains(|character: char| character.is_control() || "\"\\$`!".contains(character));
     if is_plain && said.len() <= 80 { said } else { "TASK" }
 }

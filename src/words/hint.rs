@@ -1,8 +1,22 @@
 //! What to type next, in sentences.
 
-use crate::event::{Hint, LimitKind, RestoreMoment};
+use crate::{
+    event::{Hint, LimitKind, RestoreMoment},
+    run::RunView,
+};
 
 use super::limit::raising;
+
+/// Returns a hint as [`hint_in_words`] does, with the number of the question if the run of `view` has just one.
+pub fn hint_for(hint: &Hint, view: &RunView) -> String {
+    match (hint, &view.open_asks()[..]) {
+        (Hint::Answer, [only]) => format!(
+            "answer with `ralph answer {} \"ANSWER\"`, or on the screen (`a` opens the line for it): the run resumes with it",
+            only.number
+        ),
+        (hint, _) => hint_in_words(hint),
+    }
+}
 
 /// One thing the user can do when a run is over, with the command that does it.
 pub fn hint_in_words(hint: &Hint) -> String {
@@ -75,6 +89,18 @@ pub fn hint_in_words(hint: &Hint) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_only_question_is_answered_by_its_number() {
+        let mut view = RunView::default();
+        assert!(hint_for(&Hint::Answer, &view).contains("`ralph answer N \"ANSWER\"`"));
+        view.blocks.push(crate::run::Block {
+            number: 3,
+            task: None,
+            question: "Which key?".to_owned(),
+        });
+        assert!(hint_for(&Hint::Answer, &view).starts_with("answer with `ralph answer 3 \"ANSWER\"`, or on"));
+    }
 
     #[test]
     fn a_restore_is_named_with_the_moment_it_goes_back_to() {

@@ -9,7 +9,7 @@ use crate::{
     text::one_line,
     words::{
         answers_in_words, asked_in_words, breaker_cause_in_words, breaker_state_word, counted, decider_in_words,
-        hint_in_words, notice_in_words, scope_in_words, short_duration,
+        hint_for, notice_in_words, scope_in_words, short_duration,
     },
 };
 
@@ -36,7 +36,7 @@ impl Report {
             model: view.settings.model.clone(),
             started_ms: view.clock.started_ms,
             last_ms: view.clock.now_ms,
-            end: view.end().map(End::from),
+            end: view.end().map(|end| End::of(end, view)),
             totals: view.end().map_or_else(|| view.totals(), |end| end.totals.clone()),
             tasks: view.tasks().into_iter().map(Task::from).collect(),
             at_start: view.iterations.at_start.clone(),
@@ -160,12 +160,12 @@ fn trouble_in_words(trouble: &Trouble) -> String {
     }
 }
 
-impl From<&run::End> for End {
-    fn from(end: &run::End) -> Self {
+impl End {
+    fn of(end: &run::End, view: &RunView) -> Self {
         Self {
             reason: end.reason.clone(),
             exit_code: end.reason.exit_code(),
-            hints: end.hints.iter().map(hint_in_words).collect(),
+            hints: end.hints.iter().map(|hint| hint_for(hint, view)).collect(),
         }
     }
 }

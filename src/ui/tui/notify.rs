@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::{
-    event::{AgentCall, AgentSignal, Event, Question},
+    event::{AgentCall, AgentSignal, Event, Question, StopReason},
     run::{Phase, RunView},
     text::one_line,
     words::{answer_command, asked_in_words, counted, narrate, stop_in_words},
@@ -39,6 +39,11 @@ pub struct Reason {
 pub(crate) fn reason(event: &Event, view: &RunView) -> Option<Reason> {
     let mut asked_as = None;
     let (reason, how) = match event {
+        // The question that ended it was told with the iteration that asked it.
+        Event::RunStopped {
+            reason: StopReason::Blocked { .. },
+            ..
+        } if asked_last(view) => return None,
         // Who ended the run knows.
         Event::RunStopped { reason, totals, .. } if !reason.was_asked_for() => {
             let all = u64::from(totals.tasks_done) + u64::from(totals.tasks_open);
@@ -96,6 +101,13 @@ pub(crate) fn reason(event: &Event, view: &RunView) -> Option<Reason> {
         text: reason + &how,
         route: route(view, asked_as),
     })
+}
+
+/// Whether the last iteration ended with a question that keeps its task from being done.
+fn asked_last(view: &RunView) -> bool {
+    let last = view.iterations.rows.last();
+    last.zip(view.blocks.last())
+        .is_some_and(|(last, block)| last.task == block.task)
 }
 
 /// Who tells: several projects may have a run each.
@@ -199,7 +211,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        event::{StopReason, Totals},
+        event::Totals,
         testing::{permission_asked, question_asked},
     };
 
