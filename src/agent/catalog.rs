@@ -7,6 +7,7 @@ use std::{
     collections::BTreeSet,
     fmt::Write as _,
     path::{Path, PathBuf},
+    sync::mpsc,
     thread,
 };
 
@@ -135,18 +136,32 @@ impl Catalog {
         Ok(check::check(&self.manifest(id)?, cwd, &self.keys(), supervisor))
     }
 
-    /// Checks every adapter, all at the same time: some programs take seconds to tell their version.
+    /// Checks every adapter, all at the same time: some programs take seconds to tell their version. Returns them in the order of
+    /// their ids.
     pub fn check_all(&self, cwd: &Path, supervisor: &Supervisor) -> Vec<(&str, Result<CheckReport, AgentError>)> {
+        let mut checked = Vec::new();
+        self.check_each(cwd, supervisor, |id, check| checked.push((id, check)));
+        checked.sort_by_key(|(id, _)| *id);
+        checked
+    }
+
+    /// Checks every adapter at the same time, and tells each when its check has ended.
+    pub fn check_each<'a>(
+        &'a self,
+        cwd: &Path,
+        supervisor: &Supervisor,
+        mut each: impl FnMut(&'a str, Result<CheckReport, AgentError>),
+    ) {
+        let (tell, checked) = mpsc::channel();
         thread::scope(|scope| {
-            let checks: Vec<_> = self
-                .ids()
-                .map(|id| (id, scope.spawn(move || self.check(id, cwd, supervisor))))
-                .collect();
-            let checked = checks.into_iter();
-            checked
-                .map(|(id, check)| (id, check.join().expect("a check does not panic")))
-                .collect()
-        })
+            for id in self.ids() {
+                let tell = tell.clone();
+                // The receiver lives until the last check has ended.
+                scope.spawn(move || _ = tell.send((id, self.check(id, cwd, supervisor))));
+            }
+            drop(tell);
+            checked.iter().for_each(|(id, check)| each(id, check));
+        });
     }
 
     /// The variables that hold a key of some agent's, each once: what runs beside agents has no use for them.

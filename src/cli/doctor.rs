@@ -20,7 +20,13 @@ use super::{
     run::sources,
     trust,
 };
-use model::{Checkup, Fatal, Finding, Section, State};
+use model::{Checkup, Fatal, Finding, Section, State, Text};
+
+const AGENTS: &str = "agents";
+const MACHINE: &str = "machine";
+const PROJECT: &str = "project";
+/// The longest name of a finding that is no adapter.
+const LONGEST_NAME: &str = ".ralph-pause";
 
 pub(super) fn run(args: &Args, format: DoctorFormatArg, supervisor: &Supervisor) -> Result<u8, Failure> {
     let (place, left_out) = trust::place_and_what_is_left_out(args)?;
@@ -32,28 +38,52 @@ pub(super) fn run(args: &Args, format: DoctorFormatArg, supervisor: &Supervisor)
         .map_or_else(|_| Config::default(), |loaded| loaded.config.clone());
     let remembered = loaded.as_ref().is_ok_and(|loaded| loaded.adapter_is_remembered);
     let catalog = app::catalog(&place, &config);
-    let mut of_project = vec![configuration(&loaded, &config::paths(&sources))];
-    of_project.extend(left_out.map(untrusted));
-    of_project.extend(project::findings(&place, &config, supervisor));
-    let section = |title, findings| Section { title, findings };
-    let checkup = Checkup {
+    let mut checkup = Checkup {
         version: env!("CARGO_PKG_VERSION"),
         project: place.project.display().to_string(),
-        sections: vec![
-            section(
-                "agents",
-                agents::findings(&place, &config, remembered, &catalog, supervisor),
-            ),
-            section("machine", machine::findings(&place, &config, supervisor)),
-            section("project", of_project),
-        ],
+        sections: Vec::new(),
     };
-    match format {
-        DoctorFormatArg::Text => {
-            let style = Presentation::of_stdout(Format::Text).style;
-            print_coloured(&model::in_words(&checkup, style));
+    // For people each row is printed once it is known: some programs take seconds to tell their version.
+    let text = (format == DoctorFormatArg::Text).then(|| Text {
+        width: catalog
+            .ids()
+            .map(str::len)
+            .max()
+            .unwrap_or_default()
+            .max(LONGEST_NAME.len()),
+        style: Presentation::of_stdout(Format::Text).style,
+    });
+    let say = |line: &dyn Fn(&Text) -> String| {
+        if let Some(text) = &text {
+            print_coloured(&line(text));
         }
-        DoctorFormatArg::Json => print_json(&pretty_json(&model::json(&checkup))),
+    };
+    let mut told = |finding: &Finding| say(&|text| text.row(finding));
+    say(&|text| text.head(&checkup));
+    say(&|text| text.title(AGENTS));
+    let findings = agents::findings(&place, &config, remembered, &catalog, supervisor, &mut told);
+    checkup.sections.push(Section {
+        title: AGENTS,
+        findings,
+    });
+    say(&|text| text.title(MACHINE));
+    let findings = machine::findings(&place, &config, supervisor, &mut told);
+    checkup.sections.push(Section {
+        title: MACHINE,
+        findings,
+    });
+    say(&|text| text.title(PROJECT));
+    let mut findings = vec![configuration(&loaded, &config::paths(&sources))];
+    findings.extend(left_out.map(untrusted));
+    findings.iter().for_each(&mut told);
+    findings.extend(project::findings(&place, &config, supervisor, &mut told));
+    checkup.sections.push(Section {
+        title: PROJECT,
+        findings,
+    });
+    say(&|text| text.verdict(&checkup));
+    if format == DoctorFormatArg::Json {
+        print_json(&pretty_json(&model::json(&checkup)));
     }
     Ok(checkup.fatal().map_or(0, |fatal| {
         match fatal {

@@ -21,66 +21,71 @@ use crate::cli::adapters::{NATIVE, is_of_use};
 /// The row about the agent that runs where none is named.
 const DEFAULT: &str = "default";
 
-/// What a run would use first, then what else is there, then what is not.
+/// Returns the agent that a run would use, then the others that are installed, then those that are not. `told` gets each installed
+/// one when its check ends, and the rest after that.
 pub(super) fn findings(
     place: &Place,
     config: &Config,
     remembered: bool,
     catalog: &Catalog,
     supervisor: &Supervisor,
+    told: &mut dyn FnMut(&Finding),
 ) -> Vec<Finding> {
     let chosen = app::chosen_adapter(catalog, config, remembered, &place.project, supervisor);
-    let checked: Vec<_> = catalog
-        .check_all(&place.project, supervisor)
-        .into_iter()
-        .filter(|(id, checked)| {
-            let is_wanted = *id == NATIVE && chosen.as_ref().is_ok_and(|chosen| chosen == id);
-            is_of_use(id, checked) || is_wanted
-        })
-        .collect();
+    let is_chosen = |id: &str| chosen.as_ref().is_ok_and(|chosen| chosen == id);
+    let lacks_tls = app::native_lacks_tls(config);
+    let mut findings: Vec<Finding> = Vec::new();
+    let mut installed = Vec::new();
+    catalog.check_each(&place.project, supervisor, |id, checked| {
+        let is_wanted = id == NATIVE && is_chosen(id);
+        if !(is_of_use(id, &checked) || is_wanted) {
+            return;
+        }
+        if let Ok(report) = &checked
+            && report.path.is_some()
+        {
+            installed.push((id, matches!(report.login, Login::NotFound { .. })));
+        }
+        let mut finding = finding(id, checked, is_chosen(id));
+        if let Some(why) = lacks_tls.as_ref().filter(|_| id == NATIVE) {
+            finding.state = State::Weak;
+            finding.text = format!("{} · {why}", finding.text);
+        }
+        if finding.state != State::Absent {
+            told(&finding);
+        }
+        findings.push(finding);
+    });
+    findings.sort_by_key(|finding| {
+        let is_absent = finding.state == State::Absent;
+        (!is_chosen(&finding.name), is_absent, finding.name.clone())
+    });
+    let is_any_there = findings.iter().any(|finding| finding.state != State::Absent);
+    for absent in findings.iter_mut().filter(|finding| finding.state == State::Absent) {
+        if is_any_there {
+            // Install commands are for users without any agent; `ralph adapters check ID` has them, too.
+            absent.todo.clear();
+        }
+        told(absent);
+    }
     let mut run = run(&chosen, config, remembered);
     if let Ok(chosen) = &chosen
-        && let Some(but) = without_login(&checked, chosen)
+        && let Some(but) = without_login(&installed, chosen)
     {
         run.state = State::Weak;
         run.text = format!("{}, but {but}", run.text);
     }
-    let mut findings: Vec<Finding> = checked
-        .into_iter()
-        .map(|(id, checked)| finding(id, checked, chosen.as_ref().is_ok_and(|chosen| chosen == id)))
-        .collect();
-    if findings.iter().any(|finding| finding.state != State::Absent) {
-        // How others are installed is for whoever has none, and for whoever asks: `ralph adapters check ID`.
-        let absent = findings.iter_mut().filter(|finding| finding.state == State::Absent);
-        absent.for_each(|finding| finding.todo.clear());
-    }
-    if let Some(why) = app::native_lacks_tls(config) {
-        for own in findings.iter_mut().filter(|finding| finding.name == NATIVE) {
-            own.state = State::Weak;
-            own.text = format!("{} · {why}", own.text);
-        }
-    }
-    findings.sort_by_key(|finding| {
-        let is_chosen = chosen.as_ref().is_ok_and(|chosen| *chosen == finding.name);
-        (!is_chosen, finding.state == State::Absent)
-    });
+    told(&run);
     findings.insert(0, run);
     findings
 }
 
-/// What is wrong with the logins, if that of the agent that would run is not found.
-fn without_login(checked: &[(&str, Checked)], chosen: &str) -> Option<&'static str> {
-    let there = || {
-        let reports = checked
-            .iter()
-            .filter_map(|(id, checked)| Some((id, checked.as_ref().ok()?)));
-        reports.filter(|(_, report)| report.path.is_some())
-    };
-    let is_missing = |report: &CheckReport| matches!(report.login, Login::NotFound { .. });
-    if !there().any(|(id, report)| *id == chosen && is_missing(report)) {
+/// Describes missing logins if the chosen agent lacks one. `installed` has each agent and whether it lacks its login.
+fn without_login(installed: &[(&str, bool)], chosen: &str) -> Option<&'static str> {
+    if !installed.contains(&(chosen, true)) {
         return None;
     }
-    Some(match there().all(|(_, report)| is_missing(report)) {
+    Some(match installed.iter().all(|(_, lacks)| *lacks) {
         true => "no agent is logged in, as far as can be told",
         false => "it is not logged in, as far as can be told",
     })

@@ -29,15 +29,24 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Less room than this is gone within a night of recordings.
 const ROOM_BYTES: u64 = 256 << 20;
 
-pub(super) fn findings(place: &Place, config: &Config, supervisor: &Supervisor) -> Vec<Finding> {
-    vec![
-        guard(supervisor),
-        sandbox(config.sandbox.mode, Supervisor::confinement_level()),
-        git(supervisor),
-        state(place.paths.state()),
-        watching(&place.project),
-        terminal(),
-    ]
+pub(super) fn findings(
+    place: &Place,
+    config: &Config,
+    supervisor: &Supervisor,
+    told: &mut dyn FnMut(&Finding),
+) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut add = |finding: Finding| {
+        told(&finding);
+        findings.push(finding);
+    };
+    add(guard(supervisor));
+    add(sandbox(config.sandbox.mode, Supervisor::confinement_level()));
+    add(git(supervisor));
+    add(state(place.paths.state()));
+    add(watching(&place.project));
+    add(terminal());
+    findings
 }
 
 /// Starts something the way agents are started.

@@ -14,12 +14,22 @@ use crate::{
     words::{counted, stop_in_words},
 };
 
-pub(super) fn findings(place: &Place, config: &Config, supervisor: &Supervisor) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = repository(place, supervisor).into_iter().collect();
-    findings.push(plan(place, config));
-    findings.push(runs(place));
-    findings.extend(left_running(place, supervisor));
-    findings.extend(files(place));
+pub(super) fn findings(
+    place: &Place,
+    config: &Config,
+    supervisor: &Supervisor,
+    told: &mut dyn FnMut(&Finding),
+) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut add = |finding: Finding| {
+        told(&finding);
+        findings.push(finding);
+    };
+    repository(place, supervisor).into_iter().for_each(&mut add);
+    add(plan(place, config));
+    add(runs(place));
+    left_running(place, supervisor).into_iter().for_each(&mut add);
+    files(place).into_iter().for_each(&mut add);
     findings
 }
 

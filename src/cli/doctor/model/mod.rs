@@ -10,7 +10,7 @@ use serde::{Serialize, Serializer};
 
 use crate::error::Failure;
 
-pub(super) use text::in_words;
+pub(super) use text::Text;
 
 /// All that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -1,7 +1,5 @@
 //! A checkup for people: aligned, and coloured on a terminal.
 
-use std::fmt::Write as _;
-
 use unicode_width::UnicodeWidthStr;
 
 use crate::{text::one_line, ui::report::Style, words::counted};
@@ -15,40 +13,46 @@ const DIM: &str = "2";
 const STRONG: &str = "1";
 
 /// Sets a checkup as text, each line ended.
-pub(crate) fn in_words(checkup: &Checkup, style: Style) -> String {
-    let mut text = format!("ralph {} in {}\n", checkup.version, one_line(&checkup.project));
-    let names = checkup.findings().map(|finding| finding.name.width());
-    let width = names.max().unwrap_or_default();
-    for section in &checkup.sections {
-        line(&mut text, &format!("\n{}", style.paint(STRONG, section.title)));
-        for finding in &section.findings {
-            add(&mut text, finding, width, style);
-        }
-    }
-    line(&mut text, &format!("\n{}", verdict(checkup, style)));
-    text
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Text {
+    /// Columns of the longest name.
+    pub(crate) width: usize,
+    pub(crate) style: Style,
 }
 
-fn add(text: &mut String, finding: &Finding, width: usize, style: Style) {
-    let (sign, code) = match finding.state {
-        State::Good => ("✔", GOOD),
-        State::Absent => ("·", DIM),
-        State::Weak => ("!", WEAK),
-        State::Fatal(_) => ("✖", FATAL),
-    };
-    let pad = " ".repeat(width - finding.name.width());
-    let said = one_line(&finding.text);
-    let said = match finding.state {
-        State::Absent => style.paint(DIM, &said),
-        State::Good | State::Weak | State::Fatal(_) => said,
-    };
-    line(
-        text,
-        &format!("  {} {}{pad}  {said}", style.paint(code, sign), finding.name),
-    );
-    for todo in &finding.todo {
-        let arrow = style.paint(DIM, "→");
-        line(text, &format!("    {}  {arrow} {}", " ".repeat(width), one_line(todo)));
+impl Text {
+    pub(crate) fn head(self, checkup: &Checkup) -> String {
+        format!("ralph {} in {}\n", checkup.version, one_line(&checkup.project))
+    }
+
+    pub(crate) fn title(self, title: &str) -> String {
+        format!("\n{}\n", self.style.paint(STRONG, title))
+    }
+
+    pub(crate) fn row(self, finding: &Finding) -> String {
+        let Self { width, style } = self;
+        let (sign, code) = match finding.state {
+            State::Good => ("✔", GOOD),
+            State::Absent => ("·", DIM),
+            State::Weak => ("!", WEAK),
+            State::Fatal(_) => ("✖", FATAL),
+        };
+        let pad = " ".repeat(width.saturating_sub(finding.name.width()));
+        let said = one_line(&finding.text);
+        let said = match finding.state {
+            State::Absent => style.paint(DIM, &said),
+            State::Good | State::Weak | State::Fatal(_) => said,
+        };
+        let mut text = format!("  {} {}{pad}  {said}\n", style.paint(code, sign), finding.name);
+        for todo in &finding.todo {
+            let arrow = style.paint(DIM, "→");
+            text += &format!("    {}  {arrow} {}\n", " ".repeat(width), one_line(todo));
+        }
+        text
+    }
+
+    pub(crate) fn verdict(self, checkup: &Checkup) -> String {
+        format!("\n{}\n", verdict(checkup, self.style))
     }
 }
 
@@ -70,14 +74,22 @@ fn verdict(checkup: &Checkup, style: Style) -> String {
     }
 }
 
-fn line(text: &mut String, line: &str) {
-    writeln!(text, "{line}").expect("a string takes every write");
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::cli::doctor::model::{Fatal, Section};
+
+    fn in_words(checkup: &Checkup, style: Style) -> String {
+        let names = checkup.findings().map(|finding| finding.name.width());
+        let width = names.max().unwrap_or_default();
+        let text = Text { width, style };
+        let mut all = text.head(checkup);
+        for section in &checkup.sections {
+            all += &text.title(section.title);
+            all.extend(section.findings.iter().map(|finding| text.row(finding)));
+        }
+        all + &text.verdict(checkup)
+    }
 
     fn checkup() -> Checkup {
         let findings = vec![
