@@ -151,7 +151,11 @@ pub(super) fn quit(model: &Model, whole: Rect, pen: &mut Pen<'_>) {
         Phase::Waiting { .. } => "The run is waiting.",
         _ => "The run is not over.",
     };
-    let detach = [("d", "detach: the run continues, and `ralph attach` shows it again")];
+    let detach = match model.run.is_paused() {
+        true => "detach: the run stays paused, and `ralph attach` shows it again",
+        false => "detach: the run continues, and `ralph attach` shows it again",
+    };
+    let detach = [("d", detach)];
     // Where none runs there is none to wait for.
     let after = match model.run.is_busy() {
         true => &[("a", "stop after this iteration")][..],

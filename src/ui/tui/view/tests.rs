@@ -425,6 +425,19 @@ fn the_question_before_leaving() {
 }
 
 #[test]
+fn a_paused_run_is_not_said_to_continue_without_its_screen() {
+    let by = crate::event::PausedBy::User;
+    let model = with(
+        model(100, 30, [running(), vec![Event::Paused { by }]].concat()),
+        |model| {
+            model.ui.detaches = true;
+            model.ui.mode = Mode::Asking(Question::Quit);
+        },
+    );
+    assert!(drawn(&model).contains("the run stays paused"), "{}", drawn(&model));
+}
+
+#[test]
 fn the_steering_line_says_what_becomes_of_the_message() {
     let model = with(model(80, 24, running()), |model| {
         model.ui.mode = Mode::Steering;
