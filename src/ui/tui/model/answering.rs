@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    event::{Offer, PermissionRequest, Question, RuleScope},
+    event::{Offer, PermissionRequest, Question, RuleScope, ToolKind},
     run::{Ask, Block, RunView},
     ui::tui::editor::Editor,
 };
@@ -140,6 +140,17 @@ impl<'r> Subject<'r> {
 
     pub fn offer(self) -> Option<&'r Offer> {
         self.ask().map(|ask| &ask.offer)
+    }
+
+    /// The rule that allows everything of the request's kind; none for tools that a rule names one by one.
+    pub fn whole_kind(self) -> Option<&'static str> {
+        match self.request()?.kind {
+            ToolKind::Shell => Some("Bash"),
+            ToolKind::Edit => Some("Edit"),
+            ToolKind::Read => Some("Read"),
+            ToolKind::Fetch => Some("WebFetch"),
+            ToolKind::Mcp | ToolKind::Other => None,
+        }
     }
 
     /// Whether not all of the request is known.

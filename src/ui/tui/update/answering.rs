@@ -158,8 +158,15 @@ fn choosing(model: &mut Model, key: KeyEvent, answering: &mut Answering) -> Vec<
         (KeyCode::Char('y'), KeyModifiers::NONE) if is_permission || is_block => {
             return answered(model, answering, Answer::Allow { remember: None });
         }
-        (KeyCode::Char('a'), KeyModifiers::NONE) if is_permission => begin_rule(model, answering, RuleScope::Run),
-        (KeyCode::Char('A'), KeyModifiers::NONE) if is_permission => begin_rule(model, answering, RuleScope::Project),
+        (KeyCode::Char('a'), KeyModifiers::NONE) if is_permission => {
+            begin_rule(model, answering, RuleScope::Run, Suggestion::Offered);
+        }
+        (KeyCode::Char('A'), KeyModifiers::NONE) if is_permission => {
+            begin_rule(model, answering, RuleScope::Project, Suggestion::Offered);
+        }
+        (KeyCode::Char('e'), KeyModifiers::NONE) if is_permission => {
+            begin_rule(model, answering, RuleScope::Run, Suggestion::WholeKind);
+        }
         (KeyCode::Char('n'), KeyModifiers::NONE) => {
             return answered(model, answering, Answer::Deny { message: None });
         }
@@ -206,8 +213,16 @@ fn digit_pressed(model: &Model, questions: &[Question], answering: &mut Answerin
     }
 }
 
+/// The rules that the editor starts with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Suggestion {
+    Offered,
+    /// Everything of the kind that is asked for.
+    WholeKind,
+}
+
 /// Shows the rules that a yes would add, to be edited.
-fn begin_rule(model: &mut Model, answering: &mut Answering, scope: RuleScope) {
+fn begin_rule(model: &mut Model, answering: &mut Answering, scope: RuleScope, suggestion: Suggestion) {
     let Some(subject) = Subject::of(&model.run, answering.ask) else {
         return;
     };
@@ -216,7 +231,11 @@ fn begin_rule(model: &mut Model, answering: &mut Answering, scope: RuleScope) {
         model.ui.toast(Tone::Note, why, model.now_ms);
         return;
     }
-    let rules = subject.offer().map(|offer| offer.rules.join("\n")).unwrap_or_default();
+    let rules = match (suggestion, subject.whole_kind()) {
+        (Suggestion::Offered, _) => subject.offer().map(|offer| offer.rules.join("\n")).unwrap_or_default(),
+        (Suggestion::WholeKind, Some(rule)) => rule.to_owned(),
+        (Suggestion::WholeKind, None) => return,
+    };
     answering.refused = None;
     answering.step = AnswerStep::Remembering(scope, Editor::of(&rules));
 }

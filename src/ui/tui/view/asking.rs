@@ -281,6 +281,10 @@ fn permission_keys(subject: Subject<'_>) -> Vec<KeyRow> {
         };
         keys.push(("a", format!("allow in this run: {rules}").into(), "in this run"));
         keys.push(("A", "allow in this project, by the same rule".into(), "in this project"));
+        if let Some(rule) = subject.whole_kind() {
+            let words = format!("allow everything of this kind in this run: {rule}");
+            keys.push(("e", words.into(), "everything"));
+        }
     }
     keys.push(match late {
         false => ("n", "deny".into(), "deny"),

@@ -131,6 +131,13 @@ fn a_yes_for_more_shows_the_rule_first_and_what_is_refused_can_be_corrected() {
     );
 
     update(&mut model, key(KeyCode::Esc));
+    assert_eq!(press(&mut model, "e"), [], "nor everything of its kind");
+    assert_eq!(
+        update(&mut model, key(KeyCode::Enter)),
+        allowed(RuleScope::Run, &["Bash"])
+    );
+
+    update(&mut model, key(KeyCode::Esc));
     press(&mut model, "A");
     update(&mut model, control('u'));
     press(&mut model, "Bsah");
