@@ -82,8 +82,8 @@ impl Client {
         self.http.request(method, format!("{}{route}", self.base))
     }
 
-    /// Sends a request; the answer may be that of a failure. A run that ends resets the connections that it has not looked at: then
-    /// the request is made once more, and finds nobody or whoever has come since.
+    /// Sends a request; the answer may be that of a failure. A run that ends resets the connections it has not
+    /// accepted yet: the request is sent once more then, and finds nobody or the next run.
     ///
     /// # Errors
     /// [`ControlError::NotRunning`] if nobody listens, [`ControlError::NoAnswer`] if whoever does says nothing.
@@ -213,13 +213,13 @@ fn nobody_listens(error: &reqwest::Error) -> bool {
     matches!(kind, Some(io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused))
 }
 
-/// Whether the connection ended before anybody read the request: a socket that is closed with something unread in it is reset.
+/// Tells whether the connection ended before the request was read: closing a socket with unread bytes resets it.
 fn was_not_read(error: &reqwest::Error) -> bool {
     let kind = io_error_in(error).map(io::Error::kind);
     matches!(kind, Some(io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe))
 }
 
-/// What the system said, among the causes of an error.
+/// Finds the system's error among the causes of a request's.
 fn io_error_in(error: &reqwest::Error) -> Option<&io::Error> {
     let mut source = error.source();
     while let Some(error) = source {
