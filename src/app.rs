@@ -58,7 +58,7 @@ pub(crate) use agents::{
 };
 pub(crate) use board::{BatchBegan, Watched, follow_batch, output_of_batch, run_batch_detached, watch_batch};
 pub(crate) use choice::{Candidate, open_choice};
-pub(crate) use detached::{Ways, attach, attach_at, run_detached};
+pub(crate) use detached::{DetachedEnd, Ways, attach, attach_at, run_detached};
 use end::concluded;
 pub(crate) use goals::check_goals;
 use listen::listening;

@@ -46,7 +46,15 @@ impl Ways {
     }
 }
 
-/// Starts a loop by `args` and shows it on this terminal, until it is over or its user leaves; returns the exit code.
+/// How the show of a loop ended.
+pub(crate) enum DetachedEnd {
+    /// With this exit code: the run is over, or its user left it.
+    Ended(u8),
+    /// Its user wants a run that is over to be continued with this option, which allows more of what it has used up.
+    Continued([String; 2]),
+}
+
+/// Starts a loop by `args` and shows it on this terminal, until it is over or its user leaves.
 ///
 /// # Errors
 /// A [`Failure`] if there can be no process, or nothing to show it with. What is wrong with the run itself, its process says.
@@ -56,7 +64,7 @@ pub(crate) fn run_detached(
     screen: ScreenOptions,
     args: impl IntoIterator<Item = OsString>,
     supervisor: &Supervisor,
-) -> Result<u8, Failure> {
+) -> Result<DetachedEnd, Failure> {
     let failed = |error: io::Error| {
         let what = format!("the loop cannot be started in a process of its own: {error}");
         Failure::new(FailureKind::Failed, what).hint("`ralph --foreground` runs it in this one")
@@ -66,7 +74,7 @@ pub(crate) fn run_detached(
     let mut detached = supervisor.start_detached(args).map_err(failed)?;
     let run = match detached.begin().map_err(failed)? {
         Began::Ready { run } => RunId(run),
-        Began::Ended(status) => return Ok(exit_code(status)),
+        Began::Ended(status) => return Ok(DetachedEnd::Ended(exit_code(status))),
     };
     visitor.has_started(detached.pid());
     let _terminal = tui::terminal::Guard;
@@ -80,16 +88,26 @@ pub(crate) fn run_detached(
             };
             summary::print(&place.paths.run(&run), presentation.style);
             print_output(&place.paths, &run);
-            return Ok(exit_code(status));
+            return Ok(DetachedEnd::Ended(exit_code(status)));
         }
     };
     let status = status_of(&visit, &mut detached);
+    if visit.left == Left::Continued
+        && let Some(option) = more(&place.paths, &visit.run)
+    {
+        return Ok(DetachedEnd::Continued(option));
+    }
     let code = leave(&place.paths, &visit, presentation, &Ways::here(), status.map(exit_code));
     // What has ended the loop, if it was not the run itself, is there alone.
     if status.is_some() {
         print_output(&place.paths, &run);
     }
-    code
+    code.map(DetachedEnd::Ended)
+}
+
+/// The option that allows a run more of what it has used up.
+fn more(paths: &ProjectPaths, run: &RunId) -> Option<[String; 2]> {
+    tui::more(&read_view(paths, run).ok()?)
 }
 
 /// How the process of the loop ended, if it does.
@@ -97,7 +115,7 @@ fn status_of(visit: &Visit, detached: &mut Detached) -> Option<ExitStatus> {
     match (visit.left, visit.ending) {
         (_, Some(_)) => detached.wait(ENDING),
         // Others may look at it still.
-        (Left::Seen, None) => detached.is_over(LEAVING).then(|| detached.wait(ENDING)).flatten(),
+        (Left::Seen | Left::Continued, None) => detached.is_over(LEAVING).then(|| detached.wait(ENDING)).flatten(),
         (Left::Over | Left::Detached | Left::Signalled(_), None) => None,
     }
 }
@@ -144,11 +162,11 @@ pub(crate) fn attach_at(
             FailureKind::Failed,
             format!("run {run} is not there any more"),
         )),
-        (Left::Seen, _) if visit.stopped.is_some() => {
+        (Left::Seen | Left::Continued, _) if visit.stopped.is_some() => {
             console::print(&format!("run {run} is over; `ralph report` says more where it ran\n"));
             Ok(visit.stopped.unwrap_or(1))
         }
-        (Left::Detached | Left::Seen, _) => {
+        (Left::Detached | Left::Seen | Left::Continued, _) => {
             console::print(&format!("detached: run {run} continues without this screen\n"));
             Ok(0)
         }
@@ -173,7 +191,7 @@ fn leave(
             return Ok(0);
         }
         (Left::Signalled(by), None) => return Ok(code_of(by)),
-        (_, Some(_)) | (Left::Over | Left::Seen, None) => {}
+        (_, Some(_)) | (Left::Over | Left::Seen | Left::Continued, None) => {}
     }
     summary::print(&paths.run(&visit.run), presentation.style);
     let reason = reason(paths, &visit.run);

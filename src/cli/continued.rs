@@ -3,7 +3,6 @@
 
 use std::{
     ffi::OsString,
-    fmt::Display,
     path::{Path, PathBuf},
 };
 
@@ -17,7 +16,7 @@ use crate::{
     event::{GivenSetting, Hint, LimitKind, PlanTask, RunId, StopReason, TaskLimits},
     files::is_same_file,
     run::RunView,
-    words::{counted, hint_for, limit_word, raising, short_duration, stop_in_words},
+    words::{counted, hint_for, limit_word, more_of, raising, short_duration, stop_in_words},
 };
 
 use super::{
@@ -267,32 +266,24 @@ fn used_up(args: &Args, view: &RunView) -> Option<(String, String)> {
     let reached = limits
         .reached(view.iterations.counted, elapsed_ms, &view.usage)
         .or_else(|| used_up_by_tasks(&limits.per_task, view))?;
-    let more = |flag: &str, value: &dyn Display| format!("`ralph continue {flag} {value}` continues it");
+    let more = |how: &str| {
+        let option = more_of(reached, &limits, view).map(|option| option.join(" "));
+        format!("`ralph continue {}` {how}", option.unwrap_or_default())
+    };
     Some(match reached {
         LimitKind::MaxIterations => {
             let counted = counted(u64::from(view.iterations.counted), "iteration");
-            let hint = "`ralph continue --iterations 10` allows 10 more";
-            (format!("has used up its {counted}"), hint.to_owned())
+            (format!("has used up its {counted}"), more("allows 10 more"))
         }
         LimitKind::MaxTime => {
-            let hours = elapsed_ms / 3_600_000 + 8;
             let why = format!("has used up its time, {}", short_duration(elapsed_ms));
-            (why, more("--max-time", &format!("{hours}h")))
+            (why, more("continues it"))
         }
         LimitKind::MaxCost => {
             let cost = view.usage.cost_usd.unwrap_or_default();
-            (
-                format!("has used up its money, ${cost:.2}"),
-                more("--max-cost-usd", &(cost * 2.0).ceil()),
-            )
+            (format!("has used up its money, ${cost:.2}"), more("continues it"))
         }
-        LimitKind::MaxTokens => {
-            let most = limits.max_tokens.unwrap_or_default();
-            (
-                "has used up its tokens".to_owned(),
-                more("--max-tokens", &most.saturating_mul(2)),
-            )
-        }
+        LimitKind::MaxTokens => ("has used up its tokens".to_owned(), more("continues it")),
         LimitKind::TaskIterations | LimitKind::TaskCost | LimitKind::TaskTokens => (
             format!("has only tasks left that are at their {} limit", limit_word(reached)),
             format!("`ralph continue {}` allows each of them more", raising(reached)),

@@ -6,13 +6,13 @@ use std::{
 };
 
 use crate::{
-    app::{self, Place},
+    app::{self, DetachedEnd, Place},
     config::{self, Sources},
     console::complain,
     diagnostics::{Diagnostics, Filter},
     driver::Opening,
     error::{Failure, FailureKind},
-    proc::{Starter, Supervisor},
+    proc::{Starter, Supervisor, replace_process},
     store::chosen,
     ui::{Presentation, ScreenOptions, headless::Format},
 };
@@ -37,7 +37,14 @@ pub(super) fn run(args: &Args, given: &[OsString], supervisor: &Supervisor) -> R
     let look = screen(args, &place);
     let presentation = presentation(&args.show, look);
     if presentation.screen.is_some() && starter.is_none() && !args.show.foreground {
-        return app::run_detached(&place, presentation, look, behind_screen(given), supervisor);
+        return match app::run_detached(&place, presentation, look, behind_screen(given), supervisor)? {
+            DetachedEnd::Ended(code) => Ok(code),
+            // The threads of the screen would take the keys of another one in this process.
+            DetachedEnd::Continued(option) => {
+                let error = replace_process(continuing(args, option));
+                Err(Failure::of(FailureKind::Failed, &error).hint("ralph continue"))
+            }
+        };
     }
     let loaded = config::load(&sources(args, &place))?;
     app::run(
@@ -74,6 +81,18 @@ pub(super) fn behind_screen(given: &[OsString]) -> impl Iterator<Item = OsString
     [OsString::from("--__loop")]
         .into_iter()
         .chain(given[1..].iter().cloned())
+}
+
+/// The command line that continues the run that this one was given for, by `option`.
+fn continuing(args: &Args, option: [String; 2]) -> Vec<OsString> {
+    let mut line = vec![OsString::from("continue")];
+    line.extend(option.map(OsString::from));
+    let directory = args.state_dir.iter().map(|path| ("--state-dir", path));
+    for (flag, path) in directory.chain(args.config.iter().map(|path| ("--config", path))) {
+        line.extend([OsString::from(flag), path.clone().into_os_string()]);
+    }
+    line.extend(args.trust_project.then(|| OsString::from("--trust-project")));
+    line
 }
 
 /// The log of a run, as far as the command line says. On a screen, its lines would be in the way.

@@ -49,3 +49,4 @@ pub use preview::{Preview, next_prompt};
 pub use run::{Driver, DriverError};
 pub use status::status_of;
 pub use unfold::{Unfold, unfolded};
+pub(crate) use unfold::{prompt_text, task_text};

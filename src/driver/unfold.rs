@@ -1,11 +1,17 @@
-//! What a transcript has folded, from the log of the signals it was made of.
+//! Texts for a screen that asks for them: folded parts of a transcript, from the log of the signals it was made of; prompts; the
+//! output of background tasks.
 
 use std::{
     io::{self, ErrorKind},
     path::Path,
 };
 
-use crate::{agent::transcript::unfolded::Unfolding, store::signal_log};
+use crate::{
+    agent::transcript::unfolded::Unfolding,
+    files::{self, ReadError},
+    store::{signal_log, task_output},
+    text::{Keep, PlainText},
+};
 
 pub use crate::agent::transcript::unfolded::Unfold;
 
@@ -22,4 +28,62 @@ pub fn unfolded(path: &Path, what: Unfold, project: &Path, columns: u16) -> io::
         result => result?,
     }
     Ok(unfolding.finish())
+}
+
+/// Most of a prompt: it holds the user's plan and messages.
+const PROMPT_CAP_BYTES: u64 = 16 << 20;
+/// Most of a task's output; the end is kept.
+const OUTPUT_BYTES: u64 = 1 << 20;
+
+/// Renders the prompt at `path`, for a terminal.
+///
+/// # Errors
+/// As [`files::read_text`].
+pub(crate) fn prompt_text(path: &Path) -> Result<Vec<u8>, ReadError> {
+    let text = files::read_text(path, PROMPT_CAP_BYTES)?;
+    Ok(lines(text.as_bytes(), Keep::Nothing))
+}
+
+/// Renders the last of what a background task has written, whose files are in `dir`, for a terminal; none if that is nothing.
+///
+/// # Errors
+/// Whatever reading says.
+pub(crate) fn task_text(dir: &Path) -> io::Result<Option<Vec<u8>>> {
+    let output = task_output::read_tail(dir, OUTPUT_BYTES)?;
+    Ok((!output.bytes.is_empty()).then(|| lines(&output.bytes, Keep::Colour)))
+}
+
+/// The lines of what others wrote, without anything that does more than show text.
+fn lines(bytes: &[u8], keep: Keep) -> Vec<u8> {
+    let (mut plain, mut shown) = (PlainText::new(keep), Vec::new());
+    let mut take = |line: &str| {
+        shown.extend_from_slice(line.as_bytes());
+        shown.extend_from_slice(b"\r\n");
+    };
+    plain.feed(bytes, &mut take);
+    plain.finish(&mut take);
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prompt_and_an_output_are_lines_that_only_show_text() {
+        let dir = tempfile::tempdir().unwrap();
+        let prompt = dir.path().join("0001.md");
+        std::fs::write(&prompt, "Do \x1b[2Jit.\n\n- now").unwrap();
+        assert_eq!(prompt_text(&prompt).unwrap(), b"Do it.\r\n\r\n- now\r\n");
+        assert!(prompt_text(&dir.path().join("0002.md")).is_err());
+
+        let output = dir.path().join("0001");
+        assert_eq!(task_text(&output).unwrap(), None);
+        task_output::TaskOutput::new(output.clone(), 1 << 20).write(b"\x1b[31mred\x1b[0m\x1b]0;title\x07\n10%\r20%\n");
+        let shown = String::from_utf8(task_text(&output).unwrap().unwrap()).unwrap();
+        assert!(
+            shown.contains("\x1b[31mred") && shown.contains("20%\r\n") && !shown.contains("title"),
+            "{shown:?}"
+        );
+    }
 }

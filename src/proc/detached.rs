@@ -53,15 +53,8 @@ pub enum Began {
 impl Detached {
     pub(super) fn start(children: &Children, args: impl IntoIterator<Item = OsString>) -> io::Result<Self> {
         let (ours, theirs) = UnixStream::pair()?;
-        let executable = match system::OWN_EXECUTABLE {
-            Some(executable) => executable.into(),
-            None => std::env::current_exe()?,
-        };
-        let mut command = Command::new(executable);
-        command
-            .arg0("ralph")
-            .args(args)
-            .stdin(std::os::fd::OwnedFd::from(theirs));
+        let mut command = ralph(args)?;
+        command.stdin(std::os::fd::OwnedFd::from(theirs));
         // Locked until it is in there: whoever is not is taken for something that was left behind.
         let mut started = children.started();
         let child = command.spawn()?;
@@ -116,6 +109,25 @@ impl Detached {
         let mut line = String::new();
         (&mut self.said).take(LINE_CAP_BYTES).read_line(&mut line)?;
         Ok(line.trim_end().to_owned())
+    }
+}
+
+/// The command that runs this program with `args`.
+fn ralph(args: impl IntoIterator<Item = OsString>) -> io::Result<Command> {
+    let executable = match system::OWN_EXECUTABLE {
+        Some(executable) => executable.into(),
+        None => std::env::current_exe()?,
+    };
+    let mut command = Command::new(executable);
+    command.arg0("ralph").args(args);
+    Ok(command)
+}
+
+/// Replaces this process by a ralph with `args`. Returns why that is not possible, and else never: nothing is dropped.
+pub fn replace_process(args: impl IntoIterator<Item = OsString>) -> io::Error {
+    match ralph(args) {
+        Ok(mut command) => command.exec(),
+        Err(error) => error,
     }
 }
 

@@ -47,7 +47,7 @@ use linux as system;
 use portable as system;
 
 pub use child::{Child, NotTaken};
-pub use detached::{Began, Detached, Starter, signal_loop};
+pub use detached::{Began, Detached, Starter, replace_process, signal_loop};
 pub use helper::Hold;
 pub use launch::{
     Activity, Confinement, ConfinementLevel, End, Ladder, Launch, Network, Output, RUN_ID_VAR, Size, Stdin, Stdout,

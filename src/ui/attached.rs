@@ -125,7 +125,7 @@ impl<'a> Visitor<'a> {
         let reach = remote.reach(self.started).map_err(AttachError::Threads)?;
         let unfolder: Unfolder = match self.place {
             Place::Here(paths) => unfolder(paths.run(&hello.run), paths.project()),
-            Place::There(_) => Arc::new(|_, _, _| Err("What is folded is on the machine of the run.".to_owned())),
+            Place::There(_) => Arc::new(|_, _| Err("This is on the machine of the run.".to_owned())),
         };
         let (differ, recordings) = self.files(&hello, self.scratch.path());
         let setup = Setup {
@@ -140,6 +140,7 @@ impl<'a> Visitor<'a> {
                 Place::Here(paths) => Some(paths.project().to_owned()),
                 Place::There(_) => None,
             },
+            continues: self.started.is_some(),
             remembered: match self.place {
                 Place::Here(paths) => Some(paths.state().join("messages")),
                 Place::There(_) => None,

@@ -19,7 +19,7 @@ use crate::{
     config::{Config, Notify},
     console,
     diagnostics::inherited,
-    driver::{Handle, Hub, OpenRun, Subscription, UiEvent, Unfold, WhenSlow, unfolded},
+    driver::{Handle, Hub, OpenRun, Subscription, UiEvent, Unfold, WhenSlow, prompt_text, task_text, unfolded},
     event::{Record, RunId},
     git::Differ,
     proc::Supervisor,
@@ -30,7 +30,7 @@ use crate::{
         notify::{Teller, notifier},
         presentation::{Presentation, ScreenOptions},
         terminal::{self, surroundings},
-        tui::{self, DiffRequest, Notifier, Player, Recordings, ScreenError, Setup, Unfolder, theme::Theme},
+        tui::{self, DiffRequest, Notifier, Overlay, Player, Recordings, ScreenError, Setup, Unfolder, theme::Theme},
     },
 };
 
@@ -234,6 +234,7 @@ impl FrontEnd {
             recordings: Arc::new(move |iteration| files.recording(iteration)),
             unfolder: unfolder(self.files.clone(), self.paths.project()),
             project: Some(self.paths.project().to_owned()),
+            continues: false,
             remembered: Some(self.paths.state().join("messages")),
             notifier: self.notifier(running),
             shows_progress: terminal::shows_progress(),
@@ -265,6 +266,7 @@ pub(crate) fn replay(
         recordings: Arc::clone(&recordings),
         unfolder: unfolder(paths.run(run), paths.project()),
         project: None,
+        continues: false,
         remembered: None,
         notifier: Notifier::None,
         shows_progress: false,
@@ -280,13 +282,25 @@ pub(crate) fn theme(options: ScreenOptions) -> Theme {
 
 pub(super) fn unfolder(files: RunPaths, project: &Path) -> Unfolder {
     let project = project.to_owned();
-    Arc::new(move |iteration, what, columns| {
-        let path = files.signals(iteration);
-        let text = unfolded(&path, what, &project, columns).map_err(|error| format!("{}: {error}", path.display()))?;
-        text.ok_or_else(|| match what {
-            Unfold::Last => format!("Nothing is folded in iteration {iteration}."),
-            Unfold::All => "The agent has reported nothing yet.".to_owned(),
-        })
+    Arc::new(move |overlay, columns| match overlay {
+        Overlay::Folded { iteration, what } => {
+            let path = files.signals(iteration);
+            let text = unfolded(&path, what, &project, columns);
+            let text = text.map_err(|error| format!("{}: {error}", path.display()))?;
+            text.ok_or_else(|| match what {
+                Unfold::Last => format!("Nothing is folded in iteration {iteration}."),
+                Unfold::All => "The agent has reported nothing yet.".to_owned(),
+            })
+        }
+        Overlay::Prompt { iteration } => {
+            let path = files.prompt(iteration);
+            prompt_text(&path).map_err(|error| format!("{}: {}", path.display(), with_causes(&error)))
+        }
+        Overlay::Output { task } => {
+            let path = files.background(task);
+            let text = task_text(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+            text.ok_or_else(|| format!("Task {task} has written nothing."))
+        }
     })
 }
 

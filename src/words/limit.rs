@@ -1,7 +1,7 @@
 //! Limits of runs, tasks and days in words: what they are called, how much of them is used, what allows more.
 
 use crate::{
-    event::{LimitKind, Usage},
+    event::{LimitKind, Limits, Usage},
     run::RunView,
 };
 
@@ -35,6 +35,33 @@ pub(crate) fn raising(limit: LimitKind) -> &'static str {
         LimitKind::DayCost => "--max-cost-usd-per-day USD",
         LimitKind::DayTokens => "--max-tokens-per-day N",
     }
+}
+
+/// The option of `ralph continue` that allows more of a limit of the run that is used up, with a value that does; none for limits of
+/// tasks and days.
+pub fn more_of(limit: LimitKind, limits: &Limits, view: &RunView) -> Option<[String; 2]> {
+    let (flag, value) = match limit {
+        // So many more.
+        LimitKind::MaxIterations => ("--iterations", "10".to_owned()),
+        LimitKind::MaxTime => {
+            let hours = view.totals().elapsed_ms / 3_600_000 + 8;
+            ("--max-time", format!("{hours}h"))
+        }
+        LimitKind::MaxCost => {
+            let cost = view.usage.cost_usd.unwrap_or_default();
+            ("--max-cost-usd", (cost * 2.0).ceil().to_string())
+        }
+        LimitKind::MaxTokens => {
+            let most = limits.max_tokens.unwrap_or_default();
+            ("--max-tokens", most.saturating_mul(2).to_string())
+        }
+        LimitKind::TaskIterations
+        | LimitKind::TaskCost
+        | LimitKind::TaskTokens
+        | LimitKind::DayCost
+        | LimitKind::DayTokens => return None,
+    };
+    Some([flag.to_owned(), value])
 }
 
 /// What a task has had that is set aside for it, and how it is allowed more.

@@ -50,7 +50,7 @@ pub use iteration::{
     breaker_cause_in_words, breaker_in_words, breaker_state_word, outcome_in_words, outcome_word, wait_cause_in_words,
 };
 pub(crate) use limit::{limit_word, raising};
-pub use limit::{spent_in_words, task_at_limit_in_words};
+pub use limit::{more_of, spent_in_words, task_at_limit_in_words};
 pub use line::{Line, narrate};
 pub use notice::{
     agent_command_in_words, closed_in_words, command_refusal_in_words, notice_in_words, used_up_in_words,

@@ -256,3 +256,20 @@ fn the_demo_works_on_a_screen() {
     assert_eq!(terminal.ends(), 0);
     assert!(terminal.text().contains("The repository is in"));
 }
+
+#[test]
+fn a_run_that_ended_at_its_limit_is_continued_on_its_screen() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::worker());
+    let mut terminal = Terminal::start(&screen(&sandbox).args(["--max-iterations", "1"]), 100, 30);
+    terminal.sees("iteration limit reached");
+    terminal.press("r");
+    terminal.sees("continue the run?");
+    terminal.sees("ralph continue --iterations 10");
+    terminal.press("y");
+    terminal.sees("2 of 2 tasks");
+    terminal.press("q");
+    assert_eq!(terminal.ends(), 0);
+    assert_eq!(sandbox.paths().run_ids().len(), 1, "the same run");
+    sandbox.waits_until_nothing_runs();
+}

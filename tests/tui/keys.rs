@@ -101,6 +101,13 @@ fn check(terminal: &mut Terminal, action: Action, key: &str) {
             terminal.press(key);
             terminal.sees("nothing is folded");
         }
+        Action::Prompt => {
+            terminal.press(key);
+            terminal.sees("prompt of iteration 1");
+            terminal.sees("PLAN.md");
+            terminal.press("\x1b");
+            terminal.sees("line 299");
+        }
         Action::NextMatch | Action::PreviousMatch => {
             terminal.press("/line 12\r");
             terminal.sees("11/11");

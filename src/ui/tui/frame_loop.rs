@@ -54,6 +54,8 @@ pub enum Left {
     Seen,
     /// Its user left a run that goes on.
     Detached,
+    /// Its user wants a run that is over to be continued with more of what it has used up.
+    Continued,
     Signalled(RequestedBy),
 }
 
@@ -152,6 +154,7 @@ impl<'a> FrameLoop<'a> {
         model.ui.mouse = setup.mouse;
         model.ui.replay = source.replay();
         model.ui.timeline = source.timeline();
+        model.ui.continues = setup.continues;
         model.ui.detaches = setup.reach.as_ref().is_some_and(|reach| reach.outlives_screen());
         model.ui.recall = Recall::of(setup.remembered.as_deref().map(memory::read).unwrap_or_default());
         source.past(&mut |record| model.apply(record));
@@ -303,8 +306,12 @@ impl<'a> FrameLoop<'a> {
             }
             Arrived::Recording { iteration, screen } => {
                 let open = self.model.ui.history.open.as_ref().map(|open| open.iteration);
-                let wanted = open.unwrap_or(iteration);
-                if !self.jobs.has_played(wanted, self.pane) && open.is_some() {
+                let is_wanted = self.jobs.has_played(open.unwrap_or(iteration), self.pane);
+                // It was closed meanwhile, and something else may be shown.
+                let Some(wanted) = open else {
+                    return Ok(Turn::Next);
+                };
+                if !is_wanted {
                     // Another one was opened meanwhile, or there is another width to wrap it for.
                     self.jobs.play(wanted, self.pane);
                     return Ok(Turn::Next);
@@ -313,18 +320,10 @@ impl<'a> FrameLoop<'a> {
                 self.finder = None;
                 self.apply(ScreenEvent::Played { iteration, result })
             }
-            Arrived::Unfolded {
-                iteration,
-                what,
-                screen,
-            } => {
+            Arrived::Unfolded { overlay, screen } => {
                 let result = screen.map(|screen| self.played = Some(screen));
                 self.finder = None;
-                self.apply(ScreenEvent::Unfolded {
-                    iteration,
-                    what,
-                    result,
-                })
+                self.apply(ScreenEvent::Unfolded { overlay, result })
             }
             Arrived::Background(found) => {
                 if let Some(background) = found {
@@ -388,7 +387,7 @@ impl<'a> FrameLoop<'a> {
             Order::Copy(text) => self.copy(&text, Keep::Beginning),
             Order::CopyFrom(part) => self.copy_from(part),
             Order::Play { iteration } => self.jobs.play(iteration, self.pane),
-            Order::Unfold { iteration, what } => self.jobs.unfold(iteration, what, self.pane),
+            Order::Unfold(overlay) => self.jobs.unfold(overlay, self.pane),
             Order::RememberMessages => self.remember_messages(),
             Order::Replay(replay) => {
                 if let Some(past) = self.source.steer(replay) {
@@ -399,6 +398,7 @@ impl<'a> FrameLoop<'a> {
             Order::Redraw => return self.redraw(),
             Order::Suspend => return self.suspend(),
             Order::Detach => return Ok(Turn::Leave(Left::Detached)),
+            Order::Continue => return Ok(Turn::Leave(Left::Continued)),
             Order::Leave => return Ok(Turn::Leave(Left::Seen)),
         }
         Ok(Turn::Next)
@@ -671,10 +671,12 @@ impl<'a> FrameLoop<'a> {
 
     /// The terminal that is shown, if one is.
     fn shown_screen(&mut self) -> Option<&mut Screen> {
-        match (self.model.ui.pane, &self.model.ui.history.open) {
-            (Pane::Terminal, _) if self.model.ui.unfolded.is_none() => Some(self.live.unfolded()),
-            (Pane::Terminal, _) | (Pane::History, Some(_)) if self.model.ui.shows_cells() => self.played.as_deref_mut(),
-            _ => None,
+        if !self.model.ui.shows_cells() {
+            return None;
+        }
+        match self.model.ui.pane {
+            Pane::Terminal if self.model.ui.unfolded.is_none() => Some(self.live.unfolded()),
+            _ => self.played.as_deref_mut(),
         }
     }
 

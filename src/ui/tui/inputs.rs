@@ -16,11 +16,12 @@ use crossterm::event::{Event, poll, read};
 use nix::poll::{PollFd, PollFlags, PollTimeout};
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::{driver::Unfold, event::RequestedBy, proc::screen::Screen};
+use crate::{event::RequestedBy, proc::screen::Screen};
 
 use super::{
     background::{Background, Heard, LateAnswer, Listener, QUESTION, Sifted},
     lending::{Lent, stop_group},
+    model::Overlay,
     source::Wake,
     terminal,
     update::ScreenEvent,
@@ -41,10 +42,9 @@ pub(super) enum Arrived {
         iteration: u32,
         screen: Result<Box<Screen>, String>,
     },
-    /// What is folded was rendered.
+    /// An overlay was rendered.
     Unfolded {
-        iteration: u32,
-        what: Unfold,
+        overlay: Overlay,
         screen: Result<Box<Screen>, String>,
     },
     /// The terminal was asked for its background, and has said it, or says nothing in time.

@@ -6,14 +6,14 @@ use std::{
     sync::Arc,
 };
 
-use crate::{driver::Unfold, proc::Size};
+use crate::proc::Size;
 
 use super::{
     DiffRequest, Differ, Recordings, Setup, Unfolder,
     beside::beside,
     cast,
     inputs::{Arrived, Mailbox},
-    model::{DiffState, Model},
+    model::{DiffState, Model, Overlay},
     patch::Patch,
     screens,
     update::ScreenEvent,
@@ -114,22 +114,17 @@ impl Jobs {
         self.playing.take() == Some((iteration, pane))
     }
 
-    pub(super) fn unfold(&self, iteration: u32, what: Unfold, pane: Size) {
+    pub(super) fn unfold(&self, overlay: Overlay, pane: Size) {
         let (unfolder, mailbox) = (Arc::clone(&self.unfolder), self.mailbox.clone());
         beside(move || {
-            let text = unfolder(iteration, what, pane.cols);
+            let text = unfolder(overlay, pane.cols);
             let screen = text.map(|text| Box::new(screens::of_transcript(&text, pane)));
-            let unfolded = Arrived::Unfolded {
-                iteration,
-                what,
-                screen,
-            };
-            _ = mailbox.send(unfolded); // the screen may be gone
+            _ = mailbox.send(Arrived::Unfolded { overlay, screen }); // the screen may be gone
         });
     }
 }
 
-/// What the patch of the iterations from `since` to `iteration` is made from; none if the run has no such iterations.
+/// Finds the two ends of the patch of the iterations `since` to `iteration`; none if the run has no such iterations.
 ///
 /// # Errors
 /// A sentence if there is no checkpoint before the first of them or after the last.

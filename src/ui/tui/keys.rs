@@ -62,6 +62,8 @@ pub enum Action {
     SeekForward,
     /// Show what is folded in the transcript.
     Unfold(Unfold),
+    /// Show what the agent was told at the beginning of an iteration.
+    Prompt,
     PreviousIteration,
     NextIteration,
     Slower,
@@ -241,7 +243,7 @@ pub const TABLE: &[Binding] = {
         row(Control, &[char('p')], Action::PauseOrResume, Live, "pause", "pause after this iteration; again to resume"),
         row(Control, &[char('s')], Action::StopAfterIteration, Live, "stop after this", "stop when this iteration is finished; again to take it back"),
         row(Control, &[char('S')], Action::Skip, Live, "skip", "end this iteration and start the next; asks first"),
-        row(Control, &[char('r')], Action::RetryNow, Live, "retry now", "end a wait and try again now"),
+        row(Control, &[char('r')], Action::RetryNow, Live, "retry now", "end a wait and try again now; continue a run that is over at a limit, with more"),
         row(Control, &[char('i')], Action::Type, Live, "type", "type into the agent's terminal; Ctrl-] leaves"),
         row(Control, &[char('a')], Action::Answer, Live, "answer", "answer what the agent asks"),
         at(&[Place::View(Pane::Messages)], row(Control, &[char('x')], Action::Withdraw, Live, "take back", "take the chosen message back; asks first if it is a standing one")),
@@ -267,11 +269,13 @@ pub const TABLE: &[Binding] = {
         row(Views, &[char('z')], Action::Zoom, Always, "zoom", "give what has the focus all of the room; again to share it"),
         at(&[Place::View(Pane::Terminal)], row(Views, &[char('o')], Action::Unfold(Unfold::Last), Always, "", "the latest result or thought that is folded, whole")),
         at(&[Place::View(Pane::Terminal)], row(Views, &[char('O')], Action::Unfold(Unfold::All), Always, "", "all of this iteration, with nothing folded")),
+        at(&[Place::View(Pane::Terminal), Place::View(Pane::History)], row(Views, &[char('I')], Action::Prompt, Always, "", "the prompt of this iteration: what the agent was told")),
         at(&[Place::View(Pane::History)], row(Views, &[key(KeyCode::Enter)], Action::Open, Always, "open", "the chosen iteration whole: transcript, diff, goals, messages")),
         at(&[Place::View(Pane::History)], row(Views, &[key(KeyCode::Right)], Action::NextPart, Always, "", "of an iteration that is shown whole, the next part")),
         at(&[Place::View(Pane::History)], row(Views, &[key(KeyCode::Left)], Action::PreviousPart, Always, "", "the part before")),
         at(&[Place::View(Pane::Asks)], row(Views, &[key(KeyCode::Enter)], Action::Open, Always, "open", "answer what is chosen, or show it whole")),
         at(&[Place::View(Pane::Messages)], row(Views, &[key(KeyCode::Enter)], Action::Open, Always, "open", "edit the chosen message while it waits, or show it whole")),
+        at(&[Place::View(Pane::Background)], row(Views, &[key(KeyCode::Enter)], Action::Open, Always, "output", "what the chosen task has written")),
         at(&[Place::View(Pane::Diff)], row(Views, &[char('w')], Action::Wrap, Always, "wrap", "wrap long lines, or cut them")),
         at(&[Place::View(Pane::Diff)], row(Views, &[char('b')], Action::CompareEarlier, Always, "since", "compare with the state before one iteration earlier")),
         at(&[Place::View(Pane::Diff)], row(Views, &[char('B')], Action::CompareLater, Always, "", "the same the other way; first, of the whole run")),
@@ -439,6 +443,9 @@ mod tests {
                     (When::Always | When::Live, [Place::View(Pane::Messages)]) => "in the messages: ",
                     (When::Always | When::Live, [Place::View(Pane::Background)]) => "in the background tasks: ",
                     (When::Always | When::Live, [Place::View(Pane::Terminal)]) => "in the terminal: ",
+                    (When::Always | When::Live, [Place::View(Pane::Terminal), Place::View(Pane::History)]) => {
+                        "in the terminal and the history: "
+                    }
                     (When::Always | When::Live, [Place::View(Pane::History)]) => "in the history: ",
                     (When::Always | When::Live, [Place::View(Pane::Asks)]) => "in what the agent asked: ",
                     (When::Always | When::Live, [Place::View(Pane::Diff)]) => "in the diff: ",

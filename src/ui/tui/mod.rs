@@ -41,13 +41,13 @@ pub(crate) mod view;
 use std::{path::PathBuf, sync::Arc};
 
 use crate::{
-    driver::Unfold,
     event::{Checkpoint, RequestedBy, UserCommand},
     proc::Size,
 };
 
 pub use frame_loop::{Left, run};
 pub use layout::Layout;
+pub use model::{Overlay, more};
 pub use notify::{Notifier, shows_progress};
 pub(super) use notify::{Reason, reason};
 pub use player::Player;
@@ -71,8 +71,8 @@ pub type Differ = Arc<dyn Fn(&DiffRequest) -> Result<String, String> + Send + Sy
 /// Names the recording of an iteration. Called off the screen's thread; may take its time.
 pub type Recordings = Arc<dyn Fn(u32) -> PathBuf + Send + Sync>;
 
-/// Renders what is folded in the transcript of an iteration, for so many columns. Called off the screen's thread; may take its time.
-pub type Unfolder = Arc<dyn Fn(u32, Unfold, u16) -> Result<Vec<u8>, String> + Send + Sync>;
+/// Renders an overlay for so many columns. Called off the screen's thread; may take its time.
+pub type Unfolder = Arc<dyn Fn(Overlay, u16) -> Result<Vec<u8>, String> + Send + Sync>;
 
 /// The loop behind a screen, in this process or in another.
 pub trait Reach: Send + Sync {
@@ -122,6 +122,8 @@ pub struct Setup {
     pub unfolder: Unfolder,
     /// The project, if it is on this machine and what is shown is its run of today.
     pub project: Option<PathBuf>,
+    /// The caller can continue a run that is over: [`Left::Continued`] is offered.
+    pub continues: bool,
     /// Where sent messages are kept for the next run.
     pub remembered: Option<PathBuf>,
     /// How somebody who looks elsewhere is told that the run needs them.

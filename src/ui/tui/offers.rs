@@ -2,7 +2,7 @@
 
 use super::{
     keys::{self, Action, Binding, Here, When},
-    model::{Model, Pane, has_sections, message_at, used_up},
+    model::{Model, Pane, background_at, has_sections, message_at, more, used_up},
 };
 use crate::{
     event::StopRequest,
@@ -16,7 +16,8 @@ pub(super) fn offered(model: &Model) -> impl Iterator<Item = &'static Binding> +
 
 fn works(binding: &Binding, model: &Model) -> bool {
     let run = &model.run;
-    if binding.when == When::Live && run.is_over() && binding.action != Action::Steer {
+    let continues = || binding.action == Action::RetryNow && model.ui.continues && more(run).is_some();
+    if binding.when == When::Live && run.is_over() && binding.action != Action::Steer && !continues() {
         return false;
     }
     match binding.action {
@@ -24,11 +25,14 @@ fn works(binding: &Binding, model: &Model) -> bool {
         // Only a terminal program reads what is typed.
         Action::Type => run.is_busy() && !model.ui.transcript,
         Action::Skip => matches!(run.phase, Phase::Running { .. }),
-        Action::RetryNow => matches!(run.phase, Phase::Waiting { .. }),
+        Action::RetryNow => run.is_over() || matches!(run.phase, Phase::Waiting { .. }),
         Action::Answer => !run.permissions.pending.is_empty(),
         Action::CancelTask => run.background.alive().next().is_some(),
         Action::Withdraw => run.messages.iter().any(Message::is_due),
         Action::Open if model.ui.pane == Pane::Messages => model.ui.reading.is_none() && message_at(model).is_some(),
+        Action::Open if model.ui.pane == Pane::Background => {
+            model.ui.unfolded.is_none() && background_at(model).is_some()
+        }
         Action::Fold => has_sections(&run.plan) && !model.layout().has_strip(),
         // What is stronger is under way already.
         Action::StopAfterIteration => run.stop.is_none_or(|stop| stop.request == StopRequest::AfterIteration),

@@ -36,7 +36,10 @@ pub(super) use report::{refresh as refresh_report, show_end};
 use super::{
     keys::{self, Action, Chord, Here},
     layout::Focus,
-    model::{ActionSearch, Mode, Model, Pane, PlaybackState, Question, Search, Unfolded, select, used_up},
+    model::{
+        ActionSearch, Mode, Model, Overlay, Pane, PlaybackState, Question, Search, Unfolded, background_at, more,
+        select, used_up,
+    },
 };
 
 /// Lines a turn of the mouse wheel moves.
@@ -74,22 +77,20 @@ fn take(model: &mut Model, event: ScreenEvent) -> Vec<Order> {
             }
             Vec::new()
         }
-        ScreenEvent::Unfolded {
-            iteration,
-            what,
-            result,
-        } => {
-            let Some(open) = &mut model.ui.unfolded else {
+        ScreenEvent::Unfolded { overlay, result } => {
+            let Some(open) = model.ui.unfolded.as_mut().filter(|open| open.overlay == overlay) else {
                 return Vec::new();
             };
-            if (open.iteration, open.what) != (iteration, what) {
-                return Vec::new();
-            }
             open.state = result.into();
-            // One result is read from its beginning.
-            match (what, &open.state) {
-                (Unfold::Last, PlaybackState::Loaded) => vec![Order::Scroll(Scroll::Top)],
-                _ => Vec::new(),
+            // One result is read from its beginning, and so is a prompt.
+            let from_beginning = match overlay {
+                Overlay::Folded { what, .. } => what == Unfold::Last,
+                Overlay::Prompt { .. } => true,
+                Overlay::Output { .. } => false,
+            };
+            match open.state == PlaybackState::Loaded && from_beginning {
+                true => vec![Order::Scroll(Scroll::Top)],
+                false => Vec::new(),
             }
         }
         ScreenEvent::Searched { found } => search::take(model, found),
@@ -109,6 +110,7 @@ fn key_pressed(model: &mut Model, key: KeyEvent) -> Vec<Order> {
         Mode::Asking(Question::Quit) => questions::quitting(model, key),
         Mode::Asking(Question::Withdraw { id }) => questions::withdrawing(model, key, id),
         Mode::Asking(Question::Skip { iteration }) => questions::skipping(model, key, iteration),
+        Mode::Asking(Question::More) => questions::continuing(model, key),
         Mode::Answering(shown) => answering::answering(model, key, shown),
         Mode::TooLate(shown) => answering::too_late(model, key, &shown),
         Mode::Copying => copying::choose(model, key),
@@ -136,12 +138,25 @@ fn unfold(model: &mut Model, what: Unfold) -> Vec<Order> {
     let Some(iteration) = model.run.iterations.latest().map(|iteration| iteration.number) else {
         return Vec::new();
     };
+    show_overlay(model, Overlay::Folded { iteration, what })
+}
+
+/// Shows `overlay` in place of the pane.
+fn show_overlay(model: &mut Model, overlay: Overlay) -> Vec<Order> {
+    model.ui.close();
     model.ui.unfolded = Some(Unfolded {
-        iteration,
-        what,
+        overlay,
         state: PlaybackState::Loading,
     });
-    vec![Order::Unfold { iteration, what }]
+    vec![Order::Unfold(overlay)]
+}
+
+/// Shows what the agent was told at the beginning of an iteration: of the one that is chosen in the history, or of the latest.
+fn show_prompt(model: &mut Model) -> Vec<Order> {
+    match chosen_iteration(model) {
+        Some(iteration) => show_overlay(model, Overlay::Prompt { iteration }),
+        None => refused(model, "no iteration has run"),
+    }
 }
 
 fn typing(model: &mut Model, key: KeyEvent) -> Vec<Order> {
@@ -353,6 +368,7 @@ fn act(model: &mut Model, action: Action) -> Vec<Order> {
         Action::SeekBackward => return vec![Order::Replay(Replay::Seek(Seek::Backward))],
         Action::CompareLater => return diff::compare(model, Way::Next),
         Action::Unfold(what) => return unfold(model, what),
+        Action::Prompt => return show_prompt(model),
         Action::Back => {
             // The marks of a search go with it.
             model.ui.search = Search::default();
@@ -425,6 +441,13 @@ fn ask_of_loop(model: &mut Model, action: Action) -> Vec<Order> {
         report::answer(model);
         return Vec::new();
     }
+    if let (Action::RetryNow, Some(limit)) = (action, used_up(&model.run)) {
+        if model.ui.continues && more(&model.run).is_some() {
+            model.ui.mode = Mode::Asking(Question::More);
+            return Vec::new();
+        }
+        return refused(model, &used_up_in_words(limit));
+    }
     if model.run.is_over() && action != Action::Steer {
         return refused(model, "the run is over");
     }
@@ -480,8 +503,8 @@ fn ask_of_loop(model: &mut Model, action: Action) -> Vec<Order> {
     vec![Order::by_user(command)]
 }
 
-fn show(model: &mut Model, pane: Pane) -> Vec<Order> {
-    // From the history, the changes of what is chosen there.
+/// The iteration that is chosen in the history, and the latest where that is not shown.
+fn chosen_iteration(model: &Model) -> Option<u32> {
     let chosen = match model.ui.pane {
         Pane::History => model.run.iterations.rows.iter().rev().nth(model.ui.history.selected),
         Pane::Terminal
@@ -493,7 +516,12 @@ fn show(model: &mut Model, pane: Pane) -> Vec<Order> {
         | Pane::Background
         | Pane::Report => model.run.iterations.latest(),
     };
-    let iteration = chosen.map(|iteration| iteration.number);
+    chosen.map(|iteration| iteration.number)
+}
+
+fn show(model: &mut Model, pane: Pane) -> Vec<Order> {
+    // From the history, the changes of what is chosen there.
+    let iteration = chosen_iteration(model);
     model.ui.show(pane);
     match iteration {
         Some(iteration) if pane == Pane::Diff => diff::show(model, iteration),
@@ -506,7 +534,12 @@ fn open(model: &mut Model) -> Vec<Order> {
         Pane::History => return history::open(model),
         Pane::Asks => asks::open(model),
         Pane::Messages => messages::open(model),
-        Pane::Terminal | Pane::Log | Pane::Diff | Pane::Limits | Pane::Background | Pane::Report => {}
+        Pane::Background => {
+            if let Some(task) = background_at(model).map(|task| task.number) {
+                return show_overlay(model, Overlay::Output { task });
+            }
+        }
+        Pane::Terminal | Pane::Log | Pane::Diff | Pane::Limits | Pane::Report => {}
     }
     Vec::new()
 }

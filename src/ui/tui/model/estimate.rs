@@ -3,6 +3,7 @@
 use crate::{
     event::LimitKind,
     run::{Phase, RunView},
+    words::more_of,
 };
 
 /// Fewer iterations than these tell nothing.
@@ -44,6 +45,11 @@ pub fn estimate_ms(run: &RunView, now_ms: u64) -> Option<u64> {
 /// The limit that keeps a run that is over from going on with a message.
 pub fn used_up(run: &RunView) -> Option<LimitKind> {
     run.limit_reached(run.end()?.at_ms)
+}
+
+/// The option that continues a run that is over with more of what it has used up.
+pub fn more(run: &RunView) -> Option<[String; 2]> {
+    more_of(used_up(run)?, &run.settings.limits, run)
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ pub use answering::{AnswerStep, Answering, Choosing, Subject, TooLate, are_marke
 pub use asks::{AskList, Reading, ask_in_words, is_missed, listed, position, select};
 pub use background::background_at;
 pub use board::{BoardFocus, BoardLayout, BoardMode, BoardModel};
-pub use estimate::{estimate_ms, used_up};
+pub use estimate::{estimate_ms, more, used_up};
 pub use log::{Kind, Log, LogLine, Sign};
 pub use messages::{Editing, ReadMessage, Recalling, can_be_edited, message_at};
 pub use outline::{PlanRow, has_sections, heading_of};
@@ -27,7 +27,7 @@ pub(crate) use parts::{PORTIONS, Portion};
 pub use spoken::Spoken;
 pub(crate) use ui::Landed;
 pub use ui::{
-    ActionSearch, Diff, DiffState, History, Mode, Pane, Part, Playback, PlaybackState, Question, ReplayState,
+    ActionSearch, Diff, DiffState, History, Mode, Overlay, Pane, Part, Playback, PlaybackState, Question, ReplayState,
     ReportPage, ReportRow, Search, Timeline, Toast, Ui, Unfolded,
 };
 pub use vitals::{Sandbox, Silence, Vitals};

@@ -86,6 +86,8 @@ pub enum Question {
     Skip {
         iteration: u32,
     },
+    /// Whether to continue a run that is over with more of what it has used up.
+    More,
 }
 
 /// A short notice above the footer.
@@ -232,11 +234,20 @@ pub struct ReportRow {
     pub cells: Vec<String>,
 }
 
-/// What is folded in the transcript of an iteration, in its place.
+/// A text that is shown in place of a pane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Overlay {
+    /// Folded parts of an iteration's transcript.
+    Folded { iteration: u32, what: Unfold },
+    /// The prompt of an iteration.
+    Prompt { iteration: u32 },
+    /// The last output of a background task.
+    Output { task: u32 },
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unfolded {
-    pub iteration: u32,
-    pub what: Unfold,
+    pub overlay: Overlay,
     pub state: PlaybackState,
 }
 
@@ -326,6 +337,8 @@ pub struct Ui {
     pub timeline: Option<Timeline>,
     /// The run goes on without this screen.
     pub detaches: bool,
+    /// A run that has used up a limit can be continued from here with more.
+    pub continues: bool,
     /// The agent's output is a transcript, not a terminal program.
     pub transcript: bool,
     /// Output that was left out because it could not be shown in time.
@@ -368,11 +381,11 @@ impl Ui {
 
     /// What of the main area is a terminal: the agent's, or a played one.
     pub fn shows_cells(&self) -> bool {
+        if let Some(unfolded) = &self.unfolded {
+            return unfolded.state == PlaybackState::Loaded;
+        }
         match self.pane {
-            Pane::Terminal => self
-                .unfolded
-                .as_ref()
-                .is_none_or(|unfolded| unfolded.state == PlaybackState::Loaded),
+            Pane::Terminal => true,
             Pane::History => {
                 self.history.open.as_ref().is_some_and(|playback| {
                     playback.part == Part::Transcript && playback.state == PlaybackState::Loaded

@@ -27,13 +27,19 @@ pub(super) fn cancel(model: &mut Model) -> Vec<Order> {
 
 #[cfg(test)]
 mod tests {
+    use crossterm::event::KeyCode;
+
     use super::*;
     use crate::{
         event::{BackgroundEnd, BackgroundResult, Event, Requester},
         ui::tui::{
-            model::Pane,
+            model::{Overlay, Pane},
             testing::{model, running},
-            update::tests::press,
+            update::{
+                ScreenEvent,
+                tests::{key, press},
+                update,
+            },
         },
     };
 
@@ -64,6 +70,18 @@ mod tests {
         assert_eq!(press(&mut model, "x"), [], "the newest is over");
         assert!(model.ui.toast.take().is_some());
         assert_eq!(press(&mut model, "jx"), [Order::CancelTask { number: 2 }]);
+        let overlay = Overlay::Output { task: 2 };
+        assert_eq!(update(&mut model, key(KeyCode::Enter)), [Order::Unfold(overlay)]);
+        let result = Ok(());
+        assert_eq!(
+            update(&mut model, ScreenEvent::Unfolded { overlay, result }),
+            [],
+            "its end is in view"
+        );
+        assert!(model.ui.shows_cells());
+        assert_eq!(press(&mut model, "k"), [Order::Scroll(Scroll::Up(1))]);
+        update(&mut model, key(KeyCode::Esc));
+        assert_eq!((model.ui.pane, model.ui.shows_cells()), (Pane::Background, false));
         assert_eq!(press(&mut model, "Gx"), [Order::CancelTask { number: 1 }]);
         model.apply(&crate::event::Record {
             seq: 99,

@@ -3,11 +3,10 @@
 use crossterm::event::Event as Input;
 
 use crate::{
-    driver::Unfold,
     event::{RequestedBy, StopRequest, UserCommand},
     ui::tui::{
         keys::Action,
-        model::{Model, Portion},
+        model::{Model, Overlay, Portion},
         needle::{Direction, Match},
         patch::Patch,
     },
@@ -28,10 +27,9 @@ pub(crate) enum ScreenEvent {
         iteration: u32,
         result: Result<(), String>,
     },
-    /// What is folded was rendered.
+    /// An overlay was rendered.
     Unfolded {
-        iteration: u32,
-        what: Unfold,
+        overlay: Overlay,
         result: Result<(), String>,
     },
     /// A terminal was searched.
@@ -64,11 +62,8 @@ pub(crate) enum Order {
     Play {
         iteration: u32,
     },
-    /// Render what is folded.
-    Unfold {
-        iteration: u32,
-        what: Unfold,
-    },
+    /// Render an overlay.
+    Unfold(Overlay),
     /// Open something in the user's editor.
     Edit(Edited),
     /// Copy a text to the user's clipboard.
@@ -82,6 +77,8 @@ pub(crate) enum Order {
     Suspend,
     /// Leave a run that goes on.
     Detach,
+    /// Leave a run that is over to continue it with more of what it has used up.
+    Continue,
     Leave,
 }
 

@@ -14,8 +14,8 @@ use crate::{
 
 use super::{messages, order::Order};
 
-/// What Ctrl-C does: it asks whether the run is to be stopped, as `q` does, and says so once more where that was asked or is under way.
-/// Where there is nothing to stop it leaves the screen.
+/// Handles Ctrl-C: opens the question that `q` opens. A run that is being stopped already is stopped harder; a run that is over, or a
+/// replay, is left.
 pub(super) fn interrupt(model: &mut Model) -> Vec<Order> {
     if model.run.is_over() || model.ui.replay.is_some() {
         return vec![Order::Leave];
@@ -70,6 +70,23 @@ pub(super) fn skipping(model: &mut Model, key: KeyEvent, iteration: u32) -> Vec<
         // Anything else is no answer.
         _ => {
             model.ui.mode = Mode::Asking(Question::Skip { iteration });
+            Vec::new()
+        }
+    }
+}
+
+/// Whether a run that is over is to be continued with more of what it has used up.
+pub(super) fn continuing(model: &mut Model, key: KeyEvent) -> Vec<Order> {
+    let chord = Chord::new(key.code, key.modifiers);
+    model.ui.mode = Mode::Normal;
+    match (chord.code, chord.modifiers) {
+        // The run may have been continued elsewhere meanwhile.
+        (KeyCode::Char('y' | 'r') | KeyCode::Enter, KeyModifiers::NONE) if model.run.is_over() => vec![Order::Continue],
+        (KeyCode::Char('c'), KeyModifiers::CONTROL) => interrupt(model),
+        (KeyCode::Char('y' | 'r' | 'n' | 'q') | KeyCode::Enter | KeyCode::Esc, KeyModifiers::NONE) => Vec::new(),
+        // Anything else is no answer.
+        _ => {
+            model.ui.mode = Mode::Asking(Question::More);
             Vec::new()
         }
     }

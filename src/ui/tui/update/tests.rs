@@ -158,6 +158,35 @@ fn enter_with_a_modifier_begins_a_line_of_the_message() {
 }
 
 #[test]
+fn the_prompt_of_the_latest_iteration_and_of_the_chosen_one_is_read_from_its_beginning() {
+    let mut model = watching();
+    let latest = Overlay::Prompt { iteration: 3 };
+    assert_eq!(press(&mut model, "I"), [Order::Unfold(latest)]);
+    assert!(!model.ui.shows_cells(), "it is not there yet");
+    let loaded = |overlay| ScreenEvent::Unfolded {
+        overlay,
+        result: Ok(()),
+    };
+    assert_eq!(
+        update(&mut model, loaded(Overlay::Prompt { iteration: 2 })),
+        [],
+        "of another one"
+    );
+    assert_eq!(update(&mut model, loaded(latest)), [Order::Scroll(Scroll::Top)]);
+    assert!(model.ui.shows_cells());
+    update(&mut model, key(KeyCode::Esc));
+    assert_eq!((model.ui.pane, &model.ui.unfolded), (Pane::Terminal, &None));
+
+    press(&mut model, "hk");
+    update(&mut model, key(KeyCode::Enter));
+    let chosen = Overlay::Prompt { iteration: 2 };
+    assert_eq!(press(&mut model, "I"), [Order::Unfold(chosen)]);
+    assert_eq!(model.ui.history.open, None);
+    update(&mut model, key(KeyCode::Esc));
+    assert_eq!(model.ui.pane, Pane::History);
+}
+
+#[test]
 fn a_message_is_sent_as_what_its_first_character_says() {
     for (typed, kind, text) in [
         ("mind the gap", SteeringKind::Next, "mind the gap"),
@@ -366,6 +395,28 @@ fn an_iteration_that_ended_while_it_was_asked_about_is_not_followed_by_a_skip_of
         live_steering: false,
     };
     assert_eq!(press(&mut model, "y"), []);
+}
+
+#[test]
+fn a_run_that_ended_at_a_limit_is_continued_with_more_after_a_question_where_it_was_started() {
+    let limit = crate::event::LimitKind::MaxIterations;
+    let over = || {
+        let mut model = after([running(), vec![stopped(StopReason::LimitReached { limit })]].concat());
+        model.run.settings.limits.max_iterations = Some(3);
+        model
+    };
+    let mut elsewhere = over();
+    assert_eq!(press(&mut elsewhere, "r"), []);
+    let said = elsewhere.ui.toast.expect("why not").text;
+    assert!(said.contains("`ralph continue --iterations 10`"), "{said}");
+
+    let mut model = over();
+    model.ui.continues = true;
+    assert_eq!(press(&mut model, "r"), []);
+    assert_eq!(model.ui.mode, Mode::Asking(Question::More));
+    assert_eq!(press(&mut model, "xn"), []);
+    assert_eq!(model.ui.mode, Mode::Normal);
+    assert_eq!(press(&mut model, "ry"), [Order::Continue]);
 }
 
 #[test]

@@ -91,7 +91,7 @@ pub(crate) fn background_row_at(model: &Model, area: Rect, row: u16) -> Option<u
 /// What the title says of the list: what it does not show.
 pub(super) fn described(model: &Model) -> String {
     match background_at(model) {
-        Some(task) => format!("`ralph tasks output {}` shows its output", task.number),
+        Some(_) => "Enter shows its output".to_owned(),
         None => String::new(),
     }
 }

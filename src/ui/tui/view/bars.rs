@@ -170,6 +170,7 @@ fn hint(binding: &Binding, model: &Model) -> &'static str {
             Some(_) => "resume with a message",
             None => binding.hint,
         },
+        Action::RetryNow if model.run.is_over() => "continue",
         Action::PauseOrResume if model.run.is_paused() && model.ui.replay.is_none() => "resume",
         Action::StopAfterIteration if model.run.stop.is_some() => "don't stop",
         Action::NextFocus if model.ui.focus == Focus::Plan => "back",

@@ -8,7 +8,7 @@ use crate::{
     text::one_line,
     ui::tui::{
         lines,
-        model::{Model, PORTIONS, Recalling, TooLate},
+        model::{self, Model, PORTIONS, Recalling, TooLate},
         needle::Needle,
         theme::Role,
     },
@@ -177,6 +177,14 @@ pub(super) fn skip(model: &Model, iteration: u32, whole: Rect, pen: &mut Pen<'_>
     );
     let answers = [("y", "end it and start the next"), ("n", "let it work")];
     ask(&format!("skip iteration {iteration}?"), &question, &answers, whole, pen);
+}
+
+/// Whether a run that is over is to be continued with more of what it has used up.
+pub(super) fn more(model: &Model, whole: Rect, pen: &mut Pen<'_>) {
+    let option = model::more(&model.run).map(|option| option.join(" "));
+    let command = format!("`ralph continue {}`", option.unwrap_or_default());
+    let answers = [("y", command.as_str()), ("n", "not now")];
+    ask("continue the run?", "It has used up a limit.", &answers, whole, pen);
 }
 
 /// Whether a message that is in every prompt is to be taken back.

@@ -90,6 +90,10 @@ pub(crate) fn draw(model: &Model, screens: &Screens<'_>, theme: &Theme, frame: &
             boxes::skip(model, *iteration, layout.whole, &mut pen);
             None
         }
+        Mode::Asking(Question::More) => {
+            boxes::more(model, layout.whole, &mut pen);
+            None
+        }
         Mode::Copying => {
             boxes::copying(layout.whole, &mut pen);
             None
@@ -135,15 +139,15 @@ fn frame_lines(layout: &Layout, pen: &mut Pen<'_>) {
 fn main(model: &Model, screens: &Screens<'_>, layout: &Layout, pen: &mut Pen<'_>) -> Option<ratatui::layout::Position> {
     let area = layout.main;
     let mut cursor = None;
-    match (model.ui.pane, &model.ui.history.open) {
-        (Pane::Terminal, _) if model.ui.unfolded.is_some() => {
-            let unfolded = model.ui.unfolded.as_ref();
-            match (unfolded.map(|unfolded| &unfolded.state), screens.played) {
-                (Some(PlaybackState::Loaded), Some(screen)) => cells::play(screen, layout.terminal(), pen),
-                (Some(PlaybackState::Failed(why)), _) => pen.note(area, why),
-                _ => pen.note(area, "Reading what the agent reported…"),
-            }
+    if let Some(unfolded) = &model.ui.unfolded {
+        match (&unfolded.state, screens.played) {
+            (PlaybackState::Loaded, Some(screen)) => cells::play(screen, layout.terminal(), pen),
+            (PlaybackState::Failed(why), _) => pen.note(area, why),
+            (PlaybackState::Loading | PlaybackState::Loaded, _) => pen.note(area, "Reading…"),
         }
+        return None;
+    }
+    match (model.ui.pane, &model.ui.history.open) {
         (Pane::Terminal, _) => {
             cursor = cells::draw(screens.live, model, layout.terminal(), pen);
             if model.run.iterations.rows.is_empty() {

@@ -8,7 +8,7 @@ use crate::{
     proc::screen::Screen,
     ui::tui::{
         layout::Focus,
-        model::{Mode, Model, Pane},
+        model::{Mode, Model, Overlay, Pane},
         theme::Role,
     },
 };
@@ -74,7 +74,7 @@ pub(super) fn draw(model: &Model, screens: &Screens<'_>, area: Rect, pen: &mut P
 fn described(model: &Model, screens: &Screens<'_>) -> [String; 2] {
     let below = match (model.ui.pane, &model.ui.history.open) {
         (Pane::History, Some(_)) => screens.played.map_or(0, below),
-        (Pane::Terminal, _) if model.ui.unfolded.is_some() => screens.played.map_or(0, below),
+        _ if model.ui.unfolded.is_some() => screens.played.map_or(0, below),
         _ => below(screens.live),
     };
     let said = |place: String| match (fixed(model), place.is_empty()) {
@@ -94,9 +94,15 @@ fn below(screen: &Screen) -> usize {
 
 /// What is said of a pane whatever its place.
 fn fixed(model: &Model) -> String {
+    if let Some(unfolded) = &model.ui.unfolded {
+        return match unfolded.overlay {
+            Overlay::Folded { .. } => "nothing folded · Esc leaves".to_owned(),
+            Overlay::Prompt { iteration } => format!("prompt of iteration {iteration} · Esc leaves"),
+            Overlay::Output { task } => format!("output of task {task} · Esc leaves"),
+        };
+    }
     match (model.ui.pane, &model.ui.history.open) {
         (Pane::Terminal, _) if model.ui.mode == Mode::Typing => "you type to the agent · Ctrl-] leaves".to_owned(),
-        (Pane::Terminal, _) if model.ui.unfolded.is_some() => "nothing folded · Esc leaves".to_owned(),
         (Pane::Log, _) => log::described(model),
         (Pane::Diff, _) => diff::described(model),
         (Pane::History, Some(playback)) => format!("iteration {} · Esc leaves", playback.iteration),
