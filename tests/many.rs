@@ -1,6 +1,7 @@
 //! Many plans at once: side by side, merged one after the other, and never anything unverified in the target.
 
 mod board;
+mod field;
 mod kills;
 mod limits;
 mod merges;

@@ -18,10 +18,10 @@ fi
 tick; over done"#;
 
 /// Both plans begin at once, and the second one works after the first one is merged.
-const AFTER: &str = "while ! git log --all --format=%s | grep -q '^Merge plan api'; do sleep 0.05; done";
+pub(super) const AFTER: &str = "while ! git log --all --format=%s | grep -q '^Merge plan api'; do sleep 0.05; done";
 
 /// Waits until the first plan has been deleted, which happens only while the target has its merge.
-const GONE: &str = "while git for-each-ref 'refs/heads/ralph/*/api' | grep -q .; do sleep 0.05; done";
+pub(super) const GONE: &str = "while git for-each-ref 'refs/heads/ralph/*/api' | grep -q .; do sleep 0.05; done";
 
 /// Two plans, `api` and `ui`, the work of each in a script.
 fn two(agent: &str, first: &str, second: &str) -> Sandbox {
