@@ -1,6 +1,6 @@
 //! Conflicts of a merge, as git's index and the files tell them.
 
-use std::path::Path;
+use std::{fs, path::Path};
 
 use super::process::nul_separated;
 use crate::files;
@@ -71,6 +71,32 @@ pub(super) fn is_named(messages: &str, file: &str) -> bool {
         let goes_on = next == Some('.') && after.next().is_some_and(is_part);
         !before.is_some_and(|c| is_part(c) || c == '.') && !next.is_some_and(is_part) && !goes_on
     })
+}
+
+/// Returns the files in a work tree that git has moved aside where a merge puts a directory in the place of one. git calls it
+/// `NAME~SIDE`, and names the sides differently in each work tree: `file` may be its name in another one.
+pub(super) fn moved_aside(tree: &Path, file: &str) -> Vec<String> {
+    let Some((name, _)) = file.rsplit_once('~') else {
+        return Vec::new();
+    };
+    let (directory, name) = name
+        .rsplit_once('/')
+        .map_or(("", name), |(directory, name)| (directory, name));
+    let Ok(entries) = fs::read_dir(tree.join(directory)) else {
+        return Vec::new();
+    };
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let is_aside = |found: &String| {
+        let side = found.strip_prefix(name).and_then(|rest| rest.strip_prefix('~'));
+        side.is_some_and(|side| !side.is_empty())
+    };
+    let aside = names.filter(is_aside);
+    aside
+        .map(|name| match directory {
+            "" => name,
+            directory => format!("{directory}/{name}"),
+        })
+        .collect()
 }
 
 /// The paths that become repositories of their own, in what `git diff --raw -z` prints.

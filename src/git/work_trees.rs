@@ -11,7 +11,7 @@ use std::{
 
 use super::{
     GitError, NoRepository,
-    conflict::{FileConflict, is_named, marked, repositories_added},
+    conflict::{FileConflict, is_named, marked, moved_aside, repositories_added},
     fingerprint,
     head::{branch_in, head_in, is_on},
     layout::inspect_above,
@@ -653,8 +653,14 @@ impl Branches {
         let in_target = self.differing(tree, &target, files)?;
         let messages = self.messages(tree, &branch, &target)?;
         for file in files {
-            let is_one_side = !(in_branch.contains(file) && in_target.contains(file));
-            if is_one_side && !is_named(&messages, file) && !unresolved.contains(file) {
+            let differs = [&in_branch, &in_target].map(|side| side.contains(file));
+            let is_nowhere = differs == [false; 2] && tree.join(file).symlink_metadata().is_err();
+            let names = match is_nowhere {
+                true => moved_aside(tree, file),
+                false => vec![file.clone()],
+            };
+            let is_one_side = differs != [true; 2];
+            if is_one_side && !names.iter().all(|name| is_named(&messages, name)) && !unresolved.contains(file) {
                 unresolved.push(file.clone());
             }
         }

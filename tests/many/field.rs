@@ -195,6 +195,19 @@ fn a_link_of_both_leads_where_the_resolution_says() {
 }
 
 #[test]
+fn a_file_of_one_and_a_directory_of_the_other_come_together() {
+    let field = Field::two(
+        "true",
+        "echo api > thing",
+        "mkdir thing; echo ui > thing/ui",
+        "mv thing~* thing/api",
+    );
+    field.merges_all("test -e thing || test -e PLAN.md");
+    let both = ["thing/api", "thing/ui"].map(|file| show(&field.sandbox, file));
+    assert_eq!(both, ["api\n", "ui\n"]);
+}
+
+#[test]
 fn a_repository_in_a_work_tree_is_kept_and_the_other_plan_is_merged() {
     let inner = "git init --quiet lib; (cd lib; echo x > x; git add x; git commit --quiet --message x)";
     let field = Field::new("true", &[("api", inner), ("ui", "echo ui > ui.txt")], "false");

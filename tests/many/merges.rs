@@ -47,6 +47,7 @@ fn a_conflict_without_markers_is_not_resolved_by_doing_nothing() {
         ),
         ("git rm --quiet old.txt", "echo three >> old.txt", "old.txt"),
         ("ln -s a new", "ln -s b new", "new"),
+        ("echo a > new", "mkdir new; echo b > new/b", "new~HEAD"),
     ];
     for (first, second, file) in cases {
         let sandbox = two(LAZY, first, second);
