@@ -130,6 +130,8 @@ fn logged_run(
     notices.extend(failures.iter().map(|error| Notice::OldRunKept {
         why: with_causes(error),
     }));
+    let failures = many::prune_batches(place, &loaded.config, supervisor);
+    notices.extend(failures.into_iter().map(|why| Notice::OldRunKept { why }));
     notices.extend(open.let_go(&prepared.settings, &prepared.plan));
     notices.extend(
         listening

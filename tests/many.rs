@@ -1,6 +1,7 @@
 //! Many plans at once: side by side, merged one after the other, and never anything unverified in the target.
 
 mod board;
+mod clean;
 mod field;
 mod kills;
 mod limits;
@@ -444,7 +445,7 @@ fn an_agent_neither_cancels_nor_resumes_the_batch_that_it_works_in() {
     let agent = format!(
         r#"
 project=$(dirname "$(git rev-parse --path-format=absolute --git-common-dir)")
-for call in "cancel api" cancel resume; do
+for call in "cancel api" cancel resume clean; do
     {ralph} many $call >> "$HOME/said" 2>&1; echo "tree $?" >> "$HOME/said"
     (cd "$project" && {ralph} many $call) >> "$HOME/said" 2>&1; echo "there $?" >> "$HOME/said"
     (cd "$project" && env -i PATH="$PATH" HOME="$HOME" XDG_STATE_HOME="$XDG_STATE_HOME" {ralph} many $call) >> "$HOME/said" 2>&1
@@ -458,9 +459,9 @@ tick; tick; touch api.txt; over done"#,
     let said = sandbox.read_home("said").unwrap();
     assert_eq!(finished.code(), Some(0), "{finished:?}: {said}");
     let why = "`ralph many` was called from within the run, and only its user commands it";
-    assert_eq!(said.matches(why).count(), 9, "{said}");
+    assert_eq!(said.matches(why).count(), 12, "{said}");
     for place in ["tree 1", "there 1", "bare 1"] {
-        assert_eq!(said.matches(place).count(), 3, "{said}");
+        assert_eq!(said.matches(place).count(), 4, "{said}");
     }
 }
 

@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
+    time::SystemTime,
 };
 
 use super::{
@@ -10,6 +11,7 @@ use super::{
     agents::check_limits_hold,
     batch_plans::{configuration, planned},
     divided::{check_divided, sections_of},
+    kept,
 };
 use crate::{
     batch::{BatchId, BatchLimits, Input, LOCAL, PlanName, Planned},
@@ -17,7 +19,7 @@ use crate::{
     driver::batch_time,
     error::{Failure, FailureKind},
     git::{Branches, NoRepository},
-    many::{BatchLock, BatchPaths, Engine, EngineCatalog, EngineError, Site},
+    many::{BatchLock, BatchPaths, Engine, EngineCatalog, EngineError, Site, batches_in, latest, prune},
     proc::Supervisor,
     trust::trusting,
 };
@@ -105,6 +107,7 @@ pub(crate) fn prepare_batch(
         notes.push("there are no goals: what merges without conflict is merged, and nothing verifies it".to_owned());
     }
     let site = site(place, &id, branches, !config.goals.enabled.is_empty());
+    notes.extend(prune(&site, None, kept(config), SystemTime::now()));
     Ok(Prepared {
         start: Input::Start {
             target,
@@ -135,6 +138,22 @@ pub(crate) fn site_of_batch(
 ) -> Result<Site, Failure> {
     let branches = branches_of(&place.project, supervisor)?;
     Ok(site(place, id, branches, has_goals))
+}
+
+/// Prunes what the batches before the last one have left, as old runs are; returns why something could not be removed.
+pub(super) fn prune_batches(place: &Place, config: &Config, supervisor: &Supervisor) -> Vec<String> {
+    let Some(last) = latest(&place.paths).filter(|_| batches_in(place.paths.state()).len() > 1) else {
+        return Vec::new();
+    };
+    // A batch that works has pruned at its own start.
+    let Ok(Some(_lock)) = BatchLock::take(&place.paths, supervisor) else {
+        return Vec::new();
+    };
+    match site_of_batch(place, &last, false, supervisor) {
+        Ok(site) => prune(&site, Some(&last), kept(config), SystemTime::now()),
+        // Without a repository nothing can be said about branches; the next start tries again.
+        Err(_) => Vec::new(),
+    }
 }
 
 /// Has no other batch work in the project.

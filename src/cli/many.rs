@@ -1,6 +1,7 @@
 //! `ralph many`: plans side by side, each in a work tree of its own, brought back one after the other.
 
 mod board;
+mod clean;
 
 use std::{
     ffi::OsString,
@@ -55,6 +56,7 @@ pub(super) fn run(args: &Args, many: &ManyArgs, given: &[OsString], supervisor: 
         None => start(args, many, given, supervisor),
         Some(ManyCommand::Status { json }) => status(args, *json, supervisor),
         Some(ManyCommand::Cancel { plan }) => cancel(args, plan.as_deref(), supervisor),
+        Some(ManyCommand::Clean { older_ms }) => clean::clean(args, *older_ms, supervisor),
         Some(ManyCommand::Report { format, out }) => {
             let place = place(args)?;
             let (id, batch) = last(&place)?;

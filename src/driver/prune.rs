@@ -129,7 +129,7 @@ fn age_of(files: &RunPaths, now: SystemTime) -> Duration {
 }
 
 /// Bytes of the files below `dir`. What cannot be looked at counts nothing.
-fn size_of(dir: &Path) -> u64 {
+pub(crate) fn size_of(dir: &Path) -> u64 {
     let Ok(entries) = fs::read_dir(dir) else { return 0 };
     let sizes = entries.flatten().map(|entry| match entry.metadata() {
         Ok(meta) if meta.is_dir() => size_of(&entry.path()),

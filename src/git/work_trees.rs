@@ -16,7 +16,7 @@ use super::{
     head::{branch_in, head_in, is_on},
     layout::inspect_above,
     process::{self, Git},
-    show::{Commit, LOG, oldest_first},
+    show::{Commit, LOG, delete_references, oldest_first},
 };
 use crate::{
     files::{self, ReadError},
@@ -485,6 +485,59 @@ impl Branches {
         self.git().args(["update-ref", "-d", &reference]).run_any().map(drop)
     }
 
+    /// The reference that [`hold`](Self::hold) has made, and its commit.
+    ///
+    /// # Errors
+    /// [`GitError`] if git cannot be asked.
+    pub fn held(&self, batch: &str) -> Result<Option<(String, String)>, GitError> {
+        let reference = format!("{HELD}{batch}");
+        let commit = self.commit_of(&reference)?;
+        Ok(commit.map(|commit| (reference, commit)))
+    }
+
+    /// The names of all references that ralph makes: checkpoints, branches of batches, and what batches hold.
+    ///
+    /// # Errors
+    /// [`GitError`] if git cannot list them.
+    pub fn references(&self) -> Result<Vec<String>, GitError> {
+        let list = [
+            "for-each-ref",
+            "--format=%(refname)",
+            "refs/ralph/",
+            "refs/heads/ralph/",
+        ];
+        let output = self.git().args(list).run()?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        Ok(text.lines().map(str::to_owned).collect())
+    }
+
+    /// Deletes references by their full names, whatever they lead to.
+    ///
+    /// # Errors
+    /// [`GitError`]; none is deleted then.
+    pub fn delete_references(&self, names: &[String]) -> Result<(), GitError> {
+        let lines: String = names.iter().map(|name| format!("delete {name}\n")).collect();
+        delete_references(self.git(), lines.into_bytes())
+    }
+
+    /// Whether a commit is a part of what another branch than `branch` has, or of what is checked out in the user's work tree.
+    ///
+    /// # Errors
+    /// [`GitError`] if git cannot tell.
+    pub fn is_elsewhere(&self, commit: &str, branch: &str) -> Result<bool, GitError> {
+        // A symbolic reference is another name of a branch, which may be the same one.
+        let list = ["for-each-ref", "--format=%(refname)%(symref)", "--contains", commit];
+        let output = self.git().args(list).args(["refs/heads/", "refs/remotes/"]).run()?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let own = full(branch);
+        let is_symbolic = |name: &str| name.matches("refs/").count() > 1;
+        if text.lines().any(|name| name != own && !is_symbolic(name)) {
+            return Ok(true);
+        }
+        // A branch that is checked out is listed above; a detached HEAD is not.
+        Ok(self.current()?.is_none() && self.is_ancestor(commit, "HEAD")?)
+    }
+
     /// Brings a branch to what is checked out in its work tree, where an agent may have gone to another branch; false if that does
     /// not contain what the branch had.
     ///
@@ -723,7 +776,11 @@ impl Branches {
         Ok(files.map(|file| String::from_utf8_lossy(file).into_owned()).collect())
     }
 
-    fn head_of(&self, tree: &Path) -> Result<String, GitError> {
+    /// The commit that is checked out in a work tree.
+    ///
+    /// # Errors
+    /// [`GitError`] if git cannot be asked.
+    pub fn head_of(&self, tree: &Path) -> Result<String, GitError> {
         let head = self.entry_of(tree).and_then(|admin| head_in(&admin, &self.common_dir));
         if let Some(head) = head {
             return Ok(head);

@@ -4,6 +4,7 @@
 //! killed at any moment goes on where its journal ends. Local jobs run below guards, as agents do, and end with the batch; those of
 //! an engine outlive one that is killed, and are found again. A run that was cut off resumes from its own journal.
 
+mod clean;
 mod driver;
 mod engine;
 mod follow;
@@ -16,6 +17,7 @@ mod signals;
 mod watch;
 mod worker;
 
+pub(crate) use clean::{Cleaned, Stay, clean, prune};
 pub(crate) use driver::{BatchError, record, resume, run};
 pub(crate) use engine::{Catalog as EngineCatalog, Engine, EngineError};
 pub(crate) use follow::{Follower, Following};

@@ -46,13 +46,13 @@ pub(crate) struct Site {
 }
 
 /// Why a task cannot be done.
-type Failed = String;
+pub(super) type Failed = String;
 
 fn because(error: &dyn std::error::Error) -> Failed {
     with_causes(error)
 }
 
-fn of_git(error: GitError) -> Failed {
+pub(super) fn of_git(error: GitError) -> Failed {
     because(&error)
 }
 
@@ -483,11 +483,11 @@ impl Site {
     }
 
     /// Where the runs of a plan have their state.
-    fn state_of(&self, plan: &PlanName) -> Result<ProjectPaths, Failed> {
+    pub(super) fn state_of(&self, plan: &PlanName) -> Result<ProjectPaths, Failed> {
         self.state_at(&self.branches.project_in(&self.paths.tree(plan)))
     }
 
-    fn state_at(&self, project: &Path) -> Result<ProjectPaths, Failed> {
+    pub(super) fn state_at(&self, project: &Path) -> Result<ProjectPaths, Failed> {
         ProjectPaths::new(project, Some(self.project.states().root())).map_err(|error| because(&error))
     }
 }

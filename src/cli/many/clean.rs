@@ -1,0 +1,124 @@
+//! `ralph many clean`: removes what batches have left, and says what stays and why.
+
+use std::{
+    path::Path,
+    time::{Duration, SystemTime},
+};
+
+use super::super::{args::Args, run::place, trust};
+use crate::{
+    app,
+    batch::BatchId,
+    console::{complain, print},
+    control::Personal,
+    error::{Failure, FailureKind},
+    many::{self, Cleaned, Stay},
+    proc::Supervisor,
+    text::one_line,
+    words::counted,
+};
+
+/// Removes what batches have left in which nothing has happened for `older_ms`.
+pub(super) fn clean(args: &Args, older_ms: Option<u64>, supervisor: &Supervisor) -> Result<u8, Failure> {
+    let place = place(args)?;
+    trust::refuse_agent(&place.paths, Personal::Many)?;
+    let Some(last) = many::latest(&place.paths) else {
+        print("nothing to clean: there is no batch in this project\n");
+        return Ok(0);
+    };
+    let _lock = app::lock_batches(&place, supervisor)?;
+    let site = app::site_of_batch(&place, &last, false, supervisor)?;
+    let older = older_ms.map(Duration::from_millis);
+    let failed = |why| Failure::new(FailureKind::Failed, why);
+    let cleaned = many::clean(&site, older, SystemTime::now()).map_err(failed)?;
+    let mut has_failed = false;
+    for (id, cleaned) in &cleaned {
+        print(&format!("{}\n", one_line(&removed_in_words(id, cleaned))));
+        for stay in &cleaned.stays {
+            has_failed |= matches!(stay, Stay::Failed { .. });
+            let (what, hint) = stay_in_words(stay);
+            print(&format!("  stays: {}\n", one_line(&what)));
+            if let Some(hint) = hint {
+                complain(&format!("hint: {}", one_line(&hint)));
+            }
+        }
+    }
+    Ok(u8::from(has_failed))
+}
+
+fn removed_in_words(id: &BatchId, cleaned: &Cleaned) -> String {
+    let counted_if_any = |count: usize, what: &str| (count > 0).then(|| counted(count as u64, what));
+    let mut parts: Vec<String> = Vec::new();
+    parts.extend(counted_if_any(cleaned.checkpoints, "checkpoint"));
+    parts.extend((cleaned.states > 0).then(|| format!("the runs of {}", counted(cleaned.states as u64, "plan"))));
+    parts.extend(counted_if_any(cleaned.trees.len(), "work tree"));
+    parts.extend(cleaned.branches.iter().map(|branch| format!("`{branch}`")));
+    match parts.is_empty() {
+        true if cleaned.stays.is_empty() => format!("batch {id}: removed its journal"),
+        true => format!("batch {id}: nothing removed"),
+        false => format!("batch {id}: removed {}", parts.join(", ")),
+    }
+}
+
+/// What stays and why, and what to type to remove it all the same.
+fn stay_in_words(stay: &Stay) -> (String, Option<String>) {
+    let remove_tree = |tree: &Path| format!("git worktree remove --force {}", shell_word(tree));
+    match stay {
+        Stay::Resumable => (
+            "all of it: `ralph many resume` goes on with it".to_owned(),
+            Some("ralph many cancel && ralph many clean".to_owned()),
+        ),
+        Stay::Recent => (
+            "all of it: something has happened in it since".to_owned(),
+            Some("`ralph many clean` without `--older` removes it".to_owned()),
+        ),
+        Stay::Commits { branch, tree } => {
+            let delete = format!("git branch -D {branch}");
+            (
+                format!("`{branch}`, which has commits that no other branch has"),
+                Some(match tree {
+                    Some(tree) => format!("{} && {delete}", remove_tree(tree)),
+                    None => delete,
+                }),
+            )
+        }
+        Stay::CheckedOut { branch, tree } => (
+            format!("`{branch}`, which is checked out in {}", tree.display()),
+            Some(format!(
+                "git -C {} switch --detach && ralph many clean",
+                shell_word(tree)
+            )),
+        ),
+        Stay::Changes { tree } => (
+            format!("{}, which has changes that are not committed", tree.display()),
+            Some(remove_tree(tree)),
+        ),
+        Stay::Ignored { tree, file } => (
+            format!("{} has `{file}`, which git ignores and no commit has", tree.display()),
+            Some(remove_tree(tree)),
+        ),
+        Stay::Unknown { tree } => (
+            format!("{}, which git does not know as a work tree", tree.display()),
+            Some(format!("rm -r {}", shell_word(tree))),
+        ),
+        Stay::Running { tree } => (
+            format!("{}, where a run goes on", tree.display()),
+            Some(format!("(cd {} && ralph stop)", shell_word(tree))),
+        ),
+        Stay::Merges { reference } => (
+            format!("`{reference}`, which has merges that no branch has"),
+            Some(format!("git update-ref -d {reference}")),
+        ),
+        Stay::Failed { what, why } => (format!("{what}: {why}"), None),
+    }
+}
+
+/// A path as it is typed in a shell.
+fn shell_word(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || "/._-+".contains(character);
+    match text.chars().all(is_plain) {
+        true => text.into_owned(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}

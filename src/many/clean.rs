@@ -1,0 +1,385 @@
+//! Takes away what earlier batches left: checkpoints, states of work trees that are gone, branches, work trees.
+//!
+//! Nothing goes that is nowhere else: a branch goes if another one contains it, a work tree if nothing in it is uncommitted. Branches are
+//! deleted one after the other, each compared with those that are there then, so of two equal ones one stays.
+
+use std::{
+    collections::HashSet,
+    fs, io,
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime},
+};
+
+use super::{
+    BatchPaths, Site, batches_in,
+    journal::read,
+    latest,
+    worker::{Failed, of_git},
+};
+use crate::{
+    batch::{Batch, BatchEnd, BatchId, Kept, Phase, Plan},
+    driver::prune::{Keep, size_of},
+    store::{lock, paths::ProjectPaths},
+};
+
+/// What is taken away of a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    /// Its references, as far as its work trees are gone: nobody can look at those checkpoints any more.
+    References,
+    /// The states of its runs, and its own journal, as well.
+    Records,
+    /// All that is nowhere else, work trees included.
+    All,
+}
+
+/// What was taken away of a batch, and what stays.
+#[derive(Debug, Default)]
+pub(crate) struct Cleaned {
+    /// How many checkpoints.
+    pub(crate) checkpoints: usize,
+    /// How many states of work trees.
+    pub(crate) states: usize,
+    pub(crate) branches: Vec<String>,
+    pub(crate) trees: Vec<PathBuf>,
+    pub(crate) stays: Vec<Stay>,
+}
+
+/// What stays of a batch.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Stay {
+    /// All of it: it can be resumed.
+    Resumable,
+    /// All of it: less time has passed since than was asked for.
+    Recent,
+    /// A branch with commits that no other one has, and its work tree if that is there.
+    Commits { branch: String, tree: Option<PathBuf> },
+    /// A branch that is checked out somewhere.
+    CheckedOut { branch: String, tree: PathBuf },
+    /// A work tree with changes that are not committed.
+    Changes { tree: PathBuf },
+    /// A work tree with a file that git ignores and no tool makes anew.
+    Ignored { tree: PathBuf, file: String },
+    /// A directory that git does not know as a work tree.
+    Unknown { tree: PathBuf },
+    /// The run of a plan goes on in its work tree.
+    Running { tree: PathBuf },
+    /// Merges that are in no branch.
+    Merges { reference: String },
+    /// Git or the file system refused.
+    Failed { what: String, why: Failed },
+}
+
+/// Takes away what all batches left that began before, and in which nothing has happened for `older`. Returns, for each of which
+/// something was or is there, what was taken away and what stays.
+pub(crate) fn clean(site: &Site, older: Option<Duration>, now: SystemTime) -> Result<Vec<(BatchId, Cleaned)>, Failed> {
+    let references = site.branches.references().map_err(of_git)?;
+    let ids = batches_in(site.project.state());
+    let last = latest(&site.project);
+    let mut all = Vec::new();
+    for id in ids {
+        let earlier = Earlier::new(site, &id, &references);
+        let Ok(batch) = earlier.batch() else { continue };
+        let cleaned = if last.as_ref() == Some(&id) && can_be_resumed(&batch) {
+            Cleaned::untouched(Stay::Resumable)
+        } else if older.is_some_and(|older| earlier.age(now) < older) {
+            Cleaned::untouched(Stay::Recent)
+        } else {
+            earlier.clean(&batch, Extent::All)
+        };
+        all.push((id, cleaned));
+    }
+    Ok(all)
+}
+
+/// Takes away what earlier batches left beyond what `keep` allows, as runs are: their references at once, the states of their runs if
+/// those are too many, too old or too large. The records of the last batch stay, and of the one that is `spared` everything.
+///
+/// Returns why something could not be taken away. What is nowhere else is not told: `ralph many clean` does.
+pub(crate) fn prune(site: &Site, spared: Option<&BatchId>, keep: Keep, now: SystemTime) -> Vec<Failed> {
+    let ids = batches_in(site.project.state());
+    if ids.iter().all(|id| Some(id) == spared) {
+        return Vec::new();
+    }
+    let references = match site.branches.references() {
+        Ok(references) => references,
+        Err(error) => return vec![of_git(error)],
+    };
+    let mut budget = Budget {
+        keep,
+        now,
+        runs: 0,
+        bytes: 0,
+        is_spent: false,
+    };
+    let mut failures = Vec::new();
+    let last = latest(&site.project);
+    for id in ids.iter().rev() {
+        let earlier = Earlier::new(site, id, &references);
+        let Ok(batch) = earlier.batch() else { continue };
+        let extent = match budget.is_beyond(&earlier, &batch) && Some(id) != last.as_ref() {
+            true => Extent::Records,
+            false => Extent::References,
+        };
+        if Some(id) == spared {
+            continue;
+        }
+        let stays = earlier.clean(&batch, extent).stays.into_iter();
+        failures.extend(stays.filter_map(|stay| match stay {
+            Stay::Failed { what, why } => Some(format!("what batch {id} has left is not removed: {what}: {why}")),
+            Stay::Resumable
+            | Stay::Recent
+            | Stay::Commits { .. }
+            | Stay::CheckedOut { .. }
+            | Stay::Changes { .. }
+            | Stay::Ignored { .. }
+            | Stay::Unknown { .. }
+            | Stay::Running { .. }
+            | Stay::Merges { .. } => None,
+        }));
+    }
+    failures
+}
+
+/// Whether `ralph many resume` would go on with the last batch.
+fn can_be_resumed(batch: &Batch) -> bool {
+    let is_over = |plan: &Plan| plan.cancelled || is_settled(&plan.phase);
+    batch.end != Some(BatchEnd::Merged) && !(batch.plans.iter().all(is_over) && !batch.plans.is_empty())
+}
+
+/// Whether a plan is merged or cancelled, so that no batch goes on with it.
+fn is_settled(phase: &Phase) -> bool {
+    match phase {
+        Phase::Merged { .. } | Phase::Kept { why: Kept::Cancelled } => true,
+        Phase::Waiting
+        | Phase::Preparing
+        | Phase::Ready
+        | Phase::Running
+        | Phase::Finished
+        | Phase::Merging
+        | Phase::Verifying { .. }
+        | Phase::Moving { .. }
+        | Phase::Repairing
+        | Phase::Kept { .. } => false,
+    }
+}
+
+/// What batches may keep, the latest first, and what they keep.
+struct Budget {
+    keep: Keep,
+    now: SystemTime,
+    runs: u64,
+    bytes: u64,
+    is_spent: bool,
+}
+
+impl Budget {
+    /// Counts another batch; whatever is older than one that is beyond the budget is so, too.
+    fn is_beyond(&mut self, earlier: &Earlier, batch: &Batch) -> bool {
+        let states: Vec<ProjectPaths> = batch
+            .plans
+            .iter()
+            .filter_map(|plan| earlier.site.state_of(&plan.name).ok())
+            .collect();
+        self.runs += states.iter().map(|state| state.run_ids().len() as u64).sum::<u64>();
+        if self.keep.size_bytes.is_some() && !self.is_spent {
+            let sizes = states.iter().map(|state| size_of(state.state()));
+            self.bytes = self
+                .bytes
+                .saturating_add(sizes.sum::<u64>() + size_of(earlier.site.paths.dir()));
+        }
+        self.is_spent |= self.keep.runs.is_some_and(|most| self.runs > u64::from(most))
+            || self.keep.age.is_some_and(|most| earlier.age(self.now) > most)
+            || self.keep.size_bytes.is_some_and(|most| self.bytes > most);
+        self.is_spent
+    }
+}
+
+/// A batch of the project that began earlier.
+struct Earlier<'a> {
+    site: Site,
+    id: &'a BatchId,
+    /// All references that ralph has made in the repository.
+    references: &'a [String],
+}
+
+impl Earlier<'_> {
+    fn new<'a>(site: &Site, id: &'a BatchId, references: &'a [String]) -> Earlier<'a> {
+        let paths = BatchPaths::new(&site.project, id);
+        Earlier {
+            site: Site { paths, ..site.clone() },
+            id,
+            references,
+        }
+    }
+
+    /// The batch, as its journal has it; one that nobody can read is left alone.
+    fn batch(&self) -> Result<Batch, ()> {
+        let records = read(&self.site.paths.journal()).map_err(drop)?;
+        Batch::of(&records).ok_or(())
+    }
+
+    /// Time since the last record.
+    fn age(&self, now: SystemTime) -> Duration {
+        let last = fs::metadata(self.site.paths.journal()).and_then(|journal| journal.modified());
+        last.ok()
+            .and_then(|last| now.duration_since(last).ok())
+            .unwrap_or_default()
+    }
+
+    fn clean(&self, batch: &Batch, extent: Extent) -> Cleaned {
+        let mut cleaned = Cleaned::default();
+        for plan in &batch.plans {
+            let done = self.clean_plan(plan, extent, &mut cleaned);
+            cleaned.note(&plan.name.0, done);
+        }
+        let done = self.clean_scratch(extent, &mut cleaned);
+        cleaned.note("its scratch work tree", done);
+        if batch.target == self.id.target() {
+            let done = self.delete_branch(&batch.target, &mut cleaned);
+            cleaned.note(&batch.target, done);
+        }
+        let done = self.release(&mut cleaned);
+        cleaned.note("its merges", done);
+        // Empty, or with what stays.
+        _ = fs::remove_dir(self.site.paths.trees());
+        _ = fs::remove_dir(self.site.paths.trees_of_project());
+        if extent != Extent::References && cleaned.stays.is_empty() {
+            let done = removed(self.site.paths.dir());
+            cleaned.note("its journal", done);
+        }
+        cleaned
+    }
+
+    fn clean_plan(&self, plan: &Plan, extent: Extent, cleaned: &mut Cleaned) -> Result<(), Failed> {
+        let (branch, tree) = (self.id.branch(&plan.name), self.site.paths.tree(&plan.name));
+        let state = self.site.state_of(&plan.name)?;
+        if lock::is_held(&state) {
+            cleaned.stays.push(Stay::Running { tree });
+            return Ok(());
+        }
+        if tree.symlink_metadata().is_ok() {
+            let stay = match extent {
+                Extent::All => self.why_tree_stays(&tree, &branch)?,
+                // Whoever left it wants to see it.
+                Extent::References | Extent::Records => Some(Stay::Changes { tree: tree.clone() }),
+            };
+            if let Some(stay) = stay {
+                cleaned.stays.push(stay);
+                return Ok(());
+            }
+            self.site.branches.remove_tree(&tree).map_err(of_git)?;
+            cleaned.trees.push(tree);
+        }
+        self.delete_branch(&branch, cleaned)?;
+        self.forget(&state, extent, cleaned)
+    }
+
+    /// What keeps a work tree; none if nothing of it would be lost.
+    fn why_tree_stays(&self, tree: &Path, branch: &str) -> Result<Option<Stay>, Failed> {
+        let (branches, tree) = (&self.site.branches, tree.to_owned());
+        if !branches.has_tree(&tree).map_err(of_git)? {
+            return Ok(Some(Stay::Unknown { tree }));
+        }
+        if !branches.is_clean(&tree, true).map_err(of_git)? {
+            return Ok(Some(Stay::Changes { tree }));
+        }
+        let head = branches.head_of(&tree).map_err(of_git)?;
+        let tip = branches.tip(branch).map_err(of_git)?;
+        for commit in [Some(head), tip].into_iter().flatten() {
+            if !branches.is_elsewhere(&commit, branch).map_err(of_git)? {
+                let branch = branch.to_owned();
+                return Ok(Some(Stay::Commits {
+                    branch,
+                    tree: Some(tree),
+                }));
+            }
+        }
+        let ignored = branches.ignored_files(&tree).map_err(of_git)?.into_iter().next();
+        Ok(ignored.map(|file| Stay::Ignored { tree, file }))
+    }
+
+    /// Removes the scratch work tree of a batch that was cut off: it only has what is in commits.
+    fn clean_scratch(&self, extent: Extent, cleaned: &mut Cleaned) -> Result<(), Failed> {
+        let tree = self.site.paths.scratch_tree();
+        if tree.symlink_metadata().is_ok() {
+            self.site.branches.remove_tree(&tree).map_err(of_git)?;
+        }
+        let state = self.site.state_at(&self.site.branches.project_in(&tree))?;
+        self.forget(&state, extent, cleaned)
+    }
+
+    /// Deletes a branch that another one contains.
+    fn delete_branch(&self, branch: &str, cleaned: &mut Cleaned) -> Result<(), Failed> {
+        if !self.references.contains(&format!("refs/heads/{branch}")) {
+            return Ok(());
+        }
+        let branches = &self.site.branches;
+        let Some(tip) = branches.tip(branch).map_err(of_git)? else {
+            return Ok(());
+        };
+        let branch = branch.to_owned();
+        if let Some(tree) = branches.checked_out_in(&branch).map_err(of_git)? {
+            cleaned.stays.push(Stay::CheckedOut { branch, tree });
+        } else if branches.is_elsewhere(&tip, &branch).map_err(of_git)? {
+            branches.delete(&branch, &tip).map_err(of_git)?;
+            cleaned.branches.push(branch);
+        } else {
+            cleaned.stays.push(Stay::Commits { branch, tree: None });
+        }
+        Ok(())
+    }
+
+    /// Lets go of the commit that keeps the merges of the batch, if a branch has it.
+    fn release(&self, cleaned: &mut Cleaned) -> Result<(), Failed> {
+        let (branches, batch) = (&self.site.branches, self.id.to_string());
+        let Some((reference, commit)) = branches.held(&batch).map_err(of_git)? else {
+            return Ok(());
+        };
+        if branches.is_elsewhere(&commit, "").map_err(of_git)? {
+            return branches.release(&batch).map_err(of_git);
+        }
+        cleaned.stays.push(Stay::Merges { reference });
+        Ok(())
+    }
+
+    /// Deletes the checkpoints of the runs of a work tree that is gone, and its state unless that is kept.
+    fn forget(&self, state: &ProjectPaths, extent: Extent, cleaned: &mut Cleaned) -> Result<(), Failed> {
+        let runs: HashSet<String> = state.run_ids().into_iter().map(|run| run.0).collect();
+        let is_of_a_run = |name: &&String| {
+            let run = name.strip_prefix("refs/ralph/").and_then(|rest| rest.split('/').next());
+            run.is_some_and(|run| runs.contains(run))
+        };
+        let checkpoints: Vec<String> = self.references.iter().filter(is_of_a_run).cloned().collect();
+        self.site.branches.delete_references(&checkpoints).map_err(of_git)?;
+        cleaned.checkpoints += checkpoints.len();
+        if extent != Extent::References && state.state().is_dir() {
+            removed(state.state())?;
+            cleaned.states += 1;
+        }
+        Ok(())
+    }
+}
+
+impl Cleaned {
+    fn untouched(stay: Stay) -> Cleaned {
+        Cleaned {
+            stays: vec![stay],
+            ..Cleaned::default()
+        }
+    }
+
+    fn note(&mut self, what: &str, done: Result<(), Failed>) {
+        if let Err(why) = done {
+            let what = what.to_owned();
+            self.stays.push(Stay::Failed { what, why });
+        }
+    }
+}
+
+fn removed(directory: &Path) -> Result<(), Failed> {
+    match fs::remove_dir_all(directory) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(format!("{}: {error}", directory.display())),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
