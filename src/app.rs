@@ -9,6 +9,7 @@ mod detached;
 mod divided;
 mod end;
 mod goals;
+mod keep;
 mod listen;
 mod many;
 mod own_files;
@@ -30,13 +31,10 @@ use std::{
 use tracing::{Instrument, info, info_span};
 
 use crate::{
-    config::{Config, Loaded},
+    config::Loaded,
     control::frames::Show,
     diagnostics::Diagnostics,
-    driver::{
-        Clock, Driver, Hub, OpenError, OpenRun, Opening, RunConfig,
-        prune::{Keep, prune},
-    },
+    driver::{Clock, Driver, Hub, OpenError, OpenRun, Opening, RunConfig, prune::prune},
     error::Failure,
     event::Notice,
     host::{Behind, Host},
@@ -61,6 +59,7 @@ pub(crate) use choice::{Candidate, open_choice};
 pub(crate) use detached::{DetachedEnd, Ways, attach, attach_at, run_detached};
 use end::concluded;
 pub(crate) use goals::check_goals;
+use keep::kept;
 use listen::listening;
 pub(crate) use listen::{bind, listen};
 pub(crate) use many::{
@@ -222,14 +221,4 @@ fn logged_run(
     supervisor.end_orphans();
     drop(confiner);
     concluded(result, &files.log(), presentation)
-}
-
-/// What is kept of old runs.
-fn kept(config: &Config) -> Keep {
-    let keep = &config.keep;
-    Keep {
-        runs: keep.runs,
-        age: keep.age_ms.map(Duration::from_millis),
-        size_bytes: keep.size_mib.map(|mib| u64::from(mib) << 20),
-    }
 }

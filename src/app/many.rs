@@ -11,7 +11,7 @@ use super::{
     agents::check_limits_hold,
     batch_plans::{configuration, planned},
     divided::{check_divided, sections_of},
-    kept,
+    keep::kept,
 };
 use crate::{
     batch::{BatchId, BatchLimits, Input, LOCAL, PlanName, Planned},

@@ -11,10 +11,12 @@ use crate::{
         listen::{listen_address, proxy_host},
     },
     diagnostics::Filter,
-    settings::parse_duration,
 };
 
-use super::setting_flags::{self, SettingFlags};
+use super::{
+    clean_flags::CleanFlags,
+    setting_flags::{self, SettingFlags},
+};
 
 /// Run your coding agent in a loop, one task at a time, until every task in the plan is done and verified
 #[derive(Debug, Parser)]
@@ -150,15 +152,7 @@ pub(super) enum ManyCommand {
         #[arg(value_name = "PLAN")]
         plan: Option<String>,
     },
-    /// Remove what batches that are over have left: checkpoints, states of work trees, branches that others contain
-    ///
-    /// Commits that are on no other branch, work trees with changes and a last batch that can be resumed stay. Each is named, with the
-    /// command that removes it.
-    Clean {
-        /// Only what batches left in which nothing has happened for this time, such as 12h or 7d
-        #[arg(long = "older", value_name = "TIME", value_parser = parse_duration)]
-        older_ms: Option<u64>,
-    },
+    Clean(CleanFlags),
     /// Show the board of the last batch on this terminal, or the run of one of its plans
     Attach {
         /// The plan, by its name or its file [default: the board of all of them]

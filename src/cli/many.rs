@@ -56,7 +56,7 @@ pub(super) fn run(args: &Args, many: &ManyArgs, given: &[OsString], supervisor: 
         None => start(args, many, given, supervisor),
         Some(ManyCommand::Status { json }) => status(args, *json, supervisor),
         Some(ManyCommand::Cancel { plan }) => cancel(args, plan.as_deref(), supervisor),
-        Some(ManyCommand::Clean { older_ms }) => clean::clean(args, *older_ms, supervisor),
+        Some(ManyCommand::Clean(flags)) => clean::clean(args, flags.older_ms, supervisor),
         Some(ManyCommand::Report { format, out }) => {
             let place = place(args)?;
             let (id, batch) = last(&place)?;

@@ -6,6 +6,7 @@ mod any_arguments;
 mod args;
 mod attach;
 mod choice;
+mod clean_flags;
 mod completions;
 mod confirm;
 mod continued;

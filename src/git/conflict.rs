@@ -61,7 +61,7 @@ pub fn marked(tree: &Path, files: &[String]) -> Vec<String> {
 }
 
 /// Whether `messages` name `file`, as a word of its own: `new` is not named by `newer` or by `src/new`.
-pub(super) fn is_named(messages: &str, file: &str) -> bool {
+fn is_named(messages: &str, file: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '/');
     messages.match_indices(file).any(|(at, _)| {
         let before = messages[..at].chars().next_back();
@@ -73,9 +73,19 @@ pub(super) fn is_named(messages: &str, file: &str) -> bool {
     })
 }
 
+/// Whether a file of a merge is neither as one of the sides has it, whose `differs`, nor as git has left it, or is named by `messages`.
+pub(super) fn is_resolved(tree: &Path, file: &str, differs: [bool; 2], messages: &str) -> bool {
+    let is_nowhere = differs == [false; 2] && tree.join(file).symlink_metadata().is_err();
+    let names = match is_nowhere {
+        true => moved_aside(tree, file),
+        false => vec![file.to_owned()],
+    };
+    differs == [true; 2] || names.iter().all(|name| is_named(messages, name))
+}
+
 /// Returns the files in a work tree that git has moved aside where a merge puts a directory in the place of one. git calls it
 /// `NAME~SIDE`, and names the sides differently in each work tree: `file` may be its name in another one.
-pub(super) fn moved_aside(tree: &Path, file: &str) -> Vec<String> {
+fn moved_aside(tree: &Path, file: &str) -> Vec<String> {
     let Some((name, _)) = file.rsplit_once('~') else {
         return Vec::new();
     };

@@ -11,12 +11,12 @@ use std::{
 
 use super::{
     GitError, NoRepository,
-    conflict::{FileConflict, is_named, marked, moved_aside, repositories_added},
+    conflict::{FileConflict, is_resolved, marked, repositories_added},
     fingerprint,
     head::{branch_in, head_in, is_on},
     layout::inspect_above,
     process::{self, Git},
-    show::{Commit, LOG, delete_references, oldest_first},
+    show::{Commit, LOG, oldest_first},
 };
 use crate::{
     files::{self, ReadError},
@@ -30,7 +30,7 @@ const NOBODY: [&str; 2] = ["user.name=ralph", "user.email=ralph@localhost"];
 /// A path, and the end of its line.
 const GITDIR_CAP_BYTES: u64 = 64 << 10;
 /// References that keep the merges of a batch.
-const HELD: &str = "refs/ralph/batches/";
+pub(super) const HELD: &str = "refs/ralph/batches/";
 
 /// The repository of a batch.
 #[derive(Debug, Clone)]
@@ -485,59 +485,6 @@ impl Branches {
         self.git().args(["update-ref", "-d", &reference]).run_any().map(drop)
     }
 
-    /// The reference that [`hold`](Self::hold) has made, and its commit.
-    ///
-    /// # Errors
-    /// [`GitError`] if git cannot be asked.
-    pub fn held(&self, batch: &str) -> Result<Option<(String, String)>, GitError> {
-        let reference = format!("{HELD}{batch}");
-        let commit = self.commit_of(&reference)?;
-        Ok(commit.map(|commit| (reference, commit)))
-    }
-
-    /// The names of all references that ralph makes: checkpoints, branches of batches, and what batches hold.
-    ///
-    /// # Errors
-    /// [`GitError`] if git cannot list them.
-    pub fn references(&self) -> Result<Vec<String>, GitError> {
-        let list = [
-            "for-each-ref",
-            "--format=%(refname)",
-            "refs/ralph/",
-            "refs/heads/ralph/",
-        ];
-        let output = self.git().args(list).run()?;
-        let text = String::from_utf8_lossy(&output.stdout);
-        Ok(text.lines().map(str::to_owned).collect())
-    }
-
-    /// Deletes references by their full names, whatever they lead to.
-    ///
-    /// # Errors
-    /// [`GitError`]; none is deleted then.
-    pub fn delete_references(&self, names: &[String]) -> Result<(), GitError> {
-        let lines: String = names.iter().map(|name| format!("delete {name}\n")).collect();
-        delete_references(self.git(), lines.into_bytes())
-    }
-
-    /// Whether a commit is a part of what another branch than `branch` has, or of what is checked out in the user's work tree.
-    ///
-    /// # Errors
-    /// [`GitError`] if git cannot tell.
-    pub fn is_elsewhere(&self, commit: &str, branch: &str) -> Result<bool, GitError> {
-        // A symbolic reference is another name of a branch, which may be the same one.
-        let list = ["for-each-ref", "--format=%(refname)%(symref)", "--contains", commit];
-        let output = self.git().args(list).args(["refs/heads/", "refs/remotes/"]).run()?;
-        let text = String::from_utf8_lossy(&output.stdout);
-        let own = full(branch);
-        let is_symbolic = |name: &str| name.matches("refs/").count() > 1;
-        if text.lines().any(|name| name != own && !is_symbolic(name)) {
-            return Ok(true);
-        }
-        // A branch that is checked out is listed above; a detached HEAD is not.
-        Ok(self.current()?.is_none() && self.is_ancestor(commit, "HEAD")?)
-    }
-
     /// Brings a branch to what is checked out in its work tree, where an agent may have gone to another branch; false if that does
     /// not contain what the branch had.
     ///
@@ -707,13 +654,7 @@ impl Branches {
         let messages = self.messages(tree, &branch, &target)?;
         for file in files {
             let differs = [&in_branch, &in_target].map(|side| side.contains(file));
-            let is_nowhere = differs == [false; 2] && tree.join(file).symlink_metadata().is_err();
-            let names = match is_nowhere {
-                true => moved_aside(tree, file),
-                false => vec![file.clone()],
-            };
-            let is_one_side = differs != [true; 2];
-            if is_one_side && !names.iter().all(|name| is_named(&messages, name)) && !unresolved.contains(file) {
+            if !is_resolved(tree, file, differs, &messages) && !unresolved.contains(file) {
                 unresolved.push(file.clone());
             }
         }
@@ -776,11 +717,7 @@ impl Branches {
         Ok(files.map(|file| String::from_utf8_lossy(file).into_owned()).collect())
     }
 
-    /// The commit that is checked out in a work tree.
-    ///
-    /// # Errors
-    /// [`GitError`] if git cannot be asked.
-    pub fn head_of(&self, tree: &Path) -> Result<String, GitError> {
+    pub(super) fn head_of(&self, tree: &Path) -> Result<String, GitError> {
         let head = self.entry_of(tree).and_then(|admin| head_in(&admin, &self.common_dir));
         if let Some(head) = head {
             return Ok(head);
@@ -823,7 +760,7 @@ impl Branches {
 }
 
 /// The reference of a branch.
-fn full(branch: &str) -> String {
+pub(super) fn full(branch: &str) -> String {
     format!("refs/heads/{branch}")
 }
 

@@ -19,6 +19,7 @@ use super::{
 use crate::{
     batch::{Batch, BatchEnd, BatchId, Kept, Phase, Plan},
     driver::prune::{Keep, size_of},
+    git::OwnReferences,
     store::{lock, paths::ProjectPaths},
 };
 
@@ -73,7 +74,7 @@ pub(crate) enum Stay {
 /// Takes away what all batches left that began before, and in which nothing has happened for `older`. Returns, for each of which
 /// something was or is there, what was taken away and what stays.
 pub(crate) fn clean(site: &Site, older: Option<Duration>, now: SystemTime) -> Result<Vec<(BatchId, Cleaned)>, Failed> {
-    let references = site.branches.references().map_err(of_git)?;
+    let references = OwnReferences::list(&site.branches).map_err(of_git)?;
     let ids = batches_in(site.project.state());
     let last = latest(&site.project);
     let mut all = Vec::new();
@@ -101,7 +102,7 @@ pub(crate) fn prune(site: &Site, spared: Option<&BatchId>, keep: Keep, now: Syst
     if ids.iter().all(|id| Some(id) == spared) {
         return Vec::new();
     }
-    let references = match site.branches.references() {
+    let references = match OwnReferences::list(&site.branches) {
         Ok(references) => references,
         Err(error) => return vec![of_git(error)],
     };
@@ -199,12 +200,11 @@ impl Budget {
 struct Earlier<'a> {
     site: Site,
     id: &'a BatchId,
-    /// All references that ralph has made in the repository.
-    references: &'a [String],
+    references: &'a OwnReferences<'a>,
 }
 
 impl Earlier<'_> {
-    fn new<'a>(site: &Site, id: &'a BatchId, references: &'a [String]) -> Earlier<'a> {
+    fn new<'a>(site: &Site, id: &'a BatchId, references: &'a OwnReferences<'a>) -> Earlier<'a> {
         let paths = BatchPaths::new(&site.project, id);
         Earlier {
             site: Site { paths, ..site.clone() },
@@ -284,16 +284,16 @@ impl Earlier<'_> {
         if !branches.is_clean(&tree, true).map_err(of_git)? {
             return Ok(Some(Stay::Changes { tree }));
         }
-        let head = branches.head_of(&tree).map_err(of_git)?;
-        let tip = branches.tip(branch).map_err(of_git)?;
-        for commit in [Some(head), tip].into_iter().flatten() {
-            if !branches.is_elsewhere(&commit, branch).map_err(of_git)? {
-                let branch = branch.to_owned();
-                return Ok(Some(Stay::Commits {
-                    branch,
-                    tree: Some(tree),
-                }));
-            }
+        let is_tip_elsewhere = match branches.tip(branch).map_err(of_git)? {
+            Some(tip) => self.references.is_elsewhere(&tip, branch).map_err(of_git)?,
+            None => true,
+        };
+        if !is_tip_elsewhere || !self.references.is_head_elsewhere(&tree, branch).map_err(of_git)? {
+            let branch = branch.to_owned();
+            return Ok(Some(Stay::Commits {
+                branch,
+                tree: Some(tree),
+            }));
         }
         let ignored = branches.ignored_files(&tree).map_err(of_git)?.into_iter().next();
         Ok(ignored.map(|file| Stay::Ignored { tree, file }))
@@ -311,7 +311,7 @@ impl Earlier<'_> {
 
     /// Deletes a branch that another one contains.
     fn delete_branch(&self, branch: &str, cleaned: &mut Cleaned) -> Result<(), Failed> {
-        if !self.references.contains(&format!("refs/heads/{branch}")) {
+        if !self.references.has_branch(branch) {
             return Ok(());
         }
         let branches = &self.site.branches;
@@ -321,7 +321,7 @@ impl Earlier<'_> {
         let branch = branch.to_owned();
         if let Some(tree) = branches.checked_out_in(&branch).map_err(of_git)? {
             cleaned.stays.push(Stay::CheckedOut { branch, tree });
-        } else if branches.is_elsewhere(&tip, &branch).map_err(of_git)? {
+        } else if self.references.is_elsewhere(&tip, &branch).map_err(of_git)? {
             branches.delete(&branch, &tip).map_err(of_git)?;
             cleaned.branches.push(branch);
         } else {
@@ -333,10 +333,10 @@ impl Earlier<'_> {
     /// Lets go of the commit that keeps the merges of the batch, if a branch has it.
     fn release(&self, cleaned: &mut Cleaned) -> Result<(), Failed> {
         let (branches, batch) = (&self.site.branches, self.id.to_string());
-        let Some((reference, commit)) = branches.held(&batch).map_err(of_git)? else {
+        let Some((reference, commit)) = self.references.held(&batch).map_err(of_git)? else {
             return Ok(());
         };
-        if branches.is_elsewhere(&commit, "").map_err(of_git)? {
+        if self.references.is_elsewhere(&commit, "").map_err(of_git)? {
             return branches.release(&batch).map_err(of_git);
         }
         cleaned.stays.push(Stay::Merges { reference });
@@ -346,13 +346,7 @@ impl Earlier<'_> {
     /// Deletes the checkpoints of the runs of a work tree that is gone, and its state unless that is kept.
     fn forget(&self, state: &ProjectPaths, extent: Extent, cleaned: &mut Cleaned) -> Result<(), Failed> {
         let runs: HashSet<String> = state.run_ids().into_iter().map(|run| run.0).collect();
-        let is_of_a_run = |name: &&String| {
-            let run = name.strip_prefix("refs/ralph/").and_then(|rest| rest.split('/').next());
-            run.is_some_and(|run| runs.contains(run))
-        };
-        let checkpoints: Vec<String> = self.references.iter().filter(is_of_a_run).cloned().collect();
-        self.site.branches.delete_references(&checkpoints).map_err(of_git)?;
-        cleaned.checkpoints += checkpoints.len();
+        cleaned.checkpoints += self.references.forget(&runs).map_err(of_git)?;
         if extent != Extent::References && state.state().is_dir() {
             removed(state.state())?;
             cleaned.states += 1;
