@@ -34,6 +34,7 @@ pub(super) fn cancel_reason(reason: CancelReason) -> &'static str {
         CancelReason::IterationTimeout => "its time limit is reached",
         CancelReason::IdleTimeout => "idle timeout",
         CancelReason::LoginRefused => "its login is refused again and again",
+        CancelReason::Limited => "it waits for a limit",
         CancelReason::Denied => "it needs what it is not allowed",
         CancelReason::Flooded => "it reports without end",
         CancelReason::MaxSteps => "it has used as many tools as it may",

@@ -12,6 +12,7 @@ mod nobody_listens;
 mod one_of_your_own;
 mod resuming;
 mod reviewing;
+mod standing_in;
 mod two_agents;
 mod whichever;
 

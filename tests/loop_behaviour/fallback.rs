@@ -51,6 +51,40 @@ fn adapters(records: &[Record]) -> Vec<&str> {
         .collect()
 }
 
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_repeats_a_limited_request_in_silence_is_replaced_long_before_the_idle_limit() {
+    let project = Project::new();
+    project.plan(1);
+    let sleeping = Agent::jsonl(|turn| async move {
+        let kind = json!({"kind": "rate-limited", "untilMs": null});
+        turn.signal(&json!({"type": "retrying", "attempt": 1, "of": 5, "why": "429", "kind": kind}));
+        turn.hang().await;
+    });
+    let finished = project
+        .looping(&sleeping)
+        .standing_in(
+            &Agent::jsonl(|turn| async move {
+                turn.work();
+                turn.over("done");
+            })
+            .called("second"),
+        )
+        .with(|settings| settings.limits.idle_timeout_ms = Some(HOUR_MS))
+        .run()
+        .await;
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    let records = finished.records();
+    assert_eq!(adapters(&records), ["script", "second"]);
+    let limited = |event: &Event| match event {
+        Event::IterationEnded {
+            outcome, duration_ms, ..
+        } => outcome.was_limited().then_some(*duration_ms),
+        _ => None,
+    };
+    let waited_ms = events(&records).find_map(limited).expect("a limited iteration");
+    assert!((15_000..30_000).contains(&waited_ms), "{waited_ms}");
+}
+
 async fn killed_when(running: Running, seen: impl Fn(&Event) -> bool) {
     running.wait_for_record(seen).await;
     running.kill().await;

@@ -273,6 +273,24 @@ pub enum ProblemKind {
     Other,
 }
 
+impl ProblemKind {
+    /// Whether it is a limit of the model's provider, which ends by itself.
+    pub fn is_limit(self) -> bool {
+        matches!(
+            self,
+            ProblemKind::RateLimited { .. } | ProblemKind::QuotaExhausted { .. }
+        )
+    }
+
+    /// When the limit ends, in milliseconds since 1970, if it is one and that is known.
+    pub fn limit_ends_ms(self) -> Option<u64> {
+        match self {
+            ProblemKind::RateLimited { until_ms } | ProblemKind::QuotaExhausted { until_ms } => until_ms,
+            _ => None,
+        }
+    }
+}
+
 /// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]

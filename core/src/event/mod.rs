@@ -535,15 +535,7 @@ impl Outcome {
 
     /// A limit of the agent's ended the iteration: it is repeated and does not count.
     pub fn was_limited(&self) -> bool {
-        matches!(
-            self,
-            Outcome::Failed {
-                problem: Problem {
-                    kind: ProblemKind::RateLimited { .. } | ProblemKind::QuotaExhausted { .. },
-                    ..
-                }
-            }
-        )
+        matches!(self, Outcome::Failed { problem } if problem.kind.is_limit())
     }
 }
 
@@ -559,6 +551,8 @@ pub enum CancelReason {
     IdleTimeout,
     /// The agent repeats a request that is refused for want of a login.
     LoginRefused,
+    /// The agent waits for a limit by itself, for longer than is left to it.
+    Limited,
     /// The agent reports without end what the loop would have to keep.
     Flooded,
     /// It was denied the same thing again and again, or nobody answered what it cannot go on without.

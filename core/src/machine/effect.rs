@@ -5,7 +5,13 @@ use crate::{
     run::{Phase, StopAsked},
 };
 
-use super::{Input, deadline::deadline_of, permission::next_deadline, policy::max_time_at, state::LoopState};
+use super::{
+    Input,
+    deadline::deadline_of,
+    permission::next_deadline,
+    policy::{longest_quiet, max_time_at},
+    state::LoopState,
+};
 
 /// An order to the driver. Returns nothing: its result comes back as an input, failures included.
 #[derive(Debug, Clone, PartialEq)]
@@ -302,8 +308,8 @@ fn watch_session(effects: &mut Vec<Effect>, state: &LoopState, started_ms: u64, 
         let at_ms = started_ms.saturating_add(timeout_ms);
         effects.push(arm(TimerKind::IterationTimeout, epoch, at_ms));
     }
-    if let Some(idle_ms) = limits.idle_timeout_ms {
-        let at_ms = now_ms.saturating_add(probe_pause_ms(idle_ms));
+    if let Some((longest_ms, _)) = longest_quiet(state, now_ms) {
+        let at_ms = now_ms.saturating_add(probe_pause_ms(longest_ms));
         effects.push(arm(TimerKind::Idle, epoch, at_ms));
     }
 }
@@ -378,26 +384,27 @@ fn stay(effects: &mut Vec<Effect>, before: &Before, after: &LoopState, input: &I
 }
 
 fn watch_idleness(effects: &mut Vec<Effect>, state: &LoopState, iteration: u32, input: &Input, now_ms: u64) {
-    let Some(idle_ms) = state.view.settings.limits.idle_timeout_ms else {
+    let Some((longest_ms, _)) = longest_quiet(state, now_ms) else {
         return;
     };
-    match input {
+    let next_probe_ms = match input {
         Input::TimerFired { timer } if timer.kind == TimerKind::Idle && timer.epoch == Some(state.view.epoch) => {
-            effects.push(Effect::ProbeActivity { iteration });
+            return effects.push(Effect::ProbeActivity { iteration });
         }
-        Input::ActivityProbed { quiet_ms, .. } => {
-            let left_ms = match state.view.permissions.pending.is_empty() {
-                true => idle_ms.saturating_sub(*quiet_ms).min(probe_pause_ms(idle_ms)).max(1),
-                false => probe_pause_ms(idle_ms),
-            };
-            effects.push(arm(
-                TimerKind::Idle,
-                Some(state.view.epoch),
-                now_ms.saturating_add(left_ms),
-            ));
+        Input::ActivityProbed { quiet_ms, .. } if state.view.permissions.pending.is_empty() => {
+            let left_ms = longest_ms.saturating_sub(*quiet_ms);
+            left_ms.min(probe_pause_ms(longest_ms)).max(1)
         }
-        _ => {}
-    }
+        Input::ActivityProbed { .. } => probe_pause_ms(longest_ms),
+        // It may be quiet for a shorter time from now on.
+        Input::Agent {
+            signal: AgentSignal::Retrying { .. },
+            ..
+        } => probe_pause_ms(longest_ms),
+        _ => return,
+    };
+    let at_ms = now_ms.saturating_add(next_probe_ms);
+    effects.push(arm(TimerKind::Idle, Some(state.view.epoch), at_ms));
 }
 
 /// Arms what decides a question that nobody answers, and puts the end of a session off that waited for answers.

@@ -109,6 +109,7 @@ fn shows_weakness(reason: CancelReason) -> bool {
         CancelReason::Skipped
         | CancelReason::Steered
         | CancelReason::LoginRefused
+        | CancelReason::Limited
         | CancelReason::Denied
         | CancelReason::MaxTime
         | CancelReason::MaxCost

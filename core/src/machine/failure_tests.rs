@@ -30,7 +30,14 @@ struct Loop {
 
 impl Loop {
     fn running() -> Self {
+        Self::standing_in(&[])
+    }
+
+    /// One with these adapters as fallback.
+    fn standing_in(fallback: &[&str]) -> Self {
         let settings = Settings {
+            adapter: "own".to_owned(),
+            fallback: fallback.iter().map(|&adapter| adapter.to_owned()).collect(),
             session: SessionMode::Resume,
             limits: Limits {
                 idle_timeout_ms: Some(IDLE_MS),
@@ -185,6 +192,63 @@ fn an_agent_that_waits_in_silence_for_a_limit_to_end_is_told_as_limited_and_not_
         "{:?}",
         lone.state.view.phase
     );
+}
+
+#[test]
+fn a_long_wait_of_the_agents_for_a_limit_ends_at_once_where_another_is_free_or_the_idle_limit_is_shorter() {
+    const SECOND_MS: u64 = 1_000;
+    let waits = |lone: &mut Loop, wait_ms| {
+        let until_ms = Some(NOW_MS + wait_ms);
+        lone.retrying(Some(ProblemKind::RateLimited { until_ms }));
+        let reason = CancelReason::Limited;
+        matches!(lone.state.view.phase, Phase::Cancelling { reason: found, .. } if found == reason)
+    };
+    for (fallback, wait_ms, ends) in [
+        (&[][..], IDLE_MS, false),
+        (&[], IDLE_MS + SECOND_MS, true),
+        (&["other"], 3 * SECOND_MS, false),
+        (&["other"], 61 * SECOND_MS, true),
+    ] {
+        let mut lone = Loop::standing_in(fallback);
+        assert_eq!(waits(&mut lone, wait_ms), ends, "{fallback:?} {wait_ms}");
+        if ends {
+            lone.ends();
+            let until_ms = Some(NOW_MS + wait_ms);
+            let problem = Problem::said(ProblemKind::RateLimited { until_ms }, "status 429");
+            assert_eq!(lone.outcome(), &Outcome::Failed { problem });
+            lone.settles();
+            let switched = lone.noticed(&Notice::AdapterSwitched {
+                adapter: "other".to_owned(),
+            });
+            assert_eq!(switched, !fallback.is_empty());
+        }
+    }
+    let mut lone = Loop::standing_in(&["other"]);
+    let until_ms = NOW_MS + 100 * IDLE_MS;
+    lone.state.view.limited.insert("other".to_owned(), until_ms);
+    assert!(!waits(&mut lone, IDLE_MS), "nobody is free");
+}
+
+#[test]
+fn an_agent_that_waits_in_silence_for_a_limit_is_ended_soon_where_another_is_free() {
+    let probed = |fallback: &[&str], idle_ms, quiet_ms| {
+        let mut lone = Loop::standing_in(fallback);
+        lone.state.view.settings.limits.idle_timeout_ms = idle_ms;
+        lone.retrying(Some(ProblemKind::RateLimited { until_ms: None }));
+        lone.take(&Input::ActivityProbed { iteration: 1, quiet_ms });
+        match lone.state.view.phase {
+            Phase::Cancelling { reason, .. } => Some(reason),
+            _ => None,
+        }
+    };
+    let idle_ms = Some(IDLE_MS);
+    let limited = Some(CancelReason::Limited);
+    assert_eq!(probed(&["other"], idle_ms, 14_999), None);
+    assert_eq!(probed(&["other"], idle_ms, 15_000), limited);
+    assert_eq!(probed(&["other"], None, 15_000), limited);
+    assert_eq!(probed(&["other"], Some(5_000), 5_000), Some(CancelReason::IdleTimeout));
+    assert_eq!(probed(&[], idle_ms, 15_000), None);
+    assert_eq!(probed(&[], None, 15_000), None);
 }
 
 #[test]

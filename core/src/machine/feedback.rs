@@ -106,6 +106,7 @@ pub(super) fn of_cancel(reason: CancelReason) -> Option<Feedback> {
             Some(Feedback::CutOff)
         }
         CancelReason::LoginRefused
+        | CancelReason::Limited
         | CancelReason::Flooded
         | CancelReason::Denied
         | CancelReason::MaxTime

@@ -10,8 +10,8 @@ pub(super) fn outcome(state: &LoopState, cancelled: Option<CancelReason>, exit: 
         return match (reason, state.rules.verdict, &state.rules.pending_error) {
             // Only the program was late: its turn had ended well.
             (CancelReason::IterationTimeout | CancelReason::IdleTimeout, Some(true), _) => Outcome::Completed,
-            (CancelReason::LoginRefused, Some(true), _) => Outcome::Completed,
-            (CancelReason::LoginRefused, _, Some(pending_error)) => Outcome::Failed {
+            (CancelReason::LoginRefused | CancelReason::Limited, Some(true), _) => Outcome::Completed,
+            (CancelReason::LoginRefused | CancelReason::Limited, _, Some(pending_error)) => Outcome::Failed {
                 problem: pending_error.clone(),
             },
             // It did not hang: it said what it waited for, and the loop knows how to wait for that.

@@ -1,6 +1,6 @@
 //! How long to wait, and which failures end a run.
 
-use crate::event::{Backoff, CancelReason, LimitKind, ProblemKind, SteeringId, Wait, Worker};
+use crate::event::{Backoff, CancelReason, LimitKind, Problem, ProblemKind, SteeringId, Wait, Worker};
 
 use super::{
     escalation::{escalated, handed_on},
@@ -13,6 +13,12 @@ const UNKNOWN_LIMIT_BASE_MS: u64 = 60_000;
 const UNKNOWN_LIMIT_MAX_MS: u64 = 1_800_000;
 /// Added to an announced reset, because the servers' clocks and ours differ.
 const RESET_MARGIN_MS: u64 = 1_000;
+
+/// Longest wait for a limit that is left to the agent where another adapter could work meanwhile.
+const WAIT_LEFT_TO_AGENT_MS: u64 = 60_000;
+/// Longest silence of an agent that repeats a request without knowing when its limit ends, where another adapter could work
+/// meanwhile. codex and opencode sleep for as long as a server tells them, and do not say how long.
+const SILENT_WAIT_LEFT_TO_AGENT_MS: u64 = 15_000;
 
 /// A login that is refused so often running is not waited for: once may be a token that is renewed.
 const REFUSALS: u32 = 2;
@@ -93,6 +99,9 @@ pub(super) fn is_in_vain(state: &LoopState, now_ms: u64) -> Option<CancelReason>
     if state.rules.refusals >= REFUSALS {
         return Some(CancelReason::LoginRefused);
     }
+    if waits_too_long(state, now_ms) {
+        return Some(CancelReason::Limited);
+    }
     let max_steps = state.view.settings.limits.max_steps;
     if max_steps.is_some_and(|max| state.rules.steps.is_some_and(|steps| steps > max)) {
         return Some(CancelReason::MaxSteps);
@@ -105,6 +114,43 @@ pub(super) fn is_in_vain(state: &LoopState, now_ms: u64) -> Option<CancelReason>
         LimitKind::DayCost => Some(CancelReason::DayCost),
         LimitKind::DayTokens => Some(CancelReason::DayTokens),
         LimitKind::MaxIterations | LimitKind::MaxTime | LimitKind::TaskIterations => None,
+    }
+}
+
+/// Whether the running agent waits for a limit whose end it tells, and somebody could work sooner: another adapter, or the agent
+/// itself after a wait of ralph's, where the idle limit would end it before.
+fn waits_too_long(state: &LoopState, now_ms: u64) -> bool {
+    let pending_error = state.rules.pending_error.as_ref();
+    let Some(until_ms) = pending_error.and_then(|error| error.kind.limit_ends_ms()) else {
+        return false;
+    };
+    let left_to_agent_ms = match has_stand_in(state, now_ms) {
+        true => Some(WAIT_LEFT_TO_AGENT_MS),
+        false => state.view.settings.limits.idle_timeout_ms,
+    };
+    left_to_agent_ms.is_some_and(|left_ms| until_ms.saturating_sub(now_ms) > left_ms)
+}
+
+/// Whether another adapter than the running one could work now.
+fn has_stand_in(state: &LoopState, now_ms: u64) -> bool {
+    let settings = &state.view.settings;
+    let is_free = |adapter: &String| {
+        let limited_until_ms = state.view.limited.get(adapter);
+        *adapter != state.view.adapter && limited_until_ms.is_none_or(|until_ms| *until_ms <= now_ms)
+    };
+    !settings.fallback.is_empty() && (is_free(&settings.adapter) || settings.fallback.iter().any(is_free))
+}
+
+/// How long the running session may be quiet, in milliseconds, and why it is ended after that; none if it may be for ever.
+pub(super) fn longest_quiet(state: &LoopState, now_ms: u64) -> Option<(u64, CancelReason)> {
+    let idle_ms = state.view.settings.limits.idle_timeout_ms;
+    let is_limited = |error: &Problem| error.kind.is_limit() && error.kind.limit_ends_ms().is_none();
+    let waits_in_silence = state.rules.pending_error.as_ref().is_some_and(is_limited) && has_stand_in(state, now_ms);
+    match idle_ms {
+        Some(idle_ms) if !waits_in_silence || idle_ms < SILENT_WAIT_LEFT_TO_AGENT_MS => {
+            Some((idle_ms, CancelReason::IdleTimeout))
+        }
+        Some(_) | None => waits_in_silence.then_some((SILENT_WAIT_LEFT_TO_AGENT_MS, CancelReason::Limited)),
     }
 }
 

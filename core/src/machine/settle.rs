@@ -287,8 +287,9 @@ fn follow(decision: &mut Decision, now_ms: u64, outcome: &Outcome, random: f64) 
         Outcome::Completed | Outcome::Interrupted => next(decision, now_ms),
         Outcome::Failed { problem } => follow_failure(decision, now_ms, problem, random),
         Outcome::Cancelled { reason } => match reason {
-            // It went on after the refusals, or there would be a failure.
+            // It went on after the refusals or the limit, or there would be a failure.
             CancelReason::LoginRefused
+            | CancelReason::Limited
             | CancelReason::Flooded
             | CancelReason::Denied
             // Another task may come next, or the day after.

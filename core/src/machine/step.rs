@@ -131,14 +131,14 @@ fn decide(decision: &mut Decision, now_ms: u64, input: &Input) {
         }
         Input::ActivityProbed { iteration, quiet_ms } => {
             if is_running(&decision.state, *iteration)
-                && let Some(idle_ms) = decision.state.view.settings.limits.idle_timeout_ms
-                && *quiet_ms >= idle_ms
+                && let Some((longest_ms, reason)) = policy::longest_quiet(&decision.state, now_ms)
+                && *quiet_ms >= longest_ms
                 // It waits for somebody, and not the other way round.
                 && decision.state.view.permissions.pending.is_empty()
             {
                 decision.push(Event::CancelRequested {
                     iteration: *iteration,
-                    reason: CancelReason::IdleTimeout,
+                    reason,
                 });
             }
         }

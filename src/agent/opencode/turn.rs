@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashMap};
 use serde_json::Value;
 
 use crate::{
-    agent::dialect::{Clock, classify, one_line, usage},
+    agent::dialect::{Clock, classify, one_line, usage, with_time},
     event::{AgentSignal, Problem, ProblemKind},
 };
 
@@ -224,7 +224,7 @@ impl Turn {
             return Next::GoOn;
         }
         let again = self.status.as_ref() == Some(&status);
-        if let Status::Retry { attempt, message, .. } = &status
+        if let Status::Retry { attempt, message, next } = &status
             && !again
         {
             let problem = classify(message, clock);
@@ -232,7 +232,7 @@ impl Turn {
                 attempt: *attempt,
                 of: None,
                 why: problem.text,
-                kind: Some(problem.kind).filter(|kind| *kind != ProblemKind::Other),
+                kind: Some(with_time(problem.kind, || *next)).filter(|kind| *kind != ProblemKind::Other),
             });
         }
         let idle = status == Status::Idle;

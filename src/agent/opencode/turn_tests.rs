@@ -285,7 +285,8 @@ fn a_repetition_in_an_hour_is_not_waited_for() {
     };
     let (turn, signals) = told(&[retry("Rate limit reached", now_ms + 2_000)]);
     assert_eq!(turn.is_hopeless(&clock()), None);
-    let kind = Some(ProblemKind::RateLimited { until_ms: None });
+    let until_ms = Some(now_ms + 2_000);
+    let kind = Some(ProblemKind::RateLimited { until_ms });
     assert!(matches!(&signals[..], [AgentSignal::Retrying { attempt: Some(1), kind: told, .. }] if *told == kind));
     let until_ms = Some(now_ms + 3_600_000);
     for (message, kind) in [
