@@ -14,6 +14,14 @@ pub(super) struct LiveOutput {
     lines: usize,
 }
 
+/// The parts of an output that were not shown, before and after those that were.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Left<'a> {
+    /// Whole lines that never came as pieces: codex leaves out what a command writes in its first moment.
+    pub(super) before: &'a str,
+    pub(super) after: &'a str,
+}
+
 impl LiveOutput {
     pub(super) fn new(call: &str) -> Self {
         Self {
@@ -42,10 +50,35 @@ impl LiveOutput {
         &self.text[begin..self.shown]
     }
 
-    /// What of a call's whole output was not shown; all of it if its beginning is not what was shown.
-    pub(super) fn left_of<'a>(&self, call: &str, whole: &'a str) -> &'a str {
-        let shown = &self.text[..self.shown];
-        whole.strip_prefix(shown).filter(|_| self.is_of(call)).unwrap_or(whole)
+    /// Compares a call's whole output with what was shown of it; none if what was shown is not in it.
+    pub(super) fn left_of<'a>(&self, call: &str, whole: &'a str) -> Option<Left<'a>> {
+        if !self.is_of(call) {
+            return None;
+        }
+        // Agents may take the end of the last line off the whole.
+        let Some(shown) = self.text[..self.shown].strip_suffix('\n') else {
+            let (before, after) = ("", whole);
+            return Some(Left { before, after });
+        };
+        let places = whole.match_indices(shown).map(|(at, _)| at);
+        places
+            .map(|at| (at, &whole[at + shown.len()..]))
+            .find_map(|(at, rest)| {
+                let after = if rest.is_empty() {
+                    rest
+                } else {
+                    rest.strip_prefix('\n')?
+                };
+                // The first line shown may lack its beginning.
+                let cut = !matches!(whole[..at].bytes().next_back(), None | Some(b'\n'));
+                let end = if cut {
+                    whole[at..].find('\n').map_or(whole.len(), |end| at + end)
+                } else {
+                    at
+                };
+                let before = &whole[..end];
+                Some(Left { before, after })
+            })
     }
 }
 
@@ -58,9 +91,19 @@ mod tests {
         let mut output = LiveOutput::new("1");
         assert_eq!(output.grow("li"), "");
         assert_eq!(output.grow("ne 1\nline 2\nli"), "line 1\nline 2\n");
-        assert_eq!(output.left_of("1", "line 1\nline 2\nline 3"), "line 3");
-        assert_eq!(output.left_of("1", "another"), "another");
-        assert_eq!(output.left_of("2", "line 1\nline 2\n"), "line 1\nline 2\n");
+        let left = |before, after| Some(Left { before, after });
+        assert_eq!(output.left_of("1", "line 1\nline 2\nline 3"), left("", "line 3"));
+        assert_eq!(output.left_of("1", "line 1\nline 2\n"), left("", ""));
+        assert_eq!(output.left_of("1", "line 1\nline 2"), left("", ""));
+        assert_eq!(output.left_of("1", "line 1\nline 25\n"), None);
+        assert_eq!(output.left_of("1", "line 0\nline 1\nline 2\n"), left("line 0\n", ""));
+        assert_eq!(
+            output.left_of("1", "a\nin line 1\nline 2\nb"),
+            left("a\nin line 1", "b")
+        );
+        assert_eq!(output.left_of("1", "another"), None);
+        assert_eq!(output.left_of("2", "line 1\nline 2\n"), None);
+        assert_eq!(LiveOutput::new("1").left_of("1", "x"), left("", "x"));
     }
 
     #[test]

@@ -391,15 +391,20 @@ impl Transcript {
         let (kept, lines) = counted(whole);
         let live = self.output.take_if(|(live, _)| live.is_of(call));
         let most = self.most_lines();
-        let (left, mut folded) = match live {
-            Some((live, folded)) => match live.left_of(call, whole) {
+        let (before, left, mut folded) = match live {
+            Some((live, folded)) => match live.left_of(call, output) {
+                Some(left) => (left.before, counted(left.after.trim_end()).0, folded),
                 // Of a long output the end is shortened differently.
-                left if left.len() == whole.len() && !folded.is_full() => (kept, Folded::of(tool, most)),
-                left => (counted(left).0, folded),
+                None if folded.is_full() => ("", "", folded),
+                None => ("", kept, Folded::of(tool, most)),
             },
-            None => (kept, Folded::of(tool, most)),
+            None => ("", kept, Folded::of(tool, most)),
         };
         folded.show(&sanitized(&self.with_relative_places(left)), out);
+        if !before.is_empty() && !folded.is_full() {
+            line(out, &["  ", DIM, "… before that:", RESET]);
+            folded.show(&sanitized(before), out);
+        }
         let hidden = folded.hidden(lines);
         let took = ms.filter(|ms| *ms >= SHOWN_DURATION_MS).map(seconds);
         match (hidden, &took) {

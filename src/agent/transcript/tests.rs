@@ -168,6 +168,39 @@ fn what_a_tool_writes_is_shown_as_it_comes_and_once() {
 }
 
 #[test]
+fn an_output_of_which_the_first_piece_never_came_is_shown_once_and_in_words_that_say_so() {
+    // As codex 0.169 told of `sleep 1; echo slept` and of `echo one; sleep 1; echo two`.
+    let slept = live_output("slept\n", "slept\n");
+    assert_snapshot!(slept, @r"
+    ^[36m▸ ^[1mshell^[0m command
+      ^[2mslept^[0m
+    ");
+    let late = live_output("two\n", "one\ntwo\n");
+    assert_snapshot!(late, @r"
+    ^[36m▸ ^[1mshell^[0m command
+      ^[2mtwo^[0m
+      ^[2m… before that:^[0m
+      ^[2mone^[0m
+    ");
+}
+
+/// Renders a command that wrote `piece` while it ran, and `whole` in all.
+fn live_output(piece: &str, whole: &str) -> String {
+    readable(&[
+        AgentSignal::ToolStarted {
+            call: "1".to_owned(),
+            tool: "shell".to_owned(),
+            input: "command".to_owned(),
+        },
+        AgentSignal::ToolOutput {
+            call: "1".to_owned(),
+            text: piece.to_owned(),
+        },
+        tool_ended(true, whole),
+    ])
+}
+
+#[test]
 fn problems_and_retries_stand_out() {
     let why = "unexpected status 401".to_owned();
     assert_snapshot!(readable(&[
