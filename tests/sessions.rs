@@ -13,7 +13,7 @@ use ralph::{
         catalog::{Catalog, Sources},
         subprocess::SubprocessAdapter,
     },
-    event::{AgentSignal, Exit, ProblemKind, RunId},
+    event::{AgentSignal, CancelReason, Exit, Finding, ProblemKind, RunId},
     proc::Supervisor,
     proc::{Size, Stop},
     settings::{Node, Origin},
@@ -347,6 +347,33 @@ async fn a_stop_gets_through_while_nobody_takes_the_signals() {
     let all = rest(signals).await;
     assert!(matches!(exit(&all), Some(Exit::Signal { .. })), "{:?}", all.last());
     assert_eq!(problem(&all), Some(ProblemKind::Crashed));
+}
+
+#[tokio::test]
+async fn an_end_that_ralph_makes_is_told_and_shown_with_its_reason_and_is_no_crash() {
+    let place = Place::new();
+    let agent = script(
+        "ralph-jsonl",
+        r#"echo '{"type":"said","text":"busy"}'; exec sleep 1000"#,
+    );
+    let (out, signals) = mpsc::channel(4);
+    let session = agent.start(place.request(""), out);
+    until(|| place.shown.text().contains("busy")).await;
+    session.ends_for(CancelReason::Skipped);
+    session.stop(Stop::Graceful);
+    let findings: Vec<_> = rest(signals)
+        .await
+        .into_iter()
+        .filter_map(|signal| match signal {
+            AgentSignal::Problem { problem } => Some(problem.finding),
+            _ => None,
+        })
+        .collect();
+    let reason = CancelReason::Skipped;
+    assert_eq!(findings, [Some(Finding::EndedByRalph { reason })]);
+    let shown = place.shown.text();
+    assert!(shown.contains("● ended by ralph: skipped by the user"), "{shown}");
+    assert!(!shown.contains('✗') && !shown.contains("signal"), "{shown}");
 }
 
 #[tokio::test]

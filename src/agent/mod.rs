@@ -31,7 +31,7 @@ use std::path::{Path, PathBuf};
 use tokio::sync::mpsc;
 
 use crate::{
-    event::{AgentSignal, RunId, SessionId, ToolKinds},
+    event::{AgentSignal, CancelReason, RunId, SessionId, ToolKinds},
     proc::{Size, Stop},
 };
 
@@ -126,6 +126,8 @@ pub trait Display: Send + 'static {
 /// A running session. Dropping it stops the agent at once.
 pub trait Session: Send {
     fn stop(&self, stop: Stop);
+    /// Tells why it is about to be stopped, so that what the agent reports of its end is not taken for a problem of its own.
+    fn ends_for(&self, _reason: CancelReason) {}
     fn resize(&self, size: Size);
     /// Types bytes into the agent's terminal.
     fn type_bytes(&self, bytes: &[u8]);

@@ -19,7 +19,7 @@ use jiff::tz::TimeZone;
 use tokio::sync::mpsc;
 
 use crate::{
-    event::{AgentSignal, Exit, Finding, Problem, ProblemKind, SessionId, SteeringId},
+    event::{AgentSignal, CancelReason, Exit, Finding, Problem, ProblemKind, SessionId, SteeringId},
     proc::{Child, End, Output, Size, Stop},
     text::{Keep, PlainText},
 };
@@ -44,6 +44,8 @@ pub(super) struct Link {
     start: Mutex<Start>,
     /// What the agent is to be told.
     commands: Mutex<VecDeque<SessionCommand>>,
+    /// Why ralph ends the session, once it does.
+    ended_for: OnceLock<CancelReason>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -62,7 +64,14 @@ impl Link {
             size: AtomicU32::new(packed(size)),
             start: Mutex::default(),
             commands: Mutex::default(),
+            ended_for: OnceLock::new(),
         }
+    }
+
+    /// Remembers the first reason for which ralph ends the session: what the agent reports after it follows from that.
+    pub(super) fn ends_for(&self, reason: CancelReason) {
+        // A session that is stopped faster still ends for the first reason.
+        _ = self.ended_for.set(reason);
     }
 
     /// Leaves a command for the reporter, which has to be woken.
@@ -348,6 +357,12 @@ impl Reporter {
                 let at = self.messages.iter().position(|(told, _)| *told == id);
                 let text = at.map(|at| self.messages.remove(at).1).filter(|_| taken);
                 Some(AgentSignal::MessageAnswered { id, taken, text })
+            }
+            (_, AgentSignal::Problem { mut problem }) => {
+                if let Some(reason) = self.link.ended_for.get() {
+                    problem.finding = Some(Finding::EndedByRalph { reason: *reason });
+                }
+                Some(AgentSignal::Problem { problem })
             }
             (_, signal) => Some(signal),
         }

@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use tracing::{info, warn};
 
 use crate::{
-    event::{AgentSignal, Problem, ProblemKind, ToolKinds},
+    event::{AgentSignal, CancelReason, Problem, ProblemKind, ToolKinds},
     proc::{Child, Launch, Size, SpawnError, Stop, Supervisor},
 };
 
@@ -258,6 +258,10 @@ struct Running {
 impl Session for Running {
     fn stop(&self, stop: Stop) {
         self.child.stop(stop);
+    }
+
+    fn ends_for(&self, reason: CancelReason) {
+        self.link.ends_for(reason);
     }
 
     fn resize(&self, size: Size) {

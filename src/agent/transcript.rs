@@ -18,7 +18,7 @@ use std::{borrow::Cow, collections::VecDeque, path::Path};
 use crate::{
     event::{AgentSignal, FileChange, Problem, SteeringId, Usage},
     text::{Sanitizer, one_line, sanitized},
-    words::{problem_in_words, problem_kind_in_words},
+    words::{Tone, reported_problem},
 };
 
 use self::{
@@ -444,8 +444,10 @@ impl Transcript {
 
     fn problem(&mut self, problem: &Problem, out: &mut Vec<u8>) {
         self.explained = true;
-        let kind = problem_kind_in_words(problem.kind);
-        self.note(RED, &format!("✗ {kind}: {}", problem_in_words(problem)), out);
+        match reported_problem(problem) {
+            (Tone::Bad, text) => self.note(RED, &format!("✗ {text}"), out),
+            (_, text) => self.note(YELLOW, &format!("● {text}"), out),
+        }
     }
 
     fn turn_ended(&mut self, ok: bool, message: Option<&str>, out: &mut Vec<u8>) {

@@ -44,7 +44,7 @@ impl Driver {
                 // From here on the session's last word matters more than its output.
                 self.hub.set_lossy(true);
                 if let Some(session) = &self.session {
-                    session.stop(at_once);
+                    session.stop(self.state().view.phase.cancel_reason(), at_once);
                 }
             }
             Effect::SteerLive { iteration, id, text } => {
@@ -352,7 +352,7 @@ impl Driver {
     pub(super) async fn end_session_at_once(&mut self) {
         self.hub.set_lossy(true);
         let Some(mut session) = self.session.take() else { return };
-        session.stop(true);
+        session.stop(None, true);
         let last_word = async { while !matches!(session.next().await, AgentSignal::Ended { .. }) {} };
         _ = tokio::time::timeout(LAST_WORD, last_word).await; // its guard outlives us and goes on ending it
     }

@@ -12,7 +12,7 @@ use tokio::{sync::mpsc, time::Instant};
 
 use crate::{
     agent::{Activity, AgentAdapter, Display, Session, SessionCommand, SessionRequest},
-    event::{AgentSignal, Usage},
+    event::{AgentSignal, CancelReason, Usage},
     proc::{Size, Stop},
     store::{recording::Recording, signal_log::SignalLog},
 };
@@ -112,7 +112,11 @@ impl Current {
         }
     }
 
-    pub(super) fn stop(&self, at_once: bool) {
+    /// Stops the session, for a reason if its turn is cut off.
+    pub(super) fn stop(&self, reason: Option<CancelReason>, at_once: bool) {
+        if let Some(reason) = reason {
+            self.session.ends_for(reason);
+        }
         self.session
             .stop(if at_once { Stop::Immediate } else { Stop::Graceful });
     }

@@ -2,11 +2,26 @@
 
 use crate::event::{Exit, Finding, Problem, ProblemKind};
 
+use super::{Tone, iteration::cancel_reason};
+
+/// A reported problem with its kind. An end that ralph made is told as such and is no problem.
+pub(crate) fn reported_problem(problem: &Problem) -> (Tone, String) {
+    let text = problem_in_words(problem);
+    match problem.finding {
+        Some(Finding::EndedByRalph { .. }) => (Tone::Note, format!("ended by ralph: {text}")),
+        Some(Finding::NoResult { .. } | Finding::Idle | Finding::Flooded | Finding::NoLiveChannel) | None => {
+            let kind = problem_kind_in_words(problem.kind);
+            (Tone::Bad, format!("{kind}: {text}"))
+        }
+    }
+}
+
 /// What is known of a problem, in one clause: what the agent said, or what ralph found where it said nothing.
 pub fn problem_in_words(problem: &Problem) -> String {
     let text = &problem.text;
     match problem.finding {
         None => text.clone(),
+        Some(finding @ Finding::EndedByRalph { .. }) => finding_in_words(finding),
         Some(finding) if text.is_empty() => finding_in_words(finding),
         Some(Finding::Idle) => format!("{text} (the agent waited in silence until the idle limit)"),
         Some(finding @ (Finding::NoResult { .. } | Finding::Flooded | Finding::NoLiveChannel)) => {
@@ -23,6 +38,7 @@ fn finding_in_words(finding: Finding) -> String {
         Finding::NoResult { exit: None } => "the agent ended without a result".to_owned(),
         Finding::Idle => "the agent was idle (no output, no CPU) until the idle limit".to_owned(),
         Finding::NoLiveChannel => "its live channel did not begin".to_owned(),
+        Finding::EndedByRalph { reason } => cancel_reason(reason).to_owned(),
         Finding::Flooded => "the agent reported permissions, questions, limits or problems endlessly".to_owned(),
     }
 }
@@ -60,6 +76,7 @@ pub fn exit_in_words(exit: Exit) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::CancelReason;
 
     #[test]
     fn what_the_agent_said_comes_before_what_was_found() {
@@ -71,6 +88,13 @@ mod tests {
             problem_in_words(&waited),
             "status 429 (the agent waited in silence until the idle limit)"
         );
+        let skipped = Problem {
+            finding: Some(Finding::EndedByRalph {
+                reason: CancelReason::Skipped,
+            }),
+            ..Problem::said(ProblemKind::Crashed, "the agent was ended by signal 15")
+        };
+        assert_eq!(problem_in_words(&skipped), "skipped by the user");
         let exit = Some(Exit::Code { code: 1 });
         let crashed = Problem::found(ProblemKind::Crashed, Finding::NoResult { exit });
         assert_eq!(

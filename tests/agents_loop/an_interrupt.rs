@@ -2,10 +2,10 @@
 //! tools.
 
 use nix::sys::signal::Signal;
-use ralph::event::{Event, StopReason};
+use ralph::event::{AgentSignal, CancelReason, Event, Finding, StopReason};
 
 use super::{
-    PATIENCE, assert_background_task_used, assert_own_tools_answered, ralph, stopped, use_a_background_task,
+    PATIENCE, assert_background_task_used, assert_own_tools_answered, ralph, signals, stopped, use_a_background_task,
     use_own_tools,
 };
 use crate::{
@@ -41,6 +41,12 @@ fn scenario(agent: Agent) {
     assert_eq!(reason, StopReason::Interrupted);
     assert_eq!(finished.code(), Some(130), "{}", finished.stderr);
     sandbox.assert_nothing_runs();
+    for signal in signals(&finished.records()) {
+        if let AgentSignal::Problem { problem } = signal {
+            let reason = CancelReason::Stopped;
+            assert_eq!(problem.finding, Some(Finding::EndedByRalph { reason }), "{problem:?}");
+        }
+    }
     if has_tools {
         let requests = model.main_requests();
         assert_own_tools_answered(&requests[1], &finished.records());

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{AskId, PermissionRequest, SessionId, SteeringId, clip::cut};
+use super::{AskId, CancelReason, PermissionRequest, SessionId, SteeringId, clip::cut};
 
 /// What an agent's session tells, in the order it happened. `Ended` comes exactly once and last.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -211,6 +211,8 @@ pub enum Finding {
     Flooded,
     /// It ended before it said a word on its live channel, and has another.
     NoLiveChannel,
+    /// ralph ended it for this reason; the text is what the agent made of that.
+    EndedByRalph { reason: CancelReason },
 }
 
 impl Problem {

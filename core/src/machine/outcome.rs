@@ -48,6 +48,6 @@ fn is_disproved(state: &LoopState, finding: Finding) -> bool {
             let mut rows = state.view.iterations.rows.iter();
             rows.any(|row| row.adapter == state.view.adapter && row.outcome == Some(Outcome::Completed))
         }
-        Finding::NoResult { .. } | Finding::Idle | Finding::Flooded => false,
+        Finding::NoResult { .. } | Finding::Idle | Finding::Flooded | Finding::EndedByRalph { .. } => false,
     }
 }

@@ -76,6 +76,21 @@ impl Phase {
         }
     }
 
+    /// Why the session is being ended; none while it is not.
+    pub fn cancel_reason(&self) -> Option<CancelReason> {
+        match self {
+            Phase::Cancelling { reason, .. } => Some(*reason),
+            Phase::Idle
+            | Phase::Preparing { .. }
+            | Phase::Running { .. }
+            | Phase::Settling { .. }
+            | Phase::Verifying { .. }
+            | Phase::Waiting { .. }
+            | Phase::Paused
+            | Phase::Stopped { .. } => None,
+        }
+    }
+
     /// How the iteration ended whose result is looked at.
     pub fn outcome(&self) -> Option<&Outcome> {
         match self {

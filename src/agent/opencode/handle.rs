@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, watch};
 
 use crate::{
     agent::{Activity, NotLive, Session, SessionCommand, protocol::PENDING_CAP},
-    event::{AskId, PermissionAnswer, SteeringId},
+    event::{AskId, CancelReason, Finding, PermissionAnswer, Problem, ProblemKind, SteeringId},
     proc::{Size, Stop},
 };
 
@@ -48,6 +48,8 @@ pub(super) struct Shared {
     answers: mpsc::Sender<(AskId, PermissionAnswer)>,
     /// Messages are taken.
     live: Mutex<bool>,
+    /// Why ralph ends the session, once it does.
+    ended_for: OnceLock<CancelReason>,
 }
 
 impl Shared {
@@ -65,6 +67,7 @@ impl Shared {
             steering,
             answers,
             live: Mutex::new(false),
+            ended_for: OnceLock::new(),
         };
         (Arc::new(shared), messages, received)
     }
@@ -105,6 +108,13 @@ impl Shared {
         *lock(&self.live) = false;
     }
 
+    /// The end of a session that ralph ends for a reason.
+    pub(super) fn end_by_ralph(&self) -> Option<Problem> {
+        let reason = *self.ended_for.get()?;
+        let finding = Finding::EndedByRalph { reason };
+        Some(Problem::found(ProblemKind::Crashed, finding))
+    }
+
     pub(super) fn finish(&self) {
         self.finished.store(true, Ordering::Relaxed);
     }
@@ -139,6 +149,11 @@ impl Session for ServerSession {
             }
             faster
         });
+    }
+
+    fn ends_for(&self, reason: CancelReason) {
+        // A session that is stopped faster still ends for the first reason.
+        _ = self.shared.ended_for.set(reason);
     }
 
     fn resize(&self, _size: Size) {}

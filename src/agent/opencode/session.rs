@@ -77,6 +77,9 @@ pub(super) async fn run_session(job: Job, mut stop: watch::Receiver<Option<Stop>
             (false, None)
         }
         None => {
+            let ended = task.job.shared.end_by_ralph();
+            let ended = ended.map(|problem| AgentSignal::Problem { problem });
+            task.say(ended.into_iter().collect()).await;
             task.abandon(&mut stop).await;
             (false, None)
         }

@@ -4,7 +4,7 @@
 
 import { fill, h } from "./dom.js";
 import { markdown } from "./markdown.js";
-import { duration } from "./words.js";
+import { duration, plain } from "./words.js";
 
 const MOST = 800;
 // What is kept of the output of a tool that runs: its end.
@@ -122,7 +122,11 @@ export function conversation(begun, textOf) {
         return void tool.row.classList.add(signal.ok ? "ok" : "failed");
       }
       case "file-changed": return void add(iteration, h("li", { class: "file" }, `${signal.change} `, h("code", {}, signal.path)));
-      case "problem": return whole(iteration, "problem", signal.problem.text);
+      case "problem": {
+        const { finding, text } = signal.problem;
+        if (finding?.type !== "ended-by-ralph") return whole(iteration, "problem", text);
+        return void add(iteration, h("li", { class: "file" }, `ended by ralph: ${plain(finding.reason)}`));
+      }
       case "turn-ended": {
         const said = rows.findLast((row) => row.dataset.iteration === String(iteration) && row.classList.contains("said"));
         // The last message once more, or all that a terminal has shown.

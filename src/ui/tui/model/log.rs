@@ -7,10 +7,7 @@ use crate::{
     event::{AgentSignal, Event, FileChange, Record, clip},
     run::Iteration,
     text::one_line,
-    words::{
-        Line, Tone, changes_in_words, narrate, outcome_word, problem_in_words, problem_kind_in_words, short_duration,
-        usage_in_words,
-    },
+    words::{Line, Tone, changes_in_words, narrate, outcome_word, reported_problem, short_duration, usage_in_words},
 };
 
 /// Older lines are in the journal.
@@ -245,8 +242,8 @@ fn signal_line(signal: &AgentSignal) -> Option<(Sign, String)> {
             Some((Sign::File, format!("{word} {path}")))
         }
         AgentSignal::Problem { problem } => {
-            let kind = problem_kind_in_words(problem.kind);
-            Some((Sign::Event(Tone::Bad), format!("{kind}: {}", problem_in_words(problem))))
+            let (tone, text) = reported_problem(problem);
+            Some((Sign::Event(tone), text))
         }
         AgentSignal::Retrying { why, .. } => Some((Sign::Event(Tone::Wait), format!("the agent tries again: {why}"))),
         AgentSignal::Usage { usage } => Some((Sign::Event(Tone::Note), usage_in_words(usage)?)),
