@@ -27,6 +27,9 @@ const DEVICE_CAP_BYTES: usize = 1024 * 1024;
 /// Most bytes of colour sequences carried from one line to the next.
 const OPEN_COLOUR_CAP_BYTES: usize = 256;
 
+/// Most characters that backspaces go back: each is looked for from the end of the line on.
+const BACK_CAP: usize = 256;
+
 const CUT_MARK: &str = " […]";
 pub(crate) const RESET: &str = "\x1b[0m";
 
@@ -59,6 +62,8 @@ struct Line {
     cut: bool,
     /// A carriage return was seen; what follows decides whether it ends the line or starts it anew.
     returned: bool,
+    /// How many characters backspaces have put the cursor before the end of the line; none where they are dropped.
+    back: Option<usize>,
     /// Something of the current line was seen, an empty one not included.
     begun: bool,
     /// How much was read of a device string, while there is one.
@@ -75,10 +80,19 @@ impl PlainText {
                 open: String::new(),
                 cut: false,
                 returned: false,
+                back: None,
                 begun: false,
                 device_bytes: None,
             },
         }
+    }
+
+    /// Creates a reader without colours in which text after a backspace replaces what stood there, as on a screen: that is how spinners
+    /// remove themselves. Not for texts that are shown for approval, since a backspace would hide a part of them.
+    pub(crate) fn of_screen() -> Self {
+        let mut plain = Self::new(Keep::Nothing);
+        plain.line.back = Some(0);
+        plain
     }
 
     /// Takes the next bytes and hands over every line that is complete, without its end.
@@ -128,6 +142,7 @@ impl Line {
         if self.cut {
             return;
         }
+        let text = self.overwrite(text);
         let room = LINE_CAP_BYTES.saturating_sub(self.text.len());
         match text.len() <= room {
             true => self.text.push_str(text),
@@ -136,6 +151,36 @@ impl Line {
                 self.text.push_str(CUT_MARK);
                 self.cut = true;
             }
+        }
+    }
+
+    /// Writes over what stands behind the cursor; returns what goes beyond the end of the line.
+    fn overwrite<'a>(&mut self, text: &'a str) -> &'a str {
+        let Some(back @ 1..) = self.back else { return text };
+        let characters = text.char_indices().map(|(at, _)| at).chain([text.len()]);
+        let (count, split) = characters.enumerate().take(back + 1).last().unwrap_or_default();
+        let (over, beyond) = text.split_at(split);
+        let range = self.before_end(back)..self.before_end(back - count);
+        self.text.replace_range(range, over);
+        self.back = Some(back - count);
+        beyond
+    }
+
+    /// Returns the byte at which the last `characters` characters begin.
+    fn before_end(&self, characters: usize) -> usize {
+        let mut starts = self.text.char_indices().rev().map(|(at, _)| at);
+        characters
+            .checked_sub(1)
+            .map_or(self.text.len(), |nth| starts.nth(nth).unwrap_or(0))
+    }
+
+    fn backspace(&mut self) {
+        let is_within = !self.returned && !self.cut;
+        if let Some(back) = self.back.as_mut().filter(|_| is_within)
+            && *back < BACK_CAP
+            && self.text.chars().nth_back(*back).is_some()
+        {
+            *back += 1;
         }
     }
 
@@ -164,6 +209,7 @@ impl Line {
         self.text.clear();
         self.text.push_str(&self.open);
         self.cut = false;
+        self.back = self.back.map(|_| 0);
     }
 
     fn end(&mut self, line: &mut impl FnMut(&str)) {
@@ -191,6 +237,7 @@ impl Perform for Line {
         match byte {
             b'\t' => self.push("\t"),
             b'\r' => self.returned = true,
+            0x08 => self.backspace(),
             _ => {}
         }
     }
@@ -389,6 +436,37 @@ mod tests {
     #[test]
     fn carriage_returns_before_a_line_end_do_not_erase_the_line() {
         assert_eq!(plain("kept\r\nkept too\r\r\nlast\r"), ["kept", "kept too", "last"]);
+    }
+
+    #[test]
+    fn on_a_screen_what_follows_a_backspace_replaces_what_stood_there() {
+        let on_screen = |input: &str| {
+            let mut whole = Vec::new();
+            for at in 0..=input.len() {
+                let (mut plain, mut out) = (PlainText::of_screen(), Vec::new());
+                for piece in [&input.as_bytes()[..at], &input.as_bytes()[at..]] {
+                    plain.feed(piece, |line| out.push(line.to_owned()));
+                }
+                plain.finish(|line| out.push(line.to_owned()));
+                assert!(at == 0 || out == whole, "{input:?} cut at {at}");
+                whole = out;
+            }
+            whole
+        };
+        for (input, shown) in [
+            ("░█\x08\x08  \x08\x08litellm.Error: x", "litellm.Error: x"),
+            ("░█\x08\x08█░\x08\x08  \x08\x08\r\n", "  "),
+            ("abc\x08\x08X", "aXc"),
+            ("abc\x08\x08XYZ", "aXYZ"),
+            ("ab\x08\x08\x08\x08Xü", "Xü"),
+            ("old\rn\x08\x08new", "new"),
+            ("kept\x08\r\n", "kept"),
+        ] {
+            assert_eq!(on_screen(input), [shown], "{input:?}");
+        }
+        assert_eq!(plain("rm -rf x\x08\x08\x08ls\n"), ["rm -rf xls"]);
+        let far = format!("{}{}X\n", "x".repeat(1_000), "\x08".repeat(1_000));
+        assert_eq!(on_screen(&far)[0].find('X'), Some(1_000 - BACK_CAP));
     }
 
     #[test]

@@ -405,6 +405,12 @@ fn aiders_refusals_fail_the_session_although_its_exit_code_is_0() {
             ProblemKind::Auth,
         ),
         (
+            // Its spinner takes itself back before that.
+            "░█\x08\x08█░\x08\x08  \x08\x08litellm.AuthenticationError: AuthenticationError: OpenAIException - \r\n\
+             {\"error\":{\"message\":\"invalid x-api-key\"}}\r\n",
+            ProblemKind::Auth,
+        ),
+        (
             "litellm.RateLimitError: RateLimitError: OpenAIException - slow down\n\
              The API provider has rate limited you. Try again later or check your quotas.\n",
             ProblemKind::RateLimited { until_ms: None },

@@ -4,7 +4,7 @@ use std::{collections::VecDeque, sync::Arc};
 
 use crate::{
     event::{AgentSignal, Exit, Problem, ProblemKind},
-    text::{Keep, PlainText},
+    text::PlainText,
     words::exit_in_words,
 };
 
@@ -31,7 +31,7 @@ impl Default for Terminal {
 impl Terminal {
     pub(super) fn with(patterns: Arc<Patterns>) -> Self {
         Self {
-            plain: PlainText::new(Keep::Nothing),
+            plain: PlainText::of_screen(),
             tail: Tail::default(),
             patterns,
         }
