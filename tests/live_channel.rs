@@ -2,10 +2,10 @@
 
 mod one_process;
 
-use std::time::Duration;
+use std::{fs, time::Duration};
 
 use nix::sys::signal::Signal;
-use ralph::event::{AgentSignal, Delivery, Event, ProblemKind, Record, SteeringId, StopReason, Usage};
+use ralph::event::{AgentSignal, Delivery, Event, Notice, ProblemKind, Record, SteeringId, StopReason, Usage};
 use serde_json::json;
 
 use crate::{
@@ -52,6 +52,36 @@ fn deliveries(records: &[Record]) -> Vec<(u32, Delivery)> {
             _ => None,
         })
         .collect()
+}
+
+#[test]
+fn servers_of_the_user_are_handed_on_by_the_live_channel_and_without_it_the_start_says_that_they_are_missing() {
+    let model = StandIn::start(in_order([&work_on("hello"), &work_on("world")]));
+    let Some(sandbox) = Agent::Gemini.sandbox(&model, 0) else {
+        return;
+    };
+    let server = json!({"command": env!("CARGO_BIN_EXE_ralph"), "args": ["mcp"]});
+    let settings = json!({"mcp": {"mine": server}}).to_string();
+    fs::create_dir_all(sandbox.config().join("ralph")).expect("a directory");
+    fs::write(sandbox.config().join("ralph/config.json"), settings).expect("the user's configuration");
+    let one_way = ralph(Agent::Gemini, &sandbox)
+        .args(["--channel", "one-way", "--max-iterations", "1"])
+        .run(4 * SOON);
+    let left_out = |event: &Event| match event {
+        Event::Noticed {
+            notice: Notice::ServersLeftOut { live, .. },
+        } => Some(*live),
+        _ => None,
+    };
+    let records = one_way.records();
+    assert_eq!(events(&records).filter_map(left_out).collect::<Vec<_>>(), [true]);
+    let has_servers = |request: &Request| request.body.to_string().contains("mcp_mine_");
+    assert!(!model.main_requests().iter().any(has_servers));
+
+    let finished = ralph(Agent::Gemini, &sandbox).run(4 * SOON);
+    assert_done(&finished, 2, 1);
+    assert_eq!(events(&finished.records()).filter_map(left_out).count(), 0);
+    assert!(model.main_requests().iter().any(has_servers));
 }
 
 #[test]

@@ -155,6 +155,7 @@ impl<'a> Chooser<'a> {
             (Channel::Auto, Some(live))
                 if !(self.needs_answers(live)
                     || self.needs_counts(manifest, live)
+                    || self.needs_servers(manifest, live)
                     || self.watched && self.is_better(manifest, live)) =>
             {
                 Ok(false)
@@ -221,6 +222,27 @@ impl<'a> Chooser<'a> {
             && !self.loses_sessions(manifest, live)
     }
 
+    /// Whether the live channel alone can hand on the user's MCP servers.
+    fn needs_servers(&self, manifest: &Manifest, live: &Live) -> bool {
+        !self.config.mcp.is_empty()
+            && !manifest.takes_servers(None)
+            && manifest.takes_servers(Some(live))
+            && !self.loses_sessions(manifest, live)
+    }
+
+    /// Says that the user's MCP servers are left out, if they are on this channel.
+    fn servers_left_out(&self, manifest: &Manifest, is_live: bool) -> Option<Notice> {
+        let channel = manifest.live.as_ref().filter(|_| is_live);
+        if self.config.mcp.is_empty() || manifest.takes_servers(channel) {
+            return None;
+        }
+        let other = manifest.live.as_ref();
+        Some(Notice::ServersLeftOut {
+            adapter: manifest.id.clone(),
+            live: other.is_some_and(|live| self.needs_servers(manifest, live)),
+        })
+    }
+
     /// Whether there are rules that uses of tools can be put before on this channel.
     fn needs_answers(&self, live: &Live) -> bool {
         !live.capabilities.asks.is_empty() && !self.config.permissions.policy().allows_all()
@@ -237,6 +259,7 @@ impl<'a> Chooser<'a> {
         let of_others = withheld_from_agent(self.catalog, &manifest, self.config);
         manifest.command.env_remove.extend(of_others);
         let live = self.live(&manifest, notices)?;
+        notices.extend(self.servers_left_out(&manifest, live));
         if manifest.live.is_some() && manifest.transport == Transport::Pty {
             let channel = if live { ChannelKind::Live } else { ChannelKind::OneWay };
             channels.insert(id.to_owned(), channel);

@@ -53,6 +53,13 @@ pub fn notice_in_words(notice: &Notice) -> String {
         Notice::SpendingReportedLate { adapter } => {
             format!("{adapter} tells what it used when a turn ends: one turn may go past a limit on tokens or cost")
         }
+        Notice::ServersLeftOut { adapter, live: true } => format!(
+            "{adapter} is told of no MCP servers on its one-way channel, so those of `mcp` are left out: \
+             `--channel live` hands them on"
+        ),
+        Notice::ServersLeftOut { adapter, live: false } => {
+            format!("{adapter} cannot be told of MCP servers, so those of `mcp` in the settings are left out")
+        }
         Notice::PlanChosen {
             plan,
             mode,

@@ -67,6 +67,11 @@ pub enum Notice {
     SpendingReportedLate {
         adapter: String,
     },
+    /// The MCP servers of the settings are left out, since the agent cannot be told of any; `live` if it can on its live channel.
+    ServersLeftOut {
+        adapter: String,
+        live: bool,
+    },
     /// The task of the next iteration asks for another agent or model than the run's own.
     TaskAsksFor {
         adapter: String,
@@ -398,6 +403,7 @@ impl Notice {
             | Notice::FallbackMissing { .. }
             | Notice::SpendingUnreported { .. }
             | Notice::SpendingReportedLate { .. }
+            | Notice::ServersLeftOut { .. }
             | Notice::TaskSettingsIgnored { .. }
             | Notice::ReviewOmitted { .. }
             | Notice::ReviewerGivenUp { .. }
@@ -490,6 +496,7 @@ impl Notice {
             | Notice::FallbackMissing { .. }
             | Notice::SpendingUnreported { .. }
             | Notice::SpendingReportedLate { .. }
+            | Notice::ServersLeftOut { .. }
             | Notice::LiveArgsUnchanged { .. }
             | Notice::ProviderStripped { .. }
             | Notice::ServerUnused { .. }
