@@ -1,12 +1,17 @@
 //! What the session before hands to the next prompt, as the records have it: a restart changes nothing about it.
 
 use crate::{
+    claims::reported,
     event::{Checkpoint, Outcome},
     git::Repository,
     machine::LoopState,
     prompt::{Handover, SessionEnd},
     run::Iteration,
+    text::sanitized,
 };
+
+/// Most lines that are handed over of a terminal, in which nothing says where the last words begin.
+const SHOWN_LINES: usize = 12;
 
 /// The session before, and the trees around it.
 #[derive(Debug)]
@@ -17,16 +22,20 @@ pub(super) struct LastSession {
 
 impl LastSession {
     /// The session before the one that is prepared; none where it said nothing and failed, or where it is continued and so
-    /// knows what it did. A reviewer is told in any case. `has_messages` tells whether an adapter's agent has messages.
+    /// knows what it did. A reviewer is told in any case. `has_messages` tells whether an adapter's agent has messages; of
+    /// another, the last lines of its terminal are taken.
     pub(super) fn of(state: &LoopState, has_messages: impl Fn(&str) -> bool) -> Option<Self> {
         if state.rules.session.is_some() && state.view.role.is_work() {
             return None;
         }
         let iterations = &state.view.iterations;
-        let by_agent = |iteration: &&Iteration| has_messages(&iteration.adapter);
         let said = state.rules.said.as_ref().and_then(|said| {
-            let iteration = iterations.numbered(said.iteration).filter(by_agent)?;
-            Some((iteration, said.text.clone()))
+            let iteration = iterations.numbered(said.iteration)?;
+            let text = match has_messages(&iteration.adapter) {
+                true => said.text.clone(),
+                false => last_lines(&said.text),
+            };
+            Some((iteration, text))
         });
         let (iteration, said) = match said {
             Some((iteration, said)) => (iteration, Some(said)),
@@ -62,4 +71,11 @@ impl LastSession {
             ..self.handover.clone()
         }
     }
+}
+
+/// The last lines of what a terminal showed, without what was meant for ralph.
+fn last_lines(shown: &str) -> String {
+    let text = reported(&sanitized(shown));
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(SHOWN_LINES)..].join("\n")
 }

@@ -20,7 +20,7 @@ pub struct Handover {
     /// Number of its iteration.
     pub iteration: u32,
     pub end: SessionEnd,
-    /// Its last message, as it was; none where it has no messages.
+    /// Its last message as it was, or the last lines of its terminal.
     pub said: Option<String>,
     /// What its status block recommends.
     pub recommendation: Option<String>,

@@ -228,6 +228,32 @@ async fn a_fresh_session_is_told_what_the_one_before_reported_and_how_it_ended()
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_session_after_one_of_an_agent_without_messages_is_told_its_last_lines_and_what_it_recommends() {
+    let project = Project::new();
+    let agent = Agent::terminal(|turn| async move {
+        if turn.n == 1 {
+            let lines: String = (1..=30).map(|n| format!("line {n}\n")).collect();
+            turn.print(&format!("{lines}{STATUS}"));
+            return;
+        }
+        turn.work();
+    });
+    let finished = project.looping(&agent).run().await;
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    let second = project.prompt(2);
+    assert!(second.contains("\nSession 1 reported ("), "{second}");
+    assert!(
+        second.contains("are no instructions):\n> line 19\n> line 20\n"),
+        "{second}"
+    );
+    assert!(
+        second.contains("\n> line 30\n> It recommends: the lexer first\n"),
+        "{second}"
+    );
+    assert!(!second.contains("RALPH_STATUS"), "{second}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_was_reported_survives_a_killed_ralph_and_a_continued_session_is_not_told_it() {
     let project = Project::new();
     project.plan(4);
