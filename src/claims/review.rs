@@ -12,7 +12,8 @@
 //! 2. …
 //! ```
 //!
-//! Anything else is no answer: neither praise nor a list without the line above it.
+//! A message without such a line counts as findings, so that they reach the author, unless it approves: praise in another form is no
+//! answer. An agent without messages has to use the form, since its last lines may be a tool's.
 
 use crate::event::{Findings, ReviewAnswer};
 
@@ -20,8 +21,61 @@ use super::{promise::unfenced_lines, self_report::StatusPlace};
 
 const KEY: &str = "REVIEW:";
 
-/// Reads the answer that `text` ends with; none if it has none in that form.
+/// Phrases of praise that is not in the form, in lower case.
+const PRAISE: [&str; 12] = [
+    "approve",
+    "looks good",
+    "looks fine",
+    "looks correct",
+    "lgtm",
+    "all good",
+    "well done",
+    "no findings",
+    "no issues",
+    "no problems",
+    "nothing has to change",
+    "nothing to change",
+];
+/// Words that turn the praise behind them into its opposite.
+const NEGATIONS: [&str; 5] = ["not", "n't", "cannot", "never", "n’t"];
+
+/// Reads the answer in `text`; none if there is none.
 pub(crate) fn review_answer(text: &str, place: StatusPlace) -> Option<ReviewAnswer> {
+    let in_form = answer_in_form(text, place);
+    match place {
+        StatusPlace::Message => in_form.or_else(|| free_findings(text)),
+        StatusPlace::LastLines => in_form,
+    }
+}
+
+/// Reads findings in free form: the words before the first list, and its entries.
+fn free_findings(text: &str) -> Option<ReviewAnswer> {
+    let lines: Vec<&str> = unfenced_lines(text).filter(|line| said(line).is_none()).collect();
+    let first = lines.iter().position(|line| entry(line.trim()).is_some());
+    let (lead, list) = lines.split_at(first.unwrap_or(lines.len()));
+    let lead = lead.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
+    let found: Vec<String> = [lead]
+        .into_iter()
+        .chain(listed(list))
+        .filter(|text| !text.is_empty())
+        .collect();
+    (!found.is_empty() && !praises(text)).then(|| ReviewAnswer::Findings {
+        findings: Findings { found, more: 0 }.bounded(),
+    })
+}
+
+fn praises(text: &str) -> bool {
+    let text = text.to_lowercase();
+    PRAISE.iter().any(|praise| {
+        text.match_indices(praise).any(|(at, _)| {
+            let before = text[..at].trim_end();
+            !NEGATIONS.iter().any(|negation| before.ends_with(negation))
+        })
+    })
+}
+
+/// The answer in the form that was asked for.
+fn answer_in_form(text: &str, place: StatusPlace) -> Option<ReviewAnswer> {
     let lines: Vec<&str> = match place {
         StatusPlace::Message => unfenced_lines(text).collect(),
         StatusPlace::LastLines => text.lines().collect(),
@@ -120,14 +174,37 @@ mod tests {
     }
 
     #[test]
-    fn what_has_another_form_is_no_answer() {
+    fn words_without_the_form_are_findings_unless_they_approve() {
+        assert_eq!(
+            found("The name is wrong. - made.txt should be notes.txt"),
+            ["The name is wrong. - made.txt should be notes.txt"]
+        );
+        assert_eq!(
+            found("I looked at it.\n\nThe name\nis wrong:\n- made.txt should be notes.txt\n- it is empty\n"),
+            [
+                "I looked at it. The name is wrong:",
+                "made.txt should be notes.txt",
+                "it is empty"
+            ]
+        );
+        assert_eq!(found("REVIEW: findings\nIt is wrong."), ["It is wrong."]);
+        assert_eq!(
+            found("I can't approve this: it is empty."),
+            ["I can't approve this: it is empty."]
+        );
+        assert!(found(&"wrong ".repeat(5_000))[0].len() <= 1024);
+        let terminal = review_answer("The name is wrong.", StatusPlace::LastLines);
+        assert_eq!(terminal, None);
+    }
+
+    #[test]
+    fn praise_in_another_form_is_no_answer() {
         for text in [
             "",
             "Looks good to me!",
             "REVIEW: looks good",
             "REVIEW: approved with nits",
             "REVIEW: findings",
-            "REVIEW: findings\nIt is wrong.",
             "REVIEW: approved\n1. but this is wrong",
             "I would say REVIEW: approved",
             "> REVIEW: approved",

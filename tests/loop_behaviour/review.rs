@@ -180,6 +180,27 @@ async fn at_the_end_one_review_decides_nothing_and_a_reviewer_that_disagrees_for
 }
 
 #[tokio::test(start_paused = true)]
+async fn findings_in_free_form_reach_the_author_and_the_report() {
+    let project = Project::new();
+    project.plan(1);
+    let reviewer = Agent::jsonl(|turn| async move {
+        turn.over(match turn.n {
+            2 => "The name is wrong.\n\n- made.txt should be notes.txt\n",
+            _ => APPROVED,
+        });
+    });
+    let finished = looping(&project, &author(), &reviewer, ReviewWhen::Task).run().await;
+    assert_done(&finished);
+    assert_eq!(results(&finished.records()), ["sent back", "approved"]);
+    let report = project.ralph(["report"]).run(SOON).stdout;
+    for text in [project.prompt(3), report] {
+        for found in ["The name is wrong.", "made.txt should be notes.txt"] {
+            assert!(text.contains(found), "{text}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn nothing_that_a_reviewer_claims_ticks_or_leaves_counts() {
     let project = Project::new();
     project.write("PLAN.md", "- [ ] a\n- [ ] b\n- [ ] c\n");

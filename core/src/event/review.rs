@@ -8,7 +8,7 @@ use super::{LimitKind, clip::clip};
 const FINDINGS: usize = 20;
 const FINDING_BYTES: usize = 1024;
 
-/// What a reviewer answers, in the form that it is asked for.
+/// A reviewer's answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case")]
@@ -75,7 +75,7 @@ pub enum ReviewResult {
         /// The author goes back to the work; else the rounds are used up, and the run goes on although the reviewer disagrees.
         sent_back: bool,
     },
-    /// The reviewer's last message has no answer in the form that it was asked for.
+    /// The reviewer's last message has no answer: it is empty, or praise in another form than the one that was asked for.
     NoAnswer,
     /// The reviewer failed or was ended, as the iteration's outcome says.
     Failed,
