@@ -21,7 +21,7 @@ use crate::{
     error::{Failure, FailureKind},
     event::{ChannelKind, Hint, Notice, SessionMode},
     git::Identity,
-    language::{AST_GREP, LanguageServer},
+    language::{AST_GREP, LanguageServer, installed},
     mcp::{LANGUAGE_TOOLS, SYNTAX_TOOLS},
     native,
     proc::Supervisor,
@@ -313,10 +313,7 @@ impl<'a> Chooser<'a> {
             return Vec::new();
         }
         let servers = self.config.language_servers.iter();
-        servers
-            .filter(|server| which::which_in(&server.command, std::env::var_os("PATH"), self.project).is_ok())
-            .cloned()
-            .collect()
+        servers.filter_map(|server| installed(server, self.project)).collect()
     }
 
     /// The names of the tools that there is no use for.

@@ -15,6 +15,7 @@ mod documents;
 mod edits;
 mod facts;
 mod home;
+mod installed;
 mod languages;
 mod places;
 mod pool;
@@ -31,6 +32,7 @@ pub use facts::{
     At, Edited, Found, Message, NoAnswer, OutlineItem, Pattern, Place, Question, Severity, Shown, Still, Told,
 };
 pub use home::Home;
+pub use installed::installed;
 pub use languages::Languages;
 pub use pool::News;
 pub use table::{LanguageServer, built_in};

@@ -32,12 +32,8 @@ type Row = (
 
 const ROWS: &[Row] = &[
     ("rust-analyzer", "", &["rs"], &["Cargo.toml", "rust-project.json"]),
-    (
-        "typescript-language-server",
-        "--stdio",
-        &["ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs"],
-        &["tsconfig.json", "jsconfig.json", "package.json"],
-    ),
+    (TSC, "--lsp --stdio", TYPESCRIPT, TYPESCRIPT_ROOTS),
+    ("typescript-language-server", "--stdio", TYPESCRIPT, TYPESCRIPT_ROOTS),
     ("basedpyright-langserver", "--stdio", PYTHON, PYTHON_ROOTS),
     ("pyright-langserver", "--stdio", PYTHON, PYTHON_ROOTS),
     ("pylsp", "", PYTHON, PYTHON_ROOTS),
@@ -86,6 +82,10 @@ const ROWS: &[Row] = &[
     ("terraform-ls", "serve", &["tf", "tfvars"], &[".terraform"]),
     ("bash-language-server", "start", &["sh", "bash"], &[]),
 ];
+/// The compiler of TypeScript, which is a language server from version 7 on.
+pub(super) const TSC: &str = "tsc";
+const TYPESCRIPT: &[&str] = &["ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs"];
+const TYPESCRIPT_ROOTS: &[&str] = &["tsconfig.json", "jsconfig.json", "package.json"];
 const PYTHON: &[&str] = &["py", "pyi"];
 const PYTHON_ROOTS: &[&str] = &[
     "pyproject.toml",
@@ -122,10 +122,10 @@ pub fn built_in() -> Vec<LanguageServer> {
     let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
     let rows = ROWS
         .iter()
-        .map(|(command, argument, extensions, roots)| LanguageServer {
+        .map(|(command, arguments, extensions, roots)| LanguageServer {
             name: (*command).to_owned(),
             command: (*command).to_owned(),
-            args: owned(&[*argument][..usize::from(!argument.is_empty())]),
+            args: arguments.split_whitespace().map(str::to_owned).collect(),
             extensions: owned(extensions),
             roots: owned(roots),
             language: None,
@@ -173,10 +173,7 @@ mod tests {
         };
         let told = |name: &str, language: &str| Some((name.to_owned(), language.to_owned()));
         assert_eq!(of(&servers, "src/a.rs"), told("rust-analyzer", "rust"));
-        assert_eq!(
-            of(&servers, "a.TSX"),
-            told("typescript-language-server", "typescriptreact")
-        );
+        assert_eq!(of(&servers, "a.TSX"), told("tsc", "typescriptreact"));
         assert_eq!(of(&servers, "a.go"), told("gopls", "go"));
         assert_eq!(of(&servers, "a.txt"), None);
         assert_eq!(of(&servers, "rs"), None);
