@@ -506,6 +506,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn zones_that_the_system_has_are_known_by_name() {
+        if std::path::Path::new("/usr/share/zoneinfo/Europe/Berlin").exists() {
+            assert!(TimeZone::get("Europe/Berlin").is_ok());
+        }
+    }
+
+    #[test]
     fn whoever_comes_second_answers_for_the_end_of_a_session() {
         let size = Size { cols: 80, rows: 24 };
         let link = Link::new(size);

@@ -56,6 +56,22 @@ pub fn short_duration(duration_ms: u64) -> String {
     }
 }
 
+/// The date of a moment that is a day or more away, to stand before its time of day: `Nov 27 `. Empty for one that is nearer.
+///
+/// `offset_s` is what the user's clock is ahead of UTC.
+pub fn date_ahead(at_ms: u64, now_ms: u64, offset_s: i64) -> String {
+    const DAY_MS: u64 = 86_400_000;
+    if at_ms < now_ms.saturating_add(DAY_MS) {
+        return String::new();
+    }
+    let local_ms = i64::try_from(at_ms)
+        .unwrap_or(i64::MAX)
+        .saturating_add(offset_s.saturating_mul(1000));
+    jiff::Timestamp::from_millisecond(local_ms)
+        .map(|local| local.strftime("%b %-d ").to_string())
+        .unwrap_or_default()
+}
+
 /// A duration that counts seconds: `0:07`, `12:41`, `1:05:00`.
 pub fn ticking(duration_ms: u64) -> String {
     let seconds = duration_ms / 1000;
@@ -68,6 +84,20 @@ pub fn ticking(duration_ms: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_moment_that_is_a_day_away_has_its_date_on_the_users_clock() {
+        // 2026-11-20T10:00:00Z
+        const NOW_MS: u64 = 1_795_168_800_000;
+        const HOUR_MS: u64 = 3_600_000;
+        let ahead = |hours: u64, offset_s| date_ahead(NOW_MS + hours * HOUR_MS, NOW_MS, offset_s);
+        assert_eq!(ahead(23, 0), "");
+        assert_eq!(ahead(24, 0), "Nov 21 ");
+        assert_eq!(ahead(24 * 3 + 13, 0), "Nov 23 ");
+        assert_eq!(ahead(24 * 3 + 13, 2 * 3_600), "Nov 24 ");
+        assert_eq!(date_ahead(NOW_MS - HOUR_MS, NOW_MS, 0), "");
+        assert_eq!(date_ahead(u64::MAX, NOW_MS, 0), "");
+    }
 
     #[test]
     fn durations_keep_two_units() {

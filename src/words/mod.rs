@@ -44,7 +44,7 @@ pub use claim::{
 };
 pub use end::stop_in_words;
 pub use fate::{fate_in_words, left_in_words, place_of_decision};
-pub use figures::{changes_in_words, counted, short_count, short_duration, ticking, usage_in_words};
+pub use figures::{changes_in_words, counted, date_ahead, short_count, short_duration, ticking, usage_in_words};
 pub use hint::{hint_for, hint_in_words};
 pub use iteration::{
     breaker_cause_in_words, breaker_in_words, breaker_state_word, outcome_in_words, outcome_word, wait_cause_in_words,

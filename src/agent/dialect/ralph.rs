@@ -5,8 +5,11 @@ use serde_json::Value;
 use crate::event::{AgentSignal, clip};
 
 use super::{
-    Clock, Dialect, Finish, OUTPUT_CAP_BYTES, TEXT_CAP_BYTES, head,
+    Clock, Dialect, Finish, OUTPUT_CAP_BYTES, TEXT_CAP_BYTES,
+    classify::with_time,
+    head,
     lines::{Objects, Seen},
+    reset::until_in_text,
     tail,
     verdict::without_verdict,
 };
@@ -25,14 +28,14 @@ struct Turn {
 }
 
 impl Dialect for RalphJsonl {
-    fn feed(&mut self, bytes: &[u8], _clock: &Clock, out: &mut Vec<AgentSignal>) {
+    fn feed(&mut self, bytes: &[u8], clock: &Clock, out: &mut Vec<AgentSignal>) {
         let Self { objects, turn } = self;
-        objects.feed(bytes, out, |object, out| turn.take(Value::Object(object), out));
+        objects.feed(bytes, out, |object, out| turn.take(Value::Object(object), clock, out));
     }
 
     fn finish(&mut self, finish: Finish<'_>, clock: &Clock, out: &mut Vec<AgentSignal>) {
         let Self { objects, turn } = self;
-        objects.finish(out, |object, out| turn.take(Value::Object(object), out));
+        objects.finish(out, |object, out| turn.take(Value::Object(object), clock, out));
         if !std::mem::replace(&mut turn.ended, true) {
             without_verdict(finish, turn.message.take(), clock, out);
         }
@@ -40,7 +43,7 @@ impl Dialect for RalphJsonl {
 }
 
 impl Turn {
-    fn take(&mut self, object: Value, out: &mut Vec<AgentSignal>) {
+    fn take(&mut self, object: Value, clock: &Clock, out: &mut Vec<AgentSignal>) {
         let kind = object
             .get("type")
             .and_then(Value::as_str)
@@ -103,15 +106,27 @@ impl Turn {
                     duration_ms,
                 });
             }
+            AgentSignal::Problem { mut problem } => {
+                problem.kind = with_time(problem.kind, || until_in_text(&problem.text, clock));
+                out.push(AgentSignal::Problem { problem });
+            }
+            AgentSignal::Retrying { attempt, of, why, kind } => {
+                let kind = kind.map(|kind| with_time(kind, || until_in_text(&why, clock)));
+                out.push(AgentSignal::Retrying { attempt, of, why, kind });
+            }
+            AgentSignal::LimitHit { kind, until_ms, text } => {
+                let until_ms = until_ms
+                    .or(kind.limit_ends_ms())
+                    .or_else(|| until_in_text(&text, clock));
+                let kind = with_time(kind, || until_ms);
+                out.push(AgentSignal::LimitHit { kind, until_ms, text });
+            }
             AgentSignal::Opened { .. }
             | AgentSignal::ToolStarted { .. }
             | AgentSignal::FileChanged { .. }
             | AgentSignal::Usage { .. }
-            | AgentSignal::Retrying { .. }
-            | AgentSignal::LimitHit { .. }
             | AgentSignal::PermissionAsked { .. }
             | AgentSignal::QuestionAsked { .. }
-            | AgentSignal::Problem { .. }
             | AgentSignal::Unknown { .. } => out.push(signal),
         }
     }
@@ -124,7 +139,7 @@ mod tests {
     use super::{
         super::{
             DialectKind,
-            recordings::{Recording, assert_cuts_change_nothing, assert_pieces_change_nothing},
+            recordings::{Recording, assert_cuts_change_nothing, assert_pieces_change_nothing, ms},
         },
         *,
     };
@@ -163,6 +178,32 @@ mod tests {
                 ok: true,
                 message: Some("two".to_owned())
             }
+        );
+    }
+
+    #[test]
+    fn a_limit_without_its_end_is_read_for_one_and_an_end_that_is_told_counts() {
+        let input = r#"{"type":"retrying","attempt":1,"of":2,"why":"429, retry after 60s","kind":{"kind":"rate-limited","untilMs":null}}
+{"type":"limit-hit","kind":{"kind":"quota-exhausted","untilMs":null},"untilMs":null,"text":"resets 6:40pm (UTC)"}
+{"type":"problem","problem":{"kind":{"kind":"rate-limited","untilMs":null},"text":"try again in 1 hour"}}
+{"type":"problem","problem":{"kind":{"kind":"rate-limited","untilMs":5},"text":"try again in 1 hour"}}"#;
+        let until: Vec<_> = parsed(input, OK, "")
+            .into_iter()
+            .filter_map(|signal| match signal {
+                AgentSignal::Retrying { kind, .. } => kind?.limit_ends_ms(),
+                AgentSignal::LimitHit { kind, until_ms, .. } => until_ms.filter(|_| kind.limit_ends_ms() == until_ms),
+                AgentSignal::Problem { problem } => problem.kind.limit_ends_ms(),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(
+            until,
+            [
+                ms("2026-11-20T10:01:00Z"),
+                ms("2026-11-20T18:40:00Z"),
+                ms("2026-11-20T11:00:00Z"),
+                5
+            ]
         );
     }
 

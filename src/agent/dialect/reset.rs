@@ -1,7 +1,7 @@
 //! When a limit ends, from what an agent says of it: `resets 7pm (Asia/Tokyo)`, `try again at 6:40 PM`, `retry after
 //! 3600s`.
 //!
-//! A time of day is its next occurrence, and so is a date without a year; one that has just passed stays passed, since
+//! A date without a time of day is its beginning. A time of day is its next occurrence, and so is a date without a year; one that has just passed stays passed, since
 //! waiting a whole day for it would be the greater harm.
 
 use jiff::{
@@ -20,7 +20,7 @@ const MAX_WAIT_MS: u64 = 400 * DAY_MS;
 const JUST_PASSED_MS: u64 = 5 * 60_000;
 
 /// What a time follows. The word nearest to the beginning that is followed by one decides.
-const MARKERS: [&str; 9] = [
+const MARKERS: [&str; 10] = [
     "limit reached|",
     "resets",
     "reset",
@@ -28,6 +28,7 @@ const MARKERS: [&str; 9] = [
     "retry after",
     "retry-after",
     "retry in",
+    "retrying in",
     "retrydelay",
     "available again",
 ];
@@ -210,11 +211,15 @@ fn instant(text: &str) -> Option<u64> {
 
 /// `6:40pm (UTC)`, `Oct 3, 9am`, `Nov 21st, 2026 6:40 PM`: the next time that a clock shows it.
 fn on_the_clock(text: &str, clock: &Clock) -> Option<u64> {
-    let (date, rest) = match month_day(text) {
+    let (date, rest) = match month_day(text).or_else(|| date_in_numbers(text)) {
         Some((date, rest)) => (Some(date), rest),
         None => (None, text),
     };
-    let (time, rest) = time_of_day(after_fillers(rest))?;
+    let told = time_of_day(after_fillers(rest));
+    let (time, rest) = match told {
+        Some(found) => found,
+        None => (Time::midnight(), date.as_ref().map(|_| rest)?),
+    };
     let zone = zone_after(rest, clock);
     let now = clock.now()?.to_zoned(zone.clone());
     let earliest_ms = clock.now_ms.saturating_sub(JUST_PASSED_MS);
@@ -227,6 +232,8 @@ fn on_the_clock(text: &str, clock: &Clock) -> Option<u64> {
     };
     match date {
         None => upcoming([Some(now.date()), now.date().tomorrow().ok()]),
+        // The limit ends at some time today that is not told.
+        Some(MonthDay { month, day, year: None }) if told.is_none() && (month, day) == (now.month(), now.day()) => None,
         Some(MonthDay { month, day, year: None }) => {
             let in_year = |year| Date::new(year, month, day).ok();
             upcoming([in_year(now.year()), in_year(now.year().saturating_add(1))])
@@ -272,6 +279,31 @@ fn month_day(text: &str) -> Option<(MonthDay, &str)> {
         },
         rest,
     ))
+}
+
+/// Numbers below are no years.
+const FIRST_YEAR: i16 = 1970;
+
+/// `12/24/2026`, `2026-12-24`, and what follows. Americans write the month first; where that cannot be one, it is the day.
+fn date_in_numbers(text: &str) -> Option<(MonthDay, &str)> {
+    let end = text.find(|character: char| !(character.is_ascii_digit() || matches!(character, '/' | '-')));
+    let (date, rest) = text.split_at(end.unwrap_or(text.len()));
+    let numbers: Option<Vec<i16>> = date.split(['/', '-']).map(|number| number.parse().ok()).collect();
+    let [one, two, three] = numbers?[..] else { return None };
+    let (year, first, second) = match one >= FIRST_YEAR {
+        true => (one, two, three),
+        false => (three, one, two),
+    };
+    if year < FIRST_YEAR {
+        return None;
+    }
+    let (month, day) = if first > 12 { (second, first) } else { (first, second) };
+    let date = MonthDay {
+        month: i8::try_from(month).ok()?,
+        day: i8::try_from(day).ok()?,
+        year: Some(year),
+    };
+    Some((date, rest))
 }
 
 /// `6:40 PM`, `7pm`, `18:40`, and what follows; a number alone is no time.
@@ -365,6 +397,11 @@ mod tests {
             ("Retry-After: 120", "2026-11-20T10:02:00Z"),
             ("usage limit reached|1795200000", "2026-11-20T18:40:00Z"),
             ("resets at 2026-11-20T18:40:00Z.", "2026-11-20T18:40:00Z"),
+            ("Retrying in 8.0 seconds...", "2026-11-20T10:00:08Z"),
+            ("Your limit will reset on 12/24/2026.", "2026-12-23T22:00:00Z"),
+            ("reset on 24/12/2026 at 9am (UTC)", "2026-12-24T09:00:00Z"),
+            ("available again on 2026-12-24", "2026-12-23T22:00:00Z"),
+            ("available again on Dec 24.", "2026-12-23T22:00:00Z"),
             (
                 "reset the counter, then try again in 20 seconds",
                 "2026-11-20T10:00:20Z",
@@ -392,6 +429,11 @@ mod tests {
             "version 6:40 PM",
             "resets ü 7pm é",
             "resets 5:é",
+            "resets Nov 20",
+            "reset on 13/13/2026",
+            "reset on 12/24",
+            "reset on 1/2/3/2026",
+            "reset 2026-99-99",
         ] {
             assert_eq!(until("2026-11-20T10:00:00Z", text), None, "{text}");
         }

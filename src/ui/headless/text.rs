@@ -14,7 +14,7 @@ use crate::{
         wrap::{Word, Wrapper},
     },
     ui::report::{Report, Style, write_head},
-    words::{Tone, agent_with_channel, counted, narrate, short_count},
+    words::{Tone, agent_with_channel, counted, date_ahead, narrate, short_count},
 };
 
 /// Sets the lines of a transcript apart from those of the loop.
@@ -105,7 +105,7 @@ impl TextPrinter {
             }
             _ => {}
         }
-        let Some(line) = narrate(&record.event, clock_time) else {
+        let Some(line) = narrate(&record.event, |at_ms| moment(at_ms, record.at_ms)) else {
             return Ok(());
         };
         let (code, sign) = code_and_sign(line.tone);
@@ -334,16 +334,18 @@ pub(crate) fn limits_in_words(limits: &Limits) -> String {
 
 /// The time of day on the user's clock.
 fn clock_time(at_ms: u64) -> String {
-    let Ok(at_ms) = i64::try_from(at_ms) else {
+    moment(at_ms, at_ms)
+}
+
+/// The same, with the date of a moment that is days away from `now_ms`.
+fn moment(at_ms: u64, now_ms: u64) -> String {
+    let at = i64::try_from(at_ms).ok();
+    let Some(at) = at.and_then(|at_ms| jiff::Timestamp::from_millisecond(at_ms).ok()) else {
         return "--:--:--".to_owned();
     };
-    match jiff::Timestamp::from_millisecond(at_ms) {
-        Ok(at) => at
-            .to_zoned(jiff::tz::TimeZone::system())
-            .strftime("%H:%M:%S")
-            .to_string(),
-        Err(_) => "--:--:--".to_owned(),
-    }
+    let zone = jiff::tz::TimeZone::system();
+    let date = date_ahead(at_ms, now_ms, i64::from(zone.to_offset(at).seconds()));
+    format!("{date}{}", at.to_zoned(zone).strftime("%H:%M:%S"))
 }
 
 #[cfg(test)]

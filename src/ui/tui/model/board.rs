@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 
 use crate::{batch::PlanName, board::Board, words::Tone};
 
-use super::{Model, Toast, clock_time};
+use super::{Model, Toast, moment};
 
 /// From this height on header and footer have two rows.
 const TALL_ROWS: u16 = 16;
@@ -149,9 +149,9 @@ impl BoardModel {
         (self.ask + 1).saturating_sub(self.ask_page())
     }
 
-    /// The time of day on the user's clock.
+    /// The time of day on the user's clock, with the date of a moment that is days away.
     pub fn clock(&self, at_ms: u64) -> String {
-        clock_time(at_ms, self.utc_offset_s)
+        moment(at_ms, self.now_ms, self.utc_offset_s)
     }
 
     pub fn toast(&mut self, tone: Tone, text: impl Into<String>) {

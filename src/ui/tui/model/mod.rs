@@ -37,6 +37,7 @@ use crate::{
     event::{CommandRefusal, Event, Notice, Record},
     proc::Size,
     run::{Asks, Phase, RunView},
+    words::date_ahead,
 };
 
 use super::{
@@ -68,7 +69,8 @@ impl Model {
             _ => self.now_ms.max(record.at_ms),
         };
         let offset_s = self.utc_offset_s;
-        let clock = |at_ms| clock_time(at_ms, offset_s);
+        let now_ms = self.now_ms;
+        let clock = |at_ms| moment(at_ms, now_ms, offset_s);
         self.run.apply(record);
         self.asks.apply(record, &self.run);
         self.vitals.apply(record);
@@ -171,9 +173,9 @@ impl Model {
         }
     }
 
-    /// The time of day on the user's clock.
+    /// The time of day on the user's clock, with the date of a moment that is days away.
     pub fn clock(&self, at_ms: u64) -> String {
-        clock_time(at_ms, self.utc_offset_s)
+        moment(at_ms, self.now_ms, self.utc_offset_s)
     }
 
     /// When what is shown changes by the passing of time alone, in milliseconds since the Unix epoch.
@@ -224,8 +226,14 @@ fn ticks_from_ms(run: &RunView) -> Option<u64> {
     }
 }
 
-fn clock_time(at_ms: u64, offset_s: i64) -> String {
+fn moment(at_ms: u64, now_ms: u64, offset_s: i64) -> String {
+    let date = date_ahead(at_ms, now_ms, offset_s);
     let seconds = i64::try_from(at_ms / 1000).unwrap_or(0).saturating_add(offset_s);
     let of_day = seconds.rem_euclid(86_400);
-    format!("{:02}:{:02}:{:02}", of_day / 3600, of_day % 3600 / 60, of_day % 60)
+    format!(
+        "{date}{:02}:{:02}:{:02}",
+        of_day / 3600,
+        of_day % 3600 / 60,
+        of_day % 60
+    )
 }
