@@ -76,6 +76,10 @@ impl Host {
             let handle = handle.clone();
             move |present| handle.pause_file(present)
         });
+        let plan_watch = PresenceWatch::start(&driver.plan_file(), true, {
+            let handle = handle.clone();
+            move |_| handle.plan_written()
+        });
         let server = match serve(paths, &driver, shown, listening) {
             Ok(server) => Some(server),
             // Nobody would ever see it, and nobody could end it but with a signal.
@@ -102,7 +106,7 @@ impl Host {
             result = driver.run() => result,
             never = host.forward(&handle, measure) => match never {},
         };
-        drop(watch);
+        drop((watch, plan_watch));
         if let Some(server) = &server {
             server.stop_listening(result.as_ref().ok().map(StopReason::exit_code));
         }

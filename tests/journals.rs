@@ -1,6 +1,6 @@
 //! Journals that other versions wrote: `tests/fixtures/journals` has runs as the first one left them, and some (`second-…`) of
-//! the second one before its notices were facts, one of its runs with background tasks, one with goals for edits, and one with
-//! limits of its tasks and its day.
+//! the second one before its notices were facts, one of its runs with background tasks, one with goals for edits, one with
+//! boxes that were ticked while the agent worked, and one with limits of its tasks and its day.
 
 use std::{fmt::Write as _, fs, path::Path};
 
@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Name of a fixture, what `ralph runs` says of its end, and the kind of end in the report.
-pub const RUNS: [(&str, &str, Option<&str>); 15] = [
+pub const RUNS: [(&str, &str, Option<&str>); 16] = [
     ("done", "done", Some("done")),
     ("messages", "done (not verified)", Some("done")),
     ("blocked", "Which colour do you want?", Some("blocked")),
@@ -32,6 +32,7 @@ pub const RUNS: [(&str, &str, Option<&str>); 15] = [
     ("second-cut-off", "interrupted", None),
     ("background", "done (not verified)", Some("done")),
     ("edits", "done", Some("done")),
+    ("ticked", "done (not verified)", Some("done")),
     (
         "budgets",
         "per-task iteration limit reached",

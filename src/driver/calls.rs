@@ -127,6 +127,7 @@ impl Driver {
             }
             Found::Goals { ticket, results } => self.goals_checked(ticket, results),
             Found::Edits(seen) => self.edits_seen(seen),
+            Found::Boxes(seen) => self.boxes_seen(seen),
             Found::Language(news) => self.note(of_language_server(news)),
         }
     }

@@ -66,6 +66,7 @@ impl Driver {
             | Arrived::Notice(_)
             | Arrived::Found(_)
             | Arrived::EditsDue
+            | Arrived::PlanWritten
             | Arrived::Asked(_)
             | Arrived::Message(
                 InboxMessage::CancelTask { .. }

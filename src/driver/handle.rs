@@ -1,12 +1,16 @@
 //! The ways into a loop that runs: what others in this process can ask of it.
 
 use std::{
+    sync::Arc,
     thread,
     time::{Duration, Instant},
 };
 
 use thiserror::Error;
-use tokio::sync::mpsc::{self, error::TrySendError};
+use tokio::sync::{
+    Notify,
+    mpsc::{self, error::TrySendError},
+};
 
 use crate::{
     control::{self, Asked, Reply, Request, Role},
@@ -32,6 +36,7 @@ pub struct Busy;
 pub struct Handle {
     messages: mpsc::Sender<InboxMessage>,
     asked: mpsc::Sender<Asked>,
+    plan_written: Arc<Notify>,
 }
 
 /// The loop's end of its [`Handle`]s.
@@ -55,12 +60,13 @@ pub(super) enum InboxMessage {
 }
 
 impl Handle {
-    pub(super) fn new() -> (Self, Inbox) {
+    pub(super) fn new(plan_written: Arc<Notify>) -> (Self, Inbox) {
         let (messages_in, messages) = mpsc::channel(MESSAGES);
         let (asked_in, asked) = mpsc::channel(REQUESTS);
         let handle = Self {
             messages: messages_in,
             asked: asked_in,
+            plan_written,
         };
         (handle, Inbox { messages, asked })
     }
@@ -68,7 +74,7 @@ impl Handle {
     /// Leads to no loop: all that is asked is refused, since the run is over.
     #[cfg(test)]
     pub(crate) fn to_nobody() -> Self {
-        Self::new().0
+        Self::new(Arc::default()).0
     }
 
     /// Asks the loop for something; what comes of it is in the records. After the run it means nothing.
@@ -92,6 +98,11 @@ impl Handle {
     /// Tells whether the pause file is there. Waits for a loop that is behind: nothing would tell again.
     pub fn pause_file(&self, present: bool) {
         _ = self.messages.blocking_send(InboxMessage::PauseFile { present }); // the run is over
+    }
+
+    /// Tells that the plan was written to: its boxes are looked at soon if an agent works on it. The loop is never waited for.
+    pub fn plan_written(&self) {
+        self.plan_written.notify_one();
     }
 
     /// Has a background task ended for the user; nothing comes of it if it is over.
@@ -163,7 +174,7 @@ mod tests {
 
     #[test]
     fn a_command_waits_for_a_loop_that_is_behind_and_is_not_lost() {
-        let (handle, mut inbox) = Handle::new();
+        let (handle, mut inbox) = Handle::new(Arc::default());
         for _ in 0..MESSAGES {
             handle.type_bytes(b"k".to_vec());
         }
@@ -178,7 +189,7 @@ mod tests {
 
     #[test]
     fn a_command_that_a_busy_loop_does_not_take_is_refused_to_who_asked() {
-        let (handle, _inbox) = Handle::new();
+        let (handle, _inbox) = Handle::new(Arc::default());
         for _ in 0..MESSAGES {
             handle.type_bytes(b"k".to_vec());
         }

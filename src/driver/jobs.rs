@@ -368,6 +368,12 @@ impl JobContext {
         }
     }
 
+    /// The tasks of `before` whose box is the other one on disk, by position; none if the plan cannot be read now.
+    pub(super) fn toggled_boxes(&self, before: &PlanSnapshot) -> Option<Vec<u32>> {
+        let reading = read_plan(&self.plan, self.section.as_deref(), self.taskless).ok()?;
+        Some(plan::toggled(before, &reading.plan))
+    }
+
     /// Reads the plan after the goals were run: what they run may be the agent's.
     pub(super) fn look_again(&self, before: &PlanSnapshot, results: Vec<GoalResult>) -> Verification {
         let plan = self.read_plan().map(|reading| self.task_rules.followed(reading, None));

@@ -346,6 +346,7 @@ impl Driver {
             self.clock.lived(),
         ));
         self.watch_edits();
+        self.plan_look.begin_iteration();
     }
 
     /// Ends the session when the loop cannot go on: without a journal nothing may happen any more.

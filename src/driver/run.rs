@@ -7,6 +7,7 @@ use std::{
     collections::VecDeque,
     future::pending,
     mem::discriminant,
+    path::PathBuf,
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -38,6 +39,7 @@ use super::{
     log::log_step,
     open::OpenRun,
     plan_file::{TaskRules, Taskless},
+    plan_look::PlanLook,
     session::Current,
     timers::Timers,
     tools::{Found, Tools},
@@ -75,6 +77,8 @@ pub struct Driver {
     pub(super) tools: Tools,
     /// The goals that are run while the agent works.
     pub(super) edits: EditWatch,
+    /// Looks at the plan while the agent works.
+    pub(super) plan_look: PlanLook,
     pub(super) background: BackgroundTasks,
     pub(super) languages: Languages,
     /// Used from blocking threads.
@@ -129,6 +133,8 @@ pub(super) enum Arrived {
     Found(Found),
     /// It is time to look whether the agent has changed files.
     EditsDue,
+    /// It is time to look at the boxes of the plan.
+    PlanWritten,
 }
 
 impl Driver {
@@ -191,7 +197,8 @@ impl Driver {
         };
         let languages = Languages::new(config.languages, home, tools.news_in.clone());
         let (results, results_in) = mpsc::channel(INPUTS);
-        let (handle, inbox) = Handle::new();
+        let plan_look = PlanLook::default();
+        let (handle, inbox) = Handle::new(Arc::clone(&plan_look.written));
         let (journal, state) = open.take();
         Self {
             pid,
@@ -204,6 +211,7 @@ impl Driver {
             goals: None,
             goals_turn: Arc::default(),
             edits: EditWatch::default(),
+            plan_look,
             background: BackgroundTasks::default(),
             tools,
             languages,
@@ -248,6 +256,11 @@ impl Driver {
     /// Returns what starts and ends the processes of the run.
     pub fn supervisor(&self) -> &Supervisor {
         &self.jobs.supervisor
+    }
+
+    /// The file that the plan is in, which its path may be a link to.
+    pub fn plan_file(&self) -> PathBuf {
+        std::fs::canonicalize(&self.jobs.plan).unwrap_or_else(|_| self.jobs.plan.clone())
     }
 
     /// Whether the pause file was there when the run was put together.
@@ -348,6 +361,7 @@ impl Driver {
                 }
                 Arrived::Found(found) => self.found(found)?,
                 Arrived::EditsDue => self.check_edits(),
+                Arrived::PlanWritten => self.look_at_boxes(),
                 Arrived::Asked(Asked {
                     request: Request::Tool { called, waits },
                     role,
@@ -433,6 +447,7 @@ impl Driver {
             Some(input) = self.results_in.recv() => Arrived::Input(input),
             Some(notice) = said => Arrived::Notice(notice),
             () = self.edits.due() => Arrived::EditsDue,
+            () = self.plan_look.due() => Arrived::PlanWritten,
             (iteration, signal) = agent => Arrived::Input(Input::Agent { iteration, signal }),
             () = tokio::time::sleep(LOOK) => Arrived::Nothing,
         }

@@ -12,7 +12,7 @@ use crate::{
     words::{NoTool, no_tool_in_words},
 };
 
-use super::{edits::EditsSeen, goals::GoalRun};
+use super::{edits::EditsSeen, goals::GoalRun, plan_look::BoxesSeen};
 
 /// Things found out that the loop has not taken yet.
 const FOUND: usize = 64;
@@ -36,6 +36,8 @@ pub(super) enum Found {
     },
     /// What became of the tree since it was last looked at.
     Edits(EditsSeen),
+    /// Boxes of the plan that were ticked or cleared while the agent works.
+    Boxes(BoxesSeen),
     /// Something that became of a language server.
     Language(News),
 }

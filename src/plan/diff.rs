@@ -30,16 +30,18 @@ pub(crate) struct PlanChanges {
 ///
 /// `ticked`, `unticked` and `vanished` keep the order and the texts of `before`, `added` those of `after`.
 pub(crate) fn diff(before: &PlanSnapshot, after: &PlanSnapshot) -> PlanChanges {
-    let mut pairing = Pairing {
-        before: &before.tasks,
-        after: &after.tasks,
-        partner: vec![None; before.tasks.len()],
-        taken: vec![false; after.tasks.len()],
-    };
-    pairing.pair_equal(|task| (task.text.as_str(), task.done));
-    pairing.pair_equal(|task| task.text.as_str());
-    pairing.pair_grown();
-    pairing.changes()
+    Pairing::between(before, after).changes()
+}
+
+/// The positions of the tasks of `before` whose box is another in `after`, ascending. Tasks are the same as in [`diff`].
+pub(crate) fn toggled(before: &PlanSnapshot, after: &PlanSnapshot) -> Vec<u32> {
+    let pairing = Pairing::between(before, after);
+    let partners = pairing.partner.iter().zip(0..);
+    let toggled = partners.filter(|(new, old)| {
+        let old = &before.tasks[*old as usize];
+        new.is_some_and(|new| after.tasks[new].done != old.done)
+    });
+    toggled.map(|(_, old)| old).collect()
 }
 
 struct Pairing<'a> {
@@ -51,6 +53,19 @@ struct Pairing<'a> {
 }
 
 impl<'a> Pairing<'a> {
+    fn between(before: &'a PlanSnapshot, after: &'a PlanSnapshot) -> Self {
+        let mut pairing = Self {
+            before: &before.tasks,
+            after: &after.tasks,
+            partner: vec![None; before.tasks.len()],
+            taken: vec![false; after.tasks.len()],
+        };
+        pairing.pair_equal(|task| (task.text.as_str(), task.done));
+        pairing.pair_equal(|task| task.text.as_str());
+        pairing.pair_grown();
+        pairing
+    }
+
     /// Pairs tasks without a partner whose keys are equal, first with first.
     fn pair_equal<K: Eq + Hash>(&mut self, key: impl Fn(&'a PlanTask) -> K) {
         let mut free: HashMap<K, VecDeque<usize>> = HashMap::new();
@@ -156,6 +171,14 @@ mod tests {
         assert_eq!(changes.ticked, ["a"]);
         assert_eq!(changes.unticked, ["b"]);
         assert!(changes.added.is_empty() && changes.vanished.is_empty());
+    }
+
+    #[test]
+    fn boxes_that_are_others_are_named_by_their_places_before() {
+        let before = plan("- [ ] a\n- [x] b\n- [ ] c\n- [ ] d");
+        let after = plan("- [ ] new\n- [ ] c\n- [x] a (done in 1a2b)\n- [ ] b");
+        assert_eq!(toggled(&before, &after), [0, 1]);
+        assert_eq!(toggled(&before, &before), [0; 0]);
     }
 
     #[test]

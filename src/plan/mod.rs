@@ -22,7 +22,7 @@ mod section;
 
 pub(crate) use add::{AddError, add};
 pub(crate) use advice::{Advice, Severity, advice};
-pub(crate) use diff::{PlanChanges, diff};
+pub(crate) use diff::{PlanChanges, diff, toggled};
 pub(crate) use error::PlanError;
 pub(crate) use group::shown;
 pub(crate) use kind::PlanKind;

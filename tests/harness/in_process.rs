@@ -394,6 +394,11 @@ impl Running {
         self.handle.command_soon(command, RequestedBy::Interrupt).await;
     }
 
+    /// Tells the loop that the plan was written to.
+    pub fn plan_written(&self) {
+        self.handle.plan_written();
+    }
+
     /// Tells the loop that the pause file has come or gone.
     pub async fn pause_file(&self, present: bool) {
         let handle = self.handle.clone();

@@ -1,11 +1,17 @@
 //! Plans worked off, and what is printed about it.
 
-use ralph::event::{Claim, Event, StopReason};
+use std::time::Duration;
+
+use ralph::{
+    event::{Claim, Event, StopReason},
+    run::RunView,
+};
 
 use super::{notices, outcomes, reason};
 use crate::harness::{
     SOON, Sandbox, Script, events,
-    in_process::{Agent, Project},
+    in_process::{Agent, Project, Running},
+    wait_until,
 };
 
 #[test]
@@ -156,6 +162,98 @@ async fn a_plan_that_is_written_anew_during_the_run_is_read_anew() {
         .filter(|event| matches!(event, Event::PlanRead { .. }))
         .count();
     assert_eq!(plans, 2);
+}
+
+/// An agent that ticks a task, says so and goes on until it may end.
+fn ticking() -> Agent {
+    Agent::jsonl(|turn| async move {
+        turn.edit_plan(|plan| plan.replacen("[ ]", "[x]", 1).replacen("false", "true", 1));
+        turn.said("ticked");
+        turn.wait_for("go").await;
+        turn.over("done");
+    })
+}
+
+/// How many tasks are done, how many are open, and which one is worked on, as `ralph status` tells it.
+async fn tasks(running: &Running) -> (u32, u32, Option<String>) {
+    let status = running.status().await;
+    (status.totals.tasks_done, status.totals.tasks_open, status.task)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_box_is_seen_when_it_is_ticked_and_counts_when_the_iteration_ends() {
+    let story = |id: u32| format!(r#"{{"title": "Task {id}", "passes": false}}"#);
+    let plans = [
+        ("PLAN.md", "- [ ] Task 1\n- [ ] Task 2\n".to_owned()),
+        ("prd.json", format!("[\n{},\n{}\n]\n", story(1), story(2))),
+    ];
+    for (name, plan) in plans {
+        let project = Project::new();
+        project.write(name, &plan);
+        let looping = project.looping(&ticking());
+        let running = looping.with(|settings| settings.plan.set_file_name(name)).start();
+        running.wait_for_record(super::said("ticked")).await;
+        assert_eq!(tasks(&running).await, (0, 2, Some("Task 1".to_owned())));
+        running.plan_written();
+        running
+            .wait_for_record(|event| matches!(event, Event::PlanChanged { .. }))
+            .await;
+        assert_eq!(
+            tasks(&running).await,
+            (1, 1, Some("Task 1".to_owned())),
+            "it is still worked on"
+        );
+        project.let_go("go");
+        let finished = running.wait().await;
+        assert_eq!(finished.code(), Some(0), "{finished:?}");
+        let records = finished.records();
+        let view = RunView::of(&records);
+        let closed: Vec<_> = view
+            .iterations
+            .rows
+            .iter()
+            .map(|row| (row.closed, row.progress))
+            .collect();
+        assert_eq!(closed, [(1, Some(true)), (1, Some(true))]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_plan_that_is_half_written_is_not_looked_at_before_the_iteration_ends() {
+    let project = Project::new();
+    project.plan(2);
+    let running = project.looping(&ticking()).start();
+    running.wait_for_record(super::said("ticked")).await;
+    let whole = project.read("PLAN.md").expect("a plan");
+    project.write("PLAN.md", "");
+    running.plan_written();
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert_eq!(tasks(&running).await.0, 0);
+    project.write("PLAN.md", &whole);
+    running.plan_written();
+    running
+        .wait_for_record(|event| matches!(event, Event::PlanChanged { .. }))
+        .await;
+    project.let_go("go");
+    assert_eq!(running.wait().await.code(), Some(0));
+}
+
+#[test]
+fn status_tells_of_a_tick_while_the_agent_works() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(2);
+    sandbox.install(&Script::jsonl(
+        r"sed -i '0,/\[ \]/s//[x]/' PLAN.md; said ticked; await go; over done",
+    ));
+    let running = sandbox.looping([] as [&str; 0]).start();
+    running.wait_for_record(SOON, super::said("ticked"));
+    wait_until(SOON, "tick in the status", || {
+        let status = sandbox.ralph(["status"]).run(SOON).stdout;
+        status.contains("1 of 2 done").then_some(())
+    });
+    sandbox.let_go("go");
+    let finished = running.wait(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
 }
 
 #[test]

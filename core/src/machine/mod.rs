@@ -133,6 +133,11 @@ pub enum Input {
         iteration: u32,
         results: Vec<GoalResult>,
     },
+    /// While the agent works, these tasks of the plan have the other box on disk, by their positions.
+    BoxesToggled {
+        iteration: u32,
+        toggled: Vec<u32>,
+    },
     /// The agent has fetched the answer to a question of its own.
     AnswerFetched {
         iteration: u32,

@@ -1,4 +1,4 @@
-//! What of a plan becomes records.
+//! Records of plans: their size, and the state that they fold to.
 
 use crate::{
     event::{AgentSignal, Event, Exit, PlanSnapshot, Settings},
@@ -12,6 +12,8 @@ struct Run {
     state: LoopState,
     plan: PlanSnapshot,
     events: Vec<Event>,
+    /// Boxes that are seen while the agent of the next iteration works.
+    toggled: Option<Vec<u32>>,
 }
 
 impl Run {
@@ -21,6 +23,7 @@ impl Run {
             state: LoopState::default(),
             plan: PlanSnapshot { tasks: tasks.collect() },
             events: Vec::new(),
+            toggled: None,
         };
         run.take(&Input::Start(Box::new(testing::start(Settings::default()))));
         run
@@ -43,6 +46,9 @@ impl Run {
             output_bytes: 1,
         };
         let (ok, message) = (true, None);
+        if let Some(toggled) = self.toggled.take() {
+            self.take(&Input::BoxesToggled { iteration, toggled });
+        }
         for signal in [AgentSignal::TurnEnded { ok, message }, ended] {
             self.take(&Input::Agent { iteration, signal });
         }
@@ -97,4 +103,43 @@ fn a_journal_of_changes_folds_to_the_plan_that_was_read_last() {
     run.events.iter().for_each(|event| view.apply_event(1_000, event));
     assert_eq!(view, run.state.view);
     assert_eq!(view.iterations.rows.get(0).map(|first| first.closed), Some(1));
+}
+
+#[test]
+fn boxes_that_are_seen_while_an_agent_works_count_for_what_is_left_of_them_at_its_end() {
+    let mut seen = Run::with_tasks(5);
+    let mut unseen = Run::with_tasks(5);
+    let edits: [(Vec<u32>, fn(&mut PlanSnapshot)); 4] = [
+        (vec![0], |plan| plan.tasks[0].done = true),
+        (vec![1, 2], |plan| plan.tasks[1].done = true),
+        (vec![3, 4], |_| ()),
+        (vec![0], |plan| plan.tasks[4].done = true),
+    ];
+    for (toggled, edit) in edits {
+        seen.toggled = Some(toggled);
+        seen.iterate(edit);
+        unseen.iterate(edit);
+        let facts = |run: &Run| {
+            let latest = run.state.view.iterations.latest().cloned();
+            let latest = latest.map(|latest| (latest.closed, latest.progress, latest.outcome));
+            (
+                run.state.rules.clone(),
+                run.state.view.plan.clone(),
+                run.state.view.breaker.clone(),
+                latest,
+            )
+        };
+        assert_eq!(facts(&seen), facts(&unseen));
+    }
+    let changes = |run: &Run| {
+        run.events
+            .iter()
+            .filter(|event| matches!(event, Event::PlanChanged { .. }))
+            .count()
+    };
+    assert_eq!(
+        (changes(&seen), changes(&unseen)),
+        (7, 3),
+        "a tick that stays is recorded once"
+    );
 }

@@ -5,8 +5,8 @@
 
 use crate::{
     event::{
-        Breakdown, CancelReason, Day, Event, LimitKind, Notice, Outcome, OwnWork, PausedBy, Role, SteeringKind,
-        StopReason, Wait, WaitCause, WaitEnd, Worker,
+        Breakdown, CancelReason, Day, Event, LimitKind, Notice, Outcome, OwnWork, PausedBy, PlanChange, Role,
+        SteeringKind, StopReason, Wait, WaitCause, WaitEnd, Worker,
     },
     run::{Message, Phase},
 };
@@ -89,6 +89,7 @@ fn decide(decision: &mut Decision, now_ms: u64, input: &Input) {
         Input::AgentStated { iteration, statement } => session::stated(decision, *iteration, statement),
         Input::AgentCalled { iteration, call } => call::called(decision, *iteration, call),
         Input::EditsChecked { iteration, results } => edits::checked(decision, *iteration, results),
+        Input::BoxesToggled { iteration, toggled } => boxes_toggled(decision, *iteration, toggled),
         Input::AnswerFetched { iteration, ask } => call::answer_fetched(decision, *iteration, *ask),
         Input::PermissionRequested {
             iteration,
@@ -177,6 +178,19 @@ fn day_began(decision: &mut Decision, now_ms: u64) {
         });
         settle::next(decision, now_ms);
     }
+}
+
+/// Records boxes for those who watch: what they count for is decided by the plan as it is when the iteration has ended. Those of a
+/// reviewer count for nothing, and are put back.
+fn boxes_toggled(decision: &mut Decision, iteration: u32, toggled: &[u32]) {
+    if !is_running(&decision.state, iteration) || !decision.state.view.role.is_work() || toggled.is_empty() {
+        return;
+    }
+    let change = PlanChange {
+        toggled: toggled.to_vec(),
+        ..PlanChange::default()
+    };
+    decision.push(Event::PlanChanged { change });
 }
 
 fn begin(decision: &mut Decision, now_ms: u64, start: &Start) {

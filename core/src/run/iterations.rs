@@ -21,6 +21,9 @@ pub struct Iterations {
     pub counted: u32,
     /// How many failed since the last one that did not.
     pub failures: u32,
+    /// How many tasks of the plan were done when the latest one began.
+    #[serde(default)]
+    pub done_before: usize,
     /// The look at a plan that had no open task when the run began.
     pub at_start: Look,
     pub rows: Recent<Iteration, ROWS>,
@@ -230,10 +233,11 @@ impl Iterations {
         both.is_some_and(|(now, before)| breaker::fail_alike(&before.look.goals, &now.look.goals))
     }
 
-    /// Counts tasks that were ticked in an iteration.
-    pub(super) fn close(&mut self, number: u32, tasks: usize) {
+    /// Counts the tasks that were ticked in the latest iteration, after which so many are done.
+    pub(super) fn close(&mut self, number: u32, done: usize) {
+        let closed = done.saturating_sub(self.done_before);
         if let Some(found) = self.numbered_mut(number) {
-            found.closed += u32::try_from(tasks).unwrap_or(u32::MAX);
+            found.closed = u32::try_from(closed).unwrap_or(u32::MAX);
         }
     }
 

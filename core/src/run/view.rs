@@ -122,18 +122,17 @@ impl RunView {
             Event::PlanRead { plan } => {
                 let before = std::mem::replace(&mut self.plan, plan.clone().into());
                 self.plan.take_back(&before, &mut self.missing);
-                self.count_closed(before.done());
+                self.count_closed();
             }
             Event::PlanChanged { change } => {
                 // Only a task that comes in can be one that is missing; a copy of all of them takes time.
                 let can_be_back = !self.missing.is_empty() && !change.replaced.is_empty();
                 let before = can_be_back.then(|| self.plan.clone());
-                let done = self.plan.done();
                 change.apply_to(&mut self.plan);
                 if let Some(before) = before {
                     self.plan.take_back(&before, &mut self.missing);
                 }
-                self.count_closed(done);
+                self.count_closed();
             }
             Event::PreparationStarted {
                 iteration,
@@ -153,6 +152,7 @@ impl RunView {
                 ..
             } => {
                 self.role = *role;
+                self.iterations.done_before = self.plan.done();
                 self.start_iteration(at_ms, *iteration, adapter, *live_steering);
                 self.ask_for(model.as_deref());
             }
@@ -165,6 +165,8 @@ impl RunView {
             }
             Event::IterationSettled { totals, progress, .. } => {
                 self.changes = totals.or(self.changes);
+                // Boxes that were seen before its end may be all that it ticked.
+                self.count_closed();
                 if let Phase::Settling { outcome, .. } = &self.phase
                     && self.role.is_work()
                 {
@@ -382,13 +384,12 @@ impl RunView {
         self.enter(Phase::Idle);
     }
 
-    /// Counts the boxes that an iteration has ticked, of which so many were ticked before.
-    fn count_closed(&mut self, done_before: usize) {
+    /// Counts the tasks that an iteration ticked whose result is looked at.
+    fn count_closed(&mut self) {
         if let Phase::Settling { iteration, .. } = self.phase
             && self.role.is_work()
         {
-            let closed = self.plan.done().saturating_sub(done_before);
-            self.iterations.close(iteration, closed);
+            self.iterations.close(iteration, self.plan.done());
         }
     }
 
@@ -570,15 +571,14 @@ impl RunView {
         if self.is_over() {
             return None;
         }
-        // One that is reviewed, or that a review sent the author back to, is ticked and worked on all the same.
-        let under_review = self
-            .iterations
-            .latest()
-            .filter(|_| self.is_busy() && self.settings.review.is_some());
-        let under_review = under_review
-            .and_then(|latest| latest.task.as_ref())
-            .and_then(|text| self.plan.tasks.iter().find(|task| task.text == *text));
-        under_review.or_else(|| self.plan.current_except(&self.set_aside()))
+        // A task that is reviewed, that a review sent the author back to, or that was ticked just now is worked on all the same.
+        let is_ticked = self.settings.review.is_some() || self.plan.done() != self.iterations.done_before;
+        let latest = self.iterations.latest().filter(|_| self.is_busy() && is_ticked);
+        let worked_on = latest.and_then(|latest| latest.task.as_ref()).and_then(|text| {
+            let mut named = self.plan.tasks.iter().filter(|task| task.text == *text);
+            named.clone().find(|task| !task.done).or_else(|| named.next())
+        });
+        worked_on.or_else(|| self.plan.current_except(&self.set_aside()))
     }
 
     /// The tasks of the plan in its order, and those that have vanished from it.

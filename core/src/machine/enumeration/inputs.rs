@@ -379,6 +379,10 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
             iteration,
             results: vec![checked(false)],
         },
+        Input::BoxesToggled {
+            iteration,
+            toggled: vec![1],
+        },
         Input::OutputSeen { iteration },
         Input::DoneFileFound { iteration },
         settled(iteration, Ok(plan(true)), Vec::new()),
@@ -479,7 +483,10 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
                 !matches!(signal, AgentSignal::Usage { .. } | AgentSignal::MessageAnswered { .. })
             }
             // It is only recorded.
-            Input::AgentCalled { .. } | Input::EditsChecked { .. } | Input::AnswerFetched { .. } => false,
+            Input::AgentCalled { .. }
+            | Input::EditsChecked { .. }
+            | Input::AnswerFetched { .. }
+            | Input::BoxesToggled { .. } => false,
             // They have tests of their own: nothing but the end of the run has to do with them.
             Input::Background { .. } | Input::BackgroundEnded { .. } => false,
             Input::Start(_)

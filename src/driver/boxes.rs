@@ -1,0 +1,58 @@
+//! Sees boxes of the plan when they are ticked, while the agent works on.
+//!
+//! People see them; nothing is decided by them, since the plan is read when the iteration has ended. A plan that cannot be read meanwhile
+//! is being written.
+
+use std::sync::Arc;
+
+use tokio::task::spawn_blocking;
+
+use crate::{diagnostics::inherited, machine::Input, run::Phase};
+
+use super::{
+    plan_look::BoxesSeen,
+    run::{Driver, DriverError},
+    tools::Found,
+};
+
+impl Driver {
+    /// Reads the plan off the loop, if an agent works on it.
+    pub(super) fn look_at_boxes(&mut self) {
+        let view = &self.state().view;
+        let (plan, role) = (view.plan.clone(), view.role);
+        let Phase::Running { iteration, .. } = view.phase else {
+            return self.plan_look.begin_look(false);
+        };
+        self.plan_look.begin_look(role.is_work());
+        if !role.is_work() {
+            return;
+        }
+        let (jobs, found) = (Arc::clone(&self.jobs), self.tools.found_in.clone());
+        tokio::spawn(async move {
+            let before = plan.clone();
+            let look = spawn_blocking(inherited(move || jobs.toggled_boxes(&before)));
+            let toggled = look.await.ok().flatten();
+            let seen = Found::Boxes(BoxesSeen {
+                iteration,
+                plan,
+                toggled,
+            });
+            _ = found.send(seen).await; // the run is over
+        });
+    }
+
+    /// Takes what a look came to, unless the plan was read meanwhile.
+    pub(super) fn boxes_seen(&mut self, seen: BoxesSeen) -> Result<(), DriverError> {
+        self.plan_look.end_look();
+        let BoxesSeen {
+            iteration,
+            plan,
+            toggled,
+        } = seen;
+        let toggled = toggled.filter(|_| plan == self.state().view.plan).unwrap_or_default();
+        if !toggled.is_empty() && self.plan_look.takes(toggled.len()) {
+            self.advance(&Input::BoxesToggled { iteration, toggled })?;
+        }
+        Ok(())
+    }
+}
