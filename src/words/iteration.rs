@@ -1,8 +1,8 @@
 //! Iterations and what comes between them, in words: outcomes, cancellations, waits, the breaker.
 
-use crate::event::{BreakerCause, BreakerState, CancelReason, Outcome, Wait, WaitCause};
+use crate::event::{BreakerCause, BreakerState, Outcome, Wait, WaitCause};
 
-use super::{Tone, counted, limit::limit_word, problem_in_words, problem_kind_in_words};
+use super::{Tone, counted, limit::limit_word, problem::cancel_reason, problem_in_words, problem_kind_in_words};
 
 /// An outcome with its reason, as what an iteration did.
 pub fn outcome_in_words(outcome: &Outcome) -> (Tone, String) {
@@ -24,28 +24,6 @@ pub fn outcome_word(outcome: &Outcome) -> &'static str {
         Outcome::Failed { .. } => "failed",
         Outcome::Cancelled { .. } => "ended",
         Outcome::Interrupted => "cut off",
-    }
-}
-
-pub(super) fn cancel_reason(reason: CancelReason) -> &'static str {
-    match reason {
-        CancelReason::Skipped => "skipped by the user",
-        CancelReason::Steered => "interrupted by an urgent message",
-        CancelReason::IterationTimeout => "its time limit is reached",
-        CancelReason::IdleTimeout => "idle timeout",
-        CancelReason::LoginRefused => "its login is refused again and again",
-        CancelReason::Limited => "it waits for a limit",
-        CancelReason::Denied => "it needs what it is not allowed",
-        CancelReason::Flooded => "it reports without end",
-        CancelReason::MaxSteps => "it has used as many tools as it may",
-        CancelReason::MaxTime => "the run's time limit is reached",
-        CancelReason::MaxCost => "the cost limit is reached",
-        CancelReason::MaxTokens => "the token limit is reached",
-        CancelReason::TaskCost => "the per-task cost limit is reached",
-        CancelReason::TaskTokens => "the per-task token limit is reached",
-        CancelReason::DayCost => "the daily cost limit is reached",
-        CancelReason::DayTokens => "the daily token limit is reached",
-        CancelReason::Stopped => "the run is stopping",
     }
 }
 

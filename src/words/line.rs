@@ -10,12 +10,13 @@ use crate::event::{
 use super::{
     Tone, background, breaker_cause_in_words, breaker_state_word, changes_in_words, claim_in_words,
     confidence_in_words, counted, goal_in_words,
-    iteration::{cancel_reason, wait_in_words},
+    iteration::wait_in_words,
     limit::set_aside_in_words,
     missing_in_words,
     notice::worker,
     notice_in_words, outcome_in_words,
     permission::{answered, asked_in_words, decided, scope_in_words},
+    problem::cancel_reason,
     review::review_told,
     role_in_words, short_duration, status_in_words,
 };

@@ -1,8 +1,8 @@
 //! What went wrong in a session, in words.
 
-use crate::event::{Exit, Finding, Problem, ProblemKind};
+use crate::event::{CancelReason, Exit, Finding, Problem, ProblemKind};
 
-use super::{Tone, iteration::cancel_reason};
+use super::Tone;
 
 /// A reported problem with its kind. An end that ralph made is told as such and is no problem.
 pub(crate) fn reported_problem(problem: &Problem) -> (Tone, String) {
@@ -43,6 +43,29 @@ fn finding_in_words(finding: Finding) -> String {
     }
 }
 
+/// Why ralph ended a session, as a clause.
+pub(super) fn cancel_reason(reason: CancelReason) -> &'static str {
+    match reason {
+        CancelReason::Skipped => "skipped by the user",
+        CancelReason::Steered => "interrupted by an urgent message",
+        CancelReason::IterationTimeout => "its time limit is reached",
+        CancelReason::IdleTimeout => "idle timeout",
+        CancelReason::LoginRefused => "its login is refused again and again",
+        CancelReason::Limited => "it waits for a limit",
+        CancelReason::Denied => "it needs what it is not allowed",
+        CancelReason::Flooded => "it reports without end",
+        CancelReason::MaxSteps => "it has used as many tools as it may",
+        CancelReason::MaxTime => "the run's time limit is reached",
+        CancelReason::MaxCost => "the cost limit is reached",
+        CancelReason::MaxTokens => "the token limit is reached",
+        CancelReason::TaskCost => "the per-task cost limit is reached",
+        CancelReason::TaskTokens => "the per-task token limit is reached",
+        CancelReason::DayCost => "the daily cost limit is reached",
+        CancelReason::DayTokens => "the daily token limit is reached",
+        CancelReason::Stopped => "the run is stopping",
+    }
+}
+
 /// The kind of a problem in a word or two.
 pub fn problem_kind_in_words(kind: ProblemKind) -> &'static str {
     match kind {
@@ -76,7 +99,6 @@ pub fn exit_in_words(exit: Exit) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::CancelReason;
 
     #[test]
     fn what_the_agent_said_comes_before_what_was_found() {
