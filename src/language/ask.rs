@@ -19,6 +19,7 @@ use super::{
     server::Server,
     source::{Source, resolve},
     state::Published,
+    table::TSC,
     trees, uri,
 };
 use crate::text::with_causes;
@@ -116,6 +117,16 @@ impl Asking<'_> {
             false => Err(NoAnswer::Unsupported {
                 server: server.row.name.clone(),
             }),
+        }
+    }
+
+    /// Refuses a server that tells diagnostics only when it is asked for them, which no tool does: it would seem to have found nothing.
+    fn publishes(server: &Server) -> Result<(), NoAnswer> {
+        match server.row.name == TSC {
+            true => Err(NoAnswer::Unsupported {
+                server: server.row.name.clone(),
+            }),
+            false => Ok(()),
         }
     }
 
@@ -244,6 +255,7 @@ impl Asking<'_> {
         // Before it is told of the change: what it says from then on is about it.
         let opened = self.open(file).await?;
         let (server, path) = (&opened.server, &opened.path);
+        Self::publishes(server)?;
         let until = self.until.min(begun + DIAGNOSTICS);
         let said = |server: &Server| server.link.published(path).is_some();
         if opened.news == News::Some || !said(server) {
@@ -267,8 +279,12 @@ impl Asking<'_> {
     }
 
     async fn all_diagnostics(&self) -> Result<Found, NoAnswer> {
-        let mut published = Vec::new();
+        let (mut published, mut unsupported) = (Vec::new(), Ok(()));
         for server in self.languages.servers_of_project(self.until).await? {
+            if let Err(why) = Self::publishes(&server) {
+                unsupported = Err(why);
+                continue;
+            }
             let begun = Instant::now();
             if server.catch_up(None).await?.1 == News::Some {
                 server.quiet(begun, self.until).await;
@@ -276,6 +292,9 @@ impl Asking<'_> {
             server.settled(self.until).await;
             let all = server.link.all_published();
             published.push((server, all));
+        }
+        if published.is_empty() {
+            unsupported?;
         }
         self.messages(&published).await
     }
