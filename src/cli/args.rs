@@ -14,7 +14,7 @@ use crate::{
 };
 
 use super::{
-    clean_flags::CleanFlags,
+    batch_flags::{CleanFlags, Resuming},
     setting_flags::{self, SettingFlags},
 };
 
@@ -162,28 +162,6 @@ pub(super) enum ManyCommand {
     /// Go on with the last batch: with what was cut off, and with every plan that was left as it was; options of `ralph` that are
     /// typed here replace those of the batch
     Resume(Box<Resuming>),
-}
-
-// How a batch is resumed.
-#[derive(Debug, clap::Args)]
-#[command(
-    mut_args(setting_flags::hide_listed),
-    mut_arg("max-cost-usd", |arg| arg.hide(false).help_heading(None::<&str>).help("The plans together may cost this from now on, or \"unlimited\" [default: as before]")),
-    mut_arg("max-tokens", |arg| arg.hide(false).help_heading(None::<&str>).help("The plans together may use so many tokens from now on, or \"unlimited\" [default: as before]")),
-    mut_arg("calls-per-hour", |arg| arg.hide(false).help_heading(None::<&str>).help("The plans together may start so many iterations an hour from now on, or \"unlimited\" [default: as before]"))
-)]
-pub(super) struct Resuming {
-    /// Plans to go on with alone, by their names or files; also those that were cancelled [default: all that are not merged]
-    #[arg(value_name = "PLAN")]
-    pub(super) plans: Vec<String>,
-    /// Run N plans at a time from now on [default: as before]
-    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
-    pub(super) jobs: Option<u32>,
-    /// Print lines of text instead of showing a board
-    #[arg(long)]
-    pub(super) headless: bool,
-    #[command(flatten)]
-    pub(super) settings: SettingFlags,
 }
 
 // How a run is shown.

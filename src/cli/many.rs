@@ -39,8 +39,10 @@ use crate::{
 };
 
 use super::{
-    args::{Args, ManyArgs, ManyCommand, Resuming},
-    attach, many_report, replay,
+    args::{Args, ManyArgs, ManyCommand},
+    attach,
+    batch_flags::Resuming,
+    many_report, replay,
     run::{place, presentation, screen, sources, starter},
     table::{Cell, table},
     trust,
