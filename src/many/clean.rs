@@ -142,10 +142,10 @@ pub(crate) fn prune(site: &Site, spared: Option<&BatchId>, keep: Keep, now: Syst
     failures
 }
 
-/// Whether `ralph many resume` would go on with the last batch.
+/// Whether `ralph many resume` would go on with the last batch, which may have ended before it recorded its plans.
 fn can_be_resumed(batch: &Batch) -> bool {
-    let is_over = |plan: &Plan| plan.cancelled || is_settled(&plan.phase);
-    batch.end != Some(BatchEnd::Merged) && !(batch.plans.iter().all(is_over) && !batch.plans.is_empty())
+    let is_open = |plan: &Plan| !plan.cancelled && !is_settled(&plan.phase);
+    batch.end != Some(BatchEnd::Merged) && (batch.plans.is_empty() || batch.plans.iter().any(is_open))
 }
 
 /// Whether a plan is merged or cancelled, so that no batch goes on with it.

@@ -379,7 +379,7 @@ mod tests {
     /// Whether each answer with calls has its results right behind it, and the task is still there.
     fn is_whole(history: &History) -> bool {
         let messages = history.messages();
-        let pairs = messages.iter().zip(messages.iter().skip(1));
+        let mut pairs = messages.iter().zip(messages.iter().skip(1));
         let has_results = |(one, next): (&Message, &Message)| match (one, next) {
             (Message::Assistant(answer), Message::Results { results }) => {
                 let asked: Vec<_> = answer.calls.iter().map(|call| &call.id).collect();
@@ -389,7 +389,7 @@ mod tests {
             (_, Message::Results { .. }) => false,
             (_, _) => true,
         };
-        messages[0] == user("Do it.") && pairs.map(has_results).all(|is_so| is_so)
+        messages[0] == user("Do it.") && pairs.all(has_results)
     }
 
     #[test]

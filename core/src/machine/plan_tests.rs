@@ -109,7 +109,8 @@ fn a_journal_of_changes_folds_to_the_plan_that_was_read_last() {
 fn boxes_that_are_seen_while_an_agent_works_count_for_what_is_left_of_them_at_its_end() {
     let mut seen = Run::with_tasks(5);
     let mut unseen = Run::with_tasks(5);
-    let edits: [(Vec<u32>, fn(&mut PlanSnapshot)); 4] = [
+    type Edit = fn(&mut PlanSnapshot);
+    let edits: [(Vec<u32>, Edit); 4] = [
         (vec![0], |plan| plan.tasks[0].done = true),
         (vec![1, 2], |plan| plan.tasks[1].done = true),
         (vec![3, 4], |_| ()),
