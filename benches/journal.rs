@@ -1,5 +1,5 @@
-//! What an agent leaves behind that talks as fast as it can, and one that works through a long plan: how large the journal is, and what
-//! it costs to read it.
+//! The size of the journal, and the cost of reading it, after an agent that talks as fast as it can and after one that works through
+//! a long plan.
 
 mod support;
 

@@ -1,11 +1,11 @@
 //! Clients for HTTP, with TLS where this build has it (feature `tls`).
 //!
-//! A client that can speak TLS reads the certificates of the system when it is made, and cannot be made where there are none. So one that
-//! is for a socket or a plain address is made without.
+//! A client with TLS reads the certificates of the system when it is made, and fails where the system has none. So clients for sockets
+//! and plain addresses are made without TLS.
 
 use reqwest::{Client, ClientBuilder};
 
-/// Whether addresses with https can be reached.
+/// Whether this build can reach addresses with https.
 pub(crate) const HAS_TLS: bool = cfg!(feature = "tls");
 
 /// Begins a client for a socket, or for addresses with http.

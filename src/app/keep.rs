@@ -1,10 +1,10 @@
-//! What is kept of old runs, and of batches.
+//! The settings that decide which old runs and batches are kept.
 
 use std::time::Duration;
 
 use crate::{config::Config, driver::prune::Keep};
 
-/// What is kept of old runs.
+/// Reads how much of old runs is kept.
 pub(super) fn kept(config: &Config) -> Keep {
     let keep = &config.keep;
     Keep {

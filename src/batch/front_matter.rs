@@ -8,8 +8,8 @@
 //!
 //! A section of a plan says it in its first line: `after: API, UI`.
 //!
-//! Of YAML, a list in brackets, a list of lines and names separated by commas are understood, and nothing else; other keys are other
-//! programs' and passed over.
+//! The reader understands three forms of YAML: a list in brackets, a list of lines, and names separated by commas. Other keys belong
+//! to other programs and are passed over.
 
 use thiserror::Error;
 

@@ -1,7 +1,7 @@
 //! Requirements in a text, found by its structure and by words that bind. Pure.
 //!
-//! Whatever is not taken is remembered by its line, so that no requirement is lost without being said. What is below a heading
-//! such as "Out of scope" is no task: it is kept as context, which an agent reads with the plan.
+//! The line of each passage that is not taken is reported, so that no requirement is lost silently. Text below a heading such as
+//! "Out of scope" becomes context, which an agent reads with the plan, and no task.
 
 use std::ops::Range;
 
@@ -23,13 +23,13 @@ const BINDING: &[&str] = &[
     "needs",
     "required",
 ];
-/// The same, of two words.
+/// Pairs of words by which a sentence requires something.
 const BINDING_PAIRS: &[(&str, &str)] = &[("has", "to"), ("have", "to"), ("would", "like"), ("ought", "to")];
-/// Where a full stop ends no sentence.
+/// Abbreviations, after which a full stop ends no sentence.
 const ABBREVIATIONS: &[&str] = &["e.g", "i.e", "vs", "cf", "approx", "incl"];
-/// Longer beginnings of a paragraph are no label for what follows.
+/// Most words of a label, in front of a colon.
 const LABEL_WORDS: usize = 5;
-/// Below every heading of Markdown.
+/// A level below every heading of Markdown.
 const NUMBERED: usize = 7;
 
 /// One requirement.
@@ -42,7 +42,7 @@ pub(super) struct Task {
     pub(super) priority: Option<u8>,
 }
 
-/// What an agent has to know beside the tasks.
+/// Context that an agent reads beside the tasks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Context {
     Paragraph(String),
@@ -78,29 +78,29 @@ impl Section {
     }
 }
 
-/// What a heading or a label says of what is below it.
+/// The kind of text that a heading or a label announces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Kind {
-    /// What binds is required.
+    /// Sentences with binding words are requirements.
     #[default]
     Open,
     /// Every sentence is a requirement.
     Required,
-    /// So it is, but one that may stay undone.
+    /// Every sentence is a requirement that may stay undone.
     Optional,
-    /// Nothing is a requirement.
+    /// No sentence is a requirement.
     Excluded,
 }
 
-/// What a text requires.
+/// The requirements of a text.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Document {
     /// The only heading of the first level.
     pub(super) title: Option<String>,
     pub(super) sections: Vec<Section>,
-    /// How many passages are no tasks since they say what is not to be done.
+    /// Number of passages that say what is not to be done.
     pub(super) excluded: usize,
-    /// Where passages begin that were not taken, a line each time.
+    /// Lines on which the passages begin that were not taken.
     pub(super) left: Vec<u32>,
 }
 
@@ -139,7 +139,7 @@ impl Passage {
     }
 }
 
-/// What becomes of the item of a list that is being read.
+/// The fate of the list item that is being read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Item {
     Unread,
@@ -147,11 +147,11 @@ enum Item {
     Excluded,
 }
 
-/// Where in a document the reader is.
+/// The reader's position in a document.
 struct Reader<'a> {
     text: &'a str,
     lines: Lines,
-    /// Where the items of numbered lists begin that are headings.
+    /// Offsets of the items of numbered lists that are headings.
     numbered: Vec<usize>,
     title: Option<String>,
     titles: usize,
@@ -169,11 +169,11 @@ struct Reader<'a> {
     /// The cells of a row.
     cells: Vec<String>,
     done: bool,
-    /// What a paragraph says of the next block.
+    /// Label that the paragraph before puts on the next block.
     label: Option<Kind>,
-    /// What one says of the list or table that is being read.
+    /// Label of the list or table that is being read.
     rows: Option<Kind>,
-    /// A sentence that ends in a colon: with a list behind it, it is no requirement of its own.
+    /// A sentence that ends in a colon. A list after it makes it an introduction, and no requirement.
     lead_in: Option<(String, u32)>,
     excluded: usize,
     left: Vec<u32>,
@@ -285,7 +285,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Begins a list or a table: a sentence that ends in a colon before it is no requirement of its own.
+    /// Begins a list or a table. A sentence before it that ends in a colon introduces it, and is no requirement.
     fn begin_rows(&mut self) {
         self.rows = self.label.take();
         if let Some((lead_in, _)) = self.lead_in.take() {
@@ -331,7 +331,7 @@ impl<'a> Reader<'a> {
         });
     }
 
-    /// Takes what an item of a list says: at the top a task, below it a note.
+    /// Takes the text of a list item: a task at the top level, a note below it.
     fn flush(&mut self) {
         let passage = std::mem::take(&mut self.passage);
         let done = std::mem::take(&mut self.done);
@@ -368,7 +368,7 @@ impl<'a> Reader<'a> {
 
     fn push_task(&mut self, text: &str, optional: bool, done: bool) {
         let (marked, mut text) = without_priority(text);
-        // Where its heading says so, it need not.
+        // A heading of optional requirements, or the text itself, may say it already.
         let lower = text.to_lowercase();
         let is_said = lower.contains("optional") || lower.contains("nice to have") || lower.contains("could have");
         if optional && !is_said && self.section().kind != Kind::Optional {
@@ -465,7 +465,7 @@ impl<'a> Reader<'a> {
 
     fn finish(mut self) -> Document {
         self.resolve_lead_in();
-        // With nothing required below any of them, they are the requirements.
+        // Headings are the requirements where nothing below them requires anything.
         let head = |section: &Section| section.numbered.is_some();
         let are_headings = (self.sections.iter()).any(|section| head(section) && !section.tasks.is_empty());
         for section in &mut self.sections {
@@ -503,8 +503,9 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Where the only items of numbered lists begin whose numbers go on from one list to the next: in Markdown such lists are one,
-/// unless there is prose between them, which they are the headings of.
+/// Offsets of the only items of numbered lists whose numbers go on from one list to the next.
+///
+/// Markdown joins such lists into one unless prose lies between them, and then the items are headings of that prose.
 fn numbered_headings(text: &str) -> Vec<usize> {
     let mut lists: Vec<(Option<u64>, Vec<usize>)> = Vec::new();
     let mut depth = 0;
@@ -542,7 +543,7 @@ fn numbered_headings(text: &str) -> Vec<usize> {
     headings.map(|at| single[at].1).collect()
 }
 
-/// The kind of what is below a heading that says it.
+/// The kind of text that a heading announces.
 fn kind_of_heading(heading: &str) -> Option<Kind> {
     let words = plain(heading);
     let words = words.trim_start_matches(|sign: char| sign.is_ascii_digit() || sign == ' ');
@@ -589,15 +590,15 @@ fn kind_of_heading(heading: &str) -> Option<Kind> {
     is_beside.then_some(Kind::Open)
 }
 
-/// Whether something stands behind a label.
+/// Whether a label is followed by text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rest {
     None,
     Some,
 }
 
-/// What the beginning of a paragraph or an item says of it, up to a colon: `Out of scope: gift cards`. Without one it has to be all
-/// of it.
+/// The kind that the beginning of a paragraph or an item announces, up to a colon: `Out of scope: gift cards`. A text without a
+/// colon has to be the label alone.
 fn label(text: &str) -> Option<(Kind, Rest)> {
     let (head, rest) = text.split_once(':').unwrap_or((text, ""));
     let words = plain(head);
@@ -643,7 +644,7 @@ fn is_number(sentence: &str) -> bool {
     !sentence.contains(' ') && sentence.len() <= 12 && sentence.contains(|sign: char| sign.is_ascii_digit())
 }
 
-/// The sentences of a text, each with where it begins. What is behind a semicolon is one of its own if it binds.
+/// The sentences of a text, each with its offset. A clause behind a semicolon is a sentence of its own if it has a binding word.
 fn sentences(text: &str) -> Vec<(usize, &str)> {
     let mut found: Vec<(usize, &str)> = Vec::new();
     let mut start = 0;
@@ -680,15 +681,15 @@ fn sentences(text: &str) -> Vec<(usize, &str)> {
     joined
 }
 
-/// The urgent ones first, those alike in the order of the document.
+/// Sorts requirements by priority; those of the same priority keep the order of the document.
 pub(super) fn by_priority(mut tasks: Vec<Task>) -> Vec<Task> {
     tasks.sort_by_key(|task| task.priority.unwrap_or(2));
     tasks
 }
 
-/// The words of a text, on one line, without signs at its beginning that would be signs of the plan.
+/// The words of a text, on one line, without leading signs that a plan would read as its own.
 ///
-/// What does not show is left out: a reader of the plan leaves it out, too, and a task of nothing else would have no text.
+/// Invisible characters are left out, as by the reader of plans: a task of nothing else would have no text.
 pub(super) fn words_of(text: &str) -> String {
     let text = one_line(text);
     let words = text.split_whitespace();

@@ -46,7 +46,7 @@ pub struct Row {
     pub tasks: Option<Tasks>,
     /// The task that its agent works on.
     pub task: Option<String>,
-    /// Of all its runs.
+    /// The iterations of all its runs.
     pub iterations: Option<u32>,
     /// Of all its runs.
     pub usage: Option<Usage>,

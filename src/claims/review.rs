@@ -39,7 +39,7 @@ const PRAISE: [&str; 12] = [
 /// Words that turn the praise behind them into its opposite.
 const NEGATIONS: [&str; 5] = ["not", "n't", "cannot", "never", "n’t"];
 
-/// Reads the answer in `text`; none if there is none.
+/// Reads the answer in `text`; `None` if it has no answer.
 pub(crate) fn review_answer(text: &str, place: StatusPlace) -> Option<ReviewAnswer> {
     let in_form = answer_in_form(text, place);
     match place {

@@ -243,7 +243,7 @@ fn nothing_to_resume(
     supervisor: &Supervisor,
 ) -> Result<u8, Failure> {
     if batch.plans.iter().all(|plan| plan.merged_as().is_some()) {
-        // What a batch has left behind that was killed at its very end; what stays is in nobody's way.
+        // A batch that was killed at its very end has left files; those that cannot be removed do no harm.
         _ = app::site_of_batch(place, id, false, supervisor)?.tidy(id);
     }
     let what = match plans {

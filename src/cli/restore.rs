@@ -106,7 +106,7 @@ pub(super) fn no_runs() -> Failure {
 /// Without a name it is the latest, or the one before if that did nothing but verify a finished plan.
 ///
 /// # Errors
-/// A [`Failure`] if there is none of that name, or several.
+/// A [`Failure`] if no run or more than one has that name.
 pub(super) fn which_run(paths: &ProjectPaths, named: Option<&str>) -> Result<RunId, Failure> {
     let runs = paths.run_ids();
     match named {

@@ -214,8 +214,8 @@ impl OpenRun {
         self.notices.splice(0..0, notices);
     }
 
-    /// Finds the repository in which the run makes its checkpoints; where there is none, the loop will say so. Git ignores
-    /// `.ralph-pause` and `.ralph-done` there from now on.
+    /// Finds the repository in which the run makes its checkpoints, and has git ignore `.ralph-pause` and `.ralph-done` there. The
+    /// loop reports a missing repository.
     ///
     /// `include` names ignored files that are in checkpoints all the same, as patterns of `.gitignore`.
     pub fn repository(&mut self, include: Vec<String>, supervisor: &Supervisor) -> Option<Repository> {

@@ -133,7 +133,7 @@ pub(super) enum Arrived {
     Found(Found),
     /// It is time to look whether the agent has changed files.
     EditsDue,
-    /// It is time to look at the boxes of the plan.
+    /// The plan was written to, and its boxes are due to be read.
     PlanWritten,
 }
 

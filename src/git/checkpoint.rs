@@ -110,8 +110,8 @@ impl Repository {
         }
     }
 
-    /// Returns the checkpoint if git has collected nothing of it. Else its reference is deleted: git fails on references without
-    /// their objects, whatever it is asked.
+    /// Returns the checkpoint if git has collected nothing of it. Else deletes its reference: every git command fails on references
+    /// without their objects.
     fn kept_whole(&self, state: &mut State, name: Name, taken: (Taken, Counted)) -> Result<(Taken, Counted), GitError> {
         let Err(error) = self.outlast_collection(&taken.0.checkpoint.commit) else {
             return Ok(taken);

@@ -8,7 +8,7 @@ use super::{
     work_trees::{HELD, full},
 };
 
-/// What is before the name of a run in those of its checkpoints.
+/// Prefix of the references of checkpoints, before the name of their run.
 const CHECKPOINTS: &str = "refs/ralph/";
 
 /// The references that ralph has made: checkpoints, branches of batches, and what batches hold.
@@ -93,7 +93,7 @@ impl<'a> OwnReferences<'a> {
         Ok(self.branches.current()?.is_none() && self.branches.is_ancestor(commit, "HEAD")?)
     }
 
-    /// The same of what is checked out in another work tree.
+    /// As [`Self::is_elsewhere`], for the commit that another work tree has checked out.
     ///
     /// # Errors
     /// As [`OwnReferences::is_elsewhere`].

@@ -1,7 +1,7 @@
 //! Takes away what earlier batches left: checkpoints, states of work trees that are gone, branches, work trees.
 //!
-//! Nothing goes that is nowhere else: a branch goes if another one contains it, a work tree if nothing in it is uncommitted. Branches are
-//! deleted one after the other, each compared with those that are there then, so of two equal ones one stays.
+//! Only copies are removed: a branch that another branch contains, a work tree without uncommitted changes. Branches are deleted one by
+//! one, each compared with those that are left, so one of two equal branches stays.
 
 use std::{
     collections::HashSet,
@@ -23,18 +23,18 @@ use crate::{
     store::{lock, paths::ProjectPaths},
 };
 
-/// What is taken away of a batch.
+/// How much of a batch is removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Extent {
-    /// Its references, as far as its work trees are gone: nobody can look at those checkpoints any more.
+    /// Its references, where the work tree is gone: those checkpoints cannot be looked at any more.
     References,
     /// The states of its runs, and its own journal, as well.
     Records,
-    /// All that is nowhere else, work trees included.
+    /// Everything that exists elsewhere too, work trees included.
     All,
 }
 
-/// What was taken away of a batch, and what stays.
+/// The outcome of cleaning a batch.
 #[derive(Debug, Default)]
 pub(crate) struct Cleaned {
     /// How many checkpoints.
@@ -46,7 +46,7 @@ pub(crate) struct Cleaned {
     pub(crate) stays: Vec<Stay>,
 }
 
-/// What stays of a batch.
+/// A part of a batch that is kept, with the reason.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Stay {
     /// All of it: it can be resumed.
@@ -165,7 +165,7 @@ fn is_settled(phase: &Phase) -> bool {
     }
 }
 
-/// What batches may keep, the latest first, and what they keep.
+/// The room that batches may use, and have used so far, counted from the latest one.
 struct Budget {
     keep: Keep,
     now: SystemTime,
@@ -175,7 +175,7 @@ struct Budget {
 }
 
 impl Budget {
-    /// Counts another batch; whatever is older than one that is beyond the budget is so, too.
+    /// Counts another batch. Every batch older than one beyond the budget is beyond it as well.
     fn is_beyond(&mut self, earlier: &Earlier, batch: &Batch) -> bool {
         let states: Vec<ProjectPaths> = batch
             .plans
@@ -213,7 +213,7 @@ impl Earlier<'_> {
         }
     }
 
-    /// The batch, as its journal has it; one that nobody can read is left alone.
+    /// The batch as its journal has it. A batch with an unreadable journal is left alone.
     fn batch(&self) -> Result<Batch, ()> {
         let records = read(&self.site.paths.journal()).map_err(drop)?;
         Batch::of(&records).ok_or(())
@@ -261,7 +261,7 @@ impl Earlier<'_> {
         if tree.symlink_metadata().is_ok() {
             let stay = match extent {
                 Extent::All => self.why_tree_stays(&tree, &branch)?,
-                // Whoever left it wants to see it.
+                // A work tree that was left is removed only on command: its user may want to look at it.
                 Extent::References | Extent::Records => Some(Stay::Changes { tree: tree.clone() }),
             };
             if let Some(stay) = stay {
@@ -275,7 +275,7 @@ impl Earlier<'_> {
         self.forget(&state, extent, cleaned)
     }
 
-    /// What keeps a work tree; none if nothing of it would be lost.
+    /// Returns why a work tree stays; `None` if nothing would be lost with it.
     fn why_tree_stays(&self, tree: &Path, branch: &str) -> Result<Option<Stay>, Failed> {
         let (branches, tree) = (&self.site.branches, tree.to_owned());
         if !branches.has_tree(&tree).map_err(of_git)? {

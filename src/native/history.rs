@@ -95,7 +95,7 @@ impl History {
         }
     }
 
-    /// Estimates the tokens of a request, whatever the API has counted.
+    /// Estimates the tokens of a request from its length alone.
     fn estimate(&self) -> u64 {
         self.beside + estimated(&self.messages)
     }

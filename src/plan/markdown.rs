@@ -92,7 +92,7 @@ struct Reader<'a> {
 
 /// A list item that is being read.
 struct Item {
-    /// Its box; none once the text is complete, or if there is none. Boxed, since most items around a place have none.
+    /// Its check-box, until the text is complete. On the heap, since most items around a place have no check-box.
     pending: Option<Box<Pending>>,
     /// It became a task.
     is_task: bool,

@@ -1,4 +1,4 @@
-//! What a request says that answers a question of the agent's.
+//! Requests that answer a question of the agent's.
 
 use axum::extract::{
     Path, Query,

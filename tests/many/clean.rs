@@ -1,4 +1,4 @@
-//! What batches leave: pruned when the next one starts, removed by `ralph many clean`, and kept where it is nowhere else.
+//! Leftovers of batches: pruned when the next one starts, removed by `ralph many clean`, and kept where they are the only copy.
 
 use std::{fs, path::PathBuf};
 
@@ -9,7 +9,7 @@ use crate::harness::{SOON, Sandbox, running::Finished};
 
 /// Does its one task.
 const QUICK: &str = "echo \"$plan\" >> \"$plan.txt\"; tick; over done";
-/// The same, and the one of `ui` never ends.
+/// As [`QUICK`], but the agent of `ui` never ends.
 const ENDLESS: &str = "[ $plan != ui ] || { echo ui > ui.txt; commit Work; said ready; await go; }; echo $plan > $plan.txt; tick; over done";
 
 fn references(sandbox: &Sandbox) -> Vec<String> {

@@ -29,7 +29,7 @@ const UNION: &str = "sed -i '/^<<<<<<< /d; /^=======$/d; /^>>>>>>> /d' shared.tx
 struct Field {
     sandbox: Sandbox,
     plans: Vec<&'static str>,
-    /// What git showed of the user before.
+    /// The user's side of the repository before the batch, as git shows it.
     user: Vec<String>,
 }
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{PlanSnapshot, PlanTask, TaskSettings};
 
-/// What makes one reading of a plan the next one. Positions count the tasks of the earlier reading, from 0.
+/// The difference between a reading of a plan and the one before. Positions count the tasks of the earlier reading, from 0.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 pub struct PlanChange {

@@ -117,8 +117,8 @@ pub(super) fn is_in_vain(state: &LoopState, now_ms: u64) -> Option<CancelReason>
     }
 }
 
-/// Whether the running agent waits for a limit whose end it tells, and somebody could work sooner: another adapter, or the agent
-/// itself after a wait of ralph's, where the idle limit would end it before.
+/// Whether the running agent waits for the end of a limit although work could go on sooner: by another adapter, or by the same agent
+/// after a wait of ralph's, where the idle limit would end its own.
 fn waits_too_long(state: &LoopState, now_ms: u64) -> bool {
     let pending_error = state.rules.pending_error.as_ref();
     let Some(until_ms) = pending_error.and_then(|error| error.kind.limit_ends_ms()) else {

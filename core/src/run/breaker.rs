@@ -185,7 +185,7 @@ impl Breaker {
                 *self = Breaker {
                     state: self.state,
                     why: self.why.take(),
-                    // A change is no progress of the goals that fail.
+                    // Changed files are not progress of goals that fail as before.
                     same_goal_failure: self.same_goal_failure,
                     ..Breaker::default()
                 }

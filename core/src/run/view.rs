@@ -174,7 +174,7 @@ impl RunView {
                 }
             }
             Event::ClaimRefused { reasons, .. } => {
-                // There is no outcome before the first iteration: nobody has worked.
+                // A claim before the first iteration has no outcome: no agent has worked yet.
                 let outcome = self.iterations.latest_work().and_then(|work| work.outcome.as_ref());
                 if outcome.is_some_and(Observation::is_telling) {
                     self.breaker.refuse(reasons, self.iterations.fails_as_before());

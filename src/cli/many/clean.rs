@@ -60,7 +60,7 @@ fn removed_in_words(id: &BatchId, cleaned: &Cleaned) -> String {
     }
 }
 
-/// What stays and why, and what to type to remove it all the same.
+/// Says what stays and why, with the command that removes it anyway.
 fn stay_in_words(stay: &Stay) -> (String, Option<String>) {
     let remove_tree = |tree: &Path| format!("git worktree remove --force {}", shell_word(tree));
     match stay {

@@ -337,7 +337,7 @@ fn clock_time(at_ms: u64) -> String {
     moment(at_ms, at_ms)
 }
 
-/// The same, with the date of a moment that is days away from `now_ms`.
+/// As [`clock_time`], with the date of a moment that is days away from `now_ms`.
 fn moment(at_ms: u64, now_ms: u64) -> String {
     let at = i64::try_from(at_ms).ok();
     let Some(at) = at.and_then(|at_ms| jiff::Timestamp::from_millisecond(at_ms).ok()) else {

@@ -14,7 +14,7 @@ use crate::{
 };
 
 impl Report {
-    /// Draws up the report of a run that nobody works on: what it did, what is unverified and what needs a person.
+    /// Reports a run that has no process: its work, what is unverified and what needs a person.
     pub(crate) fn of(view: &RunView) -> Self {
         Self::drawn_up(view, None)
     }

@@ -64,7 +64,7 @@ pub(super) fn typed(editor: &mut Editor, key: KeyEvent) -> Typed {
         KeyCode::Char('c') if control => return Typed::Interrupted,
         KeyCode::Char(_) if !control && !alt && !editor.has_room_for("x") => return Typed::TooLong,
         KeyCode::Enter if alt || shift || control => editor.insert("\n"),
-        // What Enter with one of them sends where a terminal has no word for it.
+        // Terminals without a code for Ctrl-Enter send Ctrl-J.
         KeyCode::Char('j') if control => editor.insert("\n"),
         KeyCode::Enter => return Typed::Entered,
         KeyCode::Up if !editor.up() => return Typed::Above,
