@@ -20,6 +20,8 @@ pub struct Batch {
     pub target: String,
     /// Where the target was when the batch started.
     pub base: String,
+    /// The commit that the batch has moved its target to; at first the base.
+    pub target_commit: String,
     pub jobs: u32,
     /// What runs the jobs.
     pub engine: String,
@@ -165,6 +167,7 @@ impl Batch {
             id,
             target: String::new(),
             base: String::new(),
+            target_commit: String::new(),
             jobs: 1,
             engine: LOCAL.to_owned(),
             arguments: Vec::new(),
@@ -196,6 +199,7 @@ impl Batch {
             } => {
                 self.target.clone_from(target);
                 self.base.clone_from(base);
+                self.target_commit.clone_from(base);
                 self.jobs = *jobs;
                 self.engine.clone_from(engine);
                 self.arguments.clone_from(arguments);
@@ -218,6 +222,9 @@ impl Batch {
             BatchEvent::StopRequested { by } => self.stopped = Some(*by),
             BatchEvent::BatchEnded { end } => self.end = Some(*end),
             event => {
+                if let BatchEvent::TargetMoved { commit, .. } = event {
+                    self.target_commit.clone_from(commit);
+                }
                 let Some(name) = event.plan() else { return };
                 let place = self.finished;
                 let stops = self.stopped.is_some() || self.spent.is_some();

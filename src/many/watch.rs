@@ -1,11 +1,11 @@
-//! Changes to the repository of a batch that others have made: to branches and tags that are none of its own, and to the
-//! configuration. Agents share both with their user.
+//! Changes to the repository of a batch made by others: to branches and tags, the target among them, and to the configuration.
+//! Agents share both with their user.
 
 use std::collections::BTreeMap;
 
 use super::worker::Site;
 use crate::{
-    batch::{Batch, RepositoryChange},
+    batch::{Batch, Phase, Plan, RepositoryChange},
     driver::now_ms,
     git::{References, changed_keys, config_file, config_text, is_moved_in_root, references},
     store::paths::replace_file,
@@ -43,7 +43,8 @@ impl Watch {
         let Ok(now) = references(&site.branches) else {
             return changes;
         };
-        let target = format!("refs/heads/{}", batch.target);
+        changes.extend(self.target_change(site, batch, &now));
+        let target = target_reference(batch);
         let mut moved_by_user = Vec::new();
         for (name, from) in &self.references {
             let to = now.get(name);
@@ -68,6 +69,27 @@ impl Watch {
         changes
     }
 
+    /// Returns a move of the target that the batch has not made. Merges that follow contain those commits, but no goal ran on each.
+    ///
+    /// A target that lacks merges is put back before this.
+    fn target_change(&mut self, site: &Site, batch: &Batch, now: &References) -> Option<RepositoryChange> {
+        // The reference may have moved, and the record of that is not there yet.
+        let is_moving = |plan: &Plan| matches!(plan.phase, Phase::Moving { .. });
+        let name = target_reference(batch);
+        let to = now.get(&name)?;
+        let from = &batch.target_commit;
+        if batch.plans.iter().any(is_moving) || to == from || self.told.get(&name) == Some(&Some(to.clone())) {
+            return None;
+        }
+        self.told.insert(name.clone(), Some(to.clone()));
+        let is_by_user = is_moved_in_root(&site.branches, &name, to).unwrap_or(false);
+        (!is_by_user).then(|| RepositoryChange::Reference {
+            name,
+            from: from.clone(),
+            to: Some(to.clone()),
+        })
+    }
+
     fn config_change(&mut self, site: &Site) -> Option<RepositoryChange> {
         let now = config_text(&site.branches);
         if now == self.told_config {
@@ -87,4 +109,8 @@ impl Watch {
             copy: copy.to_string_lossy().into_owned(),
         })
     }
+}
+
+fn target_reference(batch: &Batch) -> String {
+    format!("refs/heads/{}", batch.target)
 }

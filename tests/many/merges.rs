@@ -215,6 +215,24 @@ fn what_an_agent_does_to_the_repository_of_its_user_is_said_with_the_way_back() 
 }
 
 #[test]
+fn a_commit_that_an_agent_puts_onto_the_target_is_said_with_the_way_back() {
+    let script = format!(
+        "{GONE}; target=$(git for-each-ref --format='%(refname)' 'refs/heads/ralph/*/target'); \
+         git update-ref \"$target\" $(git commit-tree -m red -p \"$target\" \"$target^{{tree}}\"); echo ui > ui.txt"
+    );
+    let sandbox = two(LAZY, "echo api > api.txt", &script);
+    let finished = batch(&sandbox, &["api.md", "ui.md"]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    let said: Vec<&str> = finished
+        .stdout
+        .lines()
+        .filter(|line| line.contains("not by this batch"))
+        .collect();
+    assert_eq!(said.len(), 1, "{finished:?}");
+    assert!(said[0].contains("/target` was moved from"), "{said:?}");
+}
+
+#[test]
 fn what_the_user_commits_meanwhile_is_no_warning() {
     let sandbox = two(LAZY, "touch \"$HOME/began\"; await go; echo api > api.txt", "true");
     let running = batch(&sandbox, &["api.md"]).start();
