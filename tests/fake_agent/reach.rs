@@ -84,9 +84,16 @@ fn datagram_pair(to: &str) -> io::Result<()> {
 fn get(url: &str) -> Outcome<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let text = |error: &dyn std::fmt::Display| error.to_string();
+    let client = reqwest::Client::builder();
+    #[cfg(feature = "tls")]
+    let client = {
+        let _ = rustls::crypto::ring::default_provider().install_default(); // the first client of this process
+        client.tls_certs_only([])
+    };
+    let client = client.build().map_err(|error| text(&error))?;
     let answer = runtime
         .map_err(|error| text(&error))?
-        .block_on(reqwest::get(url))
+        .block_on(client.get(url).send())
         .and_then(reqwest::Response::error_for_status);
     answer.map(drop).map_err(|error| text(&error))
 }

@@ -57,6 +57,16 @@ impl Answer {
     }
 }
 
+/// Builds a client that speaks no TLS, and so needs no certificates of the system.
+pub fn plain(client: reqwest::ClientBuilder) -> reqwest::Client {
+    #[cfg(feature = "tls")]
+    let client = {
+        let _ = rustls::crypto::ring::default_provider().install_default(); // another client may have done so
+        client.tls_certs_only([])
+    };
+    client.no_proxy().build().expect("a client")
+}
+
 impl Http {
     /// Speaks to whoever listens at a socket.
     pub fn of_socket(socket: &Path) -> Http {
@@ -69,14 +79,9 @@ impl Http {
     }
 
     fn new(client: reqwest::ClientBuilder, base: &str, token: Option<String>) -> Http {
-        #[cfg(feature = "tls")]
-        let client = {
-            let _ = rustls::crypto::ring::default_provider().install_default(); // another client may have done so
-            client.tls_certs_only([])
-        };
         Http {
             runtime: Builder::new_current_thread().enable_all().build().expect("a runtime"),
-            client: client.no_proxy().build().expect("a client"),
+            client: plain(client),
             base: base.trim_end_matches('/').to_owned(),
             token,
         }

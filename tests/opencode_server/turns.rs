@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{proxy::Proxy, ralph, serve};
 use crate::{
     agents_loop::{assert_done, in_order, outcomes, plan_one_task, signals, stopped, work_on},
-    harness::{Program, SOON, Sandbox, agent::Agent, running::Running, wait_until},
+    harness::{Program, SOON, Sandbox, agent::Agent, http::plain, running::Running, wait_until},
     stand_in::{Gate, Scenario, StandIn, answer, http, log::Request, say, shell},
 };
 
@@ -316,7 +316,7 @@ fn allow_all(url: &str, password: &str, directory: &str) {
     let (user, password) = password.split_once(':').expect("a user and a password");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.expect("a runtime").block_on(async {
-        let client = reqwest::Client::new();
+        let client = plain(reqwest::Client::builder());
         let send = async |request: reqwest::RequestBuilder| {
             let request = request
                 .basic_auth(user, Some(password))
