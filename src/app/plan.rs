@@ -7,10 +7,11 @@ use crate::{
     config::{Config, ProjectContent},
     driver::{Taskless, read_plan, read_view},
     error::{Failure, FailureKind},
-    event::{Notice, PlanSnapshot},
+    event::{Notice, PlanSnapshot, StopReason},
     machine::reachable_confidence,
     plan::{self, Chosen, Reading},
     prompt::Template,
+    run::RunView,
 };
 
 use super::Place;
@@ -27,8 +28,8 @@ pub(crate) fn chosen_plan(place: &Place, config: &Config) -> Result<(PathBuf, Re
     Ok((chosen.path, reading))
 }
 
-/// Returns a message in place of a new run if every task of the plan is done, no goal would verify that, and no run is left to resume.
-/// Mistakes in settings and plan are reported by the start of the run.
+/// Returns a message in place of a new run if every task of the plan is done, no goal would verify that, and the last run, if any, was
+/// done, too: one that ended otherwise may have lost tasks, which a new run reports. Mistakes in settings and plan are left to the start.
 pub(crate) fn nothing_to_do(place: &Place, config: &Config) -> Option<String> {
     let (path, reading) = chosen_plan(place, config).ok()?;
     let plan = &reading.plan;
@@ -36,8 +37,9 @@ pub(crate) fn nothing_to_do(place: &Place, config: &Config) -> Option<String> {
         return None;
     }
     let latest = place.paths.latest_run().map(|run| read_view(&place.paths, &run));
+    let is_done = |view: &RunView| matches!(view.stop_reason(), Some(StopReason::Done { .. }));
     let is_left_alone = latest.is_none_or(|view| {
-        view.is_ok_and(|view| view.is_over() && !view.messages.iter().any(|message| message.is_queued()))
+        view.is_ok_and(|view| is_done(&view) && !view.messages.iter().any(|message| message.is_queued()))
     });
     let name = path.strip_prefix(&place.project).unwrap_or(&path).display();
     let tasks = match plan.tasks.len() {

@@ -16,6 +16,7 @@ use crate::{
     git::{GitError, Moment, Place as Position, Repository, Restored},
     proc::Supervisor,
     review::date_time,
+    run::RunView,
     store::{lock, paths::ProjectPaths},
     text::shown_name,
     ui::{Presentation, headless::Format},
@@ -149,13 +150,18 @@ fn named_run<'a>(runs: &'a [RunId], named: &str) -> Result<&'a RunId, Failure> {
 
 /// The latest run that worked, where the `latest` one only found its plan finished.
 fn that_worked(paths: &ProjectPaths, latest: &RunId, runs: &[RunId]) -> Option<RunId> {
+    let is_done = |view: &RunView| matches!(view.stop_reason(), Some(StopReason::Done { .. }));
     let view = read_view(paths, latest).ok()?;
-    let is_done = matches!(view.stop_reason(), Some(StopReason::Done { .. }));
-    if !is_done || !view.iterations.rows.is_empty() {
+    if !is_done(&view) || !view.iterations.rows.is_empty() {
         return None;
     }
-    let worked = |run: &&RunId| read_view(paths, run).is_ok_and(|view| !view.iterations.rows.is_empty());
-    let run = runs.iter().rev().find(worked)?;
+    let views = runs
+        .iter()
+        .rev()
+        .filter_map(|run| Some((run, read_view(paths, run).ok()?)));
+    let mut worked = views.filter(|(_, view)| !view.iterations.rows.is_empty());
+    // After a run that ended otherwise, the latest one tells what that has lost.
+    let (run, _) = worked.next().filter(|(_, view)| is_done(view))?;
     complain(&format!(
         "note: the latest run, {latest}, had no iterations, since its plan was finished: this is the one before, {run}"
     ));
