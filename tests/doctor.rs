@@ -97,6 +97,28 @@ fn without_any_agent_nothing_can_run_and_it_says_what_to_type() {
 }
 
 #[test]
+fn a_row_is_printed_while_another_check_goes_on() {
+    let sandbox = Sandbox::new();
+    let command = doctor(&sandbox, &[("codex", "0.169.0")]);
+    let go = sandbox.home().join("go");
+    let waits = format!(
+        "#!/bin/sh\n'{}' 'wait-file {}'\necho 'claude 2.1.197'\n",
+        env!("CARGO_BIN_EXE_fake-agent"),
+        go.display()
+    );
+    write_program(&sandbox.home().join("programs/claude"), &waits);
+    let running = command.start();
+    running.wait_for_line(SOON, |line| line.contains("Codex CLI 0.169.0"));
+    assert!(!running.so_far().contains("Claude Code"), "{}", running.so_far());
+    fs::write(&go, "").unwrap();
+    let finished = running.wait(SOON);
+    assert!(
+        about(&finished, "claude").starts_with("Claude Code 2.1.197"),
+        "{finished:?}"
+    );
+}
+
+#[test]
 fn an_agent_of_your_own_is_what_runs_where_it_is_the_only_one() {
     let sandbox = Sandbox::new();
     sandbox.plan(1);
