@@ -225,7 +225,7 @@ pub fn trouble_in_words(trouble: &Trouble) -> String {
 
 /// The state of the merge queue while it waits for a repair, as a clause about the plan that is repaired.
 pub fn repair_in_words() -> &'static str {
-    "its agent makes it fit the target; other merges wait for it"
+    "other merges wait for its repair"
 }
 
 /// What holds the starts of runs, at `now_ms`.
