@@ -74,7 +74,7 @@ fn long_plan(tasks: usize) {
         .collect();
     fs::write(scratch.project().join("PLAN.md"), plan).expect("a plan");
     scratch.git(["commit", "--all", "--quiet", "--message", "Plan"]);
-    scratch.add_agent("ralph-jsonl", &Script::Tick);
+    scratch.add_agent("terminal", &Script::Tick);
     let mut run = scratch.run("jsonl", tasks);
     let status = run.stdout(Stdio::null()).stderr(Stdio::null()).status();
     status.expect("ralph");
