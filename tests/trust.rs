@@ -38,6 +38,7 @@ const CALLS: &[(&str, &[&str])] = &[
     ("man", &[""]),
     ("many attach", &[""]),
     ("many cancel", &[""]),
+    ("many clean", &["", "--older 1h"]),
     ("many report", &["", "--format json"]),
     ("many resume", &[""]),
     ("many status", &["", "--json"]),
