@@ -360,7 +360,7 @@ impl Batch {
 
     /// Returns the plan whose repair other merges wait for at `at_ms`: each of them could bring it another conflict.
     ///
-    /// Merges go on while that plan waits for a limit or for money, and after [`REPAIR_MS`].
+    /// Merges go on while that plan waits for a limit or for money, and after an hour.
     pub fn repairing(&self, at_ms: u64) -> Option<&Plan> {
         let is_limited = self.limited_until(at_ms).is_some();
         let holds = |plan: &&Plan| {
