@@ -213,18 +213,19 @@ fn rules_hold_for_everything_that_a_server_of_ones_own_does() {
     running.wait(SOON);
     let asked = model.main_request_count();
 
-    let both = answer()
-        .shell("rm precious.txt")
+    // opencode takes back all other questions of a session once one is refused: what a rule refuses is not beside what is asked.
+    let refused = answer().shell("rm precious.txt").shell("touch by-its-own-settings");
+    let asked_for = answer()
         .shell("git push origin main")
-        .shell("git notes add --message noted")
-        .shell("touch by-its-own-settings");
+        .shell("git notes add --message noted");
     let task = |agent: &str| {
         let task = json!({ "description": "tidy up", "prompt": "Tidy up.", "subagent_type": agent });
         answer().call("task", task)
     };
     let [work, done] = work_on("hello");
     model.play(in_order([&[
-        both.into(),
+        refused.into(),
+        asked_for.into(),
         task("general").into(),
         shell("rm -f precious.txt").into(),
         say("Tidied up.").into(),
@@ -251,8 +252,9 @@ fn rules_hold_for_everything_that_a_server_of_ones_own_does() {
     let requests = model.main_requests().split_off(asked);
     let told = requests[1].tool_results.join("\n");
     assert!(told.contains("The rule `Bash(rm *)`"), "{told}");
+    let told = requests[2].tool_results.join("\n");
     assert!(told.contains("The user says: use a branch"), "{told}");
-    let subagent = requests[3].tool_results.join("\n");
+    let subagent = requests[4].tool_results.join("\n");
     assert!(subagent.contains("The rule `Bash(rm *)`"), "{subagent}");
     let decided = decisions(&finished.records());
     let denied: Vec<&str> = decided
