@@ -29,6 +29,7 @@ mod schema_tests;
 mod settings;
 mod spending;
 mod stop;
+mod tests_run;
 mod wait;
 
 use std::{fmt, path::PathBuf};
@@ -65,6 +66,9 @@ pub use settings::{
 };
 pub use spending::{Day, Spent};
 pub use stop::{Breakdown, EndKind, LimitKind, OwnWork, RequestedBy, StopReason, StopRequest};
+pub use tests_run::{
+    GuardedChange, GuardedChangeKind, Mutant, MutantOutcome, MutantTarget, TestCounts, TriedMutant,
+};
 pub use wait::{Wait, WaitCause, WaitEnd};
 
 /// Most bytes of a message of the user, which is kept whole.

@@ -1,0 +1,131 @@
+//! Tests: what a goal ran of them, what of them changed, and whether they notice anything.
+
+use serde::{Deserialize, Serialize};
+
+use super::clip::{clip, cut};
+
+/// Most entries of a list in one record.
+const LIST_CAP: usize = 50;
+/// Most bytes of a line of source in a record.
+const LINE_BYTES: usize = 200;
+
+/// The tests that a goal ran, as its runner counted them.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct TestCounts {
+    /// The id of the runner whose output was recognised, such as `cargo`.
+    pub runner: String,
+    pub passed: u32,
+    /// Tests that failed, and those that broke before they could.
+    pub failed: u32,
+    pub skipped: u32,
+    /// Tests that are marked as failing, and failed.
+    pub expected_failures: u32,
+}
+
+impl TestCounts {
+    /// How many tests were run: skipped ones were not.
+    pub fn ran(&self) -> u32 {
+        self.passed
+            .saturating_add(self.failed)
+            .saturating_add(self.expected_failures)
+    }
+}
+
+/// A file that decides what the tests come to, and is not as it was when the run began.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct GuardedChange {
+    /// Relative to the project, with `/`.
+    pub path: String,
+    pub kind: GuardedChangeKind,
+    /// What of the file is guarded, such as `mod tests` or `[tool.pytest.ini_options]`; none where all of it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum GuardedChangeKind {
+    Changed,
+    Deleted,
+    /// It was not there before, and may stand in the way of what was.
+    Added,
+}
+
+impl GuardedChange {
+    pub(super) fn bounded(self) -> Self {
+        GuardedChange {
+            path: cut(&self.path),
+            part: self.part.as_deref().map(cut),
+            ..self
+        }
+    }
+}
+
+/// A small change that tests should notice.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Mutant {
+    /// Relative to the project, with `/`.
+    pub path: String,
+    /// Counted from 1.
+    pub line: u32,
+    pub before: String,
+    pub after: String,
+    pub target: MutantTarget,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum MutantTarget {
+    /// A line that the run changed: tests that cover it fail.
+    Work,
+    /// What a test expects: work that computes its results fails it.
+    Test,
+}
+
+/// What became of a mutant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum MutantOutcome {
+    /// Tests ran and failed.
+    Noticed,
+    /// All goals passed.
+    Missed,
+    /// Goals failed without a failing test: it may not have been built.
+    NoVerdict,
+}
+
+/// A mutant with what became of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct TriedMutant {
+    #[serde(flatten)]
+    pub mutant: Mutant,
+    pub outcome: MutantOutcome,
+}
+
+impl TriedMutant {
+    pub(super) fn bounded(self) -> Self {
+        let mutant = Mutant {
+            path: cut(&self.mutant.path),
+            before: clip(&self.mutant.before, LINE_BYTES),
+            after: clip(&self.mutant.after, LINE_BYTES),
+            ..self.mutant
+        };
+        TriedMutant { mutant, ..self }
+    }
+}
+
+/// The first entries of a list of somebody else's, each of a bounded size.
+pub(super) fn bounded_list<T>(list: Vec<T>, bounded: impl Fn(T) -> T) -> Vec<T> {
+    list.into_iter().take(LIST_CAP).map(bounded).collect()
+}

@@ -1,0 +1,1 @@
+//! Small changes that tests should notice.

@@ -1,0 +1,1 @@
+//! Test runners: what their output says of the tests that ran.
