@@ -31,7 +31,7 @@ fn a_goal_of_the_command_line_is_run_on_a_claim_and_its_output_is_in_the_next_pr
         matches!(
             end,
             Some(Event::RunStopped {
-                reason: StopReason::Done { verified: true },
+                reason: StopReason::done(Proof::ExitCodes),
                 ..
             })
         ),

@@ -129,6 +129,8 @@ pub fn goal_checked(iteration: u32, name: &str, code: i32, tail: &str) -> Event 
             duration_ms: 1_000,
             why: (code != 0).then_some(GoalFailure::Exited { exit }),
             tail: tail.to_owned(),
+            tests: None,
+            doubt: None,
         },
     }
 }

@@ -15,10 +15,10 @@ use super::{
     workers::{add_asked_for, add_escalation, add_reviewer},
 };
 use crate::{
-    config::Loaded,
+    config::{Baseline, Loaded},
     driver::{Agent, Judge, Warden},
     error::Failure,
-    event::{Completion, GivenSetting, Notice, PlanSnapshot, Settings, Waiting},
+    event::{Completion, GateSettings, GivenSetting, Notice, PlanSnapshot, Settings, Waiting},
     language::LanguageServer,
     proc::Supervisor,
     prompt::{Confined, Template},
@@ -134,6 +134,13 @@ pub(super) fn prepare(
         goals_when: config.goals_when,
         completion: Completion {
             min_confidence: config.completion.min_confidence,
+        },
+        gate: GateSettings {
+            baseline: config.gate.baseline == Baseline::On,
+            trial: config.gate.trial,
+            bite: config.gate.bite,
+            mutants: config.gate.mutants,
+            require: config.gate.require,
         },
         breaker: config.breaker,
         fallback,

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::{
-    event::{BreakerCause, LimitKind, StopReason, Usage},
+    event::{BreakerCause, LimitKind, Proof, StopReason, Usage},
     testing::{Dice, rounds},
 };
 
 const DONE: JobEnd = JobEnd::Over {
-    reason: StopReason::Done { verified: true },
+    reason: StopReason::done(Proof::ExitCodes),
 };
 
 const RESUME: Input = Input::Resume {

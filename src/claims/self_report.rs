@@ -6,6 +6,7 @@
 //! ```text
 //! RALPH BLOCKED: the question only the user can answer
 //! RALPH NOT DONE: what is missing
+//! RALPH TESTS CHANGED: why the task demands it
 //! ```
 //!
 //! A status block is understood as well; other loops have taught agents to write it:
@@ -28,6 +29,7 @@ pub(super) const BEGIN: &str = "---RALPH_STATUS---";
 pub(super) const END: &str = "---END_RALPH_STATUS---";
 pub(super) const BLOCKED: &str = "RALPH BLOCKED:";
 pub(super) const NOT_DONE: &str = "RALPH NOT DONE:";
+pub(super) const TESTS_CHANGED: &str = "RALPH TESTS CHANGED:";
 const NO_REASON: &str = "it does not say why";
 
 /// Where an agent's words about itself count.
@@ -48,6 +50,8 @@ pub(crate) struct SelfReport {
     pub blocked: Option<String>,
     /// The agent says that the work is not done, in its own words.
     pub denies_done: Option<String>,
+    /// Why the agent changed tests, in its own words.
+    pub tests_changed: Option<String>,
 }
 
 /// Reads what the end of `text` says about the agent's own state.
@@ -59,6 +63,7 @@ pub(crate) fn self_report(text: &str, place: StatusPlace) -> SelfReport {
         claims_done: block.claims_done && blocked.is_none(),
         blocked,
         denies_done: last_words(text, place, NOT_DONE).or(block.denies_done),
+        tests_changed: last_words(text, place, TESTS_CHANGED),
     }
 }
 
@@ -125,6 +130,7 @@ fn parse(lines: &[&str]) -> SelfReport {
         claims_done: complete || is(exit, &["true"]),
         blocked,
         denies_done: (!against.is_empty()).then(|| against.join(", ")),
+        tests_changed: None,
     }
 }
 
@@ -196,6 +202,7 @@ mod tests {
                 claims_done: false,
                 blocked: Some("give me the key".to_owned()),
                 denies_done: None,
+                tests_changed: None,
             }
         );
     }

@@ -38,7 +38,7 @@ pub use permissions::Permissions;
 pub use render::{SettingFlag, example, flags, paths, schema, show};
 pub use sandbox::{Sandbox, SandboxMode};
 pub use screen::{Screen, ScreenTheme, Signs};
-pub use settings::{Config, Keep};
+pub use settings::{Baseline, Config, Keep};
 pub use sources::{Flag, ProjectContent, ProjectFile, Sources};
 pub use values::Notify;
 

@@ -7,8 +7,8 @@
 use crate::{
     agent::Channel,
     event::{
-        BackgroundLimits, Backoff, BreakerLimits, DayLimits, GoalsWhen, Limits, Mode, OnDayLimit, ReviewWhen,
-        SessionMode, TaskLimits,
+        BackgroundLimits, Backoff, Bite, BreakerLimits, DayLimits, GoalsWhen, Limits, Mode, OnDayLimit, Proof,
+        ReviewWhen, SessionMode, TaskLimits,
     },
     settings::{
         Amount, BigCount, Choice, Count, Duration, FilePath, Limit, Line, Maybe, Names, OneOf, OptionalLimit, Percent,
@@ -120,6 +120,7 @@ settings! {
         /// same results. "both" means "iteration".
         goals_when("goalsWhen"): OneOf<GoalsWhen> = "claim",
         completion("completion"): Section<CompletionSettings>,
+        gate("gate"): Section<Gate>,
         tools("tools"): Section<ToolSettings>,
         /// MCP servers of your own, by name, that every agent gets which can be told of them; each is started by the agent:
         /// "mcp": { "serena": { "command": "uvx", "args": ["--from", "serena-agent", "serena", "start-mcp-server"], "env": {} } }
@@ -265,6 +266,31 @@ settings! {
 }
 
 settings! {
+    /// What ralph finds out about the tests that goals run, so that *verified* means more than an exit code.
+    pub struct Gate {
+        /// Whether the goals are run before the first iteration, so that tests which are gone at the end are noticed: "auto" where
+        /// the command of a goal names a test runner, "on", "off".
+        baseline("baseline"): OneOf<Baseline> = "auto",
+        /// Files besides those of known test runners that an agent may not change to pass the goals, as patterns:
+        /// ["spec/**", "scripts/check.sh"].
+        guard("guard"): Names<GuardPatterns> = [],
+        /// Files that an agent may change although they are tests or belong to a test runner: ["tests/snapshots/**"].
+        guard_not("guardNot"): Names<GuardPatterns> = [],
+        /// Whether goals that pass after guarded files changed have to pass with these as they were, too.
+        trial("trial"): Switch = true,
+        /// Whether small changes are tried that tests should notice, and what follows: "off"; "report" tells how many were noticed;
+        /// "refuse" refuses a claim if none of at least three was; "require" if none was at all.
+        bite("bite"): OneOf<Bite> = "refuse",
+        /// The most changes that are tried at a claim. They take at most twice as long as the goals themselves.
+        mutants("mutants"): Count = 5,
+        /// The least that ends a run with exit code 0: "any", "passed" (goals passed) or "verified" (goals ran tests that were counted,
+        /// guarded and seen to notice changes). Less ends with 9.
+        #[flag("--require", "PROOF", "The least proof that counts as success: any, passed, verified; less exits with 9 [default: any]")]
+        require("require"): OneOf<Proof> = "any",
+    }
+}
+
+settings! {
     /// ralph's own tools, which agents get as the MCP server `ralph`: the plan, the goals, claims, questions and notes.
     pub struct ToolSettings {
         /// Whether agents get them.
@@ -366,6 +392,36 @@ impl Choice for Mode {
     ];
 }
 
+/// Whether the goals are run before the first iteration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Baseline {
+    Auto,
+    On,
+    Off,
+}
+
+impl Choice for Baseline {
+    const CHOICES: &'static [(&'static str, Self)] =
+        &[("auto", Baseline::Auto), ("on", Baseline::On), ("off", Baseline::Off)];
+}
+
+impl Choice for Bite {
+    const CHOICES: &'static [(&'static str, Self)] = &[
+        ("off", Bite::Off),
+        ("report", Bite::Report),
+        ("refuse", Bite::Refuse),
+        ("require", Bite::Require),
+    ];
+}
+
+impl Choice for Proof {
+    const CHOICES: &'static [(&'static str, Self)] = &[
+        ("any", Proof::Nothing),
+        ("passed", Proof::ExitCodes),
+        ("verified", Proof::Tests),
+    ];
+}
+
 impl Choice for GoalsWhen {
     const CHOICES: &'static [(&'static str, Self)] = &[
         ("claim", GoalsWhen::Claim),
@@ -393,6 +449,13 @@ pub struct Patterns;
 
 impl Sample for Patterns {
     const SAMPLE: &'static str = r#"[".env.local", "build/*.bin"]"#;
+}
+
+/// Patterns of files that decide what tests come to.
+pub struct GuardPatterns;
+
+impl Sample for GuardPatterns {
+    const SAMPLE: &'static str = r#"["spec/**", "scripts/check.sh"]"#;
 }
 
 #[cfg(test)]

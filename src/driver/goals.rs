@@ -245,6 +245,8 @@ fn result(goal: &Goal, started: Instant, printed: &StdMutex<Printed>, ending: Re
         duration_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
         why,
         tail: printed.tail.clone(),
+        tests: None,
+        doubt: None,
     }
 }
 

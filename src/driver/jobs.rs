@@ -380,6 +380,8 @@ impl JobContext {
         let edits = edits(before, &plan);
         Verification {
             results,
+            trial: None,
+            mutants: Vec::new(),
             plan,
             vanished: edits.vanished,
             added: edits.added,
@@ -514,6 +516,7 @@ pub(super) fn statement(message: &str, promise: &str, last_line_claims: bool) ->
         question: claims::final_question(message).map(str::to_owned),
         status: claims::status(message, place),
         review: None,
+        tests_changed: status.tests_changed,
     }
 }
 

@@ -107,7 +107,7 @@ impl Driver {
                 self.note_unkept(forgotten.map(drop));
             }
             Effect::Settle { iteration } => self.settle(iteration),
-            Effect::Verify { iteration } => self.verify(iteration),
+            Effect::Verify { iteration, is_claim } => self.verify(iteration, is_claim),
             Effect::EndGoals => self.goals = None,
             Effect::Arm { timer } => self.timers.arm(timer),
             Effect::ProbeActivity { iteration } => {
@@ -216,7 +216,7 @@ impl Driver {
         );
     }
 
-    fn verify(&mut self, iteration: u32) {
+    fn verify(&mut self, iteration: u32, is_claim: bool) {
         let place = self.place();
         let goals = self.state().view.settings.goals.clone();
         let jobs = Arc::clone(&self.jobs);
@@ -369,6 +369,8 @@ const GAVE_UP_LOOKING: &str = "an internal error while the iteration's result wa
 fn nothing_verified() -> Verification {
     Verification {
         results: Vec::new(),
+        trial: None,
+        mutants: Vec::new(),
         plan: Err(GAVE_UP_LOOKING.to_owned()),
         vanished: Vec::new(),
         added: Vec::new(),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use crate::{
-    event::{RunId, StopReason},
+    event::{Proof, RunId, StopReason},
     run::RunView,
     words::{phase_in_words, stop_in_words},
 };
@@ -85,7 +85,13 @@ impl RunEntry {
             standing,
             live,
             state,
-            unverified: matches!(view.stop_reason(), Some(StopReason::Done { verified: false })),
+            unverified: matches!(
+                view.stop_reason(),
+                Some(StopReason::Done {
+                    proof: Proof::Nothing,
+                    ..
+                })
+            ),
             tasks_done: totals.tasks_done,
             tasks_open: totals.tasks_open,
             iterations: totals.iterations,
@@ -140,7 +146,7 @@ mod tests {
                 false,
             )
         };
-        let done = stopped(StopReason::Done { verified: true });
+        let done = stopped(StopReason::done(Proof::ExitCodes));
         assert_eq!((done.standing, done.exit_code), (Standing::Over, Some(0)));
         assert!(!done.needs_you);
         let blocked = stopped(StopReason::Blocked {

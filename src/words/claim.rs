@@ -2,7 +2,10 @@
 
 use crate::event::{AgentStatus, Claim, ConfidencePart, Evidence, GoalFailure, GoalResult, Missing};
 
-use super::{exit_in_words, short_duration};
+use super::{
+    counted, exit_in_words, guarded_changes_in_words, mutant_in_words, short_duration, tests_in_words,
+    tests_run::fewer_in_words,
+};
 
 /// What was claimed, in a clause.
 pub fn claim_in_words(claim: Claim) -> &'static str {
@@ -76,6 +79,35 @@ pub fn missing_in_words(missing: &Missing) -> String {
             Some(why) => format!("goal `{goal}` did not pass: {}", goal_failure_in_words(why)),
             None => format!("goal `{goal}` did not pass"),
         },
+        Missing::FewerTests { goal, before, now } => {
+            format!(
+                "goal `{goal}` ran fewer tests: {}",
+                fewer_in_words(before, now.as_ref())
+            )
+        }
+        Missing::DoubtfulTests { goal, why } => format!("goal `{goal}` contradicts itself: {why}"),
+        Missing::OriginalTestsFail { goal, why, changes, .. } => {
+            let why = why.as_ref().map(|why| format!(": {}", goal_failure_in_words(why)));
+            format!(
+                "goal `{goal}` did not pass with the tests as they were{}; changed: {}",
+                why.unwrap_or_default(),
+                guarded_changes_in_words(changes)
+            )
+        }
+        Missing::NoTrial { why, changes } => format!(
+            "the tests could not be tried as they were ({why}); changed: {}",
+            guarded_changes_in_words(changes)
+        ),
+        Missing::TestsNoticeNothing { mutants } => {
+            let first = mutants
+                .first()
+                .map(|mutant| format!(", such as {}", mutant_in_words(mutant)));
+            format!(
+                "the goals pass with each of {} that tests should notice{}",
+                counted(mutants.len() as u64, "change"),
+                first.unwrap_or_default()
+            )
+        }
         Missing::GoalsNotRun => "the goals were not run".to_owned(),
         Missing::NeedsSecondClaim => {
             "nothing but the agent's word: it has to claim completion twice in a row".to_owned()
@@ -93,7 +125,11 @@ pub fn goal_in_words(result: &GoalResult) -> String {
     let took = short_duration(result.duration_ms);
     if result.passed {
         let score = score.map(|score| format!(" (score {score})")).unwrap_or_default();
-        return format!("{name} passed{score} in {took}");
+        let tests = result
+            .tests
+            .as_ref()
+            .map(|tests| format!(" ({})", tests_in_words(tests)));
+        return format!("{name} passed{score}{} in {took}", tests.unwrap_or_default());
     }
     match why {
         Some(why) => format!("{name} did not pass in {took}: {}", goal_failure_in_words(why)),

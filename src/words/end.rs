@@ -1,6 +1,6 @@
 //! The end of a run in words.
 
-use crate::event::{Breakdown, BreakerCause, OwnWork, ProblemKind, StopReason};
+use crate::event::{Breakdown, BreakerCause, OwnWork, ProblemKind, Proof, StopReason};
 
 use super::{
     breaker_cause_in_words, counted, goal_failure_in_words,
@@ -12,8 +12,12 @@ use super::{
 /// Why a run is over, as a clause after "ralph: ".
 pub fn stop_in_words(reason: &StopReason) -> String {
     match reason {
-        StopReason::Done { verified: true } => "done (verified)".to_owned(),
-        StopReason::Done { verified: false } => "done (not verified)".to_owned(),
+        StopReason::Done { proof, .. } => match proof {
+            Proof::Tests => "done (verified)".to_owned(),
+            Proof::ExitCodes => "done (passed)".to_owned(),
+            Proof::Nothing => "done (not verified)".to_owned(),
+            Proof::Unconfirmed => "done (changed tests are not confirmed)".to_owned(),
+        },
         StopReason::AgentFailed { adapter, problem } => format!("failed: {}", failure_in_words(adapter, problem.kind)),
         StopReason::Broken { why } => format!("failed: ralph cannot continue ({})", breakdown_in_words(why)),
         StopReason::PlanInvalid { why } => format!("failed: the plan cannot be read ({why})"),

@@ -28,6 +28,12 @@ pub fn hint_in_words(hint: &Hint) -> String {
         Hint::SetGoal => {
             "no goal was checked: look at the result, or let ralph check it with `--goal tests='COMMAND'`".to_owned()
         }
+        Hint::CountTests => {
+            "the exit codes of goals were looked at, and no tests counted: a goal whose output shows its tests \
+                             makes the end *verified*"
+                .to_owned()
+        }
+        Hint::ConfirmTests => "`ralph confirm` shows how the tests were changed, and takes your answer".to_owned(),
         Hint::SeeDiff { iteration } => {
             format!("see `ralph diff {iteration}`, then split the task or adjust the prompt")
         }

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use crate::event::{
-    AgentCall, AgentSignal, BreakerState, Claim, Decider, Delivery, Denial, Event, GoalResult, Level, PausedBy,
-    RequestedBy, Role, SteeringKind, StopRequest, WaitEnd,
+    AgentCall, AgentSignal, BreakerState, Claim, Decider, Delivery, Denial, Event, GoalResult, Level, MutantOutcome,
+    PausedBy, RequestedBy, Role, SteeringKind, StopRequest, TriedMutant, WaitEnd,
 };
 
 use super::{
@@ -12,13 +12,14 @@ use super::{
     confidence_in_words, counted, goal_in_words,
     iteration::wait_in_words,
     limit::set_aside_in_words,
-    missing_in_words,
+    missing_in_words, mutants_in_words,
     notice::worker,
     notice_in_words, outcome_in_words,
     permission::{answered, asked_in_words, decided, scope_in_words},
     problem::cancel_reason,
     review::review_told,
     role_in_words, short_duration, status_in_words,
+    tests_run::trial_in_words,
 };
 
 /// One event in words, without its time.
@@ -149,6 +150,19 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
         Event::GoalChecked { result, .. } => {
             let tone = if result.passed { Tone::Good } else { Tone::Bad };
             line(tone, format!("goal {}", goal_in_words(result)))
+        }
+        Event::TrialMade { trial, .. } => {
+            let passed = trial.problem.is_none() && trial.results.iter().all(|result| result.passed);
+            line(if passed { Tone::Good } else { Tone::Bad }, trial_in_words(trial))
+        }
+        Event::MutantsTried { mutants, .. } => {
+            let noticed = |tried: &TriedMutant| tried.outcome == MutantOutcome::Noticed;
+            let tone = if mutants.iter().any(noticed) {
+                Tone::Note
+            } else {
+                Tone::Bad
+            };
+            line(tone, mutants_in_words(mutants))
         }
         Event::EditsChecked {
             results, news, live, ..

@@ -5,7 +5,10 @@ use crate::{
     machine::Feedback,
 };
 
-use super::{counted, findings_in_words, goal_failure_in_words};
+use super::{
+    counted, findings_in_words, goal_failure_in_words, guarded_changes_in_words,
+    tests_run::{fewer_in_words, mutants_listed},
+};
 
 /// The plan, as the agent is to read it: of one that is divided, the others' sections are theirs.
 pub(crate) fn plan_in_prompt(plan: &str, section: Option<&str>) -> String {
@@ -72,6 +75,10 @@ fn reviewed(task: Option<&str>, findings: &Findings) -> String {
     )
 }
 
+/// What an agent can do whose task is to change tests.
+const MAY_BE_CONFIRMED: &str = "If the task itself demands that the tests change, end your last message with the line \
+                                `RALPH TESTS CHANGED: why`: the user will be asked.";
+
 /// Says to the agent that made a claim what the claim lacks.
 pub(super) fn missing(missing: &Missing, goals: &[Goal]) -> String {
     match missing {
@@ -93,6 +100,43 @@ pub(super) fn missing(missing: &Missing, goals: &[Goal]) -> String {
                 tail => format!("goal `{goal}`{about} did not pass: {why}. It ended with:\n{tail}"),
             }
         }
+        Missing::FewerTests { goal, before, now } => format!(
+            "goal `{goal}` ran fewer tests than before: {}. Restore the tests. {MAY_BE_CONFIRMED}",
+            fewer_in_words(before, now.as_ref())
+        ),
+        Missing::DoubtfulTests { goal, why } => {
+            format!("what goal `{goal}` printed about its tests contradicts itself: {why}")
+        }
+        Missing::OriginalTestsFail {
+            goal,
+            why,
+            output_tail,
+            changes,
+        } => {
+            let why = why
+                .as_ref()
+                .map_or_else(|| "it ran fewer tests".to_owned(), goal_failure_in_words);
+            let ended = match &output_tail[..] {
+                "" => String::new(),
+                tail => format!(" It ended with:\n{tail}\n"),
+            };
+            format!(
+                "goal `{goal}` passes only with the tests as they are now. With the tests and their configuration as they were \
+                 when the run began, it does not pass: {why}. Changed: {}. The originals count: make the work pass them. \
+                 {MAY_BE_CONFIRMED}{ended}",
+                guarded_changes_in_words(changes)
+            )
+        }
+        Missing::NoTrial { why, changes } => format!(
+            "the tests or their configuration changed ({}), and could not be tried as they were: {why}. Put them back. \
+             {MAY_BE_CONFIRMED}",
+            guarded_changes_in_words(changes)
+        ),
+        Missing::TestsNoticeNothing { mutants } => format!(
+            "the goals pass although the code or the tests were altered, so they prove nothing. Each of these alone was not \
+             noticed:\n{}",
+            mutants_listed(mutants)
+        ),
         Missing::GoalsNotRun => "the goals were not run".to_owned(),
         Missing::NeedsSecondClaim => {
             "nothing proves it: if it is true, claim it once more at the end of the next session".to_owned()

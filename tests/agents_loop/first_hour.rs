@@ -3,7 +3,7 @@
 
 use std::{env, fs, path::Path};
 
-use ralph::event::StopReason;
+use ralph::event::{Proof, StopReason};
 
 use super::{PATIENCE, in_order, stopped, work_by, work_on};
 use crate::{harness::agent::Agent, stand_in::StandIn};
@@ -36,7 +36,7 @@ fn first_hour(agent: Agent, files: &[(&str, &str)], goal: &str) {
         .wary_ralph(["-a", agent.adapter(), "--headless", "--format", "jsonl"])
         .run(PATIENCE);
     let (reason, _, totals) = stopped(&finished);
-    assert_eq!(reason, StopReason::Done { verified: true }, "{}", finished.stdout);
+    assert_eq!(reason, StopReason::done(Proof::ExitCodes), "{}", finished.stdout);
     assert_eq!((totals.tasks_done, totals.iterations), (1, 1), "{}", finished.stdout);
     assert_eq!(finished.code(), Some(0));
     sandbox.assert_nothing_runs();
@@ -106,7 +106,7 @@ fn a_task_on_the_command_line_is_done_by_codex_beside_the_plan_of_the_project() 
         .args(["-g", "tests=test -e hello.txt", "Write hello.txt"])
         .run(PATIENCE);
     let (reason, _, totals) = stopped(&finished);
-    assert_eq!(reason, StopReason::Done { verified: true }, "{}", finished.stdout);
+    assert_eq!(reason, StopReason::done(Proof::ExitCodes), "{}", finished.stdout);
     assert_eq!((totals.tasks_done, totals.iterations), (1, 1), "{}", finished.stdout);
     assert_eq!(sandbox.read("PLAN.md"), before);
     assert!(model.main_requests()[0].prompt().contains(plan));

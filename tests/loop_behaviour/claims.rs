@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use ralph::event::{Claim, Event, Exit, Record, StopReason};
+use ralph::event::{Claim, Event, Exit, Proof, Record, StopReason};
 use serde_json::json;
 
 use super::{notices, reason};
@@ -52,7 +52,7 @@ async fn a_done_file_with_open_tasks_is_refused_and_the_next_prompt_says_why() {
         [(1, Claim::DoneFile), (2, Claim::DoneFile), (2, Claim::PlanComplete)]
     );
     assert_eq!(refusals(&records), 1);
-    assert_eq!(*reason(&records), StopReason::Done { verified: false });
+    assert_eq!(*reason(&records), StopReason::done(Proof::Nothing));
     let prompt = project.prompt(2);
     assert!(
         prompt.contains("refused") && prompt.contains("one task is still open: Write world.txt"),
@@ -242,7 +242,7 @@ async fn a_plan_without_tasks_and_goals_is_done_when_the_same_is_claimed_in_two_
         claims(&records),
         [(2, Claim::Promise), (4, Claim::Promise), (5, Claim::Promise)]
     );
-    assert_eq!(*reason(&records), StopReason::Done { verified: false });
+    assert_eq!(*reason(&records), StopReason::done(Proof::Nothing));
     let prompt = project.prompt(3);
     assert!(
         prompt.contains("nothing proves it: if it is true, claim it once more"),
@@ -293,7 +293,7 @@ async fn an_explicit_not_done_refuses_the_end_though_every_box_is_ticked() {
             "{reason_given}"
         );
         assert_eq!(refusals(&records), 1, "{reason_given}");
-        assert_eq!(*reason(&records), StopReason::Done { verified: false });
+        assert_eq!(*reason(&records), StopReason::done(Proof::Nothing));
         let prompt = project.prompt(2);
         assert!(
             prompt.contains("the last message said that the work is not done") && prompt.contains(reason_given),

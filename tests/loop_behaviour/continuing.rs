@@ -5,7 +5,7 @@ use std::time::Duration;
 use nix::sys::signal::Signal;
 use ralph::{
     driver,
-    event::{Event, Record, RunId, StopReason},
+    event::{Event, Proof, Record, RunId, StopReason},
 };
 
 use super::reason;
@@ -68,7 +68,7 @@ fn a_run_that_was_interrupted_is_continued_with_its_settings_counts_and_messages
     let continued = sandbox.ralph(["continue"]).run(SOON);
     assert_eq!(continued.code(), Some(0), "{continued:?}");
     let records = journal(&sandbox);
-    assert_eq!(*reason(&records), StopReason::Done { verified: true });
+    assert_eq!(*reason(&records), StopReason::done(Proof::ExitCodes));
     assert_eq!(iterations(&records), [1, 2, 3, 4]);
     assert_eq!(runs(&sandbox).len(), 1);
     assert_eq!(

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ralph::event::{Event, Record, StopReason, UserCommand, Wait, WaitEnd};
+use ralph::event::{Event, Proof, Record, StopReason, UserCommand, Wait, WaitEnd};
 use serde_json::json;
 
 use super::{notices, reason, said, started};
@@ -172,5 +172,5 @@ async fn when_all_are_limited_the_first_that_is_back_is_waited_for_and_a_retry_a
     assert_eq!(adapters(&records), ["script", "second", "third", "script"]);
     let cause = WaitEnd::RetriedNow;
     assert!(events(&records).any(|event| *event == Event::WaitEnded { cause }));
-    assert_eq!(*reason(&records), StopReason::Done { verified: false });
+    assert_eq!(*reason(&records), StopReason::done(Proof::Nothing));
 }

@@ -32,7 +32,7 @@ fn a_task_is_a_run_of_its_own_beside_the_plan_of_the_project_and_nothing_is_over
     sandbox.install(&Script::worker());
     let first = run(&sandbox, &["Write it"]);
     assert_eq!(first.code(), Some(0), "{first:?}");
-    assert_eq!(ended(&sandbox), (Some(StopReason::Done { verified: false }), 1));
+    assert_eq!(ended(&sandbox), (Some(StopReason::done(Proof::Nothing)), 1));
     assert_eq!(sandbox.read(PLAN).as_deref(), Some("# Task\n\n- [x] Write it\n"));
     assert_eq!(sandbox.read("PLAN.md"), before);
     assert!(
@@ -45,7 +45,7 @@ fn a_task_is_a_run_of_its_own_beside_the_plan_of_the_project_and_nothing_is_over
     // Asked for again, it is done again, and what was kept of the first time stays.
     let second = run(&sandbox, &["--goal", "tests=true", "Write it"]);
     assert_eq!(second.code(), Some(0), "{second:?}");
-    assert_eq!(ended(&sandbox), (Some(StopReason::Done { verified: true }), 1));
+    assert_eq!(ended(&sandbox), (Some(StopReason::done(Proof::ExitCodes)), 1));
     assert_eq!(sandbox.read(PLAN).as_deref(), Some("# Task\n\n- [x] Write it\n"));
     let again = ".ralph/plans/write-it-2.md";
     assert_eq!(sandbox.read(again).as_deref(), Some("# Task\n\n- [x] Write it\n"));
@@ -138,7 +138,7 @@ work; over done"#,
     sandbox.write(&plan, "# Task\n\n- [ ] Write it\n- [ ] And more\n");
     let resumed = start().wait(SOON);
     assert_eq!(resumed.code(), Some(0), "{resumed:?}");
-    assert_eq!(ended(&sandbox), (Some(StopReason::Done { verified: false }), 2));
+    assert_eq!(ended(&sandbox), (Some(StopReason::done(Proof::Nothing)), 2));
     assert_eq!(sandbox.paths().run_ids().len(), 1, "one run");
     assert_eq!(plans().len(), 1, "one plan");
 }
@@ -156,7 +156,7 @@ work; over done"#,
     assert_eq!(running.wait(SOON).code(), Some(130));
     let continued = sandbox.ralph(["continue"]).run(SOON);
     assert_eq!(continued.code(), Some(0), "{continued:?}");
-    assert_eq!(ended(&sandbox), (Some(StopReason::Done { verified: false }), 1));
+    assert_eq!(ended(&sandbox), (Some(StopReason::done(Proof::Nothing)), 1));
     assert_eq!(sandbox.paths().run_ids().len(), 1);
     let report = sandbox.ralph(["report"]).run(SOON);
     assert!(report.stdout.contains("Write it"), "{report:?}");

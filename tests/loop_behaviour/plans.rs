@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ralph::{
-    event::{Claim, Event, StopReason},
+    event::{Claim, Event, Proof, StopReason},
     run::RunView,
 };
 
@@ -23,7 +23,7 @@ fn a_plan_is_worked_off_task_by_task_and_the_exit_code_is_0() {
     let finished = sandbox.looping([] as [&str; 0]).run(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     let records = finished.records();
-    assert_eq!(*reason(&records), StopReason::Done { verified: false });
+    assert_eq!(*reason(&records), StopReason::done(Proof::Nothing));
     assert_eq!(outcomes(&records).len(), 3);
     let claims = events(&records).filter(|event| matches!(event, Event::ClaimMade { .. }));
     assert!(matches!(
@@ -305,7 +305,7 @@ fn a_run_after_one_that_lost_tasks_or_goals_says_so() {
         said.contains("goal `tests` from the previous run is not part of this one"),
         "{said}"
     );
-    assert_eq!(*reason(&records), StopReason::Done { verified: false });
+    assert_eq!(*reason(&records), StopReason::done(Proof::Nothing));
     let report = sandbox.ralph(["report"]).run(SOON).stdout;
     assert!(report.contains("vanished from the plan in the last run"), "{report}");
     // It has been said; the run that ended with it is done.

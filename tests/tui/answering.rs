@@ -1,6 +1,6 @@
 //! A run that is over goes on with a message, while its end is on the screen.
 
-use ralph::event::{Event, LimitKind, StopReason};
+use ralph::event::{Event, LimitKind, Proof, StopReason};
 
 use super::{Terminal, reason, screen, watching};
 use crate::{
@@ -31,7 +31,7 @@ fn a_blocked_run_is_answered_where_its_question_is_shown() {
     assert_eq!(reopened(&sandbox), 1, "in the same journal");
     terminal.press("q");
     assert_eq!(terminal.ends(), 0);
-    assert_eq!(reason(&sandbox.journal()), Some(&StopReason::Done { verified: false }));
+    assert_eq!(reason(&sandbox.journal()), Some(&StopReason::done(Proof::Nothing)));
     sandbox.assert_nothing_runs();
 }
 

@@ -1,6 +1,6 @@
 //! A newcomer's first run, by keys alone: what the screen offers is enough to read, find, copy, steer, answer, leave and come back.
 
-use ralph::event::StopReason;
+use ralph::event::{Proof, StopReason};
 
 use super::{Terminal, reason, screen};
 use crate::{
@@ -80,6 +80,6 @@ fn a_newcomer_reads_finds_copies_answers_steers_pauses_leaves_returns_and_reads_
     terminal.sees("nothing: every goal passed at the end");
     terminal.press("q");
     assert_eq!(terminal.ends(), 0);
-    assert_eq!(reason(&sandbox.journal()), Some(&StopReason::Done { verified: true }));
+    assert_eq!(reason(&sandbox.journal()), Some(&StopReason::done(Proof::ExitCodes)));
     sandbox.waits_until_nothing_runs();
 }

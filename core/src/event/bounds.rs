@@ -6,6 +6,7 @@
 use super::{
     AgentSignal, ConfidencePart, Event, GoalResult, Hint, Missing, Outcome, TEXT_CAP_BYTES,
     clip::{LIST_CAP, clip_middle, clip_start, cut, listed},
+    tests_run::bounded_mutants,
 };
 
 /// A record without its texts.
@@ -177,6 +178,14 @@ impl Event {
             Event::GoalChecked { iteration, result } => Event::GoalChecked {
                 iteration,
                 result: result.bounded(),
+            },
+            Event::TrialMade { iteration, trial } => Event::TrialMade {
+                iteration,
+                trial: trial.bounded(),
+            },
+            Event::MutantsTried { iteration, mutants } => Event::MutantsTried {
+                iteration,
+                mutants: bounded_mutants(mutants),
             },
             Event::EditsChecked {
                 iteration,

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    GoalFailure, TEXT_CAP_BYTES,
-    clip::{clip, clip_start, cut},
+    GoalFailure, GuardedChange, Mutant, TEXT_CAP_BYTES, TestCounts,
+    clip::{LIST_CAP, clip, clip_start, cut},
+    tests_run::bounded_changes,
 };
 
 /// What a record carries of a status block at most.
@@ -136,6 +137,35 @@ pub enum Missing {
         /// The end of what it printed, for the agent.
         output_tail: String,
     },
+    /// A goal ran fewer tests than before, or skipped more.
+    FewerTests {
+        goal: String,
+        before: TestCounts,
+        /// None where it showed no tests at all.
+        now: Option<TestCounts>,
+    },
+    /// What the runner of a goal printed contradicts itself.
+    DoubtfulTests {
+        goal: String,
+        why: String,
+    },
+    /// A goal passes only with the tests as they are now.
+    OriginalTestsFail {
+        goal: String,
+        why: Option<GoalFailure>,
+        /// The end of what it printed, for the agent.
+        output_tail: String,
+        changes: Vec<GuardedChange>,
+    },
+    /// The tests could not be tried as they were.
+    NoTrial {
+        why: String,
+        changes: Vec<GuardedChange>,
+    },
+    /// The goals passed with each of these changes.
+    TestsNoticeNothing {
+        mutants: Vec<Mutant>,
+    },
     /// Not all goals were run.
     GoalsNotRun,
     /// Nothing but the agent's word speaks for the claim: it counts when it is made twice in a row.
@@ -157,6 +187,14 @@ pub enum Missing {
 }
 
 impl Missing {
+    /// Whether an agent may have a good reason for it, which its user has to confirm: tests changed with what they test.
+    pub fn may_be_confirmed(&self) -> bool {
+        matches!(
+            self,
+            Missing::FewerTests { .. } | Missing::OriginalTestsFail { .. } | Missing::NoTrial { .. }
+        )
+    }
+
     pub(super) fn bounded(self) -> Self {
         match self {
             Missing::SaidNotDone { why } => Missing::SaidNotDone { why: cut(&why) },
@@ -170,8 +208,31 @@ impl Missing {
                 why: why.map(GoalFailure::bounded),
                 output_tail: clip_start(&output_tail, TEXT_CAP_BYTES),
             },
+            Missing::DoubtfulTests { goal, why } => Missing::DoubtfulTests {
+                goal: cut(&goal),
+                why: cut(&why),
+            },
+            Missing::OriginalTestsFail {
+                goal,
+                why,
+                output_tail,
+                changes,
+            } => Missing::OriginalTestsFail {
+                goal: cut(&goal),
+                why: why.map(GoalFailure::bounded),
+                output_tail: clip_start(&output_tail, TEXT_CAP_BYTES),
+                changes: bounded_changes(changes),
+            },
+            Missing::NoTrial { why, changes } => Missing::NoTrial {
+                why: cut(&why),
+                changes: bounded_changes(changes),
+            },
+            Missing::TestsNoticeNothing { mutants } => Missing::TestsNoticeNothing {
+                mutants: mutants.into_iter().take(LIST_CAP).map(Mutant::bounded).collect(),
+            },
             Missing::Text { text } => Missing::Text { text: cut(&text) },
-            Missing::PlanUnreadable
+            Missing::FewerTests { .. }
+            | Missing::PlanUnreadable
             | Missing::GoalsNotRun
             | Missing::NeedsSecondClaim
             | Missing::NotSaid

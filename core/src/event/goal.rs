@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Exit,
+    Exit, TestCounts,
     clip::{clip_start, cut},
 };
 
@@ -57,6 +57,12 @@ pub struct GoalResult {
     pub why: Option<GoalFailure>,
     /// The end of what it printed.
     pub tail: String,
+    /// The tests that it ran; none where no runner was recognised in what it printed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests: Option<TestCounts>,
+    /// Why what its runner printed cannot be believed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<String>,
 }
 
 /// Most bytes of what a goal printed last.
@@ -66,6 +72,7 @@ impl GoalResult {
     pub(super) fn bounded(self) -> Self {
         GoalResult {
             why: self.why.map(GoalFailure::bounded),
+            doubt: self.doubt.as_deref().map(cut),
             tail: clip_start(&self.tail, TAIL_BYTES),
             ..self
         }

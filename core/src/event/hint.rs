@@ -15,6 +15,10 @@ pub enum Hint {
     StartAgain,
     /// No goal was checked: look at the result, or give ralph a goal.
     SetGoal,
+    /// Only exit codes were looked at: let a goal run tests that ralph can count.
+    CountTests,
+    /// Tests were changed: look at the changes, and confirm them or send the agent back.
+    ConfirmTests,
     /// See what the last iteration did, then split its task or adjust the prompt.
     SeeDiff {
         iteration: u32,
@@ -94,6 +98,8 @@ impl Hint {
             Hint::Resume
             | Hint::StartAgain
             | Hint::SetGoal
+            | Hint::CountTests
+            | Hint::ConfirmTests
             | Hint::SeeDiff { .. }
             | Hint::Answer
             | Hint::NameModel

@@ -21,6 +21,7 @@ mod notice;
 mod permission;
 mod plan;
 mod plan_change;
+mod proof;
 mod question;
 mod review;
 mod role;
@@ -57,17 +58,18 @@ pub use permission::{
 };
 pub use plan::{PlanSnapshot, PlanTask, TaskSettings};
 pub use plan_change::{LineShift, PlanChange, ReplacedTasks};
+pub use proof::Proof;
 pub use question::{AnswerPlace, AnsweredAsk, Choice, Question};
 pub use review::{Findings, ReviewAnswer, ReviewObstacle, ReviewResult};
 pub use role::Role;
 pub use settings::{
-    Backoff, BreakerLimits, ChannelKind, Completion, Escalation, GivenSetting, ReviewSettings, ReviewWhen, SessionMode,
-    Settings, Worker,
+    Backoff, BreakerLimits, ChannelKind, Completion, Escalation, GateSettings, GivenSetting, ReviewSettings,
+    ReviewWhen, SessionMode, Settings, Worker,
 };
 pub use spending::{Day, Spent};
 pub use stop::{Breakdown, EndKind, LimitKind, OwnWork, RequestedBy, StopReason, StopRequest};
 pub use tests_run::{
-    GuardedChange, GuardedChangeKind, Mutant, MutantOutcome, MutantTarget, TestCounts, TriedMutant,
+    Bite, GuardedChange, GuardedChangeKind, Mutant, MutantOutcome, MutantTarget, TestCounts, Trial, TriedMutant,
 };
 pub use wait::{Wait, WaitCause, WaitEnd};
 
@@ -250,6 +252,9 @@ pub enum Event {
         /// Its answer, if it was asked for a review.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         review: Option<ReviewAnswer>,
+        /// Why it changed tests.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tests_changed: Option<String>,
     },
     /// The agent used one of ralph's tools, and what it said with it counts.
     AgentCalled {
@@ -358,6 +363,16 @@ pub enum Event {
     GoalChecked {
         iteration: u32,
         result: GoalResult,
+    },
+    /// The goals passed although what guards the tests had changed, and were run again with it as it was.
+    TrialMade {
+        iteration: u32,
+        trial: Trial,
+    },
+    /// The goals were run with small changes that tests should notice.
+    MutantsTried {
+        iteration: u32,
+        mutants: Vec<TriedMutant>,
     },
     /// The goals for edits were run while the agent works. Proves nothing: what counts is found when the iteration is over.
     EditsChecked {

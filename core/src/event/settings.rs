@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{BackgroundLimits, DenialLimits, Goal, GoalsWhen, Limits, RememberedRule, Waiting};
+use super::{BackgroundLimits, Bite, DenialLimits, Goal, GoalsWhen, Limits, Proof, RememberedRule, Waiting};
 
 /// The settings a run goes by, fixed when it starts: an agent that edits the configuration changes nothing.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -28,6 +28,9 @@ pub struct Settings {
     pub goals_when: GoalsWhen,
     #[serde(default)]
     pub completion: Completion,
+    /// What is found out about the tests that goals run.
+    #[serde(default)]
+    pub gate: GateSettings,
     #[serde(default)]
     pub breaker: BreakerLimits,
     /// Adapters that take over while the first is limited, in this order.
@@ -140,6 +143,22 @@ pub enum ChannelKind {
 pub struct Completion {
     /// Confidence, 0 to 100, below which a claim is refused.
     pub min_confidence: u8,
+}
+
+/// What is found out about the tests that goals run. The default finds out nothing, as journals had it before.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct GateSettings {
+    /// The goals are run before the first iteration.
+    pub baseline: bool,
+    /// Tests that changed are tried as they were.
+    pub trial: bool,
+    pub bite: Bite,
+    /// The most mutants of one look.
+    pub mutants: u32,
+    /// The least proof that counts as success.
+    pub require: Proof,
 }
 
 impl Default for Completion {

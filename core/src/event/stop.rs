@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{BreakerCause, Problem, ProblemKind, Role, clip::cut};
+use super::{BreakerCause, Problem, ProblemKind, Proof, Role, clip::cut};
 
 /// How soon a run is to stop, from the latest on. The aliases are what journals had before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -36,7 +36,12 @@ pub enum RequestedBy {
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum StopReason {
     Done {
-        verified: bool,
+        /// Journals before there were proofs have `verified`.
+        #[serde(alias = "verified")]
+        proof: Proof,
+        /// The least proof that the user takes for success.
+        #[serde(default, skip_serializing_if = "Proof::is_default")]
+        required: Proof,
     },
     AgentFailed {
         /// Which one; empty in journals of versions that did not tell.
@@ -148,6 +153,17 @@ pub enum EndKind {
 }
 
 impl StopReason {
+    /// Done with `proof`, whatever it is.
+    pub fn done(proof: Proof) -> Self {
+        let required = Proof::default();
+        StopReason::Done { proof, required }
+    }
+
+    /// Whether the work is done, but proven less than it has to be.
+    pub fn lacks_proof(&self) -> bool {
+        matches!(self, StopReason::Done { proof, required } if proof < required)
+    }
+
     /// With its texts cut to what a record may carry.
     pub(super) fn bounded(self) -> Self {
         match self {
@@ -177,6 +193,7 @@ impl StopReason {
 
     pub fn kind(&self) -> EndKind {
         match self {
+            StopReason::Done { .. } if self.lacks_proof() => EndKind::Unfinished,
             StopReason::Done { .. } => EndKind::Good,
             StopReason::AgentFailed { .. } | StopReason::Broken { .. } | StopReason::PlanInvalid { .. } => EndKind::Bad,
             StopReason::LimitReached { .. }
@@ -210,7 +227,8 @@ impl StopReason {
     /// Whether the run is over only until its user has it continued, with its counts, session and messages.
     pub fn can_be_continued(&self) -> bool {
         match self {
-            StopReason::Done { .. } | StopReason::Superseded => false,
+            StopReason::Done { .. } => self.lacks_proof(),
+            StopReason::Superseded => false,
             StopReason::AgentFailed { .. }
             | StopReason::Broken { .. }
             | StopReason::PlanInvalid { .. }
@@ -247,6 +265,7 @@ impl StopReason {
     /// The exit code documented in `docs/reference/exit-codes.md` and `--help`.
     pub fn exit_code(&self) -> u8 {
         match self {
+            StopReason::Done { .. } if self.lacks_proof() => 9,
             StopReason::Done { .. } => 0,
             StopReason::AgentFailed { problem, .. } => match problem.kind {
                 ProblemKind::NotInstalled => 4,

@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::clip::{clip, cut};
+use super::{
+    GoalResult,
+    clip::{LIST_CAP, clip, cut},
+};
 
-/// Most entries of a list in one record.
-const LIST_CAP: usize = 50;
 /// Most bytes of a line of source in a record.
 const LINE_BYTES: usize = 200;
 
@@ -66,6 +67,44 @@ impl GuardedChange {
     }
 }
 
+/// A run of the goals with what guards the tests as it was when the run began.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Trial {
+    /// What was put back for it.
+    pub changes: Vec<GuardedChange>,
+    pub results: Vec<GoalResult>,
+    /// Why it could not be made; none if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+impl Trial {
+    pub(super) fn bounded(self) -> Self {
+        Trial {
+            changes: bounded_changes(self.changes),
+            results: self.results.into_iter().map(GoalResult::bounded).collect(),
+            problem: self.problem.as_deref().map(cut),
+        }
+    }
+}
+
+/// Whether small changes are tried that tests should notice, and what follows from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Bite {
+    #[default]
+    Off,
+    /// What was noticed is reported.
+    Report,
+    /// Tests that notice none of at least three changes refuse a claim.
+    Refuse,
+    /// Tests that miss a changed expectation refuse a claim, and so do tests that notice no change of the work.
+    Require,
+}
+
 /// A small change that tests should notice.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
@@ -113,19 +152,31 @@ pub struct TriedMutant {
     pub outcome: MutantOutcome,
 }
 
-impl TriedMutant {
+impl Mutant {
     pub(super) fn bounded(self) -> Self {
-        let mutant = Mutant {
-            path: cut(&self.mutant.path),
-            before: clip(&self.mutant.before, LINE_BYTES),
-            after: clip(&self.mutant.after, LINE_BYTES),
-            ..self.mutant
-        };
+        Mutant {
+            path: cut(&self.path),
+            before: clip(&self.before, LINE_BYTES),
+            after: clip(&self.after, LINE_BYTES),
+            ..self
+        }
+    }
+}
+
+impl TriedMutant {
+    fn bounded(self) -> Self {
+        let mutant = self.mutant.bounded();
         TriedMutant { mutant, ..self }
     }
 }
 
-/// The first entries of a list of somebody else's, each of a bounded size.
-pub(super) fn bounded_list<T>(list: Vec<T>, bounded: impl Fn(T) -> T) -> Vec<T> {
-    list.into_iter().take(LIST_CAP).map(bounded).collect()
+/// Changes as a record may carry them: the first ones.
+pub(super) fn bounded_changes(changes: Vec<GuardedChange>) -> Vec<GuardedChange> {
+    let first = changes.into_iter().take(LIST_CAP);
+    first.map(GuardedChange::bounded).collect()
+}
+
+/// Mutants as a record may carry them: the first ones.
+pub(super) fn bounded_mutants(mutants: Vec<TriedMutant>) -> Vec<TriedMutant> {
+    mutants.into_iter().take(LIST_CAP).map(TriedMutant::bounded).collect()
 }

@@ -4,7 +4,7 @@
 //! checkpoint, goals, the end of a session), and an agent can make any of it hang: a pipe in place of a file is enough.
 
 use crate::{
-    event::{Breakdown, Event, LimitKind, Notice, Outcome, OwnWork, StopReason},
+    event::{Bite, Breakdown, Event, LimitKind, Notice, Outcome, OwnWork, StopReason},
     run::Phase,
 };
 
@@ -35,8 +35,16 @@ fn bound_ms(state: &LoopState) -> Option<u64> {
             Some(state.view.settings.limits.phase_timeout_ms.unwrap_or(PHASE_MS))
         }
         Phase::Verifying { .. } => {
-            let timeouts = state.view.settings.goals.iter().map(|goal| goal.timeout_ms);
-            Some(timeouts.fold(GOALS_MARGIN_MS, u64::saturating_add))
+            let settings = &state.view.settings;
+            let timeouts = settings.goals.iter().map(|goal| goal.timeout_ms);
+            let once_ms = timeouts.fold(0, u64::saturating_add);
+            // As they are, as the tests were, and with each mutant.
+            let runs = match (settings.gate.trial, settings.gate.bite) {
+                (false, Bite::Off) => 1,
+                (true, Bite::Off) => 2,
+                (_, Bite::Report | Bite::Refuse | Bite::Require) => 2 + u64::from(settings.gate.mutants),
+            };
+            Some(once_ms.saturating_mul(runs).saturating_add(GOALS_MARGIN_MS))
         }
         Phase::Cancelling { .. } => Some(CANCEL_MS),
         Phase::Idle | Phase::Running { .. } | Phase::Waiting { .. } | Phase::Paused | Phase::Stopped { .. } => None,

@@ -8,6 +8,7 @@ use crate::{
 use super::{
     Input,
     deadline::deadline_of,
+    gate,
     permission::next_deadline,
     policy::{longest_quiet, max_time_at},
     state::LoopState,
@@ -71,6 +72,8 @@ pub enum Effect {
     /// Run the goals.
     Verify {
         iteration: u32,
+        /// Their results decide a claim: the tests are looked at as well.
+        is_claim: bool,
     },
     /// End the goals that are running.
     EndGoals,
@@ -195,7 +198,10 @@ fn enter(effects: &mut Vec<Effect>, before: &Before, after: &LoopState, now_ms: 
             at_once: wants_at_once(after.view.stop),
         }),
         Phase::Settling { iteration, .. } => effects.push(Effect::Settle { iteration: *iteration }),
-        Phase::Verifying { iteration, .. } => effects.push(Effect::Verify { iteration: *iteration }),
+        Phase::Verifying { iteration, outcome } => effects.push(Effect::Verify {
+            iteration: *iteration,
+            is_claim: *iteration > 0 && gate::wants_goals(after, outcome),
+        }),
         Phase::Waiting { until_ms, .. } => effects.push(arm(TimerKind::WaitOver, Some(after.view.epoch), *until_ms)),
         Phase::Stopped { .. } => {
             if before.had_session {

@@ -67,7 +67,8 @@ fn has_a_way_out(state: &LoopState, effects: &[Effect]) -> bool {
             effects.contains(&Effect::Settle { iteration: *iteration }) && armed(state, effects, TimerKind::Deadline)
         }
         Phase::Verifying { iteration, .. } => {
-            effects.contains(&Effect::Verify { iteration: *iteration }) && armed(state, effects, TimerKind::Deadline)
+            let verifies = |effect: &Effect| matches!(effect, Effect::Verify { iteration: of, .. } if of == iteration);
+            effects.iter().any(verifies) && armed(state, effects, TimerKind::Deadline)
         }
         Phase::Waiting { .. } => armed(state, effects, TimerKind::WaitOver),
         Phase::Paused => state.view.is_paused(),

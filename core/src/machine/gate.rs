@@ -3,12 +3,18 @@
 //! An agent only claims. Evidence is what ralph found itself: the plan re-read from disk, tasks that are still in it, and
 //! the goals. The confidence says how much of it there is; it never replaces a piece that is missing.
 
-use crate::event::{Claim, ConfidencePart, Denial, Evidence, GoalResult, Missing, Outcome, PlanSnapshot};
+use crate::event::{
+    Bite, Changes, Claim, ConfidencePart, Denial, Evidence, GoalResult, Missing, MutantOutcome, MutantTarget, Outcome,
+    PlanSnapshot, Proof, StopReason, TestCounts, TriedMutant,
+};
 
 use super::state::LoopState;
 
 /// Most bytes of a failing goal's output that go into the next prompt.
 const TAIL_BYTES: usize = 2048;
+
+/// So many changes that all were missed show that tests notice nothing.
+const MUTANTS_ENOUGH: usize = 3;
 
 /// What each piece of evidence is worth.
 const WORD: u8 = 10;
@@ -31,7 +37,7 @@ pub fn reachable_confidence(has_tasks: bool, has_goals: bool) -> u8 {
 pub(super) enum Verdict {
     NoClaim,
     Refused(Refused),
-    Done { verified: bool, confidence: Confidence },
+    Done { proof: Proof, confidence: Confidence },
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -71,6 +77,7 @@ pub(super) fn judge(state: &LoopState, outcome: &Outcome) -> Verdict {
     }
     let mut reasons = cheap_reasons(state);
     reasons.extend(goal_reasons(&state.view.iterations.latest_look().goals));
+    reasons.extend(test_reasons(state));
     // Only ever met where something cheaper was missing, too, or the run is stopping.
     if state.view.iterations.latest_look().goals.len() < state.view.settings.goals.len() {
         reasons.push(Missing::GoalsNotRun);
@@ -80,8 +87,13 @@ pub(super) fn judge(state: &LoopState, outcome: &Outcome) -> Verdict {
         reasons.push(too_little(state, &confidence));
     }
     if reasons.is_empty() {
-        let verified = !state.view.settings.goals.is_empty();
-        return Verdict::Done { verified, confidence };
+        let proof = proof(state);
+        return Verdict::Done { proof, confidence };
+    }
+    // The user is asked once all else is done.
+    if state.view.tests_changed.is_some() && reasons.iter().all(Missing::may_be_confirmed) {
+        let proof = Proof::Unconfirmed;
+        return Verdict::Done { proof, confidence };
     }
     Verdict::Refused(Refused { reasons, confidence })
 }
@@ -147,21 +159,116 @@ pub(super) fn plan_reasons(plan: &PlanSnapshot, missing: &[String]) -> impl Iter
         .chain(vanished.map(|task| Missing::TaskVanished { task }))
 }
 
-/// What results of goals have against the end.
+/// The goal results that block completion.
 pub fn goal_reasons(goals: &[GoalResult]) -> impl Iterator<Item = Missing> {
     goals.iter().filter(|goal| !goal.passed).map(goal_failed)
 }
 
 fn goal_failed(goal: &GoalResult) -> Missing {
+    Missing::GoalFailed {
+        goal: goal.name.clone(),
+        why: goal.why.clone(),
+        output_tail: output_tail(goal),
+    }
+}
+
+/// The end of what a goal printed, as much as fits into a prompt.
+fn output_tail(goal: &GoalResult) -> String {
     let mut start = goal.tail.len().saturating_sub(TAIL_BYTES);
     while !goal.tail.is_char_boundary(start) {
         start += 1;
     }
-    Missing::GoalFailed {
-        goal: goal.name.clone(),
-        why: goal.why.clone(),
-        output_tail: goal.tail[start..].trim().to_owned(),
+    goal.tail[start..].trim().to_owned()
+}
+
+/// The end of a run whose claim was accepted with such a proof.
+pub(super) fn done(state: &LoopState, proof: Proof) -> StopReason {
+    let required = state.view.settings.gate.require;
+    StopReason::Done { proof, required }
+}
+
+/// What passing goals are worth.
+fn proof(state: &LoopState) -> Proof {
+    let view = &state.view;
+    let look = view.iterations.latest_look();
+    // Nothing was asked for and nothing was done: whatever passes, passed before.
+    let is_untouched = view.plan.tasks.is_empty() && view.changes == Some(Changes::default());
+    if look.goals.is_empty() || is_untouched {
+        return Proof::Nothing;
     }
+    let has_tests = look.goals.iter().any(|goal| ran(goal) > 0);
+    if has_tests { Proof::Tests } else { Proof::ExitCodes }
+}
+
+fn ran(goal: &GoalResult) -> u32 {
+    goal.tests.as_ref().map_or(0, TestCounts::ran)
+}
+
+/// What speaks against tests that passed: they are fewer, pass only as they were changed, or notice nothing.
+fn test_reasons(state: &LoopState) -> Vec<Missing> {
+    let look = state.view.iterations.latest_look();
+    let mut reasons: Vec<Missing> = look
+        .goals
+        .iter()
+        .filter(|goal| goal.passed)
+        .filter_map(|goal| count_reason(state, goal))
+        .collect();
+    if let Some(trial) = &look.trial {
+        let changes = &trial.changes;
+        if let Some(why) = &trial.problem {
+            let (why, changes) = (why.clone(), changes.clone());
+            reasons.push(Missing::NoTrial { why, changes });
+        }
+        let failed = |goal: &&GoalResult| !goal.passed || count_reason(state, goal).is_some();
+        let failed = trial.results.iter().filter(failed);
+        reasons.extend(failed.map(|goal| Missing::OriginalTestsFail {
+            goal: goal.name.clone(),
+            why: goal.why.clone(),
+            output_tail: output_tail(goal),
+            changes: changes.clone(),
+        }));
+    }
+    reasons.extend(bite_reason(state));
+    reasons
+}
+
+/// Why the tests that a goal ran do not count, by their numbers.
+fn count_reason(state: &LoopState, goal: &GoalResult) -> Option<Missing> {
+    let name = goal.name.clone();
+    if let Some(why) = &goal.doubt {
+        let why = why.clone();
+        return Some(Missing::DoubtfulTests { goal: name, why });
+    }
+    let known = state.view.goals.iter().find(|known| known.name == goal.name)?;
+    let before = known.baseline.as_ref().filter(|before| before.ran() > 0)?;
+    let unmeasured = |tests: &TestCounts| tests.skipped.saturating_add(tests.expected_failures);
+    let is_fewer = match &goal.tests {
+        Some(now) => now.ran() < before.ran() || unmeasured(now) > unmeasured(before),
+        None => true,
+    };
+    is_fewer.then(|| Missing::FewerTests {
+        goal: name,
+        before: before.clone(),
+        now: goal.tests.clone(),
+    })
+}
+
+/// Tests that notice nothing, if that refuses a claim.
+fn bite_reason(state: &LoopState) -> Option<Missing> {
+    let bite = state.view.settings.gate.bite;
+    let tried = &state.view.iterations.latest_look().mutants;
+    let tried = tried.iter().filter(|tried| tried.outcome != MutantOutcome::NoVerdict);
+    let (tests, work): (Vec<_>, Vec<_>) = tried.partition(|tried| tried.mutant.target == MutantTarget::Test);
+    let missed = |mutants: &[&TriedMutant], enough: usize| {
+        let all_missed = mutants.iter().all(|tried| tried.outcome == MutantOutcome::Missed);
+        (mutants.len() >= enough && all_missed).then(|| mutants.iter().map(|tried| tried.mutant.clone()).collect())
+    };
+    let mutants = match bite {
+        Bite::Off | Bite::Report => None,
+        Bite::Refuse => missed(&tests, MUTANTS_ENOUGH).or_else(|| missed(&work, MUTANTS_ENOUGH)),
+        Bite::Require => missed(&tests, 1).or_else(|| missed(&work, 1)),
+    }?;
+    Some(Missing::TestsNoticeNothing { mutants })
 }
 
 fn confidence(state: &LoopState) -> Confidence {

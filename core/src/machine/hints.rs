@@ -1,7 +1,7 @@
 //! What the user can do when a run is over.
 
 use crate::{
-    event::{BreakerCause, Finding, Hint, ProblemKind, RestoreMoment, StopReason, clip},
+    event::{BreakerCause, Finding, Hint, ProblemKind, Proof, RestoreMoment, StopReason, clip},
     run::{MessageState, Phase},
 };
 
@@ -45,8 +45,13 @@ pub(super) fn hints(state: &LoopState, reason: &StopReason) -> Vec<Hint> {
 
 fn of_reason(state: &LoopState, reason: &StopReason) -> Vec<Hint> {
     match reason {
-        StopReason::Done { verified: true } | StopReason::Superseded => Vec::new(),
-        StopReason::Done { verified: false } => vec![Hint::SetGoal],
+        StopReason::Done { proof, .. } => match proof {
+            Proof::Tests => Vec::new(),
+            Proof::ExitCodes => vec![Hint::CountTests],
+            Proof::Nothing => vec![Hint::SetGoal],
+            Proof::Unconfirmed => vec![Hint::ConfirmTests],
+        },
+        StopReason::Superseded => Vec::new(),
         StopReason::BreakerOpen {
             why: BreakerCause::SameGoalFailure { goal, .. },
         } => vec![Hint::SeeGoal { goal: goal.clone() }, Hint::StartAgain],

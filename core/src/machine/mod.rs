@@ -16,6 +16,8 @@ mod effect;
 mod escalation;
 mod feedback;
 mod gate;
+#[cfg(test)]
+mod gate_tests;
 mod hints;
 mod outcome;
 mod permission;
@@ -76,7 +78,7 @@ use std::path::PathBuf;
 use crate::event::{
     AgentCall, AgentSignal, AgentStatus, BackgroundCommand, BackgroundResult, Changes, Checkpoint, Claim, Day,
     GoalResult, Notice, PermissionRequest, PlanSnapshot, RequestedBy, Requester, ReviewAnswer, Ruling, Settings, Spent,
-    SteeringId, UserCommand,
+    SteeringId, Trial, TriedMutant, UserCommand,
 };
 
 /// Everything that reaches the machine. The time it was received comes beside it.
@@ -225,6 +227,8 @@ pub struct Statement {
     pub status: Option<AgentStatus>,
     /// Its answer, if it was asked for a review.
     pub review: Option<ReviewAnswer>,
+    /// Why it changed tests.
+    pub tests_changed: Option<String>,
 }
 
 /// What was found and made before an iteration.
@@ -306,6 +310,10 @@ impl Settlement {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Verification {
     pub results: Vec<GoalResult>,
+    /// How the goals ended with the tests as they were, if these had changed.
+    pub trial: Option<Trial>,
+    /// The changes that were tried, which the tests should have noticed.
+    pub mutants: Vec<TriedMutant>,
     /// As in [`Settlement`].
     pub plan: Result<PlanSnapshot, String>,
     pub vanished: Vec<String>,

@@ -179,7 +179,7 @@ fn done_after_review(decision: &mut Decision, now_ms: u64) {
         };
     }
     match gate::judge(&decision.state, &outcome) {
-        gate::Verdict::Done { verified, .. } => decision.stop(StopReason::Done { verified }),
+        gate::Verdict::Done { proof, .. } => decision.stop(gate::done(&decision.state, proof)),
         // Somebody has added a task.
         gate::Verdict::Refused(_) | gate::Verdict::NoClaim => next(decision, now_ms),
     }

@@ -168,6 +168,7 @@ impl Rules {
                 question,
                 status,
                 review,
+                tests_changed,
                 ..
             } => {
                 self.stated = Statement {
@@ -177,6 +178,7 @@ impl Rules {
                     question: question.clone(),
                     status: status.clone(),
                     review: review.clone(),
+                    tests_changed: tests_changed.clone(),
                 };
             }
             Event::AgentCalled { call, .. } => self.take_call(call),
@@ -211,6 +213,8 @@ impl Rules {
             | Event::RuleForgotten { .. }
             | Event::CompletionDenied { .. }
             | Event::GoalChecked { .. }
+            | Event::TrialMade { .. }
+            | Event::MutantsTried { .. }
             | Event::EditsChecked { .. }
             | Event::ClaimJudged { .. }
             | Event::BreakerMoved { .. }

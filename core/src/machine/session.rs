@@ -109,6 +109,7 @@ pub(super) fn stated(decision: &mut Decision, iteration: u32, statement: &Statem
             question: cut(&statement.question),
             status: statement.status.clone().map(AgentStatus::bounded),
             review: statement.review.clone().map(ReviewAnswer::bounded),
+            tests_changed: cut(&statement.tests_changed),
         });
     }
 }
@@ -124,6 +125,7 @@ pub(super) fn done_file_found(decision: &mut Decision, iteration: u32) {
         question,
         status,
         review,
+        tests_changed,
     } = decision.state.rules.stated.clone();
     if settles && !claims.contains(&Claim::DoneFile) {
         claims.push(Claim::DoneFile);
@@ -135,6 +137,7 @@ pub(super) fn done_file_found(decision: &mut Decision, iteration: u32) {
             question,
             status,
             review,
+            tests_changed,
         });
     }
 }

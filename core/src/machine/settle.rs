@@ -3,7 +3,7 @@
 use crate::{
     event::{
         BreakerCause, BreakerState, CancelReason, Claim, Denial, Event, Finding, GoalsWhen, LimitKind, Missing, Notice,
-        OnDayLimit, Outcome, PlanSnapshot, Problem, ProblemKind, RequestedBy, Role, SessionMode, StopReason,
+        OnDayLimit, Outcome, PlanSnapshot, Problem, ProblemKind, Proof, RequestedBy, Role, SessionMode, StopReason,
         StopRequest, Wait, WaitCause,
     },
     run::{Observation, StopAsked},
@@ -100,11 +100,13 @@ pub(super) fn settled(decision: &mut Decision, now_ms: u64, iteration: u32, outc
     }
     if let Some(reason) = requested(&decision.state) {
         // Completion wins over a stop request, unless a message would be lost with it.
-        if let gate::Verdict::Done { verified: false, .. } = gate::judge(&decision.state, outcome)
+        if let gate::Verdict::Done {
+            proof: Proof::Nothing, ..
+        } = gate::judge(&decision.state, outcome)
             && found.plan.is_ok()
             && undelivered(&decision.state).is_none()
         {
-            return decision.stop(StopReason::Done { verified: false });
+            return decision.stop(gate::done(&decision.state, Proof::Nothing));
         }
         return decision.stop(reason);
     }
@@ -169,6 +171,14 @@ pub(super) fn verified(decision: &mut Decision, now_ms: u64, iteration: u32, out
             result: result.clone(),
         });
     }
+    if let Some(trial) = &found.trial {
+        let trial = trial.clone();
+        decision.push(Event::TrialMade { iteration, trial });
+    }
+    if !found.mutants.is_empty() {
+        let mutants = found.mutants.clone();
+        decision.push(Event::MutantsTried { iteration, mutants });
+    }
     match &found.plan {
         Ok(plan) => plan_found(decision, iteration, plan, &found.vanished, &found.added),
         Err(why) => return decision.stop(StopReason::PlanInvalid { why: why.clone() }),
@@ -191,7 +201,7 @@ fn plan_found(decision: &mut Decision, iteration: u32, plan: &PlanSnapshot, vani
 /// Everything is known about the iteration: judges its claims, and goes on.
 fn conclude(decision: &mut Decision, now_ms: u64, iteration: u32, outcome: &Outcome, random: f64) {
     match gate::judge(&decision.state, outcome) {
-        gate::Verdict::Done { verified, confidence } => {
+        gate::Verdict::Done { proof, confidence } => {
             let (confidence, parts) = (confidence.points(), confidence.parts);
             decision.push(Event::ClaimJudged {
                 iteration,
@@ -199,7 +209,7 @@ fn conclude(decision: &mut Decision, now_ms: u64, iteration: u32, outcome: &Outc
                 parts,
             });
             let Some(message) = undelivered(&decision.state) else {
-                return done(decision, now_ms, outcome, verified);
+                return done(decision, now_ms, outcome, proof);
             };
             decision.notice(Notice::MessageOutstanding { message });
             return next(decision, now_ms);
@@ -241,13 +251,13 @@ fn conclude(decision: &mut Decision, now_ms: u64, iteration: u32, outcome: &Outc
 }
 
 /// The work is done, but for a review.
-fn done(decision: &mut Decision, now_ms: u64, outcome: &Outcome, verified: bool) {
+fn done(decision: &mut Decision, now_ms: u64, outcome: &Outcome, proof: Proof) {
     let is_reviewed = review::is_wanted(&decision.state, outcome, true)
         // Completion wins over a stop request.
         && requested(&decision.state).is_none()
         && !is_obstructed(decision, now_ms);
     if !is_reviewed {
-        return decision.stop(StopReason::Done { verified });
+        return decision.stop(gate::done(&decision.state, proof));
     }
     review::request(decision, true);
     next(decision, now_ms);

@@ -5,7 +5,7 @@
 
 use crate::{
     event::{
-        Breakdown, CancelReason, Day, Event, LimitKind, Notice, Outcome, OwnWork, PausedBy, PlanChange, Role,
+        Breakdown, CancelReason, Day, Event, LimitKind, Notice, Outcome, OwnWork, PausedBy, PlanChange, Proof, Role,
         SteeringKind, StopReason, Wait, WaitCause, WaitEnd, Worker,
     },
     run::{Message, Phase},
@@ -17,7 +17,7 @@ use super::{
     edits,
     effect::{Before, answer, effects, is_put_off, lingers},
     escalation::handed_on,
-    permission, policy, review, reviewed, session, settle,
+    gate, permission, policy, review, reviewed, session, settle,
     state::LoopState,
     user::{self, Taken},
 };
@@ -288,8 +288,13 @@ fn prepared(decision: &mut Decision, now_ms: u64, iteration: u32, result: &Resul
     {
         decision.notice(Notice::NothingToDo);
         if decision.state.view.settings.goals.is_empty() {
-            return decision.stop(StopReason::Done { verified: false });
+            return decision.stop(gate::done(&decision.state, Proof::Nothing));
         }
+        return settle::start_verification(decision, 0);
+    }
+    let settings = &decision.state.view.settings;
+    let is_first = decision.state.view.iterations.number == 0 && role.is_work();
+    if is_first && settings.gate.baseline && !settings.goals.is_empty() && !decision.state.rules.looked {
         return settle::start_verification(decision, 0);
     }
     if let Role::Review { .. } = role {

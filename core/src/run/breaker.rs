@@ -159,7 +159,13 @@ impl Breaker {
     /// Counts a claim that was refused. `is_same` tells whether goals failed as they did at the claim before.
     pub(super) fn refuse(&mut self, reasons: &[Missing], is_same: bool) {
         let is_of_goals = reasons.iter().all(|reason| match reason {
-            Missing::GoalFailed { .. } | Missing::More { .. } => true,
+            Missing::GoalFailed { .. }
+            | Missing::FewerTests { .. }
+            | Missing::DoubtfulTests { .. }
+            | Missing::OriginalTestsFail { .. }
+            | Missing::NoTrial { .. }
+            | Missing::TestsNoticeNothing { .. }
+            | Missing::More { .. } => true,
             Missing::SaidNotDone { .. }
             | Missing::SaidBlocked { .. }
             | Missing::TasksOpen { .. }
@@ -258,6 +264,8 @@ mod tests {
             duration_ms: 5,
             why,
             tail: output.to_owned(),
+            tests: None,
+            doubt: None,
         }]
     }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::{
     AgentStatus, Changes, Checkpoint, Claim, ConfidencePart, Denial, GoalResult, Missing, Outcome, ReviewResult, Role,
-    Usage,
+    Trial, TriedMutant, Usage,
 };
 
 /// One session and what became of it.
@@ -87,7 +87,12 @@ impl Iteration {
         if let Some(review) = &mut self.review {
             review.shorten();
         }
-        for result in &mut self.look.goals {
+        self.look.mutants = Vec::new();
+        if let Some(trial) = &mut self.look.trial {
+            trial.changes = Vec::new();
+        }
+        let trial = self.look.trial.iter_mut().flat_map(|trial| &mut trial.results);
+        for result in self.look.goals.iter_mut().chain(trial) {
             result.tail = String::new();
         }
     }
@@ -101,6 +106,12 @@ pub struct Look {
     pub claims: Vec<Claim>,
     /// Results of the goals, as far as they were run.
     pub goals: Vec<GoalResult>,
+    /// How the goals ended with the tests as they were; none where these had not changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trial: Option<Trial>,
+    /// The changes that the tests should have noticed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mutants: Vec<TriedMutant>,
     /// 0 to 100; none where nothing was claimed.
     pub confidence: Option<u8>,
     pub confidence_parts: Vec<ConfidencePart>,

@@ -138,7 +138,14 @@ impl Iterations {
             } => self.look_mut(*iteration).status = Some(status.clone()),
             Event::ClaimMade { iteration, claim } => self.look_mut(*iteration).claims.push(*claim),
             Event::CompletionDenied { iteration, why } => self.look_mut(*iteration).denied = Some(why.clone()),
-            Event::VerificationStarted { iteration, .. } => self.look_mut(*iteration).goals.clear(),
+            Event::VerificationStarted { iteration, .. } => {
+                let look = self.look_mut(*iteration);
+                look.goals.clear();
+                look.trial = None;
+                look.mutants.clear();
+            }
+            Event::TrialMade { iteration, trial } => self.look_mut(*iteration).trial = Some(trial.clone()),
+            Event::MutantsTried { iteration, mutants } => self.look_mut(*iteration).mutants.clone_from(mutants),
             Event::GoalChecked { iteration, result } => self.look_mut(*iteration).goals.push(result.clone()),
             Event::ClaimJudged {
                 iteration,

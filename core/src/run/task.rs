@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{GoalResult, LimitKind, PlanSnapshot, Usage};
+use crate::event::{GoalResult, LimitKind, PlanSnapshot, TestCounts, Usage};
 
 /// A task of the plan as it was last read, or one that has vanished from it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -68,6 +68,9 @@ pub struct Block {
 pub struct GoalStatus {
     pub name: String,
     pub state: GoalState,
+    /// The tests that it ran when it first showed any, which is before the first iteration if it can be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<TestCounts>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

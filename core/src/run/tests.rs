@@ -2,8 +2,9 @@ use super::*;
 use crate::event::{
     AgentSignal, BreakerCause, BreakerState, CancelReason, Changes, Checkpoint, Claim, ConfidencePart, Day, Delivery,
     Denial, Event, Evidence, Exit, Goal, GoalFailure, GoalResult, Hint, Level, Missing, Notice, Outcome, PausedBy,
-    PlanChange, PlanSnapshot, PlanTask, Problem, ProblemKind, Record, RequestedBy, Role, RunId, SessionId, Settings,
-    Spent, SteeringId, SteeringKind, StopReason, StopRequest, Totals, Usage, Wait, WaitCause, WaitEnd,
+    PlanChange, PlanSnapshot, PlanTask, Problem, ProblemKind, Proof, Record, RequestedBy, Role, RunId, SessionId,
+    Settings, Spent, SteeringId, SteeringKind, StopReason, StopRequest, TestCounts, Totals, Trial, Usage, Wait,
+    WaitCause, WaitEnd,
 };
 use crate::testing::{Dice, goal_checked, iteration_started, through_json, through_snapshots};
 
@@ -142,6 +143,13 @@ impl Chaos {
         })
     }
 
+    fn test_counts(&mut self) -> TestCounts {
+        TestCounts {
+            passed: u32::try_from(self.below(3)).unwrap(),
+            ..TestCounts::default()
+        }
+    }
+
     fn goal_result(&mut self) -> GoalResult {
         GoalResult {
             name: self.text(),
@@ -152,6 +160,8 @@ impl Chaos {
             duration_ms: self.below(100),
             why: self.maybe(|run| GoalFailure::NotStarted { why: run.text() }),
             tail: self.text(),
+            tests: self.maybe(Self::test_counts),
+            doubt: self.maybe(Self::text),
         }
     }
 
@@ -288,6 +298,14 @@ impl Chaos {
                 iteration,
                 goals: self.texts(),
             },
+            21 if self.coin() => Event::TrialMade {
+                iteration,
+                trial: Trial {
+                    changes: Vec::new(),
+                    results: vec![self.goal_result()],
+                    problem: self.maybe(Self::text),
+                },
+            },
             21 => Event::GoalChecked {
                 iteration,
                 result: self.goal_result(),
@@ -356,7 +374,7 @@ impl Chaos {
             },
             _ => match self.coin() {
                 true => Event::RunStopped {
-                    reason: StopReason::Done { verified: true },
+                    reason: StopReason::done(Proof::ExitCodes),
                     hints: self.texts().into_iter().map(|how| Hint::LogIn { how }).collect(),
                     totals: Totals::default(),
                 },

@@ -10,8 +10,8 @@ use super::{
     tool,
 };
 use crate::event::{
-    AgentSignal, Changes, ChannelKind, Event, LimitKind, Outcome, PausedBy, PlanSnapshot, PlanTask, Record, Role,
-    RunId, Settings, SteeringId, StopReason, Totals, Usage, Wait, WaitEnd,
+    AgentSignal, Changes, ChannelKind, Event, GoalResult, LimitKind, Outcome, PausedBy, PlanSnapshot, PlanTask, Record,
+    Role, RunId, Settings, SteeringId, StopReason, Totals, Usage, Wait, WaitEnd,
 };
 
 /// All that the records say of a run.
@@ -65,6 +65,9 @@ pub struct RunView {
     /// What agents said with ralph's own tools.
     #[serde(default)]
     pub calls: Calls,
+    /// Why the agent changed tests, in its words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests_changed: Option<String>,
     /// The goals that were run after edits.
     #[serde(default)]
     pub edit_checks: EditChecks,
@@ -191,7 +194,12 @@ impl RunView {
             Event::GoalChecked { result, .. } => {
                 let checked = Box::new(result.clone());
                 self.set_goal(&result.name, GoalState::Checked { result: checked });
+                self.set_baseline(result);
             }
+            Event::AgentStated {
+                tests_changed: Some(why),
+                ..
+            } => self.tests_changed = Some(why.clone()),
             Event::EditsChecked { results, .. } => {
                 for result in results {
                     let checked = Box::new(result.clone());
@@ -290,6 +298,8 @@ impl RunView {
             | Event::BackgroundCancelled { .. }
             | Event::BackgroundEnded { .. }
             | Event::ClaimJudged { .. }
+            | Event::TrialMade { .. }
+            | Event::MutantsTried { .. }
             | Event::ReviewRequested { .. }
             | Event::ReviewWithdrawn
             | Event::ReviewConcluded { .. }
@@ -355,9 +365,14 @@ impl RunView {
 
     fn go_by(&mut self, settings: &Settings) {
         self.settings = settings.clone().into();
+        let baseline = |name: &str| {
+            let before = self.goals.iter().find(|goal| goal.name == name)?;
+            before.baseline.clone()
+        };
         let goals = settings.goals.iter().map(|goal| GoalStatus {
             name: goal.name.clone(),
             state: GoalState::Unknown,
+            baseline: baseline(&goal.name),
         });
         self.goals = goals.collect();
     }
@@ -425,6 +440,16 @@ impl RunView {
         let outcome = row.and_then(|row| row.outcome.clone()).unwrap_or(Outcome::Completed);
         goals.iter().for_each(|name| self.set_goal(name, GoalState::Running));
         self.enter(Phase::Verifying { iteration, outcome });
+    }
+
+    /// Keeps the first tests that a goal showed: later ones are compared with them.
+    fn set_baseline(&mut self, result: &GoalResult) {
+        if let Some(goal) = self.goals.iter_mut().find(|goal| goal.name == result.name)
+            && goal.baseline.is_none()
+            && result.doubt.is_none()
+        {
+            goal.baseline.clone_from(&result.tests);
+        }
     }
 
     fn set_goal(&mut self, name: &str, state: GoalState) {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Report, Task};
 use crate::{
-    event::{Decider, GoalResult, ReviewResult, StopReason},
+    event::{Decider, GoalResult, Proof, ReviewResult, StopReason},
     run::{RunView, TaskState},
     text::one_line,
     words::{asked_in_words, counted, goal_failure_in_words, review_in_words, stop_in_words, task_at_limit_in_words},
@@ -138,8 +138,13 @@ fn end_needs(report: &Report) -> Option<String> {
     let open = counted(u64::from(report.totals.tasks_open), "task");
     let Some(end) = &report.end else { return None };
     match &end.reason {
-        StopReason::Done { verified: true } => None,
-        StopReason::Done { verified: false } => Some(UNVERIFIED.to_owned()),
+        StopReason::Done { proof, .. } => match proof {
+            Proof::Tests | Proof::ExitCodes => None,
+            Proof::Nothing => Some(UNVERIFIED.to_owned()),
+            Proof::Unconfirmed => {
+                Some("confirm the changed tests, or send the agent back (`ralph confirm`)".to_owned())
+            }
+        },
         StopReason::LimitReached { .. }
         | StopReason::Requested
         | StopReason::Interrupted

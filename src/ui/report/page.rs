@@ -7,7 +7,7 @@ use super::{
     sections::{Section, Telling, judged_in_words, origin_in_words, sections, tail},
 };
 use crate::{
-    event::{Delivery, EndKind, StopReason},
+    event::{Delivery, EndKind, Proof, StopReason},
     run::{self, Look, TaskState},
     text::one_line,
     words::{claim_in_words, goal_in_words, problem_in_words, short_duration},
@@ -122,7 +122,15 @@ fn verdict(report: &Report) -> PageLine {
         return PageLine::marked(Mark::Unfinished, "The run is not over.", PageTone::Heading);
     };
     let (mark, tone) = match end.reason.kind() {
-        EndKind::Good if end.reason == (StopReason::Done { verified: false }) => {
+        EndKind::Good
+            if matches!(
+                end.reason,
+                StopReason::Done {
+                    proof: Proof::Nothing,
+                    ..
+                }
+            ) =>
+        {
             (Mark::Unfinished, PageTone::Unfinished)
         }
         EndKind::Good => (Mark::Good, PageTone::Good),

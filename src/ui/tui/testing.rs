@@ -272,7 +272,7 @@ pub(super) fn at_work(name: &str) -> [BatchEvent; 3] {
 /// Those of one that is done.
 pub(super) fn job_done(name: &str) -> Vec<BatchEvent> {
     let end = JobEnd::Over {
-        reason: crate::event::StopReason::Done { verified: true },
+        reason: crate::event::StopReason::done(crate::event::Proof::ExitCodes),
     };
     let plan = plan_name(name);
     [
@@ -348,7 +348,10 @@ pub(super) fn busy_board() -> Board {
     };
     let done = [
         running(),
-        vec![plan(4, 0), stopped(crate::event::StopReason::Done { verified: true })],
+        vec![
+            plan(4, 0),
+            stopped(crate::event::StopReason::done(crate::event::Proof::ExitCodes)),
+        ],
     ]
     .concat();
     let runs = [

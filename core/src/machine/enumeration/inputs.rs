@@ -228,12 +228,16 @@ fn checked(passed: bool) -> GoalResult {
         duration_ms: 5,
         why: (!passed).then_some(GoalFailure::NoNumber),
         tail: "output".to_owned(),
+        tests: None,
+        doubt: None,
     }
 }
 
 pub(super) fn verified(iteration: u32, passed: bool) -> Input {
     let verification = Verification {
         results: vec![checked(passed)],
+        trial: None,
+        mutants: Vec::new(),
         plan: Ok(plan(false)),
         vanished: Vec::new(),
         added: Vec::new(),

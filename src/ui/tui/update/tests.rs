@@ -4,7 +4,7 @@ use crossterm::event::{MouseButton, MouseEvent};
 
 use super::*;
 use crate::{
-    event::{Event, PausedBy, SteeringId, SteeringKind, StopReason, Wait},
+    event::{Event, PausedBy, Proof, SteeringId, SteeringKind, StopReason, Wait},
     testing::Dice,
     ui::tui::{
         keys::Place,
@@ -110,7 +110,7 @@ fn leaving_asks_until_the_run_is_over() {
         press(&mut model, "qa"),
         [Order::stop(StopRequest::AfterIteration, RequestedBy::User)]
     );
-    let mut over = after([running(), vec![stopped(StopReason::Done { verified: true })]].concat());
+    let mut over = after([running(), vec![stopped(StopReason::done(Proof::ExitCodes))]].concat());
     assert_eq!(press(&mut over, "q"), [Order::Leave]);
     assert_eq!(update(&mut over, control('c')), [Order::Leave]);
 }
@@ -421,7 +421,7 @@ fn a_run_that_ended_at_a_limit_is_continued_with_more_after_a_question_where_it_
 
 #[test]
 fn a_run_that_is_over_takes_a_message_unless_a_limit_is_used_up() {
-    let mut over = after([running(), vec![stopped(StopReason::Done { verified: true })]].concat());
+    let mut over = after([running(), vec![stopped(StopReason::done(Proof::ExitCodes))]].concat());
     press(&mut over, ":one more thing");
     let command = UserCommand::Steer {
         kind: SteeringKind::Next,
@@ -519,7 +519,7 @@ fn the_plan_takes_the_keys_and_gives_them_back() {
 
 #[test]
 fn the_end_of_a_run_is_shown_by_itself_once_nothing_is_typed_and_goes_when_the_run_resumes() {
-    let end = || stopped(StopReason::Done { verified: false });
+    let end = || stopped(StopReason::done(Proof::Nothing));
     let apply = |model: &mut Model, event: Event| {
         let record = crate::event::Record {
             seq: 99,

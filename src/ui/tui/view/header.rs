@@ -6,7 +6,7 @@
 use ratatui::layout::Rect;
 
 use crate::{
-    event::{BreakerState, EndKind, StopReason},
+    event::{BreakerState, EndKind, Proof, StopReason},
     run::{GoalState, Phase},
     text::one_line,
     ui::tui::{
@@ -326,7 +326,13 @@ fn worded(model: &Model, words: String) -> (String, Role) {
         }
         Phase::Idle | Phase::Cancelling { .. } | Phase::Waiting { .. } | Phase::Paused => Role::Wait,
         Phase::Stopped { end } => match (&end.reason, end.reason.kind()) {
-            (StopReason::Done { verified: false }, _) | (_, EndKind::Unfinished) => Role::Wait,
+            (
+                StopReason::Done {
+                    proof: Proof::Nothing, ..
+                },
+                _,
+            )
+            | (_, EndKind::Unfinished) => Role::Wait,
             (_, EndKind::Good) => Role::Good,
             (_, EndKind::Bad) => Role::Bad,
         },

@@ -12,8 +12,8 @@ use super::*;
 use crate::{
     event::{
         AgentSignal, AnswerPlace, AskId, BreakerCause, BreakerState, Decider, Event, Exit, GoalFailure, GoalResult,
-        Hint, Outcome, PausedBy, PlanSnapshot, PlanTask, Problem, ProblemKind, RuleScope, SteeringId, SteeringKind,
-        StopReason, Wait, WaitCause,
+        Hint, Outcome, PausedBy, PlanSnapshot, PlanTask, Problem, ProblemKind, Proof, RuleScope, SteeringId,
+        SteeringKind, StopReason, Wait, WaitCause,
     },
     proc::{
         Size,
@@ -314,7 +314,7 @@ fn an_end_is_a_page_that_says_why_and_what_to_type() {
         "unexpected status 401 Unauthorized: invalid api key, url: http://127.0.0.1:1/v1/responses",
     );
     let ends = [
-        ("unverified", StopReason::Done { verified: false }, vec![Hint::SetGoal]),
+        ("unverified", StopReason::done(Proof::Nothing), vec![Hint::SetGoal]),
         (
             "blocked",
             StopReason::Blocked {
@@ -479,7 +479,7 @@ fn every_phase_has_its_words() {
         ("waiting", [begun(), vec![wait]].concat()),
         (
             "done",
-            [begun(), vec![stopped(StopReason::Done { verified: true })]].concat(),
+            [begun(), vec![stopped(StopReason::done(Proof::ExitCodes))]].concat(),
         ),
         (
             "failed",
@@ -516,7 +516,7 @@ fn a_toast_and_an_end_take_the_footer() {
         crate::ui::tui::testing::model(
             80,
             24,
-            [begun(), vec![stopped(StopReason::Done { verified: false })]].concat(),
+            [begun(), vec![stopped(StopReason::done(Proof::Nothing))]].concat(),
         ),
         |_| {},
     );

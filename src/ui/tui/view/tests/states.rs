@@ -118,9 +118,14 @@ fn over(done: u32, reason: StopReason, hints: Vec<Hint>) -> Vec<Event> {
     events.extend(crate::ui::tui::testing::ended(4, Outcome::Completed));
     events.push(snapshot(done as usize));
     match reason {
-        StopReason::Done { verified: true } => events.push(goal(4, true)),
+        StopReason::Done {
+            proof: Proof::ExitCodes,
+            ..
+        } => events.push(goal(4, true)),
         // There was none to check.
-        StopReason::Done { verified: false } => {
+        StopReason::Done {
+            proof: Proof::Nothing, ..
+        } => {
             events.retain(|event| !matches!(event, Event::GoalChecked { .. }));
             for event in &mut events {
                 if let Event::RunStarted { settings, .. } = event {
@@ -255,8 +260,8 @@ fn state(name: &str, cols: u16, rows: u16) -> Model {
         }),
         "leaving" => mode(Mode::Asking(Question::Quit), at_work()),
         "help" => mode(Mode::Help { top: 0 }, at_work()),
-        "done" => at(over(9, StopReason::Done { verified: true }, Vec::new())),
-        "unverified" => at(over(9, StopReason::Done { verified: false }, vec![Hint::SetGoal])),
+        "done" => at(over(9, StopReason::done(Proof::ExitCodes), Vec::new())),
+        "unverified" => at(over(9, StopReason::done(Proof::Nothing), vec![Hint::SetGoal])),
         "failed" => at(over(5, failed, vec![log_in])),
         "blocked" => at(over(5, blocked, vec![Hint::Answer])),
         other => panic!("{other}: no such state"),

@@ -1,0 +1,336 @@
+//! What passing goals prove, by the tests that they ran.
+
+use crate::event::{
+    AgentSignal, Bite, Event, Exit, GateSettings, Goal, GoalResult, GuardedChange, GuardedChangeKind, Hint, Missing,
+    Mutant, MutantOutcome, MutantTarget, PlanSnapshot, Proof, Settings, StopReason, TestCounts, Trial, TriedMutant,
+};
+
+use super::{Effect, Input, LoopState, Settlement, Statement, Verification, step, testing};
+
+fn settings() -> Settings {
+    Settings {
+        goals: vec![Goal {
+            name: "tests".to_owned(),
+            command: "cargo test".to_owned(),
+            timeout_ms: 1_000,
+            ..Goal::default()
+        }],
+        gate: GateSettings {
+            baseline: true,
+            trial: true,
+            bite: Bite::Refuse,
+            mutants: 5,
+            require: Proof::Nothing,
+        },
+        ..Settings::default()
+    }
+}
+
+/// So many tests that passed and that were skipped.
+fn counts(passed: u32, skipped: u32) -> Option<TestCounts> {
+    Some(TestCounts {
+        runner: "cargo".to_owned(),
+        passed,
+        skipped,
+        ..TestCounts::default()
+    })
+}
+
+fn goal(passed: bool, tests: Option<TestCounts>) -> GoalResult {
+    GoalResult {
+        name: "tests".to_owned(),
+        passed,
+        exit: None,
+        score: None,
+        target: None,
+        duration_ms: 1,
+        why: None,
+        tail: "the end of the output".to_owned(),
+        tests,
+        doubt: None,
+    }
+}
+
+fn found(result: GoalResult, done: bool) -> Verification {
+    Verification {
+        results: vec![result],
+        trial: None,
+        mutants: Vec::new(),
+        plan: Ok(plan(done)),
+        vanished: Vec::new(),
+        added: Vec::new(),
+        random: 0.5,
+    }
+}
+
+fn plan(done: bool) -> PlanSnapshot {
+    PlanSnapshot {
+        tasks: vec![testing::task("add", done)],
+    }
+}
+
+fn change() -> GuardedChange {
+    GuardedChange {
+        path: "tests/add.rs".to_owned(),
+        kind: GuardedChangeKind::Deleted,
+        part: None,
+    }
+}
+
+fn trial(result: GoalResult) -> Option<Trial> {
+    Some(Trial {
+        changes: vec![change()],
+        results: vec![result],
+        problem: None,
+    })
+}
+
+fn tried(target: MutantTarget, outcome: MutantOutcome) -> TriedMutant {
+    let mutant = Mutant {
+        path: "tests/add.rs".to_owned(),
+        line: 3,
+        before: "5".to_owned(),
+        after: "6".to_owned(),
+        target,
+    };
+    TriedMutant { mutant, outcome }
+}
+
+/// A run whose first iteration ticks the only box.
+struct Run {
+    state: LoopState,
+    events: Vec<Event>,
+    effects: Vec<Effect>,
+}
+
+impl Run {
+    fn take(&mut self, input: &Input) {
+        let step = step(std::mem::take(&mut self.state), 1_000, input);
+        self.state = step.state;
+        self.events.extend(step.events);
+        self.effects.extend(step.effects);
+    }
+
+    /// Before the first iteration the goal ran `baseline`; the iteration says `tests_changed` of the tests.
+    fn claims(settings: Settings, baseline: Option<GoalResult>, tests_changed: Option<&str>) -> Run {
+        let mut run = Run {
+            state: LoopState::default(),
+            events: Vec::new(),
+            effects: Vec::new(),
+        };
+        run.take(&Input::Start(Box::new(testing::start(settings))));
+        let iteration = 1;
+        let prepared = || Input::Prepared {
+            iteration,
+            result: Ok(testing::preparation(plan(false))),
+        };
+        run.take(&prepared());
+        if let Some(result) = baseline {
+            let not_a_claim = Effect::Verify {
+                iteration: 0,
+                is_claim: false,
+            };
+            assert!(run.effects.contains(&not_a_claim), "{:?}", run.effects);
+            run.verified(0, found(result, false));
+            run.take(&prepared());
+        }
+        let statement = Statement {
+            tests_changed: tests_changed.map(str::to_owned),
+            ..Statement::default()
+        };
+        run.take(&Input::AgentStated { iteration, statement });
+        let (ok, message) = (true, None);
+        let (exit, output_bytes) = (Some(Exit::Code { code: 0 }), 1);
+        for signal in [
+            AgentSignal::TurnEnded { ok, message },
+            AgentSignal::Ended { exit, output_bytes },
+        ] {
+            run.take(&Input::Agent { iteration, signal });
+        }
+        run.take(&Input::Settled {
+            iteration,
+            settlement: Box::new(Settlement::of_plan(Ok(plan(true)), 0.0)),
+        });
+        let claim = Effect::Verify {
+            iteration,
+            is_claim: true,
+        };
+        assert!(run.effects.contains(&claim), "{:?}", run.effects);
+        run
+    }
+
+    fn verified(&mut self, iteration: u32, verification: Verification) {
+        self.take(&Input::Verified {
+            iteration,
+            verification: Box::new(verification),
+        });
+    }
+
+    /// The proof with which the run ended, or why the claim was refused.
+    fn outcome(mut self, verification: Verification) -> Result<Proof, Vec<Missing>> {
+        self.verified(1, verification);
+        self.events
+            .iter()
+            .find_map(|event| match event {
+                Event::RunStopped {
+                    reason: StopReason::Done { proof, .. },
+                    ..
+                } => Some(Ok(*proof)),
+                Event::ClaimRefused { reasons, .. } => Some(Err(reasons.clone())),
+                _ => None,
+            })
+            .expect("the claim was judged")
+    }
+}
+
+/// The end of a run that began with 20 tests.
+fn judged(verification: Verification) -> Result<Proof, Vec<Missing>> {
+    Run::claims(settings(), Some(goal(false, counts(20, 0))), None).outcome(verification)
+}
+
+#[test]
+fn goals_prove_as_much_as_they_show() {
+    assert_eq!(judged(found(goal(true, counts(20, 0)), true)), Ok(Proof::Tests));
+    assert_eq!(judged(found(goal(true, counts(25, 0)), true)), Ok(Proof::Tests));
+    let without_tests = Run::claims(settings(), Some(goal(true, None)), None);
+    assert_eq!(
+        without_tests.outcome(found(goal(true, None), true)),
+        Ok(Proof::ExitCodes)
+    );
+}
+
+#[test]
+fn tests_that_are_fewer_or_not_measured_refuse_a_claim() {
+    for now in [counts(19, 0), counts(20, 1), counts(0, 0), None] {
+        let reasons = judged(found(goal(true, now.clone()), true)).unwrap_err();
+        let before = counts(20, 0).unwrap();
+        let goal = "tests".to_owned();
+        assert_eq!(reasons, [Missing::FewerTests { goal, before, now }]);
+    }
+}
+
+#[test]
+fn output_that_contradicts_itself_refuses_a_claim_and_is_no_baseline() {
+    let doubtful = |tests| GoalResult {
+        doubt: Some("20 tests began and 3 ended".to_owned()),
+        ..goal(true, tests)
+    };
+    let reasons = judged(found(doubtful(counts(20, 0)), true)).unwrap_err();
+    assert!(matches!(reasons[..], [Missing::DoubtfulTests { .. }]), "{reasons:?}");
+    let run = Run::claims(settings(), Some(doubtful(counts(90, 0))), None);
+    assert_eq!(run.outcome(found(goal(true, counts(20, 0)), true)), Ok(Proof::Tests));
+}
+
+#[test]
+fn the_tests_as_they_were_decide_where_they_changed() {
+    let with = |result| Verification {
+        trial: trial(result),
+        ..found(goal(true, counts(20, 0)), true)
+    };
+    assert_eq!(judged(with(goal(true, counts(20, 0)))), Ok(Proof::Tests));
+    for result in [goal(false, counts(20, 0)), goal(true, counts(3, 0)), goal(true, None)] {
+        let reasons = judged(with(result)).unwrap_err();
+        assert!(
+            matches!(&reasons[..], [Missing::OriginalTestsFail { changes, .. }] if *changes == [change()]),
+            "{reasons:?}"
+        );
+    }
+    let impossible = Verification {
+        trial: Some(Trial {
+            problem: Some("the disk is full".to_owned()),
+            results: Vec::new(),
+            changes: vec![change()],
+        }),
+        ..found(goal(true, counts(20, 0)), true)
+    };
+    assert!(matches!(judged(impossible).unwrap_err()[..], [Missing::NoTrial { .. }]));
+}
+
+#[test]
+fn an_agent_that_says_why_tests_changed_leaves_them_to_the_user() {
+    let verification = || Verification {
+        trial: trial(goal(false, counts(20, 0))),
+        ..found(goal(true, counts(18, 0)), true)
+    };
+    let mut run = Run::claims(
+        settings(),
+        Some(goal(false, counts(20, 0))),
+        Some("the feature is gone"),
+    );
+    run.verified(1, verification());
+    let end = run.state.view.stop_reason().cloned().unwrap();
+    assert_eq!(end, StopReason::done(Proof::Unconfirmed));
+    assert_eq!(end.exit_code(), 9);
+    assert!(end.can_be_continued());
+    assert!(
+        run.events
+            .iter()
+            .any(|event| matches!(event, Event::RunStopped { hints, .. } if *hints == [Hint::ConfirmTests]))
+    );
+    // Its word covers the tests alone.
+    let run = Run::claims(
+        settings(),
+        Some(goal(false, counts(20, 0))),
+        Some("the feature is gone"),
+    );
+    let failed = Verification {
+        trial: None,
+        ..found(goal(false, counts(18, 2)), true)
+    };
+    let reasons = run.outcome(failed).unwrap_err();
+    assert!(matches!(reasons[..], [Missing::GoalFailed { .. }]), "{reasons:?}");
+}
+
+#[test]
+fn tests_that_notice_nothing_refuse_a_claim() {
+    use MutantOutcome::{Missed, NoVerdict, Noticed};
+    use MutantTarget::{Test, Work};
+    let outcome = |bite: Bite, mutants: &[(MutantTarget, MutantOutcome)]| {
+        let mut settings = settings();
+        settings.gate.bite = bite;
+        let verification = Verification {
+            mutants: mutants
+                .iter()
+                .map(|(target, outcome)| tried(*target, *outcome))
+                .collect(),
+            ..found(goal(true, counts(20, 0)), true)
+        };
+        let run = Run::claims(settings, Some(goal(false, counts(20, 0))), None);
+        run.outcome(verification)
+            .map_err(|reasons| matches!(reasons[..], [Missing::TestsNoticeNothing { .. }]))
+    };
+    let accepted = Ok(Proof::Tests);
+    let refused = Err(true);
+    let missed = [(Test, Missed), (Test, Missed), (Test, Missed)];
+    assert_eq!(outcome(Bite::Refuse, &missed), refused);
+    assert_eq!(outcome(Bite::Report, &missed), accepted);
+    assert_eq!(outcome(Bite::Refuse, &missed[..2]), accepted);
+    assert_eq!(outcome(Bite::Require, &missed[..2]), refused);
+    assert_eq!(outcome(Bite::Require, &[]), accepted);
+    // One that was not built proves nothing, and one that was noticed is enough.
+    assert_eq!(
+        outcome(Bite::Refuse, &[missed[0], missed[1], (Test, NoVerdict)]),
+        accepted
+    );
+    assert_eq!(
+        outcome(Bite::Refuse, &[missed[0], missed[1], missed[2], (Test, Noticed)]),
+        accepted
+    );
+    // Work that ends its tests early makes its own mutants noticed, and not those of the tests.
+    let early_exit = [missed[0], missed[1], missed[2], (Work, Noticed)];
+    assert_eq!(outcome(Bite::Refuse, &early_exit), refused);
+    let untested = [(Test, Noticed), (Work, Missed), (Work, Missed), (Work, Missed)];
+    assert_eq!(outcome(Bite::Refuse, &untested), refused);
+}
+
+#[test]
+fn less_proof_than_is_required_is_no_success() {
+    let mut settings = settings();
+    settings.gate.require = Proof::Tests;
+    let mut run = Run::claims(settings, Some(goal(true, None)), None);
+    run.verified(1, found(goal(true, None), true));
+    let end = run.state.view.stop_reason().cloned().unwrap();
+    assert!(end.lacks_proof());
+    assert_eq!(end.exit_code(), 9);
+    assert_eq!(StopReason::done(Proof::ExitCodes).exit_code(), 0);
+}
