@@ -1,0 +1,365 @@
+//! Patterns of file names.
+//!
+//! Own code, since the crates for it either do not say what is wrong with a pattern (`fast-glob`), have no braces (`glob`)
+//! or come with a whole engine for regular expressions (`globset`). No pattern makes matching slow: a star that does not
+//! fit is tried at each later place once.
+
+use super::GuardError;
+
+/// Most patterns that the braces of one stand for.
+const ALTERNATIVES_CAP: usize = 256;
+const PATTERN_CAP_BYTES: usize = 1024;
+
+/// A pattern for paths relative to the project.
+#[derive(Debug, Clone)]
+pub(super) struct Glob {
+    pattern: String,
+    alternatives: Vec<Vec<Segment>>,
+}
+
+/// Patterns of which one has to match.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Globs(Vec<Glob>);
+
+#[derive(Debug, Clone)]
+enum Segment {
+    /// `**`: any number of directories.
+    Directories,
+    Name(Vec<Token>),
+}
+
+#[derive(Debug, Clone)]
+enum Token {
+    Char(char),
+    One,
+    Many,
+    Class { negated: bool, ranges: Vec<(char, char)> },
+}
+
+/// The names that a path is made of, taken apart once for all patterns.
+pub(super) fn parts(path: &str) -> Vec<Vec<char>> {
+    path.split('/').map(|name| name.chars().collect()).collect()
+}
+
+impl Globs {
+    pub(super) fn new(patterns: &[String]) -> Result<Globs, GuardError> {
+        patterns
+            .iter()
+            .map(|pattern| Glob::new(pattern))
+            .collect::<Result<_, _>>()
+            .map(Globs)
+    }
+
+    pub(super) fn matches(&self, parts: &[Vec<char>]) -> bool {
+        self.0.iter().any(|glob| glob.matches(parts))
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Glob> {
+        self.0.iter()
+    }
+}
+
+impl Glob {
+    pub(super) fn new(pattern: &str) -> Result<Glob, GuardError> {
+        let alternatives = check(pattern)
+            .and_then(|()| expand(pattern.strip_prefix("./").unwrap_or(pattern)))
+            .and_then(|alternatives| alternatives.iter().map(|text| segments(text)).collect());
+        match alternatives {
+            Ok(alternatives) => Ok(Glob {
+                pattern: pattern.to_owned(),
+                alternatives,
+            }),
+            Err(why) => Err(GuardError::Pattern {
+                pattern: pattern.to_owned(),
+                why,
+            }),
+        }
+    }
+
+    pub(super) fn pattern(&self) -> &str {
+        &self.pattern
+    }
+
+    pub(super) fn matches(&self, parts: &[Vec<char>]) -> bool {
+        let matches = |segments: &Vec<Segment>| {
+            wildcard(
+                segments,
+                parts,
+                |segment| matches!(segment, Segment::Directories),
+                |segment, name| match segment {
+                    Segment::Directories => false,
+                    Segment::Name(tokens) => name_matches(tokens, name),
+                },
+            )
+        };
+        self.alternatives.iter().any(matches)
+    }
+}
+
+fn check(pattern: &str) -> Result<(), &'static str> {
+    if pattern.is_empty() {
+        Err("it is empty")
+    } else if pattern.len() > PATTERN_CAP_BYTES {
+        Err("it is longer than 1 KiB")
+    } else if pattern.starts_with('!') {
+        Err("`!` in front is not supported; name the exception as one")
+    } else if pattern.starts_with('/') {
+        Err("it starts with `/`, but paths are relative to the project")
+    } else if pattern.split('/').any(|name| name == "..") {
+        Err("`..` leads out of the project")
+    } else {
+        Ok(())
+    }
+}
+
+/// The patterns without braces that one with braces stands for.
+fn expand(pattern: &str) -> Result<Vec<String>, &'static str> {
+    let Some(Braces { open, close, commas }) = first_braces(pattern)? else {
+        return Ok(vec![pattern.to_owned()]);
+    };
+    let mut found = Vec::new();
+    let mut from = open + 1;
+    for end in commas.into_iter().chain([close]) {
+        let one = format!("{}{}{}", &pattern[..open], &pattern[from..end], &pattern[close + 1..]);
+        found.extend(expand(&one)?);
+        if found.len() > ALTERNATIVES_CAP {
+            return Err("its braces stand for more than 256 patterns");
+        }
+        from = end + 1;
+    }
+    Ok(found)
+}
+
+/// Where braces open and close, and the commas between them that are not in inner ones.
+struct Braces {
+    open: usize,
+    close: usize,
+    commas: Vec<usize>,
+}
+
+fn first_braces(pattern: &str) -> Result<Option<Braces>, &'static str> {
+    let (mut open, mut depth, mut commas) = (0, 0_usize, Vec::new());
+    let (mut escaped, mut class) = (false, false);
+    for (at, char) in pattern.char_indices() {
+        match char {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '[' => class = true,
+            ']' => class = false,
+            _ if class => {}
+            '{' => {
+                depth += 1;
+                if depth == 1 {
+                    open = at;
+                }
+            }
+            '}' if depth == 0 => return Err("a `}` without its `{`"),
+            '}' if depth == 1 => {
+                return Ok(Some(Braces {
+                    open,
+                    close: at,
+                    commas,
+                }));
+            }
+            '}' => depth -= 1,
+            ',' if depth == 1 => commas.push(at),
+            _ => {}
+        }
+    }
+    if depth > 0 {
+        Err("a `{` without its `}`")
+    } else {
+        Ok(None)
+    }
+}
+
+fn segments(pattern: &str) -> Result<Vec<Segment>, &'static str> {
+    let mut segments = Vec::new();
+    if !pattern.contains('/') {
+        segments.push(Segment::Directories);
+    }
+    let mut names = pattern.split('/').peekable();
+    while let Some(name) = names.next() {
+        match name {
+            "**" => segments.push(Segment::Directories),
+            // `tests/` is all that is below it.
+            "" if names.peek().is_none() => segments.push(Segment::Directories),
+            "" => return Err("a name in it is empty"),
+            name => segments.push(Segment::Name(tokens(name)?)),
+        }
+    }
+    if matches!(segments.last(), Some(Segment::Directories)) {
+        segments.push(Segment::Name(vec![Token::Many]));
+    }
+    Ok(segments)
+}
+
+fn tokens(name: &str) -> Result<Vec<Token>, &'static str> {
+    let mut tokens = Vec::new();
+    let mut chars = name.chars();
+    while let Some(char) = chars.next() {
+        tokens.push(match char {
+            '*' if matches!(tokens.last(), Some(Token::Many)) => {
+                return Err("`**` is for whole directories: it stands alone between `/`");
+            }
+            '*' => Token::Many,
+            '?' => Token::One,
+            '\\' => Token::Char(chars.next().ok_or("a `\\` at its end")?),
+            '[' => class(&mut chars)?,
+            char => Token::Char(char),
+        });
+    }
+    Ok(tokens)
+}
+
+/// What follows a `[`, up to its `]`.
+fn class(chars: &mut std::str::Chars<'_>) -> Result<Token, &'static str> {
+    const OPEN: &str = "a `[` without its `]`";
+    let mut ranges: Vec<(char, char)> = Vec::new();
+    let mut char = chars.next().ok_or(OPEN)?;
+    let negated = matches!(char, '!' | '^');
+    if negated {
+        char = chars.next().ok_or(OPEN)?;
+    }
+    // The first one may be a `]`.
+    loop {
+        let first = char;
+        char = chars.next().ok_or(OPEN)?;
+        let mut rest = chars.clone();
+        match (char, rest.next()) {
+            ('-', Some(last)) if last != ']' => {
+                if last < first {
+                    return Err("a range in `[…]` runs backwards");
+                }
+                ranges.push((first, last));
+                *chars = rest;
+                char = chars.next().ok_or(OPEN)?;
+            }
+            _ => ranges.push((first, first)),
+        }
+        if char == ']' {
+            return Ok(Token::Class { negated, ranges });
+        }
+    }
+}
+
+fn name_matches(tokens: &[Token], name: &[char]) -> bool {
+    wildcard(
+        tokens,
+        name,
+        |token| matches!(token, Token::Many),
+        |token, char| match token {
+            Token::Char(own) => own == char,
+            Token::One => true,
+            Token::Many => false,
+            Token::Class { negated, ranges } => {
+                *negated != ranges.iter().any(|(first, last)| (first..=last).contains(&char))
+            }
+        },
+    )
+}
+
+/// Matches with one kind of item that stands for any number of others. Only the last one is ever tried again.
+fn wildcard<P, T>(pattern: &[P], text: &[T], is_many: impl Fn(&P) -> bool, is_one: impl Fn(&P, &T) -> bool) -> bool {
+    let (mut p, mut t) = (0, 0);
+    let mut again: Option<(usize, usize)> = None;
+    while t < text.len() {
+        match pattern.get(p) {
+            Some(item) if is_many(item) => {
+                again = Some((p + 1, t));
+                p += 1;
+            }
+            Some(item) if is_one(item, &text[t]) => {
+                p += 1;
+                t += 1;
+            }
+            _ => {
+                let Some((after, from)) = again else {
+                    return false;
+                };
+                again = Some((after, from + 1));
+                p = after;
+                t = from + 1;
+            }
+        }
+    }
+    pattern[p..].iter().all(is_many)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Glob, parts};
+
+    fn matches(pattern: &str, path: &str) -> bool {
+        Glob::new(pattern).unwrap().matches(&parts(path))
+    }
+
+    #[test]
+    fn patterns_match_paths_as_people_expect() {
+        for (pattern, path, expected) in [
+            ("conftest.py", "conftest.py", true),
+            ("conftest.py", "a/b/conftest.py", true),
+            ("conftest.py", "a/xconftest.py", false),
+            ("test_*.py", "deep/test_it.py", true),
+            ("test_*.py", "test_dir/it.py", false),
+            ("tests/*.rs", "tests/a.rs", true),
+            ("tests/*.rs", "tests/a/b.rs", false),
+            ("tests/*.rs", "x/tests/a.rs", false),
+            ("tests/**", "tests/a/b.rs", true),
+            ("tests/", "tests/a/b.rs", true),
+            ("tests/**", "tests", false),
+            ("**/tests/**/*.rs", "tests/a.rs", true),
+            ("**/tests/**/*.rs", "x/y/tests/z/a.rs", true),
+            ("**/tests/**/*.rs", "x/y/test/z/a.rs", false),
+            ("*.{test,spec}.{js,ts}", "src/a.spec.ts", true),
+            ("*.{test,spec}.[jt]s{,x}", "src/a.test.jsx", true),
+            ("*.{test,spec}.[jt]s{,x}", "src/a.test.css", false),
+            ("{a/b,c}.txt", "a/b.txt", true),
+            ("{a/b,c}.txt", "d/c.txt", true),
+            ("{a{1,2},b}", "a2", true),
+            ("?.py", "ä.py", true),
+            ("?.py", "ab.py", false),
+            ("[!a-c].py", "d.py", true),
+            ("[!a-c].py", "b.py", false),
+            ("[]x].py", "].py", true),
+            ("[a-]", "-", true),
+            ("\\*.py", "*.py", true),
+            ("\\*.py", "a.py", false),
+            ("./a.py", "b/a.py", true),
+            (".*", ".hidden", true),
+            ("*a*a*b", "aaaaaaaaaaab", true),
+        ] {
+            assert_eq!(matches(pattern, path), expected, "{pattern} {path}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_pattern_is_named_with_what_is_wrong() {
+        for (pattern, why) in [
+            ("", "empty"),
+            ("!a", "`!`"),
+            ("/a", "relative"),
+            ("a/../b", "leads out"),
+            ("a//b", "empty"),
+            ("{a,b", "without its `}`"),
+            ("a}", "without its `{`"),
+            ("[a", "without its `]`"),
+            ("[", "without its `]`"),
+            ("[b-a]", "backwards"),
+            ("a**", "stands alone"),
+            ("a\\", "at its end"),
+            (&"{a,b}".repeat(9), "256"),
+        ] {
+            let error = Glob::new(pattern).unwrap_err().to_string();
+            assert!(error.contains(why) && error.contains(pattern), "{error}");
+        }
+    }
+
+    #[test]
+    fn many_stars_take_no_longer() {
+        let pattern = "*a".repeat(200);
+        assert!(!matches(&pattern, &"a".repeat(199)));
+        let pattern = format!("{}z", "**/a/".repeat(50));
+        assert!(!matches(&pattern, &"a/".repeat(400)));
+    }
+}

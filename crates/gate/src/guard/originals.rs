@@ -1,0 +1,519 @@
+//! Copies of what is guarded from the start of a run, and what of it is no longer like them.
+//!
+//! A store is an index and one file with all copies behind each other. The index is written last: a store without one is
+//! none.
+
+use std::{
+    cell::OnceCell,
+    collections::{BTreeMap, BTreeSet, HashSet, hash_map::RandomState},
+    fs::{self, File},
+    hash::BuildHasher as _,
+    io::{self, BufWriter, Read as _, Seek as _, SeekFrom, Write as _},
+    path::{Path, PathBuf},
+};
+
+use ralph_core::event::{GuardedChange, GuardedChangeKind};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    FILE_CAP_BYTES, Guard, GuardError, GuardRules, Kind,
+    place::{Content, Found, Identity, Place, step, sync},
+    walk::{LeftOut, walk},
+};
+
+const FILES_CAP: usize = 50_000;
+const TOTAL_CAP_BYTES: u64 = 512 << 20;
+/// Most entries of the list of what is left out.
+const LEFT_OUT_CAP: usize = 100;
+/// Most names that are looked at in a directory that a symlink leads to.
+const LINKED_CAP: usize = 4096;
+
+/// What was guarded when a run began, with copies.
+#[derive(Debug)]
+pub struct Originals {
+    guard: Guard,
+    index: Index,
+    /// The entries of the index by their path.
+    by_path: BTreeMap<String, usize>,
+    /// The directories that had anything guarded below them.
+    directories: BTreeSet<String>,
+    copies: PathBuf,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Index {
+    rules: GuardRules,
+    entries: Vec<Entry>,
+    unmatched: Vec<String>,
+    left_out: Vec<LeftOut>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Entry {
+    path: String,
+    kind: Kind,
+    /// Whether the copy is the target of a symlink.
+    link: bool,
+    at: u64,
+    len: u64,
+    mode: u32,
+    /// None where a change could leave it the same.
+    identity: Option<Identity>,
+}
+
+/// A guarded file that is not as it was, and what is in its place in a trial.
+#[derive(Debug)]
+pub(super) struct Difference {
+    pub(super) changes: Vec<GuardedChange>,
+    pub(super) path: String,
+    /// None if nothing has to be put there.
+    pub(super) put: Option<Content>,
+}
+
+/// What a walk of the project as it is now finds.
+#[derive(Debug, Default)]
+struct Now {
+    /// What is at guarded paths.
+    guarded: BTreeMap<String, Found>,
+    /// Files that are new and match a pattern, with the kind of it.
+    new: Vec<(String, Kind)>,
+    /// The hashes of new files with tests, once somebody has asked for one.
+    new_tests: OnceCell<HashSet<u64>>,
+    hasher: RandomState,
+}
+
+impl Now {
+    /// Whether a new test file has this content: it is the same file by another name.
+    fn has_moved(&self, original: &Content, place: &Place) -> bool {
+        let Content::File { bytes, .. } = original else {
+            return false;
+        };
+        let tests = self.new.iter().filter(|(_, kind)| *kind == Kind::Test);
+        let hash = |path: &str| Some(self.hasher.hash_one(place.read_file(path).ok()?.1));
+        let hashes = self
+            .new_tests
+            .get_or_init(|| tests.filter_map(|(path, _)| hash(path)).collect());
+        hashes.contains(&self.hasher.hash_one(bytes))
+    }
+}
+
+impl Originals {
+    pub(super) fn take(guard: Guard, project: &Path, store: &Path) -> Result<Originals, GuardError> {
+        fs::create_dir_all(store).map_err(GuardError::file(store))?;
+        let index_path = store.join(INDEX);
+        match fs::remove_file(&index_path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(GuardError::file(&index_path)(error)),
+            Ok(()) | Err(_) => {}
+        }
+        let copies = store.join(COPIES);
+        let mut taking = Taking::new(project, &copies)?;
+        let mut paths = Vec::new();
+        let mut left_out = walk(
+            project,
+            |_| false,
+            |path, _| {
+                if let Some(kind) = guard.kind(path) {
+                    if kind == Kind::Named {
+                        paths.push(path.to_owned());
+                    }
+                    taking.add(path, kind)?;
+                }
+                Ok(())
+            },
+        )?;
+        let (entries, others) = taking.finish()?;
+        left_out.extend(others);
+        left_out.truncate(LEFT_OUT_CAP);
+        let index = Index {
+            unmatched: guard.unmatched(paths.iter().map(String::as_str)),
+            rules: guard.rules.clone(),
+            entries,
+            left_out,
+        };
+        write_json(&index_path, &index)?;
+        Ok(Originals::of(guard, index, copies))
+    }
+
+    /// The originals below `store`, if they were taken completely.
+    ///
+    /// # Errors
+    /// [`GuardError`] if the store cannot be read.
+    pub fn load(store: &Path) -> Result<Option<Originals>, GuardError> {
+        let Some(index) = read_json::<Index>(&store.join(INDEX))? else {
+            return Ok(None);
+        };
+        let guard = Guard::new(index.rules.clone())?;
+        Ok(Some(Originals::of(guard, index, store.join(COPIES))))
+    }
+
+    fn of(guard: Guard, index: Index, copies: PathBuf) -> Originals {
+        let by_path = index
+            .entries
+            .iter()
+            .enumerate()
+            .map(|(at, entry)| (entry.path.clone(), at))
+            .collect();
+        let guarded = index.entries.iter().filter(|entry| entry.kind != Kind::Shadow);
+        let directories = guarded
+            .flat_map(|entry| above(&entry.path))
+            .map(str::to_owned)
+            .collect();
+        Originals {
+            guard,
+            index,
+            by_path,
+            directories,
+            copies,
+        }
+    }
+
+    /// The user's patterns that matched nothing.
+    pub fn unmatched(&self) -> &[String] {
+        &self.index.unmatched
+    }
+
+    /// What is not guarded although patterns say so, the first hundred.
+    pub fn left_out(&self) -> &[LeftOut] {
+        &self.index.left_out
+    }
+
+    /// How many files are guarded, whole or in part.
+    pub fn len(&self) -> usize {
+        self.index
+            .entries
+            .iter()
+            .filter(|entry| entry.kind != Kind::Shadow)
+            .count()
+    }
+
+    /// Whether nothing is guarded.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The paths of guarded files with nothing but tests.
+    pub fn test_files(&self) -> impl Iterator<Item = &str> {
+        let tests = self
+            .index
+            .entries
+            .iter()
+            .filter(|entry| entry.kind == Kind::Test && !entry.link);
+        tests.map(|entry| entry.path.as_str())
+    }
+
+    /// The bytes of a guarded file as they were.
+    ///
+    /// # Errors
+    /// [`GuardError`] if the store cannot be read.
+    pub fn original(&self, path: &str) -> Result<Option<Vec<u8>>, GuardError> {
+        let entry = self.by_path.get(path).and_then(|at| self.index.entries.get(*at));
+        let entry = entry.filter(|entry| entry.kind != Kind::Shadow);
+        entry.map(|entry| self.bytes(entry)).transpose()
+    }
+
+    /// What is guarded and not as it was, in the order of paths.
+    ///
+    /// # Errors
+    /// [`GuardError`] if the project or the store cannot be read.
+    pub fn changes(&self, project: &Path) -> Result<Vec<GuardedChange>, GuardError> {
+        let differences = self.differences(project)?;
+        let mut changes: Vec<_> = differences
+            .into_iter()
+            .flat_map(|difference| difference.changes)
+            .collect();
+        changes.sort();
+        Ok(changes)
+    }
+
+    pub(super) fn differences(&self, project: &Path) -> Result<Vec<Difference>, GuardError> {
+        let place = Place::open(project).map_err(GuardError::file(project))?;
+        let now = self.now(project, &place)?;
+        let mut differences = Vec::new();
+        for entry in &self.index.entries {
+            let found = match now.guarded.get(&entry.path) {
+                Some(found) => found.clone(),
+                // In a directory that is not walked, or not there.
+                None => place.look(&entry.path).unwrap_or(Found::Other),
+            };
+            differences.extend(self.difference(entry, &found, &now, &place)?);
+        }
+        for (path, kind) in &now.new {
+            let is_change = match kind {
+                Kind::Test | Kind::Named | Kind::Rust => false,
+                Kind::Config | Kind::Sections => self.affects_originals(path),
+                Kind::Shadow => true,
+            };
+            if is_change {
+                differences.push(whole(path, GuardedChangeKind::Added, Content::Nothing));
+            }
+        }
+        Ok(differences)
+    }
+
+    fn now(&self, project: &Path, place: &Place) -> Result<Now, GuardError> {
+        let mut now = Now::default();
+        walk(
+            project,
+            |directory| self.directories.contains(directory),
+            |path, kind| {
+                if self.by_path.contains_key(path) {
+                    // What cannot be looked at is not as it was.
+                    now.guarded
+                        .insert(path.to_owned(), place.look(path).unwrap_or(Found::Other));
+                } else if let Some(kind) = self.guard.kind_of_new(path) {
+                    now.new.push((path.to_owned(), kind));
+                } else if kind.is_symlink()
+                    && let Some(kind) = self.linked_kind(project, path)
+                {
+                    now.new.push((path.to_owned(), kind));
+                }
+                Ok(())
+            },
+        )?;
+        Ok(now)
+    }
+
+    /// What a directory would have by way of a new symlink that would stand in the way.
+    fn linked_kind(&self, project: &Path, path: &str) -> Option<Kind> {
+        let names = fs::read_dir(project.join(path)).ok()?.take(LINKED_CAP);
+        let names = names.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        let mut kinds = names.filter_map(|name| self.guard.kind_of_new(&format!("{path}/{name}")));
+        kinds.find(|kind| matches!(kind, Kind::Config | Kind::Shadow))
+    }
+
+    /// Whether a new file of configuration can affect what was guarded: it is for what is below its directory, or below
+    /// that of the hidden directory that it is in.
+    fn affects_originals(&self, path: &str) -> bool {
+        let shown = above(path).find(|directory| !directory.rsplit('/').next().unwrap_or("").starts_with('.'));
+        shown.is_none_or(|directory| directory.is_empty() || self.directories.contains(directory))
+    }
+
+    fn difference(
+        &self,
+        entry: &Entry,
+        found: &Found,
+        now: &Now,
+        place: &Place,
+    ) -> Result<Option<Difference>, GuardError> {
+        if entry.kind == Kind::Shadow || entry.is_untouched(found) {
+            return Ok(None);
+        }
+        let original = self.content(entry)?;
+        let current = place.read(&entry.path).unwrap_or(None);
+        if current.as_ref().is_some_and(|current| current.is_like(&original)) {
+            return Ok(None);
+        }
+        let kind = match found {
+            Found::Nothing => GuardedChangeKind::Deleted,
+            // The directory that it was in is something else.
+            Found::Other
+                if place
+                    .missing_parents(&entry.path)
+                    .is_ok_and(|missing| missing.is_none()) =>
+            {
+                GuardedChangeKind::Deleted
+            }
+            Found::File(_) | Found::Link(_) | Found::Other => GuardedChangeKind::Changed,
+        };
+        match entry.kind {
+            Kind::Test if kind == GuardedChangeKind::Deleted && now.has_moved(&original, place) => Ok(None),
+            Kind::Test | Kind::Named | Kind::Config => Ok(Some(whole(&entry.path, kind, original))),
+            Kind::Shadow | Kind::Sections | Kind::Rust => Ok(None),
+        }
+    }
+
+    fn content(&self, entry: &Entry) -> Result<Content, GuardError> {
+        let bytes = self.bytes(entry)?;
+        Ok(if entry.link {
+            Content::Link(bytes)
+        } else {
+            Content::File {
+                bytes,
+                mode: entry.mode,
+            }
+        })
+    }
+
+    fn bytes(&self, entry: &Entry) -> Result<Vec<u8>, GuardError> {
+        let mut bytes = Vec::new();
+        let mut read = || {
+            let mut file = File::open(&self.copies)?;
+            file.seek(SeekFrom::Start(entry.at))?;
+            file.take(entry.len).read_to_end(&mut bytes)?;
+            if bytes.len() as u64 == entry.len {
+                Ok(())
+            } else {
+                Err(io::ErrorKind::UnexpectedEof.into())
+            }
+        };
+        read().map_err(GuardError::file(&self.copies))?;
+        Ok(bytes)
+    }
+}
+
+impl Entry {
+    fn is_untouched(&self, found: &Found) -> bool {
+        match found {
+            Found::File(seen) => !self.link && self.identity == Some(seen.identity),
+            Found::Nothing | Found::Link(_) | Found::Other => false,
+        }
+    }
+}
+
+/// Copies files to a store, one behind the other.
+struct Taking {
+    place: Place,
+    copies: BufWriter<File>,
+    path: PathBuf,
+    at: u64,
+    entries: Vec<Entry>,
+    left_out: Vec<LeftOut>,
+}
+
+impl Taking {
+    fn new(project: &Path, copies: &Path) -> Result<Taking, GuardError> {
+        Ok(Taking {
+            place: Place::open(project).map_err(GuardError::file(project))?,
+            copies: BufWriter::new(File::create(copies).map_err(GuardError::file(copies))?),
+            path: copies.to_owned(),
+            at: 0,
+            entries: Vec::new(),
+            left_out: Vec::new(),
+        })
+    }
+
+    fn add(&mut self, path: &str, kind: Kind) -> Result<(), GuardError> {
+        if self.entries.len() >= FILES_CAP {
+            self.leave_out(path, "there are more than 50,000 guarded files");
+            return Ok(());
+        }
+        if kind == Kind::Shadow {
+            self.entries.push(Entry::empty(path, kind));
+            return Ok(());
+        }
+        match self.read(path) {
+            Ok(Some((entry, bytes))) => self.keep(Entry { kind, ..entry }, &bytes),
+            Ok(None) => Ok(()),
+            Err(error) => {
+                self.leave_out(path, error);
+                Ok(())
+            }
+        }
+    }
+
+    /// Reads a file. None if it is not there any more.
+    fn read(&self, path: &str) -> io::Result<Option<(Entry, Vec<u8>)>> {
+        let entry = Entry::empty(path, Kind::Test);
+        match self.place.look(path)? {
+            Found::Nothing => Ok(None),
+            Found::Other => Err(io::Error::other("it is no regular file")),
+            Found::Link(target) => Ok(Some((Entry { link: true, ..entry }, target))),
+            Found::File(seen) if seen.len > FILE_CAP_BYTES => Err(io::Error::other("it is larger than 16 MiB")),
+            Found::File(_) => {
+                let (seen, bytes) = self.place.read_file(path)?;
+                let identity = (!seen.identity.is_too_new()).then_some(seen.identity);
+                Ok(Some((
+                    Entry {
+                        identity,
+                        mode: seen.mode,
+                        ..entry
+                    },
+                    bytes,
+                )))
+            }
+        }
+    }
+
+    fn keep(&mut self, entry: Entry, bytes: &[u8]) -> Result<(), GuardError> {
+        let len = bytes.len() as u64;
+        if self.at + len > TOTAL_CAP_BYTES {
+            self.leave_out(&entry.path, "guarded files have more than 512 MiB");
+            return Ok(());
+        }
+        self.copies.write_all(bytes).map_err(GuardError::file(&self.path))?;
+        self.entries.push(Entry {
+            at: self.at,
+            len,
+            ..entry
+        });
+        self.at += len;
+        Ok(())
+    }
+
+    fn leave_out(&mut self, path: &str, why: impl ToString) {
+        if self.left_out.len() < LEFT_OUT_CAP {
+            self.left_out.push(LeftOut::new(path, why));
+        }
+    }
+
+    fn finish(mut self) -> Result<(Vec<Entry>, Vec<LeftOut>), GuardError> {
+        let written = self.copies.flush().and_then(|()| sync(self.copies.get_ref()));
+        written.map_err(GuardError::file(&self.path))?;
+        Ok((self.entries, self.left_out))
+    }
+}
+
+impl Entry {
+    fn empty(path: &str, kind: Kind) -> Entry {
+        Entry {
+            path: path.to_owned(),
+            kind,
+            link: false,
+            at: 0,
+            len: 0,
+            mode: 0o644,
+            identity: None,
+        }
+    }
+}
+
+const INDEX: &str = "index.json";
+const COPIES: &str = "copies";
+
+fn whole(path: &str, kind: GuardedChangeKind, put: Content) -> Difference {
+    let change = GuardedChange {
+        path: path.to_owned(),
+        kind,
+        part: None,
+    };
+    Difference {
+        changes: vec![change],
+        path: path.to_owned(),
+        put: Some(put),
+    }
+}
+
+/// The directories that a path is in, innermost first; the project itself is the empty one.
+fn above(path: &str) -> impl Iterator<Item = &str> {
+    let below = path.rmatch_indices('/').map(|(at, _)| &path[..at]);
+    below.chain([""])
+}
+
+/// Writes a file of ralph's own as a whole, so that it outlives a loss of power.
+pub(super) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), GuardError> {
+    let write = || {
+        let bytes = serde_json::to_vec(value)?;
+        let new = path.with_extension("new");
+        step()?;
+        let mut file = File::create(&new)?;
+        file.write_all(&bytes)?;
+        sync(&file)?;
+        step()?;
+        fs::rename(&new, path)?;
+        path.parent().map_or(Ok(()), |directory| sync(&File::open(directory)?))
+    };
+    write().map_err(GuardError::file(path))
+}
+
+/// Reads a file of ralph's own. None if there is none.
+pub(super) fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Option<T>, GuardError> {
+    let bytes = match fs::read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        read => read.map_err(GuardError::file(path))?,
+    };
+    let value = serde_json::from_slice(&bytes);
+    value.map(Some).map_err(|source| GuardError::Unreadable {
+        path: path.to_owned(),
+        source,
+    })
+}

@@ -1,0 +1,371 @@
+//! Files of the project, read and written without following any symlink: each directory on the way is opened in the one
+//! above it.
+
+use std::{
+    fs::File,
+    io::{self, Read as _, Write as _},
+    os::fd::{AsFd, OwnedFd},
+    path::Path,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use rustix::{
+    fs::{self, AtFlags, FileType, Mode, OFlags, Stat, Timespec, Timestamps},
+    io::Errno,
+};
+use serde::{Deserialize, Serialize};
+
+use super::FILE_CAP_BYTES;
+
+/// A file's time is put at most this far ahead of the clock.
+const AHEAD_CAP_SECONDS: i64 = 3600;
+const LINK_CAP_BYTES: usize = 4096;
+
+/// The directory of a project, kept open.
+#[derive(Debug)]
+pub(super) struct Place(OwnedFd);
+
+/// What tells that a file was not written since it was looked at, without reading it. No program but one of the system's
+/// administrator can set the time of the last change of status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Identity {
+    size: i64,
+    inode: u64,
+    modified: (i64, i64),
+    status_changed: (i64, i64),
+}
+
+/// What is at a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Found {
+    Nothing,
+    File(Seen),
+    Link(Vec<u8>),
+    /// A directory, a pipe, a device, or a path through something that is no directory.
+    Other,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Seen {
+    pub(super) identity: Identity,
+    pub(super) mode: u32,
+    pub(super) len: u64,
+    /// In seconds since 1970.
+    pub(super) modified: i64,
+}
+
+/// What a path holds, or is to hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Content {
+    Nothing,
+    File { bytes: Vec<u8>, mode: u32 },
+    Link(Vec<u8>),
+}
+
+impl Identity {
+    /// Whether a later change could leave all of it the same, because the clock of the file system has not moved on.
+    pub(super) fn is_too_new(&self) -> bool {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        i64::try_from(now.as_secs()).is_ok_and(|now| self.status_changed.0 >= now - 1)
+    }
+}
+
+impl Content {
+    /// Whether it is the same to those who read it, run it or follow it.
+    pub(super) fn is_like(&self, other: &Content) -> bool {
+        match (self, other) {
+            (
+                Content::File { bytes, mode },
+                Content::File {
+                    bytes: others,
+                    mode: of_other,
+                },
+            ) => bytes == others && (mode & 0o111 == 0) == (of_other & 0o111 == 0),
+            (one, other) => one == other,
+        }
+    }
+}
+
+impl Place {
+    pub(super) fn open(project: &Path) -> io::Result<Place> {
+        let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
+        Ok(Place(fs::open(project, flags, Mode::empty())?))
+    }
+
+    pub(super) fn look(&self, path: &str) -> io::Result<Found> {
+        let (parent, name) = match self.parent(path) {
+            Ok(found) => found,
+            Err(Errno::NOENT) => return Ok(Found::Nothing),
+            Err(Errno::NOTDIR | Errno::LOOP) => return Ok(Found::Other),
+            Err(error) => return Err(error.into()),
+        };
+        let stat = match fs::statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => stat,
+            Err(Errno::NOENT) => return Ok(Found::Nothing),
+            Err(error) => return Err(error.into()),
+        };
+        Ok(match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => Found::File(seen(&stat)),
+            FileType::Symlink => Found::Link(link(&parent, name)?),
+            _ => Found::Other,
+        })
+    }
+
+    /// Reads what is at a path. None if that is [`Found::Other`], or larger than a guarded file may be.
+    pub(super) fn read(&self, path: &str) -> io::Result<Option<Content>> {
+        Ok(match self.look(path)? {
+            Found::Nothing => Some(Content::Nothing),
+            Found::Other => None,
+            Found::Link(target) => Some(Content::Link(target)),
+            Found::File(seen) if seen.len > FILE_CAP_BYTES => None,
+            Found::File(_) => {
+                let (seen, bytes) = self.read_file(path)?;
+                (bytes.len() as u64 <= FILE_CAP_BYTES).then_some(Content::File { bytes, mode: seen.mode })
+            }
+        })
+    }
+
+    /// Reads a regular file, one byte more than the cap at most.
+    ///
+    /// # Errors
+    /// `InvalidInput` if it is something else by now.
+    pub(super) fn read_file(&self, path: &str) -> io::Result<(Seen, Vec<u8>)> {
+        let (parent, name) = self.parent(path)?;
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let file = fs::openat(&parent, name, flags, Mode::empty())?;
+        let stat = fs::fstat(&file)?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let mut bytes = Vec::new();
+        File::from(file).take(FILE_CAP_BYTES + 1).read_to_end(&mut bytes)?;
+        Ok((seen(&stat), bytes))
+    }
+
+    /// Replaces what is at a path in one step, by way of a file named `beside`. Directories that are missing are made.
+    pub(super) fn put(&self, path: &str, content: &Content, beside: &str, durable: Durable) -> io::Result<()> {
+        if *content == Content::Nothing {
+            return self.remove(path);
+        }
+        self.make_parents(path)?;
+        let replaced = match self.look(path)? {
+            Found::File(seen) => Some(seen.modified),
+            Found::Nothing | Found::Link(_) | Found::Other => None,
+        };
+        let (parent, name) = self.parent(path)?;
+        match content {
+            Content::Nothing => {}
+            Content::File { bytes, mode } => {
+                step()?;
+                let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+                let mut file = File::from(fs::openat(&parent, beside, flags, Mode::from_raw_mode(0o600))?);
+                step()?;
+                file.write_all(bytes)?;
+                fs::fchmod(&file, raw_mode(*mode))?;
+                let time = next_time(replaced);
+                let times = Timestamps {
+                    last_access: time,
+                    last_modification: time,
+                };
+                fs::futimens(&file, &times)?;
+                if durable == Durable::Yes {
+                    sync(&file)?;
+                }
+            }
+            Content::Link(target) => {
+                step()?;
+                fs::symlinkat(target.as_slice(), &parent, beside)?;
+            }
+        }
+        step()?;
+        fs::renameat(&parent, beside, &parent, name)?;
+        if durable == Durable::Yes {
+            sync(&File::from(parent))?;
+        }
+        Ok(())
+    }
+
+    /// Removes a file or symlink, if one is there.
+    pub(super) fn remove(&self, path: &str) -> io::Result<()> {
+        let (parent, name) = match self.parent(path) {
+            Err(Errno::NOENT) => return Ok(()),
+            found => found?,
+        };
+        step()?;
+        match fs::unlinkat(&parent, name, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Removes an empty directory. False if something is in it.
+    pub(super) fn remove_directory(&self, path: &str) -> io::Result<bool> {
+        let (parent, name) = match self.parent(path) {
+            Err(Errno::NOENT) => return Ok(true),
+            found => found?,
+        };
+        step()?;
+        match fs::unlinkat(&parent, name, AtFlags::REMOVEDIR) {
+            Ok(()) | Err(Errno::NOENT) => Ok(true),
+            Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The names in a directory, at most `cap` of them.
+    pub(super) fn names(&self, path: &str, cap: usize) -> io::Result<Vec<String>> {
+        let directory = self.open_below(path)?;
+        let entries = fs::Dir::read_from(&directory)?;
+        let names = entries.filter_map(|entry| Some(entry.ok()?.file_name().to_str().ok()?.to_owned()));
+        Ok(names.filter(|name| name != "." && name != "..").take(cap).collect())
+    }
+
+    /// The directories above `path` that are not there, outermost first. None if something else is in their place.
+    pub(super) fn missing_parents(&self, path: &str) -> io::Result<Option<Vec<String>>> {
+        let mut missing = Vec::new();
+        for (at, _) in path.match_indices('/') {
+            let directory = &path[..at];
+            match self.open_below(directory) {
+                Ok(_) => {}
+                Err(Errno::NOENT) => missing.push(directory.to_owned()),
+                Err(Errno::NOTDIR | Errno::LOOP) => return Ok(None),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(Some(missing))
+    }
+
+    fn make_parents(&self, path: &str) -> io::Result<()> {
+        for (at, _) in path.match_indices('/') {
+            let (parent, name) = self.parent(&path[..at])?;
+            if matches!(fs::statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW), Err(Errno::NOENT)) {
+                step()?;
+                fs::mkdirat(&parent, name, Mode::from_raw_mode(0o777))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The directory that a path is in, and its name there.
+    fn parent<'a>(&self, path: &'a str) -> Result<(OwnedFd, &'a str), Errno> {
+        let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
+        // Any other would lead out of the project, or be another name of the same.
+        if path.split('/').any(|name| matches!(name, "" | "." | "..")) {
+            return Err(Errno::INVAL);
+        }
+        Ok((self.open_below(directory)?, name))
+    }
+
+    fn open_below(&self, directory: &str) -> Result<OwnedFd, Errno> {
+        let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mut open = fs::openat(self.0.as_fd(), ".", flags, Mode::empty())?;
+        for name in directory.split('/').filter(|name| !name.is_empty()) {
+            open = fs::openat(&open, name, flags, Mode::empty())?;
+        }
+        Ok(open)
+    }
+}
+
+/// Whether a file has to outlive a loss of power.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Durable {
+    Yes,
+    No,
+}
+
+fn link(parent: &OwnedFd, name: &str) -> io::Result<Vec<u8>> {
+    let target = fs::readlinkat(parent, name, Vec::with_capacity(LINK_CAP_BYTES))?;
+    Ok(target.into_bytes())
+}
+
+#[allow(
+    clippy::unnecessary_cast,
+    clippy::cast_sign_loss,
+    clippy::cast_possible_wrap,
+    clippy::useless_conversion,
+    reason = "systems differ in the types of what they say"
+)]
+fn seen(stat: &Stat) -> Seen {
+    Seen {
+        identity: Identity {
+            size: stat.st_size as i64,
+            inode: stat.st_ino as u64,
+            modified: (stat.st_mtime as i64, stat.st_mtime_nsec as i64),
+            status_changed: (stat.st_ctime as i64, stat.st_ctime_nsec as i64),
+        },
+        mode: u32::from(stat.st_mode) & 0o7777,
+        len: u64::try_from(stat.st_size).unwrap_or(0),
+        modified: stat.st_mtime as i64,
+    }
+}
+
+#[allow(
+    clippy::cast_possible_truncation,
+    reason = "permissions are 12 bits; the type is narrower on some systems"
+)]
+fn raw_mode(mode: u32) -> Mode {
+    Mode::from_raw_mode((mode & 0o7777) as fs::RawMode)
+}
+
+/// The time that a file gets which replaces one of that time: now, and in a later second than the other.
+///
+/// Build tools take a file for unchanged by its time: cargo builds again where it is later than the last build, Python
+/// where the second or the size is another one. So neither the original nor, afterwards, the agent's file keeps its time.
+fn next_time(replaced: Option<i64>) -> Timespec {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let seconds = i64::try_from(now.as_secs()).unwrap_or(0);
+    match replaced.map(|replaced| replaced.saturating_add(1)) {
+        Some(later) if later > seconds && later - seconds < AHEAD_CAP_SECONDS => Timespec {
+            tv_sec: later,
+            tv_nsec: 0,
+        },
+        Some(_) | None => Timespec {
+            tv_sec: seconds,
+            tv_nsec: now.subsec_nanos().into(),
+        },
+    }
+}
+
+/// Waits until a file or directory would outlive a loss of power. Tests do not: they stop processes, not machines.
+pub(super) fn sync(file: &File) -> io::Result<()> {
+    if cfg!(test) { Ok(()) } else { file.sync_all() }
+}
+
+/// Called before each change of a file system, so that a test can stop at any of them.
+#[cfg(not(test))]
+#[allow(clippy::unnecessary_wraps, reason = "in tests it fails")]
+pub(super) fn step() -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(test)]
+pub(super) use stops::step;
+
+#[cfg(test)]
+pub(super) mod stops {
+    use std::{cell::Cell, io};
+
+    thread_local! {
+        /// How many more steps this thread takes before it is as good as killed.
+        static LEFT: Cell<Option<usize>> = const { Cell::new(None) };
+    }
+
+    /// Runs `work` until it has changed the file system that often.
+    pub(in super::super) fn after<T>(steps: usize, work: impl FnOnce() -> T) -> T {
+        LEFT.set(Some(steps));
+        let result = work();
+        LEFT.set(None);
+        result
+    }
+
+    pub(in super::super) fn step() -> io::Result<()> {
+        match LEFT.get() {
+            None => Ok(()),
+            Some(0) => Err(io::Error::other("stopped here")),
+            Some(left) => {
+                LEFT.set(Some(left - 1));
+                Ok(())
+            }
+        }
+    }
+}

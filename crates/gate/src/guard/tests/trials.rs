@@ -1,0 +1,226 @@
+use super::*;
+
+/// A project whose guarded files an agent left in each way that there is.
+fn left_by_an_agent() -> (Sandbox, Originals) {
+    let sandbox = Sandbox::new(&[
+        ("test_changed.py", "original"),
+        ("test_run.py", "original"),
+        ("tests/gone/deep/test_x.py", "x"),
+        ("tests/gone/test_y.py", "y"),
+        ("tests/stays/test_z.py", "z"),
+        ("test_link.py", "no link"),
+        ("pytest.ini", "[pytest]"),
+        ("src/work.py", "work"),
+    ]);
+    symlink("src", sandbox.path("tests/was_link")).unwrap();
+    let originals = sandbox.taken();
+    sandbox.write("test_changed.py", "of the agent");
+    sandbox.write("test_run.py", "#!of the agent");
+    fs::set_permissions(sandbox.path("test_run.py"), fs::Permissions::from_mode(0o751)).unwrap();
+    fs::remove_dir_all(sandbox.path("tests/gone")).unwrap();
+    // The empty directory stays.
+    sandbox.remove("tests/stays/test_z.py");
+    sandbox.remove("test_link.py");
+    symlink("src/work.py", sandbox.path("test_link.py")).unwrap();
+    sandbox.remove("pytest.ini");
+    sandbox.remove("tests/was_link");
+    sandbox.write("tests/was_link", "no link any more");
+    sandbox.write("conftest.py", "cheat");
+    sandbox.write("test_new.py", "new");
+    (sandbox, originals)
+}
+
+/// Everything but times.
+fn assert_in_trial(sandbox: &Sandbox) {
+    assert_eq!(sandbox.read("test_changed.py"), "original");
+    assert_eq!(sandbox.read("test_run.py"), "original");
+    assert_eq!(sandbox.read("tests/gone/deep/test_x.py"), "x");
+    assert_eq!(sandbox.read("tests/gone/test_y.py"), "y");
+    assert_eq!(sandbox.read("tests/stays/test_z.py"), "z");
+    assert!(!sandbox.path("test_link.py").is_symlink());
+    assert_eq!(sandbox.read("pytest.ini"), "[pytest]");
+    assert_eq!(fs::read_link(sandbox.path("tests/was_link")).unwrap(), Path::new("src"));
+    assert!(!sandbox.path("conftest.py").exists());
+    assert_eq!(sandbox.read("test_new.py"), "new");
+    assert_eq!(sandbox.read("src/work.py"), "work");
+}
+
+#[test]
+fn the_originals_are_in_place_until_the_end() {
+    let (sandbox, originals) = left_by_an_agent();
+    let before = sandbox.tree();
+    let trial = sandbox.begin(&originals);
+    assert_in_trial(&sandbox);
+    assert!(sandbox.changes(&originals).is_empty());
+    assert!(trial.refused().is_empty());
+    let ended = trial.end().unwrap();
+    assert_eq!(sandbox.tree(), before);
+    assert_eq!(ended.put_back.len(), 9);
+    assert!(ended.overwritten.is_empty() && ended.left.is_empty(), "{ended:?}");
+    assert!(!sandbox.record.exists());
+    assert_eq!(Trial::recover(&sandbox.record, &sandbox.project).unwrap(), None);
+}
+
+/// What runs between begin and end of the trial that is stopped: other bytes for a guarded file, for one that is not, and
+/// for one twice.
+fn whole_trial(sandbox: &Sandbox, originals: &Originals) -> Result<(), super::super::GuardError> {
+    let mut trial = Trial::begin(originals, &sandbox.project, &sandbox.record)?;
+    trial.substitute("src/work.py", b"mutant 1")?;
+    trial.substitute("src/work.py", b"mutant 2")?;
+    trial.substitute("test_changed.py", b"mutant of a test")?;
+    trial.end()?;
+    Ok(())
+}
+
+#[test]
+fn a_kill_at_any_step_loses_nothing() {
+    let (sandbox, originals) = left_by_an_agent();
+    let before = sandbox.tree();
+    let mut stopped = 0;
+    while stops::after(stopped, || whole_trial(&sandbox, &originals)).is_err() {
+        let ended = Trial::recover(&sandbox.record, &sandbox.project).unwrap();
+        assert_eq!(sandbox.tree(), before, "stopped after {stopped} steps");
+        assert!(!sandbox.record.exists());
+        let ended = ended.unwrap_or_default();
+        assert!(
+            ended.overwritten.is_empty() && ended.left.is_empty(),
+            "stopped after {stopped} steps: {ended:?}"
+        );
+        stopped += 1;
+    }
+    assert_eq!(sandbox.tree(), before);
+    assert!(stopped > 60, "{stopped}");
+}
+
+#[test]
+fn a_kill_of_the_recovery_loses_nothing_either() {
+    let (sandbox, originals) = left_by_an_agent();
+    let before = sandbox.tree();
+    let mut stopped = 0;
+    loop {
+        assert!(stops::after(70, || whole_trial(&sandbox, &originals)).is_err());
+        let again = stops::after(stopped, || Trial::recover(&sandbox.record, &sandbox.project));
+        if again.is_ok() {
+            break;
+        }
+        Trial::recover(&sandbox.record, &sandbox.project).unwrap();
+        assert_eq!(sandbox.tree(), before, "stopped after {stopped} steps");
+        stopped += 1;
+    }
+    assert_eq!(sandbox.tree(), before);
+    assert!(stopped > 10, "{stopped}");
+}
+
+#[test]
+fn a_new_trial_recovers_the_one_before() {
+    let (sandbox, originals) = left_by_an_agent();
+    let before = sandbox.tree();
+    drop(sandbox.begin(&originals));
+    let trial = sandbox.begin(&originals);
+    assert_in_trial(&sandbox);
+    trial.end().unwrap();
+    assert_eq!(sandbox.tree(), before);
+}
+
+#[test]
+fn what_is_written_meanwhile_gives_way_to_the_agents_and_is_told() {
+    let (sandbox, originals) = left_by_an_agent();
+    let before = sandbox.tree();
+    let trial = sandbox.begin(&originals);
+    sandbox.write("test_changed.py", "of a goal");
+    sandbox.remove("test_run.py");
+    fs::remove_dir_all(sandbox.path("tests/gone/deep")).unwrap();
+    sandbox.write("tests/gone/__pycache__/x.pyc", "");
+    sandbox.write("pytest.ini", "of a goal");
+    let ended = trial.end().unwrap();
+    assert_eq!(sandbox.tree(), before);
+    assert_eq!(ended.overwritten, ["pytest.ini", "test_changed.py", "test_run.py"]);
+    assert!(ended.left.is_empty());
+}
+
+#[test]
+fn a_directory_of_the_trial_with_something_of_a_goal_is_left() {
+    let (sandbox, originals) = left_by_an_agent();
+    let trial = sandbox.begin(&originals);
+    sandbox.write("tests/gone/report.txt", "of a goal");
+    let ended = trial.end().unwrap();
+    assert_eq!(ended.left, ["tests/gone"]);
+    assert_eq!(sandbox.read("tests/gone/report.txt"), "of a goal");
+    assert!(!sandbox.path("tests/gone/deep").exists());
+}
+
+#[test]
+fn what_is_blocked_stays_in_the_record() {
+    let (sandbox, originals) = left_by_an_agent();
+    let before = sandbox.tree();
+    let trial = sandbox.begin(&originals);
+    sandbox.remove("test_changed.py");
+    sandbox.write("test_changed.py/in/the/way", "");
+    let error = trial.end().unwrap_err().to_string();
+    assert!(error.contains("test_changed.py") && error.contains("record"), "{error}");
+    assert!(!sandbox.path("tests/gone").exists());
+    fs::remove_dir_all(sandbox.path("test_changed.py")).unwrap();
+    let ended = Trial::recover(&sandbox.record, &sandbox.project).unwrap().unwrap();
+    assert_eq!(ended.overwritten, ["test_changed.py"]);
+    assert_eq!(sandbox.tree(), before);
+}
+
+#[test]
+fn nothing_is_written_through_a_symlink() {
+    let sandbox = Sandbox::new(&[("tests/test_a.py", "a"), ("tests/test_b.py", "b")]);
+    let originals = sandbox.taken();
+    let outside = TempDir::new().unwrap();
+    fs::write(outside.path().join("test_a.py"), "precious").unwrap();
+    fs::remove_dir_all(sandbox.path("tests")).unwrap();
+    symlink(outside.path(), sandbox.path("tests")).unwrap();
+    let before = sandbox.tree();
+    assert_eq!(
+        sandbox.changes(&originals),
+        ["Deleted tests/test_a.py", "Deleted tests/test_b.py"]
+    );
+    let mut trial = sandbox.begin(&originals);
+    assert_eq!(trial.refused(), ["tests/test_a.py", "tests/test_b.py"]);
+    assert!(trial.substitute("tests/test_a.py", b"x").is_err());
+    assert!(trial.substitute("../outside", b"x").is_err());
+    assert!(trial.substitute("a/../../outside", b"x").is_err());
+    assert!(trial.substitute("/etc/outside", b"x").is_err());
+    trial.end().unwrap();
+    assert_eq!(sandbox.tree(), before);
+    assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
+    assert_eq!(fs::read(outside.path().join("test_a.py")).unwrap(), b"precious");
+}
+
+#[test]
+fn a_link_put_in_the_way_during_a_trial_leads_nowhere() {
+    let (sandbox, originals) = left_by_an_agent();
+    let outside = TempDir::new().unwrap();
+    let trial = sandbox.begin(&originals);
+    fs::rename(sandbox.path("tests"), outside.path().join("moved")).unwrap();
+    symlink(outside.path().join("moved"), sandbox.path("tests")).unwrap();
+    assert!(trial.end().is_err());
+    assert_eq!(fs::read(outside.path().join("moved/stays/test_z.py")).unwrap(), b"z");
+    assert_eq!(sandbox.read("test_changed.py"), "of the agent");
+    fs::remove_file(sandbox.path("tests")).unwrap();
+    fs::rename(outside.path().join("moved"), sandbox.path("tests")).unwrap();
+    Trial::recover(&sandbox.record, &sandbox.project).unwrap().unwrap();
+    assert!(!sandbox.path("tests/stays/test_z.py").exists());
+}
+
+#[test]
+fn each_content_has_a_later_second_than_the_one_it_replaces() {
+    let sandbox = Sandbox::new(&[("test_a.py", "a")]);
+    let seconds = || {
+        let time = fs::metadata(sandbox.path("test_a.py")).unwrap().modified().unwrap();
+        time.duration_since(std::time::UNIX_EPOCH).unwrap().as_secs()
+    };
+    let originals = sandbox.taken();
+    sandbox.write("test_a.py", "b");
+    let mut times = vec![seconds()];
+    let mut trial = sandbox.begin(&originals);
+    times.push(seconds());
+    trial.substitute("test_a.py", b"c").unwrap();
+    times.push(seconds());
+    trial.end().unwrap();
+    times.push(seconds());
+    assert!(times.is_sorted_by(|one, other| one < other), "{times:?}");
+}

@@ -1,0 +1,267 @@
+//! A trial: guarded files as they were are in place until it is ended.
+//!
+//! Whatever stops it, the agent's files are in the record before the first of them is replaced, and [`Trial::recover`] puts
+//! them back. What is put back gets a new time (`place`): build tools have to see that it is another file again.
+
+use std::{
+    collections::BTreeSet,
+    io,
+    path::{Path, PathBuf},
+    process,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use super::{
+    FILE_CAP_BYTES, GuardError, Originals,
+    place::{Content, Durable, Found, Place},
+    record::{self, Record, Replaced},
+};
+
+const NAMES_CAP: usize = 10_000;
+
+/// Guarded files as they were, in place of the agent's until the trial is ended.
+///
+/// One that is dropped is not: [`Trial::recover`] ends it.
+#[derive(Debug)]
+#[must_use = "the agent's files are put back by `end`"]
+pub struct Trial {
+    project: PathBuf,
+    place: Place,
+    record: Record,
+    refused: Vec<String>,
+}
+
+/// What the end of a trial did.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Ended {
+    /// Files that are again as the agent left them, removed ones included.
+    pub put_back: Vec<String>,
+    /// Those of them that were neither as the trial put them nor as the agent left them: something wrote them meanwhile.
+    pub overwritten: Vec<String>,
+    /// Directories that the trial made and that have something in them now.
+    pub left: Vec<String>,
+}
+
+impl Trial {
+    /// Puts guarded files as they were in place of those that are not. A record of an earlier trial is recovered first.
+    ///
+    /// # Errors
+    /// [`GuardError`] if files cannot be read or replaced. Those that were replaced already are put back.
+    pub fn begin(originals: &Originals, project: &Path, record: &Path) -> Result<Trial, GuardError> {
+        Trial::recover(record, project)?;
+        let place = Place::open(project).map_err(GuardError::file(project))?;
+        let mut trial = Trial {
+            project: project.to_owned(),
+            place,
+            record: Record::create(record, token())?,
+            refused: Vec::new(),
+        };
+        let mut puts = Vec::new();
+        for difference in originals.differences(project)? {
+            if let Some(put) = difference.put
+                && trial.add(&difference.path, &put)?
+            {
+                puts.push(put);
+            }
+        }
+        trial.record.save()?;
+        for (at, put) in puts.iter().enumerate() {
+            let placed = trial.place_at(at, put);
+            if let Err(error) = placed {
+                trial.end()?;
+                return Err(error);
+            }
+        }
+        Ok(trial)
+    }
+
+    /// Files that are not in place although they should be, because a directory, a link or something else is in the way.
+    /// Whatever goals say in such a trial, they do not say it of the originals.
+    pub fn refused(&self) -> &[String] {
+        &self.refused
+    }
+
+    /// The files that are replaced.
+    pub fn replaced(&self) -> impl Iterator<Item = &str> {
+        self.record.replaced().iter().map(|replaced| replaced.path.as_str())
+    }
+
+    /// Replaces a file by other bytes for the length of the trial. What the agent left there is put back at its end.
+    ///
+    /// # Errors
+    /// [`GuardError`] if something else than a file is there, or it cannot be replaced. The trial goes on.
+    pub fn substitute(&mut self, path: &str, bytes: &[u8]) -> Result<(), GuardError> {
+        let full = self.project.join(path);
+        let found = self.place.look(path).map_err(GuardError::file(&full))?;
+        let mode = if let Found::File(seen) = found {
+            seen.mode
+        } else {
+            0o644
+        };
+        let put = Content::File {
+            bytes: bytes.to_vec(),
+            mode,
+        };
+        let known = self.record.replaced().iter().position(|replaced| replaced.path == path);
+        let at = match known {
+            Some(at) => {
+                self.record.put_again(at, &put)?;
+                at
+            }
+            None if self.add(path, &put)? => self.record.replaced().len() - 1,
+            None => {
+                return Err(GuardError::Blocked {
+                    paths: vec![path.to_owned()],
+                    record: self.record.directory().to_owned(),
+                });
+            }
+        };
+        self.record.save()?;
+        self.place_at(at, &put)
+    }
+
+    /// Puts the agent's files back and removes the record.
+    ///
+    /// # Errors
+    /// [`GuardError::Blocked`] names files that cannot be put back. All others are, and the record stays.
+    pub fn end(self) -> Result<Ended, GuardError> {
+        let mut ended = Ended::default();
+        let mut blocked = Vec::new();
+        for (at, replaced) in self.record.replaced().iter().enumerate().rev() {
+            if !self.put_back(at, replaced, &mut ended)? {
+                blocked.push(replaced.path.clone());
+            }
+        }
+        // Innermost first, once no file of the trial is in any of them.
+        let made: BTreeSet<&String> = self
+            .record
+            .replaced()
+            .iter()
+            .flat_map(|replaced| &replaced.made)
+            .collect();
+        for directory in made.into_iter().rev() {
+            if !self
+                .remove_made(directory)
+                .map_err(GuardError::file(&self.project.join(directory)))?
+            {
+                ended.left.push(directory.clone());
+            }
+        }
+        if !blocked.is_empty() {
+            return Err(GuardError::Blocked {
+                paths: blocked,
+                record: self.record.directory().to_owned(),
+            });
+        }
+        ended.put_back.sort();
+        ended.overwritten.sort();
+        self.record.remove()?;
+        Ok(ended)
+    }
+
+    /// Ends a trial that was stopped at any point. None if there was none.
+    ///
+    /// # Errors
+    /// As [`Trial::end`].
+    pub fn recover(record: &Path, project: &Path) -> Result<Option<Ended>, GuardError> {
+        let Some(open) = Record::open(record)? else {
+            // What was begun and does not count yet.
+            record::remove(record)?;
+            return Ok(None);
+        };
+        let trial = Trial {
+            project: project.to_owned(),
+            place: Place::open(project).map_err(GuardError::file(project))?,
+            record: open,
+            refused: Vec::new(),
+        };
+        trial.end().map(Some)
+    }
+
+    /// Notes what is to be replaced. False if what is there cannot be.
+    fn add(&mut self, path: &str, put: &Content) -> Result<bool, GuardError> {
+        let full = self.project.join(path);
+        let was = self.place.read(path).map_err(GuardError::file(&full))?;
+        let made = self.place.missing_parents(path).map_err(GuardError::file(&full))?;
+        let (Some(was), Some(made)) = (was, made) else {
+            self.refused.push(path.to_owned());
+            return Ok(false);
+        };
+        self.record.add(path, &was, put, made)?;
+        Ok(true)
+    }
+
+    fn place_at(&self, at: usize, put: &Content) -> Result<(), GuardError> {
+        let Some(replaced) = self.record.replaced().get(at) else {
+            return Ok(());
+        };
+        let placed = self
+            .place
+            .put(&replaced.path, put, &self.record.beside(at), Durable::No);
+        placed.map_err(GuardError::file(&self.project.join(&replaced.path)))
+    }
+
+    /// Puts one file back. False if something is in the way.
+    fn put_back(&self, at: usize, replaced: &Replaced, ended: &mut Ended) -> Result<bool, GuardError> {
+        let path = &replaced.path;
+        let full = self.project.join(path);
+        let beside = self.record.beside(at);
+        self.remove_beside(path, &beside).map_err(GuardError::file(&full))?;
+        let was = self.record.was(replaced)?;
+        let found = self.place.look(path).map_err(GuardError::file(&full))?;
+        let current = match found {
+            Found::Other => return Ok(false),
+            // Too large to be one of ours.
+            Found::File(seen) if seen.len > FILE_CAP_BYTES => None,
+            Found::File(_) | Found::Link(_) | Found::Nothing => {
+                self.place.read(path).map_err(GuardError::file(&full))?
+            }
+        };
+        if current.as_ref() != Some(&was) {
+            let is_put = match &current {
+                Some(current) => current.is_like(&was) || self.record.is_put(replaced, current)?,
+                None => false,
+            };
+            self.place
+                .put(path, &was, &beside, Durable::Yes)
+                .map_err(GuardError::file(&full))?;
+            if !is_put {
+                ended.overwritten.push(path.clone());
+            }
+            ended.put_back.push(path.clone());
+        }
+        Ok(true)
+    }
+
+    /// Removes what a stopped trial wrote beside a file.
+    fn remove_beside(&self, path: &str, beside: &str) -> io::Result<()> {
+        let path = match path.rsplit_once('/') {
+            Some((directory, _)) => format!("{directory}/{beside}"),
+            None => beside.to_owned(),
+        };
+        match self.place.look(&path)? {
+            Found::File(_) | Found::Link(_) => self.place.remove(&path),
+            Found::Nothing | Found::Other => Ok(()),
+        }
+    }
+
+    /// Removes a directory that the trial made, with what Python leaves in each. False if there is anything else.
+    fn remove_made(&self, directory: &str) -> io::Result<bool> {
+        if self.place.remove_directory(directory)? {
+            return Ok(true);
+        }
+        let cache = format!("{directory}/__pycache__");
+        for name in self.place.names(&cache, NAMES_CAP).unwrap_or_default() {
+            let path = format!("{cache}/{name}");
+            if matches!(self.place.look(&path)?, Found::File(_)) {
+                self.place.remove(&path)?;
+            }
+        }
+        Ok(self.place.remove_directory(&cache)? && self.place.remove_directory(directory)?)
+    }
+}
+
+fn token() -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    format!("trial-{}-{:x}", process::id(), now.as_nanos())
+}

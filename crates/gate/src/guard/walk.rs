@@ -1,0 +1,135 @@
+//! The walk of a project that finds what is guarded in it.
+//!
+//! What git ignores is walked: an agent could hide a file there that a runner reads. Left out are directories that tools
+//! fill, and symlinks are never followed.
+
+use std::{
+    ffi::OsStr,
+    fs::{self, FileType},
+    io,
+    path::Path,
+};
+
+use serde::{Deserialize, Serialize};
+
+use super::GuardError;
+
+/// Most entries of directories that one walk looks at.
+const ENTRIES_CAP: usize = 4_000_000;
+const DEPTH_CAP: usize = 128;
+
+/// Directories that tools fill, by name.
+const SKIPPED: [&str; 9] = [
+    ".git",
+    ".mypy_cache",
+    ".tox",
+    ".venv",
+    "__pycache__",
+    "node_modules",
+    "target",
+    "venv",
+    ".pytest_cache",
+];
+/// Files whose directory tools fill.
+const MARKERS: [&str; 2] = ["pyvenv.cfg", "CACHEDIR.TAG"];
+
+/// A file or directory that is not guarded although it would be, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    pub path: String,
+    pub why: String,
+}
+
+impl LeftOut {
+    pub(super) fn new(path: impl Into<String>, why: impl ToString) -> LeftOut {
+        LeftOut {
+            path: path.into(),
+            why: why.to_string(),
+        }
+    }
+}
+
+/// Calls `visit` with the path and the type of everything in the project that is no directory, in the order of names.
+///
+/// A marker file hides a directory only where `has_guarded` says that nothing guarded was below it: anybody can write one.
+pub(super) fn walk(
+    project: &Path,
+    has_guarded: impl Fn(&str) -> bool,
+    mut visit: impl FnMut(&str, FileType) -> Result<(), GuardError>,
+) -> Result<Vec<LeftOut>, GuardError> {
+    let mut left_out = Vec::new();
+    let mut waiting = vec![(String::new(), 0)];
+    let mut entries = 0;
+    while let Some((directory, depth)) = waiting.pop() {
+        let listed = match list(&project.join(&directory)) {
+            Ok(listed) => listed,
+            Err(error) if directory.is_empty() => return Err(GuardError::file(project)(error)),
+            // It was there a moment ago.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => {
+                left_out.push(LeftOut::new(directory, error));
+                continue;
+            }
+        };
+        entries += listed.len();
+        if entries > ENTRIES_CAP {
+            return Err(GuardError::TooManyFiles {
+                path: project.to_owned(),
+            });
+        }
+        let is_marked = || {
+            listed
+                .iter()
+                .any(|(name, _)| MARKERS.iter().any(|marker| name == marker))
+        };
+        if !directory.is_empty() && is_marked() && !has_guarded(&directory) {
+            continue;
+        }
+        let mut below = Vec::new();
+        for (name, kind) in &listed {
+            let Some(name) = name.to_str() else {
+                let path = format!("{directory}/{}", name.to_string_lossy());
+                left_out.push(LeftOut::new(path.trim_start_matches('/'), "its name is not UTF-8"));
+                continue;
+            };
+            let path = if directory.is_empty() {
+                name.to_owned()
+            } else {
+                format!("{directory}/{name}")
+            };
+            if is_skipped(name, &directory) {
+                continue;
+            }
+            if !kind.is_dir() {
+                visit(&path, *kind)?;
+            } else if depth >= DEPTH_CAP {
+                left_out.push(LeftOut::new(path, "too deep"));
+            } else {
+                below.push((path, depth + 1));
+            }
+        }
+        waiting.extend(below.into_iter().rev());
+    }
+    Ok(left_out)
+}
+
+fn list(directory: &Path) -> io::Result<Vec<(std::ffi::OsString, FileType)>> {
+    let mut listed = Vec::new();
+    for entry in fs::read_dir(directory)?.take(ENTRIES_CAP + 1) {
+        let entry = entry?;
+        match entry.file_type() {
+            Ok(kind) => listed.push((entry.file_name(), kind)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    listed.sort_by(|one, other| one.0.cmp(&other.0));
+    Ok(listed)
+}
+
+fn is_skipped(name: &str, directory: &str) -> bool {
+    let parent = Path::new(directory).file_name();
+    name.starts_with(".ralph")
+        || SKIPPED.contains(&name)
+        || (name == "bundle" && parent.is_some_and(|parent| parent == OsStr::new("vendor")))
+}
