@@ -1,0 +1,78 @@
+//! The tests that an output names, each with the worst that became of it.
+
+use std::collections::HashMap;
+
+use super::tally::Kind;
+
+/// Most tests that are kept of one output.
+const ID_CAP: usize = 20_000;
+/// Most bytes of one id.
+const ID_BYTES: usize = 512;
+
+/// Ids of tests in the order in which an output names them first, bounded.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Ids {
+    order: Vec<(String, Kind)>,
+    places: HashMap<String, usize>,
+    /// How many lines named a test, by what became of it: more than there are ids where a line is repeated, or where two
+    /// programs have a test of the same name.
+    lines: [u32; Kind::COUNT],
+}
+
+impl Ids {
+    pub(super) fn add(&mut self, id: &str, kind: Kind) {
+        let line_count = &mut self.lines[kind as usize];
+        *line_count = line_count.saturating_add(1);
+        let id = cut(id.trim());
+        if id.is_empty() {
+            return;
+        }
+        if let Some(known) = self.places.get(id).and_then(|place| self.order.get_mut(*place)) {
+            if severity(kind) > severity(known.1) {
+                known.1 = kind;
+            }
+        } else if self.order.len() < ID_CAP {
+            self.places.insert(id.to_owned(), self.order.len());
+            self.order.push((id.to_owned(), kind));
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+
+    /// How many lines named a test of this kind.
+    pub(super) fn line_count(&self, kind: Kind) -> u32 {
+        self.lines[kind as usize]
+    }
+
+    pub(super) fn of(&self, kind: Kind) -> Vec<String> {
+        let of_kind = self.order.iter().filter(|(_, other)| *other == kind);
+        of_kind.map(|(id, _)| id.clone()).collect()
+    }
+
+    /// Whether there are as many of a kind as counted. A line that is repeated is one test; of two programs with a test of the
+    /// same name both have run.
+    pub(super) fn has_all(&self, kind: Kind, count: u32) -> bool {
+        let distinct = self.order.iter().filter(|(_, other)| *other == kind).count();
+        self.order.len() < ID_CAP && (usize::try_from(count) == Ok(distinct) || self.line_count(kind) == count)
+    }
+}
+
+/// A test that is named twice counts as the worse of both.
+fn severity(kind: Kind) -> u8 {
+    match kind {
+        Kind::Failed => 3,
+        Kind::Passed => 2,
+        Kind::Expected => 1,
+        Kind::Skipped | Kind::Other | Kind::Total => 0,
+    }
+}
+
+fn cut(text: &str) -> &str {
+    let mut end = text.len().min(ID_BYTES);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}

@@ -1,0 +1,300 @@
+//! A runner as its file describes it.
+
+use std::{collections::BTreeMap, error::Error, fmt};
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::{pattern::Pattern, tally::Kind};
+
+/// A runner of tests: what decides the results of its tests, and how they are told from its output.
+#[derive(Debug, Clone)]
+pub struct Runner {
+    pub id: String,
+    /// What people call it.
+    pub title: String,
+    /// Globs of the files that hold tests.
+    pub tests: Vec<String>,
+    /// Globs of the files that configure it as a whole.
+    pub config: Vec<String>,
+    /// Globs of names that stand in the way of its own modules where a file has one of them.
+    pub shadows: Vec<String>,
+    /// Sections, as dotted keys, of files that configure other things as well.
+    pub sections: BTreeMap<String, Vec<String>>,
+    /// How tests are told from the work in the same file, if they stand there.
+    pub blocks: Option<Blocks>,
+    pub(super) command: Vec<Pattern>,
+    /// None of one that only starts others, such as `make`.
+    pub(super) output: Option<Output>,
+    /// Its output is only read where no other runner's is recognised.
+    pub(super) fallback: bool,
+}
+
+/// Tests inside of source files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Blocks {
+    /// `#[cfg(test)]`, `#[test]` and documentation.
+    Rust,
+}
+
+/// How a runner's output is read.
+#[derive(Debug, Clone)]
+pub(super) enum Output {
+    Lines(Box<Lines>),
+    Tap,
+}
+
+/// Patterns of lines.
+#[derive(Debug, Clone)]
+pub(super) struct Lines {
+    pub(super) open: Vec<Pattern>,
+    pub(super) line: Vec<Counting>,
+    pub(super) first: Vec<Counting>,
+    pub(super) part: Vec<Counting>,
+    pub(super) last: Vec<Counting>,
+    pub(super) none: Vec<Pattern>,
+    pub(super) count: Count,
+    words: BTreeMap<String, Kind>,
+    pub(super) test: Vec<(Kind, Pattern)>,
+}
+
+/// A pattern with the groups that count something.
+#[derive(Debug, Clone)]
+pub(super) struct Counting {
+    pub(super) pattern: Pattern,
+    pub(super) groups: Vec<(String, Kind)>,
+}
+
+/// Where the counts come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Count {
+    #[default]
+    Closing,
+    /// From the lines of single tests, if there are any of tests that passed.
+    Tests,
+}
+
+impl Lines {
+    pub(super) fn kind_of_word(&self, word: &str) -> Option<Kind> {
+        self.words.get(word).copied()
+    }
+}
+
+impl Runner {
+    /// Reads the file of the runner `id`.
+    ///
+    /// # Errors
+    /// [`RunnerError`] for anything that is no runner, with the line, the key and what may stand there.
+    pub fn parse(id: &str, text: &str) -> Result<Runner, RunnerError> {
+        let reading = Reading { id, text };
+        let written: Written = toml::from_str(text).map_err(|error| {
+            let offset = error.span().map(|span| span.start);
+            reading.error(offset, error.message().to_owned())
+        })?;
+        Ok(Runner {
+            id: id.to_owned(),
+            title: written.title,
+            tests: written.tests,
+            config: written.config,
+            shadows: written.shadows,
+            sections: written.sections,
+            blocks: written.blocks,
+            command: reading.patterns("command", &written.command, &[])?,
+            output: written.output.map(|output| reading.output(output)).transpose()?,
+            fallback: written.fallback,
+        })
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    title: String,
+    #[serde(default)]
+    command: Vec<Spanned<String>>,
+    #[serde(default)]
+    tests: Vec<String>,
+    #[serde(default)]
+    config: Vec<String>,
+    #[serde(default)]
+    shadows: Vec<String>,
+    #[serde(default)]
+    sections: BTreeMap<String, Vec<String>>,
+    blocks: Option<Blocks>,
+    #[serde(default)]
+    fallback: bool,
+    output: Option<WrittenOutput>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenOutput {
+    form: Option<Form>,
+    #[serde(default)]
+    open: Vec<Spanned<String>>,
+    #[serde(default)]
+    line: Vec<Spanned<String>>,
+    #[serde(default)]
+    first: Vec<Spanned<String>>,
+    #[serde(default)]
+    part: Vec<Spanned<String>>,
+    #[serde(default)]
+    last: Vec<Spanned<String>>,
+    #[serde(default)]
+    none: Vec<Spanned<String>>,
+    #[serde(default)]
+    count: Count,
+    #[serde(default)]
+    words: BTreeMap<String, Spanned<String>>,
+    #[serde(default)]
+    test: WrittenTest,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Form {
+    Tap,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+struct WrittenTest {
+    passed: Vec<Spanned<String>>,
+    failed: Vec<Spanned<String>>,
+    skipped: Vec<Spanned<String>>,
+    expected: Vec<Spanned<String>>,
+}
+
+/// The file that is read, for errors.
+struct Reading<'t> {
+    id: &'t str,
+    text: &'t str,
+}
+
+impl Reading<'_> {
+    fn error(&self, offset: Option<usize>, message: String) -> RunnerError {
+        let line = offset.and_then(|offset| Some(self.text.get(..offset)?.matches('\n').count() + 1));
+        RunnerError {
+            id: self.id.to_owned(),
+            line,
+            message,
+        }
+    }
+
+    fn output(&self, written: WrittenOutput) -> Result<Output, RunnerError> {
+        if let Some(Form::Tap) = written.form {
+            return Ok(Output::Tap);
+        }
+        let mut test = Vec::new();
+        for (key, kind, patterns) in [
+            ("output.test.passed", Kind::Passed, &written.test.passed),
+            ("output.test.failed", Kind::Failed, &written.test.failed),
+            ("output.test.skipped", Kind::Skipped, &written.test.skipped),
+            ("output.test.expected", Kind::Expected, &written.test.expected),
+        ] {
+            for (spanned, pattern) in patterns.iter().zip(self.patterns(key, patterns, &["id"])?) {
+                if pattern.groups().next().is_none() {
+                    let message = format!("`{key}`: the pattern names no test; write a group `(?<id>…)`");
+                    return Err(self.error(Some(spanned.span().start), message));
+                }
+                test.push((kind, pattern));
+            }
+        }
+        Ok(Output::Lines(Box::new(Lines {
+            open: self.patterns("output.open", &written.open, &["planned"])?,
+            line: self.counting("output.line", &written.line)?,
+            first: self.counting("output.first", &written.first)?,
+            part: self.counting("output.part", &written.part)?,
+            last: self.counting("output.last", &written.last)?,
+            none: self.patterns("output.none", &written.none, &[])?,
+            count: written.count,
+            words: self.words(&written.words)?,
+            test,
+        })))
+    }
+
+    fn words(&self, written: &BTreeMap<String, Spanned<String>>) -> Result<BTreeMap<String, Kind>, RunnerError> {
+        let words = written.iter().map(|(word, name)| {
+            let kind = Kind::ALL.into_iter().find(|kind| kind.name() == name.get_ref());
+            let kind = kind.ok_or_else(|| {
+                let message = format!(
+                    "`output.words`: `{}` is nothing to count; write one of {}",
+                    name.get_ref(),
+                    kinds()
+                );
+                self.error(Some(name.span().start), message)
+            })?;
+            Ok((word.to_lowercase(), kind))
+        });
+        words.collect()
+    }
+
+    fn counting(&self, key: &str, written: &[Spanned<String>]) -> Result<Vec<Counting>, RunnerError> {
+        let patterns = written.iter().map(|text| {
+            let pattern = self.pattern(key, text)?;
+            let mut groups = Vec::new();
+            for group in pattern.groups().filter(|group| *group != "list") {
+                let kind = Kind::of_group(group).ok_or_else(|| {
+                    let message = format!(
+                        "`{key}`: the group `{group}` is nothing to count; name it {}, or `list`",
+                        kinds()
+                    );
+                    self.error(Some(text.span().start), message)
+                })?;
+                groups.push((group.to_owned(), kind));
+            }
+            Ok(Counting { pattern, groups })
+        });
+        patterns.collect()
+    }
+
+    fn patterns(&self, key: &str, written: &[Spanned<String>], known: &[&str]) -> Result<Vec<Pattern>, RunnerError> {
+        let patterns = written.iter().map(|text| {
+            let pattern = self.pattern(key, text)?;
+            if let Some(group) = pattern.groups().find(|group| !known.contains(group)) {
+                let instead = match known {
+                    [] => "leave its name out".to_owned(),
+                    known => format!("name it `{}`", known.join("` or `")),
+                };
+                let message = format!("`{key}`: the group `{group}` means nothing here; {instead}");
+                return Err(self.error(Some(text.span().start), message));
+            }
+            Ok(pattern)
+        });
+        patterns.collect()
+    }
+
+    fn pattern(&self, key: &str, text: &Spanned<String>) -> Result<Pattern, RunnerError> {
+        Pattern::new(text.get_ref()).map_err(|error| {
+            let message = format!("`{key}`: not a pattern: {error}; write one of the syntax of the crate `regex-lite`");
+            self.error(Some(text.span().start), message)
+        })
+    }
+}
+
+fn kinds() -> String {
+    Kind::ALL.map(|kind| format!("`{}`", kind.name())).join(", ")
+}
+
+/// What is wrong with the file of a runner.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunnerError {
+    pub id: String,
+    /// Counted from 1.
+    pub line: Option<usize>,
+    message: String,
+}
+
+impl fmt::Display for RunnerError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "runner `{}`", self.id)?;
+        if let Some(line) = self.line {
+            write!(formatter, ", line {line}")?;
+        }
+        write!(formatter, ": {}", self.message)
+    }
+}
+
+impl Error for RunnerError {}

@@ -1,0 +1,225 @@
+//! Reads an output line by line, for several runners at once.
+
+use super::{
+    ids::Ids,
+    manifest::{Count, Lines, Output, Runner},
+    report::TestReport,
+    tally::{Figures, Kind, Tally, number},
+    tap::Tap,
+};
+
+/// Longer lines are no lines of a runner.
+const LINE_BYTES: usize = 4096;
+
+/// An output that is being read.
+#[derive(Debug, Clone)]
+pub struct OutputReader<'r> {
+    readings: Vec<Reading<'r>>,
+}
+
+impl<'r> OutputReader<'r> {
+    pub(super) fn new(runners: impl IntoIterator<Item = &'r Runner>) -> OutputReader<'r> {
+        let readings = runners.into_iter().filter_map(|runner| {
+            let state = match runner.output.as_ref()? {
+                Output::Lines(lines) => State::Lines(Box::new(LinesState::new(lines))),
+                Output::Tap => State::Tap(Box::default()),
+            };
+            Some(Reading { runner, state })
+        });
+        OutputReader {
+            readings: readings.collect(),
+        }
+    }
+
+    /// Takes the next line, without escape sequences.
+    pub fn line(&mut self, line: &str) {
+        let line = line.trim_end();
+        // What a terminal shows at last of a line that was written over.
+        let line = line.rsplit('\r').next().unwrap_or(line);
+        if line.is_empty() || line.len() > LINE_BYTES {
+            return;
+        }
+        for reading in &mut self.readings {
+            match &mut reading.state {
+                State::Lines(lines) => lines.line(line),
+                State::Tap(tap) => tap.line(line),
+            }
+        }
+    }
+
+    /// What the output says of tests, none if no runner's output is recognised.
+    pub fn finish(self) -> Option<TestReport> {
+        let mut counted: Option<TestReport> = None;
+        let mut none_found = None;
+        let mut fallback = None;
+        for reading in self.readings {
+            let is_fallback = reading.runner.fallback;
+            match reading.finish() {
+                Finding::Counted(report) if is_fallback => fallback = fallback.or(Some(report)),
+                Finding::Counted(report) => match &mut counted {
+                    Some(sum) => sum.add(report),
+                    None => counted = Some(report),
+                },
+                Finding::NoneFound(report) => none_found = none_found.or(Some(report)),
+                Finding::Nothing => {}
+            }
+        }
+        counted.or(fallback).or(none_found)
+    }
+}
+
+/// An output as one runner's.
+#[derive(Debug, Clone)]
+struct Reading<'r> {
+    runner: &'r Runner,
+    state: State<'r>,
+}
+
+#[derive(Debug, Clone)]
+enum State<'r> {
+    Lines(Box<LinesState<'r>>),
+    Tap(Box<Tap>),
+}
+
+enum Finding {
+    Counted(TestReport),
+    /// The runner says that there are no tests.
+    NoneFound(TestReport),
+    Nothing,
+}
+
+impl Reading<'_> {
+    fn finish(self) -> Finding {
+        let id = &self.runner.id;
+        match self.state {
+            State::Lines(lines) => lines.finish(id),
+            State::Tap(tap) if tap.is_recognised() => {
+                Finding::Counted(TestReport::new(id, &tap.figures, &tap.ids, tap.inconsistent()))
+            }
+            State::Tap(_) => Finding::Nothing,
+        }
+    }
+}
+
+/// The lines of a runner so far.
+#[derive(Debug, Clone)]
+struct LinesState<'r> {
+    lines: &'r Lines,
+    tally: Tally,
+    block: Option<Block>,
+    none_found: bool,
+    ids: Ids,
+}
+
+/// Closing lines of which more may follow.
+#[derive(Debug, Clone)]
+struct Block {
+    figures: Figures,
+    /// Which of the patterns of parts had their line: each has one at most.
+    seen: Vec<bool>,
+}
+
+impl<'r> LinesState<'r> {
+    fn new(lines: &'r Lines) -> LinesState<'r> {
+        LinesState {
+            lines,
+            tally: Tally::default(),
+            block: None,
+            none_found: false,
+            ids: Ids::default(),
+        }
+    }
+
+    fn line(&mut self, line: &str) {
+        if self.closes(line) {
+            return;
+        }
+        let lines = self.lines;
+        if let Some(captures) = lines.open.iter().find_map(|pattern| pattern.captures(line)) {
+            let planned = captures.name("planned").and_then(|text| number(text.as_str()));
+            self.end_block();
+            self.tally.open(planned);
+        } else if lines.none.iter().any(|pattern| pattern.is_match(line)) {
+            self.none_found = true;
+        } else if let Some((kind, captures)) = lines
+            .test
+            .iter()
+            .find_map(|(kind, pattern)| Some((*kind, pattern.captures(line)?)))
+        {
+            self.ids.add(captures.name("id").map_or("", |id| id.as_str()), kind);
+        }
+    }
+
+    /// Whether the line is one of the closing ones.
+    fn closes(&mut self, line: &str) -> bool {
+        let lines = self.lines;
+        for counting in &lines.line {
+            if let Some(captures) = counting.pattern.captures(line) {
+                let mut figures = Figures::default();
+                figures.add_line(&captures, &counting.groups, lines);
+                self.tally.close(figures);
+                return true;
+            }
+        }
+        for counting in &lines.first {
+            if let Some(captures) = counting.pattern.captures(line) {
+                self.end_block();
+                let mut figures = Figures::default();
+                figures.add_line(&captures, &counting.groups, lines);
+                let seen = vec![false; lines.part.len()];
+                self.block = Some(Block { figures, seen });
+                return true;
+            }
+        }
+        let Some(block) = &mut self.block else {
+            return false;
+        };
+        for (counting, seen) in lines.part.iter().zip(&mut block.seen) {
+            if !*seen && let Some(captures) = counting.pattern.captures(line) {
+                *seen = true;
+                block.figures.add_line(&captures, &counting.groups, lines);
+                return true;
+            }
+        }
+        for counting in &lines.last {
+            if let Some(captures) = counting.pattern.captures(line) {
+                block.figures.add_line(&captures, &counting.groups, lines);
+                self.tally.close(block.figures);
+                self.block = None;
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Ends a block that has no line of its own for it; others are none without their last line.
+    fn end_block(&mut self) {
+        if let Some(block) = self.block.take()
+            && self.lines.last.is_empty()
+        {
+            self.tally.close(block.figures);
+        }
+    }
+
+    fn finish(mut self, id: &str) -> Finding {
+        self.end_block();
+        let (figures, inconsistent) = self.tally.finish();
+        let by_tests = self.lines.count == Count::Tests && self.ids.line_count(Kind::Passed) > 0;
+        let figures = if by_tests {
+            let mut figures = Figures::default();
+            for kind in [Kind::Passed, Kind::Failed, Kind::Skipped, Kind::Expected] {
+                figures.add(kind, self.ids.line_count(kind));
+            }
+            Some(figures)
+        } else {
+            figures
+        };
+        let report = |figures| TestReport::new(id, &figures, &self.ids, inconsistent.clone());
+        match figures {
+            Some(figures) => Finding::Counted(report(figures)),
+            None if inconsistent.is_some() => Finding::Counted(report(Figures::default())),
+            None if self.none_found => Finding::NoneFound(report(Figures::default())),
+            None => Finding::Nothing,
+        }
+    }
+}

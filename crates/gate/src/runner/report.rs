@@ -1,0 +1,145 @@
+//! What is known of the tests that ran, and reports that runners write into files.
+
+use std::{error::Error, fmt};
+
+use ralph_core::event::TestCounts;
+
+use super::{
+    ids::Ids,
+    junit,
+    tally::{Figures, Kind},
+    tap::Tap,
+};
+
+/// Most bytes of a report.
+const REPORT_BYTES: usize = 64 << 20;
+
+/// The tests that ran.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TestReport {
+    /// The runner is `a+b` where the outputs of two were recognised, and `junit` or `tap` for a file.
+    pub counts: TestCounts,
+    /// Ids of tests, each once, as far as [`TestReport::id_source`] says.
+    pub passed: Vec<String>,
+    pub failed: Vec<String>,
+    pub skipped: Vec<String>,
+    pub expected: Vec<String>,
+    pub id_source: IdSource,
+    /// Why the output is no evidence, whatever it counts.
+    pub inconsistent: Option<String>,
+}
+
+/// Which of the tests that ran are in the lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum IdSource {
+    /// None are named.
+    None,
+    /// Not all are named, often only those that failed.
+    Some,
+    /// Every test that ran is named; of two with the same name only one is in the lists.
+    All,
+}
+
+impl TestReport {
+    pub(super) fn new(runner: &str, figures: &Figures, ids: &Ids, inconsistent: Option<String>) -> TestReport {
+        let is_complete = [Kind::Passed, Kind::Failed, Kind::Expected]
+            .into_iter()
+            .all(|kind| ids.has_all(kind, figures.count(kind)));
+        TestReport {
+            counts: TestCounts {
+                runner: runner.to_owned(),
+                passed: figures.count(Kind::Passed),
+                failed: figures.count(Kind::Failed),
+                skipped: figures.count(Kind::Skipped),
+                expected_failures: figures.count(Kind::Expected),
+            },
+            passed: ids.of(Kind::Passed),
+            failed: ids.of(Kind::Failed),
+            skipped: ids.of(Kind::Skipped),
+            expected: ids.of(Kind::Expected),
+            id_source: match (is_complete, ids.is_empty()) {
+                (true, _) => IdSource::All,
+                (false, true) => IdSource::None,
+                (false, false) => IdSource::Some,
+            },
+            inconsistent,
+        }
+    }
+
+    /// Adds the tests of another runner, which ran in the same goal.
+    pub(super) fn add(&mut self, other: TestReport) {
+        let counts = &mut self.counts;
+        counts.runner = format!("{}+{}", counts.runner, other.counts.runner);
+        for (sum, more) in [
+            (&mut counts.passed, other.counts.passed),
+            (&mut counts.failed, other.counts.failed),
+            (&mut counts.skipped, other.counts.skipped),
+            (&mut counts.expected_failures, other.counts.expected_failures),
+        ] {
+            *sum = sum.saturating_add(more);
+        }
+        self.passed.extend(other.passed);
+        self.failed.extend(other.failed);
+        self.skipped.extend(other.skipped);
+        self.expected.extend(other.expected);
+        self.id_source = match (self.id_source, other.id_source) {
+            (one, two) if one == two => one,
+            _ => IdSource::Some,
+        };
+        self.inconsistent = self.inconsistent.take().or(other.inconsistent);
+    }
+}
+
+/// Reads a report that a runner wrote: JUnit XML or TAP, by its content.
+///
+/// # Errors
+/// [`ReportError`] if it is neither, or not one that can be trusted to say what ran.
+pub fn read_report(bytes: &[u8]) -> Result<TestReport, ReportError> {
+    if bytes.len() > REPORT_BYTES {
+        return Err(ReportError::TooLarge);
+    }
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    if bytes.trim_ascii_start().starts_with(b"<") {
+        return junit::read(bytes);
+    }
+    let mut tap = Tap::default();
+    for line in String::from_utf8_lossy(bytes).lines() {
+        tap.line(line.trim_end());
+    }
+    if !tap.is_recognised() {
+        return Err(ReportError::Unknown);
+    }
+    Ok(TestReport::new("tap", &tap.figures, &tap.ids, tap.inconsistent()))
+}
+
+/// Why a report says nothing of tests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReportError {
+    /// It is larger than 64 MiB.
+    TooLarge,
+    /// It is neither JUnit XML nor TAP with a plan.
+    Unknown,
+    /// It declares entities, which no runner does.
+    Entities,
+    /// It is nested deeper than any runner's.
+    TooDeep,
+    /// It is not well-formed XML; the text says why.
+    Xml(String),
+}
+
+impl fmt::Display for ReportError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ReportError::TooLarge => write!(formatter, "the report is larger than {} MiB", REPORT_BYTES >> 20),
+            ReportError::Unknown => write!(
+                formatter,
+                "the report is neither JUnit XML nor TAP with a plan (`1..N`)"
+            ),
+            ReportError::Entities => write!(formatter, "the report has a document type, which JUnit XML has not"),
+            ReportError::TooDeep => write!(formatter, "the report's elements are nested too deep for JUnit XML"),
+            ReportError::Xml(reason) => write!(formatter, "the report is not well-formed XML: {reason}"),
+        }
+    }
+}
+
+impl Error for ReportError {}

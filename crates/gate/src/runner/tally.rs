@@ -1,0 +1,205 @@
+//! Counts of tests, block by block: a block is what a runner says at the end of one session.
+
+use regex_lite::Captures;
+
+use super::manifest::Lines;
+
+/// What a number in a closing line, or a line of a single test, counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Passed,
+    Failed,
+    Skipped,
+    Expected,
+    /// Tests that were announced and are none of the others, such as benchmarks.
+    Other,
+    /// All of the others.
+    Total,
+}
+
+impl Kind {
+    pub(super) const ALL: [Kind; Kind::COUNT] = [
+        Kind::Passed,
+        Kind::Failed,
+        Kind::Skipped,
+        Kind::Expected,
+        Kind::Other,
+        Kind::Total,
+    ];
+    pub(super) const COUNT: usize = 6;
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Kind::Passed => "passed",
+            Kind::Failed => "failed",
+            Kind::Skipped => "skipped",
+            Kind::Expected => "expected",
+            Kind::Other => "other",
+            Kind::Total => "total",
+        }
+    }
+
+    /// The kind that a group counts: `failed`, and `failed_errors` where a pattern has two numbers of a kind.
+    pub(super) fn of_group(group: &str) -> Option<Kind> {
+        let name = group.split('_').next()?;
+        Kind::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+/// The numbers of closing lines that belong together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Figures([Option<u32>; Kind::COUNT]);
+
+impl Figures {
+    /// Adds what a line says: numbers of named groups, and the items of the group `list`.
+    pub(super) fn add_line(&mut self, captures: &Captures, groups: &[(String, Kind)], lines: &Lines) {
+        for (group, kind) in groups {
+            if let Some(text) = captures.name(group) {
+                // A word in place of a number stands for one test.
+                self.add(*kind, number(text.as_str()).unwrap_or(1));
+            }
+        }
+        if let Some(list) = captures.name("list") {
+            for (word, count) in items(list.as_str()) {
+                if let Some(kind) = lines.kind_of_word(&word) {
+                    self.add(kind, count);
+                }
+            }
+        }
+    }
+
+    pub(super) fn add(&mut self, kind: Kind, count: u32) {
+        let sum = &mut self.0[kind as usize];
+        *sum = Some(sum.unwrap_or_default().saturating_add(count));
+    }
+
+    pub(super) fn add_all(&mut self, other: &Figures) {
+        for kind in Kind::ALL {
+            if kind != Kind::Total {
+                self.add(kind, other.count(kind));
+            }
+        }
+    }
+
+    /// How many there are of a kind. Where only the total is known, those that are nothing else have passed.
+    pub(super) fn count(&self, kind: Kind) -> u32 {
+        match (kind, self.0[kind as usize], self.0[Kind::Total as usize]) {
+            (Kind::Passed, None, Some(total)) => total.saturating_sub(self.sum_without_passed()),
+            (_, count, _) => count.unwrap_or_default(),
+        }
+    }
+
+    /// How many tests there are of all kinds.
+    pub(super) fn sum(&self) -> u32 {
+        self.count(Kind::Passed).saturating_add(self.sum_without_passed())
+    }
+
+    fn sum_without_passed(&self) -> u32 {
+        [Kind::Failed, Kind::Skipped, Kind::Expected, Kind::Other]
+            .into_iter()
+            .fold(0, |sum, kind| {
+                sum.saturating_add(self.0[kind as usize].unwrap_or_default())
+            })
+    }
+}
+
+/// The number of a group; one that is too large for any run of tests is the largest.
+pub(super) fn number(text: &str) -> Option<u32> {
+    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    Some(text.parse().unwrap_or(u32::MAX))
+}
+
+/// The items of a list such as `1 failed, 2 passed (1 slow)`, `failures=1, expected failures=2` or `Tests: 3, Errors: 1`.
+fn items(list: &str) -> Vec<(String, u32)> {
+    let mut depth = 0_usize;
+    let outside = list.chars().filter(|character| {
+        match character {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => return depth == 0,
+        }
+        false
+    });
+    let outside: String = outside.collect();
+    outside.split([',', '|', ';']).filter_map(item).collect()
+}
+
+fn item(text: &str) -> Option<(String, u32)> {
+    let start = text.find(|character: char| character.is_ascii_digit())?;
+    let digits: &str = &text[start..];
+    let end = digits
+        .find(|character: char| !character.is_ascii_digit())
+        .unwrap_or(digits.len());
+    let (digits, after) = digits.split_at(end);
+    let punctuation = |character: char| character.is_whitespace() || matches!(character, ':' | '=' | '.');
+    let before = text[..start].trim_matches(punctuation);
+    let word = if before.is_empty() {
+        after.trim_matches(punctuation)
+    } else {
+        before
+    };
+    Some((word.to_lowercase(), number(digits)?))
+}
+
+/// Most sessions that are open at a time; an output with more is none of a runner.
+const OPEN_CAP: usize = 1000;
+
+/// The sessions of one runner in an output: what was opened, and what was closed.
+///
+/// Sessions may be nested, where a test runs the same runner and shows its output. A session that was opened inside of another
+/// and never closed is no fault: tests start copies of themselves that end early.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Tally {
+    open: Vec<Option<u32>>,
+    has_opened: bool,
+    sum: Figures,
+    closed: bool,
+    last: Option<(Option<u32>, Figures)>,
+}
+
+impl Tally {
+    pub(super) fn open(&mut self, planned: Option<u32>) {
+        self.has_opened = true;
+        if self.open.len() < OPEN_CAP {
+            self.open.push(planned);
+        }
+    }
+
+    pub(super) fn close(&mut self, figures: Figures) {
+        let fits = |planned: &Option<u32>| planned.is_none_or(|planned| planned == figures.sum());
+        if !self.has_opened {
+            self.closed = true;
+            self.sum.add_all(&figures);
+        } else if let Some(place) = self.open.iter().rposition(fits) {
+            self.keep_last();
+            self.closed = true;
+            self.last = Some((self.open[place], figures));
+            self.open.truncate(place);
+        } else if self.open.is_empty()
+            && let Some((planned, last)) = &mut self.last
+            && fits(planned)
+        {
+            // The runner closes a session once, and after all that its tests print.
+            *last = figures;
+        }
+    }
+
+    fn keep_last(&mut self) {
+        if let Some((_, last)) = self.last.take() {
+            self.sum.add_all(&last);
+        }
+    }
+
+    /// The sum of all sessions, none if no session was closed, and what is wrong with it.
+    pub(super) fn finish(mut self) -> (Option<Figures>, Option<String>) {
+        self.keep_last();
+        let unclosed = self.open.first().map(|planned| match planned {
+            Some(1) => "1 test was announced, and no closing line accounts for it".to_owned(),
+            Some(planned) => format!("{planned} tests were announced, and no closing line accounts for them"),
+            None => "the runner began, and its closing line is missing".to_owned(),
+        });
+        (self.closed.then_some(self.sum), unclosed)
+    }
+}
