@@ -8,6 +8,7 @@ mod denials;
 mod detached;
 mod divided;
 mod end;
+mod gate;
 mod goals;
 mod keep;
 mod listen;
@@ -169,6 +170,8 @@ fn logged_run(
         recording_cap_bytes: u64::from(loaded.config.keep.recording_mib) << 20,
         agent_tools: prepared.has_tools,
         takes_proposals: loaded.config.tools.proposals,
+        runners: prepared.runners,
+        guard: prepared.guard,
         languages: prepared.languages,
         language_memory_bytes: loaded.config.tools.language_memory_mib.map(|mib| u64::from(mib) << 20),
         watched: presentation.screen.is_some(),

@@ -39,6 +39,7 @@ pub mod proc;
 pub mod prompt;
 pub mod proxy;
 mod review;
+mod runners;
 pub mod sandbox;
 mod server;
 pub mod settings;

@@ -3,6 +3,7 @@
 use super::{
     Confiner, Place,
     agents::{catalog, withheld_from_goals},
+    gate::known_runners,
     runtime::runtime,
     sandbox::{connection_refused, starting},
 };
@@ -49,6 +50,7 @@ pub(crate) fn check_goals(place: &Place, loaded: &Loaded, supervisor: &Superviso
         format!("goals-{}", std::process::id()),
         scratch.path().to_owned(),
         withheld_from_goals(&catalog, config),
+        known_runners(place)?,
         &confined,
     );
     Ok(runtime()?.block_on(checks))

@@ -12,12 +12,13 @@ use crate::{
     trust::OwnFile,
 };
 
-/// The project's settings, adapters, engines and prompts. Without a value of this nothing of them counts.
+/// The project's settings, adapters, engines, test runners and prompts. Without a value of this nothing of them counts.
 #[derive(Debug, Clone)]
 pub(crate) struct OwnFiles {
     pub(crate) config: ProjectFile,
     pub(super) adapters: Directory,
     pub(super) engines: Directory,
+    pub(super) runners: Directory,
     /// The project's own prompt, and the one that its settings name.
     prompts: Vec<Prompt>,
 }
@@ -38,6 +39,7 @@ impl OwnFiles {
             },
             adapters: Directory::default(),
             engines: Directory::default(),
+            runners: Directory::default(),
             prompts: Vec::new(),
         }
     }
@@ -54,6 +56,7 @@ impl OwnFiles {
         Self {
             adapters: Directory::read(&project.join(".ralph").join("adapters")),
             engines: Directory::read(&project.join(".ralph").join("engines")),
+            runners: Directory::read(&project.join(".ralph").join("runners")),
             prompts: prompts.collect(),
             config,
         }
@@ -65,7 +68,8 @@ impl OwnFiles {
             ProjectContent::Text(text) => Some((&self.config.path, text)),
             ProjectContent::Missing | ProjectContent::Untrusted | ProjectContent::Unreadable(_) => None,
         };
-        let described = self.adapters.files.iter().chain(&self.engines.files);
+        let described = [&self.adapters, &self.engines, &self.runners];
+        let described = described.into_iter().flat_map(|directory| &directory.files);
         let described = described.filter_map(|file| Some((&file.path, file.text.as_ref().ok()?)));
         let prompts = self.prompts.iter();
         let prompts = prompts.filter_map(|prompt| Some((&prompt.path, prompt.text.as_ref().ok()?)));
@@ -86,6 +90,7 @@ impl OwnFiles {
         }
         self.adapters.files.retain(|file| file.text.is_err());
         self.engines.files.retain(|file| file.text.is_err());
+        self.runners.files.retain(|file| file.text.is_err());
         self.prompts.retain(|prompt| prompt.text.is_err());
         self
     }

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use ralph_gate::{guard::Guard, runner::Runners};
 use tokio::sync::mpsc;
 
 use super::{
     Confiner, Place,
     agents::{Agents, Chooser, catalog, check_model_is_reached, withheld_from_goals},
     denials::Denials,
+    gate::{gate_settings, guard, known_runners},
     permissions::{enforceable, judge},
     plan::{about_other_loop, about_plan, about_task, check_confidence, chosen_work},
     prompt::template,
@@ -15,10 +17,10 @@ use super::{
     workers::{add_asked_for, add_escalation, add_reviewer},
 };
 use crate::{
-    config::{Baseline, Loaded},
+    config::Loaded,
     driver::{Agent, Judge, Warden},
     error::Failure,
-    event::{Completion, GateSettings, GivenSetting, Notice, PlanSnapshot, Settings, Waiting},
+    event::{Completion, GivenSetting, Notice, PlanSnapshot, Settings, Waiting},
     language::LanguageServer,
     proc::Supervisor,
     prompt::{Confined, Template},
@@ -30,6 +32,10 @@ const HEARD: usize = 64;
 
 /// Everything that has been found to be in order before a run starts.
 pub(super) struct Prepared {
+    /// Reads what tests goals ran.
+    pub(super) runners: &'static Runners,
+    /// What decides the results of goals; none where nothing does.
+    pub(super) guard: Option<Guard>,
     pub(super) settings: Settings,
     pub(super) template: Template,
     pub(super) agents: Vec<Agent>,
@@ -121,6 +127,7 @@ pub(super) fn prepare(
     let drawing = agents.iter().filter(|agent| agent.last_line_claims);
     let terminals = drawing.map(|agent| agent.adapter.id().to_owned()).collect();
     let confined = confiner.as_ref().map_or(Confined::No, Confiner::confined);
+    let runners = known_runners(place)?;
     let settings = Settings {
         adapter: id,
         model: config.model.clone(),
@@ -135,13 +142,7 @@ pub(super) fn prepare(
         completion: Completion {
             min_confidence: config.completion.min_confidence,
         },
-        gate: GateSettings {
-            baseline: config.gate.baseline == Baseline::On,
-            trial: config.gate.trial,
-            bite: config.gate.bite,
-            mutants: config.gate.mutants,
-            require: config.gate.require,
-        },
+        gate: gate_settings(runners, config),
         breaker: config.breaker,
         fallback,
         escalation,
@@ -159,6 +160,8 @@ pub(super) fn prepare(
         given: given(loaded),
     };
     Ok(Prepared {
+        runners,
+        guard: guard(runners, config)?,
         settings,
         template,
         terminals,

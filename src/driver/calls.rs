@@ -20,6 +20,7 @@ use super::{
     languages::of_language_server,
     perform::millis,
     run::{Driver, DriverError},
+    test_gate::Look,
     tools::{Answering, Check, Found, PlanAsked, Purpose, answer, refuse},
 };
 
@@ -284,7 +285,7 @@ impl Driver {
         let (jobs, found) = (Arc::clone(&self.jobs), self.tools.found_in.clone());
         let before = self.state().view.plan.clone();
         tokio::spawn(async move {
-            let look = inherited(move || jobs.look_again(&before, Vec::new()));
+            let look = inherited(move || jobs.look_again(&before, Look::default()));
             let Ok(seen) = spawn_blocking(look).await else { return };
             let seen = Found::Plan {
                 iteration,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ralph_gate::{guard::Guard, runner::Runners};
 use tokio::sync::mpsc;
 
 use crate::{
@@ -48,6 +49,10 @@ pub struct RunConfig {
     pub agent_tools: bool,
     /// What agents propose for the plan is recorded.
     pub takes_proposals: bool,
+    /// Reads what tests goals ran.
+    pub runners: &'static Runners,
+    /// What decides the results of goals, and is not the agent's to change.
+    pub guard: Option<Guard>,
     /// The language servers that agents may ask.
     pub languages: Vec<LanguageServer>,
     /// What a process of theirs can allocate.

@@ -7,6 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use ralph_gate::runner::{OutputReader, Runners, TestReport};
 use tokio::{
     sync::{Mutex, OwnedMutexGuard, mpsc, oneshot},
     task::{JoinHandle, JoinSet, spawn_blocking},
@@ -16,7 +17,6 @@ use tracing::debug;
 use crate::{
     diagnostics::inherited,
     event::{Exit, Goal, GoalFailure, GoalResult},
-    machine::{Input, Verification},
     proc::{End, Ladder, Launch, Output, Size, Stdin, Stdout, Stop, StopSignal, Supervisor},
     text::{Keep, PlainText, with_causes},
 };
@@ -39,6 +39,18 @@ pub(super) struct Place {
     pub(super) withheld: Vec<String>,
     /// Held as long as a process of a goal lives: goals of two looks never run at once.
     pub(super) turn: Arc<Mutex<()>>,
+    /// Reads what tests they ran.
+    pub(super) runners: &'static Runners,
+    /// Whether the files that they run are put there for a while: a cache of them would outlive that.
+    pub(super) is_trial: bool,
+}
+
+/// A goal that was run.
+#[derive(Debug)]
+pub(super) struct Checked {
+    pub(super) result: GoalResult,
+    /// The tests by their names, where its runner prints them.
+    pub(super) report: Option<TestReport>,
 }
 
 /// One look at the goals, for as long as a process of it lives.
@@ -52,24 +64,6 @@ impl GoalRun {
     /// Starts `work`, which is ended with this.
     pub(super) fn of(work: impl Future<Output = ()> + Send + 'static) -> Self {
         Self(tokio::spawn(work))
-    }
-
-    /// Starts `goals`, side by side or one after the other. Their results, in the goals' order, are given to `look`, and what
-    /// that found, or nothing if it panicked, becomes an input.
-    pub(super) fn start(
-        goals: Vec<Goal>,
-        parallel: bool,
-        place: Place,
-        look: impl FnOnce(Vec<GoalResult>) -> Verification + Send + 'static,
-        done: impl FnOnce(Option<Verification>) -> Input + Send + 'static,
-        results: mpsc::Sender<Input>,
-    ) -> Self {
-        Self::of(async move {
-            let checked = run_all(goals, parallel, Arc::new(place)).await;
-            // It reads files: not on the loop's thread.
-            let found = spawn_blocking(inherited(move || look(checked))).await.ok();
-            _ = results.send(done(found)).await; // the run is over
-        })
     }
 
     /// Starts `goals` in the same way for the agent, and sends what `found` makes of their results.
@@ -103,6 +97,7 @@ pub async fn check_goals(
     run_id: String,
     scratch: PathBuf,
     withheld: Vec<String>,
+    runners: &'static Runners,
     supervisor: &Supervisor,
 ) -> Vec<GoalResult> {
     let place = Place {
@@ -112,12 +107,20 @@ pub async fn check_goals(
         supervisor: supervisor.clone(),
         withheld,
         turn: Arc::default(),
+        runners,
+        is_trial: false,
     };
     run_all(goals, parallel, Arc::new(place)).await
 }
 
 /// Runs all goals and returns their results in order.
 pub(super) async fn run_all(goals: Vec<Goal>, parallel: bool, place: Arc<Place>) -> Vec<GoalResult> {
+    let checked = check_all(goals, parallel, place).await;
+    checked.into_iter().map(|checked| checked.result).collect()
+}
+
+/// Runs all goals and returns what is known of them, in order.
+pub(super) async fn check_all(goals: Vec<Goal>, parallel: bool, place: Arc<Place>) -> Vec<Checked> {
     let turn: Turn = Arc::new(Arc::clone(&place.turn).lock_owned().await);
     let mut results = Vec::new();
     if !parallel {
@@ -136,9 +139,9 @@ pub(super) async fn run_all(goals: Vec<Goal>, parallel: bool, place: Arc<Place>)
     indexed.into_iter().map(|(_, result)| result).collect()
 }
 
-async fn run(goal: Goal, place: Arc<Place>, turn: Turn) -> GoalResult {
+async fn run(goal: Goal, place: Arc<Place>, turn: Turn) -> Checked {
     let started = Instant::now();
-    let printed = Arc::new(StdMutex::new(Printed::default()));
+    let printed = Arc::new(StdMutex::new(Printed::read_by(place.runners.reader(&goal.command))));
     let (sender, mut ended) = oneshot::channel();
     let collector = Collector {
         plain: PlainText::new(Keep::Nothing),
@@ -183,12 +186,16 @@ async fn run(goal: Goal, place: Arc<Place>, turn: Turn) -> GoalResult {
 /// What a shell runs in the project, for nobody at a terminal.
 pub(super) fn launch(command: &str, place: &Place) -> Launch {
     // No colours and no progress bars: what it prints is read by ralph, by agents and by the next prompt.
-    let plain = [("TERM", "dumb"), ("NO_COLOR", "1")].map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let plain = [("TERM", "dumb"), ("NO_COLOR", "1")];
+    // Python goes by the second in which a file was written, and may take a compiled file for that of another content.
+    let uncached = place.is_trial.then_some(("PYTHONDONTWRITEBYTECODE", "1"));
+    let env = plain.into_iter().chain(uncached);
+    let env = env.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     Launch {
         program: PathBuf::from(SHELL),
         args: vec![OsString::from("-c"), OsString::from(command)],
         cwd: place.project.clone(),
-        env: plain.into(),
+        env,
         env_remove: place.withheld.clone(),
         stdin: Stdin::Null,
         stdout: Stdout::Terminal,
@@ -226,8 +233,8 @@ fn not_started(why: String) -> GoalFailure {
     GoalFailure::NotStarted { why }
 }
 
-fn result(goal: &Goal, started: Instant, printed: &StdMutex<Printed>, ending: Result<Exit, GoalFailure>) -> GoalResult {
-    let printed = printed.lock().unwrap_or_else(PoisonError::into_inner);
+fn result(goal: &Goal, started: Instant, printed: &StdMutex<Printed>, ending: Result<Exit, GoalFailure>) -> Checked {
+    let mut printed = printed.lock().unwrap_or_else(PoisonError::into_inner);
     let score = goal.target.and(printed.last_number);
     let why = match (&ending, goal.target, score) {
         (Err(why), _, _) => Some(why.clone()),
@@ -236,7 +243,8 @@ fn result(goal: &Goal, started: Instant, printed: &StdMutex<Printed>, ending: Re
         (Ok(_), Some(_), None) => Some(GoalFailure::NoNumber),
         (Ok(_), Some(_), Some(_)) | (Ok(_), None, _) => None,
     };
-    GoalResult {
+    let report = printed.tests.take().and_then(OutputReader::finish);
+    let result = GoalResult {
         name: goal.name.clone(),
         passed: why.is_none(),
         exit: ending.ok(),
@@ -245,9 +253,10 @@ fn result(goal: &Goal, started: Instant, printed: &StdMutex<Printed>, ending: Re
         duration_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
         why,
         tail: printed.tail.clone(),
-        tests: None,
-        doubt: None,
-    }
+        tests: report.as_ref().map(|report| report.counts.clone()),
+        doubt: report.as_ref().and_then(|report| report.inconsistent.clone()),
+    };
+    Checked { result, report }
 }
 
 /// What is kept of a goal's output.
@@ -255,10 +264,22 @@ fn result(goal: &Goal, started: Instant, printed: &StdMutex<Printed>, ending: Re
 struct Printed {
     tail: String,
     last_number: Option<f64>,
+    /// Taken when the goal has ended.
+    tests: Option<OutputReader<'static>>,
 }
 
 impl Printed {
+    fn read_by(reader: OutputReader<'static>) -> Self {
+        Printed {
+            tests: Some(reader),
+            ..Printed::default()
+        }
+    }
+
     fn line(&mut self, line: &str) {
+        if let Some(tests) = &mut self.tests {
+            tests.line(line);
+        }
         if let Some(number) = last_number(line) {
             self.last_number = Some(number);
         }

@@ -4,7 +4,7 @@ use std::{
     fs,
     io::Write,
     path::PathBuf,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     thread,
     time::Duration,
 };
@@ -12,8 +12,7 @@ use std::{
 use crate::{
     claims::{self, StatusPlace},
     event::{
-        Changes, Checkpoint, Claim, GoalResult, Notice, Outcome, PlanSnapshot, RestoreMoment, RunId, SteeringId,
-        SteeringKind,
+        Changes, Checkpoint, Claim, Notice, Outcome, PlanSnapshot, RestoreMoment, RunId, SteeringId, SteeringKind,
     },
     git::{
         Moment, Repository,
@@ -35,6 +34,7 @@ use super::{
     handover::LastSession,
     plan_file::{TaskRules, Taskless, read_plan},
     review::{ReviewOf, Surroundings},
+    test_gate::{ChangedLines, Look, TestGate, added_lines},
 };
 
 /// An editor or an agent may be caught between emptying the plan and writing it.
@@ -64,6 +64,8 @@ pub(super) struct JobContext {
     pub(super) tree: Mutex<Option<u64>>,
     /// What may run by itself, as it was before the iteration.
     pub(super) autorun: Mutex<Autorun>,
+    /// The tests of the goals, as they were when the run began.
+    pub(super) gate: Arc<TestGate>,
 }
 
 /// What a preparation needs of the state.
@@ -226,6 +228,9 @@ impl JobContext {
             *self.tree.lock().unwrap_or_else(PoisonError::into_inner) = self.look_at_tree();
         }
         self.autorun().look();
+        if job.iteration == 1 {
+            notices.extend(self.gate.keep_originals());
+        }
         let prompt = match &job.review {
             Some(review) => {
                 self.surroundings().keep_plan(job.iteration);
@@ -375,18 +380,27 @@ impl JobContext {
     }
 
     /// Reads the plan after the goals were run: what they run may be the agent's.
-    pub(super) fn look_again(&self, before: &PlanSnapshot, results: Vec<GoalResult>) -> Verification {
+    pub(super) fn look_again(&self, before: &PlanSnapshot, look: Look) -> Verification {
         let plan = self.read_plan().map(|reading| self.task_rules.followed(reading, None));
         let edits = edits(before, &plan);
         Verification {
-            results,
-            trial: None,
-            mutants: Vec::new(),
+            results: look.results,
+            trial: look.trial,
+            mutants: look.mutants,
             plan,
             vanished: edits.vanished,
             added: edits.added,
             random: random_share(),
         }
+    }
+
+    /// The lines that the run has added or changed; none where no checkpoints tell.
+    pub(super) fn changed_lines(&self, from: Option<&Checkpoint>, to: Option<&Checkpoint>) -> ChangedLines {
+        let (Some(repository), Some(from), Some(to)) = (&self.repository, from, to) else {
+            return Vec::new();
+        };
+        let patch = repository.patch(from, Some(to));
+        patch.map(|patch| added_lines(&patch)).unwrap_or_default()
     }
 
     /// Whether the agent has left the file that claims the end.

@@ -34,6 +34,7 @@ mod run;
 mod session;
 mod spending;
 mod status;
+mod test_gate;
 mod timers;
 mod tools;
 mod unfold;

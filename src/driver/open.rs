@@ -27,7 +27,10 @@ use crate::{
     text::with_causes,
 };
 
-use super::clock::{new_run_id, now_ms};
+use super::{
+    clock::{new_run_id, now_ms},
+    test_gate,
+};
 
 #[derive(Debug, Error)]
 pub enum OpenError {
@@ -166,6 +169,7 @@ impl OpenRun {
         });
         let files = paths.run(&run);
         files.create()?;
+        notices.extend(test_gate::recover(&paths.trial(), paths.project()));
         let next_seq = journal.next_seq();
         let loaded = Some((journal, state));
         Ok(Self {

@@ -28,6 +28,7 @@ use super::{
     ruling::of_project,
     run::Driver,
     session::{Current, SharedRecording, Tee},
+    test_gate,
 };
 
 /// How long a session may take to report its end when the loop itself cannot go on.
@@ -218,22 +219,27 @@ impl Driver {
 
     fn verify(&mut self, iteration: u32, is_claim: bool) {
         let place = self.place();
-        let goals = self.state().view.settings.goals.clone();
-        let jobs = Arc::clone(&self.jobs);
-        let before = self.state().view.plan.clone();
-        let look = move |results| jobs.look_again(&before, results);
-        let done = move |found: Option<Verification>| Input::Verified {
-            iteration,
-            verification: Box::new(found.unwrap_or_else(nothing_verified)),
-        };
-        self.goals = Some(GoalRun::start(
-            goals,
-            self.goals_parallel,
-            place,
-            look,
-            done,
-            self.results.clone(),
-        ));
+        let state = self.state();
+        let goals = state.view.settings.goals.clone();
+        let closer = is_claim.then(|| (Arc::clone(&self.jobs.gate), state.view.settings.gate.clone()));
+        let before = state.view.plan.clone();
+        let (from, to) = (state.rules.baseline.clone(), state.rules.latest.clone());
+        let (parallel, results, jobs) = (self.goals_parallel, self.results.clone(), Arc::clone(&self.jobs));
+        self.goals = Some(GoalRun::of(async move {
+            let changed = {
+                let jobs = Arc::clone(&jobs);
+                move || jobs.changed_lines(from.as_ref(), to.as_ref())
+            };
+            let look = test_gate::look(goals, parallel, place, closer, changed).await;
+            // It reads files: not on the loop's thread.
+            let found = tokio::task::spawn_blocking(inherited(move || jobs.look_again(&before, look)));
+            let verification = Box::new(found.await.unwrap_or_else(|_| nothing_verified()));
+            let found = Input::Verified {
+                iteration,
+                verification,
+            };
+            _ = results.send(found).await; // the run is over
+        }));
     }
 
     fn start_background(&mut self, number: u32, command: String) {
@@ -256,6 +262,8 @@ impl Driver {
             supervisor: self.jobs.supervisor.clone(),
             withheld: self.withheld.clone(),
             turn: Arc::clone(&self.goals_turn),
+            runners: self.jobs.gate.runners,
+            is_trial: false,
         }
     }
 

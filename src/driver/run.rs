@@ -41,6 +41,7 @@ use super::{
     plan_file::{TaskRules, Taskless},
     plan_look::PlanLook,
     session::Current,
+    test_gate::TestGate,
     timers::Timers,
     tools::{Found, Tools},
 };
@@ -184,6 +185,7 @@ impl Driver {
             seen: Mutex::default(),
             tree: Mutex::default(),
             autorun: Mutex::new(autorun),
+            gate: Arc::new(TestGate::new(config.runners, config.guard, &open.paths, &open.files)),
         };
         let tools = Tools::default();
         let project = open.paths.project();

@@ -157,6 +157,11 @@ impl ProjectPaths {
         self.state.join("caches")
     }
 
+    /// What is written ahead of a trial of the tests as they were.
+    pub fn trial(&self) -> PathBuf {
+        self.state.join("trial")
+    }
+
     pub fn runs(&self) -> PathBuf {
         self.state.join("runs")
     }
@@ -326,6 +331,11 @@ impl RunPaths {
     /// What a loop prints that has no terminal of its own: nothing, unless it fails.
     pub fn output(&self) -> PathBuf {
         self.dir.join("output.txt")
+    }
+
+    /// What decides the results of tests, as it was when the run began.
+    pub fn originals(&self) -> PathBuf {
+        self.dir.join("originals")
     }
 
     /// What a background task has written.

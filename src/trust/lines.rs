@@ -8,16 +8,19 @@ use crate::settings::{Node, Place, Shape, from_json, from_toml};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Settings,
-    /// An adapter or an engine: programs that are started.
+    /// An adapter, an engine or a test runner: programs that are started, or decide what a result is worth.
     Commands,
     Prompt,
 }
+
+/// Directories of such files.
+const COMMANDS: [&str; 3] = [".ralph/adapters/", ".ralph/engines/", ".ralph/runners/"];
 
 impl Kind {
     pub(super) fn of(name: &str) -> Kind {
         match name {
             ".ralph/config.json" => Kind::Settings,
-            name if name.starts_with(".ralph/adapters/") || name.starts_with(".ralph/engines/") => Kind::Commands,
+            name if COMMANDS.iter().any(|directory| name.starts_with(directory)) => Kind::Commands,
             _ => Kind::Prompt,
         }
     }

@@ -68,7 +68,7 @@ impl GuardedChange {
 }
 
 /// A run of the goals with what guards the tests as it was when the run began.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Trial {

@@ -56,6 +56,18 @@ pub struct GuardRules {
     pub rust_blocks: bool,
 }
 
+impl GuardRules {
+    /// Whether there is no pattern of what is guarded.
+    pub fn guards_nothing(&self) -> bool {
+        let except = self.except.clone();
+        let nothing = GuardRules {
+            except,
+            ..GuardRules::default()
+        };
+        *self == nothing
+    }
+}
+
 /// What is guarded.
 #[derive(Debug, Clone)]
 pub struct Guard {

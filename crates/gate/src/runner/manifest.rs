@@ -83,6 +83,11 @@ impl Lines {
 }
 
 impl Runner {
+    /// Whether its output says which tests ran. One that only starts others, such as `make`, says nothing of that.
+    pub fn counts_tests(&self) -> bool {
+        self.output.is_some()
+    }
+
     /// Reads the file of the runner `id`.
     ///
     /// # Errors

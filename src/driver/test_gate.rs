@@ -1,0 +1,493 @@
+//! What passing goals are worth: whether they pass with the tests as they were, and whether these notice a change.
+//!
+//! Everything that is put in place for that is written to a record ahead, so that the agent's files are put back whatever happens.
+
+use std::{
+    ops::RangeInclusive,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use ralph_gate::{
+    guard::{self, Guard, GuardError, Originals},
+    mutants::{Mutation, MutationKind, test_mutants, work_mutants},
+    runner::Runners,
+};
+use tokio::task::spawn_blocking;
+use tracing::debug;
+
+use crate::{
+    diagnostics::inherited,
+    event::{Bite, GateSettings, Goal, GoalResult, GuardedChange, MutantOutcome, Notice, Trial, TriedMutant},
+    store::paths::{ProjectPaths, RunPaths},
+    text::with_causes,
+};
+
+use super::goals::{Checked, Place, check_all};
+
+/// Mutants are tried for so long at least, and for so many times as long as the goals took.
+const MUTANTS_TIME: Duration = Duration::from_secs(60);
+const MUTANTS_FACTOR: u32 = 3;
+/// Of the mutants so many are altered expectations, which are tried first.
+const EXPECTATIONS: usize = 3;
+/// Most source files in which mutants are looked for.
+const FILES: usize = 200;
+/// Longer files are not mutated.
+const FILE_BYTES: u64 = 1 << 20;
+/// Files are told apart by the second in which they were written, by some caches.
+const CACHE_RESOLUTION: Duration = Duration::from_millis(1_100);
+
+/// The tests of a run's goals, as they were when it began.
+#[derive(Debug)]
+pub(super) struct TestGate {
+    pub(super) runners: &'static Runners,
+    /// None where nothing is guarded.
+    guard: Option<Guard>,
+    project: PathBuf,
+    /// Where the originals are.
+    store: PathBuf,
+    /// What is written ahead of a trial.
+    record: PathBuf,
+}
+
+/// Lines of files, counted from 1.
+pub(super) type ChangedLines = Vec<(String, Vec<RangeInclusive<u32>>)>;
+
+/// What a look at the goals came to.
+#[derive(Debug, Default)]
+pub(super) struct Look {
+    pub(super) results: Vec<GoalResult>,
+    pub(super) trial: Option<Trial>,
+    pub(super) mutants: Vec<TriedMutant>,
+}
+
+impl TestGate {
+    pub(super) fn new(runners: &'static Runners, guard: Option<Guard>, paths: &ProjectPaths, files: &RunPaths) -> Self {
+        Self {
+            runners,
+            guard,
+            project: paths.project().to_owned(),
+            store: files.originals(),
+            record: paths.trial(),
+        }
+    }
+
+    /// Copies what is guarded, unless that was done before.
+    pub(super) fn keep_originals(&self) -> Vec<Notice> {
+        let Some(guard) = &self.guard else { return Vec::new() };
+        let kept = Originals::load(&self.store).and_then(|kept| match kept {
+            Some(_) => Ok(None),
+            None => guard.take(&self.project, &self.store).map(Some),
+        });
+        match kept {
+            Ok(None) => Vec::new(),
+            Ok(Some(originals)) => notices(&originals),
+            Err(error) => {
+                let why = with_causes(&error);
+                vec![Notice::warning(format!("The tests cannot be kept as they are: {why}."))]
+            }
+        }
+    }
+
+    /// The originals, and what is not as they are.
+    fn changes(&self) -> Result<Option<(Originals, Vec<GuardedChange>)>, GuardError> {
+        if self.guard.is_none() {
+            return Ok(None);
+        }
+        let Some(originals) = Originals::load(&self.store)? else {
+            return Err(GuardError::File {
+                path: self.store.clone(),
+                source: std::io::ErrorKind::NotFound.into(),
+            });
+        };
+        let changes = originals.changes(&self.project)?;
+        Ok(Some((originals, changes)))
+    }
+}
+
+/// What a user should know of what is guarded.
+fn notices(originals: &Originals) -> Vec<Notice> {
+    let unmatched = originals
+        .unmatched()
+        .iter()
+        .map(|pattern| Notice::warning(format!("`gate.guard`: no file matches `{pattern}`.")));
+    let left_out = originals.left_out();
+    let first = left_out.first().map(|first| {
+        let more = match left_out.len() - 1 {
+            0 => String::new(),
+            more => format!(", and {more} more files"),
+        };
+        Notice::warning(format!(
+            "{} is not guarded ({}){more}: a change of it will not be noticed.",
+            first.path, first.why
+        ))
+    });
+    unmatched.chain(first).collect()
+}
+
+/// Puts back what a trial had in place when ralph was killed.
+pub(super) fn recover(record: &Path, project: &Path) -> Option<Notice> {
+    match guard::Trial::recover(record, project) {
+        Ok(None) => None,
+        Ok(Some(ended)) => Some(Notice::warning(format!(
+            "ralph was ended while it tried the tests as they had been. The agent's files are back in place: {}.",
+            ended.put_back.join(", ")
+        ))),
+        Err(error) => Some(Notice::warning(format!(
+            "Files of the agent's could not be put back after a trial: {}.",
+            with_causes(&error)
+        ))),
+    }
+}
+
+/// Guarded files as they were, in place of the agent's as long as this is there.
+struct InPlace {
+    trial: Option<guard::Trial>,
+}
+
+impl InPlace {
+    fn begin(originals: &Originals, project: &Path, record: &Path) -> Result<Self, GuardError> {
+        let trial = guard::Trial::begin(originals, project, record)?;
+        Ok(Self { trial: Some(trial) })
+    }
+
+    fn substitute(&mut self, path: &str, bytes: &[u8]) -> Result<(), GuardError> {
+        let trial = self.trial.as_mut().expect("it is in place until it is dropped");
+        trial.substitute(path, bytes)
+    }
+
+    fn end(mut self) -> Result<(), GuardError> {
+        let trial = self.trial.take().expect("it is in place until it is dropped");
+        trial.end().map(drop)
+    }
+}
+
+impl Drop for InPlace {
+    fn drop(&mut self) {
+        if let Some(trial) = self.trial.take() {
+            // The goals were given up. What fails here is tried again at the next start.
+            _ = trial.end();
+        }
+    }
+}
+
+/// Runs blocking work off the loop; a panic of it is an error of the trial.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, GuardError> + Send + 'static,
+) -> Result<T, GuardError> {
+    let done = spawn_blocking(inherited(work)).await;
+    done.unwrap_or_else(|error| {
+        Err(GuardError::File {
+            path: PathBuf::new(),
+            source: std::io::Error::other(error),
+        })
+    })
+}
+
+/// Runs the goals, and looks closer if they pass and decide a claim.
+pub(super) async fn look(
+    goals: Vec<Goal>,
+    parallel: bool,
+    place: Place,
+    closer: Option<(Arc<TestGate>, GateSettings)>,
+    changed: impl FnOnce() -> ChangedLines + Send + 'static,
+) -> Look {
+    let began = Instant::now();
+    let place = Arc::new(place);
+    let checked = check_all(goals.clone(), parallel, Arc::clone(&place)).await;
+    let took = began.elapsed();
+    let results = || checked.iter().map(|checked| checked.result.clone()).collect();
+    let mut look = Look {
+        results: results(),
+        ..Look::default()
+    };
+    let passed = look.results.iter().all(|result| result.passed);
+    let Some((gate, settings)) = closer.filter(|_| passed) else {
+        return look;
+    };
+    let found = {
+        let gate = Arc::clone(&gate);
+        blocking(move || gate.changes()).await
+    };
+    let (originals, changes) = match found {
+        Ok(Some(found)) => found,
+        Ok(None) => return look,
+        Err(error) => {
+            look.trial = settings.trial.then(|| Trial {
+                changes: Vec::new(),
+                results: Vec::new(),
+                problem: Some(with_causes(&error)),
+            });
+            return look;
+        }
+    };
+    let tries = settings.trial && !changes.is_empty();
+    let counted: Vec<Goal> = goals
+        .iter()
+        .zip(&checked)
+        .filter(|(_, checked)| checked.result.tests.as_ref().is_some_and(|tests| tests.ran() > 0))
+        .map(|(goal, _)| goal.clone())
+        .collect();
+    let bites = settings.bite != Bite::Off && !counted.is_empty();
+    if !tries && !bites {
+        return look;
+    }
+    tokio::time::sleep(CACHE_RESOLUTION.saturating_sub(began.elapsed())).await;
+    let originals = Arc::new(originals);
+    let in_place = {
+        let (gate, originals) = (Arc::clone(&gate), Arc::clone(&originals));
+        blocking(move || InPlace::begin(&originals, &gate.project, &gate.record)).await
+    };
+    let in_place = match in_place {
+        Ok(in_place) => in_place,
+        Err(error) => {
+            look.trial = tries.then(|| Trial {
+                changes,
+                results: Vec::new(),
+                problem: Some(with_causes(&error)),
+            });
+            return look;
+        }
+    };
+    let place = Arc::new(Place {
+        is_trial: true,
+        ..(*place).clone()
+    });
+    let mut report = checked;
+    if tries {
+        report = check_all(goals, parallel, Arc::clone(&place)).await;
+        look.trial = Some(Trial {
+            changes,
+            results: report.iter().map(|checked| checked.result.clone()).collect(),
+            problem: None,
+        });
+    }
+    let passed = report.iter().all(|checked| checked.result.passed);
+    let mut in_place = Some(in_place);
+    if bites && passed {
+        let limits = Limits {
+            mutants: usize::try_from(settings.mutants).unwrap_or(usize::MAX),
+            until: Instant::now() + MUTANTS_TIME.max(took.saturating_mul(MUTANTS_FACTOR)),
+        };
+        let names = test_names(&report);
+        let gate = Arc::clone(&gate);
+        let tests = {
+            let originals = Arc::clone(&originals);
+            move || expectations(&originals, &names)
+        };
+        let work = move || work(&gate.project, changed());
+        let held = in_place.take().expect("it was put in place");
+        let (held, mutants) = bite(held, counted, parallel, place, limits, tests, work).await;
+        (in_place, look.mutants) = (held, mutants);
+    }
+    if let Some(in_place) = in_place
+        && let Err(error) = blocking(move || in_place.end()).await
+    {
+        let why = with_causes(&error);
+        look.trial.get_or_insert_default().problem = Some(format!("the agent's files could not be put back: {why}"));
+    }
+    look
+}
+
+/// How many mutants are tried, and until when they may begin.
+struct Limits {
+    mutants: usize,
+    until: Instant,
+}
+
+/// Tries mutants one after the other, each alone.
+async fn bite(
+    mut held: InPlace,
+    goals: Vec<Goal>,
+    parallel: bool,
+    place: Arc<Place>,
+    limits: Limits,
+    tests: impl FnOnce() -> Vec<Candidate> + Send + 'static,
+    work: impl FnOnce() -> Vec<Candidate> + Send + 'static,
+) -> (Option<InPlace>, Vec<TriedMutant>) {
+    let found = blocking(move || Ok((tests(), work()))).await;
+    let (tests, work) = found.unwrap_or_default();
+    let mut tried = Vec::new();
+    let at_most = [
+        limits.mutants.min(EXPECTATIONS),
+        limits.mutants.saturating_sub(EXPECTATIONS),
+    ];
+    for (candidates, at_most) in [tests, work].into_iter().zip(at_most) {
+        let mut verdicts = 0;
+        for candidate in candidates {
+            if verdicts >= at_most || Instant::now() >= limits.until {
+                break;
+            }
+            let Candidate { mutation, before } = candidate;
+            let path = mutation.mutant.path.clone();
+            let put = {
+                let (path, text) = (path.clone(), mutation.text);
+                blocking(move || {
+                    held.substitute(&path, text.as_bytes())?;
+                    Ok(held)
+                })
+            };
+            held = match put.await {
+                Ok(held) => held,
+                Err(error) => {
+                    debug!(error = with_causes(&error), "a mutant could not be put in place");
+                    return (None, tried);
+                }
+            };
+            let results = check_all(goals.clone(), parallel, Arc::clone(&place)).await;
+            let outcome = outcome(&results);
+            verdicts += usize::from(outcome != MutantOutcome::NoVerdict);
+            tried.push(TriedMutant {
+                mutant: mutation.mutant,
+                outcome,
+            });
+            let put_back = blocking(move || {
+                held.substitute(&path, &before)?;
+                Ok(held)
+            });
+            held = match put_back.await {
+                Ok(held) => held,
+                Err(error) => {
+                    debug!(error = with_causes(&error), "a mutant could not be taken back");
+                    return (None, tried);
+                }
+            };
+        }
+    }
+    (Some(held), tried)
+}
+
+fn outcome(results: &[Checked]) -> MutantOutcome {
+    if results.iter().all(|checked| checked.result.passed) {
+        return MutantOutcome::Missed;
+    }
+    let has_failed = |checked: &Checked| checked.result.tests.as_ref().is_some_and(|tests| tests.failed > 0);
+    match results.iter().any(has_failed) {
+        true => MutantOutcome::Noticed,
+        false => MutantOutcome::NoVerdict,
+    }
+}
+
+/// A mutant, and what its file is without it.
+struct Candidate {
+    mutation: Mutation,
+    before: Vec<u8>,
+}
+
+/// The names of the tests that passed, without what they stand in: `adds` of `tests::adds`.
+fn test_names(checked: &[Checked]) -> Vec<String> {
+    let reports = checked.iter().filter_map(|checked| checked.report.as_ref());
+    let ids = reports.flat_map(|report| &report.passed);
+    let name = |id: &String| {
+        let end = id.rsplit([':', '.', ' ', '/']).next().unwrap_or(id);
+        end.split(['[', '(']).next().unwrap_or(end).to_owned()
+    };
+    ids.map(name).filter(|name| !name.is_empty()).collect()
+}
+
+/// Mutants of what tests expect: altered literals before negated assertions, those of tests that are known to run first, and one
+/// of each file before a second.
+fn expectations(originals: &Originals, names: &[String]) -> Vec<Candidate> {
+    let mut ranked = Vec::new();
+    for path in originals.test_files().take(FILES) {
+        let Ok(Some(before)) = originals.original(path) else {
+            continue;
+        };
+        if before.len() as u64 > FILE_BYTES {
+            continue;
+        }
+        let Ok(text) = std::str::from_utf8(&before) else {
+            continue;
+        };
+        let seed = text.len() as u64;
+        let runs = |mutation: &Mutation| {
+            let above = text.lines().take(mutation.mutant.line as usize);
+            let above: Vec<&str> = above.collect();
+            above
+                .iter()
+                .rev()
+                .take(60)
+                .any(|line| names.iter().any(|name| contains_word(line, name)))
+        };
+        let mutations = test_mutants(path, text, seed);
+        for (nth, mutation) in mutations.into_iter().enumerate() {
+            let is_negation = mutation.kind != MutationKind::Literal;
+            let rank = (is_negation, !runs(&mutation), nth);
+            ranked.push((rank, mutation, before.clone()));
+        }
+    }
+    ranked.sort_by(|(rank, ..), (other, ..)| rank.cmp(other));
+    let candidates = ranked
+        .into_iter()
+        .map(|(_, mutation, before)| Candidate { mutation, before });
+    candidates.collect()
+}
+
+fn contains_word(line: &str, word: &str) -> bool {
+    line.match_indices(word).any(|(at, _)| {
+        let is_part = |c: char| c.is_alphanumeric() || c == '_';
+        let before = line[..at].chars().next_back().is_some_and(is_part);
+        let after = line[at + word.len()..].chars().next().is_some_and(is_part);
+        !before && !after
+    })
+}
+
+/// Mutants of lines that the run changed, one of each file before a second.
+fn work(project: &Path, changed: ChangedLines) -> Vec<Candidate> {
+    let mut ranked = Vec::new();
+    for (path, lines) in changed.into_iter().take(FILES) {
+        let full = project.join(&path);
+        let Ok(before) = crate::files::read_bytes(&full, FILE_BYTES) else {
+            continue;
+        };
+        let Ok(text) = std::str::from_utf8(&before) else {
+            continue;
+        };
+        let mutations = work_mutants(&path, text, &lines, text.len() as u64);
+        ranked.extend(mutations.into_iter().enumerate().map(|(nth, mutation)| {
+            let before = before.clone();
+            (nth, Candidate { mutation, before })
+        }));
+    }
+    ranked.sort_by_key(|(nth, _)| *nth);
+    ranked.into_iter().map(|(_, candidate)| candidate).collect()
+}
+
+/// The lines that a patch adds, in files that it does not take away.
+pub(super) fn added_lines(patch: &str) -> ChangedLines {
+    let mut files: ChangedLines = Vec::new();
+    let mut next = 0;
+    for line in patch.lines() {
+        if let Some(path) = line.strip_prefix("+++ ") {
+            match path.strip_prefix("b/") {
+                Some(path) => files.push((path.to_owned(), Vec::new())),
+                None => files.push((String::new(), Vec::new())),
+            }
+        } else if let Some(hunk) = line.strip_prefix("@@ ") {
+            let added = hunk.split(" +").nth(1).and_then(|added| added.split([',', ' ']).next());
+            next = added.and_then(|added| added.parse().ok()).unwrap_or(0);
+        } else if line.starts_with('+') {
+            if let Some((_, ranges)) = files.last_mut() {
+                ranges.push(next..=next);
+            }
+            next += 1;
+        } else if line.starts_with(' ') {
+            next += 1;
+        }
+    }
+    files.retain(|(path, lines)| !path.is_empty() && !lines.is_empty());
+    files
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lines_that_a_patch_adds_are_found() {
+        let patch = "diff --git a/x.py b/x.py\n--- a/x.py\n+++ b/x.py\n@@ -1,3 +1,4 @@\n a\n-b\n+c\n+d\n e\n@@ -9 +10 @@ def\n-x\n+y\n\
+                     --- a/gone\n+++ /dev/null\n@@ -1 +0,0 @@\n-z\n";
+        assert_eq!(added_lines(patch), [("x.py".to_owned(), vec![2..=2, 3..=3, 10..=10])]);
+    }
+}

@@ -1,0 +1,185 @@
+//! The test runners that are known, and what they say is to be guarded.
+
+use std::path::PathBuf;
+
+use ralph_gate::{
+    guard::GuardRules,
+    runner::{Blocks, Runner, Runners},
+};
+
+use crate::{event::Goal, files::Directory};
+
+/// The runners that come with ralph: file name without `.toml`, and text.
+const BUILT_IN: [(&str, &str); 16] = [
+    ("bun", include_str!("../runners/bun.toml")),
+    ("cargo", include_str!("../runners/cargo.toml")),
+    ("deno", include_str!("../runners/deno.toml")),
+    ("jest", include_str!("../runners/jest.toml")),
+    ("just", include_str!("../runners/just.toml")),
+    ("make", include_str!("../runners/make.toml")),
+    ("mocha", include_str!("../runners/mocha.toml")),
+    ("nextest", include_str!("../runners/nextest.toml")),
+    ("node", include_str!("../runners/node.toml")),
+    ("npm", include_str!("../runners/npm.toml")),
+    ("prove", include_str!("../runners/prove.toml")),
+    ("pytest", include_str!("../runners/pytest.toml")),
+    ("tap", include_str!("../runners/tap.toml")),
+    ("tox", include_str!("../runners/tox.toml")),
+    ("unittest", include_str!("../runners/unittest.toml")),
+    ("vitest", include_str!("../runners/vitest.toml")),
+];
+
+/// Reads every layer. A file of the user's or of the project takes the place of a built-in one of the same name.
+///
+/// # Errors
+/// What is wrong with each file that cannot be used, one sentence each.
+pub(crate) fn load(user: Option<PathBuf>, project: &Directory) -> Result<Runners, Vec<String>> {
+    let user = user.map(|user| Directory::read(&user)).unwrap_or_default();
+    let mut texts: Vec<(String, String, String)> = BUILT_IN
+        .iter()
+        .map(|(id, text)| ((*id).to_owned(), (*text).to_owned(), format!("runners/{id}.toml")))
+        .collect();
+    let mut mistakes = Vec::new();
+    for directory in [&user, project] {
+        for file in &directory.files {
+            let id = file.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let path = file.path.display().to_string();
+            match &file.text {
+                Ok(text) => {
+                    texts.retain(|(known, ..)| *known != id);
+                    texts.push((id, text.clone(), path));
+                }
+                Err(error) => mistakes.push(format!("{path}: {error}")),
+            }
+        }
+    }
+    let mut runners = Vec::new();
+    for (id, text, path) in texts {
+        match Runner::parse(&id, &text) {
+            Ok(runner) => runners.push(runner),
+            Err(error) => mistakes.push(format!("{path}: {error}")),
+        }
+    }
+    match mistakes.is_empty() {
+        true => Ok(Runners::new(runners)),
+        false => Err(mistakes),
+    }
+}
+
+/// Whether the command of a goal names a runner whose tests can be counted, or something that starts one.
+pub(crate) fn names_runner(runners: &Runners, goals: &[Goal]) -> bool {
+    goals.iter().any(|goal| !runners.likely(&goal.command).is_empty())
+}
+
+/// What is guarded for the goals: what their runners say, and the scripts that they name.
+pub(crate) fn rules(runners: &Runners, goals: &[Goal], guard: &[String], except: &[String]) -> GuardRules {
+    let mut rules = GuardRules {
+        named: guard.to_vec(),
+        except: except.to_vec(),
+        ..GuardRules::default()
+    };
+    for goal in goals {
+        let likely = runners.likely(&goal.command);
+        let scripts = scripts(goal);
+        // What a script or a makefile starts is not known.
+        let is_open = likely.iter().any(|runner| !runner.counts_tests()) || !scripts.is_empty();
+        rules.config.extend(scripts);
+        match is_open {
+            true => runners.iter().for_each(|runner| add(&mut rules, runner)),
+            false => likely.into_iter().for_each(|runner| add(&mut rules, runner)),
+        }
+    }
+    rules
+}
+
+fn add(rules: &mut GuardRules, runner: &Runner) {
+    let extend = |list: &mut Vec<String>, more: &[String]| {
+        let new = more.iter().filter(|pattern| !list.contains(pattern)).cloned();
+        let new: Vec<String> = new.collect();
+        list.extend(new);
+    };
+    extend(&mut rules.tests, &runner.tests);
+    extend(&mut rules.config, &runner.config);
+    extend(&mut rules.shadows, &runner.shadows);
+    for (file, parts) in &runner.sections {
+        extend(rules.sections.entry(file.clone()).or_default(), parts);
+    }
+    rules.rust_blocks |= runner.blocks == Some(Blocks::Rust);
+}
+
+/// The files of the project that the words of a command name: `./check.sh`, `scripts/test.py`.
+fn scripts(goal: &Goal) -> Vec<String> {
+    let words = goal
+        .command
+        .split(|c: char| c.is_whitespace() || "\"';&|()<>=`".contains(c));
+    let is_script = |word: &str| {
+        let name = word.rsplit('/').next().unwrap_or_default();
+        let is_program = word.contains('/') || name.contains('.');
+        is_program && !word.starts_with(['/', '-', '~', '$']) && !word.contains(['*', '?', '[', '{', ':'])
+    };
+    words
+        .filter(|word| is_script(word))
+        .map(|word| word.trim_start_matches("./"))
+        .filter(|word| !word.is_empty() && !word.starts_with('.') && !word.split('/').any(|part| part == ".."))
+        .map(|word| match &goal.workspace {
+            Some(workspace) => format!("{}/{word}", workspace.trim_end_matches('/')),
+            None => word.to_owned(),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn goal(command: &str) -> Goal {
+        Goal {
+            command: command.to_owned(),
+            ..Goal::default()
+        }
+    }
+
+    fn built_in() -> Runners {
+        load(None, &Directory::default()).unwrap()
+    }
+
+    #[test]
+    fn scripts_that_a_command_names_are_guarded() {
+        for (command, named) in [
+            ("./check.sh --fast", vec!["check.sh"]),
+            ("bash scripts/test.sh && echo ok", vec!["scripts/test.sh"]),
+            ("python3 run_tests.py", vec!["run_tests.py"]),
+            ("cargo test", vec![]),
+            ("python3 -m pytest -q", vec![]),
+            ("/usr/bin/true", vec![]),
+            ("sh ../outside.sh", vec![]),
+        ] {
+            assert_eq!(scripts(&goal(command)), named, "{command}");
+        }
+    }
+
+    #[test]
+    fn a_goal_guards_what_its_runner_says() {
+        let runners = built_in();
+        let of = |command: &str| rules(&runners, &[goal(command)], &[], &[]);
+        assert!(of("cargo test").rust_blocks);
+        let python = of("python3 -m unittest");
+        assert!(!python.rust_blocks && python.shadows.iter().any(|name| name.contains("unittest.py")));
+        // It may start any of them.
+        assert!(of("make test").rust_blocks);
+        assert_eq!(of("test -f done.txt"), GuardRules::default());
+    }
+
+    #[test]
+    fn a_file_of_the_project_replaces_a_built_in_runner_and_its_mistakes_are_told() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("cargo.toml"), "title = \"x\"\ncomand = []\n").unwrap();
+        let mistakes = load(Some(dir.path().to_owned()), &Directory::default()).unwrap_err();
+        assert_eq!(mistakes.len(), 1, "{mistakes:?}");
+        assert!(
+            mistakes[0].contains("cargo.toml") && mistakes[0].contains("comand"),
+            "{}",
+            mistakes[0]
+        );
+    }
+}
