@@ -1,1 +1,110 @@
 //! Small changes that tests should notice.
+//!
+//! Mutants of work show that the tests cover it (cf. Groce et al., "An extensible, regular-expression-based tool for
+//! multi-language mutant generation", ICSE 2018). Mutants of tests show that the tests decide: with correct work they must
+//! fail once something else is expected. Work that ends the runner early, imitates its summary or turns assertions into
+//! nothing passes all of them; work whose results are equal to everything passes those with another literal and fails those
+//! with the opposite assertion, so both kinds are needed.
+
+mod assertions;
+mod candidate;
+mod language;
+mod lexer;
+mod literal;
+mod negation;
+mod scope;
+mod source;
+mod work;
+
+use std::ops::RangeInclusive;
+
+use ralph_core::event::{Mutant, MutantTarget};
+
+use candidate::{Candidate, Random};
+use source::Source;
+
+/// Longest text of which there are mutants, in bytes.
+const LARGEST_TEXT: usize = 512 * 1024;
+/// Most mutants of one text.
+const MOST: usize = 64;
+
+/// A mutant with the whole text of the file that it is in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mutation {
+    pub mutant: Mutant,
+    pub kind: MutationKind,
+    pub text: String,
+}
+
+/// What a mutant changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MutationKind {
+    /// What a test expects: a value, or the type of an error.
+    Literal,
+    /// A whole assertion, into its opposite.
+    Negation,
+    /// The work itself.
+    Work,
+}
+
+/// Mutants of the lines `lines` (counted from 1, inclusive) of work, the best first.
+///
+/// There are no two of a line before each line that has any had one. The same seed gives the same mutants. Tests within a
+/// file of code are left alone, and so are comments and imports. Texts are changed where nothing else is left.
+pub fn work_mutants(path: &str, text: &str, lines: &[RangeInclusive<u32>], seed: u64) -> Vec<Mutation> {
+    if text.len() > LARGEST_TEXT {
+        return Vec::new();
+    }
+    let source = Source::new(path, text);
+    let candidates = work::candidates(&source, lines);
+    let ordered = candidate::by_line(candidates, &mut Random::new(seed), MOST);
+    mutations(path, &source, ordered)
+}
+
+/// Mutants of what tests expect, the surest first: correct work must fail each of them.
+///
+/// Other literals and opposite assertions take turns, and tests have one each before one has two. The same seed gives the
+/// same mutants. Tests that are skipped, and assertions that may not be reached, are left alone.
+pub fn test_mutants(path: &str, text: &str, seed: u64) -> Vec<Mutation> {
+    if text.len() > LARGEST_TEXT {
+        return Vec::new();
+    }
+    let source = Source::new(path, text);
+    let mut random = Random::new(seed);
+    let candidates = assertions::candidates(&source, &mut random);
+    let ordered = candidate::in_turns(candidates, &mut random, MOST);
+    mutations(path, &source, ordered)
+}
+
+fn mutations(path: &str, source: &Source<'_>, candidates: Vec<Candidate>) -> Vec<Mutation> {
+    candidates
+        .into_iter()
+        .filter_map(|candidate| mutation(path, source, &candidate))
+        .collect()
+}
+
+fn mutation(path: &str, source: &Source<'_>, candidate: &Candidate) -> Option<Mutation> {
+    let text = candidate.apply(source.text)?;
+    let start = candidate.edits.first()?.start;
+    let line = source
+        .lines
+        .partition_point(|line| line.start <= start)
+        .checked_sub(1)?;
+    let before = source.text.lines().nth(line)?.trim().to_owned();
+    let after = text.lines().nth(line).unwrap_or_default().trim().to_owned();
+    let target = match candidate.kind {
+        MutationKind::Literal | MutationKind::Negation => MutantTarget::Test,
+        MutationKind::Work => MutantTarget::Work,
+    };
+    (text != source.text).then(|| Mutation {
+        mutant: Mutant {
+            path: path.to_owned(),
+            line: u32::try_from(line + 1).unwrap_or(u32::MAX),
+            before,
+            after,
+            target,
+        },
+        kind: candidate.kind,
+        text,
+    })
+}

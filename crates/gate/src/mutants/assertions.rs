@@ -1,0 +1,688 @@
+//! Finds assertions, the literals that they expect, and their opposites.
+
+use std::ops::Range;
+
+use super::MutationKind;
+use super::candidate::{Candidate, Edit, LAST_RESORT, Random};
+use super::language::Language;
+use super::literal::{Value, altered, value};
+use super::negation::{Meaning, meaning};
+use super::scope::{Scope, scope};
+use super::source::Source;
+
+/// Matchers of jest, vitest and chai whose argument is the expected value.
+const MATCHERS: [&str; 8] = [
+    "toBe",
+    "toEqual",
+    "toStrictEqual",
+    "toHaveLength",
+    "equal",
+    "equals",
+    "eql",
+    "lengthOf",
+];
+/// Chained names of other languages whose argument is the expected value.
+const CHAINED: [&str; 5] = ["isEqualTo", "shouldBe", "must_equal", "EqualTo", "BeEquivalentTo"];
+/// Names that say something of an assertion only after `assertThat(…)`.
+const ASSERTJ: [&str; 10] = [
+    "isEqualTo",
+    "isNotEqualTo",
+    "isTrue",
+    "isFalse",
+    "isNull",
+    "isNotNull",
+    "isEmpty",
+    "isNotEmpty",
+    "isSameAs",
+    "isNotSameAs",
+];
+
+/// Mutants of what the tests of `source` expect.
+pub(super) fn candidates(source: &Source<'_>, random: &mut Random) -> Vec<Candidate> {
+    let mut finder = Finder {
+        source,
+        random,
+        found: Vec::new(),
+    };
+    for token in 0..source.tokens.len() {
+        if source.is_word(token) {
+            // Each yields at once where it is not what the token begins.
+            _ = finder.named(token).or_else(|| finder.other(token));
+        }
+    }
+    finder.found
+}
+
+struct Finder<'a> {
+    source: &'a Source<'a>,
+    random: &'a mut Random,
+    found: Vec<Candidate>,
+}
+
+impl Finder<'_> {
+    fn push(&mut self, kind: MutationKind, tier: u8, scope: Scope, part: usize, edits: Vec<Edit>) {
+        // What stands in a function that tests may call is less sure to be carried out.
+        let tier = if scope.is_test { tier } else { tier + 1 };
+        self.found.push(Candidate {
+            kind,
+            tier,
+            group: scope.test,
+            part,
+            edits,
+        });
+    }
+
+    fn negate(&mut self, scope: Scope, part: usize, edits: Vec<Edit>) {
+        self.push(MutationKind::Negation, 0, scope, part, edits);
+    }
+
+    fn other(&mut self, token: usize) -> Option<()> {
+        match (self.source.at(token), self.source.language) {
+            ("assert", Language::Python) => self.python_assert(token),
+            ("assert", Language::Elixir) => self.elixir_assert(token),
+            ("assert" | "debug_assert", Language::Rust) if self.source.is_punct(token + 1, "!") => {
+                self.wrapped(token, token + 2)
+            }
+            ("should_panic", Language::Rust) => self.should_panic(token),
+            ("assert" | "ok" | "XCTAssert" | "assertThat", _) if self.source.is_punct(token + 1, "(") => {
+                let is_plain = match self.source.at(token) {
+                    "assert" => true,
+                    "ok" => token >= 2 && matches!(self.source.at(token - 2), "assert" | "t"),
+                    "XCTAssert" => self.source.language == Language::Swift,
+                    _ => false,
+                };
+                is_plain.then_some(())?;
+                self.wrapped(token, token + 1)
+            }
+            ("expect" | "require", Language::Swift) if token > 0 && self.source.is_punct(token - 1, "#") => {
+                self.wrapped(token, token + 1)
+            }
+            ("expect", Language::Ruby) => self.rspec(token),
+            ("expect", _) => self.expect_chain(token),
+            ("if", Language::Go) => self.go_if(token),
+            ("Should", Language::CSharp) => self.fluent(token),
+            ("Is", Language::CSharp) => self.nunit(token),
+            ("assertRaises" | "raises", Language::Python) => self.raised_type(token),
+            ("parametrize", Language::Python) => self.parametrized(token),
+            ("want" | "expected" | "exp", Language::Go) => self.go_table(token),
+            _ => None,
+        }
+    }
+
+    /// An assertion that is a call, such as `assertEqual(f(x), 5)`.
+    fn named(&mut self, token: usize) -> Option<()> {
+        let source = self.source;
+        let name = source.at(token);
+        let is_dotted = token >= 2 && matches!(source.at(token - 1), "." | "::" | "->");
+        let owner = is_dotted.then(|| source.at(token - 2));
+        let is_macro = source.is_punct(token + 1, "!");
+        let found = meaning(name, owner).or_else(|| unknown_equality(name))?;
+        if token > 0
+            && matches!(
+                source.at(token - 1),
+                "def" | "fn" | "func" | "function" | "fun" | "void" | "import"
+            )
+        {
+            return None;
+        }
+        let start = self.start_of_call(token);
+        if ASSERTJ.contains(&name) && !(start..token).any(|before| source.at(before) == "assertThat") {
+            return None;
+        }
+        let open = token + 1 + usize::from(is_macro);
+        let arguments = match source.partner(open) {
+            Some(close) if close > open && source.at(open) != "{" => open + 1..close,
+            _ if matches!(source.language, Language::Ruby | Language::Shell | Language::Kotlin) => {
+                token + 1..self.end_of_statement(token)
+            }
+            _ => return None,
+        };
+        let scope = scope(source, start)?;
+        if let Some(opposite) = found.opposite {
+            self.negate(scope, start, vec![Edit::of_token(source, token, opposite)?]);
+        }
+        if CHAINED.contains(&name) {
+            self.expected(scope, start, &arguments, None);
+        } else if source.language == Language::Shell {
+            if name == "assert_output" && arguments.len() == 1 {
+                self.expected(scope, start, &arguments, None);
+            }
+        } else if found.is_equality {
+            self.equality_of_arguments(scope, start, arguments, found);
+        }
+        Some(())
+    }
+
+    fn equality_of_arguments(&mut self, scope: Scope, start: usize, arguments: Range<usize>, found: Meaning) {
+        let parts = self.source.split(arguments);
+        let (Some(first), Some(second)) = (parts.first(), parts.get(1)) else {
+            return;
+        };
+        // JUnit 4 takes a message first.
+        let takes_message_first = matches!(
+            self.source.language,
+            Language::Java | Language::Kotlin | Language::CSharp
+        ) && parts.len() > 2
+            && self.source.at(first.start).starts_with('"');
+        if !takes_message_first {
+            let tier = if found.opposite.is_none() { 1 } else { 0 };
+            self.equality(scope, start, first, second, tier);
+        }
+    }
+
+    /// Alters the side of an equality that is written out.
+    fn equality(&mut self, scope: Scope, part: usize, left: &Range<usize>, right: &Range<usize>, tier: u8) {
+        let (left_value, right_value) = (value(self.source, left), value(self.source, right));
+        match (&left_value, &right_value) {
+            (Value::Literal(_), Value::Literal(_)) => {}
+            (_, Value::Literal(tokens)) | (Value::Literal(tokens), _) => {
+                let token = self.random.pick(tokens).copied();
+                self.alter(scope, part, token, tier);
+            }
+            (Value::Computed | Value::Named(_), Value::Constructed(tokens))
+            | (Value::Constructed(tokens), Value::Computed | Value::Named(_)) => {
+                self.alter(scope, part, tokens.first().copied(), tier + 2);
+            }
+            (Value::Constructed(_), Value::Constructed(tokens)) => {
+                self.alter(scope, part, tokens.first().copied(), tier + 3);
+            }
+            (_, Value::Named(name)) if self.named_value(scope, part, *name, tier + 1).is_some() => {}
+            (Value::Named(name), _) => {
+                _ = self.named_value(scope, part, *name, tier + 1);
+            }
+            (_, Value::Named(_)) | (Value::Computed, Value::Computed) => {}
+        }
+    }
+
+    /// Alters `expected`, whatever it is compared with.
+    fn expected(&mut self, scope: Scope, part: usize, expected: &Range<usize>, compared: Option<&Range<usize>>) {
+        if let Some(compared) = compared {
+            self.equality(scope, part, compared, expected, 0);
+            return;
+        }
+        match value(self.source, expected) {
+            Value::Literal(tokens) => {
+                let token = self.random.pick(&tokens).copied();
+                self.alter(scope, part, token, 0);
+            }
+            Value::Constructed(tokens) => self.alter(scope, part, tokens.first().copied(), 2),
+            Value::Named(name) => _ = self.named_value(scope, part, name, 1),
+            Value::Computed => {}
+        }
+    }
+
+    fn alter(&mut self, scope: Scope, part: usize, token: Option<usize>, tier: u8) {
+        let edit = token.and_then(|token| Edit::of_token(self.source, token, altered(self.source, token)?));
+        if let Some(edit) = edit {
+            self.push(MutationKind::Literal, tier, scope, part, vec![edit]);
+        }
+    }
+
+    /// Alters the value of a variable that is used for nothing but this assertion.
+    fn named_value(&mut self, scope: Scope, part: usize, name: usize, tier: u8) -> Option<()> {
+        let source = self.source;
+        let text = source.at(name);
+        if scope.test == source.line_of(part) {
+            return None;
+        }
+        let first = source.tokens_of_line(scope.test).start;
+        let last = source
+            .tokens_of_line(source.end_of_block(scope.test))
+            .start
+            .max(name + 1);
+        let uses: Vec<usize> = (first..last)
+            .filter(|token| source.is_word(*token) && source.at(*token) == text)
+            .collect();
+        let [definition, used] = uses[..] else {
+            return None;
+        };
+        if used != name {
+            return None;
+        }
+        let equals = self.assignment_after(definition)?;
+        let range = equals + 1..self.end_of_statement(equals);
+        match value(source, &range) {
+            Value::Literal(tokens) => {
+                let token = *self.random.pick(&tokens)?;
+                self.alter(scope, part, Some(token), tier);
+            }
+            Value::Constructed(tokens) => self.alter(scope, part, Some(*tokens.first()?), tier + 2),
+            Value::Named(_) | Value::Computed => return None,
+        }
+        Some(())
+    }
+
+    /// The `=` or `:=` with which the name at `token` gets its value, past its type.
+    fn assignment_after(&self, token: usize) -> Option<usize> {
+        let source = self.source;
+        if matches!(source.at(token + 1), "=" | ":=") {
+            return Some(token + 1);
+        }
+        source.is_punct(token + 1, ":").then_some(())?;
+        let line = source.line_of(token);
+        (token + 2..source.tokens.len())
+            .take_while(|next| source.line_of(*next) == line && !matches!(source.at(*next), ";" | ","))
+            .find(|next| source.is_punct(*next, "="))
+    }
+
+    /// An assertion whose first argument has to be true.
+    fn wrapped(&mut self, token: usize, open: usize) -> Option<()> {
+        let source = self.source;
+        let close = source.partner(open).filter(|close| *close > open)?;
+        let start = self.start_of_call(token);
+        if token > 0
+            && matches!(
+                source.at(token - 1),
+                "def" | "fn" | "func" | "function" | "fun" | "import"
+            )
+        {
+            return None;
+        }
+        let scope = scope(source, start)?;
+        let condition = source.split(open + 1..close).into_iter().next()?;
+        self.negate(scope, start, Edit::around(source, &condition, "!(", ")")?);
+        self.comparison(scope, start, &condition);
+        Some(())
+    }
+
+    /// Alters what is compared in a condition that is nothing but one `==`.
+    fn comparison(&mut self, scope: Scope, part: usize, condition: &Range<usize>) {
+        let source = self.source;
+        let stops = [
+            "and", "or", "not", "if", "else", "in", "is", "lambda", "for", "&&", "||", "!=", "!==", "<", ">", "<=",
+            ">=", "!",
+        ];
+        let mut equals = None;
+        for token in source.outer(condition.clone()) {
+            let text = source.at(token);
+            if stops.contains(&text) && !(text == "!" && source.is_word(token.wrapping_sub(1))) {
+                return;
+            }
+            if matches!(text, "==" | "===") && equals.replace(token).is_some() {
+                return;
+            }
+        }
+        if let Some(equals) = equals {
+            self.equality(scope, part, &(condition.start..equals), &(equals + 1..condition.end), 0);
+        }
+    }
+
+    fn python_assert(&mut self, token: usize) -> Option<()> {
+        let source = self.source;
+        if source.tokens_of_line(source.line_of(token)).start != token {
+            return None;
+        }
+        let statement = token + 1..self.end_of_statement(token);
+        let condition = source.split(statement).into_iter().next()?;
+        if condition.clone().any(|token| source.is_punct(token, "\\")) {
+            return None;
+        }
+        let scope = scope(source, token)?;
+        self.negate(scope, token, Edit::around(source, &condition, "not (", ")")?);
+        self.comparison(scope, token, &condition);
+        Some(())
+    }
+
+    fn elixir_assert(&mut self, token: usize) -> Option<()> {
+        let source = self.source;
+        let condition = token + 1..self.end_of_statement(token);
+        let binds = source.outer(condition.clone()).any(|token| source.is_punct(token, "="));
+        if binds || source.tokens_of_line(source.line_of(token)).start != token {
+            return None;
+        }
+        let scope = scope(source, token)?;
+        self.negate(scope, token, vec![Edit::of_token(source, token, "refute")?]);
+        self.comparison(scope, token, &condition);
+        Some(())
+    }
+
+    /// `#[should_panic]`, without which the panic fails the test.
+    fn should_panic(&mut self, token: usize) -> Option<()> {
+        let source = self.source;
+        let open = token.checked_sub(1).filter(|open| source.is_punct(*open, "["))?;
+        let hash = open.checked_sub(1).filter(|hash| source.is_punct(*hash, "#"))?;
+        let close = source.partner(open)?;
+        let function = (close..source.tokens.len().min(close + 200)).find(|token| source.at(*token) == "fn")?;
+        let header = source.line_of(function);
+        let attached = source.attached(header);
+        let is_run = attached.contains(&token)
+            && !attached
+                .iter()
+                .any(|token| matches!(source.at(*token), "ignore" | "cfg" | "cfg_attr"));
+        is_run.then_some(())?;
+        let (start, end) = source.span(&(hash..close + 1))?;
+        let edit = Edit {
+            start,
+            end,
+            text: String::new(),
+        };
+        let scope = Scope {
+            test: header,
+            is_test: true,
+        };
+        self.negate(scope, token, vec![edit]);
+        Some(())
+    }
+
+    /// `expect(f(x)).toBe(5)` and `expect(f(x)).to.equal(5)`.
+    fn expect_chain(&mut self, token: usize) -> Option<()> {
+        let source = self.source;
+        let open = token + 1;
+        let close = source
+            .partner(open)
+            .filter(|close| source.is_punct(open, "(") && *close > open)?;
+        let mut not = None;
+        let mut is_async = false;
+        let mut at = close + 1;
+        while source.is_punct(at, ".") && source.is_word(at + 1) && !source.is_punct(at + 2, "(") {
+            match source.at(at + 1) {
+                "not" => not = Some(at),
+                "resolves" | "rejects" | "eventually" => is_async = true,
+                _ => {}
+            }
+            at += 2;
+        }
+        let has_matcher = source.is_punct(at, ".") && source.is_word(at + 1);
+        let is_property = !has_matcher && at > close + 3;
+        if !has_matcher && !is_property {
+            return None;
+        }
+        let before = token.checked_sub(1).map_or("", |before| source.at(before));
+        if is_async && !matches!(before, "await" | "return" | "=>") {
+            return None;
+        }
+        let scope = scope(source, token)?;
+        let negation = match not {
+            Some(dot) => {
+                let (start, end) = source.span(&(dot..dot + 2))?;
+                let text = String::new();
+                Edit { start, end, text }
+            }
+            // After `to` in chai, in front of the matcher in jest.
+            None if source.at(close + 2) == "to" => Edit::insert(source.tokens.get(close + 2)?.end, ".not"),
+            None => Edit::insert(
+                source.tokens.get(if has_matcher { at } else { close + 1 })?.start,
+                ".not",
+            ),
+        };
+        self.negate(scope, token, vec![negation]);
+        if not.is_some() || !has_matcher {
+            return Some(());
+        }
+        let matcher = source.at(at + 1);
+        let end = source.partner(at + 2)?;
+        let expected = source.split(at + 3..end).into_iter().next()?;
+        let compared = source.split(open + 1..close).into_iter().next()?;
+        if MATCHERS.contains(&matcher) {
+            self.expected(scope, token, &expected, Some(&compared));
+        } else if matches!(matcher, "toThrow" | "toThrowError") {
+            match value(source, &expected) {
+                Value::Literal(tokens) | Value::Constructed(tokens) => {
+                    self.alter(scope, token, tokens.first().copied(), 3);
+                }
+                Value::Named(name) => _ = self.named_value(scope, token, name, 3),
+                Value::Computed => {}
+            }
+        }
+        Some(())
+    }
+
+    /// `expect(f(x)).to eq 5`.
+    fn rspec(&mut self, token: usize) -> Option<()> {
+        let source = self.source;
+        let close = source.partner(token + 1).filter(|close| *close > token)?;
+        let to = close + 2;
+        let opposite = match source.at(to) {
+            "to" => "not_to",
+            "not_to" | "to_not" => "to",
+            _ => return None,
+        };
+        let scope = scope(source, token)?;
+        self.negate(scope, token, vec![Edit::of_token(source, to, opposite)?]);
+        if source.at(to) == "to" && matches!(source.at(to + 1), "eq" | "eql" | "be") {
+            let expected = match source.partner(to + 2) {
+                Some(end) if source.is_punct(to + 2, "(") => to + 3..end,
+                _ => to + 2..self.end_of_statement(to + 1),
+            };
+            self.expected(scope, token, &expected, None);
+        }
+        Some(())
+    }
+
+    /// `x.Should().Be(5)`.
+    fn fluent(&mut self, token: usize) -> Option<()> {
+        let source = self.source;
+        let name = token + 4;
+        let is_chain =
+            source.is_punct(token + 1, "(") && source.is_punct(token + 2, ")") && source.is_punct(token + 3, ".");
+        let opposite = match source.at(name) {
+            "BeTrue" => "BeFalse".to_owned(),
+            "BeFalse" => "BeTrue".to_owned(),
+            other @ ("Be" | "BeEquivalentTo" | "BeNull" | "BeEmpty" | "Equal" | "Contain" | "Throw") => {
+                format!("Not{other}")
+            }
+            other => other.strip_prefix("Not")?.to_owned(),
+        };
+        is_chain.then_some(())?;
+        let start = source.tokens_of_line(source.line_of(token)).start;
+        let scope = scope(source, start)?;
+        self.negate(scope, start, vec![Edit::of_token(source, name, opposite)?]);
+        if source.at(name) == "Be" {
+            let close = source.partner(name + 1)?;
+            self.expected(scope, start, &(name + 2..close), None);
+        }
+        Some(())
+    }
+
+    /// `Assert.That(f(x), Is.EqualTo(5))`.
+    fn nunit(&mut self, token: usize) -> Option<()> {
+        let source = self.source;
+        let start = source.tokens_of_line(source.line_of(token)).start;
+        let is_chain = source.at(start) == "Assert" && source.is_punct(token + 1, ".") && source.at(token + 2) != "Not";
+        is_chain.then_some(())?;
+        let scope = scope(source, start)?;
+        let end = source.tokens.get(token)?.end;
+        self.negate(scope, start, vec![Edit::insert(end, ".Not")]);
+        Some(())
+    }
+
+    /// An `if` of Go that fails the test.
+    fn go_if(&mut self, token: usize) -> Option<()> {
+        let source = self.source;
+        if source.tokens_of_line(source.line_of(token)).start != token {
+            return None;
+        }
+        let block = source
+            .outer(token + 1..source.tokens.len().min(token + 400))
+            .find(|token| source.is_punct(*token, "{"))?;
+        let close = source.partner(block)?;
+        let fails = (block..close).any(|at| {
+            source.is_punct(at, ".")
+                && matches!(
+                    source.at(at + 1),
+                    "Error" | "Errorf" | "Fatal" | "Fatalf" | "Fail" | "FailNow"
+                )
+                && source.is_punct(at + 2, "(")
+        });
+        fails.then_some(())?;
+        let after_init = source
+            .outer(token + 1..block)
+            .filter(|at| source.is_punct(*at, ";"))
+            .last()
+            .map_or(token + 1, |semicolon| semicolon + 1);
+        let condition = after_init..block;
+        let scope = scope(source, token)?;
+        let operators: Vec<usize> = source
+            .outer(condition.clone())
+            .filter(|at| matches!(source.at(*at), "!=" | "==" | "&&" | "||" | "<" | ">" | "<=" | ">="))
+            .collect();
+        let edits = match operators[..] {
+            [only] if source.is_punct(only, "!=") => {
+                let (left, right) = (condition.start..only, only + 1..condition.end);
+                self.equality(scope, token, &left, &right, 0);
+                vec![Edit::of_token(source, only, "==")?]
+            }
+            [] if source.is_punct(condition.start, "!") => vec![Edit::of_token(source, condition.start, "")?],
+            _ => Edit::around(source, &condition, "!(", ")")?,
+        };
+        self.negate(scope, token, edits);
+        Some(())
+    }
+
+    /// `want: 5` in a table of cases.
+    fn go_table(&mut self, token: usize) -> Option<()> {
+        let source = self.source;
+        source.is_punct(token + 1, ":").then_some(())?;
+        let open = (0..token)
+            .rev()
+            .find(|open| source.is_punct(*open, "{") && source.partner(*open) > Some(token))?;
+        let close = source.partner(open)?;
+        let expects_error = source.outer(open + 1..close).any(|at| {
+            source.is_punct(at + 1, ":")
+                && source.at(at).to_ascii_lowercase().contains("err")
+                && !matches!(source.at(at + 2), "nil" | "\"\"" | "false")
+        });
+        if expects_error {
+            return None;
+        }
+        let end = source
+            .outer(token + 2..close)
+            .find(|at| source.is_punct(*at, ","))
+            .unwrap_or(close);
+        let value = value(source, &(token + 2..end));
+        let Value::Literal(tokens) = value else {
+            return None;
+        };
+        let literal = *self.random.pick(&tokens)?;
+        // A zero value may stand for "not looked at".
+        if matches!(source.at(literal), "0" | "\"\"" | "false" | "nil") {
+            return None;
+        }
+        let scope = Scope {
+            test: source.line_of(token),
+            is_test: true,
+        };
+        self.alter(scope, token, Some(literal), 2);
+        Some(())
+    }
+
+    /// The type in `assertRaises(ValueError)`.
+    fn raised_type(&mut self, token: usize) -> Option<()> {
+        let source = self.source;
+        let start = self.start_of_call(token);
+        let close = source.partner(token + 1)?;
+        let kind = token + 2;
+        let ends = kind + 1 == close || source.is_punct(kind + 1, ",");
+        let other = match source.at(kind) {
+            "Exception" | "BaseException" | "ArithmeticError" => return None,
+            "ZeroDivisionError" => "LookupError",
+            word if word.starts_with(|c: char| c.is_uppercase()) => "ZeroDivisionError",
+            _ => return None,
+        };
+        ends.then_some(())?;
+        // The line is itself one in which something has to be raised.
+        let with = source.tokens_of_line(source.line_of(token)).start;
+        let scope = scope(source, with.min(start))?;
+        let edit = Edit::of_token(source, kind, other)?;
+        self.push(MutationKind::Literal, LAST_RESORT, scope, start, vec![edit]);
+        Some(())
+    }
+
+    /// The last values of the cases in `@pytest.mark.parametrize("x, expected", [(1, 2)])`.
+    fn parametrized(&mut self, token: usize) -> Option<()> {
+        let source = self.source;
+        let close = source.partner(token + 1)?;
+        let parts = source.split(token + 2..close);
+        let names = source
+            .span(parts.first()?)
+            .map(|(start, end)| &source.text[start..end])?;
+        let last = names.trim_end_matches(|c: char| !c.is_alphanumeric());
+        if !["expected", "want", "output"].iter().any(|name| last.ends_with(name)) {
+            return None;
+        }
+        let function = (close..source.tokens.len().min(close + 500)).find(|at| source.at(*at) == "def")?;
+        let body = source.tokens_of_line(source.line_of(function) + 1).start;
+        let mut scope = scope(source, body)?;
+        scope.is_test = true;
+        let cases = parts.get(1)?;
+        for case in source.split(cases.start + 1..cases.end.saturating_sub(1)) {
+            let fields = source.split(case.start + 1..case.end.saturating_sub(1));
+            let Some(last) = fields
+                .last()
+                .filter(|_| fields.len() > 1 && source.is_punct(case.start, "("))
+            else {
+                continue;
+            };
+            if let Value::Literal(tokens) = value(source, last) {
+                let literal = self.random.pick(&tokens).copied();
+                self.alter(scope, case.start, literal, 2);
+            }
+        }
+        Some(())
+    }
+
+    /// The first token of `self.assertEqual` and `assertThat(x).isEqualTo`.
+    fn start_of_call(&self, token: usize) -> usize {
+        let source = self.source;
+        let mut start = token;
+        while let Some(dot) = start.checked_sub(1)
+            && matches!(source.at(dot), "." | "::" | "->" | "?.")
+            && let Some(before) = dot.checked_sub(1)
+        {
+            start = match source.partner(before) {
+                Some(open) if open < before => {
+                    let is_call = open > 0 && source.is_word(open - 1);
+                    if is_call { open - 1 } else { open }
+                }
+                _ => before,
+            };
+        }
+        start
+    }
+
+    /// The token after the statement in which `token` stands.
+    fn end_of_statement(&self, token: usize) -> usize {
+        let source = self.source;
+        let mut last = token;
+        for next in source.outer(token..source.tokens.len()) {
+            if next == token {
+                continue;
+            }
+            let text = source.at(next);
+            if source.is_punct(next, ";") || source.is_close(next) && source.partner(next) < Some(token) {
+                return next;
+            }
+            let between = source.tokens.get(next).zip(source.tokens.get(last));
+            let breaks = between
+                .and_then(|(next, last)| source.text.get(last.end..next.start))
+                .is_some_and(|blank| blank.contains('\n'));
+            let goes_on = match source.language {
+                Language::Python => source.is_punct(last, "\\"),
+                language if language.has_semicolons() && language != Language::JavaScript => true,
+                _ => {
+                    matches!(text, "." | "?." | "+" | "&&" | "||" | "|>" | "==" | "===")
+                        || matches!(
+                            source.at(last),
+                            "," | "+" | "=" | ":=" | "&&" | "||" | "==" | "===" | "->" | "\\"
+                        )
+                }
+            };
+            if breaks && !goes_on {
+                return next;
+            }
+            last = source.partner(next).filter(|close| *close > next).unwrap_or(next);
+        }
+        source.tokens.len()
+    }
+}
+
+/// What a name says that no table has, such as `assertTreeEquals`.
+fn unknown_equality(name: &str) -> Option<Meaning> {
+    let says_equal = name.ends_with("Equal") || name.ends_with("Equals") || name.ends_with("_equal");
+    let is_known = name.starts_with("assert") && says_equal && !name.contains("Not") && !name.contains("not");
+    let is_tolerant = name.contains("Almost") || name.contains("almost");
+    (is_known && !is_tolerant).then_some(Meaning {
+        opposite: None,
+        is_equality: true,
+    })
+}

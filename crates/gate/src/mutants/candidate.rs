@@ -1,0 +1,171 @@
+//! Mutants before they are made, and the order in which they are.
+
+use std::collections::BTreeMap;
+
+use super::MutationKind;
+use super::source::Source;
+
+/// From here on a candidate is used where nothing else is left.
+pub(super) const LAST_RESORT: u8 = 6;
+/// Most candidates that are put in order.
+const MOST_ORDERED: usize = 2000;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Edit {
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) text: String,
+}
+
+impl Edit {
+    pub(super) fn of_token(source: &Source<'_>, token: usize, text: impl Into<String>) -> Option<Self> {
+        let token = source.tokens.get(token)?;
+        Some(Edit {
+            start: token.start,
+            end: token.end,
+            text: text.into(),
+        })
+    }
+
+    pub(super) fn insert(at: usize, text: impl Into<String>) -> Self {
+        Edit {
+            start: at,
+            end: at,
+            text: text.into(),
+        }
+    }
+
+    /// Puts `open` and `close` around the tokens of `range`.
+    pub(super) fn around(
+        source: &Source<'_>,
+        range: &std::ops::Range<usize>,
+        open: &str,
+        close: &str,
+    ) -> Option<Vec<Self>> {
+        let (start, end) = source.span(range)?;
+        Some(vec![Edit::insert(start, open), Edit::insert(end, close)])
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Candidate {
+    pub(super) kind: MutationKind,
+    /// The lower, the surer that tests notice it.
+    pub(super) tier: u8,
+    /// The test of an assertion, the line of work.
+    pub(super) group: usize,
+    /// The assertion.
+    pub(super) part: usize,
+    /// In the order of the text, apart from each other.
+    pub(super) edits: Vec<Edit>,
+}
+
+impl Candidate {
+    /// The changed text; none if the edits do not fit it.
+    pub(super) fn apply(&self, text: &str) -> Option<String> {
+        let mut changed = String::with_capacity(text.len() + 16);
+        let mut at = 0;
+        for edit in &self.edits {
+            changed.push_str(text.get(at..edit.start)?);
+            changed.push_str(&edit.text);
+            at = edit.end;
+        }
+        changed.push_str(text.get(at..)?);
+        Some(changed)
+    }
+}
+
+/// A sequence of numbers that a seed decides (`SplitMix64`).
+#[derive(Debug)]
+pub(super) struct Random(u64);
+
+impl Random {
+    pub(super) fn new(seed: u64) -> Self {
+        Random(seed)
+    }
+
+    pub(super) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub(super) fn pick<'a, T>(&mut self, from: &'a [T]) -> Option<&'a T> {
+        let length = u64::try_from(from.len()).ok().filter(|length| *length > 0)?;
+        from.get(usize::try_from(self.next() % length).ok()?)
+    }
+
+    fn shuffle<T>(&mut self, list: &mut [T]) {
+        for last in (1..list.len()).rev() {
+            let bound = u64::try_from(last + 1).unwrap_or(u64::MAX);
+            list.swap(last, usize::try_from(self.next() % bound).unwrap_or(0));
+        }
+    }
+}
+
+/// The best of each line, then the second best of each, and so on.
+pub(super) fn by_line(mut candidates: Vec<Candidate>, random: &mut Random, most: usize) -> Vec<Candidate> {
+    random.shuffle(&mut candidates);
+    candidates.sort_by_key(|candidate| candidate.tier);
+    let mut seen: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut rounds: Vec<(usize, Candidate)> = Vec::with_capacity(candidates.len());
+    for candidate in candidates {
+        let round = seen.entry(candidate.group).or_default();
+        rounds.push((*round, candidate));
+        *round += 1;
+    }
+    rounds.sort_by_key(|(round, candidate)| (*round, candidate.tier));
+    rounds.into_iter().map(|(_, candidate)| candidate).take(most).collect()
+}
+
+/// A literal, an opposite, a literal and so on, of other tests and assertions each time as far as there are any.
+pub(super) fn in_turns(mut candidates: Vec<Candidate>, random: &mut Random, most: usize) -> Vec<Candidate> {
+    random.shuffle(&mut candidates);
+    candidates.truncate(MOST_ORDERED);
+    let (mut literals, mut negations): (Vec<_>, Vec<_>) = candidates
+        .into_iter()
+        .partition(|candidate| candidate.kind == MutationKind::Literal);
+    let mut used = Used::default();
+    let mut ordered = Vec::new();
+    while ordered.len() < most {
+        let turn = ordered.len() % 2;
+        let (first, second) = if turn == 0 {
+            (&mut literals, &mut negations)
+        } else {
+            (&mut negations, &mut literals)
+        };
+        let Some(next) = used.take_best(first).or_else(|| used.take_best(second)) else {
+            break;
+        };
+        ordered.push(next);
+    }
+    // What is left for last stays last, whoever's turn it was.
+    ordered.sort_by_key(|candidate| candidate.tier >= LAST_RESORT);
+    ordered
+}
+
+#[derive(Debug, Default)]
+struct Used {
+    groups: BTreeMap<usize, usize>,
+    parts: BTreeMap<usize, usize>,
+}
+
+impl Used {
+    fn take_best(&mut self, from: &mut Vec<Candidate>) -> Option<Candidate> {
+        let count = |map: &BTreeMap<usize, usize>, key| map.get(&key).copied().unwrap_or(0);
+        let (best, _) = from.iter().enumerate().min_by_key(|(_, candidate)| {
+            (
+                candidate.tier >= LAST_RESORT,
+                count(&self.parts, candidate.part),
+                candidate.tier,
+                count(&self.groups, candidate.group),
+            )
+        })?;
+        let best = from.swap_remove(best);
+        *self.groups.entry(best.group).or_default() += 1;
+        *self.parts.entry(best.part).or_default() += 1;
+        Some(best)
+    }
+}

@@ -1,0 +1,434 @@
+//! Cuts source into tokens, without its comments.
+//!
+//! It knows enough of each language to tell code from comments and texts, and nothing of its grammar. Whatever it is given,
+//! it comes to an end: each step takes at least one character.
+
+use super::language::{Language, SingleQuote};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Word,
+    Number,
+    /// A text with its quotes.
+    Text,
+    /// A text with code in it, and other literals that are left alone.
+    Opaque,
+    Character,
+    Punct,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Token {
+    pub(super) kind: Kind,
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+/// Longest first.
+const PUNCTS: [&str; 52] = [
+    ">>>=", "===", "!==", "<=>", "**=", "//=", "...", "..=", "..<", "&&=", "||=", "<<=", ">>=", "??=", "<<<", "==",
+    "!=", "<=", ">=", "&&", "||", "++", "--", "+=", "-=", "*=", "/=", "%=", "|=", "&=", "^=", "->", "=>", "::", "..",
+    ":=", "**", "<<", ">>", "??", "?.", "?:", "|>", "<-", "=~", "!~", "<>", "&.", "//", "\\\\", "~>", "@@",
+];
+
+pub(super) fn tokens(text: &str, language: Language) -> Vec<Token> {
+    let mut lexer = Lexer {
+        text,
+        language,
+        at: 0,
+        tokens: Vec::new(),
+        heredoc: None,
+    };
+    while lexer.at < text.len() {
+        lexer.step();
+    }
+    lexer.tokens
+}
+
+struct Lexer<'a> {
+    text: &'a str,
+    language: Language,
+    at: usize,
+    tokens: Vec<Token>,
+    /// The line that ends a text that begins with the next line.
+    heredoc: Option<String>,
+}
+
+impl Lexer<'_> {
+    fn rest(&self) -> &str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    fn step(&mut self) {
+        let Some(first) = self.rest().chars().next() else {
+            self.at = self.text.len();
+            return;
+        };
+        if first == '\n' {
+            self.at += 1;
+            if let Some(end) = self.heredoc.take() {
+                self.take_heredoc(&end);
+            }
+        } else if first.is_whitespace() {
+            self.at += first.len_utf8();
+        } else if let Some(length) = self.comment() {
+            self.at += length;
+        } else if let Some((kind, length)) = self.text_literal(first) {
+            self.push(kind, length);
+        } else if first.is_ascii_digit() {
+            self.push(Kind::Number, self.number());
+        } else if is_word(first) {
+            let length = self.rest().find(|c| !is_word(c)).unwrap_or(self.rest().len());
+            self.push(Kind::Word, length);
+        } else {
+            let punct = PUNCTS.iter().find(|punct| self.rest().starts_with(**punct));
+            self.note_heredoc();
+            self.push(Kind::Punct, punct.map_or(first.len_utf8(), |punct| punct.len()));
+        }
+    }
+
+    fn push(&mut self, kind: Kind, length: usize) {
+        let end = (self.at + length.max(1)).min(self.text.len());
+        let kind = match kind {
+            Kind::Text if self.language.interpolates(&self.text[self.at..end]) => Kind::Opaque,
+            kind => kind,
+        };
+        self.tokens.push(Token {
+            kind,
+            start: self.at,
+            end,
+        });
+        self.at = end;
+    }
+
+    fn comment(&self) -> Option<usize> {
+        let rest = self.rest();
+        let line = rest.find('\n').unwrap_or(rest.len());
+        if self.language.has_block_comments() && rest.starts_with("/*") {
+            return Some(block_comment(rest, self.language.nests_block_comments()));
+        }
+        if self.language == Language::Ruby && rest.starts_with("=begin") && self.at_start_of_line() {
+            return Some(rest.find("\n=end").map_or(rest.len(), |end| end + "\n=end".len()));
+        }
+        let is_comment = self.language.line_comments().iter().any(|start| {
+            rest.starts_with(start)
+                && match self.language {
+                    // `$#`, `${#x}` and `a#b` of a shell are none.
+                    Language::Shell => self.before().is_none_or(|c| c.is_whitespace() || c == ';'),
+                    Language::Php => !rest.starts_with("#["),
+                    Language::Generic => *start == "//" && self.before() != Some(':') || self.at_start_of_line(),
+                    _ => true,
+                }
+        });
+        // A directive of the preprocessor or of an interpreter is code of another kind: `#include`, `#!`.
+        let is_directive = rest.starts_with('#')
+            && self.at_start_of_line()
+            && matches!(self.language, Language::C | Language::Cpp | Language::CSharp);
+        (is_comment || is_directive).then_some(line)
+    }
+
+    fn before(&self) -> Option<char> {
+        self.text[..self.at].chars().next_back()
+    }
+
+    fn at_start_of_line(&self) -> bool {
+        let start = self.text[..self.at].rfind('\n').map_or(0, |newline| newline + 1);
+        self.text[start..self.at].trim().is_empty()
+    }
+
+    fn text_literal(&self, first: char) -> Option<(Kind, usize)> {
+        let rest = self.rest();
+        match first {
+            '"' => Some((Kind::Text, self.quoted(0, '"'))),
+            '\'' => match self.language.single_quote() {
+                SingleQuote::Text => Some((Kind::Text, self.quoted(0, '\''))),
+                SingleQuote::Character => Some(character(rest)),
+            },
+            '`' => match self.language {
+                Language::JavaScript => Some((Kind::Text, template(rest))),
+                Language::Kotlin | Language::Swift => Some((Kind::Word, until(rest, 1, "`"))),
+                Language::Go | Language::Generic => Some((Kind::Text, until(rest, 1, "`"))),
+                _ => Some((Kind::Opaque, until(rest, 1, "`"))),
+            },
+            '/' if self.language.has_regex_literals() && self.regex_may_stand_here() => {
+                regex(rest).map(|length| (Kind::Opaque, length))
+            }
+            '@' | '$' if self.language == Language::CSharp => {
+                let quote = rest.find('"').filter(|at| *at <= 2)?;
+                if rest[..quote].contains('@') {
+                    Some((Kind::Opaque, doubled(rest, quote)))
+                } else {
+                    Some((Kind::Text, self.quoted(quote, '"')))
+                }
+            }
+            '~' if self.language == Language::Elixir => sigil(rest, 1),
+            '%' if self.language == Language::Ruby => sigil(rest, 1),
+            _ if first.is_ascii_alphabetic() => self.prefixed(rest),
+            _ => None,
+        }
+    }
+
+    /// A text with letters before its quote, such as `r#"…"#` and `b'…'`.
+    fn prefixed(&self, rest: &str) -> Option<(Kind, usize)> {
+        let letters = rest.find(|c: char| !c.is_ascii_alphabetic())?;
+        let quote = rest[letters..].chars().next()?;
+        let prefix = &rest[..letters];
+        match self.language {
+            Language::Python if letters <= 2 && prefix.chars().all(|c| "rbufRBUF".contains(c)) => match quote {
+                '"' | '\'' => Some((Kind::Text, self.quoted(letters, quote))),
+                _ => None,
+            },
+            Language::Rust if matches!(prefix, "r" | "br" | "cr") && (quote == '"' || quote == '#') => {
+                let hashes = rest[letters..].find(|c| c != '#')?;
+                if !rest[letters + hashes..].starts_with('"') {
+                    return None;
+                }
+                let end = format!("\"{}", "#".repeat(hashes));
+                Some((Kind::Text, until(rest, letters + hashes + 1, &end)))
+            }
+            Language::Rust if matches!(prefix, "b" | "c") && quote == '"' => {
+                Some((Kind::Text, self.quoted(letters, '"')))
+            }
+            Language::Rust if prefix == "b" && quote == '\'' => {
+                let (kind, length) = character(&rest[1..]);
+                Some((kind, length + 1))
+            }
+            Language::Cpp if prefix.ends_with('R') && prefix.len() <= 3 && quote == '"' => {
+                let open = rest.find('(')?;
+                let end = format!("){}\"", &rest[letters + 1..open.max(letters + 1)]);
+                Some((Kind::Text, until(rest, open, &end)))
+            }
+            _ => None,
+        }
+    }
+
+    /// The length of a text whose quote is at `open`.
+    fn quoted(&self, open: usize, quote: char) -> usize {
+        let rest = self.rest();
+        let triple: String = [quote; 3].iter().collect();
+        let raw = rest[..open].contains(['r', 'R']) && self.language != Language::Python
+            || self.language == Language::Shell && quote == '\'';
+        if self.language.has_triple_quotes() && rest[open..].starts_with(&triple) {
+            return escaped_until(rest, open + 3, &triple);
+        }
+        let many_lines = self.language.has_texts_of_many_lines();
+        let mut escaped = false;
+        for (at, c) in rest.char_indices().filter(|(at, _)| *at > open) {
+            match c {
+                '\n' if !many_lines && !escaped => return at,
+                _ if escaped => escaped = false,
+                '\\' if !raw => escaped = true,
+                c if c == quote => return at + 1,
+                _ => {}
+            }
+        }
+        rest.len()
+    }
+
+    fn number(&self) -> usize {
+        let bytes = self.rest().as_bytes();
+        let is_hex = bytes.starts_with(b"0x") || bytes.starts_with(b"0X");
+        let mut at = 1;
+        while let Some(byte) = bytes.get(at) {
+            let next_is_digit = bytes.get(at + 1).is_some_and(u8::is_ascii_digit);
+            let continues = match byte {
+                b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'_' => true,
+                b'.' => next_is_digit && !bytes[..at].contains(&b'.'),
+                b'+' | b'-' => !is_hex && matches!(bytes[at - 1], b'e' | b'E') && next_is_digit,
+                b'\'' => self.language == Language::Cpp && next_is_digit,
+                _ => false,
+            };
+            if !continues {
+                break;
+            }
+            at += 1;
+        }
+        at
+    }
+
+    fn regex_may_stand_here(&self) -> bool {
+        let Some(last) = self.tokens.last() else {
+            return true;
+        };
+        let text = &self.text[last.start..last.end];
+        match last.kind {
+            Kind::Punct => !matches!(text, ")" | "]" | "}"),
+            Kind::Word => matches!(
+                text,
+                "return" | "typeof" | "case" | "in" | "of" | "if" | "when" | "and" | "or" | "not"
+            ),
+            Kind::Number | Kind::Text | Kind::Opaque | Kind::Character => false,
+        }
+    }
+
+    fn note_heredoc(&mut self) {
+        let rest = self.rest();
+        if !self.language.has_heredocs() || !rest.starts_with("<<") {
+            return;
+        }
+        let marker = rest
+            .trim_start_matches('<')
+            .trim_start_matches(['~', '-'])
+            .trim_start_matches(['"', '\'']);
+        let name: String = marker.chars().take_while(|c| is_word(*c)).collect();
+        let is_name = name.starts_with(|c: char| c.is_ascii_uppercase() || c == '_');
+        if is_name {
+            self.heredoc = Some(name);
+        }
+    }
+
+    fn take_heredoc(&mut self, end: &str) {
+        let mut length = 0;
+        for line in self.rest().split_inclusive('\n') {
+            length += line.len();
+            if line.trim().trim_end_matches([';', ',', ')']) == end {
+                break;
+            }
+        }
+        // The line break stays, so that the next line begins as lines do.
+        let body = self.rest()[..length].trim_end_matches('\n').len();
+        self.push(Kind::Opaque, body);
+    }
+}
+
+fn is_word(c: char) -> bool {
+    c == '_' || c == '$' || c.is_alphanumeric()
+}
+
+fn block_comment(rest: &str, nests: bool) -> usize {
+    let mut depth = 0_usize;
+    let mut at = 0;
+    while at < rest.len() {
+        let Some(here) = rest.get(at..) else {
+            at += 1;
+            continue;
+        };
+        if here.starts_with("/*") && (nests || depth == 0) {
+            depth += 1;
+            at += 2;
+        } else if here.starts_with("*/") {
+            depth -= 1;
+            at += 2;
+            if depth == 0 {
+                return at;
+            }
+        } else {
+            at += 1;
+        }
+    }
+    rest.len()
+}
+
+/// A character, or the lifetime of Rust that looks like the start of one.
+fn character(rest: &str) -> (Kind, usize) {
+    let mut chars = rest.char_indices().skip(1);
+    match chars.next() {
+        Some((at, '\\')) => {
+            let line = rest.find('\n').unwrap_or(rest.len());
+            // The escaped character may be the quote.
+            let close = rest.get(at + 2..line).and_then(|escape| escape.find('\''));
+            close.map_or((Kind::Punct, 1), |close| (Kind::Character, at + 2 + close + 1))
+        }
+        Some(_) => match chars.next() {
+            Some((at, '\'')) => (Kind::Character, at + 1),
+            _ => {
+                let word = rest[1..].find(|c| !is_word(c)).unwrap_or(rest.len() - 1);
+                (Kind::Word, word + 1)
+            }
+        },
+        None => (Kind::Punct, 1),
+    }
+}
+
+fn until(rest: &str, from: usize, end: &str) -> usize {
+    rest.get(from..)
+        .and_then(|body| body.find(end))
+        .map_or(rest.len(), |at| from + at + end.len())
+}
+
+/// As [`until`], past what a backslash stands before.
+fn escaped_until(rest: &str, from: usize, end: &str) -> usize {
+    let mut escaped = false;
+    for (at, c) in rest.char_indices().filter(|(at, _)| *at >= from) {
+        if escaped {
+            escaped = false;
+        } else if c == '\\' {
+            escaped = true;
+        } else if rest[at..].starts_with(end) {
+            return at + end.len();
+        }
+    }
+    rest.len()
+}
+
+/// A text in which the quote is written twice.
+fn doubled(rest: &str, quote: usize) -> usize {
+    let mut at = quote + 1;
+    while let Some(found) = rest.get(at..).and_then(|body| body.find('"')) {
+        at += found + 1;
+        if !rest[at..].starts_with('"') {
+            return at;
+        }
+        at += 1;
+    }
+    rest.len()
+}
+
+/// A template of JavaScript, with the code in it.
+fn template(rest: &str) -> usize {
+    let mut depth = 0_usize;
+    let mut escaped = false;
+    let mut before = ' ';
+    for (at, c) in rest.char_indices().skip(1) {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '{' if before == '$' || depth > 0 => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            '`' if depth == 0 => return at + 1,
+            _ => {}
+        }
+        before = c;
+    }
+    rest.len()
+}
+
+fn regex(rest: &str) -> Option<usize> {
+    let mut escaped = false;
+    let mut in_class = false;
+    for (at, c) in rest.char_indices().skip(1) {
+        match c {
+            '\n' => return None,
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '[' => in_class = true,
+            ']' => in_class = false,
+            '/' if !in_class => {
+                let flags = rest[at + 1..].find(|c: char| !c.is_ascii_alphabetic());
+                return Some(at + 1 + flags.unwrap_or(rest.len() - at - 1));
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// A literal such as `~r/…/` and `%w[…]`, whose letters begin at `from`.
+fn sigil(rest: &str, from: usize) -> Option<(Kind, usize)> {
+    let letters = rest[from..].find(|c: char| !c.is_ascii_alphabetic())?;
+    let open = rest[from + letters..].chars().next()?;
+    if letters == 0 || letters > 1 {
+        return None;
+    }
+    let close = match open {
+        '(' => ")",
+        '[' => "]",
+        '{' => "}",
+        '<' => ">",
+        '/' => "/",
+        '|' => "|",
+        '"' => "\"",
+        _ => return None,
+    };
+    Some((Kind::Opaque, escaped_until(rest, from + letters + 1, close)))
+}

@@ -1,0 +1,244 @@
+//! Whether an assertion is surely carried out.
+
+use super::language::Language;
+use super::source::Source;
+
+/// The first words of blocks that may not be entered, or that catch what is raised in them.
+const CONDITIONAL: [&str; 15] = [
+    "if", "elif", "else", "elsif", "unless", "except", "catch", "rescue", "while", "until", "switch", "case", "match",
+    "when", "try",
+];
+/// Names of blocks in which something has to be raised: a failed assertion would do.
+const RAISING: [&str; 11] = [
+    "assertRaises",
+    "assertRaisesRegex",
+    "assertRaisesWithMessage",
+    "assertThrows",
+    "raises",
+    "throws",
+    "toThrow",
+    "raise_error",
+    "assert_raises",
+    "assert_raise",
+    "should_panic",
+];
+/// What JavaScript and Ruby call tests that are not run.
+const NOT_RUN: [&str; 11] = [
+    "xit",
+    "xtest",
+    "xdescribe",
+    "xcontext",
+    "xspecify",
+    "xscenario",
+    "xfeature",
+    "pending",
+    "todo",
+    "failing",
+    "fails",
+];
+/// Calls that end a test early.
+const SKIPPING: [&str; 9] = [
+    "skip",
+    "Skip",
+    "Skipf",
+    "SkipNow",
+    "skipTest",
+    "SkipTest",
+    "pending",
+    "xfail",
+    "importorskip",
+];
+/// Words of blocks that hold tests, and are none.
+const GROUPS: [&str; 10] = [
+    "class",
+    "describe",
+    "context",
+    "mod",
+    "impl",
+    "module",
+    "defmodule",
+    "suite",
+    "struct",
+    "namespace",
+];
+
+/// Where an assertion stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Scope {
+    /// The line that opens the test, or the assertion's own, counted from 0.
+    pub(super) test: usize,
+    /// Whether that is surely a test, and not a function that tests may call.
+    pub(super) is_test: bool,
+}
+
+/// The scope of the assertion whose first token is `start`; none if it may not be carried out.
+pub(super) fn scope(source: &Source<'_>, start: usize) -> Option<Scope> {
+    let line = source.line_of(start);
+    let headers = source.headers(line);
+    let own = source.tokens_of_line(line).start..start;
+    if has_stopper(source, own.clone(), &[]) || is_conditional(source, own.clone(), false) {
+        return None;
+    }
+    let mut is_only = has_only(source, own.clone());
+    let mut in_test_module = false;
+    let mut test = None;
+    let mut outermost = line;
+    if is_test_header(source, own, &[]) {
+        test = Some(line);
+    }
+    for header in headers {
+        let tokens = source.tokens_of_line(header);
+        let attached = source.attached(header);
+        if has_stopper(source, tokens.clone(), &attached) || is_conditional(source, tokens.clone(), true) {
+            return None;
+        }
+        let is_group = tokens.clone().any(|token| GROUPS.contains(&source.at(token)));
+        if !is_group && ends_early(source, tokens.start, start) {
+            return None;
+        }
+        is_only |= has_only(source, tokens.clone());
+        in_test_module |= is_test_module(source, tokens.clone(), &attached);
+        if !is_group {
+            outermost = header;
+            if is_test_header(source, tokens, &attached) {
+                test = Some(header);
+            }
+        }
+    }
+    let keeps_to_modules = source.language == Language::Rust && holds_code_beside_tests(source);
+    if keeps_to_modules && test.is_none() && !in_test_module {
+        return None;
+    }
+    if !is_only && has_only(source, 0..source.tokens.len()) {
+        return None;
+    }
+    Some(Scope {
+        test: test.unwrap_or(outermost),
+        is_test: test.is_some(),
+    })
+}
+
+/// Whether `line` stands in a block of tests within a file of code.
+pub(super) fn is_in_tests(source: &Source<'_>, line: usize) -> bool {
+    let mut own = source.headers(line);
+    own.push(line);
+    own.into_iter().any(|header| {
+        let attached = source.attached(header);
+        is_test_module(source, source.tokens_of_line(header), &attached)
+            || attached.iter().any(|token| source.at(*token) == "test")
+    })
+}
+
+fn holds_code_beside_tests(source: &Source<'_>) -> bool {
+    (0..source.tokens.len()).any(|token| source.at(token) == "cfg" && source.at(token + 2) == "test")
+}
+
+fn is_test_module(source: &Source<'_>, mut header: std::ops::Range<usize>, attached: &[usize]) -> bool {
+    source.language == Language::Rust
+        && (attached
+            .iter()
+            .any(|token| source.at(*token) == "cfg" && source.at(token + 2) == "test")
+            || header.any(|token| source.at(token) == "mod" && matches!(source.at(token + 1), "test" | "tests")))
+}
+
+/// Whether a header leaves its block out, or wants it to raise something.
+fn has_stopper(source: &Source<'_>, header: std::ops::Range<usize>, attached: &[usize]) -> bool {
+    let dotted = |token: usize| token > 0 && source.is_punct(token - 1, ".");
+    let in_header = header.clone().filter(|token| source.is_word(*token)).any(|token| {
+        let word = source.at(token);
+        RAISING.contains(&word)
+            || source.language != Language::Rust
+                && (NOT_RUN.contains(&word) && (source.at(token + 1) != "=" || dotted(token))
+                    || dotted(token) && matches!(word, "skip" | "skipIf" | "runIf" | "skipUnless"))
+            || source.language == Language::Ruby && word == "skip"
+            || word == "ignore" && source.is_punct(token + 1, "]")
+            || !dotted(token) && word == "setTimeout"
+            || dotted(token)
+                && matches!(word, "then" | "catch")
+                && !matches!(source.at(header.start), "return" | "await")
+    });
+    let in_attached = attached.iter().filter(|token| source.is_word(**token)).any(|token| {
+        let word = source.at(*token);
+        let lower = word.to_ascii_lowercase();
+        RAISING.contains(&word)
+            || lower.contains("skip")
+            || lower.contains("xfail")
+            || lower.contains("disabled")
+            || lower.contains("expectedfailure")
+            || matches!(lower.as_str(), "ignore" | "pending" | "todo" | "incomplete")
+            || word == "cfg" && source.at(token + 2) != "test"
+    });
+    in_header || in_attached
+}
+
+fn is_conditional(source: &Source<'_>, header: std::ops::Range<usize>, is_block: bool) -> bool {
+    let first = source.at(header.start);
+    if !header.is_empty() && CONDITIONAL.contains(&first) {
+        return true;
+    }
+    // An arm of a `match`.
+    let arrow = match source.language {
+        Language::Rust | Language::Java | Language::CSharp => "=>",
+        Language::Elixir | Language::Kotlin => "->",
+        _ => return false,
+    };
+    is_block
+        && !matches!(first, "assert" | "assertAll")
+        && header.clone().any(|token| source.is_punct(token, arrow))
+        && source.language == Language::Rust
+}
+
+/// Whether a test skips itself between its header and its assertion.
+fn ends_early(source: &Source<'_>, header: usize, assertion: usize) -> bool {
+    (header..assertion).any(|token| {
+        SKIPPING.contains(&source.at(token))
+            && source.is_word(token)
+            && (source.is_punct(token + 1, "(") || source.language == Language::Ruby)
+            && source.line_of(token) > source.line_of(header)
+    })
+}
+
+/// Whether a header says that no tests but its own are run.
+fn has_only(source: &Source<'_>, mut header: std::ops::Range<usize>) -> bool {
+    source.language == Language::JavaScript
+        && header.any(|token| {
+            source.is_punct(token + 1, "(")
+                && (matches!(source.at(token), "fit" | "fdescribe" | "ftest")
+                    || source.at(token) == "only" && token > 0 && source.is_punct(token - 1, "."))
+        })
+}
+
+fn is_test_header(source: &Source<'_>, mut header: std::ops::Range<usize>, attached: &[usize]) -> bool {
+    let by_attribute = attached.iter().any(|token| {
+        source.is_word(*token)
+            && matches!(
+                source.at(*token),
+                "test"
+                    | "Test"
+                    | "ParameterizedTest"
+                    | "rstest"
+                    | "test_case"
+                    | "Fact"
+                    | "Theory"
+                    | "TestMethod"
+                    | "TestCase"
+            )
+    });
+    by_attribute
+        || header.any(|token| {
+            let word = source.at(token);
+            let is_call = source.is_punct(token + 1, "(");
+            match source.language {
+                Language::Python | Language::Ruby if token > 0 && source.at(token - 1) == "def" => {
+                    word.starts_with("test")
+                }
+                Language::Python | Language::Rust => false,
+                Language::Go => word.starts_with("Test") && is_call,
+                Language::Elixir | Language::Ruby => matches!(word, "test" | "it" | "specify"),
+                Language::Cpp | Language::C => matches!(word, "TEST" | "TEST_F" | "TEST_P" | "TEST_CASE" | "SECTION"),
+                Language::Shell => word == "test" && token > 0 && source.at(token - 1) == "@",
+                Language::Php | Language::Swift => word.starts_with("test") && is_call,
+                _ => matches!(word, "test" | "it" | "fit" | "specify" | "each" | "only") && is_call,
+            }
+        })
+}
