@@ -108,3 +108,6 @@ fn mutation(path: &str, source: &Source<'_>, candidate: &Candidate) -> Option<Mu
         text,
     })
 }
+
+#[cfg(test)]
+mod tests;

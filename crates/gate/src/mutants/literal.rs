@@ -227,7 +227,10 @@ pub(super) fn altered(source: &Source<'_>, token: usize) -> Option<String> {
 ///
 /// A number of many digits gets another first digit: one less may be the same floating-point number.
 pub(super) fn number(text: &str) -> Option<String> {
-    let has_radix = text.len() > 2 && text.starts_with('0') && text.as_bytes()[1].is_ascii_alphabetic();
+    let has_radix = text.len() > 2
+        && ["0x", "0X", "0o", "0O", "0b", "0B"]
+            .iter()
+            .any(|start| text.starts_with(start));
     if has_radix {
         let end = text[2..]
             .find(|c: char| !c.is_ascii_hexdigit() && c != '_')
@@ -303,7 +306,7 @@ fn content(text: &str) -> Option<(usize, usize)> {
     };
     let close = text.len().checked_sub(marks + hashes)?;
     let open = quote + marks;
-    (open <= close && text[close..].starts_with(mark)).then_some((open, close))
+    (open <= close && text.get(close..)?.starts_with(mark)).then_some((open, close))
 }
 
 /// Another letter of the same kind; not another case of the same letter.

@@ -101,7 +101,11 @@ impl Finder<'_> {
         let tokens = self.source.tokens_of_line(self.line);
         let first = self.source.at(tokens.start);
         // What a loop goes on for: changed, it may never end.
-        let slow = u8::from(matches!(first, "while" | "until" | "loop"));
+        let slow = if matches!(first, "while" | "until" | "loop") {
+            4
+        } else {
+            0
+        };
         for token in tokens.clone() {
             match self.source.kind(token) {
                 Some(Kind::Punct) => self.operator(token, slow),
@@ -312,6 +316,8 @@ impl Finder<'_> {
             }
             let found = source
                 .outer(keyword + 1..source.tokens.len().min(keyword + 200))
+                // A condition within brackets, such as that of a comprehension, ends with them.
+                .take_while(|token| !source.is_close(*token) || source.partner(*token) >= Some(keyword))
                 .find(|token| source.at(*token) == end);
             match found {
                 Some(found) => keyword + 1..found,
@@ -327,7 +333,7 @@ impl Finder<'_> {
         });
         if !declares && !range.is_empty() {
             let open = if language == Language::Python { "not (" } else { "!(" };
-            self.push(1 + 2 * slow, Edit::around(source, &range, open, ")"));
+            self.push(1 + slow, Edit::around(source, &range, open, ")"));
         }
     }
 
@@ -384,7 +390,7 @@ impl Finder<'_> {
         let begins = source.is_word(tokens.start) && {
             let before = tokens.start.checked_sub(1).map_or("", |before| source.at(before));
             match source.language {
-                language if language.has_semicolons() => matches!(before, ";" | "{" | "}"),
+                language if language.has_semicolons() => matches!(before, "" | ";" | "{" | "}"),
                 _ => !matches!(before, "," | "(" | "[" | "=" | "\\" | "+" | "." | "and" | "or"),
             }
         };

@@ -1,0 +1,433 @@
+use super::*;
+
+/// What the mutants of a test file put in place of its lines.
+fn expectations(path: &str, text: &str) -> Vec<String> {
+    lines_after(&test_mutants(path, text, 1))
+}
+
+/// What the mutants of work put in place of its lines.
+fn changes(path: &str, text: &str) -> Vec<String> {
+    lines_after(&work_mutants(path, text, &[1..=u32::MAX], 1))
+}
+
+fn lines_after(mutations: &[Mutation]) -> Vec<String> {
+    let mut lines: Vec<String> = mutations.iter().map(|mutation| mutation.mutant.after.clone()).collect();
+    lines.sort();
+    lines
+}
+
+/// A test of Python around a body.
+fn unittest(body: &str) -> String {
+    format!("class T(unittest.TestCase):\n    def test_it(self):\n        {body}\n")
+}
+
+#[test]
+fn an_expected_number_is_altered_and_its_assertion_turned_round() {
+    let found = expectations("a_test.py", &unittest("self.assertEqual(f(3), 5)"));
+    assert_eq!(found, ["self.assertEqual(f(3), 4)", "self.assertNotEqual(f(3), 5)"]);
+}
+
+#[test]
+fn the_value_that_is_written_out_is_altered_whichever_side_it_is_on() {
+    for (path, text, altered, opposite) in [
+        (
+            "a_test.py",
+            "def test_a():\n    assert f(1) == [7]\n",
+            "assert f(1) == [6]",
+            "assert not (f(1) == [7])",
+        ),
+        (
+            "a.test.js",
+            "test('a', () => {\n  expect(f(1)).toEqual('abc');\n});\n",
+            "expect(f(1)).toEqual('abd');",
+            "expect(f(1)).not.toEqual('abc');",
+        ),
+        (
+            "a.test.ts",
+            "it('a', () => expect(f(1)).toBe(true));\n",
+            "it('a', () => expect(f(1)).toBe(false));",
+            "it('a', () => expect(f(1)).not.toBe(true));",
+        ),
+        (
+            "a.test.mjs",
+            "test('a', () => {\n  assert.strictEqual(f(1), 3);\n});\n",
+            "assert.strictEqual(f(1), 2);",
+            "assert.notStrictEqual(f(1), 3);",
+        ),
+        (
+            "a.spec.js",
+            "it('a', () => {\n  expect(f(1)).to.deep.equal(3);\n});\n",
+            "expect(f(1)).to.deep.equal(2);",
+            "expect(f(1)).to.not.deep.equal(3);",
+        ),
+        (
+            "tests/a.rs",
+            "#[test]\nfn a() {\n    assert_eq!(f(1), Some(5));\n}\n",
+            "assert_eq!(f(1), Some(4));",
+            "assert_ne!(f(1), Some(5));",
+        ),
+        (
+            "a_test.go",
+            "func TestA(t *testing.T) {\n\tif got := f(1); got != 5 {\n\t\tt.Fatal(got)\n\t}\n}\n",
+            "if got := f(1); got != 4 {",
+            "if got := f(1); got == 5 {",
+        ),
+        (
+            "a_test.go",
+            "func TestA(t *testing.T) {\n\tassert.Equal(t, 5, f(1))\n}\n",
+            "assert.Equal(t, 4, f(1))",
+            "assert.NotEqual(t, 5, f(1))",
+        ),
+        (
+            "ATest.java",
+            "class ATest {\n    @Test\n    void a() {\n        assertEquals(5, f(1));\n    }\n}\n",
+            "assertEquals(4, f(1));",
+            "assertNotEquals(5, f(1));",
+        ),
+        (
+            "ATest.java",
+            "class ATest {\n    @Test\n    void a() {\n        assertThat(f(1)).isEqualTo(5);\n    }\n}\n",
+            "assertThat(f(1)).isEqualTo(4);",
+            "assertThat(f(1)).isNotEqualTo(5);",
+        ),
+        (
+            "ATest.kt",
+            "class ATest {\n    @Test\n    fun a() {\n        f(1) shouldBe 5\n    }\n}\n",
+            "f(1) shouldBe 4",
+            "f(1) shouldNotBe 5",
+        ),
+        (
+            "a_spec.rb",
+            "describe A do\n  it 'adds' do\n    expect(f(1)).to eq 5\n  end\nend\n",
+            "expect(f(1)).to eq 4",
+            "expect(f(1)).not_to eq 5",
+        ),
+        (
+            "a_test.rb",
+            "class ATest < Minitest::Test\n  def test_a\n    assert_equal 5, f(1)\n  end\nend\n",
+            "assert_equal 4, f(1)",
+            "refute_equal 5, f(1)",
+        ),
+        (
+            "a_test.cpp",
+            "TEST(A, a) {\n    EXPECT_EQ(5, f(1));\n}\n",
+            "EXPECT_EQ(4, f(1));",
+            "EXPECT_NE(5, f(1));",
+        ),
+        (
+            "ATest.php",
+            "class ATest {\n    public function testA() {\n        $this->assertSame(5, f(1));\n    }\n}\n",
+            "$this->assertSame(4, f(1));",
+            "$this->assertNotSame(5, f(1));",
+        ),
+        (
+            "ATests.cs",
+            "class A\n{\n    [Fact]\n    public void B()\n    {\n        Assert.Equal(5, F(1));\n    }\n}\n",
+            "Assert.Equal(4, F(1));",
+            "Assert.NotEqual(5, F(1));",
+        ),
+        (
+            "ATests.swift",
+            "class A: XCTestCase {\n    func testA() {\n        XCTAssertEqual(f(1), 5)\n    }\n}\n",
+            "XCTAssertEqual(f(1), 4)",
+            "XCTAssertNotEqual(f(1), 5)",
+        ),
+        (
+            "a_test.exs",
+            "defmodule ATest do\n  test \"a\" do\n    assert f(1) == 5\n  end\nend\n",
+            "assert f(1) == 4",
+            "refute f(1) == 5",
+        ),
+        (
+            "a.bats",
+            "@test 'a' {\n  run f 1\n  assert_output \"abc\"\n}\n",
+            "assert_output \"abd\"",
+            "refute_output \"abc\"",
+        ),
+    ] {
+        let found = test_mutants(path, text, 1);
+        let after: Vec<&str> = found.iter().map(|mutation| mutation.mutant.after.as_str()).collect();
+        assert_eq!(after, [altered, opposite], "{path}: {text}");
+        let kinds: Vec<MutationKind> = found.iter().map(|mutation| mutation.kind).collect();
+        assert_eq!(kinds, [MutationKind::Literal, MutationKind::Negation]);
+    }
+}
+
+#[test]
+fn an_assertion_over_several_lines_has_both_mutants() {
+    let text = "#[test]\nfn a() {\n    assert_eq!(\n        f(\n            1,\n        ),\n        vec![\n            7,\n        ],\n    );\n}\n";
+    assert_eq!(expectations("tests/a.rs", text), ["6,", "assert_ne!("]);
+    let text = "#[test]\nfn a() {\n    assert!(\n        f(1, 2)\n    );\n}\n";
+    let found = test_mutants("tests/a.rs", text, 1);
+    assert!(found[0].text.contains("!(f(1, 2))"), "{}", found[0].text);
+}
+
+#[test]
+fn a_variable_that_is_used_for_nothing_else_is_altered_where_it_gets_its_value() {
+    let text = "#[test]\nfn a() {\n    let input = vec![1];\n    let expected = vec![7];\n    assert_eq!(f(&input), expected);\n}\n";
+    assert_eq!(
+        expectations("tests/a.rs", text),
+        ["assert_ne!(f(&input), expected);", "let expected = vec![6];"]
+    );
+    let shared = "#[test]\nfn a() {\n    let x = 7;\n    assert_eq!(f(x), x);\n}\n";
+    assert_eq!(expectations("tests/a.rs", shared), ["assert_ne!(f(x), x);"]);
+}
+
+#[test]
+fn what_is_not_surely_the_expected_value_is_left_alone() {
+    for (assertion, opposite) in [
+        ("self.assertNotEqual(f(3), 5)", "self.assertEqual(f(3), 5)"),
+        ("self.assertIn(f(3), [1, 2])", "self.assertNotIn(f(3), [1, 2])"),
+        (
+            "self.assertAlmostEqual(f(3), 5.0)",
+            "self.assertNotAlmostEqual(f(3), 5.0)",
+        ),
+        (
+            "assert f(3) == pytest.approx(5)",
+            "assert not (f(3) == pytest.approx(5))",
+        ),
+        ("assert f(3) == 5 or g(3) == 6", "assert not (f(3) == 5 or g(3) == 6)"),
+        ("assert f(3) > 5, 'too small'", "assert not (f(3) > 5), 'too small'"),
+        ("self.assertEqual(f'{x}', g(3))", "self.assertNotEqual(f'{x}', g(3))"),
+        (
+            "self.assertEqual(f(1), Color.RED)",
+            "self.assertNotEqual(f(1), Color.RED)",
+        ),
+    ] {
+        assert_eq!(expectations("a_test.py", &unittest(assertion)), [opposite]);
+    }
+    let java = "class ATest {\n    @Test\n    void a() {\n        assertEquals(\"message\", 5, f(1));\n    }\n}\n";
+    assert_eq!(
+        expectations("ATest.java", java),
+        ["assertNotEquals(\"message\", 5, f(1));"]
+    );
+}
+
+#[test]
+fn tests_that_are_not_run_have_no_mutants() {
+    for (path, text) in [
+        (
+            "a_test.py",
+            "@unittest.skip('later')\ndef test_a():\n    assert f(1) == 5\n",
+        ),
+        (
+            "a_test.py",
+            "class T:\n    @pytest.mark.xfail\n    def test_a(self):\n        assert f(1) == 5\n",
+        ),
+        (
+            "a_test.py",
+            "@skip\nclass T:\n    def test_a(self):\n        assert f(1) == 5\n",
+        ),
+        (
+            "a_test.py",
+            "def test_a():\n    pytest.skip('later')\n    assert f(1) == 5\n",
+        ),
+        ("a_test.py", "def test_a():\n    # assert f(1) == 5\n    pass\n"),
+        ("a_test.py", "def test_a():\n    if linux:\n        assert f(1) == 5\n"),
+        (
+            "a_test.py",
+            "def test_a():\n    with pytest.raises(errors):\n        assert f(1) == 5\n",
+        ),
+        (
+            "tests/a.rs",
+            "#[test]\n#[ignore]\nfn a() {\n    assert_eq!(f(1), 5);\n}\n",
+        ),
+        (
+            "tests/a.rs",
+            "#[test]\n#[ignore = \"later\"]\nfn a() {\n    assert_eq!(f(1), 5);\n}\n",
+        ),
+        (
+            "tests/a.rs",
+            "#[cfg(feature = \"big\")]\n#[test]\nfn a() {\n    assert_eq!(f(1), 5);\n}\n",
+        ),
+        (
+            "src/a.rs",
+            "fn f() {\n    assert!(x);\n}\n\n#[cfg(test)]\nmod tests {}\n",
+        ),
+        ("a.test.js", "xtest('a', () => {\n  expect(f(1)).toBe(5);\n});\n"),
+        ("a.test.js", "xit('a', () =>\n  expect(f(1)).toBe(5));\n"),
+        (
+            "a.test.js",
+            "describe.skip('a', () => {\n  test('b', () => {\n    expect(f(1)).toBe(5);\n  });\n});\n",
+        ),
+        ("a.test.js", "test.skip('a', () => {\n  expect(f(1)).toBe(5);\n});\n"),
+        ("a.test.js", "/*\ntest('a', () => {\n  expect(f(1)).toBe(5);\n});\n*/\n"),
+        (
+            "a_test.go",
+            "func TestA(t *testing.T) {\n\tt.Skip()\n\tif f(1) != 5 {\n\t\tt.Fatal()\n\t}\n}\n",
+        ),
+        (
+            "ATest.java",
+            "class A {\n    @Disabled\n    @Test\n    void a() {\n        assertEquals(5, f(1));\n    }\n}\n",
+        ),
+        (
+            "a_spec.rb",
+            "describe A do\n  xit 'a' do\n    expect(f(1)).to eq 5\n  end\nend\n",
+        ),
+        (
+            "a_test.exs",
+            "defmodule A do\n  @tag :skip\n  test \"a\" do\n    assert f(1) == 5\n  end\nend\n",
+        ),
+    ] {
+        assert_eq!(expectations(path, text), [""; 0], "{text}");
+    }
+}
+
+#[test]
+fn only_the_tests_that_are_run_alone_have_mutants() {
+    let text =
+        "test('a', () => {\n  expect(f(1)).toBe(a);\n});\ntest.only('b', () => {\n  expect(f(1)).toBe(b);\n});\n";
+    assert_eq!(expectations("a.test.js", text), ["expect(f(1)).not.toBe(b);"]);
+}
+
+#[test]
+fn a_test_that_has_to_panic_loses_its_attribute() {
+    let text = "#[test]\n#[should_panic(expected = \"no\")]\nfn a() {\n    f(1);\n}\n";
+    let found = test_mutants("tests/a.rs", text, 1);
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].text, "#[test]\n\nfn a() {\n    f(1);\n}\n");
+    let ignored = text.replace("#[test]\n", "#[test]\n#[ignore]\n");
+    assert_eq!(test_mutants("tests/a.rs", &ignored, 1), []);
+}
+
+#[test]
+fn the_type_of_an_error_is_altered_last() {
+    let text = "def test_a():\n    with pytest.raises(ValueError):\n        f(1)\n    assert g(1)\n";
+    let after: Vec<String> = test_mutants("a_test.py", text, 1)
+        .into_iter()
+        .map(|mutation| mutation.mutant.after)
+        .collect();
+    assert_eq!(after, ["assert not (g(1))", "with pytest.raises(ZeroDivisionError):"]);
+}
+
+#[test]
+fn cases_in_tables_are_altered() {
+    let go = "var cases = []testCase{\n\t{in: 1, want: 5},\n\t{in: 2, want: 0},\n\t{in: 3, want: 7, err: \"no\"},\n}\n";
+    assert_eq!(expectations("a_test.go", go), ["{in: 1, want: 4},"]);
+    let python =
+        "@pytest.mark.parametrize('x, expected', [(1, 5)])\ndef test_a(x, expected):\n    assert f(x) == expected\n";
+    let found = expectations("a_test.py", python);
+    assert!(found[0].contains("(1, 4)"), "{found:?}");
+}
+
+#[test]
+fn literals_and_opposites_take_turns_among_tests() {
+    let tests: String = (1..=4)
+        .map(|n| format!("def test_{n}():\n    assert f({n}) == {n}0\n\n"))
+        .collect();
+    let found = test_mutants("a_test.py", &tests, 7);
+    let kinds: Vec<MutationKind> = found.iter().map(|mutation| mutation.kind).collect();
+    assert_eq!(kinds, [MutationKind::Literal, MutationKind::Negation].repeat(4));
+    let mut first: Vec<u32> = found.iter().take(4).map(|mutation| mutation.mutant.line).collect();
+    first.sort_unstable();
+    assert_eq!(first, [2, 5, 8, 11]);
+    assert_eq!(found, test_mutants("a_test.py", &tests, 7));
+    assert_ne!(found, test_mutants("a_test.py", &tests, 8));
+}
+
+#[test]
+fn work_is_changed_in_small_ways() {
+    for (path, line, expected) in [
+        (
+            "a.py",
+            "    if x == 1:",
+            vec!["if not (x == 1):", "if x != 1:", "if x == 2:"],
+        ),
+        ("a.py", "    return a and b", vec!["return None", "return a or b"]),
+        ("a.py", "    self.total += x", vec!["pass", "self.total -= x"]),
+        ("a.py", "    return x not in y", vec!["return None", "return x in y"]),
+        (
+            "a.rs",
+            "    if x < 1 {",
+            vec!["if !(x < 1) {", "if x < 2 {", "if x >= 1 {"],
+        ),
+        ("a.rs", "    let x: Vec<u8> = a - b;", vec!["let x: Vec<u8> = a + b;"]),
+        ("a.rs", "    list.push(x);", vec![""]),
+        ("a.js", "  return a + b;", vec!["return a - b;", "return null;"]),
+        (
+            "a.js",
+            "  if (a || !b) {",
+            vec!["if (!(a || !b)) {", "if (a && !b) {", "if (a || b) {"],
+        ),
+        ("a.go", "\tif a != b {", vec!["if !(a != b) {", "if a == b {"]),
+        ("a.unknown", "x = a <= b", vec!["x = a > b"]),
+    ] {
+        assert_eq!(changes(path, &format!("{line}\n")), expected, "{line}");
+    }
+}
+
+#[test]
+fn what_is_no_work_is_left_alone() {
+    for (path, text) in [
+        ("a.py", "# x == 1\nimport a1\nfrom b import c\n"),
+        ("a.py", "def f(x):\n    \"\"\"Tells whether x == 1.\"\"\"\n"),
+        ("a.rs", "use a::b;\n// x == 1\n/* 1 /* 2 */ 3 */\n#[cfg(a = \"b\")]\n"),
+        (
+            "a.rs",
+            "#[cfg(test)]\nmod tests {\n    #[test]\n    fn a() {\n        assert_eq!(f(1), 5);\n    }\n}\n",
+        ),
+        ("a.c", "#include <a.h>\n#define N 5\n"),
+        ("a.sh", "#!/bin/sh\n# 1\n"),
+    ] {
+        assert_eq!(changes(path, text), [""; 0], "{text}");
+    }
+}
+
+#[test]
+fn texts_of_work_are_changed_where_nothing_else_is_left() {
+    let found = work_mutants("a.py", "x = f('abc', 1)\n", &[1..=1], 1);
+    let after: Vec<&str> = found.iter().map(|mutation| mutation.mutant.after.as_str()).collect();
+    assert_eq!(after, ["x = f('abc', 2)", "x = f('abd', 1)"]);
+}
+
+#[test]
+fn each_line_of_work_has_a_mutant_before_one_has_two() {
+    let text = "a = b == 1\nc = d and e\nf = 3\ng = 4\n";
+    let found = work_mutants("a.py", text, &[1..=2, 4..=4], 1);
+    let lines: Vec<u32> = found.iter().map(|mutation| mutation.mutant.line).collect();
+    assert_eq!(lines, [1, 2, 4, 1]);
+}
+
+#[test]
+fn a_file_that_is_cut_anywhere_is_read() {
+    let samples = [
+        (
+            "a.rs",
+            "fn f<'a>(x: &'a str) -> char { let r = r#\"a\"b\"#; /* é */ match x { \"ü\\\"\" => '\\'', _ => 'ö' } }\n",
+        ),
+        (
+            "a.js",
+            "const x = `a ${b ? `c` : '}'} d`; // é\nexpect(/[/\"]/.test(x)).toBe(true);\n",
+        ),
+        (
+            "a.py",
+            "def test_a():\n    '''é'''\n    assert f(rb'\\x', f\"{x}\") == [1_000, 0x1f, 1e-5, 'ü']\n",
+        ),
+        ("a.rb", "x = <<~EOS\n  it's é\nEOS\nassert_equal %w[a b], x # 'c\n"),
+        ("a.cs", "var x = @\"a\"\"b\" + $\"{c}\"; Assert.Equal(5, F('é'));\n"),
+    ];
+    for (path, text) in samples {
+        for end in (0..=text.len()).filter(|end| text.is_char_boundary(*end)) {
+            let _ = test_mutants(path, &text[..end], 1);
+            let _ = work_mutants(path, &text[..end], &[1..=9], 1);
+        }
+    }
+}
+
+#[test]
+fn another_number_is_surely_another_number() {
+    for (number, other) in [
+        ("0", "1"),
+        ("255u8", "254u8"),
+        ("0u32", "1u32"),
+        ("0.25", "1.25"),
+        ("0x1f", "0x0f"),
+        ("007", "006"),
+        ("10", "9"),
+        ("1_000", "2_000"),
+        ("9007199254740993", "1007199254740993"),
+        ("1e400", "0e400"),
+    ] {
+        assert_eq!(literal::number(number).as_deref(), Some(other));
+    }
+}
