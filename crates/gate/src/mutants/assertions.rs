@@ -7,7 +7,7 @@ use super::candidate::{Candidate, Edit, LAST_RESORT, Random};
 use super::language::Language;
 use super::literal::{Value, altered, value};
 use super::negation::{Meaning, meaning};
-use super::scope::{Scope, scope};
+use super::scope::{FileScope, Scope, scope};
 use super::source::Source;
 
 /// Matchers of jest, vitest and chai whose argument is the expected value.
@@ -37,11 +37,16 @@ const ASSERTJ: [&str; 10] = [
     "isNotSameAs",
 ];
 
+/// Most assertions of a file that are looked at.
+const MOST_ASSERTIONS: usize = 4000;
+
 /// Mutants of what the tests of `source` expect.
 pub(super) fn candidates(source: &Source<'_>, random: &mut Random) -> Vec<Candidate> {
     let mut finder = Finder {
         source,
         random,
+        file: FileScope::of(source),
+        looked_at: 0,
         found: Vec::new(),
     };
     for token in 0..source.tokens.len() {
@@ -56,10 +61,20 @@ pub(super) fn candidates(source: &Source<'_>, random: &mut Random) -> Vec<Candid
 struct Finder<'a> {
     source: &'a Source<'a>,
     random: &'a mut Random,
+    file: FileScope,
+    looked_at: usize,
     found: Vec<Candidate>,
 }
 
 impl Finder<'_> {
+    fn scope(&mut self, start: usize) -> Option<Scope> {
+        self.looked_at += 1;
+        if self.looked_at > MOST_ASSERTIONS {
+            return None;
+        }
+        scope(self.source, self.file, start)
+    }
+
     fn push(&mut self, kind: MutationKind, tier: u8, scope: Scope, part: usize, edits: Vec<Edit>) {
         // What stands in a function that tests may call is less sure to be carried out.
         let tier = if scope.is_test { tier } else { tier + 1 };
@@ -137,7 +152,7 @@ impl Finder<'_> {
             }
             _ => return None,
         };
-        let scope = scope(source, start)?;
+        let scope = self.scope(start)?;
         if let Some(opposite) = found.opposite {
             self.negate(scope, start, vec![Edit::of_token(source, token, opposite)?]);
         }
@@ -154,7 +169,11 @@ impl Finder<'_> {
     }
 
     fn equality_of_arguments(&mut self, scope: Scope, start: usize, arguments: Range<usize>, found: Meaning) {
-        let parts = self.source.split(arguments);
+        let mut parts = self.source.split(arguments);
+        // testify takes the test first.
+        if self.source.language == Language::Go && parts.len() > 2 {
+            parts.remove(0);
+        }
         let (Some(first), Some(second)) = (parts.first(), parts.get(1)) else {
             return;
         };
@@ -278,7 +297,7 @@ impl Finder<'_> {
         {
             return None;
         }
-        let scope = scope(source, start)?;
+        let scope = self.scope(start)?;
         let condition = source.split(open + 1..close).into_iter().next()?;
         self.negate(scope, start, Edit::around(source, &condition, "!(", ")")?);
         self.comparison(scope, start, &condition);
@@ -317,7 +336,7 @@ impl Finder<'_> {
         if condition.clone().any(|token| source.is_punct(token, "\\")) {
             return None;
         }
-        let scope = scope(source, token)?;
+        let scope = self.scope(token)?;
         self.negate(scope, token, Edit::around(source, &condition, "not (", ")")?);
         self.comparison(scope, token, &condition);
         Some(())
@@ -330,7 +349,7 @@ impl Finder<'_> {
         if binds || source.tokens_of_line(source.line_of(token)).start != token {
             return None;
         }
-        let scope = scope(source, token)?;
+        let scope = self.scope(token)?;
         self.negate(scope, token, vec![Edit::of_token(source, token, "refute")?]);
         self.comparison(scope, token, &condition);
         Some(())
@@ -391,7 +410,7 @@ impl Finder<'_> {
         if is_async && !matches!(before, "await" | "return" | "=>") {
             return None;
         }
-        let scope = scope(source, token)?;
+        let scope = self.scope(token)?;
         let negation = match not {
             Some(dot) => {
                 let (start, end) = source.span(&(dot..dot + 2))?;
@@ -437,7 +456,7 @@ impl Finder<'_> {
             "not_to" | "to_not" => "to",
             _ => return None,
         };
-        let scope = scope(source, token)?;
+        let scope = self.scope(token)?;
         self.negate(scope, token, vec![Edit::of_token(source, to, opposite)?]);
         if source.at(to) == "to" && matches!(source.at(to + 1), "eq" | "eql" | "be") {
             let expected = match source.partner(to + 2) {
@@ -465,7 +484,7 @@ impl Finder<'_> {
         };
         is_chain.then_some(())?;
         let start = source.tokens_of_line(source.line_of(token)).start;
-        let scope = scope(source, start)?;
+        let scope = self.scope(start)?;
         self.negate(scope, start, vec![Edit::of_token(source, name, opposite)?]);
         if source.at(name) == "Be" {
             let close = source.partner(name + 1)?;
@@ -480,7 +499,7 @@ impl Finder<'_> {
         let start = source.tokens_of_line(source.line_of(token)).start;
         let is_chain = source.at(start) == "Assert" && source.is_punct(token + 1, ".") && source.at(token + 2) != "Not";
         is_chain.then_some(())?;
-        let scope = scope(source, start)?;
+        let scope = self.scope(start)?;
         let end = source.tokens.get(token)?.end;
         self.negate(scope, start, vec![Edit::insert(end, ".Not")]);
         Some(())
@@ -511,7 +530,7 @@ impl Finder<'_> {
             .last()
             .map_or(token + 1, |semicolon| semicolon + 1);
         let condition = after_init..block;
-        let scope = scope(source, token)?;
+        let scope = self.scope(token)?;
         let operators: Vec<usize> = source
             .outer(condition.clone())
             .filter(|at| matches!(source.at(*at), "!=" | "==" | "&&" | "||" | "<" | ">" | "<=" | ">="))
@@ -582,7 +601,7 @@ impl Finder<'_> {
         ends.then_some(())?;
         // The line is itself one in which something has to be raised.
         let with = source.tokens_of_line(source.line_of(token)).start;
-        let scope = scope(source, with.min(start))?;
+        let scope = self.scope(with.min(start))?;
         let edit = Edit::of_token(source, kind, other)?;
         self.push(MutationKind::Literal, LAST_RESORT, scope, start, vec![edit]);
         Some(())
@@ -602,7 +621,7 @@ impl Finder<'_> {
         }
         let function = (close..source.tokens.len().min(close + 500)).find(|at| source.at(*at) == "def")?;
         let body = source.tokens_of_line(source.line_of(function) + 1).start;
-        let mut scope = scope(source, body)?;
+        let mut scope = self.scope(body)?;
         scope.is_test = true;
         let cases = parts.get(1)?;
         for case in source.split(cases.start + 1..cases.end.saturating_sub(1)) {

@@ -24,6 +24,8 @@ pub(super) struct Token {
     pub(super) end: usize,
 }
 
+/// Most characters of a regular expression. What looks like one may be a division.
+const LONGEST_REGEX: usize = 1000;
 /// Longest first.
 const PUNCTS: [&str; 52] = [
     ">>>=", "===", "!==", "<=>", "**=", "//=", "...", "..=", "..<", "&&=", "||=", "<<=", ">>=", "??=", "<<<", "==",
@@ -37,6 +39,7 @@ pub(super) fn tokens(text: &str, language: Language) -> Vec<Token> {
         language,
         at: 0,
         tokens: Vec::new(),
+        is_fresh_line: true,
         heredoc: None,
     };
     while lexer.at < text.len() {
@@ -50,6 +53,8 @@ struct Lexer<'a> {
     language: Language,
     at: usize,
     tokens: Vec<Token>,
+    /// Whether no token of the line was seen yet.
+    is_fresh_line: bool,
     /// The line that ends a text that begins with the next line.
     heredoc: Option<String>,
 }
@@ -66,6 +71,7 @@ impl Lexer<'_> {
         };
         if first == '\n' {
             self.at += 1;
+            self.is_fresh_line = true;
             if let Some(end) = self.heredoc.take() {
                 self.take_heredoc(&end);
             }
@@ -99,15 +105,15 @@ impl Lexer<'_> {
             end,
         });
         self.at = end;
+        self.is_fresh_line = false;
     }
 
     fn comment(&self) -> Option<usize> {
         let rest = self.rest();
-        let line = rest.find('\n').unwrap_or(rest.len());
         if self.language.has_block_comments() && rest.starts_with("/*") {
             return Some(block_comment(rest, self.language.nests_block_comments()));
         }
-        if self.language == Language::Ruby && rest.starts_with("=begin") && self.at_start_of_line() {
+        if self.language == Language::Ruby && rest.starts_with("=begin") && self.is_fresh_line {
             return Some(rest.find("\n=end").map_or(rest.len(), |end| end + "\n=end".len()));
         }
         let is_comment = self.language.line_comments().iter().any(|start| {
@@ -116,24 +122,19 @@ impl Lexer<'_> {
                     // `$#`, `${#x}` and `a#b` of a shell are none.
                     Language::Shell => self.before().is_none_or(|c| c.is_whitespace() || c == ';'),
                     Language::Php => !rest.starts_with("#["),
-                    Language::Generic => *start == "//" && self.before() != Some(':') || self.at_start_of_line(),
+                    Language::Generic => *start == "//" && self.before() != Some(':') || self.is_fresh_line,
                     _ => true,
                 }
         });
         // A directive of the preprocessor or of an interpreter is code of another kind: `#include`, `#!`.
         let is_directive = rest.starts_with('#')
-            && self.at_start_of_line()
+            && self.is_fresh_line
             && matches!(self.language, Language::C | Language::Cpp | Language::CSharp);
-        (is_comment || is_directive).then_some(line)
+        (is_comment || is_directive).then(|| rest.find('\n').unwrap_or(rest.len()))
     }
 
     fn before(&self) -> Option<char> {
         self.text[..self.at].chars().next_back()
-    }
-
-    fn at_start_of_line(&self) -> bool {
-        let start = self.text[..self.at].rfind('\n').map_or(0, |newline| newline + 1);
-        self.text[start..self.at].trim().is_empty()
     }
 
     fn text_literal(&self, first: char) -> Option<(Kind, usize)> {
@@ -154,7 +155,7 @@ impl Lexer<'_> {
                 regex(rest).map(|length| (Kind::Opaque, length))
             }
             '@' | '$' if self.language == Language::CSharp => {
-                let quote = rest.find('"').filter(|at| *at <= 2)?;
+                let quote = rest.bytes().take(3).position(|byte| byte == b'"')?;
                 if rest[..quote].contains('@') {
                     Some((Kind::Opaque, doubled(rest, quote)))
                 } else {
@@ -194,7 +195,7 @@ impl Lexer<'_> {
                 Some((kind, length + 1))
             }
             Language::Cpp if prefix.ends_with('R') && prefix.len() <= 3 && quote == '"' => {
-                let open = rest.find('(')?;
+                let open = rest.bytes().take(24).position(|byte| byte == b'(')?;
                 let end = format!("){}\"", &rest[letters + 1..open.max(letters + 1)]);
                 Some((Kind::Text, until(rest, open, &end)))
             }
@@ -324,9 +325,9 @@ fn character(rest: &str) -> (Kind, usize) {
     let mut chars = rest.char_indices().skip(1);
     match chars.next() {
         Some((at, '\\')) => {
-            let line = rest.find('\n').unwrap_or(rest.len());
-            // The escaped character may be the quote.
-            let close = rest.get(at + 2..line).and_then(|escape| escape.find('\''));
+            // The escaped character may be the quote. The longest escape is `\u{10FFFF}`.
+            let mut rest = rest.bytes().skip(at + 2).take(12);
+            let close = rest.position(|byte| byte == b'\'');
             close.map_or((Kind::Punct, 1), |close| (Kind::Character, at + 2 + close + 1))
         }
         Some(_) => match chars.next() {
@@ -396,7 +397,7 @@ fn template(rest: &str) -> usize {
 fn regex(rest: &str) -> Option<usize> {
     let mut escaped = false;
     let mut in_class = false;
-    for (at, c) in rest.char_indices().skip(1) {
+    for (at, c) in rest.char_indices().skip(1).take(LONGEST_REGEX) {
         match c {
             '\n' => return None,
             _ if escaped => escaped = false,

@@ -97,7 +97,7 @@ const CONSTANTS: [&str; 9] = [
     "NULL",
 ];
 /// Most tokens of an expression that is looked at.
-const LARGEST: usize = 4000;
+const LARGEST: usize = 1000;
 
 pub(super) fn value(source: &Source<'_>, range: &Range<usize>) -> Value {
     if range.is_empty() || range.len() > LARGEST {

@@ -79,8 +79,8 @@ const OPPOSITES: &[(&str, &str)] = &[
     ("assert_line", "refute_line"),
 ];
 
-/// Names that mean something only after `assert.`, `require.` or `Assert.`.
-const DOTTED: &[(&str, &str)] = &[
+/// Names that mean something only after `assert.` or `require.`.
+const AFTER_ASSERT: &[(&str, &str)] = &[
     // testify
     ("Equal", "NotEqual"),
     ("EqualValues", "NotEqualValues"),
@@ -91,16 +91,23 @@ const DOTTED: &[(&str, &str)] = &[
     ("Contains", "NotContains"),
     ("Empty", "NotEmpty"),
     ("ElementsMatch", "NotElementsMatch"),
-    // xUnit.net
-    ("Null", "NotNull"),
-    ("Contains", "DoesNotContain"),
-    // node:assert and chai
+    // node:assert, chai and tape
     ("equal", "notEqual"),
     ("isNull", "isNotNull"),
     ("include", "notInclude"),
     ("throws", "doesNotThrow"),
     ("rejects", "doesNotReject"),
     ("match", "doesNotMatch"),
+];
+
+/// Names of xUnit.net after `Assert.`.
+const AFTER_CAPITAL_ASSERT: &[(&str, &str)] = &[
+    ("Equal", "NotEqual"),
+    ("Same", "NotSame"),
+    ("True", "False"),
+    ("Null", "NotNull"),
+    ("Contains", "DoesNotContain"),
+    ("Empty", "NotEmpty"),
 ];
 
 /// More names for equality of the first two arguments, with the opposite where there is one.
@@ -153,10 +160,6 @@ pub(super) struct Meaning {
 
 /// What a called name means; `owner` is the word before its dot.
 pub(super) fn meaning(name: &str, owner: Option<&str>) -> Option<Meaning> {
-    let is_owned = matches!(
-        owner,
-        Some("assert" | "require" | "Assert" | "t" | "is" | "expect" | "r" | "a")
-    );
     if let Some((_, opposite)) = SPECIAL_EQUALITY.iter().find(|(special, _)| *special == name) {
         return Some(Meaning {
             opposite: *opposite,
@@ -169,13 +172,17 @@ pub(super) fn meaning(name: &str, owner: Option<&str>) -> Option<Meaning> {
             is_equality: EQUALITY.contains(&name),
         });
     }
-    if is_owned && let Some(opposite) = opposite(DOTTED, name) {
-        return Some(Meaning {
-            opposite: Some(opposite),
-            is_equality: matches!(name, "Equal" | "EqualValues" | "equal"),
-        });
-    }
-    None
+    let pairs = match owner? {
+        "assert" | "require" => AFTER_ASSERT,
+        "Assert" => AFTER_CAPITAL_ASSERT,
+        // That of tape: `t.Error` of Go is no assertion.
+        "t" if name.starts_with(|c: char| c.is_lowercase()) => AFTER_ASSERT,
+        _ => return None,
+    };
+    Some(Meaning {
+        opposite: Some(opposite(pairs, name)?),
+        is_equality: matches!(name, "Equal" | "EqualValues" | "equal"),
+    })
 }
 
 fn opposite(pairs: &[(&'static str, &'static str)], name: &str) -> Option<&'static str> {

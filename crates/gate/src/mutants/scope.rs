@@ -71,8 +71,26 @@ pub(super) struct Scope {
     pub(super) is_test: bool,
 }
 
+/// What a file says about all of its tests.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FileScope {
+    /// Some of its tests are marked as the only ones.
+    has_only: bool,
+    /// It holds code beside its tests.
+    holds_code: bool,
+}
+
+impl FileScope {
+    pub(super) fn of(source: &Source<'_>) -> Self {
+        FileScope {
+            has_only: has_only(source, 0..source.tokens.len()),
+            holds_code: source.language == Language::Rust && holds_code_beside_tests(source),
+        }
+    }
+}
+
 /// The scope of the assertion whose first token is `start`; none if it may not be carried out.
-pub(super) fn scope(source: &Source<'_>, start: usize) -> Option<Scope> {
+pub(super) fn scope(source: &Source<'_>, file: FileScope, start: usize) -> Option<Scope> {
     let line = source.line_of(start);
     let headers = source.headers(line);
     let own = source.tokens_of_line(line).start..start;
@@ -105,11 +123,8 @@ pub(super) fn scope(source: &Source<'_>, start: usize) -> Option<Scope> {
             }
         }
     }
-    let keeps_to_modules = source.language == Language::Rust && holds_code_beside_tests(source);
-    if keeps_to_modules && test.is_none() && !in_test_module {
-        return None;
-    }
-    if !is_only && has_only(source, 0..source.tokens.len()) {
+    let is_code = file.holds_code && test.is_none() && !in_test_module;
+    if is_code || file.has_only && !is_only {
         return None;
     }
     Some(Scope {
@@ -176,16 +191,8 @@ fn is_conditional(source: &Source<'_>, header: std::ops::Range<usize>, is_block:
     if !header.is_empty() && CONDITIONAL.contains(&first) {
         return true;
     }
-    // An arm of a `match`.
-    let arrow = match source.language {
-        Language::Rust | Language::Java | Language::CSharp => "=>",
-        Language::Elixir | Language::Kotlin => "->",
-        _ => return false,
-    };
-    is_block
-        && !matches!(first, "assert" | "assertAll")
-        && header.clone().any(|token| source.is_punct(token, arrow))
-        && source.language == Language::Rust
+    // An arm of a `match`, or of a macro.
+    is_block && source.language == Language::Rust && header.clone().any(|token| source.is_punct(token, "=>"))
 }
 
 /// Whether a test skips itself between its header and its assertion.

@@ -6,6 +6,9 @@
 use super::language::Language;
 use super::lexer::{Kind, Token, tokens};
 
+/// Most brackets that may be left open within a pair.
+const DEEPEST: usize = 256;
+
 pub(super) struct Source<'a> {
     pub(super) text: &'a str,
     pub(super) language: Language,
@@ -254,7 +257,9 @@ fn partners(text: &str, tokens: &[Token]) -> Vec<Option<usize>> {
             _ => continue,
         };
         // What is not closed does not take the brackets around it along.
-        if let Some(depth) = open.iter().rposition(|(_, close)| *close == wanted) {
+        let looked_at = open.len().saturating_sub(DEEPEST);
+        let depth = open[looked_at..].iter().rposition(|(_, close)| *close == wanted);
+        if let Some(depth) = depth.map(|depth| looked_at + depth) {
             partners[index] = Some(open[depth].0);
             partners[open[depth].0] = Some(index);
             open.truncate(depth);

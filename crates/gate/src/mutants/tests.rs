@@ -74,9 +74,9 @@ fn the_value_that_is_written_out_is_altered_whichever_side_it_is_on() {
         ),
         (
             "a_test.go",
-            "func TestA(t *testing.T) {\n\tassert.Equal(t, 5, f(1))\n}\n",
-            "assert.Equal(t, 4, f(1))",
-            "assert.NotEqual(t, 5, f(1))",
+            "func TestA(t *testing.T) {\n\tassert.Equal(t, f(1), 5)\n}\n",
+            "assert.Equal(t, f(1), 4)",
+            "assert.NotEqual(t, f(1), 5)",
         ),
         (
             "ATest.java",
