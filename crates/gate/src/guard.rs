@@ -8,8 +8,10 @@
 
 mod glob;
 mod originals;
+mod parts;
 mod place;
 mod record;
+mod sections;
 mod trial;
 mod walk;
 
@@ -177,6 +179,13 @@ impl Guard {
             Some(Kind::Test | Kind::Named) if self.shadows.matches(&glob::parts(path)) => Some(Kind::Shadow),
             kind => kind,
         }
+    }
+
+    /// The names of the parts of a file that are guarded.
+    fn section_names(&self, path: &str) -> Vec<String> {
+        let parts = glob::parts(path);
+        let names = self.sections.iter().filter(|(glob, _)| glob.matches(&parts));
+        names.flat_map(|(_, names)| names.iter().cloned()).collect()
     }
 
     /// The patterns of whole files that none of the paths matches.

@@ -17,7 +17,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     FILE_CAP_BYTES, Guard, GuardError, GuardRules, Kind,
+    parts::Parts,
     place::{Content, Found, Identity, Place, step, sync},
+    sections,
     walk::{LeftOut, walk},
 };
 
@@ -238,16 +240,26 @@ impl Originals {
             differences.extend(self.difference(entry, &found, &now, &place)?);
         }
         for (path, kind) in &now.new {
-            let is_change = match kind {
-                Kind::Test | Kind::Named | Kind::Rust => false,
-                Kind::Config | Kind::Sections => self.affects_originals(path),
-                Kind::Shadow => true,
+            let difference = match kind {
+                Kind::Test | Kind::Named | Kind::Rust => None,
+                Kind::Config | Kind::Sections if !self.affects_originals(path) => None,
+                Kind::Config | Kind::Shadow => Some(whole(path, GuardedChangeKind::Added, Content::Nothing)),
+                Kind::Sections => self.new_sections(path, &place),
             };
-            if is_change {
-                differences.push(whole(path, GuardedChangeKind::Added, Content::Nothing));
-            }
+            differences.extend(difference);
         }
         Ok(differences)
+    }
+
+    fn new_sections(&self, path: &str, place: &Place) -> Option<Difference> {
+        let added = || Some(whole(path, GuardedChangeKind::Added, Content::Nothing));
+        let Ok(Some(Content::File { bytes, mode })) = place.read(path) else {
+            return added();
+        };
+        match sections::compare(path, &self.guard.section_names(path), None, Some(&bytes)) {
+            Some(parts) => in_parts(path, parts, mode),
+            None => added(),
+        }
     }
 
     fn now(&self, project: &Path, place: &Place) -> Result<Now, GuardError> {
@@ -318,7 +330,32 @@ impl Originals {
         match entry.kind {
             Kind::Test if kind == GuardedChangeKind::Deleted && now.has_moved(&original, place) => Ok(None),
             Kind::Test | Kind::Named | Kind::Config => Ok(Some(whole(&entry.path, kind, original))),
-            Kind::Shadow | Kind::Sections | Kind::Rust => Ok(None),
+            Kind::Sections => Ok(self.part_difference(&entry.path, kind, original, current)),
+            Kind::Shadow | Kind::Rust => Ok(None),
+        }
+    }
+
+    fn part_difference(
+        &self,
+        path: &str,
+        kind: GuardedChangeKind,
+        original: Content,
+        now: Option<Content>,
+    ) -> Option<Difference> {
+        let (bytes, mode) = match now {
+            Some(Content::Nothing) => (None, 0o644),
+            Some(Content::File { bytes, mode }) => (Some(bytes), mode),
+            Some(Content::Link(_)) | None => return Some(whole(path, kind, original)),
+        };
+        let parts = match &original {
+            Content::File { bytes: original, .. } => {
+                sections::compare(path, &self.guard.section_names(path), Some(original), bytes.as_deref())
+            }
+            Content::Link(_) | Content::Nothing => None,
+        };
+        match parts {
+            Some(parts) => in_parts(path, parts, mode),
+            None => Some(whole(path, kind, original)),
         }
     }
 
@@ -481,6 +518,21 @@ fn whole(path: &str, kind: GuardedChangeKind, put: Content) -> Difference {
         path: path.to_owned(),
         put: Some(put),
     }
+}
+
+/// None if no part differs.
+fn in_parts(path: &str, parts: Parts, mode: u32) -> Option<Difference> {
+    let change = |(kind, part)| GuardedChange {
+        path: path.to_owned(),
+        kind,
+        part: Some(part),
+    };
+    let changes: Vec<_> = parts.changes.into_iter().map(change).collect();
+    (!changes.is_empty()).then(|| Difference {
+        changes,
+        path: path.to_owned(),
+        put: parts.put.map(|bytes| Content::File { bytes, mode }),
+    })
 }
 
 /// The directories that a path is in, innermost first; the project itself is the empty one.

@@ -224,3 +224,47 @@ fn each_content_has_a_later_second_than_the_one_it_replaces() {
     times.push(seconds());
     assert!(times.is_sorted_by(|one, other| one < other), "{times:?}");
 }
+
+#[test]
+fn guarded_sections_are_as_they_were_in_the_agents_file() {
+    let sandbox = Sandbox::new(&[
+        ("tests/a.rs", ""),
+        ("Cargo.toml", "[package]\nname = \"a\"\n"),
+        ("package.json", "{\"scripts\":{\"test\":\"jest\"}}"),
+        ("setup.cfg", "[tool:pytest]\naddopts = -x\n"),
+    ]);
+    let sections = [
+        ("Cargo.toml", vec!["package.autotests"]),
+        ("package.json", vec!["scripts.test"]),
+        ("pyproject.toml", vec!["tool.pytest"]),
+        ("setup.cfg", vec!["tool:pytest"]),
+    ];
+    let originals = sandbox.taken_with(GuardRules {
+        sections: sections
+            .into_iter()
+            .map(|(path, names)| (path.to_owned(), strings(&names)))
+            .collect(),
+        ..rules()
+    });
+    sandbox.write("Cargo.toml", "[package]\nname = \"b\"\nautotests = false\n");
+    sandbox.write("package.json", "broken");
+    sandbox.write("pyproject.toml", "[tool.pytest]\nx = 1\n[project]\nname = \"p\"\n");
+    sandbox.write("new/pyproject.toml", "[tool.pytest]\nx = 1\n");
+    sandbox.remove("setup.cfg");
+    let before = sandbox.tree();
+    let expected = [
+        "Added Cargo.toml package.autotests",
+        "Changed package.json",
+        "Added pyproject.toml tool.pytest",
+        "Deleted setup.cfg [tool:pytest]",
+    ];
+    assert_eq!(sandbox.changes(&originals), expected);
+    let trial = sandbox.begin(&originals);
+    assert_eq!(sandbox.read("Cargo.toml"), "[package]\nname = \"b\"\n");
+    assert_eq!(sandbox.read("package.json"), "{\"scripts\":{\"test\":\"jest\"}}");
+    assert_eq!(sandbox.read("pyproject.toml"), "[project]\nname = \"p\"\n\n[tool]\n");
+    assert_eq!(sandbox.read("setup.cfg"), "[tool:pytest]\naddopts = -x\n");
+    assert!(sandbox.changes(&originals).is_empty());
+    trial.end().unwrap();
+    assert_eq!(sandbox.tree(), before);
+}
