@@ -11,6 +11,7 @@ mod originals;
 mod parts;
 mod place;
 mod record;
+mod rust;
 mod sections;
 mod trial;
 mod walk;

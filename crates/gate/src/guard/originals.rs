@@ -5,7 +5,7 @@
 
 use std::{
     cell::OnceCell,
-    collections::{BTreeMap, BTreeSet, HashSet, hash_map::RandomState},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet, hash_map::RandomState},
     fs::{self, File},
     hash::BuildHasher as _,
     io::{self, BufWriter, Read as _, Seek as _, SeekFrom, Write as _},
@@ -16,10 +16,10 @@ use ralph_core::event::{GuardedChange, GuardedChangeKind};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    FILE_CAP_BYTES, Guard, GuardError, GuardRules, Kind,
+    FILE_CAP_BYTES, Guard, GuardError, GuardRules, Kind, is_rust,
     parts::Parts,
     place::{Content, Found, Identity, Place, step, sync},
-    sections,
+    rust, sections,
     walk::{LeftOut, walk},
 };
 
@@ -81,6 +81,10 @@ struct Now {
     new: Vec<(String, Kind)>,
     /// The hashes of new files with tests, once somebody has asked for one.
     new_tests: OnceCell<HashSet<u64>>,
+    /// All Rust files, where tests in them are guarded.
+    rust: Vec<String>,
+    /// How many more blocks of a likeness there are now than there were, by its hash.
+    blocks: OnceCell<HashMap<u64, i64>>,
     hasher: RandomState,
 }
 
@@ -268,6 +272,9 @@ impl Originals {
             project,
             |directory| self.directories.contains(directory),
             |path, kind| {
+                if self.guard.rules.rust_blocks && is_rust(path) {
+                    now.rust.push(path.to_owned());
+                }
                 if self.by_path.contains_key(path) {
                     // What cannot be looked at is not as it was.
                     now.guarded
@@ -330,33 +337,72 @@ impl Originals {
         match entry.kind {
             Kind::Test if kind == GuardedChangeKind::Deleted && now.has_moved(&original, place) => Ok(None),
             Kind::Test | Kind::Named | Kind::Config => Ok(Some(whole(&entry.path, kind, original))),
-            Kind::Sections => Ok(self.part_difference(&entry.path, kind, original, current)),
-            Kind::Shadow | Kind::Rust => Ok(None),
+            Kind::Sections => {
+                let names = self.guard.section_names(&entry.path);
+                let compare =
+                    |original: &[u8], now: Option<&[u8]>| sections::compare(&entry.path, &names, Some(original), now);
+                Ok(part_difference(&entry.path, kind, original, current, compare))
+            }
+            Kind::Rust => Ok(self.rust_difference(&entry.path, kind, original, current, now, place)),
+            Kind::Shadow => Ok(None),
         }
     }
 
-    fn part_difference(
+    fn rust_difference(
         &self,
         path: &str,
         kind: GuardedChangeKind,
         original: Content,
-        now: Option<Content>,
+        current: Option<Content>,
+        now: &Now,
+        place: &Place,
     ) -> Option<Difference> {
-        let (bytes, mode) = match now {
-            Some(Content::Nothing) => (None, 0o644),
-            Some(Content::File { bytes, mode }) => (Some(bytes), mode),
-            Some(Content::Link(_)) | None => return Some(whole(path, kind, original)),
+        // The same module by the other name that its file may have.
+        let other = other_module_file(path).filter(|_| current == Some(Content::Nothing));
+        let moved = other.as_ref().and_then(|other| Some((other, place.read(other).ok()??)));
+        let (path, current) = match &moved {
+            Some((other, content @ Content::File { .. })) => (other.as_str(), Some(content.clone())),
+            Some(_) | None => (path, current),
         };
-        let parts = match &original {
-            Content::File { bytes: original, .. } => {
-                sections::compare(path, &self.guard.section_names(path), Some(original), bytes.as_deref())
+        let has_moved = |likeness: &rust::Likeness| {
+            let blocks = now.blocks.get_or_init(|| self.block_balance(now, place));
+            blocks
+                .get(&now.hasher.hash_one(likeness))
+                .is_some_and(|balance| *balance >= 0)
+        };
+        part_difference(path, kind, original, current, |original, now| {
+            let original = str::from_utf8(original).ok()?;
+            Some(match now {
+                Some(now) => rust::compare(original, str::from_utf8(now).ok()?, has_moved),
+                None => rust::lost(original, has_moved),
+            })
+        })
+    }
+
+    /// Counts the blocks of each likeness in all Rust files as they are now, less those of the originals.
+    fn block_balance(&self, now: &Now, place: &Place) -> HashMap<u64, i64> {
+        let mut balance: HashMap<u64, i64> = HashMap::new();
+        let mut count = |bytes: &[u8], by: i64| {
+            for likeness in str::from_utf8(bytes).map(rust::likenesses).unwrap_or_default() {
+                *balance.entry(now.hasher.hash_one(&likeness)).or_default() += by;
             }
-            Content::Link(_) | Content::Nothing => None,
         };
-        match parts {
-            Some(parts) => in_parts(path, parts, mode),
-            None => Some(whole(path, kind, original)),
+        for path in &now.rust {
+            if let Ok((_, bytes)) = place.read_file(path) {
+                count(&bytes, 1);
+            }
         }
+        for entry in self
+            .index
+            .entries
+            .iter()
+            .filter(|entry| is_rust(&entry.path) && !entry.link)
+        {
+            if let Ok(bytes) = self.bytes(entry) {
+                count(&bytes, -1);
+            }
+        }
+        balance
     }
 
     fn content(&self, entry: &Entry) -> Result<Content, GuardError> {
@@ -429,6 +475,7 @@ impl Taking {
             return Ok(());
         }
         match self.read(path) {
+            Ok(Some((_, bytes))) if kind == Kind::Rust && !has_blocks(&bytes) => Ok(()),
             Ok(Some((entry, bytes))) => self.keep(Entry { kind, ..entry }, &bytes),
             Ok(None) => Ok(()),
             Err(error) => {
@@ -518,6 +565,42 @@ fn whole(path: &str, kind: GuardedChangeKind, put: Content) -> Difference {
         path: path.to_owned(),
         put: Some(put),
     }
+}
+
+/// What differs in the parts of a file. Where `compare` cannot tell, it is all of it.
+fn part_difference(
+    path: &str,
+    kind: GuardedChangeKind,
+    original: Content,
+    now: Option<Content>,
+    compare: impl FnOnce(&[u8], Option<&[u8]>) -> Option<Parts>,
+) -> Option<Difference> {
+    let (bytes, mode) = match now {
+        Some(Content::Nothing) => (None, 0o644),
+        Some(Content::File { bytes, mode }) => (Some(bytes), mode),
+        Some(Content::Link(_)) | None => return Some(whole(path, kind, original)),
+    };
+    let parts = match &original {
+        Content::File { bytes: original, .. } => compare(original, bytes.as_deref()),
+        Content::Link(_) | Content::Nothing => None,
+    };
+    match parts {
+        Some(parts) => in_parts(path, parts, mode),
+        None => Some(whole(path, kind, original)),
+    }
+}
+
+fn has_blocks(bytes: &[u8]) -> bool {
+    str::from_utf8(bytes).is_ok_and(|text| !rust::likenesses(text).is_empty())
+}
+
+/// `a/mod.rs` for `a.rs`, and the other way round.
+fn other_module_file(path: &str) -> Option<String> {
+    let stem = path.strip_suffix(".rs")?;
+    Some(match stem.strip_suffix("/mod") {
+        Some(directory) => format!("{directory}.rs"),
+        None => format!("{stem}/mod.rs"),
+    })
 }
 
 /// None if no part differs.

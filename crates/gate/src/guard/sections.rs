@@ -156,10 +156,11 @@ impl Section<'_> {
         rest.is_some_and(|rest| !rest.starts_with(|char: char| char.is_alphanumeric() || char == '_'))
     }
 
-    /// The lines that say something.
     fn said(&self) -> impl Iterator<Item = &str> {
-        let lines = self.lines.iter().map(|line| line.trim_end());
-        lines.filter(|line| !line.trim_start().is_empty() && !line.trim_start().starts_with(['#', ';']))
+        self.lines
+            .iter()
+            .map(|line| line.trim_end())
+            .filter(|line| says_something(line))
     }
 }
 
@@ -168,9 +169,9 @@ fn sections(text: &str) -> Vec<Section<'_>> {
         name: None,
         lines: Vec::new(),
     }];
+    let mut has_values = false;
     for line in text.lines() {
         // An indented one continues a value, where there is one.
-        let has_values = sections.last().is_some_and(|section| section.said().nth(1).is_some());
         let start = if has_values { line } else { line.trim_start() };
         let header = start.strip_prefix('[').and_then(|rest| rest.split_once(']'));
         if let Some((name, _)) = header {
@@ -178,12 +179,20 @@ fn sections(text: &str) -> Vec<Section<'_>> {
                 name: Some(name.trim()),
                 lines: Vec::new(),
             });
+            has_values = false;
+        } else {
+            has_values |= says_something(line);
         }
         if let Some(section) = sections.last_mut() {
             section.lines.push(line);
         }
     }
     sections
+}
+
+fn says_something(line: &str) -> bool {
+    let line = line.trim_start();
+    !line.is_empty() && !line.starts_with(['#', ';'])
 }
 
 fn compare_ini(names: &[String], original: &[u8], now: &[u8]) -> Option<Parts> {

@@ -268,3 +268,60 @@ fn guarded_sections_are_as_they_were_in_the_agents_file() {
     trial.end().unwrap();
     assert_eq!(sandbox.tree(), before);
 }
+
+#[test]
+fn tests_in_source_files_are_as_they_were_among_the_agents_work() {
+    let test = "#[test]\nfn a() {}\n";
+    let module = "#[cfg(test)]\nmod tests {\n    #[test]\n    fn b() {}\n}\n";
+    let sandbox = Sandbox::new(&[
+        ("src/lib.rs", &format!("fn work() {{}}\n{test}")),
+        ("src/moved.rs", module),
+        ("src/gone.rs", "#[test]\nfn gone() {}\n"),
+        ("src/folder.rs", "#[test]\nfn folder() {}\n"),
+        ("src/plain.rs", "fn plain() {}\n"),
+    ]);
+    let originals = sandbox.taken_with(GuardRules {
+        rust_blocks: true,
+        ..rules()
+    });
+    assert_eq!(originals.len(), 4);
+    sandbox.write("src/lib.rs", "fn better() {}\n#[test]\n#[ignore]\nfn a() {}\n");
+    sandbox.remove("src/moved.rs");
+    sandbox.write("src/elsewhere.rs", module);
+    sandbox.remove("src/gone.rs");
+    sandbox.remove("src/folder.rs");
+    sandbox.write("src/folder/mod.rs", "fn new() {}\n#[test]\nfn folder() { return }\n");
+    sandbox.write("src/plain.rs", "fn plain() { work() }\n");
+    let before = sandbox.tree();
+    let expected = [
+        "Changed src/folder/mod.rs fn folder",
+        "Deleted src/gone.rs fn gone",
+        "Changed src/lib.rs fn a",
+    ];
+    assert_eq!(sandbox.changes(&originals), expected);
+    let trial = sandbox.begin(&originals);
+    assert_eq!(sandbox.read("src/lib.rs"), format!("fn better() {{}}\n{test}"));
+    assert_eq!(
+        sandbox.read("src/folder/mod.rs"),
+        "fn new() {}\n#[test]\nfn folder() {}\n"
+    );
+    assert_eq!(sandbox.read("src/gone.rs"), "#[test]\nfn gone() {}\n");
+    assert!(!sandbox.path("src/moved.rs").exists() && !sandbox.path("src/folder.rs").exists());
+    assert!(sandbox.changes(&originals).is_empty());
+    trial.end().unwrap();
+    assert_eq!(sandbox.tree(), before);
+}
+
+#[test]
+fn a_block_that_is_in_many_files_is_missed_in_one() {
+    let line = "#[cfg(test)]\nmod tests;\n";
+    let sandbox = Sandbox::new(&[("src/a.rs", line), ("src/b.rs", line)]);
+    let originals = sandbox.taken_with(GuardRules {
+        rust_blocks: true,
+        ..rules()
+    });
+    sandbox.write("src/a.rs", "");
+    assert_eq!(sandbox.changes(&originals), ["Deleted src/a.rs mod tests"]);
+    sandbox.write("src/c.rs", line);
+    assert!(sandbox.changes(&originals).is_empty());
+}

@@ -1,0 +1,263 @@
+//! Tests that stand inside of Rust source files.
+//!
+//! The unit is a block: an item with `#[cfg(test)]`, a function with `#[test]`, an example in the documentation. New blocks
+//! are no change, so a module of tests is compared without the test functions in it, which are blocks of their own; but a
+//! new helper in it is a change, since it can stand in the way of what the tests mean.
+
+mod doctests;
+mod items;
+mod lex;
+
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::{HashMap, HashSet},
+    ops::Range,
+};
+
+use ralph_core::event::GuardedChangeKind;
+
+use self::{
+    items::{Block, Container, Shape},
+    lex::Style,
+};
+use super::parts::Parts;
+
+/// What a block has to have in common with another one to be the same.
+pub(super) type Likeness = (String, String);
+
+/// The guarded blocks of a file.
+struct Source<'a> {
+    text: &'a str,
+    blocks: Vec<Block>,
+    containers: Vec<Container>,
+}
+
+/// What became of a block.
+#[derive(Clone, Copy)]
+enum Fate {
+    Same,
+    Changed(usize),
+    Missing,
+}
+
+/// A piece of the file as it is now that gives way to another text.
+struct Edit {
+    range: Range<usize>,
+    text: String,
+}
+
+impl<'a> Source<'a> {
+    fn scan(text: &'a str) -> Source<'a> {
+        let code = lex::code(text);
+        let found = items::find(text, &code);
+        let outer = found.blocks.iter().filter(|block| block.module.is_none());
+        let ranges: Vec<_> = outer.map(|block| block.range.clone()).collect();
+        let mut blocks = found.blocks;
+        blocks.extend(doctests::find(text, &code, &ranges));
+        Source {
+            text,
+            blocks,
+            containers: found.containers,
+        }
+    }
+}
+
+impl Block {
+    fn likeness(&self) -> Likeness {
+        (self.text.clone(), self.conditions.clone())
+    }
+}
+
+/// The likeness of each block of a file.
+pub(super) fn likenesses(text: &str) -> Vec<Likeness> {
+    Source::scan(text).blocks.iter().map(Block::likeness).collect()
+}
+
+/// What differs in the blocks of a file that is there, unless `has_moved` says that a block is in another file now.
+pub(super) fn compare(original: &str, now: &str, has_moved: impl Fn(&Likeness) -> bool) -> Parts {
+    let (original, now) = (Source::scan(original), Source::scan(now));
+    let mut fates = fates(&original, &now);
+    forget_moved(&original, &mut fates, has_moved);
+    let mut changes = Vec::new();
+    let mut edits = Vec::new();
+    for (block, fate) in original.blocks.iter().zip(&fates) {
+        let of_module = block.module.and_then(|module| fates.get(module));
+        match fate {
+            Fate::Same => continue,
+            // All of the module is missing, or put back.
+            Fate::Missing if matches!(of_module, Some(Fate::Missing)) => continue,
+            Fate::Missing => changes.push((GuardedChangeKind::Deleted, block.name.clone())),
+            Fate::Changed(_) => changes.push((GuardedChangeKind::Changed, block.name.clone())),
+        }
+        edits.push(match fate {
+            Fate::Changed(at) => replacement(&original, block, &now, &now.blocks[*at]),
+            Fate::Same | Fate::Missing => insertion(&original, block, &now, edits.len()),
+        });
+    }
+    let put = (!changes.is_empty()).then(|| edited(now.text, edits).into_bytes());
+    Parts { changes, put }
+}
+
+/// What of the blocks of a file that is gone is in no other file.
+pub(super) fn lost(original: &str, has_moved: impl Fn(&Likeness) -> bool) -> Parts {
+    let source = Source::scan(original);
+    let mut fates = vec![Fate::Missing; source.blocks.len()];
+    forget_moved(&source, &mut fates, has_moved);
+    let missing = source.blocks.iter().zip(&fates).filter(|(block, fate)| {
+        let of_module = block.module.and_then(|module| fates.get(module));
+        matches!(fate, Fate::Missing) && !matches!(of_module, Some(Fate::Missing))
+    });
+    let changes: Vec<_> = missing
+        .map(|(block, _)| (GuardedChangeKind::Deleted, block.name.clone()))
+        .collect();
+    let put = (!changes.is_empty()).then(|| original.as_bytes().to_vec());
+    Parts { changes, put }
+}
+
+/// Finds each original block among those that are there now: the same one, else one of the same name in the same place, else
+/// one of the same name.
+fn fates(original: &Source<'_>, now: &Source<'_>) -> Vec<Fate> {
+    let mut fates = vec![Fate::Missing; original.blocks.len()];
+    let mut taken = HashSet::new();
+    pair(original, now, &mut fates, &mut taken, Block::likeness, |_| Fate::Same);
+    // Under another condition it may never be compiled: it is missing, and not to be put back there.
+    let name = |block: &Block| format!("{}\n{}", block.name, block.conditions);
+    let place = |block: &Block| (name(block), block.container.join("\n"));
+    pair(original, now, &mut fates, &mut taken, place, Fate::Changed);
+    pair(
+        original,
+        now,
+        &mut fates,
+        &mut taken,
+        |block| (name(block), String::new()),
+        Fate::Changed,
+    );
+    fates
+}
+
+fn pair(
+    original: &Source<'_>,
+    now: &Source<'_>,
+    fates: &mut [Fate],
+    taken: &mut HashSet<usize>,
+    key: impl Fn(&Block) -> (String, String),
+    fate: impl Fn(usize) -> Fate,
+) {
+    let mut free: HashMap<_, Vec<usize>> = HashMap::new();
+    for (at, block) in now.blocks.iter().enumerate().rev() {
+        if !taken.contains(&at) {
+            free.entry(key(block)).or_default().push(at);
+        }
+    }
+    for (block, own) in original.blocks.iter().zip(fates) {
+        if let Fate::Missing = own
+            && let Some(at) = free.get_mut(&key(block)).and_then(Vec::pop)
+        {
+            taken.insert(at);
+            *own = fate(at);
+        }
+    }
+}
+
+/// A block that is in another file now is not missing; nor is a module whose tests all are somewhere.
+fn forget_moved(source: &Source<'_>, fates: &mut [Fate], has_moved: impl Fn(&Likeness) -> bool) {
+    for (block, fate) in source.blocks.iter().zip(fates.iter_mut()) {
+        if matches!(fate, Fate::Missing) && has_moved(&block.likeness()) {
+            *fate = Fate::Same;
+        }
+    }
+    for module in 0..source.blocks.len() {
+        let tests = source.blocks[module + 1..]
+            .iter()
+            .take_while(|block| block.module == Some(module))
+            .count();
+        let are_all_there = fates[module + 1..][..tests]
+            .iter()
+            .all(|fate| matches!(fate, Fate::Same));
+        if tests > 0 && are_all_there && matches!(fates[module], Fate::Missing) {
+            fates[module] = Fate::Same;
+        }
+    }
+}
+
+fn replacement(original: &Source<'_>, block: &Block, now: &Source<'_>, by: &Block) -> Edit {
+    let text = match by.shape {
+        Shape::Doctest(style) => {
+            let line = now
+                .text
+                .get(..by.range.start)
+                .and_then(|before| before.rsplit('\n').next())
+                .unwrap_or_default();
+            let indent = &line[..line.len() - line.trim_start().len()];
+            let is_inner = now
+                .text
+                .get(by.range.clone())
+                .is_some_and(|text| text.starts_with("//!"));
+            doctests::written(&block.text, style, is_inner, indent)
+        }
+        Shape::Item | Shape::Module => original.text.get(block.range.clone()).unwrap_or_default().to_owned(),
+    };
+    Edit {
+        range: by.range.clone(),
+        text,
+    }
+}
+
+/// The blanks that the line of a place begins with.
+fn indent(text: &str, at: usize) -> &str {
+    let line = text
+        .get(..at)
+        .and_then(|before| before.rsplit('\n').next())
+        .unwrap_or_default();
+    &line[..line.len() - line.trim_start().len()]
+}
+
+/// Puts a block that is missing at the end of what it stood in, or else of the file.
+fn insertion(original: &Source<'_>, block: &Block, now: &Source<'_>, number: usize) -> Edit {
+    if let Shape::Doctest(_) = block.shape {
+        let doctest = doctests::written(&block.text, Style::Line, false, "");
+        let text = format!("\n{doctest}\n#[allow(dead_code)]\nfn ralph_doctest_{number}() {{}}\n");
+        return Edit {
+            range: now.text.len()..now.text.len(),
+            text,
+        };
+    }
+    let text = original.text.get(block.range.clone()).unwrap_or_default();
+    let mut text = format!("\n{}{text}\n", indent(original.text, block.range.start));
+    let mut path = block.container.as_slice();
+    loop {
+        let end = now
+            .containers
+            .iter()
+            .find(|container| container.path == path)
+            .map(|container| container.end);
+        let Some((last, above)) = path.split_last().filter(|_| end.is_none()) else {
+            let at = end.unwrap_or(now.text.len()).min(now.text.len());
+            return Edit { range: at..at, text };
+        };
+        // A method is none outside of its implementation; a test outside of its module is one.
+        if !last.starts_with("mod ") {
+            text = format!("\n{last} {{{text}}}\n");
+        }
+        path = above;
+    }
+}
+
+/// The text with all edits made, but for those inside of a piece that is replaced as a whole.
+fn edited(text: &str, mut edits: Vec<Edit>) -> String {
+    // Where two begin at the same place, the longer one counts.
+    edits.sort_by_key(|edit| (edit.range.start, std::cmp::Reverse(edit.range.end)));
+    let mut edited = String::new();
+    let mut at = 0;
+    for edit in edits {
+        if edit.range.start >= at {
+            edited.push_str(text.get(at..edit.range.start).unwrap_or_default());
+            edited.push_str(&edit.text);
+            at = edit.range.end;
+        }
+    }
+    edited.push_str(text.get(at..).unwrap_or_default());
+    edited
+}

@@ -1,0 +1,147 @@
+//! Finds the examples in the documentation of a Rust file that rustdoc runs as tests.
+
+use std::ops::Range;
+
+use super::{
+    items::{Block, Shape, name_at},
+    lex::{Code, Doc, Style},
+};
+
+/// Words after the fence that say how an example is tested. Any other is a language that is not Rust.
+const HOW: [&str; 7] = [
+    "rust",
+    "ignore",
+    "no_run",
+    "should_panic",
+    "compile_fail",
+    "test_harness",
+    "standalone",
+];
+
+/// A line of documentation.
+struct Line<'a> {
+    /// The whole line, with what makes it a comment.
+    range: Range<usize>,
+    text: &'a str,
+}
+
+/// The examples of a file, apart from those in `tests`, which are compared with what they are in and come in order.
+pub(super) fn find(text: &str, code: &Code, tests: &[Range<usize>]) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let mut docs = code.docs.as_slice();
+    while let Some(first) = docs.first() {
+        let count = 1 + docs
+            .windows(2)
+            .take_while(|pair| belong_together(text, &pair[0], &pair[1]))
+            .count();
+        let (together, rest) = docs.split_at(count);
+        docs = rest;
+        let before = tests.partition_point(|range| range.start <= first.range.start);
+        if before
+            .checked_sub(1)
+            .is_some_and(|at| tests[at].contains(&first.range.start))
+        {
+            continue;
+        }
+        let end = together.last().map_or(first.range.end, |doc| doc.range.end);
+        let what = if first.is_inner {
+            "the module".to_owned()
+        } else {
+            name_at(code, code.skip_blanks(end, code.bytes.len()))
+        };
+        let lines: Vec<Line<'_>> = together.iter().flat_map(|doc| lines(text, doc)).collect();
+        blocks.extend(examples(&lines, &format!("doctest of {what}"), first.style));
+    }
+    blocks
+}
+
+fn belong_together(text: &str, one: &Doc, next: &Doc) -> bool {
+    let between = text.get(one.range.end..next.range.start).unwrap_or("x");
+    one.style == Style::Line && next.style == Style::Line && one.is_inner == next.is_inner && between.trim().is_empty()
+}
+
+fn lines<'a>(text: &'a str, doc: &Doc) -> Vec<Line<'a>> {
+    let mut lines = Vec::new();
+    let mut at = doc.range.start;
+    for line in text.get(doc.range.clone()).unwrap_or_default().split('\n') {
+        let range = at..at + line.len();
+        at = range.end + 1;
+        let is_first = range.start == doc.range.start;
+        let bare = line.trim_start();
+        let text = match doc.style {
+            // `///` and `/**` are three bytes, as are their siblings.
+            Style::Line => line.get(3..).unwrap_or_default(),
+            Style::Block if is_first => line.get(3..).unwrap_or_default(),
+            Style::Block => bare
+                .strip_prefix('*')
+                .filter(|rest| !rest.starts_with('/'))
+                .unwrap_or(line),
+        };
+        let text = text.strip_prefix(' ').unwrap_or(text).trim_end();
+        lines.push(Line { range, text });
+    }
+    lines
+}
+
+fn examples(lines: &[Line<'_>], name: &str, style: Style) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let mut at = 0;
+    while at < lines.len() {
+        let Some((fence, how)) = fence(lines[at].text) else {
+            at += 1;
+            continue;
+        };
+        let closes = |line: &Line<'_>| {
+            let text = line.text.trim();
+            text.len() >= fence.len()
+                && text.starts_with(fence)
+                && text[fence.len()..].trim_start_matches(&fence[..1]).is_empty()
+        };
+        let length = lines[at + 1..].iter().position(closes);
+        let last = length.map_or(lines.len() - 1, |length| at + 1 + length);
+        let text: Vec<&str> = lines[at..=last].iter().map(|line| line.text).collect();
+        if is_rust(how) {
+            blocks.push(Block {
+                name: name.to_owned(),
+                container: Vec::new(),
+                conditions: String::new(),
+                text: text.join("\n"),
+                range: lines[at].range.start..lines[last].range.end,
+                shape: Shape::Doctest(style),
+                module: None,
+            });
+        }
+        at = last + 1;
+    }
+    blocks
+}
+
+/// The fence that a line opens, and what is said after it.
+fn fence(line: &str) -> Option<(&str, &str)> {
+    let line = line.trim_start();
+    let length = |mark: char| line.len() - line.trim_start_matches(mark).len();
+    let length = length('`').max(length('~'));
+    (length >= 3).then(|| line.split_at(length))
+}
+
+fn is_rust(how: &str) -> bool {
+    let words = || how.split([',', ' ', '\t']).filter(|word| !word.is_empty());
+    let is_how = |word: &str| {
+        HOW.contains(&word) || word.starts_with("edition") || word.starts_with("E0") || word.starts_with("ignore-")
+    };
+    words().all(is_how) || words().any(|word| word == "rust")
+}
+
+/// The lines of an example as documentation in the style of the place where they are to stand.
+pub(super) fn written(text: &str, style: Style, is_inner: bool, indent: &str) -> String {
+    let prefix = match (style, is_inner) {
+        (Style::Line, false) => "/// ",
+        (Style::Line, true) => "//! ",
+        (Style::Block, _) => "",
+    };
+    let lines: Vec<String> = text
+        .split('\n')
+        .map(|line| format!("{prefix}{line}").trim_end().to_owned())
+        .collect();
+    lines.join(&format!("\n{indent}"))
+}

@@ -1,0 +1,249 @@
+//! Tells the code of a Rust file from its comments and literals.
+
+use std::ops::Range;
+
+/// What stands for each byte of a literal, line ends included.
+pub(super) const LITERAL: u8 = b'"';
+/// Most bytes of an escaped character after its `\\`, as in `'\\u{10FFFF}'`.
+const ESCAPE_CAP: usize = 12;
+
+/// The code of a file: as long as its text, with blanks for comments and [`LITERAL`] for literals.
+pub(super) struct Code {
+    pub(super) bytes: Vec<u8>,
+    pub(super) docs: Vec<Doc>,
+}
+
+/// A comment that rustdoc reads.
+pub(super) struct Doc {
+    pub(super) range: Range<usize>,
+    pub(super) style: Style,
+    /// Whether it is about what it stands in, as `//!` is.
+    pub(super) is_inner: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Style {
+    Line,
+    Block,
+}
+
+pub(super) fn code(text: &str) -> Code {
+    let from = text.as_bytes();
+    let mut code = Code {
+        bytes: from.to_vec(),
+        docs: Vec::new(),
+    };
+    let mut at = 0;
+    while at < from.len() {
+        let rest = &from[at..];
+        let (end, filler) = match rest[0] {
+            b'/' if rest.starts_with(b"//") => (code.comment(at, line_end(from, at), Style::Line, rest), b' '),
+            b'/' if rest.starts_with(b"/*") => (code.comment(at, block_end(from, at), Style::Block, rest), b' '),
+            b'"' => (string_end(from, at), LITERAL),
+            b'\'' => (char_end(text, at), LITERAL),
+            b'r' if !follows_name(from, at) => (raw_string_end(from, at), LITERAL),
+            _ => (at, LITERAL),
+        };
+        for byte in &mut code.bytes[at..end] {
+            if filler == LITERAL || *byte != b'\n' {
+                *byte = filler;
+            }
+        }
+        at = end.max(at + 1);
+    }
+    code
+}
+
+impl Code {
+    fn comment(&mut self, at: usize, end: usize, style: Style, rest: &[u8]) -> usize {
+        let third = rest.get(2).copied();
+        // The first of the two that opens a comment as its doc sign twice, or closes it at once, is a plain comment.
+        let is_outer = match style {
+            Style::Line => third == Some(b'/') && rest.get(3) != Some(&b'/'),
+            Style::Block => third == Some(b'*') && !matches!(rest.get(3), Some(b'*' | b'/')),
+        };
+        let is_inner = third == Some(b'!');
+        if is_outer || is_inner {
+            self.docs.push(Doc {
+                range: at..end,
+                style,
+                is_inner,
+            });
+        }
+        end
+    }
+
+    /// The bracket that closes the one at `open`, or `to`.
+    pub(super) fn closing(&self, open: usize, to: usize) -> usize {
+        let mut depth = 0_usize;
+        for at in open..to {
+            match self.bytes[at] {
+                b'(' | b'[' | b'{' => depth += 1,
+                b')' | b']' | b'}' => {
+                    depth = depth.saturating_sub(1);
+                    if depth == 0 {
+                        return at;
+                    }
+                }
+                _ => {}
+            }
+        }
+        to
+    }
+
+    /// The first byte from `at` on that is no blank, or `to`.
+    pub(super) fn skip_blanks(&self, at: usize, to: usize) -> usize {
+        (at..to).find(|&at| !self.bytes[at].is_ascii_whitespace()).unwrap_or(to)
+    }
+
+    /// The name or keyword at `at`, if one is there.
+    pub(super) fn word(&self, at: usize, to: usize) -> &str {
+        let end = (at..to).find(|&at| !is_name(self.bytes[at])).unwrap_or(to);
+        self.bytes
+            .get(at..end)
+            .and_then(|word| std::str::from_utf8(word).ok())
+            .unwrap_or("")
+    }
+
+    /// The text of a range without comments and blanks.
+    pub(super) fn squeezed(&self, text: &str, range: Range<usize>) -> String {
+        let bytes = self.bytes.get(range.clone()).unwrap_or_default();
+        let pairs = bytes.iter().zip(text.as_bytes().get(range).unwrap_or_default());
+        let kept = pairs
+            .filter(|(code, _)| !code.is_ascii_whitespace())
+            .map(|(_, byte)| *byte);
+        String::from_utf8_lossy(&kept.collect::<Vec<u8>>()).into_owned()
+    }
+}
+
+fn is_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
+}
+
+/// Whether the byte at `at` is the end of a longer name: `br` and `cr` are prefixes of literals as well.
+fn follows_name(from: &[u8], at: usize) -> bool {
+    let before = |back: usize| {
+        at.checked_sub(back)
+            .and_then(|at| from.get(at))
+            .is_some_and(|&byte| is_name(byte))
+    };
+    let prefix = at.checked_sub(1).and_then(|at| from.get(at));
+    before(1) && (!matches!(prefix, Some(b'b' | b'c')) || before(2))
+}
+
+fn line_end(from: &[u8], at: usize) -> usize {
+    from[at..]
+        .iter()
+        .position(|&byte| byte == b'\n')
+        .map_or(from.len(), |length| at + length)
+}
+
+fn block_end(from: &[u8], start: usize) -> usize {
+    let (mut at, mut depth) = (start, 0_usize);
+    while at < from.len() {
+        if from[at..].starts_with(b"/*") {
+            depth += 1;
+            at += 2;
+        } else if from[at..].starts_with(b"*/") {
+            depth = depth.saturating_sub(1);
+            at += 2;
+            if depth == 0 {
+                return at;
+            }
+        } else {
+            at += 1;
+        }
+    }
+    from.len()
+}
+
+fn string_end(from: &[u8], start: usize) -> usize {
+    let mut at = start + 1;
+    while at < from.len() {
+        match from[at] {
+            b'\\' => at += 2,
+            b'"' => return at + 1,
+            _ => at += 1,
+        }
+    }
+    from.len()
+}
+
+/// Where the literal ends whose `r` is at `start`; `start` if that is no literal but a name.
+fn raw_string_end(from: &[u8], start: usize) -> usize {
+    let hashes = from[start + 1..].iter().take_while(|&&byte| byte == b'#').count();
+    let open = start + 1 + hashes;
+    if from.get(open) != Some(&b'"') {
+        return start;
+    }
+    let close: Vec<u8> = std::iter::once(b'"').chain(std::iter::repeat_n(b'#', hashes)).collect();
+    let body = &from[open + 1..];
+    // One search for the quotes, so that many hashes take no longer.
+    let ends = body
+        .iter()
+        .enumerate()
+        .filter(|(_, byte)| **byte == b'"')
+        .map(|(at, _)| at);
+    let end = ends.into_iter().find(|&at| body[at..].starts_with(&close));
+    end.map_or(from.len(), |at| open + 1 + at + close.len())
+}
+
+/// Where the character ends that begins at `start`; `start` if that is a lifetime.
+fn char_end(text: &str, start: usize) -> usize {
+    let rest = &text[start + 1..];
+    let mut chars = rest.char_indices();
+    match chars.next() {
+        Some((_, '\\')) => {
+            // What is escaped may be a quote.
+            let close = rest.bytes().skip(2).take(ESCAPE_CAP).position(|byte| byte == b'\'');
+            close.map_or(start, |close| start + 1 + 2 + close + 1)
+        }
+        Some(_) => match chars.next() {
+            Some((at, '\'')) => start + 1 + at + 1,
+            Some(_) | None => start,
+        },
+        None => start,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::code;
+
+    fn code_of(text: &str) -> String {
+        let code = String::from_utf8(code(text).bytes).unwrap();
+        assert_eq!(code.len(), text.len());
+        code.replace('"', " ").split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn comments_and_literals_are_no_code() {
+        for (text, expected) in [
+            ("a // {\nb", "a b"),
+            ("a /* { /* } */ { */ b", "a b"),
+            ("a \"{ \\\" // \" b", "a b"),
+            ("a r\"\\\" b", "a b"),
+            ("a r#\"{\"}\"# b", "a b"),
+            ("a br##\"\"# {\"## c", "a b c"),
+            ("a r#fn b", "a r#fn b"),
+            ("bar\"{\" b", "bar b"),
+            ("'{' b'\\'' '\\u{7b}' 'ä' x", "b x"),
+            ("fn f<'a, 'b>(x: &'a str) { }", "fn f<'a, 'b>(x: &'a str) { }"),
+            ("'a: loop { break 'a; }", "'a: loop { break 'a; }"),
+            ("\"open {", ""),
+            ("/* open {", ""),
+            ("r#\"open {\"", ""),
+            ("'\\", "'\\"),
+            ("'", "'"),
+        ] {
+            assert_eq!(code_of(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn comments_for_rustdoc_are_told_from_others() {
+        let docs = |text| code(text).docs.iter().map(|doc| doc.is_inner).collect::<Vec<_>>();
+        assert_eq!(docs("/// a\n//! b\n//// c\n// d\n"), [false, true]);
+        assert_eq!(docs("/** a */ /*! b */ /*** c */ /**/ /* d */"), [false, true]);
+    }
+}
