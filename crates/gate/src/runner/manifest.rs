@@ -28,6 +28,8 @@ pub struct Runner {
     pub(super) output: Option<Output>,
     /// Its output is only read where no other runner's is recognised.
     pub(super) fallback: bool,
+    /// Command lines with which it says nothing of tests that pass: what it says of others would be no measure for them.
+    pub(super) silent: Vec<Pattern>,
 }
 
 /// Tests inside of source files.
@@ -109,6 +111,7 @@ impl Runner {
             command: reading.patterns("command", &written.command, &[])?,
             output: written.output.map(|output| reading.output(output)).transpose()?,
             fallback: written.fallback,
+            silent: reading.patterns("silent", &written.silent, &[])?,
         })
     }
 }
@@ -130,6 +133,8 @@ struct Written {
     blocks: Option<Blocks>,
     #[serde(default)]
     fallback: bool,
+    #[serde(default)]
+    silent: Vec<Spanned<String>>,
     output: Option<WrittenOutput>,
 }
 

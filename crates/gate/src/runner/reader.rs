@@ -9,7 +9,7 @@ use super::{
 };
 
 /// Longer lines are no lines of a runner.
-const LINE_BYTES: usize = 4096;
+const LINE_BYTES: usize = 1024;
 
 /// An output that is being read.
 #[derive(Debug, Clone)]

@@ -32,10 +32,8 @@ impl Runners {
     pub fn reader(&self, command: &str) -> OutputReader<'_> {
         let likely = self.likely(command);
         let names_all = !likely.is_empty() && likely.iter().all(|runner| runner.output.is_some());
-        if names_all {
-            OutputReader::new(likely)
-        } else {
-            OutputReader::new(self.0.iter())
-        }
+        let candidates = if names_all { likely } else { self.0.iter().collect() };
+        let is_silent = |runner: &Runner| runner.silent.iter().any(|pattern| pattern.is_match(command));
+        OutputReader::new(candidates.into_iter().filter(|runner| !is_silent(runner)))
     }
 }

@@ -1,8 +1,10 @@
-//! The runners that come with ralph, on real outputs of theirs.
+//! What runners print, kept from runs of small projects.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use ralph_gate::runner::{IdSource, Runner, Runners, TestReport};
+use ralph_gate::runner::IdSource;
+
+use super::{counts, output, read, runners};
 
 /// File below `outputs`, a command line that leads to it, and what it counts: passed, failed, skipped, expected to fail.
 type Row = (&'static str, &'static str, [u32; 4]);
@@ -44,6 +46,48 @@ const ROWS: &[Row] = &[
     ("pytest-quiet", "pytest -q", [2, 3, 1, 1]),
     ("pytest-verbose", "pytest -v", [2, 3, 1, 1]),
     ("pytest-xdist", "pytest -n 2", [2, 3, 1, 1]),
+    ("ctest-failing", "ctest --test-dir build", [3, 3, 2, 0]),
+    ("ctest-none", "ctest --test-dir build", [0, 0, 0, 0]),
+    ("ctest-passing", "ctest --test-dir build", [2, 0, 0, 0]),
+    ("ctest-target", "cmake --build build --target test", [2, 0, 0, 0]),
+    ("go-cached", "go test ./...", [1, 0, 0, 0]),
+    ("go-compile-error", "go test ./...", [0, 0, 0, 0]),
+    ("go-exits", "go test .", [0, 1, 0, 0]),
+    ("go-failing", "go test ./...", [0, 1, 0, 0]),
+    ("go-json", "go test -json .", [4, 1, 1, 0]),
+    ("go-none", "go test ./none ./empty", [0, 0, 0, 0]),
+    ("go-passing", "go test ./...", [1, 0, 0, 0]),
+    ("go-verbose", "go test -v ./...", [4, 0, 0, 0]),
+    ("go-verbose-failing", "go test -v ./...", [4, 1, 1, 0]),
+    ("minitest-failing", "rake test", [2, 2, 1, 0]),
+    ("minitest-none", "ruby test/all.rb", [0, 0, 0, 0]),
+    ("minitest-passing", "rake test", [2, 0, 0, 0]),
+    ("minitest-verbose", "rake test", [2, 2, 1, 0]),
+    ("mix-failing", "mix test", [3, 1, 2, 0]),
+    ("mix-none", "mix test", [0, 0, 0, 0]),
+    ("mix-passing", "mix test", [3, 0, 0, 0]),
+    ("mix-trace", "mix test --trace", [3, 1, 2, 0]),
+    ("phpunit-failing", "vendor/bin/phpunit", [3, 2, 2, 0]),
+    ("phpunit-none", "vendor/bin/phpunit", [0, 0, 0, 0]),
+    ("phpunit-passing", "vendor/bin/phpunit", [2, 0, 0, 0]),
+    ("phpunit-skips", "vendor/bin/phpunit", [2, 0, 1, 0]),
+    ("phpunit-testdox", "vendor/bin/phpunit", [3, 2, 2, 0]),
+    ("prove-exits", "prove", [0, 1, 0, 0]),
+    ("prove-failing", "prove", [4, 1, 0, 0]),
+    ("prove-none", "prove", [0, 0, 0, 0]),
+    ("prove-passing", "prove", [2, 0, 0, 0]),
+    ("prove-verbose", "prove -v", [4, 1, 0, 0]),
+    ("rspec-documentation", "bundle exec rspec", [2, 1, 3, 0]),
+    ("rspec-failing", "bundle exec rspec", [2, 1, 3, 0]),
+    ("rspec-load-error", "bundle exec rspec", [0, 1, 0, 0]),
+    ("rspec-none", "bundle exec rspec", [0, 0, 0, 0]),
+    ("rspec-passing", "bundle exec rspec", [2, 0, 0, 0]),
+    ("surefire-exits", "mvn test", [0, 0, 0, 0]),
+    ("surefire-failing", "mvn -B test", [2, 2, 1, 0]),
+    ("surefire-passing", "./mvnw verify", [2, 0, 0, 0]),
+    ("tap-failing", "bats t", [0, 1, 1, 1]),
+    ("tap-mocha", "tape t", [2, 1, 1, 0]),
+    ("tap-passing", "bats t", [2, 0, 0, 0]),
     ("unittest-failing", "python -m unittest", [2, 3, 1, 1]),
     ("unittest-import-error", "python -m unittest", [0, 1, 0, 0]),
     ("unittest-none", "python -m unittest", [0, 0, 0, 0]),
@@ -59,43 +103,18 @@ const ROWS: &[Row] = &[
 /// Outputs of runs that ended before their tests did, or that never had any.
 const NO_EVIDENCE: &[(&str, &str)] = &[
     ("cargo-compile-error", "cargo test"),
+    ("mix-compile-error", "mix test"),
+    ("surefire-compile-error", "mvn test"),
+    ("surefire-none", "mvn test"),
     ("unittest-exits", "python -m unittest"),
 ];
 
 /// Outputs that show tests, and that not all of them came to an end.
-const INCONSISTENT: &[(&str, &str)] = &[("cargo-exits", "cargo test"), ("pytest-exits", "pytest")];
-
-fn runners() -> Runners {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../runners");
-    let mut files: Vec<_> = fs::read_dir(directory)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
-    files.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
-    files.sort();
-    let runners = files.iter().map(|path| {
-        let id = path.file_stem().unwrap().to_str().unwrap();
-        let text = fs::read_to_string(path).unwrap();
-        Runner::parse(id, &text).unwrap_or_else(|error| panic!("{error}"))
-    });
-    Runners::new(runners.collect())
-}
-
-fn output(name: &str) -> String {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/outputs");
-    fs::read_to_string(directory.join(format!("{name}.txt"))).unwrap()
-}
-
-fn read(runners: &Runners, command: &str, output: &str) -> Option<TestReport> {
-    let mut reader = runners.reader(command);
-    output.lines().for_each(|line| reader.line(line));
-    reader.finish()
-}
-
-fn counts(report: &TestReport) -> [u32; 4] {
-    let counts = &report.counts;
-    [counts.passed, counts.failed, counts.skipped, counts.expected_failures]
-}
+const INCONSISTENT: &[(&str, &str)] = &[
+    ("cargo-exits", "cargo test"),
+    ("pytest-exits", "pytest"),
+    ("tap-exits", "bats t"),
+];
 
 #[test]
 fn every_output_is_counted_for_its_command_and_for_one_that_names_no_runner() {
@@ -134,6 +153,17 @@ fn tests_that_were_announced_and_did_not_end_are_inconsistent() {
     }
 }
 
+/// Where all of its tests pass, the same command line prints nothing.
+const QUIET: &str = "surefire-quiet";
+
+#[test]
+fn a_command_line_that_shows_failures_alone_is_no_evidence() {
+    let runners = runners();
+    assert_eq!(read(&runners, "mvn -B -q test", &output(QUIET)), None);
+    let report = read(&runners, "./check.sh", &output(QUIET)).unwrap();
+    assert_eq!(counts(&report), [2, 2, 1, 0]);
+}
+
 #[test]
 fn every_output_is_expected_somewhere() {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/outputs");
@@ -143,11 +173,7 @@ fn every_output_is_expected_somewhere() {
         .collect();
     let rows = ROWS.iter().map(|(name, ..)| *name);
     let others = NO_EVIDENCE.iter().chain(INCONSISTENT).map(|(name, _)| *name);
-    let named: BTreeSet<String> = rows
-        .chain(others)
-        .chain(["mocha-tap", "node-tap", "node-tap-failing"])
-        .map(str::to_owned)
-        .collect();
+    let named: BTreeSet<String> = rows.chain(others).chain([QUIET]).map(str::to_owned).collect();
     assert_eq!(files, named);
 }
 

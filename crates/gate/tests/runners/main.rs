@@ -1,0 +1,42 @@
+//! The runners that come with ralph, on real outputs and reports of theirs, and on some that were made up to deceive.
+
+mod hostile;
+mod manifests;
+mod outputs;
+mod reports;
+
+use std::{fs, path::Path};
+
+use ralph_gate::runner::{Runner, Runners, TestReport};
+
+fn runners() -> Runners {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../runners");
+    let mut files: Vec<_> = fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    files.sort();
+    let runners = files.iter().map(|path| {
+        let id = path.file_stem().unwrap().to_str().unwrap();
+        let text = fs::read_to_string(path).unwrap();
+        Runner::parse(id, &text).unwrap_or_else(|error| panic!("{error}"))
+    });
+    Runners::new(runners.collect())
+}
+
+fn output(name: &str) -> String {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/outputs");
+    fs::read_to_string(directory.join(format!("{name}.txt"))).unwrap()
+}
+
+fn read(runners: &Runners, command: &str, output: &str) -> Option<TestReport> {
+    let mut reader = runners.reader(command);
+    output.lines().for_each(|line| reader.line(line));
+    reader.finish()
+}
+
+fn counts(report: &TestReport) -> [u32; 4] {
+    let counts = &report.counts;
+    [counts.passed, counts.failed, counts.skipped, counts.expected_failures]
+}
