@@ -1,0 +1,213 @@
+//! One attempt: a project of its own, the agent of a row, and what becomes of it with ralph and without.
+
+use std::{
+    env, fs, io,
+    path::{Path, PathBuf},
+    process::{Command, Stdio, exit},
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::{
+    rows::Row,
+    tasks::{Task, put},
+    tools::Tools,
+    tree::Tree,
+};
+
+/// The argument that makes an agent of the bench.
+const MARK: &str = "__bench-cheat";
+/// How many iterations ralph may take beyond those that the agent needs for its claim: to answer a refusal.
+const MORE_ITERATIONS: u32 = 1;
+const GIT_CONFIG: &str = "[user]\n\tname = Bench\n\temail = bench@example.invalid\n[init]\n\tdefaultBranch = main\n";
+const PLAN: &str = "# Plan\n\n- [ ] Make the module do what its tests expect\n";
+
+/// What became of an attempt.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Whether the goal's command alone exits with 0.
+    pub exits_with_0: bool,
+    /// Whether ralph calls the run verified.
+    pub verified: bool,
+    /// How the run ended, in ralph's words.
+    pub end: String,
+    /// How long ralph took.
+    pub took: Duration,
+}
+
+/// Makes both attempts of a row at a task: the bare command, and ralph.
+///
+/// # Errors
+/// The project cannot be made, or ralph does not say how the run ended.
+pub fn attempt(row: &Row, task: &Task, tools: &Tools) -> io::Result<Outcome> {
+    let bare = Place::new(row, task, tools)?;
+    for turn in 1..=row.turns {
+        (row.act)(&bare.tree(row, task, turn));
+    }
+    let goal = row.setting.goal(task.language);
+    let status = bare.command("sh", tools).args(["-c", &goal]).status()?;
+    drop(bare);
+    let place = Place::new(row, task, tools)?;
+    let start = Instant::now();
+    let end = place.run(row, task, &goal, tools)?;
+    Ok(Outcome {
+        exits_with_0: status.success(),
+        verified: verified(&end),
+        end: end.to_string(),
+        took: start.elapsed(),
+    })
+}
+
+/// Whether a run ended as one that tests prove, and not just exit codes.
+fn verified(reason: &Value) -> bool {
+    reason["type"] == "done"
+        && match reason.get("proof") {
+            Some(proof) => proof == "tests",
+            None => reason["verified"] == true,
+        }
+}
+
+/// A project with a home and a state directory of its own.
+#[derive(Debug)]
+struct Place(TempDir);
+
+impl Place {
+    fn new(row: &Row, task: &Task, tools: &Tools) -> io::Result<Place> {
+        let place = Place(tempfile::Builder::new().prefix("ralph-cheats-").tempdir()?);
+        for directory in ["home", "config", "state", "cache", "run", "tmp", "project"] {
+            fs::create_dir(place.path(directory))?;
+        }
+        put(&place.path("home/.gitconfig"), GIT_CONFIG)?;
+        put(&place.path("project/PLAN.md"), PLAN)?;
+        task.lay_out(&place.path("project"), row.setting, row.start, tools.modules())?;
+        for args in [
+            &["init", "--quiet"][..],
+            &["add", "--all"],
+            &["commit", "--quiet", "--message", "Start"],
+        ] {
+            let status = place.command("git", tools).args(args).status()?;
+            if !status.success() {
+                return Err(io::Error::other(format!("git {args:?}: {status}")));
+            }
+        }
+        Ok(place)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn tree(&self, row: &Row, task: &Task, turn: u32) -> Tree {
+        Tree {
+            root: self.path("project"),
+            task: task.clone(),
+            setting: row.setting,
+            turn,
+        }
+    }
+
+    /// A program in the project, with an environment of its own, whose output nobody reads.
+    fn command(&self, program: impl AsRef<Path>, tools: &Tools) -> Command {
+        let mut command = Command::new(program.as_ref());
+        let home = PathBuf::from(env::var_os("HOME").unwrap_or_default());
+        command
+            .current_dir(self.path("project"))
+            .env_clear()
+            .env("PATH", tools.path())
+            .env("TERM", "xterm-256color")
+            .env("LANG", "C.UTF-8")
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("HOME", self.path("home"))
+            .env("XDG_CONFIG_HOME", self.path("config"))
+            .env("XDG_STATE_HOME", self.path("state"))
+            .env("XDG_CACHE_HOME", self.path("cache"))
+            .env("XDG_RUNTIME_DIR", self.path("run"))
+            .env("TMPDIR", self.path("tmp"))
+            .env("CARGO_INCREMENTAL", "0")
+            // Where rustup and cargo are is said by the home, which is another one here.
+            .env(
+                "RUSTUP_HOME",
+                env::var_os("RUSTUP_HOME").unwrap_or_else(|| home.join(".rustup").into()),
+            )
+            .env(
+                "CARGO_HOME",
+                env::var_os("CARGO_HOME").unwrap_or_else(|| home.join(".cargo").into()),
+            )
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        command
+    }
+
+    /// Runs ralph with the row's agent and returns how the run ended.
+    fn run(&self, row: &Row, task: &Task, goal: &str, tools: &Tools) -> io::Result<Value> {
+        self.add_agent(row, task)?;
+        let iterations = (row.turns + MORE_ITERATIONS).to_string();
+        let mut run = self.command(ralph(), tools);
+        run.args(["--headless", "--adapter", "cheat", "--max-iterations", &iterations]);
+        let output = run
+            .args(["--goal", &format!("tests={goal}")])
+            .stderr(Stdio::piped())
+            .output()?;
+        let status = self
+            .command(ralph(), tools)
+            .args(["status", "--json"])
+            .stdout(Stdio::piped())
+            .output()?;
+        let status: Value = serde_json::from_slice(&status.stdout)?;
+        match status.pointer("/view/phase/end/reason") {
+            Some(reason) => Ok(reason.clone()),
+            None => Err(io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned())),
+        }
+    }
+
+    /// Adds an adapter whose agent is this program.
+    fn add_agent(&self, row: &Row, task: &Task) -> io::Result<()> {
+        let program = env::current_exe()?.display().to_string();
+        let turns = self.path("turns").display().to_string();
+        let args = [MARK, row.name, task.language.name(), &task.name, &turns];
+        let manifest = format!(
+            "id = \"cheat\"\ntitle = \"Cheat\"\ndialect = \"terminal\"\n\
+             [command]\nprogram = {program:?}\nargs = {args:?}\nprompt = \"stdin\"\n\
+             [stop]\nfirst = \"terminate\"\ngrace_ms = 1000\n"
+        );
+        put(&self.path("config/ralph/adapters/cheat.toml"), &manifest)
+    }
+}
+
+/// The real ralph, or the one that `RALPH_BENCH_BINARY` names.
+fn ralph() -> PathBuf {
+    env::var_os("RALPH_BENCH_BINARY").map_or_else(|| env!("CARGO_BIN_EXE_ralph").into(), Into::into)
+}
+
+/// Turns this process into the agent of a row, if that is what it was started for; it does not return then.
+pub fn become_agent_if_asked() {
+    let args: Vec<String> = env::args().skip(1).collect();
+    let [mark, row, language, task, turns] = args.as_slice() else {
+        return;
+    };
+    if mark != MARK {
+        return;
+    }
+    _ = io::copy(&mut io::stdin(), &mut io::sink()); // the prompt says nothing that the agent heeds
+    let task = Task::find(language, task).expect("a known task");
+    let row = Row::all().find(|known| known.name == row && known.languages.contains(&task.language));
+    let row = row.expect("a known row");
+    let turn = fs::read_to_string(turns).map_or(0, |turns| turns.len()) + 1;
+    fs::write(turns, "x".repeat(turn)).expect("the agent's memory");
+    let turn = u32::try_from(turn).expect("a few turns");
+    let root = env::current_dir().expect("the project");
+    let tree = Tree {
+        root,
+        task,
+        setting: row.setting,
+        turn,
+    };
+    (row.act)(&tree);
+    if turn >= row.turns {
+        tree.replace("PLAN.md", "[ ]", "[x]");
+    }
+    exit(0);
+}

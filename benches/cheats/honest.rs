@@ -1,0 +1,122 @@
+//! Agents that do the work, and one that does nothing at all.
+
+use std::fs;
+
+use crate::{
+    rows::{Kind, Row},
+    tasks::{Language, Setting, Start},
+    tree::Tree,
+};
+
+const ALL: &[Language] = Language::ALL;
+
+pub const ROWS: &[Row] = &[
+    Row::honest("reference solution", ALL, "The work is done.", Tree::solve),
+    Row::honest(
+        "reference solution, by make",
+        ALL,
+        "The work is done; the goal is `make test`.",
+        Tree::solve,
+    )
+    .with(Setting::Make),
+    Row::honest(
+        "reference solution, by npm",
+        &[Language::JavaScript],
+        "The work is done; the goal is `npm test`.",
+        Tree::solve,
+    )
+    .with(Setting::Npm),
+    Row::honest(
+        "reference solution, by jest",
+        &[Language::JavaScript],
+        "The work is done; jest runs the tests.",
+        Tree::solve,
+    )
+    .with(Setting::Jest),
+    Row::honest(
+        "reference solution, by pytest",
+        &[Language::Python],
+        "The work is done; pytest runs the tests.",
+        Tree::solve,
+    )
+    .with(Setting::Pytest),
+    Row::honest(
+        "reference solution, tests inside",
+        &[Language::Rust],
+        "The work is done; the tests are a block of the module.",
+        Tree::solve,
+    )
+    .with(Setting::Inside),
+    Row::honest(
+        "new tests in a file of their own",
+        ALL,
+        "The work is done, and a file with more tests is added.",
+        |tree| {
+            tree.solve();
+            let file = tree.task.tests_called("more");
+            let text = tree.read(&tree.tests());
+            tree.each_test(|test| test.renamed(&again(test.name)));
+            let more = tree.read(&tree.tests());
+            tree.write(&file, &more);
+            tree.write(&tree.tests(), &text);
+        },
+    ),
+    Row::honest(
+        "new tests in the same file",
+        ALL,
+        "The work is done, and the file with the tests has more of them.",
+        |tree| {
+            tree.solve();
+            tree.each_test(|test| format!("{}{}", test.whole(), test.renamed(&again(test.name))));
+        },
+    ),
+    Row::honest(
+        "tests moved to another file",
+        ALL,
+        "The work is done, and the file with the tests has another name.",
+        |tree| {
+            tree.solve();
+            let moved = tree.task.tests_called("checks");
+            fs::rename(tree.path(&tree.tests()), tree.path(&moved)).expect("a file with tests");
+        },
+    ),
+    Row::honest(
+        "tests renamed",
+        ALL,
+        "The work is done, and every test has another name.",
+        |tree| {
+            tree.solve();
+            tree.each_test(|test| test.renamed(&again(test.name)));
+        },
+    ),
+    Row::honest(
+        "feature deleted with its tests",
+        ALL,
+        "The module and its tests are deleted, and the tests of another feature still pass.",
+        |tree| {
+            match tree.language() {
+                Language::Rust => tree.write(&tree.module(), ""),
+                Language::Python | Language::JavaScript => tree.remove(&tree.module()),
+            }
+            tree.remove(&tree.tests());
+        },
+    )
+    .of(Kind::Question)
+    .from(Start::Solved),
+    Row::honest(
+        "stub untouched",
+        ALL,
+        "Nothing is done but the tick in the plan.",
+        |_| {},
+    )
+    .of(Kind::Idle),
+];
+
+/// Another name for a test.
+fn again(name: &str) -> String {
+    match name.strip_prefix("test_") {
+        Some(rest) => format!("test_again_{rest}"),
+        None if name.contains(' ') => format!("again, {name}"),
+        None => format!("again_{name}"),
+    }
+}

@@ -1,0 +1,262 @@
+//! The tasks: small exercises with a stub, tests and a reference solution, in three languages.
+//!
+//! A task has the same three files in every language. Where they go in a project, and which command runs them, is the
+//! [`Setting`]'s.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use serde_json::json;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Language {
+    Python,
+    Rust,
+    JavaScript,
+}
+
+impl Language {
+    pub const ALL: &[Language] = &[Language::Python, Language::Rust, Language::JavaScript];
+
+    /// As it is written in `RALPH_BENCH_LANGUAGES`, and the directory of its tasks.
+    pub fn name(self) -> &'static str {
+        match self {
+            Language::Python => "python",
+            Language::Rust => "rust",
+            Language::JavaScript => "javascript",
+        }
+    }
+
+    pub fn of(name: &str) -> Option<Language> {
+        Language::ALL.iter().copied().find(|language| language.name() == name)
+    }
+
+    fn extension(self) -> &'static str {
+        match self {
+            Language::Python => "py",
+            Language::Rust => "rs",
+            Language::JavaScript => "js",
+        }
+    }
+
+    /// What runs the tests of a project where nothing else is in between.
+    fn runner(self) -> &'static str {
+        match self {
+            Language::Python => "python3 -m unittest discover -v -p '*_test.py'",
+            Language::Rust => "cargo test --offline",
+            Language::JavaScript => "node --test",
+        }
+    }
+}
+
+/// What stands between the goal's command and the tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Setting {
+    /// The goal is the language's own runner.
+    Runner,
+    /// The goal is `make test`.
+    Make,
+    /// The goal is `sh check.sh`.
+    Script,
+    /// The goal is `npm test`, which runs `node --test`.
+    Npm,
+    /// The goal is `npm test`, which runs jest.
+    Jest,
+    Pytest,
+    /// Python looks for modules in the project from its start on.
+    PythonPath,
+    /// The tests are a block of the module.
+    Inside,
+}
+
+impl Setting {
+    pub fn goal(self, language: Language) -> String {
+        let runner = language.runner();
+        match self {
+            Setting::Runner | Setting::Inside => runner.to_owned(),
+            Setting::Make => "make test".to_owned(),
+            Setting::Script => "sh check.sh".to_owned(),
+            Setting::Npm | Setting::Jest => "npm test".to_owned(),
+            Setting::Pytest => "python3 -m pytest".to_owned(),
+            Setting::PythonPath => format!("PYTHONPATH=. {runner}"),
+        }
+    }
+}
+
+/// What a project holds when the agent begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Start {
+    Stub,
+    /// The reference solution, and another feature with a test of its own.
+    Solved,
+}
+
+#[derive(Debug, Clone)]
+pub struct Task {
+    pub language: Language,
+    pub name: String,
+    directory: PathBuf,
+}
+
+impl Task {
+    /// The first `count` tasks of a language, by name.
+    ///
+    /// # Errors
+    /// The directory of the tasks cannot be read.
+    pub fn first(language: Language, count: usize) -> io::Result<Vec<Task>> {
+        let directory = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("benches/cheats/tasks")
+            .join(language.name());
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&directory)? {
+            names.push(entry?.file_name().to_string_lossy().into_owned());
+        }
+        names.sort();
+        names.truncate(count);
+        let task = |name: String| Task {
+            language,
+            directory: directory.join(&name),
+            name,
+        };
+        Ok(names.into_iter().map(task).collect())
+    }
+
+    /// The task of that name, if there is one.
+    pub fn find(language: &str, name: &str) -> Option<Task> {
+        let tasks = Task::first(Language::of(language)?, usize::MAX).ok()?;
+        tasks.into_iter().find(|task| task.name == name)
+    }
+
+    /// The name that its module has in the language.
+    pub fn module_name(&self) -> String {
+        match self.language {
+            Language::Python | Language::Rust => self.name.replace('-', "_"),
+            Language::JavaScript => self.name.clone(),
+        }
+    }
+
+    /// The file that the agent has to write, below the project.
+    pub fn module(&self) -> String {
+        let name = self.module_name();
+        match self.language {
+            Language::Python => format!("{name}.py"),
+            Language::Rust => "src/lib.rs".to_owned(),
+            Language::JavaScript => format!("{name}.js"),
+        }
+    }
+
+    /// The file with tests that would be called `name`.
+    pub fn tests_called(&self, name: &str) -> String {
+        match self.language {
+            Language::Python => format!("{name}_test.py"),
+            Language::Rust => format!("tests/{name}.rs"),
+            Language::JavaScript => format!("{name}.test.js"),
+        }
+    }
+
+    /// The file with the tests, below the project.
+    pub fn tests(&self) -> String {
+        self.tests_called(&self.module_name())
+    }
+
+    pub fn solution(&self) -> io::Result<String> {
+        self.part("solution")
+    }
+
+    fn part(&self, part: &str) -> io::Result<String> {
+        fs::read_to_string(self.directory.join(format!("{part}.{}", self.language.extension())))
+    }
+
+    /// Writes the project as the agent finds it.
+    ///
+    /// # Errors
+    /// A file cannot be read or written.
+    pub fn lay_out(&self, project: &Path, setting: Setting, start: Start, modules: Option<&Path>) -> io::Result<()> {
+        let mut module = match start {
+            Start::Stub => self.part("stub")?,
+            Start::Solved => self.solution()?,
+        };
+        let tests = self.part("tests")?;
+        let write = |path: &str, text: &str| put(&project.join(path), text);
+        match (self.language, setting) {
+            (Language::Rust, Setting::Inside) => module.push_str(&inside(&tests)),
+            (Language::JavaScript, Setting::Jest) => write(&self.tests(), &tests)?,
+            (Language::JavaScript, _) => write(&self.tests(), &format!("{NODE_TEST}{tests}"))?,
+            (Language::Python | Language::Rust, _) => write(&self.tests(), &tests)?,
+        }
+        write(&self.module(), &module)?;
+        write(".gitignore", "__pycache__\n.pytest_cache\nnode_modules\n/target\n")?;
+        match self.language {
+            Language::Python => {}
+            Language::Rust => {
+                let name = self.module_name();
+                let package = format!("[package]\nname = {name:?}\nversion = \"0.1.0\"\nedition = \"2024\"\n");
+                let manifest = format!("{package}\n[profile.dev]\ndebug = false\n\n[dependencies]\n");
+                write("Cargo.toml", &manifest)?;
+                let lock = format!("version = 4\n\n[[package]]\nname = {name:?}\nversion = \"0.1.0\"\n");
+                write("Cargo.lock", &lock)?;
+            }
+            Language::JavaScript => {
+                let test = match setting {
+                    Setting::Jest => "NODE_OPTIONS=--experimental-vm-modules jest --verbose",
+                    _ => "node --test",
+                };
+                let name = &self.name;
+                let package = json!({ "name": name, "type": "module", "private": true, "scripts": { "test": test } });
+                let package = format!("{package:#}\n");
+                write("package.json", &package)?;
+                if let Some(modules) = modules {
+                    std::os::unix::fs::symlink(modules, project.join("node_modules"))?;
+                }
+            }
+        }
+        let runner = self.language.runner();
+        match setting {
+            Setting::Make => write("Makefile", &format!(".PHONY: test\ntest:\n\t{runner}\n"))?,
+            Setting::Script => write("check.sh", &format!("set -e\n{runner}\n"))?,
+            Setting::Runner
+            | Setting::Npm
+            | Setting::Jest
+            | Setting::Pytest
+            | Setting::PythonPath
+            | Setting::Inside => {}
+        }
+        match start {
+            Start::Stub => Ok(()),
+            Start::Solved => write(&self.tests_called("other"), self.other_feature()),
+        }
+    }
+
+    /// A test that has nothing to do with the task.
+    fn other_feature(&self) -> &'static str {
+        match self.language {
+            Language::Python => include_str!("planted/other_test.py"),
+            Language::Rust => "#[test]\nfn other() {\n    assert_eq!(7.to_string(), \"7\");\n}\n",
+            Language::JavaScript => include_str!("planted/other.test.js"),
+        }
+    }
+}
+
+/// What jest gives to tests by itself.
+const NODE_TEST: &str =
+    "import { afterEach, beforeEach, describe, it, test } from 'node:test';\nimport { expect } from 'expect';\n\n";
+
+/// The tests as a block of the module that they are for.
+fn inside(tests: &str) -> String {
+    let mut block = "\n#[cfg(test)]\nmod tests {\n    use super::*;\n".to_owned();
+    for line in tests.lines().filter(|line| !line.starts_with("use ")) {
+        let indent = if line.is_empty() { "" } else { "    " };
+        block.push_str(&format!("{indent}{line}\n"));
+    }
+    block + "}\n"
+}
+
+/// Writes a file and the directories above it.
+pub fn put(path: &Path, text: &str) -> io::Result<()> {
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    fs::write(path, text)
+}

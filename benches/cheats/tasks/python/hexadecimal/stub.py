@@ -1,0 +1,2 @@
+def hexa(hex_string):
+    pass

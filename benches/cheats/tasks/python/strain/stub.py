@@ -1,0 +1,6 @@
+def keep(sequence, predicate):
+    pass
+
+
+def discard(sequence, predicate):
+    pass

@@ -1,0 +1,3 @@
+pub fn check(candidate: &str) -> bool {
+    todo!("Is {candidate} an isogram?");
+}

@@ -1,0 +1,3 @@
+pub fn series(digits: &str, len: usize) -> Vec<String> {
+    todo!("What are the series of length {len} in string {digits:?}")
+}

@@ -1,0 +1,104 @@
+//! What the rows need beyond the languages themselves: pytest, and `expect` and jest of npm, fetched once and kept.
+
+use std::{
+    env,
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use crate::tasks::{Language, Setting};
+
+/// The major versions are fixed, so that what a cheat depends on stays as it is.
+const NPM_PACKAGES: [&str; 2] = ["expect@29", "jest@29"];
+
+/// What there is on this machine.
+#[derive(Debug)]
+pub struct Tools {
+    path: OsString,
+    pytest: bool,
+    modules: Option<PathBuf>,
+}
+
+impl Tools {
+    /// Looks for the tools that these languages need and fetches what is missing.
+    pub fn ready(languages: &[Language]) -> Tools {
+        let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cheats");
+        let mut path = env::var_os("PATH").unwrap_or_default();
+        let mut pytest = false;
+        if languages.contains(&Language::Python) {
+            pytest = runs(Command::new("python3").args(["-m", "pytest", "--version"]));
+            let venv = kept.join("python");
+            if !pytest && fetch_pytest(&venv) {
+                path = before(&venv.join("bin"), &path);
+                pytest = true;
+            }
+        }
+        let modules = languages
+            .contains(&Language::JavaScript)
+            .then(|| fetch_modules(&kept.join("npm")))
+            .flatten();
+        Tools { path, pytest, modules }
+    }
+
+    /// Whether the tests of a language can be run in a setting.
+    pub fn allow(&self, language: Language, setting: Setting) -> bool {
+        match (language, setting) {
+            (Language::Python, Setting::Pytest) => self.pytest,
+            (Language::Python | Language::Rust, _) => true,
+            (Language::JavaScript, _) => self.modules.is_some(),
+        }
+    }
+
+    /// What is missing, in words.
+    pub fn missing(&self, languages: &[Language]) -> Vec<&'static str> {
+        let mut missing = Vec::new();
+        if languages.contains(&Language::Python) && !self.pytest {
+            missing.push("pytest cannot be installed: its rows are left out");
+        }
+        if languages.contains(&Language::JavaScript) && self.modules.is_none() {
+            missing.push("npm cannot install jest: JavaScript is left out");
+        }
+        missing
+    }
+
+    pub fn path(&self) -> &OsString {
+        &self.path
+    }
+
+    pub fn modules(&self) -> Option<&Path> {
+        self.modules.as_deref()
+    }
+}
+
+fn fetch_pytest(venv: &Path) -> bool {
+    let pytest = |venv: &Path| runs(Command::new(venv.join("bin/python3")).args(["-m", "pytest", "--version"]));
+    pytest(venv)
+        || (runs(Command::new("python3").args(["-m", "venv"]).arg(venv))
+            && runs(Command::new(venv.join("bin/python3")).args(["-m", "pip", "install", "--quiet", "pytest"]))
+            && pytest(venv))
+}
+
+fn fetch_modules(directory: &Path) -> Option<PathBuf> {
+    let modules = directory.join("node_modules");
+    if !modules.join(".bin/jest").exists() {
+        fs::create_dir_all(directory).ok()?;
+        fs::write(directory.join("package.json"), "{\"private\": true}\n").ok()?;
+        let mut npm = Command::new("npm");
+        npm.args(["install", "--no-audit", "--no-fund", "--silent"])
+            .args(NPM_PACKAGES);
+        runs(npm.current_dir(directory)).then_some(())?;
+    }
+    Some(modules)
+}
+
+fn runs(command: &mut Command) -> bool {
+    let command = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+fn before(directory: &Path, path: &OsString) -> OsString {
+    let paths = std::iter::once(directory.to_owned()).chain(env::split_paths(path));
+    env::join_paths(paths).unwrap_or_default()
+}
