@@ -10,19 +10,29 @@ use ralph_gate::{
 use crate::{event::Goal, files::Directory};
 
 /// The runners that come with ralph: file name without `.toml`, and text.
-const BUILT_IN: [(&str, &str); 16] = [
+const BUILT_IN: [(&str, &str); 26] = [
     ("bun", include_str!("../runners/bun.toml")),
     ("cargo", include_str!("../runners/cargo.toml")),
+    ("ctest", include_str!("../runners/ctest.toml")),
     ("deno", include_str!("../runners/deno.toml")),
+    ("dotnet", include_str!("../runners/dotnet.toml")),
+    ("go", include_str!("../runners/go.toml")),
+    ("gradle", include_str!("../runners/gradle.toml")),
     ("jest", include_str!("../runners/jest.toml")),
     ("just", include_str!("../runners/just.toml")),
     ("make", include_str!("../runners/make.toml")),
+    ("minitest", include_str!("../runners/minitest.toml")),
+    ("mix", include_str!("../runners/mix.toml")),
     ("mocha", include_str!("../runners/mocha.toml")),
     ("nextest", include_str!("../runners/nextest.toml")),
     ("node", include_str!("../runners/node.toml")),
     ("npm", include_str!("../runners/npm.toml")),
+    ("phpunit", include_str!("../runners/phpunit.toml")),
     ("prove", include_str!("../runners/prove.toml")),
     ("pytest", include_str!("../runners/pytest.toml")),
+    ("rspec", include_str!("../runners/rspec.toml")),
+    ("surefire", include_str!("../runners/surefire.toml")),
+    ("swift", include_str!("../runners/swift.toml")),
     ("tap", include_str!("../runners/tap.toml")),
     ("tox", include_str!("../runners/tox.toml")),
     ("unittest", include_str!("../runners/unittest.toml")),
