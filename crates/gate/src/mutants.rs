@@ -24,7 +24,7 @@ use candidate::{Candidate, Random};
 use source::Source;
 
 /// Longest text of which there are mutants, in bytes.
-const LARGEST_TEXT: usize = 512 * 1024;
+const LARGEST_TEXT: usize = 256 * 1024;
 /// Most mutants of one text.
 const MOST: usize = 64;
 

@@ -8,7 +8,7 @@ use super::language::Language;
 use super::literal::{Value, altered, value};
 use super::negation::{Meaning, meaning};
 use super::scope::{FileScope, Scope, scope};
-use super::source::Source;
+use super::source::{LONGEST_LINE, Source};
 
 /// Matchers of jest, vitest and chai whose argument is the expected value.
 const MATCHERS: [&str; 8] = [
@@ -38,7 +38,7 @@ const ASSERTJ: [&str; 10] = [
 ];
 
 /// Most assertions of a file that are looked at.
-const MOST_ASSERTIONS: usize = 4000;
+const MOST_ASSERTIONS: usize = 2000;
 
 /// Mutants of what the tests of `source` expect.
 pub(super) fn candidates(source: &Source<'_>, random: &mut Random) -> Vec<Candidate> {
@@ -50,7 +50,8 @@ pub(super) fn candidates(source: &Source<'_>, random: &mut Random) -> Vec<Candid
         found: Vec::new(),
     };
     for token in 0..source.tokens.len() {
-        if source.is_word(token) {
+        let line = source.tokens_of_line(source.line_of(token));
+        if source.is_word(token) && line.len() <= LONGEST_LINE {
             // Each yields at once where it is not what the token begins.
             _ = finder.named(token).or_else(|| finder.other(token));
         }

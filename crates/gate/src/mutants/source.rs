@@ -6,8 +6,10 @@
 use super::language::Language;
 use super::lexer::{Kind, Token, tokens};
 
+/// Most tokens of a line that is looked at: longer ones were written by no one.
+pub(super) const LONGEST_LINE: usize = 300;
 /// Most brackets that may be left open within a pair.
-const DEEPEST: usize = 256;
+const DEEPEST: usize = 64;
 
 pub(super) struct Source<'a> {
     pub(super) text: &'a str,

@@ -8,7 +8,7 @@ use super::language::Language;
 use super::lexer::Kind;
 use super::literal::altered;
 use super::scope::is_in_tests;
-use super::source::Source;
+use super::source::{LONGEST_LINE, Source};
 
 /// First words of lines that say where names come from, or what kind of thing follows.
 const DECLARING: [&str; 18] = [
@@ -41,6 +41,9 @@ const NOT_OPERANDS: [&str; 14] = [
     "return", "in", "and", "or", "not", "if", "else", "elif", "case", "when", "yield", "then", "do", "await",
 ];
 
+/// Most mutants among which the best are chosen.
+const MOST_FOUND: usize = 10_000;
+
 /// Mutants of `lines` of `source`, counted from 1.
 pub(super) fn candidates(source: &Source<'_>, lines: &[RangeInclusive<u32>]) -> Vec<Candidate> {
     let mut finder = Finder {
@@ -49,9 +52,12 @@ pub(super) fn candidates(source: &Source<'_>, lines: &[RangeInclusive<u32>]) -> 
         found: Vec::new(),
     };
     for line in 0..source.lines.len() {
+        if finder.found.len() > MOST_FOUND {
+            break;
+        }
         let number = u32::try_from(line + 1).unwrap_or(u32::MAX);
         let is_wanted = lines.iter().any(|range| range.contains(&number));
-        let is_code = source.lines[line].indent.is_some();
+        let is_code = source.lines[line].indent.is_some() && source.tokens_of_line(line).len() <= LONGEST_LINE;
         if is_wanted && is_code && !is_declaration(source, line) && !is_in_tests(source, line) {
             finder.line = line;
             finder.line_mutants();
