@@ -25,7 +25,7 @@ pub(super) struct Token {
 }
 
 /// Most characters of a regular expression. What looks like one may be a division.
-const LONGEST_REGEX: usize = 1000;
+const LONGEST_REGEX: usize = 300;
 /// Longest first.
 const PUNCTS: [&str; 52] = [
     ">>>=", "===", "!==", "<=>", "**=", "//=", "...", "..=", "..<", "&&=", "||=", "<<=", ">>=", "??=", "<<<", "==",

@@ -354,7 +354,8 @@ impl Finder<'_> {
             Language::JavaScript | Language::Php => "null",
             Language::Ruby => "nil",
             Language::CSharp => "default",
-            Language::Rust => "Default::default()",
+            // A `Result` has no default.
+            Language::Rust if !matches!(source.at(keyword + 1), "Ok" | "Err") => "Default::default()",
             Language::Cpp => "{}",
             Language::C => "0",
             _ => return,
