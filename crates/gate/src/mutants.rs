@@ -39,7 +39,7 @@ pub struct Mutation {
 /// What a mutant changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MutationKind {
-    /// What a test expects: a value, or the type of an error.
+    /// An expected value, or the expected type of an error.
     Literal,
     /// A whole assertion, into its opposite.
     Negation,
@@ -49,7 +49,7 @@ pub enum MutationKind {
 
 /// Mutants of the lines `lines` (counted from 1, inclusive) of work, the best first.
 ///
-/// There are no two of a line before each line that has any had one. The same seed gives the same mutants. Tests within a
+/// Each line has one mutant before a line has two. The same seed gives the same mutants. Tests within a
 /// file of code are left alone, and so are comments and imports. Texts are changed where nothing else is left.
 pub fn work_mutants(path: &str, text: &str, lines: &[RangeInclusive<u32>], seed: u64) -> Vec<Mutation> {
     if text.len() > LARGEST_TEXT {

@@ -77,7 +77,7 @@ impl Finder<'_> {
     }
 
     fn push(&mut self, kind: MutationKind, tier: u8, scope: Scope, part: usize, edits: Vec<Edit>) {
-        // What stands in a function that tests may call is less sure to be carried out.
+        // A function that tests may call is less sure to be run than a test.
         let tier = if scope.is_test { tier } else { tier + 1 };
         self.found.push(Candidate {
             kind,
@@ -214,7 +214,7 @@ impl Finder<'_> {
         }
     }
 
-    /// Alters `expected`, whatever it is compared with.
+    /// Alters the expected value, unless what it is compared with is written out as well.
     fn expected(&mut self, scope: Scope, part: usize, expected: &Range<usize>, compared: Option<&Range<usize>>) {
         if let Some(compared) = compared {
             self.equality(scope, part, compared, expected, 0);
@@ -696,7 +696,7 @@ impl Finder<'_> {
     }
 }
 
-/// What a name says that no table has, such as `assertTreeEquals`.
+/// The meaning of a name that is in no table, such as `assertTreeEquals`.
 fn unknown_equality(name: &str) -> Option<Meaning> {
     let says_equal = name.ends_with("Equal") || name.ends_with("Equals") || name.ends_with("_equal");
     let is_known = name.starts_with("assert") && says_equal && !name.contains("Not") && !name.contains("not");

@@ -141,7 +141,7 @@ pub(super) fn in_turns(mut candidates: Vec<Candidate>, random: &mut Random, most
         };
         ordered.push(next);
     }
-    // What is left for last stays last, whoever's turn it was.
+    // Last resorts stay last, whichever kind's turn it was.
     ordered.sort_by_key(|candidate| candidate.tier >= LAST_RESORT);
     ordered
 }

@@ -1,4 +1,4 @@
-//! What a language's comments and strings look like, chosen by a file's extension.
+//! The syntax of comments and strings of a language, chosen by a file's extension.
 
 /// A programming language, as far as mutants need to know it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub(super) enum Language {
     Generic,
 }
 
-/// What a single quote opens.
+/// The kind of literal that a single quote opens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SingleQuote {
     Text,

@@ -119,7 +119,7 @@ impl Lexer<'_> {
         let is_comment = self.language.line_comments().iter().any(|start| {
             rest.starts_with(start)
                 && match self.language {
-                    // `$#`, `${#x}` and `a#b` of a shell are none.
+                    // `$#`, `${#x}` and `a#b` begin no comment in a shell.
                     Language::Shell => self.before().is_none_or(|c| c.is_whitespace() || c == ';'),
                     Language::Php => !rest.starts_with("#["),
                     Language::Generic => *start == "//" && self.before() != Some(':') || self.is_fresh_line,

@@ -1,4 +1,4 @@
-//! Which expressions are values written out, and how a literal is altered so that it is surely another one.
+//! Recognises values that are written out, and alters literals so that they surely differ.
 
 use std::ops::Range;
 
@@ -6,10 +6,10 @@ use super::language::Language;
 use super::lexer::Kind;
 use super::source::Source;
 
-/// What an expression is made of.
+/// The kind of an expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Value {
-    /// Nothing but literals, and these may be altered.
+    /// Only literals; the listed tokens may be altered.
     Literal(Vec<usize>),
     /// A call of a constructor with literals: what they do to the value is up to it.
     Constructed(Vec<usize>),
@@ -167,7 +167,7 @@ fn is_key(source: &Source<'_>, token: usize) -> bool {
 }
 
 fn is_plain(source: &Source<'_>, range: &Range<usize>, token: usize) -> bool {
-    // A name that happens to be one of them is none where nothing follows.
+    // A variable may have one of these names: something has to follow a conversion.
     PLAIN.contains(&source.at(token)) && (range.len() > 1) && {
         let before = token > range.start && matches!(source.at(token - 1), "." | "]" | "new" | "::" | "<");
         let after = token + 1 < range.end && matches!(source.at(token + 1), "(" | "!" | "{" | "::" | "." | "[");
@@ -268,7 +268,7 @@ pub(super) fn number(text: &str) -> Option<String> {
 fn altered_text(text: &str) -> Option<String> {
     let (open, close) = content(text)?;
     let body = &text[open..close];
-    // What follows a backslash is left alone, and so is what may be filled in.
+    // Escapes and placeholders are left alone, with all that follows them.
     let plain = body.find(['\\', '{', '%', '$']).unwrap_or(body.len());
     let (keep, rest) = body.split_at(plain);
     let changed = match keep.rfind(|c: char| c.is_ascii_alphanumeric()) {
@@ -293,7 +293,7 @@ fn character(text: &str, language: Language) -> Option<String> {
     Some(format!("{}{other}'", &text[..open]))
 }
 
-/// Where a text begins and ends within its quotes.
+/// The first and the last byte of a text within its quotes.
 fn content(text: &str) -> Option<(usize, usize)> {
     let quote = text.find(['"', '\'', '`'])?;
     let mark = text[quote..].chars().next()?;

@@ -151,14 +151,14 @@ const EQUALITY: &[&str] = &[
     "AreEqual",
 ];
 
-/// What an assertion's name says about its arguments.
+/// The meaning of an assertion's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Meaning {
     pub(super) opposite: Option<&'static str>,
     pub(super) is_equality: bool,
 }
 
-/// What a called name means; `owner` is the word before its dot.
+/// The meaning of a called name; `owner` is the word before its dot.
 pub(super) fn meaning(name: &str, owner: Option<&str>) -> Option<Meaning> {
     if let Some((_, opposite)) = SPECIAL_EQUALITY.iter().find(|(special, _)| *special == name) {
         return Some(Meaning {

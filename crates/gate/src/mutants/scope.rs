@@ -22,7 +22,7 @@ const RAISING: [&str; 11] = [
     "assert_raise",
     "should_panic",
 ];
-/// What JavaScript and Ruby call tests that are not run.
+/// Names of tests that JavaScript and Ruby do not run.
 const NOT_RUN: [&str; 11] = [
     "xit",
     "xtest",
@@ -48,7 +48,7 @@ const SKIPPING: [&str; 9] = [
     "xfail",
     "importorskip",
 ];
-/// Words of blocks that hold tests, and are none.
+/// Words of blocks that hold tests, and are no tests themselves.
 const GROUPS: [&str; 10] = [
     "class",
     "describe",
@@ -62,7 +62,7 @@ const GROUPS: [&str; 10] = [
     "namespace",
 ];
 
-/// Where an assertion stands.
+/// The test that an assertion stands in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Scope {
     /// The line that opens the test, or the assertion's own, counted from 0.
@@ -71,7 +71,7 @@ pub(super) struct Scope {
     pub(super) is_test: bool,
 }
 
-/// What a file says about all of its tests.
+/// Facts of a file that concern all of its tests.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FileScope {
     /// Some of its tests are marked as the only ones.

@@ -258,7 +258,7 @@ fn partners(text: &str, tokens: &[Token]) -> Vec<Option<usize>> {
             close @ (")" | "]" | "}") => close,
             _ => continue,
         };
-        // What is not closed does not take the brackets around it along.
+        // An unclosed bracket does not take the brackets around it along.
         let looked_at = open.len().saturating_sub(DEEPEST);
         let depth = open[looked_at..].iter().rposition(|(_, close)| *close == wanted);
         if let Some(depth) = depth.map(|depth| looked_at + depth) {

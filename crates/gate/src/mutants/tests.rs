@@ -1,11 +1,11 @@
 use super::*;
 
-/// What the mutants of a test file put in place of its lines.
+/// The changed lines of the mutants of a test file.
 fn expectations(path: &str, text: &str) -> Vec<String> {
     lines_after(&test_mutants(path, text, 1))
 }
 
-/// What the mutants of work put in place of its lines.
+/// The changed lines of the mutants of work.
 fn changes(path: &str, text: &str) -> Vec<String> {
     lines_after(&work_mutants(path, text, &[1..=u32::MAX], 1))
 }

@@ -106,7 +106,7 @@ impl Finder<'_> {
     fn line_mutants(&mut self) {
         let tokens = self.source.tokens_of_line(self.line);
         let first = self.source.at(tokens.start);
-        // What a loop goes on for: changed, it may never end.
+        // A loop whose condition is changed may never end.
         let slow = if matches!(first, "while" | "until" | "loop") {
             4
         } else {
