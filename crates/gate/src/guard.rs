@@ -6,6 +6,7 @@
 //! An agent can write anywhere in the project, while this code works too. No symlink is followed there, nothing but
 //! regular files is opened, and `.gitignore` hides nothing. Originals and records of trials are outside of the project.
 
+mod diff;
 mod glob;
 mod originals;
 mod parts;
@@ -13,6 +14,7 @@ mod place;
 mod record;
 mod rust;
 mod sections;
+mod taking;
 mod trial;
 mod walk;
 

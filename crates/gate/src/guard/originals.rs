@@ -8,7 +8,7 @@ use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet, hash_map::RandomState},
     fs::{self, File},
     hash::BuildHasher as _,
-    io::{self, BufWriter, Read as _, Seek as _, SeekFrom, Write as _},
+    io::{self, Read as _, Seek as _, SeekFrom, Write as _},
     path::{Path, PathBuf},
 };
 
@@ -16,17 +16,20 @@ use ralph_core::event::{GuardedChange, GuardedChangeKind};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    FILE_CAP_BYTES, Guard, GuardError, GuardRules, Kind, is_rust,
+    Guard, GuardError, GuardRules, Kind,
+    diff::Diff,
+    is_rust,
     parts::Parts,
     place::{Content, Found, Identity, Place, step, sync},
     rust, sections,
+    taking::Taking,
     walk::{LeftOut, walk},
 };
 
-const FILES_CAP: usize = 50_000;
-const TOTAL_CAP_BYTES: u64 = 512 << 20;
+const INDEX: &str = "index.json";
+const COPIES: &str = "copies";
 /// Most entries of the list of what is left out.
-const LEFT_OUT_CAP: usize = 100;
+pub(super) const LEFT_OUT_CAP: usize = 100;
 /// Most names that are looked at in a directory that a symlink leads to.
 const LINKED_CAP: usize = 4096;
 
@@ -51,16 +54,16 @@ struct Index {
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Entry {
-    path: String,
-    kind: Kind,
+pub(super) struct Entry {
+    pub(super) path: String,
+    pub(super) kind: Kind,
     /// Whether the copy is the target of a symlink.
-    link: bool,
-    at: u64,
-    len: u64,
-    mode: u32,
+    pub(super) link: bool,
+    pub(super) at: u64,
+    pub(super) len: u64,
+    pub(super) mode: u32,
     /// None where a change could leave it the same.
-    identity: Option<Identity>,
+    pub(super) identity: Option<Identity>,
 }
 
 /// A guarded file that is not as it was, and what is in its place in a trial.
@@ -70,6 +73,8 @@ pub(super) struct Difference {
     pub(super) path: String,
     /// None if nothing has to be put there.
     pub(super) put: Option<Content>,
+    /// The file as it is now, where it was written anew to compare it.
+    shown: Option<Vec<u8>>,
 }
 
 /// What a walk of the project as it is now finds.
@@ -231,6 +236,31 @@ impl Originals {
         Ok(changes)
     }
 
+    /// What [`Originals::changes`] names, as a unified diff for people, of 64 KiB at most.
+    ///
+    /// Of a file with guarded parts it shows nothing else.
+    ///
+    /// # Errors
+    /// As [`Originals::changes`].
+    pub fn diff(&self, project: &Path) -> Result<String, GuardError> {
+        let place = Place::open(project).map_err(GuardError::file(project))?;
+        let mut diff = Diff::default();
+        for Difference { path, put, shown, .. } in self.differences(project)? {
+            let before = match put {
+                Some(put) => put,
+                None => self
+                    .original(&path)?
+                    .map_or(Content::Nothing, |bytes| Content::File { bytes, mode: 0o644 }),
+            };
+            let now = match shown {
+                Some(bytes) => Some(Content::File { bytes, mode: 0o644 }),
+                None => place.read(&path).unwrap_or(None),
+            };
+            diff.add(&path, &before, now.as_ref());
+        }
+        Ok(diff.into_text())
+    }
+
     pub(super) fn differences(&self, project: &Path) -> Result<Vec<Difference>, GuardError> {
         let place = Place::open(project).map_err(GuardError::file(project))?;
         let now = self.now(project, &place)?;
@@ -252,6 +282,7 @@ impl Originals {
             };
             differences.extend(difference);
         }
+        differences.sort_by(|one, other| one.path.cmp(&other.path));
         Ok(differences)
     }
 
@@ -435,110 +466,7 @@ impl Originals {
 }
 
 impl Entry {
-    fn is_untouched(&self, found: &Found) -> bool {
-        match found {
-            Found::File(seen) => !self.link && self.identity == Some(seen.identity),
-            Found::Nothing | Found::Link(_) | Found::Other => false,
-        }
-    }
-}
-
-/// Copies files to a store, one behind the other.
-struct Taking {
-    place: Place,
-    copies: BufWriter<File>,
-    path: PathBuf,
-    at: u64,
-    entries: Vec<Entry>,
-    left_out: Vec<LeftOut>,
-}
-
-impl Taking {
-    fn new(project: &Path, copies: &Path) -> Result<Taking, GuardError> {
-        Ok(Taking {
-            place: Place::open(project).map_err(GuardError::file(project))?,
-            copies: BufWriter::new(File::create(copies).map_err(GuardError::file(copies))?),
-            path: copies.to_owned(),
-            at: 0,
-            entries: Vec::new(),
-            left_out: Vec::new(),
-        })
-    }
-
-    fn add(&mut self, path: &str, kind: Kind) -> Result<(), GuardError> {
-        if self.entries.len() >= FILES_CAP {
-            self.leave_out(path, "there are more than 50,000 guarded files");
-            return Ok(());
-        }
-        if kind == Kind::Shadow {
-            self.entries.push(Entry::empty(path, kind));
-            return Ok(());
-        }
-        match self.read(path) {
-            Ok(Some((_, bytes))) if kind == Kind::Rust && !has_blocks(&bytes) => Ok(()),
-            Ok(Some((entry, bytes))) => self.keep(Entry { kind, ..entry }, &bytes),
-            Ok(None) => Ok(()),
-            Err(error) => {
-                self.leave_out(path, error);
-                Ok(())
-            }
-        }
-    }
-
-    /// Reads a file. None if it is not there any more.
-    fn read(&self, path: &str) -> io::Result<Option<(Entry, Vec<u8>)>> {
-        let entry = Entry::empty(path, Kind::Test);
-        match self.place.look(path)? {
-            Found::Nothing => Ok(None),
-            Found::Other => Err(io::Error::other("it is no regular file")),
-            Found::Link(target) => Ok(Some((Entry { link: true, ..entry }, target))),
-            Found::File(seen) if seen.len > FILE_CAP_BYTES => Err(io::Error::other("it is larger than 16 MiB")),
-            Found::File(_) => {
-                let (seen, bytes) = self.place.read_file(path)?;
-                let identity = (!seen.identity.is_too_new()).then_some(seen.identity);
-                Ok(Some((
-                    Entry {
-                        identity,
-                        mode: seen.mode,
-                        ..entry
-                    },
-                    bytes,
-                )))
-            }
-        }
-    }
-
-    fn keep(&mut self, entry: Entry, bytes: &[u8]) -> Result<(), GuardError> {
-        let len = bytes.len() as u64;
-        if self.at + len > TOTAL_CAP_BYTES {
-            self.leave_out(&entry.path, "guarded files have more than 512 MiB");
-            return Ok(());
-        }
-        self.copies.write_all(bytes).map_err(GuardError::file(&self.path))?;
-        self.entries.push(Entry {
-            at: self.at,
-            len,
-            ..entry
-        });
-        self.at += len;
-        Ok(())
-    }
-
-    fn leave_out(&mut self, path: &str, why: impl ToString) {
-        if self.left_out.len() < LEFT_OUT_CAP {
-            self.left_out.push(LeftOut::new(path, why));
-        }
-    }
-
-    fn finish(mut self) -> Result<(Vec<Entry>, Vec<LeftOut>), GuardError> {
-        let written = self.copies.flush().and_then(|()| sync(self.copies.get_ref()));
-        written.map_err(GuardError::file(&self.path))?;
-        Ok((self.entries, self.left_out))
-    }
-}
-
-impl Entry {
-    fn empty(path: &str, kind: Kind) -> Entry {
+    pub(super) fn empty(path: &str, kind: Kind) -> Entry {
         Entry {
             path: path.to_owned(),
             kind,
@@ -549,10 +477,14 @@ impl Entry {
             identity: None,
         }
     }
-}
 
-const INDEX: &str = "index.json";
-const COPIES: &str = "copies";
+    fn is_untouched(&self, found: &Found) -> bool {
+        match found {
+            Found::File(seen) => !self.link && self.identity == Some(seen.identity),
+            Found::Nothing | Found::Link(_) | Found::Other => false,
+        }
+    }
+}
 
 fn whole(path: &str, kind: GuardedChangeKind, put: Content) -> Difference {
     let change = GuardedChange {
@@ -564,6 +496,7 @@ fn whole(path: &str, kind: GuardedChangeKind, put: Content) -> Difference {
         changes: vec![change],
         path: path.to_owned(),
         put: Some(put),
+        shown: None,
     }
 }
 
@@ -590,10 +523,6 @@ fn part_difference(
     }
 }
 
-fn has_blocks(bytes: &[u8]) -> bool {
-    str::from_utf8(bytes).is_ok_and(|text| !rust::likenesses(text).is_empty())
-}
-
 /// `a/mod.rs` for `a.rs`, and the other way round.
 fn other_module_file(path: &str) -> Option<String> {
     let stem = path.strip_suffix(".rs")?;
@@ -615,6 +544,7 @@ fn in_parts(path: &str, parts: Parts, mode: u32) -> Option<Difference> {
         changes,
         path: path.to_owned(),
         put: parts.put.map(|bytes| Content::File { bytes, mode }),
+        shown: parts.shown,
     })
 }
 

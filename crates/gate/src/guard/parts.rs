@@ -8,4 +8,6 @@ pub(super) struct Parts {
     pub(super) changes: Vec<(GuardedChangeKind, String)>,
     /// The file as it is now with these parts as they were; none if a trial leaves it as it is.
     pub(super) put: Option<Vec<u8>>,
+    /// The file as it is now, written in the same way as `put` is; none if that is its own.
+    pub(super) shown: Option<Vec<u8>>,
 }

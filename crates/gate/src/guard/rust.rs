@@ -32,6 +32,7 @@ struct Source<'a> {
     text: &'a str,
     blocks: Vec<Block>,
     containers: Vec<Container>,
+    conditions: Vec<(String, Range<usize>)>,
 }
 
 /// What became of a block.
@@ -60,6 +61,7 @@ impl<'a> Source<'a> {
             text,
             blocks,
             containers: found.containers,
+            conditions: found.conditions,
         }
     }
 }
@@ -81,7 +83,16 @@ pub(super) fn compare(original: &str, now: &str, has_moved: impl Fn(&Likeness) -
     let mut fates = fates(&original, &now);
     forget_moved(&original, &mut fates, has_moved);
     let mut changes = Vec::new();
-    let mut edits = Vec::new();
+    // A condition for the whole file would keep what is put back from being compiled.
+    let is_new =
+        |(condition, _): &&(String, Range<usize>)| !original.conditions.iter().any(|(own, _)| own == condition);
+    let conditions = now.conditions.iter().filter(is_new);
+    let mut edits: Vec<_> = conditions
+        .map(|(_, range)| Edit {
+            range: range.clone(),
+            text: String::new(),
+        })
+        .collect();
     for (block, fate) in original.blocks.iter().zip(&fates) {
         let of_module = block.module.and_then(|module| fates.get(module));
         match fate {
@@ -97,7 +108,11 @@ pub(super) fn compare(original: &str, now: &str, has_moved: impl Fn(&Likeness) -
         });
     }
     let put = (!changes.is_empty()).then(|| edited(now.text, edits).into_bytes());
-    Parts { changes, put }
+    Parts {
+        changes,
+        put,
+        shown: None,
+    }
 }
 
 /// What of the blocks of a file that is gone is in no other file.
@@ -113,7 +128,11 @@ pub(super) fn lost(original: &str, has_moved: impl Fn(&Likeness) -> bool) -> Par
         .map(|(block, _)| (GuardedChangeKind::Deleted, block.name.clone()))
         .collect();
     let put = (!changes.is_empty()).then(|| original.as_bytes().to_vec());
-    Parts { changes, put }
+    Parts {
+        changes,
+        put,
+        shown: None,
+    }
 }
 
 /// Finds each original block among those that are there now: the same one, else one of the same name in the same place, else
@@ -228,13 +247,13 @@ fn insertion(original: &Source<'_>, block: &Block, now: &Source<'_>, number: usi
     let mut text = format!("\n{}{text}\n", indent(original.text, block.range.start));
     let mut path = block.container.as_slice();
     loop {
-        let end = now
-            .containers
-            .iter()
-            .find(|container| container.path == path)
-            .map(|container| container.end);
+        // Not where the condition of another one would keep it from being compiled.
+        let fits = |at: &&Container| at.path == path && block.conditions.starts_with(&at.conditions);
+        let end = now.containers.iter().find(fits).map(|container| container.end);
         let Some((last, above)) = path.split_last().filter(|_| end.is_none()) else {
-            let at = end.unwrap_or(now.text.len()).min(now.text.len());
+            // Before the blanks of the line that closes it.
+            let before = now.text.get(..end.unwrap_or(now.text.len())).unwrap_or(now.text);
+            let at = before.trim_end_matches([' ', '\t']).len();
             return Edit { range: at..at, text };
         };
         // A method is none outside of its implementation; a test outside of its module is one.

@@ -45,6 +45,7 @@ fn format(path: &str) -> Format {
 fn compare_values(format: Format, names: &[String], original: Option<&[u8]>, now: Option<&[u8]>) -> Option<Parts> {
     let original = parse(format, original)?;
     let mut value = parse(format, now)?;
+    let shown = written(format, &value);
     let mut changes = Vec::new();
     for name in names {
         let path: Vec<&str> = name.split('.').collect();
@@ -57,12 +58,20 @@ fn compare_values(format: Format, names: &[String], original: Option<&[u8]>, now
             changes.push((kind, name.clone()));
         }
     }
-    let text = match format {
-        Format::Json => serde_json::to_vec_pretty(&value).ok()?,
-        Format::Toml | Format::Ini => toml::to_string(&value).ok()?.into_bytes(),
+    let put = if changes.is_empty() {
+        None
+    } else {
+        Some(written(format, &value)?)
     };
-    let put = (!changes.is_empty()).then_some(text);
-    Some(Parts { changes, put })
+    let shown = if now.is_some() { shown } else { None };
+    Some(Parts { changes, put, shown })
+}
+
+fn written(format: Format, value: &Value) -> Option<Vec<u8>> {
+    match format {
+        Format::Json => serde_json::to_vec_pretty(value).ok(),
+        Format::Toml | Format::Ini => Some(toml::to_string(value).ok()?.into_bytes()),
+    }
 }
 
 fn parse(format: Format, bytes: Option<&[u8]>) -> Option<Value> {
@@ -227,7 +236,17 @@ fn compare_ini(names: &[String], original: &[u8], now: &[u8]) -> Option<Parts> {
         .flat_map(|section| &section.lines);
     let text: String = lines.flat_map(|line| [line, "\n"]).collect();
     let put = (!changes.is_empty()).then_some(text.into_bytes());
-    Some(Parts { changes, put })
+    // The order of sections is another one.
+    let kept = now.iter().filter(|section| !is_guarded(section));
+    let lines = kept
+        .chain(now.iter().filter(is_guarded))
+        .flat_map(|section| &section.lines);
+    let shown: String = lines.flat_map(|line| [line, "\n"]).collect();
+    Some(Parts {
+        changes,
+        put,
+        shown: Some(shown.into_bytes()),
+    })
 }
 
 #[cfg(test)]

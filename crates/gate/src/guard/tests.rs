@@ -287,7 +287,7 @@ fn a_pipe_is_not_opened() {
     make("conftest.py");
     assert_eq!(sandbox.changes(&originals), ["Added conftest.py", "Changed test_a.py"]);
     let trial = sandbox.begin(&originals);
-    assert_eq!(trial.refused(), ["test_a.py", "conftest.py"]);
+    assert_eq!(trial.refused(), ["conftest.py", "test_a.py"]);
     trial.end().unwrap();
 }
 
@@ -342,4 +342,68 @@ fn kinds_of_changes_are_in_the_events_terms() {
         .map(|change| change.kind)
         .collect();
     assert_eq!(kinds, [Added, Changed, Deleted]);
+}
+
+#[test]
+fn the_diff_shows_what_is_guarded_and_nothing_else() {
+    let sandbox = Sandbox::new(&[
+        ("test_a.py", "one\ntwo\n"),
+        ("test_b.py", "b\n"),
+        ("package.json", "{\"name\":\"a\",\"scripts\":{\"test\":\"jest\"}}"),
+        ("src/lib.rs", "fn work() {}\n#[test]\nfn a() { b(); }\n"),
+    ]);
+    let originals = sandbox.taken_with(GuardRules {
+        sections: [("package.json".to_owned(), strings(&["scripts.test"]))].into(),
+        rust_blocks: true,
+        ..rules()
+    });
+    assert_eq!(originals.diff(&sandbox.project).unwrap(), "");
+    sandbox.write("test_a.py", "one\n2\n");
+    sandbox.remove("test_b.py");
+    sandbox.write("conftest.py", "cheat\n");
+    sandbox.write("package.json", "{\"name\":\"b\",\"scripts\":{\"test\":\"true\"}}");
+    sandbox.write("src/lib.rs", "fn better() {}\n#[test]\nfn a() {}\n");
+    let expected = "\
+--- /dev/null
++++ b/conftest.py
+@@ -0,0 +1 @@
++cheat
+--- a/package.json
++++ b/package.json
+@@ -1,6 +1,6 @@
+ {
+   \"name\": \"b\",
+   \"scripts\": {
+-    \"test\": \"jest\"
++    \"test\": \"true\"
+   }
+ }
+\\ No newline at end of file
+--- a/src/lib.rs
++++ b/src/lib.rs
+@@ -1,3 +1,3 @@
+ fn better() {}
+ #[test]
+-fn a() { b(); }
++fn a() {}
+--- a/test_a.py
++++ b/test_a.py
+@@ -1,2 +1,2 @@
+ one
+-two
++2
+--- a/test_b.py
++++ /dev/null
+@@ -1 +0,0 @@
+-b
+";
+    assert_eq!(originals.diff(&sandbox.project).unwrap(), expected);
+    let long: String = (0..20_000).map(|line| format!("line {line}\n")).collect();
+    sandbox.write("test_a.py", &long);
+    let diff = originals.diff(&sandbox.project).unwrap();
+    assert!(
+        diff.len() < 65 << 10 && diff.ends_with("… and 1 more\n"),
+        "{}",
+        &diff[diff.len() - 100..]
+    );
 }

@@ -37,6 +37,7 @@ pub(super) enum Shape {
 #[derive(Debug, Clone)]
 pub(super) struct Container {
     pub(super) path: Vec<String>,
+    pub(super) conditions: String,
     /// Where its body ends.
     pub(super) end: usize,
 }
@@ -46,6 +47,8 @@ pub(super) struct Container {
 pub(super) struct Found {
     pub(super) blocks: Vec<Block>,
     pub(super) containers: Vec<Container>,
+    /// The conditions of the whole file, with the attributes that say them.
+    pub(super) conditions: Vec<(String, Range<usize>)>,
 }
 
 /// What an item stands in.
@@ -111,6 +114,9 @@ impl Scan<'_> {
             }
             if is_inner {
                 for attribute in attributes {
+                    if place.container.is_empty() && !condition(&attribute).is_empty() {
+                        self.found.conditions.push((condition(&attribute), start..at));
+                    }
                     self.inner(&attribute, &range, &mut place);
                 }
             } else if at < to {
@@ -192,6 +198,7 @@ impl Scan<'_> {
         let (open, close) = body;
         self.found.containers.push(Container {
             path: inside.container.clone(),
+            conditions: inside.conditions.clone(),
             end: close,
         });
         if inside.container.len() < DEPTH_CAP {

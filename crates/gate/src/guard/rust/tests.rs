@@ -297,6 +297,27 @@ fn a_block_that_stands_elsewhere_in_the_file_is_no_change() {
 }
 
 #[test]
+fn a_condition_for_the_whole_file_is_none_in_the_trial() {
+    let original = "#![cfg(unix)]\n#[test]\nfn a() {}\n";
+    let (changes, put) = compared(original, &format!("#![cfg(any())]\n{original}"));
+    assert_eq!(changes, ["Deleted fn a"]);
+    assert!(!put.contains("any") && put.contains("#![cfg(unix)]"), "{put}");
+    assert_eq!(compared(original, &put).0, Vec::<String>::new());
+}
+
+#[test]
+fn a_missing_block_goes_to_the_module_of_its_own_condition() {
+    let original = "#[cfg(unix)]\nmod a {\n    #[test]\n    fn b() {}\n    fn c() {}\n}\n";
+    let now = "#[cfg(any())]\nmod a {}\n#[cfg(unix)]\nmod a {\n    fn c() {}\n    }\n";
+    let (changes, put) = compared(original, now);
+    assert_eq!(changes, ["Deleted fn b"]);
+    assert_eq!(
+        put,
+        "#[cfg(any())]\nmod a {}\n#[cfg(unix)]\nmod a {\n    fn c() {}\n\n    #[test]\n    fn b() {}\n    }\n"
+    );
+}
+
+#[test]
 fn tests_that_are_in_another_file_now_are_not_lost() {
     let moved = "use super::*;\n#[test]\nfn adds() {\n    assert_eq!(add(two(), 2), 4, r#\"a \"quote\" }\"#);\n}\nmod nested {\n    #[tokio::test]\n    async fn waits() {}\n}\n";
     let there = likenesses(moved);

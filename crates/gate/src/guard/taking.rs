@@ -1,0 +1,116 @@
+//! Copies what is guarded to a store.
+
+use std::{
+    fs::File,
+    io::{self, BufWriter, Write as _},
+    path::{Path, PathBuf},
+};
+
+use super::{
+    FILE_CAP_BYTES, GuardError, Kind,
+    originals::{Entry, LEFT_OUT_CAP},
+    place::{Found, Place, sync},
+    rust,
+    walk::LeftOut,
+};
+
+const FILES_CAP: usize = 50_000;
+const TOTAL_CAP_BYTES: u64 = 512 << 20;
+
+/// Copies files to a store, one behind the other.
+pub(super) struct Taking {
+    place: Place,
+    copies: BufWriter<File>,
+    path: PathBuf,
+    at: u64,
+    entries: Vec<Entry>,
+    left_out: Vec<LeftOut>,
+}
+
+impl Taking {
+    pub(super) fn new(project: &Path, copies: &Path) -> Result<Taking, GuardError> {
+        Ok(Taking {
+            place: Place::open(project).map_err(GuardError::file(project))?,
+            copies: BufWriter::new(File::create(copies).map_err(GuardError::file(copies))?),
+            path: copies.to_owned(),
+            at: 0,
+            entries: Vec::new(),
+            left_out: Vec::new(),
+        })
+    }
+
+    pub(super) fn add(&mut self, path: &str, kind: Kind) -> Result<(), GuardError> {
+        if self.entries.len() >= FILES_CAP {
+            self.leave_out(path, "there are more than 50,000 guarded files");
+            return Ok(());
+        }
+        if kind == Kind::Shadow {
+            self.entries.push(Entry::empty(path, kind));
+            return Ok(());
+        }
+        match self.read(path) {
+            Ok(Some((_, bytes))) if kind == Kind::Rust && !has_blocks(&bytes) => Ok(()),
+            Ok(Some((entry, bytes))) => self.keep(Entry { kind, ..entry }, &bytes),
+            Ok(None) => Ok(()),
+            Err(error) => {
+                self.leave_out(path, error);
+                Ok(())
+            }
+        }
+    }
+
+    /// Reads a file. None if it is not there any more.
+    fn read(&self, path: &str) -> io::Result<Option<(Entry, Vec<u8>)>> {
+        let entry = Entry::empty(path, Kind::Test);
+        match self.place.look(path)? {
+            Found::Nothing => Ok(None),
+            Found::Other => Err(io::Error::other("it is no regular file")),
+            Found::Link(target) => Ok(Some((Entry { link: true, ..entry }, target))),
+            Found::File(seen) if seen.len > FILE_CAP_BYTES => Err(io::Error::other("it is larger than 16 MiB")),
+            Found::File(_) => {
+                let (seen, bytes) = self.place.read_file(path)?;
+                let identity = (!seen.identity.is_too_new()).then_some(seen.identity);
+                Ok(Some((
+                    Entry {
+                        identity,
+                        mode: seen.mode,
+                        ..entry
+                    },
+                    bytes,
+                )))
+            }
+        }
+    }
+
+    fn keep(&mut self, entry: Entry, bytes: &[u8]) -> Result<(), GuardError> {
+        let len = bytes.len() as u64;
+        if self.at + len > TOTAL_CAP_BYTES {
+            self.leave_out(&entry.path, "guarded files have more than 512 MiB");
+            return Ok(());
+        }
+        self.copies.write_all(bytes).map_err(GuardError::file(&self.path))?;
+        self.entries.push(Entry {
+            at: self.at,
+            len,
+            ..entry
+        });
+        self.at += len;
+        Ok(())
+    }
+
+    fn leave_out(&mut self, path: &str, why: impl ToString) {
+        if self.left_out.len() < LEFT_OUT_CAP {
+            self.left_out.push(LeftOut::new(path, why));
+        }
+    }
+
+    pub(super) fn finish(mut self) -> Result<(Vec<Entry>, Vec<LeftOut>), GuardError> {
+        let written = self.copies.flush().and_then(|()| sync(self.copies.get_ref()));
+        written.map_err(GuardError::file(&self.path))?;
+        Ok((self.entries, self.left_out))
+    }
+}
+
+fn has_blocks(bytes: &[u8]) -> bool {
+    str::from_utf8(bytes).is_ok_and(|text| !rust::likenesses(text).is_empty())
+}
