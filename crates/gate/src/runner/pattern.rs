@@ -1,33 +1,45 @@
 //! Patterns of lines, with a plain text that spares most lines the pattern.
 
+use memchr::memmem::Finder;
 use regex_lite::{Captures, Regex};
 
 /// A pattern that is asked of every line of an output.
 #[derive(Debug, Clone)]
 pub(super) struct Pattern {
     regex: Regex,
+    /// Every line that matches begins with it.
+    start: String,
     /// Every line that matches has it.
-    literal: String,
+    literal: Finder<'static>,
 }
 
 impl Pattern {
     pub(super) fn new(text: &str) -> Result<Pattern, regex_lite::Error> {
+        let regex = Regex::new(text)?;
+        let chars: Vec<char> = text.chars().collect();
+        // Flags change what plain characters mean.
+        let plain = !text.contains("(?i") && !text.contains("(?x") && !text.contains("(?s");
         Ok(Pattern {
-            regex: Regex::new(text)?,
-            literal: literal(text),
+            regex,
+            start: if plain { start(&chars) } else { String::new() },
+            literal: Finder::new(&if plain { literal(&chars) } else { String::new() }).into_owned(),
         })
     }
 
     pub(super) fn is_match(&self, line: &str) -> bool {
-        line.contains(&self.literal) && self.regex.is_match(line)
+        self.may_match(line) && self.regex.is_match(line)
     }
 
     pub(super) fn captures<'l>(&self, line: &'l str) -> Option<Captures<'l>> {
-        if line.contains(&self.literal) {
+        if self.may_match(line) {
             self.regex.captures(line)
         } else {
             None
         }
+    }
+
+    fn may_match(&self, line: &str) -> bool {
+        line.starts_with(&self.start) && self.literal.find(line.as_bytes()).is_some()
     }
 
     /// The names of its groups.
@@ -36,90 +48,170 @@ impl Pattern {
     }
 }
 
-/// The longest text that every match of a pattern contains, as far as it is seen without parsing the pattern.
-fn literal(pattern: &str) -> String {
-    if pattern.contains("(?i") || pattern.contains("(?x") {
+/// The plain text at the start of all that matches a pattern.
+fn start(pattern: &[char]) -> String {
+    let Some(('^', rest)) = pattern.split_first().map(|(first, rest)| (*first, rest)) else {
+        return String::new();
+    };
+    if has_alternatives(rest) {
         return String::new();
     }
-    let mut longest = String::new();
+    let end = rest.iter().position(|character| "([.$".contains(*character));
+    runs(&rest[..end.unwrap_or(rest.len())], true)
+        .into_iter()
+        .next()
+        .unwrap_or_default()
+}
+
+/// The longest plain text that is in all that matches a pattern.
+fn literal(pattern: &[char]) -> String {
+    let runs = runs(pattern, false);
+    runs.into_iter().max_by_key(String::len).unwrap_or_default()
+}
+
+/// The runs of plain characters that are in all that matches a pattern, in their order; the first one alone if it `starts`.
+fn runs(pattern: &[char], starts: bool) -> Vec<String> {
+    let mut runs = Vec::new();
+    if has_alternatives(pattern) {
+        return runs;
+    }
     let mut run = String::new();
-    let mut depth = 0_usize;
-    let mut chars = pattern.chars();
-    while let Some(character) = chars.next() {
+    let mut place = 0;
+    while let Some(character) = pattern.get(place) {
+        let end = end_of_item(pattern, place);
+        let quantifier = pattern
+            .get(end)
+            .copied()
+            .filter(|character| "*?{+".contains(*character));
+        let is_optional = quantifier.is_some_and(|quantifier| quantifier != '+');
         let plain = match character {
-            '\\' => chars.next().filter(char::is_ascii_punctuation),
-            '[' => {
-                skip_class(&mut chars);
-                None
-            }
-            '(' => {
-                depth += 1;
-                None
-            }
-            ')' => {
-                depth = depth.saturating_sub(1);
-                None
-            }
-            '|' if depth == 0 => return String::new(),
-            '*' | '?' | '{' => {
-                // The character before may be missing.
-                run.pop();
-                if character == '{' {
-                    chars.by_ref().find(|character| *character == '}');
-                }
-                None
-            }
-            '.' | '^' | '$' | '+' | '|' => None,
+            '\\' => pattern
+                .get(place + 1)
+                .filter(|character| character.is_ascii_punctuation()),
+            '(' | '[' | '.' | '^' | '$' => None,
             other => Some(other),
         };
-        match plain.filter(|_| depth == 0) {
-            Some(plain) => run.push(plain),
-            None => keep_longest(&mut longest, &mut run),
+        if let Some(plain) = plain.filter(|_| !is_optional) {
+            run.push(*plain);
+        }
+        if plain.is_none() || quantifier.is_some() {
+            runs.push(std::mem::take(&mut run));
+            if starts {
+                break;
+            }
+        }
+        if *character == '(' && !is_optional {
+            let inner = pattern.get(place + 1..end.saturating_sub(1)).unwrap_or_default();
+            runs.extend(self::runs(without_name(inner), false));
+        }
+        place = match quantifier {
+            Some('{') => pattern
+                .iter()
+                .skip(end)
+                .position(|character| *character == '}')
+                .map_or(pattern.len(), |length| end + length + 1),
+            Some(_) => end + 1,
+            None => end,
+        };
+        // The mark of a quantifier that takes as little as it can.
+        if quantifier.is_some() && pattern.get(place) == Some(&'?') {
+            place += 1;
         }
     }
-    keep_longest(&mut longest, &mut run);
-    longest
+    runs.push(run);
+    runs
 }
 
-/// Leaves out the rest of a class of characters such as `[\d\]]`.
-fn skip_class(chars: &mut std::str::Chars) {
-    let mut first = true;
-    while let Some(character) = chars.next() {
-        match character {
-            '\\' => _ = chars.next(),
-            ']' if !first => return,
-            '^' if first => continue,
-            _ => {}
+/// Whether there is a `|` outside of groups.
+fn has_alternatives(pattern: &[char]) -> bool {
+    let mut place = 0;
+    while let Some(character) = pattern.get(place) {
+        if *character == '|' {
+            return true;
         }
-        first = false;
+        place = end_of_item(pattern, place);
+    }
+    false
+}
+
+/// Where the character, class or group that begins at a place ends.
+fn end_of_item(pattern: &[char], place: usize) -> usize {
+    let rest = pattern.get(place + 1..).unwrap_or_default();
+    match pattern.get(place) {
+        Some('\\') => place + 2,
+        Some('[') => {
+            let mut end = place + 1 + usize::from(rest.first() == Some(&'^'));
+            // A bracket that comes first is one of the class.
+            end += usize::from(pattern.get(end) == Some(&']'));
+            while let Some(character) = pattern.get(end) {
+                match character {
+                    ']' => return end + 1,
+                    '\\' => end += 2,
+                    _ => end += 1,
+                }
+            }
+            end
+        }
+        Some('(') => {
+            let mut end = place + 1;
+            while let Some(character) = pattern.get(end) {
+                if *character == ')' {
+                    return end + 1;
+                }
+                end = end_of_item(pattern, end);
+            }
+            end
+        }
+        Some(_) | None => place + 1,
     }
 }
 
-fn keep_longest(longest: &mut String, run: &mut String) {
-    if run.len() > longest.len() {
-        std::mem::swap(longest, run);
+/// A group without what it is called.
+fn without_name(group: &[char]) -> &[char] {
+    match group {
+        ['?', ':', rest @ ..] => rest,
+        ['?', ..] => {
+            let end = group.iter().position(|character| *character == '>');
+            end.and_then(|end| group.get(end + 1..)).unwrap_or_default()
+        }
+        _ => group,
     }
-    run.clear();
 }
 
 #[cfg(test)]
 mod tests {
-    use super::literal;
+    use super::Pattern;
 
     #[test]
-    fn the_literal_of_a_pattern_is_in_all_that_matches() {
-        for (pattern, expected) in [
-            (r"^running (?<planned>\d+) tests?$", "running "),
-            (r"^test result: \S+\. (?<passed>\d+) passed; ", "test result: "),
-            (r"(ok|FAILED) in", " in"),
-            (r"ok|FAILED", ""),
-            (r"^=+ (?<list>.*) in [\d.]+s =+$", " in "),
-            (r"a{2}bc?", "b"),
-            (r"[^]x]abc\.d", "abc.d"),
-            (r"(?i)passed", ""),
-            (r"\d+ passing", " passing"),
+    fn a_pattern_knows_what_is_in_all_that_it_matches() {
+        for (pattern, start, literal) in [
+            (r"^running (?<planned>\d+) tests?$", "running ", "running "),
+            (
+                r"^test result: \S+\. (?<passed>\d+) passed; ",
+                "test result: ",
+                "test result: ",
+            ),
+            (r"^test (?<id>\S+) \.\.\. ok$", "test ", " ... ok"),
+            (r"^ +Tests  (?<list>\d.*)$", " ", "Tests  "),
+            (r"^(?<failed>FAIL)\t\S+\t[\d.]+s$", "", "FAIL"),
+            (r"^(?<list>(?:\d+ tests, )*\d+ failures?(?:, .*)?)$", "", " failure"),
+            (r"^= (ok|FAILED) in", "= ", " in"),
+            (r"^ok|FAILED", "", ""),
+            (r"^=+ (?<list>.*) in [\d.]+s =+$", "=", " in "),
+            (r"a{2}bc?", "", "b"),
+            (r"^a{2,3}?bc?d", "", "d"),
+            (r"^ab+?c", "ab", "ab"),
+            (r"[^]x]abc\.d", "", "abc.d"),
+            (r"[)(|\]]abc(?:x)?", "", "abc"),
+            (r"(?i)passed", "", ""),
+            (r"\d+ passing", "", " passing"),
         ] {
-            assert_eq!(literal(pattern), expected, "{pattern}");
+            let known = Pattern::new(pattern).unwrap();
+            assert_eq!(
+                (known.start.as_str(), known.literal.needle()),
+                (start, literal.as_bytes()),
+                "{pattern}"
+            );
         }
     }
 }
