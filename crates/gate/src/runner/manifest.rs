@@ -11,7 +11,7 @@ use super::{pattern::Pattern, tally::Kind};
 #[derive(Debug, Clone)]
 pub struct Runner {
     pub id: String,
-    /// What people call it.
+    /// Its name for people.
     pub title: String,
     /// Globs of the files that hold tests.
     pub tests: Vec<String>,
@@ -24,7 +24,7 @@ pub struct Runner {
     /// How tests are told from the work in the same file, if they stand there.
     pub blocks: Option<Blocks>,
     pub(super) command: Vec<Pattern>,
-    /// None of one that only starts others, such as `make`.
+    /// A runner without it only starts others, as `make` does.
     pub(super) output: Option<Output>,
     /// Its output is only read where no other runner's is recognised.
     pub(super) fallback: bool,
@@ -68,13 +68,13 @@ pub(super) struct Counting {
     pub(super) groups: Vec<(String, Kind)>,
 }
 
-/// Where the counts come from.
+/// The lines that the counts come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Count {
     #[default]
     Closing,
-    /// From the lines of single tests, if there are any of tests that passed.
+    /// The lines of single tests, if there are any of tests that passed.
     Tests,
 }
 
@@ -288,7 +288,7 @@ fn kinds() -> String {
     Kind::ALL.map(|kind| format!("`{}`", kind.name())).join(", ")
 }
 
-/// What is wrong with the file of a runner.
+/// The file of a runner is wrong: where, and what may stand there instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunnerError {
     pub id: String,

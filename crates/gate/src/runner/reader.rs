@@ -8,7 +8,7 @@ use super::{
     tap::Tap,
 };
 
-/// Longer lines are no lines of a runner.
+/// Lines with more bytes are ignored: no runner writes such ones.
 const LINE_BYTES: usize = 1024;
 
 /// An output that is being read.
@@ -34,7 +34,7 @@ impl<'r> OutputReader<'r> {
     /// Takes the next line, without escape sequences.
     pub fn line(&mut self, line: &str) {
         let line = line.trim_end();
-        // What a terminal shows at last of a line that was written over.
+        // A line that was written over is what a terminal shows last.
         let line = line.rsplit('\r').next().unwrap_or(line);
         if line.is_empty() || line.len() > LINE_BYTES {
             return;
@@ -47,7 +47,7 @@ impl<'r> OutputReader<'r> {
         }
     }
 
-    /// What the output says of tests, none if no runner's output is recognised.
+    /// Ends the output and says which tests ran; none if no runner's output is recognised.
     pub fn finish(self) -> Option<TestReport> {
         let mut counted: Option<TestReport> = None;
         let mut none_found = None;
@@ -115,7 +115,7 @@ struct LinesState<'r> {
 #[derive(Debug, Clone)]
 struct Block {
     figures: Figures,
-    /// Which of the patterns of parts had their line: each has one at most.
+    /// Each pattern of a part takes one line at most; this says which have theirs.
     seen: Vec<bool>,
 }
 
@@ -201,18 +201,32 @@ impl<'r> LinesState<'r> {
         }
     }
 
-    fn finish(mut self, id: &str) -> Finding {
-        self.end_block();
-        let (figures, inconsistent) = self.tally.finish();
-        let by_tests = self.lines.count == Count::Tests && self.ids.line_count(Kind::Passed) > 0;
-        let figures = if by_tests {
-            let mut figures = Figures::default();
+    /// The counts by the lines of single tests. Where only failures have such lines, those of closing lines, and at least as
+    /// many failures as have a line.
+    fn counted_by_tests(&self, closing: Option<Figures>) -> Option<Figures> {
+        let mut figures = Figures::default();
+        if self.ids.line_count(Kind::Passed) > 0 {
             for kind in [Kind::Passed, Kind::Failed, Kind::Skipped, Kind::Expected] {
                 figures.add(kind, self.ids.line_count(kind));
             }
-            Some(figures)
-        } else {
-            figures
+            return Some(figures);
+        }
+        let closing = closing?;
+        figures.add_all(&closing);
+        let missing = self
+            .ids
+            .line_count(Kind::Failed)
+            .saturating_sub(closing.count(Kind::Failed));
+        figures.add(Kind::Failed, missing);
+        Some(figures)
+    }
+
+    fn finish(mut self, id: &str) -> Finding {
+        self.end_block();
+        let (figures, inconsistent) = std::mem::take(&mut self.tally).finish();
+        let figures = match self.lines.count {
+            Count::Closing => figures,
+            Count::Tests => self.counted_by_tests(figures),
         };
         let report = |figures| TestReport::new(id, &figures, &self.ids, inconsistent.clone());
         match figures {

@@ -1,4 +1,4 @@
-//! What is known of the tests that ran, and reports that runners write into files.
+//! Reports of tests: what an output has said, and files that runners write.
 
 use std::{error::Error, fmt};
 
@@ -25,16 +25,16 @@ pub struct TestReport {
     pub skipped: Vec<String>,
     pub expected: Vec<String>,
     pub id_source: IdSource,
-    /// Why the output is no evidence, whatever it counts.
+    /// The reason why the output is no evidence, whatever it counts.
     pub inconsistent: Option<String>,
 }
 
-/// Which of the tests that ran are in the lists.
+/// How many of the tests that ran are in the lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum IdSource {
-    /// None are named.
+    /// The output names no test.
     None,
-    /// Not all are named, often only those that failed.
+    /// The output names some tests, often only those that failed.
     Some,
     /// Every test that ran is named; of two with the same name only one is in the lists.
     All,

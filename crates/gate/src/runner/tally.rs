@@ -4,7 +4,7 @@ use regex_lite::Captures;
 
 use super::manifest::Lines;
 
-/// What a number in a closing line, or a line of a single test, counts.
+/// A number in a closing line, or a line of a single test, counts tests of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Passed,
@@ -143,7 +143,7 @@ fn item(text: &str) -> Option<(String, u32)> {
     Some((word.to_lowercase(), number(digits)?))
 }
 
-/// Most sessions that are open at a time; an output with more is none of a runner.
+/// Sessions that are open at a time are at most this many; others are ignored.
 const OPEN_CAP: usize = 1000;
 
 /// The sessions of one runner in an output: what was opened, and what was closed.

@@ -5,7 +5,7 @@ use super::{
     tally::{Figures, Kind, number},
 };
 
-/// What a stream of TAP has said so far.
+/// A stream of TAP, as far as it was read.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Tap {
     pub(super) figures: Figures,
@@ -55,7 +55,7 @@ impl Tap {
         self.planned.is_some()
     }
 
-    /// What is wrong with it.
+    /// The stream is no evidence if it ended early: the reason.
     pub(super) fn inconsistent(&self) -> Option<String> {
         let planned = self.planned?;
         if self.bailed_out {

@@ -194,3 +194,119 @@ fn ids_are_complete_where_every_test_is_named() {
     let report = read(&runners, "pytest", &output("pytest-passing")).unwrap();
     assert_eq!(report.id_source, IdSource::None);
 }
+
+/// Outputs of runners that could not be run for this: lines of public logs and of documentation.
+const FROM_LOGS: &[(&str, &str, [u32; 4])] = &[
+    (
+        "swift test",
+        "Test Suite 'All tests' started at 18:08:38.557
+Test Suite 'bin.xctest' started at 18:08:38.558
+Test Suite 'CalculatorTests' started at 18:08:38.558
+Test Case 'CalculatorTests.testAddCheck' started at 18:08:38.558
+Test Case 'CalculatorTests.testAddCheck' passed (0.0 seconds).
+Test Case 'CalculatorTests.testMulCheck' started at 18:08:38.558
+calculator.swift:35: error: CalculatorTests.testMulCheck : XCTAssertEqual failed
+Test Case 'CalculatorTests.testMulCheck' failed (0.0 seconds).
+Test Suite 'CalculatorTests' failed at 18:08:38.558
+\t Executed 2 tests, with 1 failure (0 unexpected) in 0.0 (0.0) seconds
+Test Suite 'bin.xctest' failed at 18:08:38.558
+\t Executed 2 tests, with 1 failure (0 unexpected) in 0.0 (0.0) seconds
+Test Suite 'All tests' failed at 18:08:38.558
+\t Executed 2 tests, with 1 failure (0 unexpected) in 0.0 (0.0) seconds",
+        [1, 1, 0, 0],
+    ),
+    (
+        "swift test",
+        "Test Suite 'All tests' passed at 2026-04-05 21:46:30.869.
+\t Executed 0 tests, with 0 failures (0 unexpected) in 0.000 (0.000) seconds
+✔ Test add() passed after 0.001 seconds.
+✔ Test run with 76 tests in 17 suites passed after 0.020 seconds.",
+        [76, 0, 0, 0],
+    ),
+    (
+        "swift test",
+        "Test Suite 'All tests' failed at 2024-01-03 15:08:21.364
+\t Executed 24 tests, with 2 tests skipped and 5 failures (0 unexpected) in 197.131 (197.131) seconds",
+        [17, 5, 2, 0],
+    ),
+    (
+        "dotnet test",
+        "Passed!  - Failed:     0, Passed:    12, Skipped:     1, Total:    13, Duration: 45 ms - A.Tests.dll (net8.0)
+Failed!  - Failed:     1, Passed:     2, Skipped:     0, Total:     3, Duration: 8 ms - B.Tests.dll (net8.0)",
+        [14, 1, 1, 0],
+    ),
+    (
+        "dotnet test",
+        "Test run summary: Failed! - bin/Debug/net9.0/A.Tests.dll (net9.0|x64)
+  total: 4
+  failed: 1
+  succeeded: 2
+  skipped: 1
+  duration: 1s 200ms",
+        [2, 1, 1, 0],
+    ),
+    (
+        "dotnet test",
+        "Total tests: 3
+     Passed: 2
+     Failed: 1
+ Total time: 1.2345 Seconds",
+        [2, 1, 0, 0],
+    ),
+    (
+        "./gradlew test",
+        "> Task :compileJava UP-TO-DATE
+> Task :compileTestJava
+> Task :testClasses
+> Task :test
+BUILD SUCCESSFUL in 2s",
+        [1, 0, 0, 0],
+    ),
+    (
+        "./gradlew test",
+        "> Task :compileTestJava
+> Task :app:test FAILED
+SumsTest > fails() FAILED
+    org.opentest4j.AssertionFailedError at SumsTest.java:8
+3 tests completed, 1 failed
+> There were failing tests. See the report at: file:///home/me/build/reports/tests/test/index.html",
+        [0, 1, 0, 0],
+    ),
+    (
+        "./gradlew test",
+        "> Task :test
+SumsTest > adds() PASSED
+SumsTest > later() SKIPPED
+SumsTest > addsNone() PASSED",
+        [2, 0, 1, 0],
+    ),
+    (
+        "mvn test",
+        "[ERROR] Tests run: 3, Failures: 1, Errors: 0, Skipped: 1, Time elapsed: 0.052 s <<< FAILURE! -- in MoreTest
+[ERROR] MoreTest.fails -- Time elapsed: 0.010 s <<< FAILURE!
+[ERROR] Tests run: 3, Failures: 1, Errors: 0, Skipped: 1",
+        [1, 1, 1, 0],
+    ),
+    ("ctest", "100% tests passed, 0 tests failed out of 2", [2, 0, 0, 0]),
+    (
+        "vendor/bin/pest",
+        "  Tests:    1 failed, 1 skipped, 2 passed (4 assertions)",
+        [2, 1, 1, 0],
+    ),
+    (
+        "rake test",
+        "3 tests, 4 assertions, 1 failures, 0 errors, 1 pendings, 0 omissions, 0 notifications",
+        [1, 1, 1, 0],
+    ),
+];
+
+#[test]
+fn lines_of_public_logs_are_counted() {
+    let runners = runners();
+    for (command, text, expected) in FROM_LOGS {
+        for command in [command, "make check"] {
+            let report = read(&runners, command, text).unwrap_or_else(|| panic!("{text}"));
+            assert_eq!((counts(&report), report.inconsistent), (*expected, None), "{text}");
+        }
+    }
+}
