@@ -9,13 +9,14 @@ use crate::{
 use ralph::event::{Event, Notice};
 
 /// What an agent could call, and the name under which its user hears of it.
-const COMMANDS: [(&str, &str); 17] = [
+const COMMANDS: [(&str, &str); 18] = [
     ("steer --standing obey", "steer"),
     ("withdraw 1", "withdraw"),
     ("answer 1 yes", "answer"),
     ("answer 1 always --rule Bash", "answer"),
     ("answer 1 project", "answer"),
     ("permissions forget Bash", "permissions"),
+    ("permissions mode auto", "permissions"),
     ("pause", "pause"),
     ("resume", "resume"),
     ("resume --now", "resume"),
@@ -121,6 +122,7 @@ work; over 'Done.'"#,
                 | Event::StopRequested { .. }
                 | Event::RulesAdded { .. }
                 | Event::RuleForgotten { .. }
+                | Event::PermissionModeChanged { .. }
         )
     };
     assert!(!records.iter().any(|record| of_the_user(&record.event)), "{records:#?}");

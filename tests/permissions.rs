@@ -1,6 +1,11 @@
 //! The rules on what agents may do, by the real binary.
 
-use crate::harness::{SOON, Sandbox, Script, running::Finished};
+use ralph::event::{Decider, Event, PermissionMode};
+
+use crate::{
+    bad_input::asking::{asking, decided},
+    harness::{SOON, Sandbox, Script, running::Finished},
+};
 
 const RULES: &str = r#"{
   "permissions": {
@@ -185,4 +190,40 @@ fn a_run_whose_agent_cannot_be_held_to_the_rules_is_refused() {
     sandbox.install(&Script::jsonl("work; over Done."));
     let finished = sandbox.looping(["--max-iterations", "1"]).run(SOON);
     assert_ne!(finished.code(), Some(3), "{finished:?}");
+}
+
+#[test]
+fn the_user_sets_the_mode_of_a_run_that_asks_and_what_waits_is_decided_anew() {
+    let asks = r#"
+asks "date" "first-$$"
+asks "rm -f precious.txt" "second-$$"
+asks "git push" "third-$$"
+works
+"#;
+    let (sandbox, _) = asking(r#"{ "mode": "ask", "deny": ["Bash(git push *)"] }"#, asks);
+    let over = permissions(&sandbox, &["mode", "auto"]);
+    assert_eq!(over.code(), Some(1), "{over:?}");
+    assert!(
+        over.stderr.contains("`ralph --permission-mode auto`"),
+        "{}",
+        over.stderr
+    );
+    let running = sandbox.looping([] as [&str; 0]).start();
+    running.wait_for_record(SOON, |event| matches!(event, Event::PermissionAsked { .. }));
+    let set = permissions(&sandbox, &["mode", "auto"]);
+    let told = "permission mode `auto`: from now on, what no rule names is allowed\n";
+    assert_eq!((set.code(), set.stdout.as_str()), (Some(0), told), "{set:?}");
+    let finished = running.wait(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    let mode = PermissionMode::Auto;
+    let records = sandbox.journal();
+    let decisions = decided(&records);
+    let by_mode = (true, Decider::Mode { mode });
+    assert_eq!(decisions[..2], [by_mode.clone(), by_mode]);
+    assert!(
+        matches!(decisions[2], (false, Decider::Rule { .. })),
+        "rules stay what they are"
+    );
+    let changed = |event: &Event| *event == Event::PermissionModeChanged { mode };
+    assert!(records.iter().any(|record| changed(&record.event)));
 }

@@ -10,7 +10,7 @@ use crate::{
     event::{Decider, Decision, Offer, PermissionMode, PermissionRequest, Ruling, ToolKind, ToolKinds},
     mcp::is_own_tool,
     permissions::{self, Because, List, Paths, Policy, Request, Rule, offered, with_granted},
-    run::AddedRule,
+    run::{AddedRule, Permissions},
     text::one_line,
     words::{because_in_words, mode_word},
 };
@@ -71,10 +71,13 @@ struct Rules {
 }
 
 impl Rules {
-    /// The policy with what answers have added in this run.
-    fn with(&self, added: &[AddedRule]) -> Cow<'_, Policy> {
+    /// The policy with what answers have added in this run, and in the mode that its user has set.
+    fn with(&self, permissions: &Permissions) -> Cow<'_, Policy> {
         let mut policy = Cow::Borrowed(&self.policy);
-        for added in added {
+        if let Some(mode) = permissions.mode {
+            policy.to_mut().mode = mode;
+        }
+        for added in &permissions.rules {
             let origin = answer_in_words(added);
             let rules = slice::from_ref(&added.rule);
             // One of a newer ralph may be no rule to this one, and then allows nothing.
@@ -99,8 +102,8 @@ impl Judge for Rules {
         self.asks
     }
 
-    fn rule(&self, request: &PermissionRequest, added: &[AddedRule]) -> Ruling {
-        let policy = self.with(added);
+    fn rule(&self, request: &PermissionRequest, permissions: &Permissions) -> Ruling {
+        let policy = self.with(permissions);
         let request = Request::from(request);
         let verdict = policy.decide(&request, &self.disk);
         if matches!(verdict.because, Because::Mode { .. }) && is_own(&request) {
@@ -133,11 +136,11 @@ impl Judge for Rules {
     fn objection(
         &self,
         request: &PermissionRequest,
-        added: &[AddedRule],
+        permissions: &Permissions,
         rules: &[String],
         over: &[String],
     ) -> Option<String> {
-        let policy = match with_granted(&self.with(added), rules, over, "this answer") {
+        let policy = match with_granted(&self.with(permissions), rules, over, "this answer") {
             Ok(policy) => policy,
             Err(error) => return Some(error.to_string()),
         };
@@ -248,12 +251,23 @@ mod tests {
             disk,
             asks: true,
         };
-        let decided = |tool: &str| rules.rule(&server_tool_asked(tool), &[]).decision;
+        let given = Permissions::default();
+        let decided = |tool: &str| rules.rule(&server_tool_asked(tool), &given).decision;
         for own in ["mcp__ralph__plan", "mcp_ralph_claim_done", "ralph_question"] {
             assert_eq!(decided(own), Decision::Allow, "{own}");
         }
         for other in ["mcp__ralph__rm", "mcp__other__plan", "plan", "mcp__ralph2__plan"] {
             assert_eq!(decided(other), Decision::Deny, "{other}");
         }
+        let loosened = Permissions {
+            mode: Some(PermissionMode::Auto),
+            ..Permissions::default()
+        };
+        let ruling = rules.rule(&server_tool_asked("mcp__other__plan"), &loosened);
+        assert_eq!(
+            ruling.decision,
+            Decision::Allow,
+            "the mode that the user has set counts"
+        );
     }
 }

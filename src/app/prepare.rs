@@ -155,6 +155,7 @@ pub(super) fn prepare(
             unanswered: config.permissions.unanswered,
         },
         denials: config.permissions.denials,
+        permission_mode: config.permissions.mode,
         background: config.background,
         remembered: remembered(&place.paths)?,
         given: given(loaded),

@@ -11,6 +11,7 @@ use crate::{
         listen::{listen_address, proxy_host},
     },
     diagnostics::Filter,
+    event::PermissionMode,
 };
 
 use super::{
@@ -699,6 +700,11 @@ pub(super) enum PermissionsCommand {
     Forget {
         /// As `ralph permissions list` shows it
         rule: String,
+    },
+    /// Set the mode of the running run, until it ends or is resumed: what happens to what no rule matches
+    Mode {
+        #[arg(value_parser = super::permissions::mode_parser())]
+        mode: PermissionMode,
     },
 }
 

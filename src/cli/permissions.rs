@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::{Value, json};
 
 use crate::{
@@ -11,12 +12,12 @@ use crate::{
     control::{self, ControlError, Reply, Request as ControlRequest},
     driver::{self, read_view},
     error::{Failure, FailureKind},
-    event::{Decision, RuleScope, UserCommand},
+    event::{Decision, PermissionMode, RuleScope, UserCommand},
     permissions::{Granted, List, Policy, Request, Rule, ToolKind, Verdict, kind_of, with_granted},
-    settings::{Origin, format_duration},
+    settings::{Choice, Origin, format_duration},
     store::{paths::ProjectPaths, rules::remembered},
     text::{one_line, pretty_json},
-    words::{because_in_words, decision_in_words},
+    words::{because_in_words, decision_in_words, mode_word},
 };
 
 use super::{
@@ -35,6 +36,7 @@ pub(super) fn run(args: &Args, command: &PermissionsCommand) -> Result<u8, Failu
     let policy = with_answers(permissions.policy(), &place.paths)?;
     match command {
         PermissionsCommand::Forget { rule } => forget(&place.paths, rule.trim()),
+        PermissionsCommand::Mode { mode } => set_mode(&place.paths, *mode),
         PermissionsCommand::Test {
             shell,
             tool,
@@ -78,7 +80,7 @@ pub(super) fn run(args: &Args, command: &PermissionsCommand) -> Result<u8, Failu
     }
 }
 
-/// Adds what answers have added: for the project, and in the run that runs or can be resumed.
+/// Adds what answers have added, for the project and in the run that runs or can be resumed, and the mode that is set there.
 fn with_answers(policy: Policy, paths: &ProjectPaths) -> Result<Policy, Failure> {
     let run = paths.latest_run().map(|run| read_view(paths, &run)).transpose()?;
     let run = run.filter(|view| !view.is_over()).unwrap_or_default();
@@ -96,6 +98,7 @@ fn with_answers(policy: Policy, paths: &ProjectPaths) -> Result<Policy, Failure>
         .into_iter()
         .map(|rule| (rule.rule, rule.over, file.clone()));
     let mut whole = policy;
+    whole.mode = run.permissions.mode.unwrap_or(whole.mode);
     for (rule, over, origin) in of_project.chain(of_run) {
         // A rule of a newer ralph may be none to this one, and then allows nothing.
         if let Ok(more) = with_granted(&whole, &[rule], &over, &origin) {
@@ -123,6 +126,38 @@ fn forget(paths: &ProjectPaths, rule: &str) -> Result<u8, Failure> {
         Ok(Reply::Refused { why } | Reply::Forbidden { why }) => return Err(refused(why)),
         Ok(Reply::Started { .. } | Reply::Status { .. } | Reply::Tool { .. }) => {
             return Err(refused("unexpected answer from the running ralph".to_owned()));
+        }
+        Err(error) => return Err(error.into()),
+    }
+    Ok(0)
+}
+
+/// Reads the name of a mode.
+pub(super) fn mode_parser() -> impl TypedValueParser<Value = PermissionMode> {
+    let names = PermissionMode::CHOICES.iter().map(|(name, _)| *name);
+    PossibleValuesParser::new(names).try_map(|name| {
+        let mut choices = PermissionMode::CHOICES.iter();
+        let chosen = choices.find(|(known, _)| *known == name);
+        chosen.map(|(_, mode)| *mode).ok_or("no such mode")
+    })
+}
+
+/// Sets the mode of the run that goes on.
+fn set_mode(paths: &ProjectPaths, mode: PermissionMode) -> Result<u8, Failure> {
+    let command = UserCommand::SetPermissionMode { mode };
+    let refused = |why: String| Failure::new(FailureKind::Failed, why);
+    match control::ask(&paths.socket(), &ControlRequest::Command { command }) {
+        Ok(Reply::Done { text, .. }) => print(&format!("{text}\n")),
+        Ok(Reply::Refused { why } | Reply::Forbidden { why }) => return Err(refused(why)),
+        Ok(Reply::Started { .. } | Reply::Status { .. } | Reply::Tool { .. }) => {
+            return Err(refused("unexpected answer from the running ralph".to_owned()));
+        }
+        Err(ControlError::NotRunning) => {
+            let hint = format!(
+                "`ralph --permission-mode {}` starts a run in this mode",
+                mode_word(mode)
+            );
+            return Err(Failure::from(ControlError::NotRunning).hint(hint));
         }
         Err(error) => return Err(error.into()),
     }

@@ -12,7 +12,7 @@ use crate::{
     language::LanguageServer,
     proc::{Size, Supervisor},
     prompt::{Confined, Template},
-    run::AddedRule,
+    run::Permissions,
 };
 
 use super::clock::Clock;
@@ -66,14 +66,14 @@ pub trait Judge: Send + Sync {
     /// Whether agents have to ask before every use of a tool.
     fn asks(&self) -> bool;
 
-    /// Decides on a request. `added` is what answers have added.
-    fn rule(&self, request: &PermissionRequest, added: &[AddedRule]) -> Ruling;
+    /// Decides on a request, with the rules that answers have added in the run and the mode that its user has set.
+    fn rule(&self, request: &PermissionRequest, permissions: &Permissions) -> Ruling;
 
     /// Why `rules`, which would go before the rules of `over`, do not allow a request; none if they do.
     fn objection(
         &self,
         request: &PermissionRequest,
-        added: &[AddedRule],
+        permissions: &Permissions,
         rules: &[String],
         over: &[String],
     ) -> Option<String>;

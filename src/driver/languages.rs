@@ -4,6 +4,7 @@ use crate::{
     control::{ToolAnswer, ToolCall},
     event::{AskId, Decision, Notice, PermissionRequest, ToolKind},
     language::{At, News, Pattern, Question},
+    run::Permissions,
     words::language as words,
 };
 
@@ -30,10 +31,20 @@ impl Driver {
         });
     }
 
+    /// What the rules are looked at with, without what was asked and decided.
+    fn rules_in_effect(&self) -> Permissions {
+        let permissions = &self.state().view.permissions;
+        Permissions {
+            rules: permissions.rules.clone(),
+            mode: permissions.mode,
+            ..Permissions::default()
+        }
+    }
+
     /// Tells of a file whether the rules let the agent edit it without asking.
     fn edits_permitted(&self) -> impl Fn(&std::path::Path) -> bool + Send + Sync + 'static {
         let judge = self.judge.clone().filter(|judge| judge.asks());
-        let added = self.state().view.permissions.rules.clone();
+        let permissions = self.rules_in_effect();
         move |path| {
             let Some(judge) = &judge else { return true };
             let request = PermissionRequest {
@@ -49,7 +60,7 @@ impl Driver {
                 diff: None,
                 questions: Vec::new(),
             };
-            judge.rule(&request, &added).decision == Decision::Allow
+            judge.rule(&request, &permissions).decision == Decision::Allow
         }
     }
 }

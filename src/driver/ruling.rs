@@ -29,9 +29,9 @@ impl Driver {
             },
             offer: Offer::default(),
         };
-        let added = &self.state().view.permissions.rules;
+        let permissions = &self.state().view.permissions;
         let judge = self.judge.as_ref();
-        let ruling = judge.map_or(asked.clone(), |judge| judge.rule(request, added));
+        let ruling = judge.map_or(asked.clone(), |judge| judge.rule(request, permissions));
         // A question in words wants an answer in words, unless a rule says that there are to be none.
         let is_ruled = ruling.decision == Decision::Deny && matches!(ruling.by, Decider::Rule { .. });
         let ruling = if request.questions.is_empty() || is_ruled {
@@ -46,7 +46,7 @@ impl Driver {
         }
     }
 
-    /// Has the rules look again at what waits, now that there are more of them.
+    /// Has the rules look again at what waits, now that there are more of them, or another mode.
     pub(super) fn rule_anew(&mut self) {
         let Some(judge) = self.judge.clone() else { return };
         let permissions = &self.state().view.permissions;
@@ -55,7 +55,7 @@ impl Driver {
         let whole = permissions.pending.iter().filter(is_whole);
         let ruled = whole.map(|ask| Input::PermissionRuled {
             ask: ask.number,
-            ruling: judge.rule(&ask.request, &permissions.rules),
+            ruling: judge.rule(&ask.request, permissions),
         });
         let inputs: Vec<Input> = ruled.collect();
         self.own.extend(inputs);
@@ -86,7 +86,7 @@ impl Driver {
     fn ruled_out(&self, command: &str) -> Option<BackgroundRefusal> {
         let judge = self.judge.as_ref().filter(|judge| judge.asks())?;
         let request = PermissionRequest::of_shell(AskId("background".to_owned()), command);
-        let ruling = judge.rule(&request, &self.state().view.permissions.rules);
+        let ruling = judge.rule(&request, &self.state().view.permissions);
         match ruling.decision {
             Decision::Allow => None,
             decision @ (Decision::Ask | Decision::Deny) => Some(BackgroundRefusal::Rules {
@@ -127,7 +127,7 @@ pub(super) fn objection(
     if rules.is_empty() {
         return Some(NO_OFFER.to_owned());
     }
-    judge?.objection(&ask.request, &permissions.rules, rules, &ask.offer.asked_by)
+    judge?.objection(&ask.request, permissions, rules, &ask.offer.asked_by)
 }
 
 /// Rules that an answer to a question of `run` adds, as the project keeps them.

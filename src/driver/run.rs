@@ -489,7 +489,9 @@ impl Driver {
         if events.iter().any(|event| matches!(event, Event::IterationEnded { .. })) {
             self.tools.end_iteration();
         }
-        if events.iter().any(|event| matches!(event, Event::RulesAdded { .. })) {
+        let rules_anew =
+            |event: &Event| matches!(event, Event::RulesAdded { .. } | Event::PermissionModeChanged { .. });
+        if events.iter().any(rules_anew) {
             self.rule_anew();
         }
         Ok(events)

@@ -13,7 +13,8 @@ use crate::{
     text::one_line,
     words::{
         NoTool, agent_command_in_words, background_refusal_in_words, breaker_cause_in_words, closed_in_words,
-        command_refusal_in_words, fate_in_words, no_answer_in_words, no_tool_in_words, phase_in_words, scope_in_words,
+        command_refusal_in_words, fate_in_words, mode_in_words, mode_word, no_answer_in_words, no_tool_in_words,
+        phase_in_words, scope_in_words,
     },
 };
 
@@ -262,6 +263,7 @@ pub(super) fn reply_to(command: &UserCommand, events: &[Event], state: &LoopStat
         }
         UserCommand::Answer { ask, answer, .. } => done(answer_in_words(*ask, answer, events)),
         UserCommand::Forget { rule } => done(format!("forgotten: {rule}")),
+        UserCommand::SetPermissionMode { mode } => done(mode_in_words(*mode)),
         UserCommand::Stop { stop } => done(match stop {
             StopRequest::AfterIteration => "will stop after this iteration",
             StopRequest::Graceful => "stopping",
@@ -285,6 +287,12 @@ fn reply_to_nothing(command: &UserCommand, state: &LoopState) -> Reply {
         UserCommand::Forget { rule } => {
             format!("no answer has added `{rule}`; `ralph permissions list` lists what there is")
         }
+        UserCommand::SetPermissionMode { .. } if state.view.settings.permission_mode.is_auto() => {
+            "this run started in the mode `auto`, so its agents do not ask before everything that they do; \
+             `ralph stop`, then `ralph continue --permission-mode ask`"
+                .to_owned()
+        }
+        UserCommand::SetPermissionMode { mode } => format!("the mode is `{}` already", mode_word(*mode)),
         UserCommand::Pause => "paused already".to_owned(),
         UserCommand::Resume => "neither paused nor about to stop".to_owned(),
         UserCommand::WithdrawStop => "no stop is planned".to_owned(),

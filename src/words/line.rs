@@ -15,7 +15,7 @@ use super::{
     missing_in_words, mutants_in_words,
     notice::worker,
     notice_in_words, outcome_in_words,
-    permission::{answered, asked_in_words, decided, scope_in_words},
+    permission::{answered, asked_in_words, decided, mode_in_words, scope_in_words},
     problem::cancel_reason,
     review::review_told,
     role_in_words, short_duration, status_in_words,
@@ -227,6 +227,7 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
             ),
         ),
         Event::RuleForgotten { rule } => line(Tone::User, format!("not allowed by an answer any more: {rule}")),
+        Event::PermissionModeChanged { mode } => line(Tone::User, mode_in_words(*mode)),
         Event::BreakerMoved { to, why } => {
             let tone = match to {
                 BreakerState::Closed => Tone::Good,

@@ -58,7 +58,7 @@ pub use notice::{
 };
 pub(crate) use permission::{Advice, denial, message_in_prompt, no_answer};
 pub use permission::{
-    answer_command, answers_in_words, asked_in_words, decider_in_words, mode_word, no_answer_in_words,
+    answer_command, answers_in_words, asked_in_words, decider_in_words, mode_in_words, mode_word, no_answer_in_words,
     not_an_answer_in_words, scope_in_words,
 };
 pub use permission::{because_in_words, decision_in_words};

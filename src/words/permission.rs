@@ -83,6 +83,20 @@ pub fn mode_word(mode: PermissionMode) -> &'static str {
     }
 }
 
+/// What a mode does that somebody has set in mid-run.
+pub fn mode_in_words(mode: PermissionMode) -> String {
+    let how = match mode {
+        PermissionMode::Auto => "allowed",
+        PermissionMode::Ask => "asked",
+        PermissionMode::Restricted => "denied",
+        PermissionMode::Readonly => "denied, unless it only reads",
+    };
+    format!(
+        "permission mode `{}`: from now on, what no rule names is {how}",
+        mode_word(mode)
+    )
+}
+
 /// One decision in a line.
 pub(super) fn decided(tool: &str, title: &str, allowed: bool, by: &Decider, waited_ms: u64) -> String {
     let word = if allowed { "allowed" } else { "denied" };

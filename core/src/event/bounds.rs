@@ -286,6 +286,7 @@ impl Event {
             // Rules are bounded where they are read.
             | Event::RulesAdded { .. }
             | Event::RuleForgotten { .. }
+            | Event::PermissionModeChanged { .. }
             | Event::PlanEdited { .. }
             // It is a text of the plan.
             | Event::TaskSetAside { .. }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{AnswerPlace, MESSAGE_CAP_BYTES, Remember, SteeringId, SteeringKind, StopRequest};
+use super::{AnswerPlace, MESSAGE_CAP_BYTES, PermissionMode, Remember, SteeringId, SteeringKind, StopRequest};
 
 /// A wish of the user. Imperative; the machine decides what comes of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +41,10 @@ pub enum UserCommand {
     /// Takes back what answers have added.
     Forget {
         rule: String,
+    },
+    /// Decides in another way what no rule does, for as long as the run is not resumed.
+    SetPermissionMode {
+        mode: PermissionMode,
     },
 }
 
@@ -86,7 +90,7 @@ impl UserCommand {
             UserCommand::ResetCircuit => "reset-circuit",
             UserCommand::Stop { .. } => "stop",
             UserCommand::Answer { .. } => "answer",
-            UserCommand::Forget { .. } => "permissions",
+            UserCommand::Forget { .. } | UserCommand::SetPermissionMode { .. } => "permissions",
         }
     }
 
@@ -105,6 +109,7 @@ impl UserCommand {
             UserCommand::Steer { .. }
             | UserCommand::Answer { .. }
             | UserCommand::Forget { .. }
+            | UserCommand::SetPermissionMode { .. }
             | UserCommand::Withdraw { .. }
             | UserCommand::Pause
             | UserCommand::Resume

@@ -333,6 +333,10 @@ pub enum Event {
     RuleForgotten {
         rule: String,
     },
+    /// From now on, this mode decides what no rule does.
+    PermissionModeChanged {
+        mode: PermissionMode,
+    },
     /// The agent changed which tasks there are; ticking one is not meant.
     PlanEdited {
         iteration: u32,

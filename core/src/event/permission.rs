@@ -253,6 +253,12 @@ pub enum PermissionMode {
     Readonly,
 }
 
+impl PermissionMode {
+    pub fn is_auto(&self) -> bool {
+        *self == PermissionMode::Auto
+    }
+}
+
 /// What becomes of a question that nobody answers in time.
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

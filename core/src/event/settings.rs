@@ -4,7 +4,9 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{BackgroundLimits, Bite, DenialLimits, Goal, GoalsWhen, Limits, Proof, RememberedRule, Waiting};
+use super::{
+    BackgroundLimits, Bite, DenialLimits, Goal, GoalsWhen, Limits, PermissionMode, Proof, RememberedRule, Waiting,
+};
 
 /// The settings a run goes by, fixed when it starts: an agent that edits the configuration changes nothing.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -47,6 +49,10 @@ pub struct Settings {
     pub waiting: Waiting,
     #[serde(default)]
     pub denials: DenialLimits,
+    /// What decides where no rule does, until the user changes it. With another one than `auto`, agents are started so that
+    /// they ask before all that they can ask about.
+    #[serde(default, skip_serializing_if = "PermissionMode::is_auto")]
+    pub permission_mode: PermissionMode,
     #[serde(default)]
     pub background: BackgroundLimits,
     /// What answers in earlier runs have added to what is allowed.

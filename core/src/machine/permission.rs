@@ -4,8 +4,8 @@
 
 use crate::{
     event::{
-        Answer, AnswerPlace, AskId, CancelReason, Decider, Decision, Event, PausedBy, PermissionRequest, Ruling,
-        TEXT_CAP_BYTES, Unanswered, clip,
+        Answer, AnswerPlace, AskId, CancelReason, Decider, Decision, Event, PausedBy, PermissionMode,
+        PermissionRequest, Ruling, TEXT_CAP_BYTES, Unanswered, clip,
     },
     run::{Ask, Permissions, Phase},
 };
@@ -126,7 +126,16 @@ pub(super) fn forget(decision: &mut Deciding, rule: &str) {
     }
 }
 
-/// Takes what the rules say to a question now that there are more of them.
+/// Sets the mode that decides what no rule does. An agent that was started under `auto` does not ask before everything, so
+/// that no other mode could be kept.
+pub(super) fn set_mode(decision: &mut Deciding, mode: PermissionMode) {
+    let view = &decision.state.view;
+    if !view.settings.permission_mode.is_auto() && view.permission_mode() != mode {
+        decision.push(Event::PermissionModeChanged { mode });
+    }
+}
+
+/// Takes what the rules say to a question now that there are more of them, or another mode.
 pub(super) fn ruled(decision: &mut Deciding, now_ms: u64, number: u32, ruling: &Ruling) {
     let pending = &decision.state.view.permissions.pending;
     let Some(ask) = pending.iter().find(|ask| ask.number == number).cloned() else {

@@ -274,6 +274,35 @@ fn an_edited_rule_is_added_in_place_of_the_offered_one_and_is_taken_back_by_its_
 }
 
 #[test]
+fn the_user_changes_the_mode_of_a_run_that_asks_until_it_is_resumed_and_not_of_one_whose_agents_do_not_ask() {
+    let set = |mode| UserCommand::SetPermissionMode { mode };
+    let mut running = Loop::running(Unanswered::Deny);
+    running.command(set(PermissionMode::Readonly));
+    assert_eq!(running.events, [], "its agents do not ask before all that they do");
+    let settings = Settings {
+        permission_mode: PermissionMode::Ask,
+        ..(*running.state.view.settings).clone()
+    };
+    let resumed = Input::Recover {
+        pid: 2,
+        settings: Box::new(settings),
+        pause_file: false,
+        day: None,
+    };
+    running.take(&resumed);
+    running.command(set(PermissionMode::Ask));
+    assert_eq!(running.events, [], "it is that already");
+    running.command(set(PermissionMode::Auto));
+    let mode = PermissionMode::Auto;
+    assert_eq!(running.events, [Event::PermissionModeChanged { mode }]);
+    assert_eq!(running.state.view.permission_mode(), mode);
+    running.command(set(PermissionMode::Restricted));
+    assert_eq!(running.state.view.permission_mode(), PermissionMode::Restricted);
+    running.take(&resumed);
+    assert_eq!(running.state.view.permission_mode(), PermissionMode::Ask);
+}
+
+#[test]
 fn rules_of_the_run_outlive_it_being_resumed_and_those_of_the_project_are_as_they_are_then() {
     let mut running = Loop::running(Unanswered::Deny);
     for (ask, scope) in [(1, RuleScope::Run), (2, RuleScope::Project)] {

@@ -211,6 +211,7 @@ impl Rules {
             | Event::QuestionAnswered { .. }
             | Event::RulesAdded { .. }
             | Event::RuleForgotten { .. }
+            | Event::PermissionModeChanged { .. }
             | Event::CompletionDenied { .. }
             | Event::GoalChecked { .. }
             | Event::TrialMade { .. }

@@ -69,6 +69,7 @@ pub(super) fn obey(decision: &mut Decision, now_ms: u64, command: &UserCommand, 
             }
         }
         UserCommand::Forget { rule } => permission::forget(decision, rule),
+        UserCommand::SetPermissionMode { mode } => permission::set_mode(decision, *mode),
     }
 }
 

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Recent;
 use crate::event::{
-    AgentCall, AskId, CancelReason, Decider, Event, Offer, Outcome, PermissionRequest, Question, RememberedRule,
-    RuleScope, RunId, ToolKind,
+    AgentCall, AskId, CancelReason, Decider, Event, Offer, Outcome, PermissionMode, PermissionRequest, Question,
+    RememberedRule, RuleScope, RunId, ToolKind,
 };
 
 const DECISIONS: usize = 1_000;
@@ -49,6 +49,9 @@ pub struct Permissions {
     pub denied_in_a_row: u32,
     /// What answers have added, oldest first.
     pub rules: Vec<AddedRule>,
+    /// The mode that the user has set since the run started or was resumed; without one it is that of the settings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<PermissionMode>,
     /// For how long the running iteration has waited for answers, but for the wait that lasts.
     pub waited_ms: u64,
     /// Since when it waits.
@@ -204,7 +207,9 @@ impl Permissions {
         match event {
             Event::RunStarted { settings, .. } | Event::RunResumed { settings, .. } => {
                 self.recall(&settings.remembered);
+                self.mode = None;
             }
+            Event::PermissionModeChanged { mode } => self.mode = Some(*mode),
             Event::RuleForgotten { rule } => self.rules.retain(|known| known.rule != *rule),
             Event::IterationStarted { .. } => {
                 self.pending.clear();

@@ -10,8 +10,8 @@ use super::{
     tool,
 };
 use crate::event::{
-    AgentSignal, Changes, ChannelKind, Event, GoalResult, LimitKind, Outcome, PausedBy, PlanSnapshot, PlanTask, Record,
-    Role, RunId, Settings, SteeringId, StopReason, Totals, Usage, Wait, WaitEnd,
+    AgentSignal, Changes, ChannelKind, Event, GoalResult, LimitKind, Outcome, PausedBy, PermissionMode, PlanSnapshot,
+    PlanTask, Record, Role, RunId, Settings, SteeringId, StopReason, Totals, Usage, Wait, WaitEnd,
 };
 
 /// All that the records say of a run.
@@ -77,6 +77,11 @@ pub struct RunView {
 }
 
 impl RunView {
+    /// What decides now where no rule does.
+    pub fn permission_mode(&self) -> PermissionMode {
+        self.permissions.mode.unwrap_or(self.settings.permission_mode)
+    }
+
     /// Folds the records of a run from its beginning.
     pub fn of<'r>(records: impl IntoIterator<Item = &'r Record>) -> Self {
         let mut view = Self::default();
@@ -293,6 +298,7 @@ impl RunView {
             | Event::QuestionAnswered { .. }
             | Event::RulesAdded { .. }
             | Event::RuleForgotten { .. }
+            | Event::PermissionModeChanged { .. }
             | Event::CompletionDenied { .. }
             | Event::BackgroundStarted { .. }
             | Event::BackgroundCancelled { .. }

@@ -3,7 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::{
-    event::{Answer, AnswerPlace, Decider, Question, Remember, RuleScope, UserCommand},
+    event::{Answer, AnswerPlace, Decider, PermissionMode, Question, Remember, RuleScope, UserCommand},
     ui::tui::{
         editor::Editor,
         keys::{self, Chord},
@@ -140,6 +140,7 @@ fn choosing(model: &mut Model, key: KeyEvent, answering: &mut Answering) -> Vec<
     };
     let questions = subject.questions().to_vec();
     let (is_permission, is_block) = (subject.is_permission(), matches!(subject, Subject::Block(_)));
+    let offers_all = view::offers_all(&model.run, subject);
     match choices_of(&questions, chord, answering) {
         Chosen::Nothing => {}
         Chosen::Moved => {
@@ -166,6 +167,9 @@ fn choosing(model: &mut Model, key: KeyEvent, answering: &mut Answering) -> Vec<
         }
         (KeyCode::Char('e'), KeyModifiers::NONE) if is_permission => {
             begin_rule(model, answering, RuleScope::Run, Suggestion::WholeKind);
+        }
+        (KeyCode::Char('Y'), KeyModifiers::NONE) if is_permission && offers_all => {
+            return all_allowed(model, answering);
         }
         (KeyCode::Char('n'), KeyModifiers::NONE) => {
             return answered(model, answering, Answer::Deny { message: None });
@@ -333,6 +337,15 @@ pub(super) fn pasted(model: &mut Model, text: &str) {
         Some(_) => lines::too_long(model),
         None => {}
     }
+}
+
+/// Allows what is asked, and from now on all that no rule names.
+fn all_allowed(model: &Model, answering: &mut Answering) -> Vec<Order> {
+    let mut orders = answered(model, answering, Answer::Allow { remember: None });
+    orders.push(Order::by_user(UserCommand::SetPermissionMode {
+        mode: PermissionMode::Auto,
+    }));
+    orders
 }
 
 /// Sends an answer, unless it is none.

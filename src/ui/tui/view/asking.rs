@@ -6,7 +6,7 @@ use ratatui::layout::{Position, Rect};
 
 use crate::{
     event::Question,
-    run::Ask,
+    run::{Ask, RunView},
     text::one_line,
     ui::tui::{
         model::{AnswerStep, Answering, Model, Pane, Subject, are_marked},
@@ -52,7 +52,7 @@ struct Sheet {
 }
 
 impl Sheet {
-    fn of(subject: Subject<'_>, answering: &Answering, whole: Rect) -> Self {
+    fn of(run: &RunView, subject: Subject<'_>, answering: &Answering, whole: Rect) -> Self {
         let width = whole
             .width
             .saturating_sub(if whole.width > 60 { 4 } else { 0 })
@@ -60,7 +60,7 @@ impl Sheet {
         let room = usize::from(width.saturating_sub(4)).max(1);
         let (asked, choices) = asked(subject, answering, room);
         let (below, typed) = match &answering.step {
-            AnswerStep::Choosing => (keys(&keys_of(subject), whole.height < LOW_ROWS, room), 0),
+            AnswerStep::Choosing => (keys(&keys_of(run, subject), whole.height < LOW_ROWS, room), 0),
             AnswerStep::Wording(editor) => {
                 let how = match subject.questions().len() {
                     0 => "the answer, in your words:",
@@ -156,14 +156,14 @@ fn place(model: &Model, subject: Subject<'_>) -> Rect {
 
 fn sheet(model: &Model, answering: &Answering) -> Option<Sheet> {
     let subject = Subject::of(&model.run, answering.ask)?;
-    Some(Sheet::of(subject, answering, place(model, subject)))
+    Some(Sheet::of(&model.run, subject, answering, place(model, subject)))
 }
 
 /// Draws what the agent asks; returns where the cursor of the line that is typed is.
 pub(super) fn draw(model: &Model, answering: &Answering, pen: &mut Pen<'_>) -> Option<Position> {
     let subject = Subject::of(&model.run, answering.ask)?;
     let whole = place(model, subject);
-    let sheet = Sheet::of(subject, answering, whole);
+    let sheet = Sheet::of(&model.run, subject, answering, whole);
     let title = title(model, subject, pen.theme.glyphs.more);
     let inner = match is_at_end(model, subject) {
         false => centred(whole, sheet.width, sheet.height, &title, pen)?,
@@ -249,9 +249,14 @@ fn unseen(sheet: &Sheet, top: usize, inner: Rect, pen: &mut Pen<'_>) {
 /// A key, what it does, and the same in a word.
 type KeyRow = (&'static str, Cow<'static, str>, &'static str);
 
-fn keys_of(subject: Subject<'_>) -> Vec<KeyRow> {
+/// Whether the box offers to allow all that no rule names: where the mode of the run asks about it.
+pub(crate) fn offers_all(run: &RunView, subject: Subject<'_>) -> bool {
+    !run.permission_mode().is_auto() && !subject.is_late()
+}
+
+fn keys_of(run: &RunView, subject: Subject<'_>) -> Vec<KeyRow> {
     let mut keys: Vec<KeyRow> = match subject {
-        Subject::Waiting(_) | Subject::Missed(_) if subject.is_permission() => permission_keys(subject),
+        Subject::Waiting(_) | Subject::Missed(_) if subject.is_permission() => permission_keys(run, subject),
         Subject::Waiting(ask) | Subject::Missed(ask) => question_keys(&ask.request.questions),
         Subject::Block(_) => vec![
             ("o", "answer in words".into(), "words"),
@@ -268,7 +273,7 @@ fn keys_of(subject: Subject<'_>) -> Vec<KeyRow> {
     keys
 }
 
-fn permission_keys(subject: Subject<'_>) -> Vec<KeyRow> {
+fn permission_keys(run: &RunView, subject: Subject<'_>) -> Vec<KeyRow> {
     let late = subject.is_late();
     let mut keys: Vec<KeyRow> = vec![match late {
         false => ("y", "allow once".into(), "allow"),
@@ -285,6 +290,10 @@ fn permission_keys(subject: Subject<'_>) -> Vec<KeyRow> {
             let words = format!("allow everything of this kind in this run: {rule}");
             keys.push(("e", words.into(), "everything"));
         }
+    }
+    if offers_all(run, subject) {
+        let words = "allow it, and in this run all that no rule asks about";
+        keys.push(("Y", words.into(), "all"));
     }
     keys.push(match late {
         false => ("n", "deny".into(), "deny"),

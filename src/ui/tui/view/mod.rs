@@ -36,7 +36,7 @@ use super::{
     theme::{Role, Theme},
 };
 
-pub(crate) use asking::{extent as extent_of_question, follow_choice};
+pub(crate) use asking::{extent as extent_of_question, follow_choice, offers_all};
 pub(crate) use asks::{ask_at, last_line as last_line_of_ask, lines as lines_of_ask};
 pub(crate) use background::background_row_at;
 pub(crate) use board::{BoardSpot, board_spot_at, draw as draw_board};

@@ -82,6 +82,19 @@ fn a_question_of_the_agent_is_answered_once_it_was_seen_and_can_wait() {
 }
 
 #[test]
+fn what_no_rule_asks_about_is_allowed_for_the_rest_of_the_run_by_a_key_where_the_mode_asks() {
+    let mut model = asked(vec![permission_asked(1)]);
+    assert_eq!(press(&mut model, "Y"), [], "the mode allows it already");
+    model.run.permissions.mode = Some(PermissionMode::Ask);
+    let mode = PermissionMode::Auto;
+    let all = [
+        answer_order(1, Answer::Allow { remember: None }),
+        Order::by_user(UserCommand::SetPermissionMode { mode }),
+    ];
+    assert_eq!(press(&mut model, "Y"), all);
+}
+
+#[test]
 fn a_no_takes_a_message_of_several_lines_and_never_a_paste_for_keys() {
     let mut model = after([running(), vec![permission_asked(1)]].concat());
     show_question(&mut model);
