@@ -1,6 +1,6 @@
 //! Background tasks: what outlives an iteration, and never the run.
 
-use ralph::event::{BackgroundEnd, Event, Exit, Requester};
+use ralph::event::{BackgroundEnd, BackgroundProgress, Event, Exit, Requester};
 
 use crate::harness::{SOON, Sandbox, Script, events, running::Finished, wait_until};
 
@@ -53,6 +53,27 @@ fn a_task_outlives_the_iteration_its_end_is_told_once_and_nothing_is_left_after_
 
     assert!(start(&sandbox, SERVER).starts_with("background task 1 started: echo listening"));
     assert_eq!(output(&sandbox, "1"), "listening\n");
+    // How far it is is a record, and shown while it runs.
+    let progress = BackgroundProgress {
+        // A terminal ends a line with two.
+        output_bytes: 11,
+        output_lines: 1,
+        last_line: "listening".to_owned(),
+    };
+    let is_told = |event: &Event| {
+        *event
+            == Event::BackgroundProgressed {
+                number: 1,
+                progress: progress.clone(),
+            }
+    };
+    running.wait_for_record(SOON, is_told);
+    let status = sandbox.ralph(["status"]).run(SOON).stdout;
+    assert!(
+        status.contains("1: echo listening; exec sleep 600 (running, "),
+        "{status}"
+    );
+    assert!(status.contains("): 1 line, the last: listening\n"), "{status}");
     // Ignores what asks it to end, with a child that has left.
     start(
         &sandbox,

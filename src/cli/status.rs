@@ -18,9 +18,9 @@ use crate::{
         tui::model::estimate_ms,
     },
     words::{
-        asked_in_words, background_state_in_words, breaker_state_word, changes_in_words, command_in_words, counted,
-        goal_in_words, short_duration, spent_in_words, stop_in_words, task_at_limit_in_words, tool_in_words,
-        usage_in_words,
+        asked_in_words, background_progress_in_words, background_state_in_words, breaker_state_word, changes_in_words,
+        command_in_words, counted, goal_in_words, short_duration, spent_in_words, stop_in_words,
+        task_at_limit_in_words, tool_in_words, usage_in_words,
     },
 };
 
@@ -299,7 +299,12 @@ pub(super) fn in_words(status: &Status, how: &str, now_ms: u64, style: Style) ->
     {
         let (command, state) = (command_in_words(&task.command), background_state_in_words(task));
         let age = short_duration(task.age_ms(now_ms));
-        line("bg task", &format!("{}: {command} ({state}, {age})", task.number));
+        let far = task
+            .progress
+            .as_ref()
+            .map(background_progress_in_words)
+            .unwrap_or_default();
+        line("bg task", &format!("{}: {command} ({state}, {age}){far}", task.number));
     }
     if let Some(breaker) = breaker_in_words(&status.breaker) {
         line("stuck", &breaker);

@@ -3,6 +3,7 @@
 
 use std::{
     collections::{BTreeMap, VecDeque},
+    convert::Infallible,
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
@@ -17,7 +18,7 @@ use tracing::debug;
 
 use crate::{
     diagnostics::inherited,
-    event::{BackgroundEnd, BackgroundLimits, BackgroundResult, clip},
+    event::{BackgroundEnd, BackgroundLimits, BackgroundProgress, BackgroundResult, clip},
     machine::Input,
     proc::{Child, End, Output, Stop},
     store::task_output::TaskOutput,
@@ -30,6 +31,9 @@ use super::goals::{Place, launch};
 const TAIL_LINES: usize = 20;
 /// Most bytes of one of them.
 const TAIL_LINE_BYTES: usize = 512;
+/// When a task's first progress is recorded, and how far apart records of it are in the end: a journal is kept as a whole.
+const FIRST_PROGRESS: Duration = Duration::from_secs(1);
+const LAST_PROGRESS: Duration = Duration::from_secs(60);
 /// How long the end of a run waits for its tasks: longer than the ladder takes. What is left then is its guard's to end.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -70,7 +74,7 @@ impl BackgroundTasks {
         let (order, ordered) = watch::channel(Order::Run);
         self.orders.insert(number, order);
         self.tasks.spawn(async move {
-            let result = Box::new(attend(task, ordered).await);
+            let result = Box::new(attend(task, ordered, &results).await);
             _ = results.send(Input::BackgroundEnded { number, result }).await; // the run was given up
         });
     }
@@ -115,7 +119,7 @@ fn raise(order: &mut Order, to: Order) -> bool {
 }
 
 /// Starts a task, and waits for its end.
-async fn attend(task: Task, mut ordered: watch::Receiver<Order>) -> BackgroundResult {
+async fn attend(task: Task, mut ordered: watch::Receiver<Order>, inputs: &mpsc::Sender<Input>) -> BackgroundResult {
     let started = Instant::now();
     let printed = Arc::new(Mutex::new(Printed::default()));
     let (sender, mut ended) = oneshot::channel();
@@ -133,7 +137,13 @@ async fn attend(task: Task, mut ordered: watch::Receiver<Order>) -> BackgroundRe
     let supervisor = task.place.supervisor;
     let spawn = inherited(move || supervisor.spawn(launch, Box::new(collector)));
     let end = match spawn_blocking(spawn).await {
-        Ok(Ok(child)) => watch_over(&child, &mut ended, &mut ordered, time).await,
+        Ok(Ok(child)) => {
+            let progress = report(task.number, &printed, inputs);
+            tokio::select! {
+                end = watch_over(&child, &mut ended, &mut ordered, time) => end,
+                never = progress => match never {},
+            }
+        }
         Ok(Err(error)) => BackgroundEnd::NotStarted {
             why: with_causes(&error),
         },
@@ -145,6 +155,22 @@ async fn attend(task: Task, mut ordered: watch::Receiver<Order>) -> BackgroundRe
         duration_ms: millis(started.elapsed()),
         output_bytes: printed.bytes,
         tail: printed.tail(),
+    }
+}
+
+/// Tells from time to time how far a task is, where it has written something since.
+async fn report(number: u32, printed: &Mutex<Printed>, inputs: &mpsc::Sender<Input>) -> Infallible {
+    let (mut pause, mut told) = (FIRST_PROGRESS, 0);
+    loop {
+        sleep(pause).await;
+        pause = (pause * 2).min(LAST_PROGRESS);
+        let progress = printed.lock().unwrap_or_else(PoisonError::into_inner).progress();
+        if progress.output_bytes == told {
+            continue;
+        }
+        told = progress.output_bytes;
+        // A loop that is busy hears of it the next time.
+        _ = inputs.try_send(Input::BackgroundProgressed { number, progress });
     }
 }
 
@@ -198,6 +224,8 @@ async fn watch_over(
 struct Printed {
     bytes: u64,
     lines: VecDeque<String>,
+    /// How many there were, with those that are not kept.
+    count: u64,
 }
 
 impl Printed {
@@ -205,10 +233,19 @@ impl Printed {
         if line.trim().is_empty() {
             return;
         }
+        self.count += 1;
         if self.lines.len() == TAIL_LINES {
             self.lines.pop_front();
         }
         self.lines.push_back(clip(line, TAIL_LINE_BYTES));
+    }
+
+    fn progress(&self) -> BackgroundProgress {
+        BackgroundProgress {
+            output_bytes: self.bytes,
+            output_lines: self.count,
+            last_line: self.lines.back().cloned().unwrap_or_default(),
+        }
     }
 
     fn tail(&self) -> String {
@@ -251,6 +288,34 @@ impl Output for Collector {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn progress_is_told_where_there_is_some_and_ever_more_rarely() {
+        let printed = Arc::new(Mutex::new(Printed::default()));
+        let (inputs, mut told) = mpsc::channel(64);
+        let seen = Arc::clone(&printed);
+        let reporting = tokio::spawn(async move { report(7, &seen, &inputs).await });
+        let write = |line: &str| {
+            let mut printed = printed.lock().unwrap();
+            printed.bytes += line.len() as u64;
+            printed.line(line);
+        };
+        let began = tokio::time::Instant::now();
+        let mut after = Vec::new();
+        for n in 1..=8_u64 {
+            write(&format!("{n} of 8"));
+            let Some(Input::BackgroundProgressed { number: 7, progress }) = told.recv().await else {
+                panic!("there is progress")
+            };
+            assert_eq!((progress.output_bytes, progress.output_lines), (n * 6, n));
+            assert_eq!(progress.last_line, format!("{n} of 8"));
+            after.push(began.elapsed().as_secs());
+        }
+        assert_eq!(after, [1, 3, 7, 15, 31, 63, 123, 183]);
+        let silent = timeout(Duration::from_secs(600), told.recv()).await;
+        assert!(silent.is_err(), "it has written nothing since");
+        reporting.abort();
+    }
 
     #[test]
     fn an_order_only_gets_stronger_and_a_cancelled_task_stays_cancelled_when_the_run_ends() {

@@ -1,8 +1,12 @@
 //! Background tasks in words.
 
 use crate::{
-    event::{BACKGROUND_COMMAND_CAP_BYTES, BackgroundEnd, BackgroundRefusal, BackgroundResult, Decision, Requester},
+    event::{
+        BACKGROUND_COMMAND_CAP_BYTES, BackgroundEnd, BackgroundProgress, BackgroundRefusal, BackgroundResult, Decision,
+        Requester,
+    },
     run::{Background, BackgroundState, BackgroundTask},
+    text::one_line,
 };
 
 use super::{Tone, counted, decider_in_words, exit_in_words, short_duration};
@@ -26,6 +30,15 @@ pub fn background_state_in_words(task: &BackgroundTask) -> String {
         (Some(result), _) => background_end_in_words(result),
         (None, BackgroundState::Running) => "running".to_owned(),
         (None, BackgroundState::Ending | BackgroundState::Ended) => "ending".to_owned(),
+    }
+}
+
+/// How far a background task is, behind what else is said of it: `: 412 lines, the last: compiling ralph`.
+pub fn background_progress_in_words(progress: &BackgroundProgress) -> String {
+    let lines = counted(progress.output_lines, "line");
+    match one_line(&progress.last_line).trim() {
+        "" => format!(": {lines}"),
+        last => format!(": {lines}, the last: {last}"),
     }
 }
 
@@ -186,6 +199,7 @@ mod tests {
             started_ms: 0,
             cancelled_by: None,
             ends_with_run: false,
+            progress: None,
             result: end.map(|end| BackgroundResult {
                 end,
                 duration_ms: 65_000,

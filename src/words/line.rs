@@ -312,6 +312,7 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
         Event::Unknown { name } => line(Tone::Note, format!("an event of a newer ralph: {name}")),
         // Shown by the head, the tasks and the summary.
         Event::JournalOpened { .. }
+        | Event::BackgroundProgressed { .. }
         | Event::RunStarted { .. }
         | Event::PlanRead { .. }
         | Event::PlanChanged { .. }

@@ -60,6 +60,30 @@ pub struct BackgroundResult {
     pub tail: String,
 }
 
+/// How far a background task is that runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct BackgroundProgress {
+    /// All that it has written, also what is not kept.
+    pub output_bytes: u64,
+    /// Lines of that, without blank ones.
+    pub output_lines: u64,
+    /// The last of them, without escape sequences.
+    pub last_line: String,
+}
+
+impl BackgroundProgress {
+    /// The progress with its text cut to what a record may carry.
+    #[must_use]
+    pub(super) fn bounded(self) -> Self {
+        Self {
+            last_line: cut(&self.last_line),
+            ..self
+        }
+    }
+}
+
 impl BackgroundResult {
     /// The result with its texts cut to what a record may carry.
     #[must_use]

@@ -246,6 +246,10 @@ impl Event {
                 attempt,
                 why: why.bounded(),
             },
+            Event::BackgroundProgressed { number, progress } => Event::BackgroundProgressed {
+                number,
+                progress: progress.bounded(),
+            },
             Event::BackgroundEnded { number, result } => Event::BackgroundEnded {
                 number,
                 result: result.bounded(),

@@ -39,8 +39,8 @@ use serde::{Deserialize, Serialize};
 
 pub use agent::{AgentSignal, Exit, FileChange, Finding, Problem, ProblemKind, Usage};
 pub use background::{
-    BACKGROUND_COMMAND_CAP_BYTES, BackgroundCommand, BackgroundEnd, BackgroundLimits, BackgroundRefusal,
-    BackgroundResult, Requester,
+    BACKGROUND_COMMAND_CAP_BYTES, BackgroundCommand, BackgroundEnd, BackgroundLimits, BackgroundProgress,
+    BackgroundRefusal, BackgroundResult, Requester,
 };
 pub use breaker::{BreakerCause, BreakerState};
 pub use call::AgentCall;
@@ -472,6 +472,12 @@ pub enum Event {
         /// What a shell runs.
         command: String,
         cwd: PathBuf,
+    },
+    /// A background task has written more. Recorded after a second, then after twice as long each time, and every minute in
+    /// the end.
+    BackgroundProgressed {
+        number: u32,
+        progress: BackgroundProgress,
     },
     /// A background task is to end before it does by itself.
     BackgroundCancelled {

@@ -2,8 +2,8 @@
 
 use crate::{
     event::{
-        BACKGROUND_COMMAND_CAP_BYTES, BackgroundCommand, BackgroundEnd, BackgroundRefusal, BackgroundResult, Event,
-        Requester,
+        BACKGROUND_COMMAND_CAP_BYTES, BackgroundCommand, BackgroundEnd, BackgroundProgress, BackgroundRefusal,
+        BackgroundResult, Event, Requester,
     },
     run::{BackgroundState, RunView},
 };
@@ -71,6 +71,15 @@ pub(super) fn asked(decision: &mut Decision, command: &BackgroundCommand, by: Re
         },
         BackgroundCommand::Cancel { number } => Event::BackgroundCancelled { number: *number, by },
     });
+}
+
+/// Records how far a task is that runs.
+pub(super) fn progressed(decision: &mut Decision, number: u32, progress: &BackgroundProgress) {
+    let task = decision.state.view.background.task(number);
+    if task.is_some_and(|task| task.result.is_none() && task.progress.as_ref() != Some(progress)) {
+        let progress = progress.clone();
+        decision.push(Event::BackgroundProgressed { number, progress });
+    }
 }
 
 /// Records the end of a task, once.

@@ -2,8 +2,8 @@
 
 use crate::{
     event::{
-        AgentSignal, BackgroundCommand, BackgroundEnd, BackgroundLimits, BackgroundRefusal, BackgroundResult, Event,
-        Exit, RequestedBy, Requester, SteeringKind, StopRequest, UserCommand,
+        AgentSignal, BackgroundCommand, BackgroundEnd, BackgroundLimits, BackgroundProgress, BackgroundRefusal,
+        BackgroundResult, Event, Exit, RequestedBy, Requester, SteeringKind, StopRequest, UserCommand,
     },
     run::BackgroundState,
 };
@@ -119,6 +119,32 @@ fn exited() -> BackgroundEnd {
     BackgroundEnd::Exited {
         exit: Exit::Code { code: 0 },
     }
+}
+
+#[test]
+fn how_far_a_task_is_is_recorded_while_it_runs_and_where_it_is_news() {
+    let mut run = Loop::new(BackgroundLimits::default());
+    run.start("make", USER);
+    let progress = |bytes| BackgroundProgress {
+        output_bytes: bytes,
+        output_lines: 1,
+        last_line: "compiling".to_owned(),
+    };
+    let told = |run: &mut Loop, number, bytes| {
+        let progress = progress(bytes);
+        run.take(&Input::BackgroundProgressed { number, progress }).0
+    };
+    let news = |bytes| Event::BackgroundProgressed {
+        number: 1,
+        progress: progress(bytes),
+    };
+    assert_eq!(told(&mut run, 1, 10), [news(10)]);
+    assert_eq!(told(&mut run, 1, 10), []);
+    assert_eq!(told(&mut run, 2, 10), [], "there is no such task");
+    assert_eq!(told(&mut run, 1, 20), [news(20)]);
+    run.end(1, BackgroundEnd::Cancelled);
+    assert_eq!(told(&mut run, 1, 30), [], "its end has been told");
+    assert_eq!(run.state.view.background.task(1).unwrap().progress, None);
 }
 
 #[test]

@@ -76,9 +76,9 @@ pub use untold::Untold;
 use std::path::PathBuf;
 
 use crate::event::{
-    AgentCall, AgentSignal, AgentStatus, BackgroundCommand, BackgroundResult, Changes, Checkpoint, Claim, Day,
-    GoalResult, Notice, PermissionRequest, PlanSnapshot, RequestedBy, Requester, ReviewAnswer, Ruling, Settings, Spent,
-    SteeringId, Trial, TriedMutant, UserCommand,
+    AgentCall, AgentSignal, AgentStatus, BackgroundCommand, BackgroundProgress, BackgroundResult, Changes, Checkpoint,
+    Claim, Day, GoalResult, Notice, PermissionRequest, PlanSnapshot, RequestedBy, Requester, ReviewAnswer, Ruling,
+    Settings, Spent, SteeringId, Trial, TriedMutant, UserCommand,
 };
 
 /// Everything that reaches the machine. The time it was received comes beside it.
@@ -101,6 +101,11 @@ pub enum Input {
     Background {
         command: BackgroundCommand,
         by: Requester,
+    },
+    /// A background task has written more.
+    BackgroundProgressed {
+        number: u32,
+        progress: BackgroundProgress,
     },
     /// A background task is gone.
     BackgroundEnded {

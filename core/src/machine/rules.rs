@@ -226,6 +226,7 @@ impl Rules {
             | Event::Held
             | Event::SteeringQueued { .. }
             | Event::BackgroundStarted { .. }
+            | Event::BackgroundProgressed { .. }
             | Event::BackgroundCancelled { .. }
             | Event::BackgroundEnded { .. }
             | Event::StopRequested { .. }

@@ -78,6 +78,7 @@ fn decide(decision: &mut Decision, now_ms: u64, input: &Input) {
         }
         Input::Command { command, by } => user::obey(decision, now_ms, command, *by),
         Input::Background { command, by } => background::asked(decision, command, *by),
+        Input::BackgroundProgressed { number, progress } => background::progressed(decision, *number, progress),
         Input::BackgroundEnded { number, result } => background::ended(decision, *number, result),
         Input::PauseFile { present } => user::pause_file(decision, now_ms, *present),
         Input::Prepared { iteration, result } => {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{BackgroundResult, Event, Requester};
+use crate::event::{BackgroundProgress, BackgroundResult, Event, Requester};
 
 /// Most background tasks that are kept; those that run always are.
 const KEPT: usize = 50;
@@ -42,6 +42,9 @@ pub struct BackgroundTask {
     pub cancelled_by: Option<Requester>,
     /// It ends with the run.
     pub ends_with_run: bool,
+    /// How far it was when that was recorded last; none before its first output, and after its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<BackgroundProgress>,
     /// None while it runs.
     pub result: Option<BackgroundResult>,
 }
@@ -98,6 +101,7 @@ impl Background {
                 started_ms: at_ms,
                 cancelled_by: None,
                 ends_with_run: false,
+                progress: None,
                 result: None,
             }),
             Event::BackgroundCancelled { number, by } => {
@@ -105,8 +109,14 @@ impl Background {
                     task.cancelled_by = Some(*by);
                 }
             }
+            Event::BackgroundProgressed { number, progress } => {
+                if let Some(task) = self.task_mut(*number) {
+                    task.progress = Some(progress.clone());
+                }
+            }
             Event::BackgroundEnded { number, result } => {
                 if let Some(task) = self.task_mut(*number) {
+                    task.progress = None;
                     task.result = Some(result.clone());
                 }
             }

@@ -301,6 +301,7 @@ impl RunView {
             | Event::PermissionModeChanged { .. }
             | Event::CompletionDenied { .. }
             | Event::BackgroundStarted { .. }
+            | Event::BackgroundProgressed { .. }
             | Event::BackgroundCancelled { .. }
             | Event::BackgroundEnded { .. }
             | Event::ClaimJudged { .. }

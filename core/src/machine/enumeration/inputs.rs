@@ -492,7 +492,7 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
             | Input::AnswerFetched { .. }
             | Input::BoxesToggled { .. } => false,
             // They have tests of their own: nothing but the end of the run has to do with them.
-            Input::Background { .. } | Input::BackgroundEnded { .. } => false,
+            Input::Background { .. } | Input::BackgroundProgressed { .. } | Input::BackgroundEnded { .. } => false,
             Input::Start(_)
             | Input::AgentStated { .. }
             | Input::OutputSeen { .. }

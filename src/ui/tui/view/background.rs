@@ -69,7 +69,11 @@ fn row(model: &Model, task: &BackgroundTask, area: Rect, pen: &mut Pen<'_>) {
         x = pen.role(x, area.y, end, by, Role::Dim);
     }
     x = pen.role(x, area.y, end, &one_line(&command_in_words(&task.command)), Role::Plain);
-    let last = task.result.as_ref().and_then(|result| result.tail.lines().last());
+    let progress = task.progress.as_ref().map(|progress| progress.last_line.as_str());
+    let last = task
+        .result
+        .as_ref()
+        .map_or(progress, |result| result.tail.lines().last());
     if let Some(last) = last {
         pen.role(x + 2, area.y, end, &one_line(last), Role::Dim);
     }
