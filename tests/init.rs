@@ -379,3 +379,51 @@ fn a_new_project_is_made_whole_or_not_at_all() {
         assert!(closed.stderr.contains(part), "{closed:?}");
     }
 }
+
+#[test]
+fn an_agent_writes_the_instructions_beside_the_project_and_they_are_taken_once_somebody_wants_them() {
+    let writes = r#"
+cp ASSIGNMENT.md "$HOME/assignment"
+printf '# Shop\n\n`npm run test` tests it.\n' > AGENTS.md
+echo meddled > "$HOME/../project/PLAN.md"
+sed -i '0,/\[ \]/s//[x]/' "$RALPH_PLAN"; over Written."#;
+    let sandbox = Sandbox::new();
+    sandbox.write("package.json", r#"{ "scripts": { "test": "true" } }"#);
+    sandbox.install(&Script::jsonl(writes));
+    let init = |args: &[&str]| {
+        let program = sandbox
+            .wary_ralph(["-a", "script", "init", "--with-agent", "--no-check"])
+            .args(args);
+        program.run(SOON)
+    };
+    let unseen = init(&[]);
+    assert_eq!(unseen.code(), Some(2), "{unseen:?}");
+    assert!(
+        unseen.stderr.contains("nobody can confirm what the agent writes"),
+        "{unseen:?}"
+    );
+    assert_eq!(sandbox.read_home("assignment"), None, "it costs no session");
+
+    let plan = sandbox.read("PLAN.md");
+    let written = init(&["--yes"]);
+    assert_eq!(written.code(), Some(0), "{written:?}");
+    assert!(written.stdout.contains("    `npm run test` tests it.\n"), "{written:?}");
+    let instructions = sandbox.read("AGENTS.md");
+    assert_eq!(instructions.as_deref(), Some("# Shop\n\n`npm run test` tests it.\n"));
+    assert_eq!(
+        sandbox.read("PLAN.md"),
+        plan,
+        "what it changes in the project is put back"
+    );
+    let asked = sandbox.read_home("assignment").unwrap();
+    for part in [
+        sandbox.project().to_str().unwrap(),
+        "* tests: `npm run test`, from package.json\n",
+    ] {
+        assert!(asked.contains(part), "{asked}");
+    }
+    let again = init(&["--yes"]);
+    assert_eq!(again.code(), Some(2), "{again:?}");
+    assert!(again.stderr.contains("there is AGENTS.md already"), "{again:?}");
+    sandbox.assert_nothing_runs();
+}

@@ -17,4 +17,4 @@ pub(crate) use commands::{Suggestion, suggestions};
 pub(crate) use import::{Imported, import};
 pub(crate) use other_loops::{OtherLoop, other_loop};
 pub(crate) use task::{PLANS, task_plan};
-pub(crate) use templates::{config, instructions, plan};
+pub(crate) use templates::{config, instructions, instructions_assignment, plan};

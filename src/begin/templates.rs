@@ -40,6 +40,26 @@ pub(crate) fn instructions(commands: &[Suggestion]) -> String {
     text + "\nRun them before you say that something is done, and fix what they find.\n"
 }
 
+/// The task of an agent that writes instructions for agents, as a plan of its own. `file` is what it writes.
+pub(crate) fn instructions_assignment(file: &str, project: &str, commands: &[Suggestion]) -> String {
+    let mut text = format!(
+        "# Instructions for agents\n\n- [ ] Write {file}: what a coding agent has to know of the project in {project}\n\n\
+         Read the project, and change nothing in it. Write {file} here, in Markdown, in 80 lines at most:\n\n\
+         * the commands that build, test and check it, as they are typed in its directory, and how one test is run\n\
+         * where things are: the directories and files that matter, a line each\n\
+         * what the code keeps to and one file alone does not show\n\
+         * what is not to be edited by hand\n\n\
+         Say only what you have seen in the project, and nothing that is true of every project.\n"
+    );
+    if !commands.is_empty() {
+        text += "\nThese commands verify it:\n\n";
+        for Suggestion { name, command, from } in commands {
+            writeln!(text, "* {name}: `{command}`, from {from}").expect("a string takes every write");
+        }
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

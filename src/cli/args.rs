@@ -252,6 +252,9 @@ pub(super) enum Command {
         /// Write an AGENTS.md, too, which tells agents the commands that are found; without this it is asked at a terminal
         #[arg(long)]
         agents_md: bool,
+        /// Have the agent read the project and write an AGENTS.md, which is shown before it is taken
+        #[arg(long, conflicts_with_all = ["agents_md", "dry_run"])]
+        with_agent: bool,
     },
     /// Make a new project: a directory with a repository, a plan and a first commit
     Setup {

@@ -19,7 +19,7 @@ use crate::{
     words::{goal_in_words, short_duration},
 };
 
-use super::{args::Args, choice, confirm::is_confirmed, run::sources, target::sample, trust};
+use super::{args::Args, choice, confirm::is_confirmed, init_with_agent, run::sources, target::sample, trust};
 
 /// How long a goal may take that names no timeout.
 const TIMEOUT_MS: u64 = 15 * 60_000;
@@ -47,6 +47,8 @@ pub(super) struct Wish<'a> {
     pub(super) no_check: bool,
     /// Write instructions for agents without asking.
     pub(super) agents_md: bool,
+    /// Have the agent write them.
+    pub(super) with_agent: bool,
     /// The project is made, so nothing in it is to be expected.
     pub(super) is_new: bool,
 }
@@ -62,6 +64,9 @@ pub(super) fn run(args: &Args, wish: Wish<'_>, supervisor: &Supervisor) -> Resul
     trust::refuse_agent(&place.paths, Personal::Trust)?;
     refuse_home(&place.project)?;
     check_tasks(wish.tasks)?;
+    if wish.with_agent {
+        check_agent_can_write(&place.project, wish.yes)?;
+    }
     let root = git_root(&place.project);
     match &root {
         Some(root) if *root != place.project => complain(&format!(
@@ -71,10 +76,38 @@ pub(super) fn run(args: &Args, wish: Wish<'_>, supervisor: &Supervisor) -> Resul
         Some(_) => {}
         None => complain("note: no git repository: changes cannot be shown or restored; `git init` makes one"),
     }
-    if begin(args, &place, wish, supervisor)? {
-        next(&place.project, wish.tasks);
+    if !begin(args, &place, wish, supervisor)? {
+        return Ok(0);
     }
-    Ok(0)
+    let code = match wish.with_agent {
+        true => {
+            let commands = begin::suggestions(&place.project);
+            init_with_agent::run(args, INSTRUCTIONS[0], &commands, wish.yes, supervisor)?
+        }
+        false => 0,
+    };
+    next(&place.project, wish.tasks);
+    Ok(code)
+}
+
+/// Makes sure that what the agent would write is wanted, before it costs a session.
+fn check_agent_can_write(project: &Path, yes: bool) -> Result<(), Failure> {
+    if let Some(there) = instructions_there(project) {
+        let why = format!("there is {there} already, and nothing is overwritten");
+        let task = format!("`ralph \"Improve {there}: …\"` has the agent work on it");
+        return Err(Failure::new(FailureKind::Usage, why).hint(task));
+    }
+    if !yes && !console::is_answered() {
+        let why = "not a terminal, so nobody can confirm what the agent writes";
+        return Err(Failure::new(FailureKind::Usage, why).hint("`--yes` takes it"));
+    }
+    Ok(())
+}
+
+/// The instructions for agents that the project has.
+fn instructions_there(project: &Path) -> Option<&'static str> {
+    let mut names = INSTRUCTIONS.into_iter();
+    names.find(|name| project.join(name).symlink_metadata().is_ok())
 }
 
 /// Writes what the project has not got yet, and asks which agent is to be used if there is a choice. Tells whether the project
@@ -120,7 +153,7 @@ pub(super) fn begin(args: &Args, place: &Place, wish: Wish<'_>, supervisor: &Sup
         return Ok(false);
     }
     write(place, &config, &files)?;
-    if let Some(instructions) = instructions.filter(|_| !wish.yes && console::is_answered()) {
+    if let Some(instructions) = instructions.filter(|_| !wish.yes && !wish.with_agent && console::is_answered()) {
         offer(&place.project, &instructions)?;
     }
     ask(args, place, wish)?;
@@ -161,10 +194,7 @@ fn instructions(project: &Path, goals: &[Suggestion], wish: Wish<'_>) -> Option<
         true => begin::suggestions(project),
         false => goals.to_vec(),
     };
-    let there = INSTRUCTIONS
-        .iter()
-        .find(|name| project.join(name).symlink_metadata().is_ok());
-    let why_not = match there {
+    let why_not = match instructions_there(project) {
         Some(there) => Some(format!("there is {there} already")),
         None if found.is_empty() => Some("no command was found that it could tell".to_owned()),
         None => None,

@@ -12,6 +12,7 @@ mod confirm;
 mod continued;
 mod control;
 mod demo;
+mod desk;
 mod diff;
 mod doctor;
 mod engines;
@@ -21,6 +22,7 @@ mod help;
 mod import;
 mod import_with_agent;
 mod init;
+mod init_with_agent;
 mod man;
 mod many;
 mod many_report;
@@ -136,6 +138,7 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
             dry_run,
             no_check,
             agents_md,
+            with_agent,
         }) => {
             let wish = init::Wish {
                 tasks,
@@ -144,6 +147,7 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
                 dry_run: *dry_run,
                 no_check: *no_check,
                 agents_md: *agents_md,
+                with_agent: *with_agent,
                 is_new: false,
             };
             init::run(args, wish, supervisor)
@@ -161,6 +165,7 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
                 dry_run: *dry_run,
                 no_check: true,
                 agents_md: false,
+                with_agent: false,
                 is_new: true,
             };
             setup::run(args, name, wish, supervisor)

@@ -1,0 +1,186 @@
+//! A file that an agent writes beside the project: a plan, or instructions for agents.
+//!
+//! The agent is run as in any run, by a loop of its own over an assignment of one task, in a directory made for it: choice, limits,
+//! sandbox, stopping and what is left running are the loop's. The project is compared around it and put back.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use tempfile::TempDir;
+
+use crate::{
+    app::{self, Place},
+    config::{self, Loaded, Notify},
+    console::complain,
+    driver::Opening,
+    error::{Failure, FailureKind},
+    event::{Goal, RunId},
+    git::{Moment, Repository},
+    proc::Supervisor,
+    text::{one_line, with_causes},
+    ui::{Presentation, headless::Format},
+};
+
+use super::{
+    args::Args,
+    run::{diagnostics, screen, sources},
+};
+
+/// What the agent is told by.
+const ASSIGNMENT: &str = "ASSIGNMENT.md";
+/// Whatever the limits of a run are, a file takes no longer.
+const ITERATIONS: u32 = 3;
+const TIME_MS: u64 = 30 * 60_000;
+
+/// The directory that is made for the agent, and is gone with this.
+pub(super) struct Desk {
+    scratch: TempDir,
+    directory: PathBuf,
+}
+
+impl Desk {
+    pub(super) fn new(prefix: &str) -> Result<Self, Failure> {
+        let scratch = tempfile::Builder::new()
+            .prefix(prefix)
+            .tempdir()
+            .map_err(|error| Failure::new(FailureKind::Failed, format!("no temporary directory: {error}")))?;
+        let directory = scratch.path().join("desk");
+        fs::create_dir(&directory).map_err(|error| failed(&directory, &error))?;
+        let directory = directory.canonicalize().map_err(|error| failed(&directory, &error))?;
+        Ok(Self { scratch, directory })
+    }
+
+    /// Puts a file there for the agent to read.
+    pub(super) fn lay(&self, name: &str, bytes: &[u8]) -> Result<(), Failure> {
+        let file = self.file(name);
+        fs::write(&file, bytes).map_err(|error| failed(&file, &error))
+    }
+
+    pub(super) fn file(&self, name: &str) -> PathBuf {
+        self.directory.join(name)
+    }
+
+    /// A place for files that the agent does not see.
+    pub(super) fn scratch(&self) -> &Path {
+        self.scratch.path()
+    }
+
+    /// Has the agent carry out an assignment, a plan of one task that has it write the file `written`. Returns the exit code of
+    /// that run.
+    pub(super) fn has_written(
+        &self,
+        written: &str,
+        assignment: &str,
+        args: &Args,
+        place: &Place,
+        supervisor: &Supervisor,
+    ) -> Result<u8, Failure> {
+        self.lay(ASSIGNMENT, assignment.as_bytes())?;
+        let guard = Untouched::of(place, self.scratch(), supervisor);
+        let state = self.scratch().join("state");
+        let code = work(args, place, &self.directory, written, &state, supervisor);
+        guard.restore()?;
+        code
+    }
+}
+
+fn failed(path: &Path, error: &io::Error) -> Failure {
+    Failure::new(FailureKind::Failed, format!("{}: {error}", path.display()))
+}
+
+/// Has the agent work at its desk, and returns the exit code of that run.
+fn work(
+    args: &Args,
+    place: &Place,
+    desk: &Path,
+    written: &str,
+    state: &Path,
+    supervisor: &Supervisor,
+) -> Result<u8, Failure> {
+    let mut loaded = config::load(&sources(args, place))?;
+    assign(&mut loaded, written);
+    let at_desk = Place {
+        own: place.own.clone(),
+        ..Place::of(desk.to_owned(), Some(state))?
+    };
+    // The run is gone with its desk: there is nothing to continue.
+    let presentation = Presentation::of_stdout(Format::Text)
+        .suiting(screen(args, place))
+        .without_hints();
+    let diagnostics = diagnostics(&args.show, presentation);
+    let opening = Opening::AsFound;
+    app::run(&at_desk, &loaded, presentation, &diagnostics, supervisor, None, opening)
+}
+
+/// What the user's settings say of how an agent is run stays; what they say of the project's own work does not.
+fn assign(loaded: &mut Loaded, written: &str) {
+    let config = &mut loaded.config;
+    config.plan = Some(PathBuf::from(ASSIGNMENT));
+    (config.mode, config.prompt, config.prompt_file) = (None, None, None);
+    config.goals.enabled = vec![Goal {
+        name: "written".to_owned(),
+        command: format!("test -s {written}"),
+        target: None,
+        timeout_ms: 60_000,
+        on_edit: false,
+        ..Goal::default()
+    }];
+    config.completion.promise = None;
+    config.checkpoint.include.clear();
+    (config.listen, config.notify) = (None, Notify::None);
+    let limits = &mut config.limits;
+    limits.max_iterations = Some(limits.max_iterations.map_or(ITERATIONS, |most| most.min(ITERATIONS)));
+    limits.max_time_ms = Some(limits.max_time_ms.map_or(TIME_MS, |most| most.min(TIME_MS)));
+}
+
+/// The project as it was before the agent.
+struct Untouched {
+    repository: Option<Repository>,
+    run: RunId,
+}
+
+impl Untouched {
+    fn of(place: &Place, scratch: &Path, supervisor: &Supervisor) -> Self {
+        let run = RunId(format!("desk-{}", std::process::id()));
+        let found = Repository::discover(&place.project, scratch, supervisor);
+        let taken = found.map_err(|error| with_causes(&error)).and_then(|(repository, _)| {
+            match repository.checkpoint(&run, 1, Moment::Before) {
+                Ok(_) => Ok(repository),
+                Err(error) => Err(with_causes(&error)),
+            }
+        });
+        let repository = taken
+            .inspect_err(|why| {
+                complain(&format!(
+                    "note: a change of the agent's to this project could not be undone: {why}"
+                ))
+            })
+            .ok();
+        Self { repository, run }
+    }
+
+    /// Puts back what is not as it was.
+    fn restore(self) -> Result<(), Failure> {
+        let Some(repository) = self.repository else {
+            return Ok(());
+        };
+        let restored = repository.restore(&self.run, 1, Moment::Before);
+        let restored = restored.map_err(|error| Failure::of(FailureKind::Failed, &error))?;
+        let paths: Vec<String> = [&restored.written[..], &restored.deleted]
+            .concat()
+            .iter()
+            .map(|path| one_line(&path.to_string_lossy()))
+            .collect();
+        if !paths.is_empty() {
+            complain(&format!(
+                "the agent has changed the project, which is put back: {}",
+                paths.join(", ")
+            ));
+        }
+        repository
+            .forget(&self.run)
+            .map_err(|error| Failure::of(FailureKind::Failed, &error))
+    }
+}

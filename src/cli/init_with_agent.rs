@@ -1,0 +1,73 @@
+//! `ralph init --with-agent`: an agent reads the project and writes instructions for agents, and somebody looks at them first.
+
+use std::path::Path;
+
+use crate::{
+    begin::{self, Suggestion},
+    console::{complain, print},
+    error::{Failure, FailureKind},
+    files::{create_new, read_bytes},
+    proc::Supervisor,
+    text::with_causes,
+};
+
+use super::{args::Args, confirm::is_confirmed, desk::Desk, trust};
+
+/// Longer instructions cost every session more than they help.
+const CAP_BYTES: u64 = 32 * 1024;
+
+/// Has the agent write `name`, a file that the project has not got, and returns the exit code. `commands` verify the project.
+pub(super) fn run(
+    args: &Args,
+    name: &str,
+    commands: &[Suggestion],
+    yes: bool,
+    supervisor: &Supervisor,
+) -> Result<u8, Failure> {
+    let place = trust::place_to_run(args)?;
+    let desk = Desk::new("ralph-init-")?;
+    let project = place.project.display().to_string();
+    let assignment = begin::instructions_assignment(name, &project, commands);
+    match desk.has_written(name, &assignment, args, &place, supervisor)? {
+        0 => {}
+        // Whoever interrupted it knows.
+        code @ (129 | 130 | 143) => return Ok(code),
+        code => {
+            complain(&format!(
+                "the agent did not finish {name}: it is not written\n\
+                 hint: the same command again asks it once more; `--agents-md` writes one without an agent"
+            ));
+            return Ok(code);
+        }
+    }
+    let text = accepted(&desk.file(name), name)?;
+    let shown: String = text.lines().map(|line| format!("    {line}\n")).collect();
+    print(&format!("\n{name}:\n{shown}\n"));
+    if !yes {
+        complain(&format!("Write {name}? [y/N]"));
+        if !is_confirmed()? {
+            complain(&format!("{name} is not written"));
+            return Ok(0);
+        }
+    }
+    create_new(&place.project.join(name), &text)
+        .map_err(|error| Failure::new(FailureKind::Failed, format!("{name}: cannot be written: {error}")))?;
+    print(&format!("wrote {name}\n"));
+    Ok(0)
+}
+
+/// What the agent wrote, if it is a text that can be shown as it is.
+fn accepted(file: &Path, name: &str) -> Result<String, Failure> {
+    let refused = |why: &str| {
+        let what = format!("what the agent wrote cannot be {name}: {why}");
+        Failure::new(FailureKind::Failed, what).hint("`--agents-md` writes one without an agent")
+    };
+    let bytes = read_bytes(file, CAP_BYTES).map_err(|error| refused(&with_causes(&error)))?;
+    let text = String::from_utf8(bytes).map_err(|_| refused("it is not UTF-8"))?;
+    let odd = |sign: char| sign.is_control() && !matches!(sign, '\n' | '\t');
+    match text.trim() {
+        "" => Err(refused("it is empty")),
+        _ if text.contains(odd) => Err(refused("it has control characters, which a terminal would not show")),
+        trimmed => Ok(format!("{trimmed}\n")),
+    }
+}
