@@ -19,7 +19,6 @@ use super::{
     server::Server,
     source::{Source, resolve},
     state::Published,
-    table::TSC,
     trees, uri,
 };
 use crate::text::with_causes;
@@ -117,16 +116,6 @@ impl Asking<'_> {
             false => Err(NoAnswer::Unsupported {
                 server: server.row.name.clone(),
             }),
-        }
-    }
-
-    /// Refuses a server that tells diagnostics only when it is asked for them, which no tool does: it would seem to have found nothing.
-    fn publishes(server: &Server) -> Result<(), NoAnswer> {
-        match server.row.name == TSC {
-            true => Err(NoAnswer::Unsupported {
-                server: server.row.name.clone(),
-            }),
-            false => Ok(()),
         }
     }
 
@@ -255,7 +244,10 @@ impl Asking<'_> {
         // Before it is told of the change: what it says from then on is about it.
         let opened = self.open(file).await?;
         let (server, path) = (&opened.server, &opened.path);
-        Self::publishes(server)?;
+        if server.is_asked_for_diagnostics() {
+            let found = self.asked_diagnostics(server, path).await?;
+            return self.messages(&[(Arc::clone(server), vec![found])]).await;
+        }
         let until = self.until.min(begun + DIAGNOSTICS);
         let said = |server: &Server| server.link.published(path).is_some();
         if opened.news == News::Some || !said(server) {
@@ -279,24 +271,29 @@ impl Asking<'_> {
     }
 
     async fn all_diagnostics(&self) -> Result<Found, NoAnswer> {
-        let (mut published, mut unsupported) = (Vec::new(), Ok(()));
+        let mut published = Vec::new();
         for server in self.languages.servers_of_project(self.until).await? {
-            if let Err(why) = Self::publishes(&server) {
-                unsupported = Err(why);
-                continue;
-            }
             let begun = Instant::now();
             if server.catch_up(None).await?.1 == News::Some {
                 server.quiet(begun, self.until).await;
             }
             server.settled(self.until).await;
-            let all = server.link.all_published();
+            let mut all = server.link.all_published();
+            if server.is_asked_for_diagnostics() {
+                for path in server.opened().await {
+                    all.push(self.asked_diagnostics(&server, &path).await?);
+                }
+            }
             published.push((server, all));
         }
-        if published.is_empty() {
-            unsupported?;
-        }
         self.messages(&published).await
+    }
+
+    /// What a server says of a file that is asked for it.
+    async fn asked_diagnostics(&self, server: &Server, path: &Path) -> Result<(PathBuf, Published), NoAnswer> {
+        let params = json!({"textDocument": {"uri": uri::of_path(path)}});
+        let answer = server.answer("textDocument/diagnostic", &params, self.until).await?;
+        Ok((path.to_owned(), Published::of(&answer["items"], 0)))
     }
 
     async fn messages(&self, published: &[OfServer]) -> Result<Found, NoAnswer> {

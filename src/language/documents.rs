@@ -151,6 +151,11 @@ impl Documents {
         }
     }
 
+    /// The files that the server was handed.
+    pub(super) fn opened(&self) -> Vec<PathBuf> {
+        self.open.keys().cloned().collect()
+    }
+
     /// The stamp of what the server knows of a file.
     pub(super) fn known(&self, path: &Path) -> Option<Stamp> {
         let open = self.open.get(path).map(|open| open.source.stamp);

@@ -20,7 +20,7 @@ use super::{
     position::Encoding,
     source::Source,
     state::{Failed, Link, Reader},
-    table::LanguageServer,
+    table::{LanguageServer, TSC},
     uri,
     wire::Frames,
 };
@@ -115,6 +115,17 @@ impl Server {
     /// Whether it says that it can.
     pub(super) fn can(&self, what: &str) -> bool {
         !matches!(self.capabilities[what], Value::Null | Value::Bool(false))
+    }
+
+    /// Whether it tells diagnostics of a file only when it is asked for them. Others that can be asked publish them as well, with
+    /// what a build says.
+    pub(super) fn is_asked_for_diagnostics(&self) -> bool {
+        self.row.name == TSC && self.can("diagnosticProvider")
+    }
+
+    /// The files that it was handed.
+    pub(super) async fn opened(&self) -> Vec<PathBuf> {
+        self.documents.lock().await.opened()
     }
 
     /// Asks once.

@@ -70,6 +70,15 @@ pub(super) struct Published {
     pub(super) number: u64,
 }
 
+impl Published {
+    /// The first of the diagnostics in an answer of a server.
+    pub(super) fn of(diagnostics: &Value, number: u64) -> Self {
+        let items = diagnostics.as_array().map_or(&[][..], Vec::as_slice);
+        let items = items.iter().take(IN_A_FILE).cloned().collect();
+        Self { items, number }
+    }
+}
+
 impl Link {
     pub(super) fn new(root: PathBuf) -> Self {
         Self {
@@ -267,9 +276,8 @@ impl Heard {
                 return;
             }
         }
-        let items = params["diagnostics"].as_array().map_or(&[][..], Vec::as_slice);
-        let items = items.iter().take(IN_A_FILE).cloned().collect();
-        self.diagnostics.insert(path, Published { items, number });
+        self.diagnostics
+            .insert(path, Published::of(&params["diagnostics"], number));
     }
 
     fn progress(&mut self, params: &Value) {

@@ -229,6 +229,48 @@ fn all_questions_are_answered_by_real_servers_which_stay_for_the_next_iteration_
 }
 
 #[test]
+fn the_compiler_of_typescript_7_says_what_is_wrong_when_it_is_asked() {
+    let Some(compiler) = languages::program("tsc") else {
+        return;
+    };
+    let mut sandbox = Sandbox::new();
+    sandbox.plan(1);
+    sandbox.write(
+        "tsconfig.json",
+        r#"{ "compilerOptions": { "strict": true }, "include": ["src"] }"#,
+    );
+    let area = |kind: &str| format!("export function area(side: number): {kind} {{\n  return side as any;\n}}\n");
+    sandbox.write("src/area.ts", &area("number"));
+    sandbox.write(
+        "src/main.ts",
+        "import { area } from \"./area\";\nexport const größe = \"😀\", x: string = area(3);\n",
+    );
+    sandbox.install(&Script::jsonl("said ready; await go; work; over ok"));
+    sandbox.add_agent(&compiler);
+    let running = sandbox.looping(["--max-iterations", "1"]).start();
+    running.wait_for_record(SOON, crate::loop_behaviour::said("ready"));
+    let of_main = || json!({"file": "src/main.ts"});
+    let wrong = [
+        "src/main.ts:2:27: ",
+        "Type 'number' is not assignable to type 'string'.",
+    ];
+    answers(&sandbox, "lsp_diagnostics", of_main(), &wrong);
+    answers(&sandbox, "lsp_diagnostics", json!({}), &wrong);
+    sandbox.write("src/area.ts", &area("string"));
+    answers(&sandbox, "lsp_diagnostics", of_main(), &["No errors and no warnings."]);
+    let at = json!({"file": "src/main.ts", "line": 2, "symbol": "area"});
+    answers(
+        &sandbox,
+        "lsp_definition",
+        at,
+        &["src/area.ts:1:17: export function area"],
+    );
+    sandbox.let_go("go");
+    running.wait(SOON);
+    sandbox.assert_nothing_runs();
+}
+
+#[test]
 fn code_is_found_and_changed_by_its_syntax_and_what_is_not_installed_is_not_offered() {
     let Some(program) = languages::program("ast-grep") else {
         return;
