@@ -95,9 +95,15 @@ impl SignalLog {
         }
         file.write_all(&line)?;
         *written_bytes += line.len() as u64;
-        // What a screen folds is looked up here by whoever wants to see it now.
-        let is_folded = matches!(signal, AgentSignal::ToolEnded { .. } | AgentSignal::Thought { .. });
-        if is_folded || flushed.elapsed() >= FLUSH_EVERY {
+        // What a screen shows is looked up here, whole, by whoever wants to see it now.
+        let is_shown = matches!(
+            signal,
+            AgentSignal::Said { .. }
+                | AgentSignal::Thought { .. }
+                | AgentSignal::ToolStarted { .. }
+                | AgentSignal::ToolEnded { .. }
+        );
+        if is_shown || flushed.elapsed() >= FLUSH_EVERY {
             file.flush()?;
             *flushed = Instant::now();
         }
@@ -148,6 +154,29 @@ mod tests {
         assert_eq!(lines[0], json!({"atMs": 1, "signal": long}));
         assert_eq!(lines[1]["cut"], "this log has reached its size limit");
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn what_a_screen_shows_is_there_for_it_at_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("0001.signals.jsonl");
+        let mut log = SignalLog::new(&path, 1_000_000);
+        let shown = [
+            AgentSignal::ToolStarted {
+                call: "1".to_owned(),
+                tool: "shell".to_owned(),
+                input: "make".to_owned(),
+            },
+            AgentSignal::Said {
+                text: "It builds.".to_owned(),
+            },
+        ];
+        for (n, signal) in shown.iter().enumerate() {
+            log.add(1, signal);
+            let mut found = Vec::new();
+            read(&path, |signal| found.push(signal)).unwrap();
+            assert_eq!(found, shown[..=n]);
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::native::wire::ARGUMENTS_CAP_BYTES;
+use crate::{event::clip, native::wire::ARGUMENTS_CAP_BYTES};
 
 /// What models call an argument that goes by another name here: other agents taught them.
 const OTHER_NAMES: [(&str, &[&str]); 8] = [
@@ -18,6 +18,12 @@ const OTHER_NAMES: [(&str, &[&str]); 8] = [
     ("glob", &["include"]),
     ("todos", &["entries", "items"]),
 ];
+
+/// What models add to any call, and no tool goes by.
+const FOR_PEOPLE: [&str; 3] = ["description", "explanation", "reason"];
+/// Most unknown arguments that are named, and most bytes of each.
+const NAMED: usize = 5;
+const NAME_CAP_BYTES: usize = 64;
 
 pub(super) struct Arguments {
     tool: &'static str,
@@ -42,6 +48,34 @@ impl Arguments {
                 "the arguments of `{tool}` are no JSON ({error}); nothing was done, so write them again"
             )),
         }
+    }
+
+    /// Refuses arguments that the tool would ignore: the model counts on them. `known` are those that it has.
+    ///
+    /// # Errors
+    /// Which they are, and what the tool takes, for the model.
+    pub(super) fn refuse_unknown(&self, known: &[&str]) -> Result<(), String> {
+        let is_known = |name: &str| {
+            let others = OTHER_NAMES.iter().filter(|(own, _)| known.contains(own));
+            known.contains(&name)
+                || FOR_PEOPLE.contains(&name)
+                || others.flat_map(|(_, names)| *names).any(|other| *other == name)
+        };
+        let given = self.fields.iter().filter(|(_, value)| !value.is_null());
+        let unknown = given
+            .map(|(name, _)| clip(name, NAME_CAP_BYTES))
+            .filter(|name| !is_known(name));
+        let unknown: Vec<String> = unknown.take(NAMED).map(|name| format!("`{name}`")).collect();
+        if unknown.is_empty() {
+            return Ok(());
+        }
+        let known: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
+        Err(format!(
+            "`{}` does not know {}; it takes {}. Nothing was done",
+            self.tool,
+            unknown.join(", "),
+            known.join(", ")
+        ))
     }
 
     pub(super) fn get(&self, name: &str) -> Option<&Value> {

@@ -132,6 +132,20 @@ impl Tool {
         }
     }
 
+    /// The names of its arguments.
+    fn arguments(self) -> &'static [&'static str] {
+        match self {
+            Tool::Read => &["path", "offset", "limit"],
+            Tool::ListDir => &["path"],
+            Tool::Grep => &["pattern", "path", "glob", "ignore_case"],
+            Tool::Glob => &["pattern", "path"],
+            Tool::Edit => &["path", "old", "new", "all"],
+            Tool::Write => &["path", "content"],
+            Tool::Shell => &["command", "timeout", "description"],
+            Tool::Todo => &["todos"],
+        }
+    }
+
     fn schema(self) -> Value {
         let text = |description: &str| json!({"type": "string", "description": description});
         let number = |description: &str| json!({"type": "integer", "minimum": 1, "description": description});
@@ -225,6 +239,7 @@ pub(super) fn prepare(name: &str, written: &str, project: &Path) -> Result<Use, 
         return Err(format!("there is no tool `{name}`; the tools are {}", names.join(", ")));
     };
     let arguments = Arguments::read(tool.name(), written)?;
+    arguments.refuse_unknown(tool.arguments())?;
     let usual = Use {
         kind: tool.kind(),
         title: String::new(),

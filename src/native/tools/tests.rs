@@ -52,6 +52,32 @@ fn files_are_read_in_parts_listed_and_found() {
 }
 
 #[test]
+fn an_argument_that_a_tool_does_not_know_is_told_with_those_that_it_takes() {
+    let project = project();
+    let at = project.path();
+    let refused = looked(at, "read", json!({"path": "b.txt", "start_line": 1, "end_line": 1}));
+    let told = "`read` does not know `start_line`, `end_line`; it takes `path`, `offset`, `limit`. Nothing was done";
+    assert_eq!(refused, Err(told.to_owned()));
+    let many: Value = (0..9)
+        .map(|n| (format!("{n}{}", "x".repeat(100)), json!(n)))
+        .collect::<serde_json::Map<_, _>>()
+        .into();
+    assert!(looked(at, "list_dir", many).unwrap_err().len() < 500);
+    // Names of other agents, what is said to people, and what is null are no mistakes.
+    let other = json!({"file_path": "b.txt", "explanation": "to see it", "start_line": null});
+    assert!(looked(at, "read", other).is_ok());
+    for tool in Tool::ALL {
+        let schema = tool.schema();
+        let mut known: Vec<&str> = tool.arguments().to_vec();
+        known.sort_unstable();
+        let properties = schema["properties"].as_object().unwrap().keys();
+        let mut told: Vec<&String> = properties.collect();
+        told.sort_unstable();
+        assert_eq!(told, known, "{}", tool.name());
+    }
+}
+
+#[test]
 fn a_search_names_the_files_that_it_passes_over() {
     let project = project();
     let at = project.path();
