@@ -1,6 +1,6 @@
 //! Goals, as they are configured and run by the real binary.
 
-use ralph::event::{BreakerCause, BreakerState, Event, Exit, GoalFailure, StopReason};
+use ralph::event::{BreakerCause, BreakerState, Event, Exit, GoalFailure, Proof, StopReason};
 
 use crate::harness::{SOON, Sandbox, Script, events};
 
@@ -31,7 +31,10 @@ fn a_goal_of_the_command_line_is_run_on_a_claim_and_its_output_is_in_the_next_pr
         matches!(
             end,
             Some(Event::RunStopped {
-                reason: StopReason::done(Proof::ExitCodes),
+                reason: StopReason::Done {
+                    proof: Proof::ExitCodes,
+                    ..
+                },
                 ..
             })
         ),

@@ -357,6 +357,12 @@ pub(super) enum Command {
         /// Its number, as `ralph status` shows it
         id: u32,
     },
+    /// Show how the agent changed tests, and confirm it: a run that ended for want of that is then verified
+    Confirm {
+        /// Confirm without asking
+        #[arg(long)]
+        yes: bool,
+    },
     /// List what the agent asks: permissions and questions
     Asks {
         /// As JSON

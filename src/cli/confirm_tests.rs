@@ -4,13 +4,12 @@ use crate::{
     console::{self, complain, print},
     driver,
     error::{Failure, FailureKind},
-    proc::Supervisor,
-    words::{guarded_change_in_words, counted},
+    words::{counted, guarded_change_in_words},
 };
 
-use super::{args::Args, confirm::is_confirmed, diff, run::place};
+use super::{args::Args, confirm::is_confirmed, run::place};
 
-pub(super) fn run(args: &Args, yes: bool, supervisor: &Supervisor) -> Result<u8, Failure> {
+pub(super) fn run(args: &Args, yes: bool) -> Result<u8, Failure> {
     let paths = place(args)?.paths;
     let Some(found) = driver::unconfirmed(&paths)? else {
         let why = "no changed tests wait to be confirmed: the last run did not end for want of that";
@@ -25,7 +24,7 @@ pub(super) fn run(args: &Args, yes: bool, supervisor: &Supervisor) -> Result<u8,
         print(&format!("  {}\n", guarded_change_in_words(change)));
     }
     if !yes {
-        diff::show_files(args, &found.run, found.changes.iter().map(|change| &*change.path), supervisor)?;
+        print(&found.diff);
         if !console::is_terminal() {
             return Err(Failure::new(FailureKind::Failed, "nobody is there to confirm them")
                 .hint("`ralph confirm --yes` confirms them")

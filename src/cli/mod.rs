@@ -9,6 +9,7 @@ mod batch_flags;
 mod choice;
 mod completions;
 mod confirm;
+mod confirm_tests;
 mod continued;
 mod control;
 mod demo;
@@ -199,6 +200,7 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
         Some(Command::Wait { run }) => attach::wait(args, run.as_deref()),
         Some(Command::Steer { now, standing, text }) => control::steer(args, *now, *standing, text),
         Some(Command::Withdraw { id }) => control::withdraw(args, *id),
+        Some(Command::Confirm { yes }) => confirm_tests::run(args, *yes),
         Some(Command::Asks { json }) => status::asks(args, *json),
         Some(Command::Answer { ask, words, rules }) => control::answer(args, *ask, words, rules),
         Some(Command::Pause) => control::pause(args),

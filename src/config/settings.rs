@@ -279,10 +279,11 @@ settings! {
         /// Whether goals that pass after guarded files changed have to pass with these as they were, too.
         trial("trial"): Switch = true,
         /// Whether small changes are tried that tests should notice, and what follows: "off"; "report" tells how many were noticed;
-        /// "refuse" refuses a claim if none of at least three was; "require" if none was at all.
+        /// "refuse" refuses a claim if none of at least three altered expectations was; "require" if no expectation or no line was.
         bite("bite"): OneOf<Bite> = "refuse",
-        /// The most changes that are tried at a claim. They take at most twice as long as the goals themselves.
-        mutants("mutants"): Count = 5,
+        /// The most changes that are tried at a claim, half of them expectations of tests. They begin within three times as long as the
+        /// goals took, or a minute.
+        mutants("mutants"): Count = 6,
         /// The least that ends a run with exit code 0: "any", "passed" (goals passed) or "verified" (goals ran tests that were counted,
         /// guarded and seen to notice changes). Less ends with 9.
         #[flag("--require", "PROOF", "The least proof that counts as success: any, passed, verified; less exits with 9 [default: any]")]

@@ -5,11 +5,13 @@
 
 use std::{path::PathBuf, time::Duration};
 
+use ralph_gate::guard::Originals;
+
 use crate::{
     control::{Asked, Request, Role},
     event::{
-        Answer, AnswerPlace, AnsweredAsk, CommandRefusal, Event, RequestedBy, RuleScope, SteeringId, SteeringKind,
-        StopReason, StopRequest, UserCommand,
+        Answer, AnswerPlace, AnsweredAsk, CommandRefusal, Event, GuardedChange, Proof, RequestedBy, RuleScope, RunId,
+        SteeringId, SteeringKind, StopReason, StopRequest, UserCommand,
     },
     machine::{Input, LateAnswer, late_answer},
     run::RunView,
@@ -212,6 +214,64 @@ pub fn withdraw(paths: &ProjectPaths, id: SteeringId) -> Result<bool, OpenError>
         return Ok(false);
     }
     run.journal.append(now_ms(), Event::SteeringWithdrawn { id })?;
+    Ok(true)
+}
+
+/// The changed tests for whose confirmation the last run has ended.
+///
+/// # Errors
+/// As [`OpenRun::open`](super::OpenRun::open).
+pub fn unconfirmed(paths: &ProjectPaths) -> Result<Option<Unconfirmed>, OpenError> {
+    let Some(run) = latest(paths)? else { return Ok(None) };
+    let view = &run.state.view;
+    let is_unconfirmed = matches!(
+        view.stop_reason(),
+        Some(StopReason::Done {
+            proof: Proof::Unconfirmed,
+            ..
+        })
+    );
+    if !is_unconfirmed {
+        return Ok(None);
+    }
+    let project = paths.project();
+    let originals = Originals::load(&paths.run(&run.id).originals())?;
+    let (changes, diff) = match originals {
+        Some(originals) => (originals.changes(project)?, originals.diff(project)?),
+        None => Default::default(),
+    };
+    Ok(Some(Unconfirmed {
+        run: run.id.clone(),
+        changes,
+        diff,
+        why: view.tests_changed.clone().unwrap_or_default(),
+    }))
+}
+
+/// Tests that changed, and for which a run has ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unconfirmed {
+    pub run: RunId,
+    pub changes: Vec<GuardedChange>,
+    /// As a patch of 64 KiB at most.
+    pub diff: String,
+    /// In the agent's words.
+    pub why: String,
+}
+
+/// Confirms them; false if the last run is another one by now, or has nothing to be confirmed.
+///
+/// # Errors
+/// As [`OpenRun::open`](super::OpenRun::open).
+pub fn confirm_tests(paths: &ProjectPaths, found: Unconfirmed) -> Result<bool, OpenError> {
+    let _lock = Lock::take(paths)?;
+    if unconfirmed(paths)?.as_ref() != Some(&found) {
+        return Ok(false);
+    }
+    let Some(run) = latest(paths)? else { return Ok(false) };
+    let mut run = run.understood()?;
+    let changes = found.changes;
+    run.journal.append(now_ms(), Event::TestsConfirmed { changes })?;
     Ok(true)
 }
 

@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use ralph_gate::guard::GuardError;
 use thiserror::Error;
 
 use crate::{
@@ -36,6 +37,8 @@ use super::{
 pub enum OpenError {
     #[error(transparent)]
     Paths(#[from] PathsError),
+    #[error("the tests as they were cannot be compared")]
+    Originals(#[from] GuardError),
     #[error(transparent)]
     Lock(#[from] LockError),
     #[error(transparent)]

@@ -20,6 +20,7 @@ use tracing::debug;
 use crate::{
     diagnostics::inherited,
     event::{Bite, GateSettings, Goal, GoalResult, GuardedChange, MutantOutcome, Notice, Trial, TriedMutant},
+    files::read_bytes,
     store::paths::{ProjectPaths, RunPaths},
     text::with_causes,
 };
@@ -29,6 +30,8 @@ use super::goals::{Checked, Place, check_all};
 /// Mutants are tried for so long at least, and for so many times as long as the goals took.
 const MUTANTS_TIME: Duration = Duration::from_secs(60);
 const MUTANTS_FACTOR: u32 = 3;
+/// One mutant may take so long at least.
+const MUTANT_TIME: Duration = Duration::from_secs(10);
 /// Of the mutants so many are altered expectations, which are tried first.
 const EXPECTATIONS: usize = 3;
 /// Most source files in which mutants are looked for.
@@ -223,7 +226,7 @@ pub(super) async fn look(
         }
     };
     let tries = settings.trial && !changes.is_empty();
-    let counted: Vec<Goal> = goals
+    let mut counted: Vec<Goal> = goals
         .iter()
         .zip(&checked)
         .filter(|(_, checked)| checked.result.tests.as_ref().is_some_and(|tests| tests.ran() > 0))
@@ -270,13 +273,24 @@ pub(super) async fn look(
             mutants: usize::try_from(settings.mutants).unwrap_or(usize::MAX),
             until: Instant::now() + MUTANTS_TIME.max(took.saturating_mul(MUTANTS_FACTOR)),
         };
+        // A mutant may never end.
+        let patience = MUTANT_TIME.max(took.saturating_mul(MUTANTS_FACTOR));
+        let patience_ms = u64::try_from(patience.as_millis()).unwrap_or(u64::MAX);
+        for goal in &mut counted {
+            goal.timeout_ms = goal.timeout_ms.min(patience_ms);
+        }
         let names = test_names(&report);
         let gate = Arc::clone(&gate);
         let tests = {
-            let originals = Arc::clone(&originals);
-            move || expectations(&originals, &names)
+            let (originals, gate) = (Arc::clone(&originals), Arc::clone(&gate));
+            move || expectations(&originals, &gate.project, &names)
         };
-        let work = move || work(&gate.project, changed());
+        let work = move || {
+            let mut lines = changed();
+            let is_test = |path: &String| originals.test_files().any(|test| test == path);
+            lines.retain(|(path, _)| !is_test(path) || path.ends_with(".rs"));
+            work(&gate.project, lines)
+        };
         let held = in_place.take().expect("it was put in place");
         let (held, mutants) = bite(held, counted, parallel, place, limits, tests, work).await;
         (in_place, look.mutants) = (held, mutants);
@@ -388,15 +402,14 @@ fn test_names(checked: &[Checked]) -> Vec<String> {
 
 /// Mutants of what tests expect: altered literals before negated assertions, those of tests that are known to run first, and one
 /// of each file before a second.
-fn expectations(originals: &Originals, names: &[String]) -> Vec<Candidate> {
+///
+/// The files are read as the trial has put them.
+fn expectations(originals: &Originals, project: &Path, names: &[String]) -> Vec<Candidate> {
     let mut ranked = Vec::new();
     for path in originals.test_files().take(FILES) {
-        let Ok(Some(before)) = originals.original(path) else {
+        let Ok(before) = read_bytes(&project.join(path), FILE_BYTES) else {
             continue;
         };
-        if before.len() as u64 > FILE_BYTES {
-            continue;
-        }
         let Ok(text) = std::str::from_utf8(&before) else {
             continue;
         };
@@ -438,7 +451,7 @@ fn work(project: &Path, changed: ChangedLines) -> Vec<Candidate> {
     let mut ranked = Vec::new();
     for (path, lines) in changed.into_iter().take(FILES) {
         let full = project.join(&path);
-        let Ok(before) = crate::files::read_bytes(&full, FILE_BYTES) else {
+        let Ok(before) = read_bytes(&full, FILE_BYTES) else {
             continue;
         };
         let Ok(text) = std::str::from_utf8(&before) else {

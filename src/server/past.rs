@@ -115,6 +115,7 @@ async fn answer(
             | OpenError::Journal(_)
             | OpenError::Rules(_)
             | OpenError::Helpers { .. }
+            | OpenError::Originals(_)
             | OpenError::State { .. }
             | OpenError::MessageWaits { .. } => Problem::failed(with_causes(&error)),
         })

@@ -9,7 +9,7 @@ use crate::event::{
 
 use super::{
     Tone, background, breaker_cause_in_words, breaker_state_word, changes_in_words, claim_in_words,
-    confidence_in_words, counted, goal_in_words,
+    confidence_in_words, counted, goal_in_words, guarded_changes_in_words,
     iteration::wait_in_words,
     limit::set_aside_in_words,
     missing_in_words, mutants_in_words,
@@ -155,6 +155,10 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
             let passed = trial.problem.is_none() && trial.results.iter().all(|result| result.passed);
             line(if passed { Tone::Good } else { Tone::Bad }, trial_in_words(trial))
         }
+        Event::TestsConfirmed { changes } => line(
+            Tone::User,
+            format!("you confirmed the changed tests: {}", guarded_changes_in_words(changes)),
+        ),
         Event::MutantsTried { mutants, .. } => {
             let noticed = |tried: &TriedMutant| tried.outcome == MutantOutcome::Noticed;
             let tone = if mutants.iter().any(noticed) {

@@ -241,6 +241,8 @@ impl Looping<'_> {
             language_memory_bytes: None,
             watched: false,
             judge: None,
+            runners: Box::leak(Box::default()),
+            guard: None,
         };
         let hub = Hub::new(&journal, open.next_seq);
         let mut driver = Driver::new(open, config, hub);

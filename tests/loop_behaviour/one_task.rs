@@ -3,7 +3,10 @@
 use std::fs;
 
 use nix::sys::signal::Signal;
-use ralph::{driver, event::StopReason};
+use ralph::{
+    driver,
+    event::{Proof, StopReason},
+};
 
 use super::notices;
 use crate::harness::{SOON, Sandbox, Script, running::Finished, wait_until};

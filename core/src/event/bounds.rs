@@ -6,7 +6,7 @@
 use super::{
     AgentSignal, ConfidencePart, Event, GoalResult, Hint, Missing, Outcome, TEXT_CAP_BYTES,
     clip::{LIST_CAP, clip_middle, clip_start, cut, listed},
-    tests_run::bounded_mutants,
+    tests_run::{bounded_changes, bounded_mutants},
 };
 
 /// A record without its texts.
@@ -182,6 +182,9 @@ impl Event {
             Event::TrialMade { iteration, trial } => Event::TrialMade {
                 iteration,
                 trial: trial.bounded(),
+            },
+            Event::TestsConfirmed { changes } => Event::TestsConfirmed {
+                changes: bounded_changes(changes),
             },
             Event::MutantsTried { iteration, mutants } => Event::MutantsTried {
                 iteration,

@@ -373,6 +373,10 @@ pub enum Event {
         iteration: u32,
         trial: Trial,
     },
+    /// The user confirmed that tests changed, after the run had ended for want of that.
+    TestsConfirmed {
+        changes: Vec<GuardedChange>,
+    },
     /// The goals were run with small changes that tests should notice.
     MutantsTried {
         iteration: u32,

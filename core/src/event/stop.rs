@@ -154,8 +154,8 @@ pub enum EndKind {
 
 impl StopReason {
     /// Done with `proof`, whatever it is.
-    pub fn done(proof: Proof) -> Self {
-        let required = Proof::default();
+    pub const fn done(proof: Proof) -> Self {
+        let required = Proof::Nothing;
         StopReason::Done { proof, required }
     }
 

@@ -99,9 +99,9 @@ pub enum Bite {
     Off,
     /// What was noticed is reported.
     Report,
-    /// Tests that notice none of at least three changes refuse a claim.
+    /// A claim is refused if none of at least three altered expectations is noticed.
     Refuse,
-    /// Tests that miss a changed expectation refuse a claim, and so do tests that notice no change of the work.
+    /// A claim is refused if no altered expectation is noticed, or no altered line of the work.
     Require,
 }
 

@@ -320,7 +320,8 @@ fn tests_that_notice_nothing_refuse_a_claim() {
     let early_exit = [missed[0], missed[1], missed[2], (Work, Noticed)];
     assert_eq!(outcome(Bite::Refuse, &early_exit), refused);
     let untested = [(Test, Noticed), (Work, Missed), (Work, Missed), (Work, Missed)];
-    assert_eq!(outcome(Bite::Refuse, &untested), refused);
+    assert_eq!(outcome(Bite::Refuse, &untested), accepted);
+    assert_eq!(outcome(Bite::Require, &untested), refused);
 }
 
 #[test]

@@ -215,6 +215,7 @@ impl Rules {
             | Event::CompletionDenied { .. }
             | Event::GoalChecked { .. }
             | Event::TrialMade { .. }
+            | Event::TestsConfirmed { .. }
             | Event::MutantsTried { .. }
             | Event::EditsChecked { .. }
             | Event::ClaimJudged { .. }

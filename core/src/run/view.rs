@@ -11,7 +11,7 @@ use super::{
 };
 use crate::event::{
     AgentSignal, Changes, ChannelKind, Event, GoalResult, LimitKind, Outcome, PausedBy, PermissionMode, PlanSnapshot,
-    PlanTask, Record, Role, RunId, Settings, SteeringId, StopReason, Totals, Usage, Wait, WaitEnd,
+    PlanTask, Proof, Record, Role, RunId, Settings, SteeringId, StopReason, Totals, Usage, Wait, WaitEnd,
 };
 
 /// All that the records say of a run.
@@ -201,6 +201,7 @@ impl RunView {
                 self.set_goal(&result.name, GoalState::Checked { result: checked });
                 self.set_baseline(result);
             }
+            Event::TestsConfirmed { .. } => self.confirm_tests(),
             Event::AgentStated {
                 tests_changed: Some(why),
                 ..
@@ -447,6 +448,16 @@ impl RunView {
         let outcome = row.and_then(|row| row.outcome.clone()).unwrap_or(Outcome::Completed);
         goals.iter().for_each(|name| self.set_goal(name, GoalState::Running));
         self.enter(Phase::Verifying { iteration, outcome });
+    }
+
+    /// What was unconfirmed is as good as tests that did not change.
+    fn confirm_tests(&mut self) {
+        if let Phase::Stopped { end } = &mut self.phase
+            && let StopReason::Done { proof, .. } = &mut end.reason
+            && *proof == Proof::Unconfirmed
+        {
+            *proof = Proof::Tests;
+        }
     }
 
     /// Keeps the first tests that a goal showed: later ones are compared with them.

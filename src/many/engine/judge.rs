@@ -128,6 +128,7 @@ fn ended_by(meaning: Meaning, word: &str, progress: bool) -> EngineEnd {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::Proof;
 
     const NOW: Duration = Duration::ZERO;
     const EVER: Duration = Duration::from_secs(3600);

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use super::*;
 use crate::event::{
     AgentSignal, BreakerCause, BreakerState, Event, Exit, Goal, Hint, LimitKind, Missing, PlanSnapshot, PlanTask,
-    Problem, ProblemKind, Record, Settings, Wait, WaitCause, WaitEnd,
+    Problem, ProblemKind, Proof, Record, Settings, Wait, WaitCause, WaitEnd,
 };
 use crate::{
     run::RunView,

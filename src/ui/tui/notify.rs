@@ -211,7 +211,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        event::Totals,
+        event::{Proof, Totals},
         testing::{permission_asked, question_asked},
     };
 

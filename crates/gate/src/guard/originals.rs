@@ -202,13 +202,13 @@ impl Originals {
         self.len() == 0
     }
 
-    /// The paths of guarded files with nothing but tests.
+    /// The paths of guarded files with tests, those with nothing else first.
     pub fn test_files(&self) -> impl Iterator<Item = &str> {
-        let tests = self
-            .index
-            .entries
-            .iter()
-            .filter(|entry| entry.kind == Kind::Test && !entry.link);
+        let files = |kind| {
+            let entries = self.index.entries.iter();
+            entries.filter(move |entry| entry.kind == kind && !entry.link)
+        };
+        let tests = files(Kind::Test).chain(files(Kind::Rust));
         tests.map(|entry| entry.path.as_str())
     }
 

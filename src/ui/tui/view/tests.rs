@@ -73,6 +73,8 @@ fn failed_tests() -> GoalResult {
             exit: Exit::Code { code: 101 },
         }),
         tail: String::new(),
+        tests: None,
+        doubt: None,
     }
 }
 
