@@ -174,7 +174,7 @@ mod tests {
         let of = |command: &str| rules(&runners, &[goal(command)], &[], &[]);
         assert!(of("cargo test").rust_blocks);
         let python = of("python3 -m unittest");
-        assert!(!python.rust_blocks && python.shadows.iter().any(|name| name.contains("unittest.py")));
+        assert!(!python.rust_blocks && python.shadows.iter().any(|name| name == "unittest.py"));
         // It may start any of them.
         assert!(of("make test").rust_blocks);
         assert_eq!(of("test -f done.txt"), GuardRules::default());

@@ -9,7 +9,7 @@ use crate::{
 };
 
 const DONE: JobEnd = JobEnd::Over {
-    reason: StopReason::done(Proof::ExitCodes),
+    reason: StopReason::done(Proof::Tests),
 };
 
 const RESUME: Input = Input::Resume {

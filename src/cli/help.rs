@@ -94,6 +94,7 @@ pub(super) const GROUPS: &[(&str, &[Row])] = &[
                 &[
                     ("steer", "ralph steer \"Use SQLite, not Postgres\""),
                     ("withdraw", "ralph withdraw 2"),
+                    ("confirm", "ralph confirm"),
                 ],
                 "Send the agent a message, or withdraw it",
             ),

@@ -571,6 +571,10 @@ mod tests {
                 "native.prices" => r#"{"m": {"input": 1, "output": 2}}"#,
                 "limits.perDay.onLimit" => "stop",
                 "goalsWhen" => "both",
+                "gate.baseline" => "on",
+                "gate.bite" => "off",
+                "gate.require" => "verified",
+                "gate.trial" => "false",
                 "goalsParallel" | "handover" | "background.agents" | "screen.mouse" | "tools.enabled"
                 | "tools.languages" | "tools.proposals" => "false",
                 "languageServers" => r#"{"gopls": {"enabled": false}}"#,

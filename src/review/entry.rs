@@ -146,7 +146,7 @@ mod tests {
                 false,
             )
         };
-        let done = stopped(StopReason::done(Proof::ExitCodes));
+        let done = stopped(StopReason::done(Proof::Tests));
         assert_eq!((done.standing, done.exit_code), (Standing::Over, Some(0)));
         assert!(!done.needs_you);
         let blocked = stopped(StopReason::Blocked {

@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn a_run_that_is_done_is_done_whatever_its_engine_says() {
-        let done = StopReason::done(Proof::ExitCodes);
+        let done = StopReason::done(Proof::Tests);
         for told in all_told() {
             let over = Verdict::Over(done.clone());
             assert_eq!(verdict(&told, true, &Shown::Over(done.clone()), NOW), over, "{told:?}");

@@ -235,7 +235,7 @@ fn the_time_in_which_ralph_was_dead_is_no_time_of_the_run() {
 
 #[test]
 fn a_goal_is_verified_only_by_its_last_run_after_the_last_iteration() {
-    let done = || stopped(StopReason::done(Proof::ExitCodes));
+    let done = || stopped(StopReason::done(Proof::Tests));
     let verified = report([
         began(&["a"]),
         started(1, "x"),
@@ -268,7 +268,7 @@ fn a_goal_is_verified_only_by_its_last_run_after_the_last_iteration() {
 
 #[test]
 fn goals_that_pass_before_the_first_iteration_verify_it() {
-    let done = stopped(StopReason::done(Proof::ExitCodes));
+    let done = stopped(StopReason::done(Proof::Tests));
     let report = report([began(&["a"]), plan(&[("One", true)]), checked(0, "a", true), done]);
     assert_eq!(report.at_start.goals.len(), 1);
     assert_eq!(report.unverified, [] as [&str; 0]);
@@ -306,7 +306,7 @@ fn a_block_that_was_resolved_and_a_task_that_came_back_need_nobody() {
     assert_eq!(now.tasks[1].state, TaskState::Vanished);
     let later = [
         plan(&[("One", true), ("Two", true)]),
-        stopped(StopReason::done(Proof::ExitCodes)),
+        stopped(StopReason::done(Proof::Tests)),
     ];
     let later = report(first.into_iter().chain(later));
     assert_eq!(later.needs_person, [] as [&str; 0]);

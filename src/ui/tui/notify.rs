@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn an_end_that_nobody_asked_for_is_told() {
-        let done = told(&stopped(StopReason::done(Proof::ExitCodes)));
+        let done = told(&stopped(StopReason::done(Proof::Tests)));
         assert_eq!(done.as_deref(), Some("ralph: done (verified) · 4 of 4 tasks"));
         assert_eq!(told(&stopped(StopReason::Interrupted)), None);
     }
@@ -245,7 +245,7 @@ mod tests {
             project: PathBuf::from("/home/me/shop").into(),
             ..RunView::default()
         };
-        let done = stopped(StopReason::done(Proof::ExitCodes));
+        let done = stopped(StopReason::done(Proof::Tests));
         view.apply_event(1, &done);
         let reason = reason(&done, &view).map(|reason| reason.text);
         assert_eq!(reason.as_deref(), Some("ralph shop: done (verified) · 4 of 4 tasks"));

@@ -110,7 +110,7 @@ fn leaving_asks_until_the_run_is_over() {
         press(&mut model, "qa"),
         [Order::stop(StopRequest::AfterIteration, RequestedBy::User)]
     );
-    let mut over = after([running(), vec![stopped(StopReason::done(Proof::ExitCodes))]].concat());
+    let mut over = after([running(), vec![stopped(StopReason::done(Proof::Tests))]].concat());
     assert_eq!(press(&mut over, "q"), [Order::Leave]);
     assert_eq!(update(&mut over, control('c')), [Order::Leave]);
 }
@@ -421,7 +421,7 @@ fn a_run_that_ended_at_a_limit_is_continued_with_more_after_a_question_where_it_
 
 #[test]
 fn a_run_that_is_over_takes_a_message_unless_a_limit_is_used_up() {
-    let mut over = after([running(), vec![stopped(StopReason::done(Proof::ExitCodes))]].concat());
+    let mut over = after([running(), vec![stopped(StopReason::done(Proof::Tests))]].concat());
     press(&mut over, ":one more thing");
     let command = UserCommand::Steer {
         kind: SteeringKind::Next,

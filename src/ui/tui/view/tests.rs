@@ -481,7 +481,7 @@ fn every_phase_has_its_words() {
         ("waiting", [begun(), vec![wait]].concat()),
         (
             "done",
-            [begun(), vec![stopped(StopReason::done(Proof::ExitCodes))]].concat(),
+            [begun(), vec![stopped(StopReason::done(Proof::Tests))]].concat(),
         ),
         (
             "failed",

@@ -260,7 +260,7 @@ fn state(name: &str, cols: u16, rows: u16) -> Model {
         }),
         "leaving" => mode(Mode::Asking(Question::Quit), at_work()),
         "help" => mode(Mode::Help { top: 0 }, at_work()),
-        "done" => at(over(9, StopReason::done(Proof::ExitCodes), Vec::new())),
+        "done" => at(over(9, StopReason::done(Proof::Tests), Vec::new())),
         "unverified" => at(over(9, StopReason::done(Proof::Nothing), vec![Hint::SetGoal])),
         "failed" => at(over(5, failed, vec![log_in])),
         "blocked" => at(over(5, blocked, vec![Hint::Answer])),
