@@ -47,7 +47,7 @@ const FILE_CAP_BYTES: u64 = 16 << 20;
 pub struct GuardRules {
     /// Files with tests. New ones are no change.
     pub tests: Vec<String>,
-    /// Files that the user names. New ones are no change.
+    /// Files that the user names. New ones are no change. One that is named by its whole path is guarded wherever it is.
     pub named: Vec<String>,
     /// Files that configure a runner. A new one is a change where it can affect what is guarded.
     pub config: Vec<String>,
@@ -73,7 +73,7 @@ impl GuardRules {
     }
 }
 
-/// What is guarded.
+/// The rules of what is guarded, with their patterns checked.
 #[derive(Debug, Clone)]
 pub struct Guard {
     rules: GuardRules,
@@ -129,8 +129,10 @@ impl GuardError {
 }
 
 impl Guard {
+    /// Checks the rules.
+    ///
     /// # Errors
-    /// [`GuardError::Pattern`] names the pattern that is none.
+    /// [`GuardError::Pattern`] names the pattern that is wrong.
     pub fn new(rules: GuardRules) -> Result<Guard, GuardError> {
         let sections = rules.sections.iter();
         let sections = sections.map(|(pattern, names)| Ok((Glob::new(pattern)?, names.clone())));
@@ -191,10 +193,18 @@ impl Guard {
         names.flat_map(|(_, names)| names.iter().cloned()).collect()
     }
 
-    /// The patterns of whole files that none of the paths matches.
+    /// The files that the user names by their whole path.
+    fn named_paths(&self) -> impl Iterator<Item = &str> {
+        self.named.iter().filter_map(Glob::path)
+    }
+
+    /// The user's patterns that none of the paths matches.
     fn unmatched<'a>(&self, paths: impl Iterator<Item = &'a str>) -> Vec<String> {
         let mut left: Vec<&Glob> = self.named.iter().collect();
         for path in paths {
+            if left.is_empty() {
+                break;
+            }
             let parts = glob::parts(path);
             left.retain(|glob| !glob.matches(&parts));
         }

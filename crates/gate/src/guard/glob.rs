@@ -80,6 +80,13 @@ impl Glob {
         &self.pattern
     }
 
+    /// The one path that the pattern is for, if it has no wildcards and is for no name in any directory.
+    pub(super) fn path(&self) -> Option<&str> {
+        let path = self.pattern.strip_prefix("./").unwrap_or(&self.pattern);
+        let is_plain = path.contains('/') && !path.ends_with('/') && !path.contains(['*', '?', '[', '{', '\\']);
+        is_plain.then_some(path)
+    }
+
     pub(super) fn matches(&self, parts: &[Vec<char>]) -> bool {
         let matches = |segments: &Vec<Segment>| {
             wildcard(

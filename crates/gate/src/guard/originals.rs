@@ -33,7 +33,7 @@ pub(super) const LEFT_OUT_CAP: usize = 100;
 /// Most names that are looked at in a directory that a symlink leads to.
 const LINKED_CAP: usize = 4096;
 
-/// What was guarded when a run began, with copies.
+/// Copies of what was guarded when a run began.
 #[derive(Debug)]
 pub struct Originals {
     guard: Guard,
@@ -62,7 +62,7 @@ pub(super) struct Entry {
     pub(super) at: u64,
     pub(super) len: u64,
     pub(super) mode: u32,
-    /// None where a change could leave it the same.
+    /// The identity is none where a change could leave it the same.
     pub(super) identity: Option<Identity>,
 }
 
@@ -71,16 +71,16 @@ pub(super) struct Entry {
 pub(super) struct Difference {
     pub(super) changes: Vec<GuardedChange>,
     pub(super) path: String,
-    /// None if nothing has to be put there.
+    /// The content is none if a trial leaves the file as it is.
     pub(super) put: Option<Content>,
     /// The file as it is now, where it was written anew to compare it.
     shown: Option<Vec<u8>>,
 }
 
-/// What a walk of the project as it is now finds.
+/// The project as a walk finds it now.
 #[derive(Debug, Default)]
 struct Now {
-    /// What is at guarded paths.
+    /// Guarded paths with what is there.
     guarded: BTreeMap<String, Found>,
     /// Files that are new and match a pattern, with the kind of it.
     new: Vec<(String, Kind)>,
@@ -118,25 +118,25 @@ impl Originals {
         }
         let copies = store.join(COPIES);
         let mut taking = Taking::new(project, &copies)?;
-        let mut paths = Vec::new();
         let mut left_out = walk(
             project,
             |_| false,
-            |path, _| {
-                if let Some(kind) = guard.kind(path) {
-                    if kind == Kind::Named {
-                        paths.push(path.to_owned());
-                    }
-                    taking.add(path, kind)?;
-                }
-                Ok(())
+            |path, _| match guard.kind(path) {
+                Some(kind) => taking.add(path, kind),
+                None => Ok(()),
             },
         )?;
+        // A program of a goal may be in a directory that is not walked, such as `node_modules`.
+        for path in guard.named_paths() {
+            if !taking.has(path) {
+                taking.add(path, Kind::Named)?;
+            }
+        }
         let (entries, others) = taking.finish()?;
         left_out.extend(others);
         left_out.truncate(LEFT_OUT_CAP);
         let index = Index {
-            unmatched: guard.unmatched(paths.iter().map(String::as_str)),
+            unmatched: guard.unmatched(entries.iter().map(|entry| entry.path.as_str())),
             rules: guard.rules.clone(),
             entries,
             left_out,
@@ -183,7 +183,7 @@ impl Originals {
         &self.index.unmatched
     }
 
-    /// What is not guarded although patterns say so, the first hundred.
+    /// The first hundred files that are not guarded although patterns say so.
     pub fn left_out(&self) -> &[LeftOut] {
         &self.index.left_out
     }
@@ -222,7 +222,7 @@ impl Originals {
         entry.map(|entry| self.bytes(entry)).transpose()
     }
 
-    /// What is guarded and not as it was, in the order of paths.
+    /// Finds what is guarded and not as it was, in the order of paths.
     ///
     /// # Errors
     /// [`GuardError`] if the project or the store cannot be read.
@@ -236,9 +236,9 @@ impl Originals {
         Ok(changes)
     }
 
-    /// What [`Originals::changes`] names, as a unified diff for people, of 64 KiB at most.
+    /// Shows what [`Originals::changes`] names as a unified diff for people, of 64 KiB at most.
     ///
-    /// Of a file with guarded parts it shows nothing else.
+    /// The diff of a file with guarded parts has nothing of its other parts.
     ///
     /// # Errors
     /// As [`Originals::changes`].
@@ -307,7 +307,7 @@ impl Originals {
                     now.rust.push(path.to_owned());
                 }
                 if self.by_path.contains_key(path) {
-                    // What cannot be looked at is not as it was.
+                    // A file that cannot be looked at is not as it was.
                     now.guarded
                         .insert(path.to_owned(), place.look(path).unwrap_or(Found::Other));
                 } else if let Some(kind) = self.guard.kind_of_new(path) {
@@ -323,7 +323,7 @@ impl Originals {
         Ok(now)
     }
 
-    /// What a directory would have by way of a new symlink that would stand in the way.
+    /// Why a new symlink to a directory stands in the way, if a file in that directory would.
     fn linked_kind(&self, project: &Path, path: &str) -> Option<Kind> {
         let names = fs::read_dir(project.join(path)).ok()?.take(LINKED_CAP);
         let names = names.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
@@ -388,7 +388,7 @@ impl Originals {
         now: &Now,
         place: &Place,
     ) -> Option<Difference> {
-        // The same module by the other name that its file may have.
+        // A module may have its file by another name now.
         let other = other_module_file(path).filter(|_| current == Some(Content::Nothing));
         let moved = other.as_ref().and_then(|other| Some((other, place.read(other).ok()??)));
         let (path, current) = match &moved {
@@ -500,7 +500,7 @@ fn whole(path: &str, kind: GuardedChangeKind, put: Content) -> Difference {
     }
 }
 
-/// What differs in the parts of a file. Where `compare` cannot tell, it is all of it.
+/// Compares the parts of a file. Where `compare` cannot tell, all of the file differs.
 fn part_difference(
     path: &str,
     kind: GuardedChangeKind,
@@ -532,7 +532,7 @@ fn other_module_file(path: &str) -> Option<String> {
     })
 }
 
-/// None if no part differs.
+/// Makes a difference of parts, unless no part differs.
 fn in_parts(path: &str, parts: Parts, mode: u32) -> Option<Difference> {
     let change = |(kind, part)| GuardedChange {
         path: path.to_owned(),

@@ -25,8 +25,8 @@ const LINK_CAP_BYTES: usize = 4096;
 #[derive(Debug)]
 pub(super) struct Place(OwnedFd);
 
-/// What tells that a file was not written since it was looked at, without reading it. No program but one of the system's
-/// administrator can set the time of the last change of status.
+/// Facts that stay the same only as long as nobody writes a file. Nobody but the system's administrator can set the time of
+/// the last change of status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Identity {
     size: i64,
@@ -35,7 +35,7 @@ pub(super) struct Identity {
     status_changed: (i64, i64),
 }
 
-/// What is at a path.
+/// The kind of thing at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Found {
     Nothing,
@@ -54,7 +54,7 @@ pub(super) struct Seen {
     pub(super) modified: i64,
 }
 
-/// What a path holds, or is to hold.
+/// The content of a path, as it is or is to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Content {
     Nothing,

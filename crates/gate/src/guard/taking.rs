@@ -59,6 +59,10 @@ impl Taking {
         }
     }
 
+    pub(super) fn has(&self, path: &str) -> bool {
+        self.entries.iter().any(|entry| entry.path == path)
+    }
+
     /// Reads a file. None if it is not there any more.
     fn read(&self, path: &str) -> io::Result<Option<(Entry, Vec<u8>)>> {
         let entry = Entry::empty(path, Kind::Test);

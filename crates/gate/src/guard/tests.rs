@@ -329,6 +329,26 @@ fn an_executable_bit_counts() {
 }
 
 #[test]
+fn a_file_that_is_named_by_its_path_is_guarded_wherever_it_is() {
+    let sandbox = Sandbox::new(&[("node_modules/jest/bin/jest.js", "run"), ("tests/a", "")]);
+    let named = GuardRules {
+        named: strings(&[
+            "node_modules/jest/bin/jest.js",
+            "node_modules/**",
+            "tests/*",
+            "no/where",
+        ]),
+        ..rules()
+    };
+    let originals = sandbox.taken_with(named);
+    assert_eq!(originals.len(), 2);
+    assert_eq!(originals.unmatched(), ["no/where"]);
+    assert!(sandbox.changes(&originals).is_empty());
+    sandbox.write("node_modules/jest/bin/jest.js", "exit");
+    assert_eq!(sandbox.changes(&originals), ["Changed node_modules/jest/bin/jest.js"]);
+}
+
+#[test]
 fn kinds_of_changes_are_in_the_events_terms() {
     let sandbox = Sandbox::new(&[("test_a.py", "a"), ("test_b.py", "b")]);
     let originals = sandbox.taken();

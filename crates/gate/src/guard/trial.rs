@@ -43,7 +43,8 @@ pub struct Ended {
 }
 
 impl Trial {
-    /// Puts guarded files as they were in place of those that are not. A record of an earlier trial is recovered first.
+    /// Puts guarded files as they were in place of those that are not. `record` is a directory of the trial's own, outside of
+    /// the project; an earlier trial that it is of is recovered first.
     ///
     /// # Errors
     /// [`GuardError`] if files cannot be read or replaced. Those that were replaced already are put back.
@@ -58,10 +59,13 @@ impl Trial {
         };
         let mut puts = Vec::new();
         for difference in originals.differences(project)? {
-            if let Some(put) = difference.put
-                && trial.add(&difference.path, &put)?
-            {
+            let Some(put) = difference.put else {
+                continue;
+            };
+            if trial.add(&difference.path, &put)? {
                 puts.push(put);
+            } else {
+                trial.refused.push(difference.path);
             }
         }
         trial.record.save()?;
@@ -184,7 +188,6 @@ impl Trial {
         let was = self.place.read(path).map_err(GuardError::file(&full))?;
         let made = self.place.missing_parents(path).map_err(GuardError::file(&full))?;
         let (Some(was), Some(made)) = (was, made) else {
-            self.refused.push(path.to_owned());
             return Ok(false);
         };
         self.record.add(path, &was, put, made)?;
