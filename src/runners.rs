@@ -117,25 +117,37 @@ fn add(rules: &mut GuardRules, runner: &Runner) {
     rules.rust_blocks |= runner.blocks == Some(Blocks::Rust);
 }
 
-/// The files of the project that the words of a command name: `./check.sh`, `scripts/test.py`.
+/// Programs that run the file that is their first argument.
+const INTERPRETERS: [&str; 12] = [
+    "sh", "bash", "dash", "zsh", "python", "python3", "node", "ruby", "perl", "php", "source", ".",
+];
+
+/// The files of the project that a command runs: `./check.sh`, `scripts/test.py`, `bash check.sh`.
 fn scripts(goal: &Goal) -> Vec<String> {
-    let words = goal
-        .command
-        .split(|c: char| c.is_whitespace() || "\"';&|()<>=`".contains(c));
-    let is_script = |word: &str| {
-        let name = word.rsplit('/').next().unwrap_or_default();
-        let is_program = word.contains('/') || name.contains('.');
-        is_program && !word.starts_with(['/', '-', '~', '$']) && !word.contains(['*', '?', '[', '{', ':'])
-    };
-    words
-        .filter(|word| is_script(word))
-        .map(|word| word.trim_start_matches("./"))
-        .filter(|word| !word.is_empty() && !word.starts_with('.') && !word.split('/').any(|part| part == ".."))
-        .map(|word| match &goal.workspace {
-            Some(workspace) => format!("{}/{word}", workspace.trim_end_matches('/')),
-            None => word.to_owned(),
+    let commands = goal.command.split(['\n', ';', '&', '|', '(', ')']);
+    commands
+        .filter_map(script)
+        .map(|path| match &goal.workspace {
+            Some(workspace) => format!("{}/{path}", workspace.trim_end_matches('/')),
+            None => path.to_owned(),
         })
         .collect()
+}
+
+/// The file that one command runs, by its path in the project.
+fn script(command: &str) -> Option<&str> {
+    let mut words = command.split_whitespace().map(|word| word.trim_matches(['"', '\'']));
+    let is_assignment = |word: &&str| word.contains('=');
+    let program = words.find(|word| !is_assignment(word) && *word != "exec" && *word != "env")?;
+    let path = if INTERPRETERS.contains(&program) {
+        // What follows `-c` or `-m` is no file.
+        words.next().filter(|word| !word.starts_with('-'))?
+    } else {
+        Some(program).filter(|program| program.contains('/'))?
+    };
+    let path = path.trim_start_matches("./");
+    let leads_elsewhere = path.starts_with(['/', '~', '$']) || path.split('/').any(|part| part == "..");
+    (!path.is_empty() && !leads_elsewhere && !path.contains(['*', '?', '[', '{'])).then_some(path)
 }
 
 #[cfg(test)]
@@ -163,6 +175,9 @@ mod tests {
             ("python3 -m pytest -q", vec![]),
             ("/usr/bin/true", vec![]),
             ("sh ../outside.sh", vec![]),
+            ("test -f done.txt", vec![]),
+            ("CI=1 ./ci/run.sh | tee log.txt", vec!["ci/run.sh"]),
+            ("node node_modules/.bin/jest", vec!["node_modules/.bin/jest"]),
         ] {
             assert_eq!(scripts(&goal(command)), named, "{command}");
         }

@@ -13,6 +13,10 @@ const CODES: &[(u8, &str)] = &[
     (6, "a limit was reached"),
     (7, "no progress: the stuck detector stopped the run"),
     (8, "blocked: needs your answer"),
+    (
+        9,
+        "done, but proven less than it has to be: changed tests wait for `ralph confirm`, or `--require` wants more",
+    ),
     (129, "hung up: the terminal went away"),
     (130, "interrupted (Ctrl-C), or ended by `ralph stop`"),
     (143, "terminated (SIGTERM)"),

@@ -41,8 +41,6 @@ pub(super) struct Place {
     pub(super) turn: Arc<Mutex<()>>,
     /// Reads what tests they ran.
     pub(super) runners: &'static Runners,
-    /// Whether the files that they run are put there for a while: a cache of them would outlive that.
-    pub(super) is_trial: bool,
 }
 
 /// A goal that was run.
@@ -108,7 +106,6 @@ pub async fn check_goals(
         withheld,
         turn: Arc::default(),
         runners,
-        is_trial: false,
     };
     run_all(goals, parallel, Arc::new(place)).await
 }
@@ -187,10 +184,11 @@ async fn run(goal: Goal, place: Arc<Place>, turn: Turn) -> Checked {
 pub(super) fn launch(command: &str, place: &Place) -> Launch {
     // No colours and no progress bars: what it prints is read by ralph, by agents and by the next prompt.
     let plain = [("TERM", "dumb"), ("NO_COLOR", "1")];
-    // Python goes by the second in which a file was written, and may take a compiled file for that of another content.
-    let uncached = place.is_trial.then_some(("PYTHONDONTWRITEBYTECODE", "1"));
-    let env = plain.into_iter().chain(uncached);
-    let env = env.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    let plain = plain.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    // Of compiled files in the project, Python believes what they say of the source that they were made of.
+    let compiled = place.scratch.join("pycache").to_string_lossy().into_owned();
+    let compiled = ("PYTHONPYCACHEPREFIX".to_owned(), compiled);
+    let env = plain.into_iter().chain([compiled]).collect();
     Launch {
         program: PathBuf::from(SHELL),
         args: vec![OsString::from("-c"), OsString::from(command)],

@@ -263,7 +263,6 @@ impl Driver {
             withheld: self.withheld.clone(),
             turn: Arc::clone(&self.goals_turn),
             runners: self.jobs.gate.runners,
-            is_trial: false,
         }
     }
 

@@ -38,8 +38,6 @@ const EXPECTATIONS: usize = 3;
 const FILES: usize = 200;
 /// Longer files are not mutated.
 const FILE_BYTES: u64 = 1 << 20;
-/// Files are told apart by the second in which they were written, by some caches.
-const CACHE_RESOLUTION: Duration = Duration::from_millis(1_100);
 
 /// The tests of a run's goals, as they were when it began.
 #[derive(Debug)]
@@ -155,6 +153,13 @@ impl InPlace {
         Ok(Self { trial: Some(trial) })
     }
 
+    /// Why not everything is in place that has to be; none if it is.
+    fn refused(&self) -> Option<String> {
+        let trial = self.trial.as_ref().expect("it is in place until it is dropped");
+        let refused = trial.refused();
+        (!refused.is_empty()).then(|| format!("something is in the way of {}", refused.join(", ")))
+    }
+
     fn substitute(&mut self, path: &str, bytes: &[u8]) -> Result<(), GuardError> {
         let trial = self.trial.as_mut().expect("it is in place until it is dropped");
         trial.substitute(path, bytes)
@@ -236,7 +241,6 @@ pub(super) async fn look(
     if !tries && !bites {
         return look;
     }
-    tokio::time::sleep(CACHE_RESOLUTION.saturating_sub(began.elapsed())).await;
     let originals = Arc::new(originals);
     let in_place = {
         let (gate, originals) = (Arc::clone(&gate), Arc::clone(&originals));
@@ -253,17 +257,13 @@ pub(super) async fn look(
             return look;
         }
     };
-    let place = Arc::new(Place {
-        is_trial: true,
-        ..(*place).clone()
-    });
     let mut report = checked;
     if tries {
         report = check_all(goals, parallel, Arc::clone(&place)).await;
         look.trial = Some(Trial {
             changes,
             results: report.iter().map(|checked| checked.result.clone()).collect(),
-            problem: None,
+            problem: in_place.refused(),
         });
     }
     let passed = report.iter().all(|checked| checked.result.passed);
