@@ -26,12 +26,7 @@ pub enum JobEnd {
 impl JobEnd {
     /// Whether the plan is done, as its run says.
     pub fn is_done(&self) -> bool {
-        matches!(
-            self,
-            JobEnd::Over {
-                reason: StopReason::Done { .. }
-            }
-        )
+        matches!(self, JobEnd::Over { reason } if reason.is_success())
     }
 
     /// Whether the run is to go on in another job, as often as that may be.

@@ -119,7 +119,7 @@ impl Last {
     }
 
     pub(super) fn is_done(&self) -> bool {
-        matches!(self.view.stop_reason(), Some(StopReason::Done { .. }))
+        self.view.stop_reason().is_some_and(StopReason::is_success)
     }
 
     /// The plan that was typed now, where it is not that of this run.
@@ -183,7 +183,7 @@ fn continued(args: &mut Args, last: Option<Last>, iterations: Option<u32>) -> Re
     let over =
         |why: &str| Failure::new(FailureKind::Failed, format!("run {run} {why}")).hint("`ralph` starts a new run");
     match view.stop_reason() {
-        Some(StopReason::Done { .. }) => return Err(over("is done, so there is nothing to continue")),
+        Some(reason) if reason.is_success() => return Err(over("is done, so there is nothing to continue")),
         Some(StopReason::Superseded) => return Err(over("was followed by a run of another plan")),
         Some(_) | None => {}
     }

@@ -164,9 +164,7 @@ fn end_line(batch: &Batch, end: BatchEnd) -> Line {
 
 fn tone_of(end: &JobEnd) -> Tone {
     match end {
-        JobEnd::Over {
-            reason: StopReason::Done { .. },
-        } => Tone::Good,
+        end if end.is_done() => Tone::Good,
         JobEnd::Over { .. } | JobEnd::Refused { .. } | JobEnd::Crashed | JobEnd::Engine { .. } => Tone::Warning,
     }
 }

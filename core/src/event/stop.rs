@@ -159,6 +159,11 @@ impl StopReason {
         StopReason::Done { proof, required }
     }
 
+    /// Whether the work is done, and proven as far as it has to be.
+    pub fn is_success(&self) -> bool {
+        matches!(self, StopReason::Done { .. }) && !self.lacks_proof()
+    }
+
     /// Whether the work is done, but proven less than it has to be.
     pub fn lacks_proof(&self) -> bool {
         matches!(self, StopReason::Done { proof, required } if proof < required)
