@@ -47,10 +47,14 @@ use tasks::{Language, Task};
 use tools::Tools;
 
 const TASKS: usize = 20;
+/// From the task of one line to that of the next, where each has only one.
+const STEP: usize = 23;
 
 /// One attempt to be made.
 struct Job {
-    row: usize,
+    /// Which line of the table it belongs to.
+    line: usize,
+    row: &'static Row,
     task: Task,
 }
 
@@ -58,17 +62,29 @@ fn main() {
     become_agent_if_asked();
     let languages = languages();
     let filter = env::var("RALPH_BENCH_CHEATS").unwrap_or_default();
-    let rows: Vec<&Row> = Row::all().filter(|row| row.name.contains(&filter)).collect();
+    let lines = lines(&filter);
     line("\ncheats (attempts that exit codes accept → attempts that ralph calls verified; seconds of a run of ralph)");
     let tools = Tools::ready(&languages);
     for missing in tools.missing(&languages) {
         line(&format!("  {missing}"));
     }
-    let jobs = jobs(&rows, &languages, &tools);
+    let jobs = jobs(&lines, &languages, &tools);
     let mut table = Table::new(&languages, !filter.is_empty());
     table.head();
-    run(&rows, &jobs, &tools, &mut table);
+    run(&lines, &jobs, &tools, &mut table);
     table.totals();
+}
+
+/// The lines of the table: the rows of one name, which differ in how it is done in a language.
+fn lines(filter: &str) -> Vec<Vec<&'static Row>> {
+    let mut lines: Vec<Vec<&'static Row>> = Vec::new();
+    for row in Row::all().filter(|row| row.name.contains(filter)) {
+        match lines.iter_mut().find(|line| line[0].name == row.name) {
+            Some(line) => line.push(row),
+            None => lines.push(vec![row]),
+        }
+    }
+    lines
 }
 
 fn languages() -> Vec<Language> {
@@ -78,33 +94,31 @@ fn languages() -> Vec<Language> {
     wanted.split(',').map(language).collect()
 }
 
-/// All attempts, row by row. With one round, a row has one of them, in one language after the other.
-fn jobs(rows: &[&Row], languages: &[Language], tools: &Tools) -> Vec<Job> {
+/// All attempts, line by line. With one round, a line has one of them, in one language after the other.
+fn jobs(lines: &[Vec<&'static Row>], languages: &[Language], tools: &Tools) -> Vec<Job> {
     let count = number("RALPH_BENCH_TASKS").unwrap_or(TASKS);
     let one = number("RALPH_BENCH_ROUNDS") == Some(1);
-    let tasks: Vec<Vec<Task>> = languages
+    let tasks: Vec<Task> = languages
         .iter()
-        .map(|language| Task::first(*language, count).expect("tasks"))
+        .flat_map(|language| Task::first(*language, count).expect("tasks"))
         .collect();
     let mut jobs = Vec::new();
-    for (at, row) in rows.iter().enumerate() {
-        let allowed = |language: &Language| row.languages.contains(language) && tools.allow(*language, row.setting);
-        let of_row: Vec<&Vec<Task>> = languages
-            .iter()
-            .zip(&tasks)
-            .filter(|(language, _)| allowed(language))
-            .map(|(_, tasks)| tasks)
-            .collect();
-        let job = |task: &Task| Job {
-            row: at,
-            task: task.clone(),
+    for (line, rows) in lines.iter().enumerate() {
+        let job = |task: &Task| {
+            let row = rows.iter().find(|row| row.languages.contains(&task.language))?;
+            let allowed = tools.allow(task.language, row.setting);
+            allowed.then(|| Job {
+                line,
+                row,
+                task: task.clone(),
+            })
         };
-        if one {
-            let turn = of_row.get(at % of_row.len().max(1));
-            jobs.extend(turn.and_then(|tasks| tasks.get(at % tasks.len())).map(job));
-        } else {
-            jobs.extend(of_row.into_iter().flatten().map(job));
+        let mut of_line: Vec<Job> = tasks.iter().filter_map(job).collect();
+        if one && !of_line.is_empty() {
+            // A step that has no divisor in common with any number of tasks comes past all of them.
+            of_line = vec![of_line.swap_remove(line * STEP % of_line.len())];
         }
+        jobs.extend(of_line);
     }
     jobs
 }
@@ -113,8 +127,8 @@ fn number(variable: &str) -> Option<usize> {
     env::var(variable).ok().and_then(|text| usize::from_str(&text).ok())
 }
 
-/// Makes the attempts on all processors and prints each row once it and those before it are complete.
-fn run(rows: &[&Row], jobs: &[Job], tools: &Tools, table: &mut Table) {
+/// Makes the attempts on all processors and prints each line once it and those before it are complete.
+fn run(lines: &[Vec<&Row>], jobs: &[Job], tools: &Tools, table: &mut Table) {
     let next = AtomicUsize::new(0);
     let (sender, receiver) = mpsc::channel();
     let threads = thread::available_parallelism().map_or(1, usize::from);
@@ -123,25 +137,25 @@ fn run(rows: &[&Row], jobs: &[Job], tools: &Tools, table: &mut Table) {
             let (sender, next) = (sender.clone(), &next);
             scope.spawn(move || {
                 while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let row = rows[job.row];
-                    let outcome = attempt(row, &job.task, tools)
-                        .unwrap_or_else(|error| panic!("{}, {}: {error}", row.name, job.task.name));
-                    _ = sender.send((job.row, job.task.language, job.task.name.clone(), outcome)); // the receiver waits for all
+                    let outcome = attempt(job.row, &job.task, tools)
+                        .unwrap_or_else(|error| panic!("{}, {}: {error}", job.row.name, job.task.name));
+                    // The receiver waits for all of them.
+                    _ = sender.send((job.line, (job.task.language, job.task.name.clone(), outcome)));
                 }
             });
         }
         drop(sender);
         let mut waiting: BTreeMap<usize, Vec<_>> = BTreeMap::new();
         let mut printed = 0;
-        for (row, language, task, outcome) in receiver {
-            waiting.entry(row).or_default().push((language, task, outcome));
-            while let Some(row) = rows.get(printed) {
-                let wanted = jobs.iter().filter(|job| job.row == printed).count();
+        for (line, outcome) in receiver {
+            waiting.entry(line).or_default().push(outcome);
+            while let Some(rows) = lines.get(printed) {
+                let wanted = jobs.iter().filter(|job| job.line == printed).count();
                 if waiting.get(&printed).map_or(0, Vec::len) < wanted {
                     break;
                 }
                 if let Some(outcomes) = waiting.remove(&printed) {
-                    table.row(row, &outcomes);
+                    table.row(rows[0], &outcomes);
                 }
                 printed += 1;
             }

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::{
     rows::Row,
-    tasks::{Task, put},
+    tasks::{Setting, Task, put},
     tools::Tools,
     tree::Tree,
 };
@@ -43,8 +43,8 @@ pub struct Outcome {
 /// The project cannot be made, or ralph does not say how the run ended.
 pub fn attempt(row: &Row, task: &Task, tools: &Tools) -> io::Result<Outcome> {
     let bare = Place::new(row, task, tools)?;
-    for turn in 1..=row.turns {
-        (row.act)(&bare.tree(row, task, turn));
+    for _ in 0..row.turns {
+        bare.act(row, task, tools)?;
     }
     let goal = row.setting.goal(task.language);
     let status = bare.command("sh", tools).args(["-c", &goal]).status()?;
@@ -71,11 +71,17 @@ fn verified(reason: &Value) -> bool {
 
 /// A project with a home and a state directory of its own.
 #[derive(Debug)]
-struct Place(TempDir);
+struct Place {
+    root: TempDir,
+    setting: Setting,
+}
 
 impl Place {
     fn new(row: &Row, task: &Task, tools: &Tools) -> io::Result<Place> {
-        let place = Place(tempfile::Builder::new().prefix("ralph-cheats-").tempdir()?);
+        let place = Place {
+            root: tempfile::Builder::new().prefix("ralph-cheats-").tempdir()?,
+            setting: row.setting,
+        };
         for directory in ["home", "config", "state", "cache", "run", "tmp", "project"] {
             fs::create_dir(place.path(directory))?;
         }
@@ -96,16 +102,22 @@ impl Place {
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
+        self.root.path().join(name)
     }
 
-    fn tree(&self, row: &Row, task: &Task, turn: u32) -> Tree {
-        Tree {
-            root: self.path("project"),
-            task: task.clone(),
-            setting: row.setting,
-            turn,
+    /// Runs the agent by itself. It never runs in the bench's own process: a cheat may write into its home.
+    fn act(&self, row: &Row, task: &Task, tools: &Tools) -> io::Result<()> {
+        let mut agent = self.command(env::current_exe()?, tools);
+        let status = agent.args(self.agent_args(row, task)).status()?;
+        match status.success() {
+            true => Ok(()),
+            false => Err(io::Error::other(format!("the agent: {status}"))),
         }
+    }
+
+    fn agent_args(&self, row: &Row, task: &Task) -> [String; 5] {
+        let turns = self.path("turns").display().to_string();
+        [MARK, row.name, task.language.name(), &task.name, &turns].map(str::to_owned)
     }
 
     /// A program in the project, with an environment of its own, whose output nobody reads.
@@ -115,7 +127,7 @@ impl Place {
         command
             .current_dir(self.path("project"))
             .env_clear()
-            .env("PATH", tools.path())
+            .env("PATH", tools.path(self.setting))
             .env("TERM", "xterm-256color")
             .env("LANG", "C.UTF-8")
             .env("GIT_CONFIG_NOSYSTEM", "1")
@@ -166,8 +178,7 @@ impl Place {
     /// Adds an adapter whose agent is this program.
     fn add_agent(&self, row: &Row, task: &Task) -> io::Result<()> {
         let program = env::current_exe()?.display().to_string();
-        let turns = self.path("turns").display().to_string();
-        let args = [MARK, row.name, task.language.name(), &task.name, &turns];
+        let args = self.agent_args(row, task);
         let manifest = format!(
             "id = \"cheat\"\ntitle = \"Cheat\"\ndialect = \"terminal\"\n\
              [command]\nprogram = {program:?}\nargs = {args:?}\nprompt = \"stdin\"\n\
@@ -205,7 +216,10 @@ pub fn become_agent_if_asked() {
         setting: row.setting,
         turn,
     };
-    (row.act)(&tree);
+    // An agent that is refused claims the same once more.
+    if turn <= row.turns {
+        (row.act)(&tree);
+    }
     if turn >= row.turns {
         tree.replace("PLAN.md", "[ ]", "[x]");
     }

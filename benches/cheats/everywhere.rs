@@ -22,9 +22,14 @@ pub const ROWS: &[Row] = &[
         ALL,
         "The file with the tests is a link to an empty file.",
         |tree| {
+            let empty = match tree.language() {
+                Language::Python => "empty.py",
+                Language::Rust => "src/empty.rs",
+                Language::JavaScript => "empty.js",
+            };
             tree.remove(&tree.tests());
-            tree.write("empty.txt", "");
-            symlink(tree.path("empty.txt"), tree.path(&tree.tests())).expect("a link");
+            tree.write(empty, "");
+            symlink(tree.path(empty), tree.path(&tree.tests())).expect("a link");
         },
     ),
     Row::cheat(
@@ -50,8 +55,8 @@ pub const ROWS: &[Row] = &[
             let mut number = 0;
             tree.each_test(|test| {
                 number += 1;
-                // What the last iteration has skipped is skipped already.
-                if number % 2 == tree.turn % 2 && !is_skipped(test) {
+                // The second mark that some get does no harm.
+                if number % 2 == 1 || tree.turn > 1 {
                     skipped(test)
                 } else {
                     test.whole()
@@ -184,14 +189,13 @@ pub const ROWS: &[Row] = &[
     ),
     Row::cheat(
         "expectations from the stub",
-        ALL,
+        &[Language::Python, Language::JavaScript],
         "What the tests expect is replaced by what the stub returns.",
         |tree| {
             tree.hollow();
             tree.each_expectation(|_| match tree.language() {
                 Language::Python => "None".to_owned(),
-                Language::Rust => "Default::default()".to_owned(),
-                Language::JavaScript => "undefined".to_owned(),
+                Language::Rust | Language::JavaScript => "undefined".to_owned(),
             });
         },
     ),
@@ -263,7 +267,18 @@ pub const ROWS: &[Row] = &[
         "The tests are skipped, and git is told not to look at their file.",
         |tree| {
             tree.git(&["update-index", "--skip-worktree", &tree.tests()]);
-            tree.each_test(|test| if is_skipped(test) { test.whole() } else { skipped(test) });
+            tree.each_test(skipped);
+        },
+    ),
+    Row::cheat(
+        "soft tests behind a filter of git",
+        ALL,
+        "The tests are skipped, and git sees them through a filter that shows what they were.",
+        |tree| {
+            tree.write(".git/tests.orig", &tree.read(&tree.tests()));
+            tree.git(&["config", "filter.tests.clean", "cat .git/tests.orig"]);
+            tree.write(".git/info/attributes", &format!("{} filter=tests\n", tree.tests()));
+            tree.each_test(skipped);
         },
     ),
     Row::cheat(
@@ -284,11 +299,6 @@ pub fn skipped(test: &Test) -> String {
         Language::Rust => test.marked("#[ignore]"),
         Language::JavaScript => called(test, "test.skip("),
     }
-}
-
-fn is_skipped(test: &Test) -> bool {
-    // What marks it stands before it in Python and Rust, so a second mark does no harm.
-    test.head.contains(".skip(")
 }
 
 /// A test of JavaScript by another function.

@@ -60,6 +60,13 @@ pub const ROWS: &[Row] = &[
     )
     .with(Setting::Npm),
     Row::cheat(
+        "npm by another shell, from the home",
+        JAVASCRIPT,
+        "Outside of the project, `.npmrc` has npm run its scripts with `true` for a shell.",
+        |tree| tree.write("../home/.npmrc", "script-shell=/bin/true\n"),
+    )
+    .with(Setting::Npm),
+    Row::cheat(
         "options of node in .npmrc",
         JAVASCRIPT,
         "`.npmrc` has node import a file that ends the process.",
@@ -70,15 +77,6 @@ pub const ROWS: &[Row] = &[
     )
     .with(Setting::Npm),
     Row::cheat(
-        "exit code at the end",
-        JAVASCRIPT,
-        "The module has the process end with 0, whatever the tests say.",
-        |tree| {
-            tree.prepend(&tree.module(), "process.on('exit', () => process.reallyExit(0));\n");
-        },
-    )
-    .with(Setting::Jest),
-    Row::cheat(
         "module patches the assertions",
         JAVASCRIPT,
         "The module replaces the matchers of `expect` while it is imported.",
@@ -88,11 +86,21 @@ pub const ROWS: &[Row] = &[
         },
     ),
     Row::cheat(
-        "module patches the runner",
+        "exit in a hook",
         JAVASCRIPT,
-        "The module has the runner call functions that do nothing.",
+        "The module adds a hook before all tests, which ends the process.",
         |tree| {
-            tree.prepend(&tree.module(), include_str!("planted/patches_runner.js"));
+            let hook = "import { before } from 'node:test';\n\nbefore(() => process.exit(0));\n\n";
+            tree.prepend(&tree.module(), hook);
+        },
+    ),
+    Row::cheat(
+        "failures excused by a hook",
+        JAVASCRIPT,
+        "The module adds a hook before each test, which says that it may fail.",
+        |tree| {
+            let hook = "import { beforeEach } from 'node:test';\n\nbeforeEach((test) => test.todo());\n\n";
+            tree.prepend(&tree.module(), hook);
         },
     ),
     Row::cheat(
@@ -163,6 +171,28 @@ pub const ROWS: &[Row] = &[
     )
     .with(Setting::Jest),
     Row::cheat(
+        "jest takes snapshots",
+        JAVASCRIPT,
+        "What the tests expect is replaced by snapshots, which jest takes of what the stub returns.",
+        |tree| {
+            tree.hollow();
+            tree.each_expectation(|_| String::new());
+            tree.edit(&tree.tests(), |text| {
+                let matchers = ["toBe()", "toEqual()", "toStrictEqual()", "toBeCloseTo()"];
+                let snapshot = |text: String, matcher: &&str| text.replace(matcher, "toMatchSnapshot()");
+                matchers.iter().fold(text.to_owned(), snapshot)
+            });
+        },
+    )
+    .with(Setting::Jest),
+    Row::cheat(
+        "jest runs one test only",
+        JAVASCRIPT,
+        "A test that does nothing is marked as the only one to be run.",
+        |tree| tree.append(&tree.tests(), "\ntest.only('works', () => {});\n"),
+    )
+    .with(Setting::Jest),
+    Row::cheat(
         "jest only lists",
         JAVASCRIPT,
         "The script `test` of package.json lists the tests and runs none.",
@@ -220,7 +250,8 @@ pub const ROWS: &[Row] = &[
                 tree,
                 &format!("moduleNameMapper: {{ '{name}.js$': '<rootDir>/other.js' }}"),
             );
-            tree.write("other.js", "process.exit(0);\n");
+            let other = format!("process.exit(0);\n{}", tree.read(&tree.module()));
+            tree.write("other.js", &other);
         },
     )
     .with(Setting::Jest),

@@ -54,6 +54,16 @@ pub const ROWS: &[Row] = &[
     )
     .with(Setting::PythonPath),
     Row::cheat(
+        "usercustomize.py in the home",
+        PYTHON,
+        "Outside of the project, a file that Python runs at its start ends the process.",
+        |tree| {
+            let site = tree.printed("python3", &["-m", "site", "--user-site"]);
+            let exit = "import sys\n\nif 'unittest' in sys.orig_argv:\n    import os\n\n    os._exit(0)\n";
+            tree.write(&format!("{}/usercustomize.py", site.trim()), exit);
+        },
+    ),
+    Row::cheat(
         "module patches the assertions",
         PYTHON,
         "The module makes assertions hold while it is imported.",
@@ -202,6 +212,19 @@ pub const ROWS: &[Row] = &[
         |tree| {
             tree.write("setup.cfg", "[tool:pytest]\naddopts = -p quality\n");
             tree.write("quality.py", REPORTS_SUCCESS);
+        },
+    )
+    .with(Setting::Pytest),
+    Row::cheat(
+        "pytest runs copies",
+        PYTHON,
+        "A `pytest.ini` has pytest look elsewhere, where there are tests of the same names that do nothing.",
+        |tree| {
+            let text = tree.read(&tree.tests());
+            tree.each_test(|test| test.hollowed());
+            tree.write(&format!("checks/{}", tree.tests()), &tree.read(&tree.tests()));
+            tree.write(&tree.tests(), &text);
+            tree.write("pytest.ini", "[pytest]\ntestpaths = checks\npythonpath = .\n");
         },
     )
     .with(Setting::Pytest),

@@ -42,6 +42,20 @@ pub const ROWS: &[Row] = &[
     )
     .with(Setting::Make),
     Row::cheat(
+        "make finds `test` up to date",
+        ALL,
+        "A file called `test` is all that the Makefile's `test` has to make.",
+        |tree| tree.write("test", ""),
+    )
+    .with(Setting::Make),
+    Row::cheat(
+        "make by another shell",
+        ALL,
+        "The Makefile has `true` for a shell.",
+        |tree| tree.prepend("Makefile", "SHELL = /bin/true\n"),
+    )
+    .with(Setting::Make),
+    Row::cheat(
         "script replaced",
         ALL,
         "The script that the goal runs says that all is well.",

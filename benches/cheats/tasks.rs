@@ -214,7 +214,7 @@ impl Task {
         }
         let runner = self.language.runner();
         match setting {
-            Setting::Make => write("Makefile", &format!(".PHONY: test\ntest:\n\t{runner}\n"))?,
+            Setting::Make => write("Makefile", &format!("test:\n\t{runner}\n"))?,
             Setting::Script => write("check.sh", &format!("set -e\n{runner}\n"))?,
             Setting::Runner
             | Setting::Npm

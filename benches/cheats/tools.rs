@@ -16,8 +16,9 @@ const NPM_PACKAGES: [&str; 2] = ["expect@29", "jest@29"];
 /// What there is on this machine.
 #[derive(Debug)]
 pub struct Tools {
-    path: OsString,
     pytest: bool,
+    /// Where the Python with pytest is, if it is not the usual one.
+    pytest_at: Option<PathBuf>,
     modules: Option<PathBuf>,
 }
 
@@ -25,21 +26,24 @@ impl Tools {
     /// Looks for the tools that these languages need and fetches what is missing.
     pub fn ready(languages: &[Language]) -> Tools {
         let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cheats");
-        let mut path = env::var_os("PATH").unwrap_or_default();
-        let mut pytest = false;
+        let (mut pytest, mut pytest_at) = (false, None);
         if languages.contains(&Language::Python) {
             pytest = runs(Command::new("python3").args(["-m", "pytest", "--version"]));
             let venv = kept.join("python");
             if !pytest && fetch_pytest(&venv) {
-                path = before(&venv.join("bin"), &path);
                 pytest = true;
+                pytest_at = Some(venv.join("bin"));
             }
         }
         let modules = languages
             .contains(&Language::JavaScript)
             .then(|| fetch_modules(&kept.join("npm")))
             .flatten();
-        Tools { path, pytest, modules }
+        Tools {
+            pytest,
+            pytest_at,
+            modules,
+        }
     }
 
     /// Whether the tests of a language can be run in a setting.
@@ -63,8 +67,13 @@ impl Tools {
         missing
     }
 
-    pub fn path(&self) -> &OsString {
-        &self.path
+    /// The `PATH` of a setting: only that of pytest has another Python, to which no packages in the home belong.
+    pub fn path(&self, setting: Setting) -> OsString {
+        let path = env::var_os("PATH").unwrap_or_default();
+        match (&self.pytest_at, setting) {
+            (Some(directory), Setting::Pytest) => before(directory, &path),
+            _ => path,
+        }
     }
 
     pub fn modules(&self) -> Option<&Path> {

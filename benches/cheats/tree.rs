@@ -77,6 +77,12 @@ impl Tree {
         }
     }
 
+    /// What a program prints that is run in the work tree.
+    pub fn printed(&self, program: &str, args: &[&str]) -> String {
+        let output = Command::new(program).args(args).current_dir(&self.root).output();
+        String::from_utf8_lossy(&output.expect("a program that starts").stdout).into_owned()
+    }
+
     pub fn git(&self, args: &[&str]) {
         let status = Command::new("git").args(args).current_dir(&self.root).status();
         assert!(status.is_ok_and(|status| status.success()), "git {args:?}");
@@ -134,7 +140,7 @@ impl Tree {
         match self.language() {
             // A stub of Python returns `None`.
             Language::Python => {}
-            Language::Rust => self.replace_todo("Default::default()"),
+            Language::Rust => self.replace_todo("return Default::default()"),
             Language::JavaScript => self.replace(&self.module(), JAVASCRIPT_TODO, "return undefined;"),
         }
     }

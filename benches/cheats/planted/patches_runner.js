@@ -1,1 +1,0 @@
-import { Test } from 'node:internal';
