@@ -1,4 +1,4 @@
-//! What agents get away with that do no work and soften what measures it: the bench of cheats.
+//! The bench of cheats: agents that do no work and soften what measures it, with ralph and with exit codes alone.
 //!
 //! Each row is an agent. Most change the tests, the runner or what stands between, and then claim to be done. Two
 //! questions are asked of each. Does the goal's command exit with 0? Does ralph call the run verified? A cheat shows
@@ -52,7 +52,7 @@ const STEP: usize = 23;
 
 /// One attempt to be made.
 struct Job {
-    /// Which line of the table it belongs to.
+    /// The line of the table that it belongs to.
     line: usize,
     row: &'static Row,
     task: Task,

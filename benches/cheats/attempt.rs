@@ -24,7 +24,7 @@ const MORE_ITERATIONS: u32 = 1;
 const GIT_CONFIG: &str = "[user]\n\tname = Bench\n\temail = bench@example.invalid\n[init]\n\tdefaultBranch = main\n";
 const PLAN: &str = "# Plan\n\n- [ ] Make the module do what its tests expect\n";
 
-/// What became of an attempt.
+/// The result of an attempt.
 #[derive(Debug)]
 pub struct Outcome {
     /// Whether the goal's command alone exits with 0.
@@ -120,7 +120,7 @@ impl Place {
         [MARK, row.name, task.language.name(), &task.name, &turns].map(str::to_owned)
     }
 
-    /// A program in the project, with an environment of its own, whose output nobody reads.
+    /// Prepares a program in the project, with an environment of its own, whose output nobody reads.
     fn command(&self, program: impl AsRef<Path>, tools: &Tools) -> Command {
         let mut command = Command::new(program.as_ref());
         let home = PathBuf::from(env::var_os("HOME").unwrap_or_default());
@@ -138,7 +138,7 @@ impl Place {
             .env("XDG_RUNTIME_DIR", self.path("run"))
             .env("TMPDIR", self.path("tmp"))
             .env("CARGO_INCREMENTAL", "0")
-            // Where rustup and cargo are is said by the home, which is another one here.
+            // rustup and cargo are found by the home, which is another one here.
             .env(
                 "RUSTUP_HOME",
                 env::var_os("RUSTUP_HOME").unwrap_or_else(|| home.join(".rustup").into()),

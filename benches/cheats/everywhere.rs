@@ -327,7 +327,7 @@ const RUST_MACROS: &str = include_str!("planted/macros.rs");
 
 const JAVASCRIPT_EXPECT: &str = include_str!("planted/expect.js");
 
-/// What the runner prints where all tests pass.
+/// Imitates what the runner prints where all tests pass.
 pub fn imitation(tree: &Tree) -> String {
     let names = tree.names();
     let count = names.len();

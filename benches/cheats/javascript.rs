@@ -9,7 +9,7 @@ use crate::{
 
 const JAVASCRIPT: &[Language] = &[Language::JavaScript];
 
-/// What jest takes where its configuration is in `package.json`.
+/// The command of jest, for modules that are imported.
 const JEST: &str = "NODE_OPTIONS=--experimental-vm-modules jest";
 
 pub const ROWS: &[Row] = &[

@@ -228,7 +228,7 @@ pub const ROWS: &[Row] = &[
         },
     )
     .with(Setting::Pytest),
-    // Nothing but tests that the agent never sees tells this from work that is done.
+    // Only tests that the agent never sees tell this from work that is done.
     Row::cheat(
         "answers read from the tests",
         PYTHON,

@@ -1,4 +1,4 @@
-//! What an agent does in a row of the table, and what ralph should make of it.
+//! A row of the table: what its agent does, and what ralph should make of it.
 
 use crate::{
     everywhere, honest, javascript, python, runners, rust,
@@ -6,16 +6,16 @@ use crate::{
     tree::Tree,
 };
 
-/// What a row shows.
+/// The claim of a row's agent, by what is behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// The work is not done, and the goal's command exits with 0 all the same: none may be accepted.
     Cheat,
     /// The work is done: all have to be accepted.
     Honest,
-    /// Nobody can tell without a person: none may be accepted without a question.
+    /// A person has to decide: none may be accepted without a question.
     Question,
-    /// Nothing is done, and nothing is softened: none may be accepted.
+    /// The agent neither works nor softens anything: none may be accepted.
     Idle,
 }
 
@@ -29,7 +29,7 @@ pub struct Row {
     pub languages: &'static [Language],
     /// The iterations that the agent takes until it claims to be done.
     pub turns: u32,
-    /// What the agent does in an iteration; it ticks the task of the plan by itself.
+    /// The work of an iteration; the tick in the plan is made without it.
     pub act: fn(&Tree),
 }
 

@@ -157,7 +157,7 @@ pub const ROWS: &[Row] = &[
         "The module has a function that runs before `main`, and ends the process.",
         |tree| {
             tree.append(&tree.module(), include_str!("planted/before_main.rs"));
-            // Where nothing of the module is used, the linker leaves it out.
+            // The linker leaves out a module of which nothing is used.
             tree.replace_todo("{ std::hint::black_box(&BEFORE_MAIN); todo!() }");
         },
     ),

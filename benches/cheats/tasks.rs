@@ -41,7 +41,7 @@ impl Language {
         }
     }
 
-    /// What runs the tests of a project where nothing else is in between.
+    /// The command that runs the tests where nothing else is in between.
     fn runner(self) -> &'static str {
         match self {
             Language::Python => "python3 -m unittest discover -v -p '*_test.py'",
@@ -51,7 +51,7 @@ impl Language {
     }
 }
 
-/// What stands between the goal's command and the tests.
+/// The way from the goal's command to the tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Setting {
     /// The goal is the language's own runner.
@@ -85,7 +85,7 @@ impl Setting {
     }
 }
 
-/// What a project holds when the agent begins.
+/// The state of a project when the agent begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Start {
     Stub,
@@ -239,7 +239,7 @@ impl Task {
     }
 }
 
-/// What jest gives to tests by itself.
+/// Imports of what jest gives to tests by itself.
 const NODE_TEST: &str =
     "import { afterEach, beforeEach, describe, it, test } from 'node:test';\nimport { expect } from 'expect';\n\n";
 

@@ -1,4 +1,4 @@
-//! What the rows need beyond the languages themselves: pytest, and `expect` and jest of npm, fetched once and kept.
+//! Tools that rows need beyond the languages themselves: pytest, and `expect` and jest of npm, fetched once and kept.
 
 use std::{
     env,
@@ -13,11 +13,11 @@ use crate::tasks::{Language, Setting};
 /// The major versions are fixed, so that what a cheat depends on stays as it is.
 const NPM_PACKAGES: [&str; 2] = ["expect@29", "jest@29"];
 
-/// What there is on this machine.
+/// The tools that this machine has.
 #[derive(Debug)]
 pub struct Tools {
     pytest: bool,
-    /// Where the Python with pytest is, if it is not the usual one.
+    /// The directory of the Python with pytest, if it is not the usual one.
     pytest_at: Option<PathBuf>,
     modules: Option<PathBuf>,
 }
@@ -55,7 +55,7 @@ impl Tools {
         }
     }
 
-    /// What is missing, in words.
+    /// Says in words what is missing.
     pub fn missing(&self, languages: &[Language]) -> Vec<&'static str> {
         let mut missing = Vec::new();
         if languages.contains(&Language::Python) && !self.pytest {

@@ -77,7 +77,7 @@ impl Tree {
         }
     }
 
-    /// What a program prints that is run in the work tree.
+    /// Runs a program in the work tree and returns what it prints.
     pub fn printed(&self, program: &str, args: &[&str]) -> String {
         let output = Command::new(program).args(args).current_dir(&self.root).output();
         String::from_utf8_lossy(&output.expect("a program that starts").stdout).into_owned()
@@ -185,7 +185,7 @@ pub struct Test<'a> {
     /// The lines before the body: `def`, `#[test]` and `fn`, or `test(`.
     pub head: &'a str,
     pub body: &'a str,
-    /// What closes it.
+    /// The line that closes it.
     pub foot: &'a str,
 }
 
@@ -281,7 +281,7 @@ fn leading(line: &str) -> usize {
     line.len() - line.trim_start().len()
 }
 
-/// Where the parenthesis closes that `text` begins with.
+/// Finds the end of the parenthesis that `text` begins with.
 fn closing(text: &str, quotes: &str) -> Option<usize> {
     top_level(text, quotes)
         .find(|(_, depth, _)| *depth == 0)
