@@ -37,6 +37,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("control", &["event", "http_client", "run"]),
     ("store", &["control", "event", "files", "text"]),
     ("trust", &["settings"]),
+    ("runners", &["event", "files"]),
     ("git", &["event", "files", "proc", "store"]),
     ("settings", &["event", "files", "text"]),
     ("permissions", &["event", "settings", "text"]),
@@ -413,7 +414,7 @@ fn uncommented(code: &str) -> String {
 /// All sources but those that are only compiled for tests.
 fn sources() -> Vec<Source> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    ["src", "core/src"]
+    ["src", "core/src", "crates/gate/src"]
         .iter()
         .flat_map(|below| sources_below(&root.join(below)))
         .collect()

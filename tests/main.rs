@@ -50,6 +50,7 @@ mod stand_in;
 mod starts;
 mod static_binary;
 mod status_schema;
+mod test_gate;
 mod trust;
 mod tui;
 mod vandals;

@@ -7,7 +7,7 @@ use crate::{
         Batch, BatchEnd, BatchEvent, BatchId, BatchLimits, EngineEnd, EngineJob, Held, Hold, JobEnd, Kept, LOCAL,
         Phase, Plan, PlanName, RepositoryChange, StoppedBy, TASKS_GIVEN, Trouble, WorkTree,
     },
-    event::{LimitKind, StopReason, Usage},
+    event::{LimitKind, Usage},
 };
 
 use super::{

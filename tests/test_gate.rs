@@ -1,0 +1,213 @@
+//! What passing tests are worth: an agent may change the work, never what measures it.
+
+use ralph::event::{Event, Missing, MutantOutcome, Proof, StopReason};
+
+use crate::harness::{SOON, Sandbox, Script, events, running::Finished, wait_until};
+
+const TESTS: &str = "const test = require('node:test');
+const assert = require('node:assert');
+const { add } = require('./add.js');
+test('small', () => assert.strictEqual(add(1, 2), 3));
+test('large', () => assert.strictEqual(add(100, 200), 300));
+test('negative', () => assert.strictEqual(add(-1, 1), 0));
+";
+/// Tests that pass whatever is tested.
+const SOFT: &str = "const test = require('node:test');
+test('small', () => {});
+test('large', () => {});
+test('negative', () => {});
+";
+
+const DONE: &str = "echo 'exports.add = (a, b) => a + b' > add.js";
+
+/// A project with three tests of what is to be written, and an agent that runs `work` in the shell before it ticks the box.
+fn project(work: &str, last_words: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    sandbox.write("add.js", "exports.add = () => undefined\n");
+    sandbox.write("add.test.js", TESTS);
+    sandbox.git(["add", "--all"]);
+    sandbox.git(["commit", "--quiet", "--message", "Begin"]);
+    sandbox.write(".soft", SOFT);
+    sandbox.install(&Script::jsonl(&format!(
+        "{work}\n[ $n = 1 ] && work; over '{last_words}'"
+    )));
+    sandbox
+}
+
+fn run(sandbox: &Sandbox, args: &[&str]) -> Finished {
+    let goal = ["--goal", "tests=node --test", "--max-iterations", "2"];
+    sandbox.looping(goal.iter().chain(args)).run(SOON)
+}
+
+fn proof(finished: &Finished) -> Option<Proof> {
+    let records = finished.records();
+    events(&records).find_map(|event| match event {
+        Event::RunStopped {
+            reason: StopReason::Done { proof, .. },
+            ..
+        } => Some(*proof),
+        _ => None,
+    })
+}
+
+fn refusals(finished: &Finished) -> Vec<Missing> {
+    let records = finished.records();
+    let refused = events(&records).filter_map(|event| match event {
+        Event::ClaimRefused { reasons, .. } => Some(reasons.clone()),
+        _ => None,
+    });
+    refused.flatten().collect()
+}
+
+#[test]
+fn work_that_passes_tests_which_measure_is_verified() {
+    let sandbox = project(DONE, "ok");
+    let finished = run(&sandbox, &["--require", "verified"]);
+    assert_eq!(
+        (finished.code(), proof(&finished)),
+        (Some(0), Some(Proof::Tests)),
+        "{finished:?}"
+    );
+    let records = finished.records();
+    let counts: Vec<_> = events(&records)
+        .filter_map(|event| match event {
+            Event::GoalChecked { iteration, result } => Some((*iteration, result.tests.clone()?.passed)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(counts, [(0, 0), (1, 3)]);
+    let mutants = events(&records).find_map(|event| match event {
+        Event::MutantsTried { mutants, .. } => Some(mutants.clone()),
+        _ => None,
+    });
+    let mutants = mutants.expect("expectations were altered");
+    assert!(mutants.len() >= 3, "{mutants:?}");
+    assert!(
+        mutants.iter().all(|tried| tried.outcome == MutantOutcome::Noticed),
+        "{mutants:?}"
+    );
+    assert_eq!(sandbox.read("add.test.js").as_deref(), Some(TESTS));
+    assert!(finished.stdout.contains("done (verified)"), "{}", finished.stdout);
+}
+
+#[test]
+fn softened_tests_refuse_a_claim_and_stay_as_the_agent_left_them() {
+    let sandbox = project("cp .soft add.test.js", "ok");
+    let finished = run(&sandbox, &[]);
+    assert_eq!((finished.code(), proof(&finished)), (Some(6), None), "{finished:?}");
+    let refusals = refusals(&finished);
+    assert!(
+        matches!(&refusals[0], Missing::OriginalTestsFail { changes, .. } if changes[0].path == "add.test.js"),
+        "{refusals:?}"
+    );
+    assert_eq!(sandbox.read("add.test.js").as_deref(), Some(SOFT));
+    let prompt = sandbox.prompt(2);
+    assert!(
+        prompt.contains("The originals count") && prompt.contains("add.test.js (changed)"),
+        "{prompt}"
+    );
+}
+
+#[test]
+fn a_runner_that_is_ended_early_or_imitated_proves_nothing() {
+    let imitation = r"printf '# tests 3\n# suites 0\n# pass 3\n# fail 0\n# cancelled 0\n# skipped 0\n# todo 0\n'";
+    for work in [
+        "echo 'process.exit(0)' > add.js".to_owned(),
+        format!(
+            "echo \"require('child_process').execSync(\\\"{imitation}\\\", {{stdio: 'inherit'}}); process.exit(0)\" > add.js"
+        ),
+    ] {
+        let finished = run(&project(&work, "ok"), &[]);
+        assert_ne!(proof(&finished), Some(Proof::Tests), "{work}: {finished:?}");
+        assert!(!refusals(&finished).is_empty(), "{work}: {finished:?}");
+    }
+}
+
+#[test]
+fn tests_that_the_task_changes_wait_for_their_user() {
+    let sandbox = project("rm add.js; cp .soft add.test.js", "RALPH TESTS CHANGED: adding is gone");
+    let finished = run(&sandbox, &[]);
+    let end = (finished.code(), proof(&finished));
+    assert_eq!(end, (Some(9), Some(Proof::Unconfirmed)), "{finished:?}");
+    assert!(finished.stdout.contains("`ralph confirm`"), "{}", finished.stdout);
+    let shown = sandbox.ralph(["confirm"]).run(SOON);
+    assert_eq!(shown.code(), Some(1), "{shown:?}");
+    for text in [
+        "adding is gone",
+        "add.test.js (changed)",
+        "-const { add } = require('./add.js');",
+    ] {
+        assert!(shown.stdout.contains(text), "{text}: {}", shown.stdout);
+    }
+    assert!(shown.stderr.contains("ralph confirm --yes"), "{}", shown.stderr);
+    let confirmed = sandbox.ralph(["confirm", "--yes"]).run(SOON);
+    assert_eq!(confirmed.code(), Some(0), "{confirmed:?}");
+    assert_eq!(sandbox.ralph(["wait"]).run(SOON).code(), Some(0));
+    let report = sandbox.ralph(["report"]).run(SOON).stdout;
+    assert!(report.contains("done (verified)"), "{report}");
+    // Once is enough.
+    assert_eq!(sandbox.ralph(["confirm"]).run(SOON).code(), Some(1));
+}
+
+#[test]
+fn goals_without_tests_pass_and_are_not_enough_where_more_is_required() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    sandbox.install(&Script::jsonl("[ $n = 1 ] && work; over ok"));
+    let looping = |args: &[&str]| sandbox.looping(["--goal", "lint=true"].iter().chain(args)).run(SOON);
+    let finished = looping(&["--require", "verified"]);
+    assert_eq!(
+        (finished.code(), proof(&finished)),
+        (Some(9), Some(Proof::ExitCodes)),
+        "{finished:?}"
+    );
+    assert!(finished.stdout.contains("done (passed)"), "{}", finished.stdout);
+}
+
+#[test]
+fn what_a_trial_had_in_place_is_put_back_after_a_kill() {
+    let sandbox = project("cp .soft add.test.js", "ok");
+    // With the tests as they were, the goal says so and waits.
+    let goal = "tests=if grep -q strictEqual add.test.js && [ -e $HOME/claimed ]; then : > $HOME/tried; exec sleep 600; fi; \
+                : > $HOME/claimed; node --test";
+    let config = ["--goal", goal, "--max-iterations", "1"];
+    let start = || sandbox.looping(config).start();
+    let running = start();
+    wait_until(SOON, "the trial", || sandbox.read_home("tried"));
+    assert_eq!(sandbox.read("add.test.js").as_deref(), Some(TESTS));
+    running.kill();
+    sandbox.waits_until_nothing_runs();
+    std::fs::remove_file(sandbox.home().join("claimed")).unwrap();
+    let resumed = start().wait(SOON);
+    assert_eq!(sandbox.read("add.test.js").as_deref(), Some(SOFT));
+    assert!(
+        resumed
+            .stdout
+            .contains("The agent's files are back in place: add.test.js"),
+        "{}",
+        resumed.stdout
+    );
+}
+
+#[test]
+fn a_pattern_or_runner_that_is_none_is_refused_with_its_place() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    sandbox.write(
+        ".ralph/config.json",
+        r#"{ "gate": { "guard": ["spec/["] }, "goals": [{ "name": "t", "command": "true" }] }"#,
+    );
+    let refused = sandbox.looping([] as [&str; 0]).run(SOON);
+    assert_eq!(refused.code(), Some(3), "{refused:?}");
+    assert!(refused.stderr.contains("`spec/[`"), "{}", refused.stderr);
+    sandbox.write(".ralph/config.json", "{}");
+    sandbox.write(".ralph/runners/own.toml", "title = \"own\"\ncomand = ['x']\n");
+    let refused = sandbox.looping([] as [&str; 0]).run(SOON);
+    assert_eq!(refused.code(), Some(3), "{refused:?}");
+    assert!(
+        refused.stderr.contains("own.toml") && refused.stderr.contains("line 2"),
+        "{}",
+        refused.stderr
+    );
+}
