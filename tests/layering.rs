@@ -414,7 +414,7 @@ fn uncommented(code: &str) -> String {
 /// All sources but those that are only compiled for tests.
 fn sources() -> Vec<Source> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    ["src", "core/src", "crates/gate/src"]
+    ["src", "core/src"]
         .iter()
         .flat_map(|below| sources_below(&root.join(below)))
         .collect()

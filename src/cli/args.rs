@@ -712,7 +712,7 @@ pub(super) enum PermissionsCommand {
     },
     /// Set the mode of the running run, until it ends or is resumed: what happens to what no rule matches
     Mode {
-        #[arg(value_parser = super::permissions::mode_parser())]
+        #[arg(value_parser = super::permission_mode::mode_parser())]
         mode: PermissionMode,
     },
 }

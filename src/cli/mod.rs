@@ -30,6 +30,7 @@ mod many_report;
 mod mcp;
 mod mistake;
 mod one_task;
+mod permission_mode;
 mod permissions;
 mod plan;
 #[cfg(test)]

@@ -132,16 +132,6 @@ fn forget(paths: &ProjectPaths, rule: &str) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Reads the name of a mode.
-pub(super) fn mode_parser() -> impl TypedValueParser<Value = PermissionMode> {
-    let names = PermissionMode::CHOICES.iter().map(|(name, _)| *name);
-    PossibleValuesParser::new(names).try_map(|name| {
-        let mut choices = PermissionMode::CHOICES.iter();
-        let chosen = choices.find(|(known, _)| *known == name);
-        chosen.map(|(_, mode)| *mode).ok_or("no such mode")
-    })
-}
-
 /// Sets the mode of the run that goes on.
 fn set_mode(paths: &ProjectPaths, mode: PermissionMode) -> Result<u8, Failure> {
     let command = UserCommand::SetPermissionMode { mode };

@@ -31,6 +31,7 @@ mod settings;
 mod spending;
 mod stop;
 mod tests_run;
+mod trial;
 mod wait;
 
 use std::{fmt, path::PathBuf};
@@ -69,8 +70,9 @@ pub use settings::{
 pub use spending::{Day, Spent};
 pub use stop::{Breakdown, EndKind, LimitKind, OwnWork, RequestedBy, StopReason, StopRequest};
 pub use tests_run::{
-    Bite, GuardedChange, GuardedChangeKind, Mutant, MutantOutcome, MutantTarget, TestCounts, Trial, TriedMutant,
+    Bite, GuardedChange, GuardedChangeKind, Mutant, MutantOutcome, MutantTarget, TestCounts, TriedMutant,
 };
+pub use trial::Trial;
 pub use wait::{Wait, WaitCause, WaitEnd};
 
 /// Most bytes of a message of the user, which is kept whole.

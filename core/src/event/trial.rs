@@ -1,0 +1,28 @@
+//! The goals, run with the tests as they were.
+
+use serde::{Deserialize, Serialize};
+
+use super::{GoalResult, GuardedChange, clip::cut, tests_run::bounded_changes};
+
+/// A run of the goals with what guards the tests as it was when the run began.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Trial {
+    /// What was put back for it.
+    pub changes: Vec<GuardedChange>,
+    pub results: Vec<GoalResult>,
+    /// Why it could not be made; none if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+impl Trial {
+    pub(super) fn bounded(self) -> Self {
+        Trial {
+            changes: bounded_changes(self.changes),
+            results: self.results.into_iter().map(GoalResult::bounded).collect(),
+            problem: self.problem.as_deref().map(cut),
+        }
+    }
+}

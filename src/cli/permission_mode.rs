@@ -1,0 +1,16 @@
+//! The permission modes, as the command line takes them.
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+
+use crate::{event::PermissionMode, settings::Choice};
+
+
+/// Reads the name of a mode.
+pub(super) fn mode_parser() -> impl TypedValueParser<Value = PermissionMode> {
+    let names = PermissionMode::CHOICES.iter().map(|(name, _)| *name);
+    PossibleValuesParser::new(names).try_map(|name| {
+        let mut choices = PermissionMode::CHOICES.iter();
+        let chosen = choices.find(|(known, _)| *known == name);
+        chosen.map(|(_, mode)| *mode).ok_or("no such mode")
+    })
+}
