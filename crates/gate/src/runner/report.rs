@@ -42,9 +42,9 @@ pub enum IdSource {
 
 impl TestReport {
     pub(super) fn new(runner: &str, figures: &Figures, ids: &Ids, inconsistent: Option<String>) -> TestReport {
-        let is_complete = [Kind::Passed, Kind::Failed, Kind::Expected]
-            .into_iter()
-            .all(|kind| ids.has_all(kind, figures.count(kind)));
+        let has_all = |kind| ids.has_all(kind, figures.count(kind));
+        let is_complete =
+            inconsistent.is_none() && [Kind::Passed, Kind::Failed, Kind::Expected].into_iter().all(has_all);
         TestReport {
             counts: TestCounts {
                 runner: runner.to_owned(),

@@ -1,5 +1,7 @@
 //! Outputs of tests that print what looks like a runner's lines, by chance or on purpose.
 
+use ralph_gate::runner::IdSource;
+
 use super::{counts, output, read, runners};
 
 const PASSED_3: &str = "test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s";
@@ -25,7 +27,7 @@ fn a_closing_line_that_accounts_for_other_tests_is_not_counted() {
 fn a_closing_line_for_other_tests_alone_leaves_the_announced_ones_open() {
     let runners = runners();
     let report = read(&runners, "cargo test", &["running 3 tests", PASSED_100].join("\n")).unwrap();
-    assert_eq!(report.counts.ran(), 0);
+    assert_eq!((report.counts.ran(), report.id_source), (0, IdSource::None));
     let reason = report.inconsistent.unwrap();
     assert_eq!(reason, "3 tests were announced, and no closing line accounts for them");
 }
@@ -150,7 +152,7 @@ fn ids_are_bounded() {
     assert_eq!((report.counts.passed, report.inconsistent), (21_000, None));
     assert_eq!(report.passed.len(), 20_000);
     assert!(report.passed.iter().all(|id| id.len() <= 512));
-    assert_eq!(report.id_source, ralph_gate::runner::IdSource::Some);
+    assert_eq!(report.id_source, IdSource::Some);
 }
 
 #[test]
