@@ -82,7 +82,15 @@ pub(crate) fn names_runner(runners: &Runners, goals: &[Goal]) -> bool {
 }
 
 /// What is guarded for the goals: what their runners say, and the scripts that they name.
-pub(crate) fn rules(runners: &Runners, goals: &[Goal], guard: &[String], except: &[String]) -> GuardRules {
+///
+/// A script that is not there yet is the agent's to write: `exists` tells.
+pub(crate) fn rules(
+    runners: &Runners,
+    goals: &[Goal],
+    guard: &[String],
+    except: &[String],
+    exists: impl Fn(&str) -> bool,
+) -> GuardRules {
     let mut rules = GuardRules {
         named: guard.to_vec(),
         except: except.to_vec(),
@@ -93,7 +101,7 @@ pub(crate) fn rules(runners: &Runners, goals: &[Goal], guard: &[String], except:
         let scripts = scripts(goal);
         // What a script or a makefile starts is not known.
         let is_open = likely.iter().any(|runner| !runner.counts_tests()) || !scripts.is_empty();
-        rules.config.extend(scripts);
+        rules.config.extend(scripts.into_iter().filter(|script| exists(script)));
         match is_open {
             true => runners.iter().for_each(|runner| add(&mut rules, runner)),
             false => likely.into_iter().for_each(|runner| add(&mut rules, runner)),
@@ -186,7 +194,7 @@ mod tests {
     #[test]
     fn a_goal_guards_what_its_runner_says() {
         let runners = built_in();
-        let of = |command: &str| rules(&runners, &[goal(command)], &[], &[]);
+        let of = |command: &str| rules(&runners, &[goal(command)], &[], &[], |_| true);
         assert!(of("cargo test").rust_blocks);
         let python = of("python3 -m unittest");
         assert!(!python.rust_blocks && python.shadows.iter().any(|name| name == "unittest.py"));

@@ -23,7 +23,16 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("batch", &["event"]),
     (
         "words",
-        &["batch", "event", "language", "machine", "permissions", "run", "sandbox"],
+        &[
+            "batch",
+            "event",
+            "language",
+            "machine",
+            "permissions",
+            "run",
+            "sandbox",
+            "text",
+        ],
     ),
     ("board", &["batch", "event", "run", "text", "words"]),
     ("language", &["diagnostics", "event", "files", "proc", "text"]),

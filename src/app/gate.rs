@@ -1,5 +1,7 @@
 //! What is found out about the tests of a run's goals, by the settings.
 
+use std::path::Path;
+
 use ralph_gate::{guard::Guard, runner::Runners};
 
 use super::Place;
@@ -30,12 +32,13 @@ pub(super) fn known_runners(place: &Place) -> Result<&'static Runners, Failure> 
 ///
 /// # Errors
 /// A [`Failure`] that names a pattern that is none.
-pub(super) fn guard(runners: &Runners, config: &Config) -> Result<Option<Guard>, Failure> {
+pub(super) fn guard(runners: &Runners, config: &Config, project: &Path) -> Result<Option<Guard>, Failure> {
     let rules = runners::rules(
         runners,
         &config.goals.enabled,
         &config.gate.guard,
         &config.gate.guard_not,
+        |path| project.join(path).is_file(),
     );
     if !config.gate.trial || rules.guards_nothing() {
         return Ok(None);

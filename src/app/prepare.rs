@@ -162,7 +162,7 @@ pub(super) fn prepare(
     };
     Ok(Prepared {
         runners,
-        guard: guard(runners, config)?,
+        guard: guard(runners, config, &place.project)?,
         settings,
         template,
         terminals,

@@ -94,7 +94,6 @@ pub(super) const GROUPS: &[(&str, &[Row])] = &[
                 &[
                     ("steer", "ralph steer \"Use SQLite, not Postgres\""),
                     ("withdraw", "ralph withdraw 2"),
-                    ("confirm", "ralph confirm"),
                 ],
                 "Send the agent a message, or withdraw it",
             ),
@@ -113,6 +112,7 @@ pub(super) const GROUPS: &[(&str, &[Row])] = &[
                 &[("skip", "ralph skip"), ("stop", "ralph stop --after-iteration")],
                 "End the current iteration, or the run",
             ),
+            one(&[("confirm", "ralph confirm")]),
             one(&[("tasks", "ralph tasks start -- npm run dev")]),
             one(&[("reset-circuit", "ralph reset-circuit")]),
         ],

@@ -4,7 +4,6 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use crate::{event::PermissionMode, settings::Choice};
 
-
 /// Reads the name of a mode.
 pub(super) fn mode_parser() -> impl TypedValueParser<Value = PermissionMode> {
     let names = PermissionMode::CHOICES.iter().map(|(name, _)| *name);

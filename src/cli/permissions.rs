@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::{Value, json};
 
 use crate::{
@@ -14,7 +13,7 @@ use crate::{
     error::{Failure, FailureKind},
     event::{Decision, PermissionMode, RuleScope, UserCommand},
     permissions::{Granted, List, Policy, Request, Rule, ToolKind, Verdict, kind_of, with_granted},
-    settings::{Choice, Origin, format_duration},
+    settings::{Origin, format_duration},
     store::{paths::ProjectPaths, rules::remembered},
     text::{one_line, pretty_json},
     words::{because_in_words, decision_in_words, mode_word},

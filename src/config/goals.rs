@@ -24,6 +24,9 @@ settings! {
         on_edit("onEdit"): Switch = false,
         /// Directory of the project in which the goal runs, such as "services/api"; without it, the project itself.
         workspace("workspace"): Maybe<Workspace>,
+        /// File in which its test runner reports what ran, as JUnit XML or TAP, such as "target/junit.xml"; without it, the output
+        /// tells. It is removed before the goal runs.
+        report("report"): Maybe<ReportFile>,
         /// The purpose of the goal. `ralph goals` shows it, and an agent whose claim the goal refuses reads it.
         description("description"): Maybe<Line>,
         /// Whether the goal is run.
@@ -58,6 +61,7 @@ impl From<WrittenGoal> for Goal {
             timeout_ms: goal.timeout_ms,
             on_edit: goal.on_edit,
             workspace: goal.workspace,
+            report: goal.report,
             description: goal.description,
         }
     }
@@ -172,14 +176,8 @@ impl Grammar for Workspace {
     type Held = String;
 
     fn read(node: &Node, key: &str) -> Result<String, Vec<Mistake>> {
-        let is_within = |text: &&str| {
-            let mut parts = Path::new(text).components();
-            parts.all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
-        };
-        let path = node
-            .text()
-            .filter(|text| !text.is_empty() && !text.contains(char::is_control));
-        accept::<Self>(node, key, path.filter(is_within).map(str::to_owned))
+        let path = node.text().filter(|text| is_within(text));
+        accept::<Self>(node, key, path.map(str::to_owned))
     }
 
     fn expected() -> String {
@@ -189,6 +187,33 @@ impl Grammar for Workspace {
     fn schema() -> Value {
         GoalName::schema()
     }
+}
+
+/// A file of the project, as a relative path without `..`.
+pub struct ReportFile;
+
+impl Grammar for ReportFile {
+    type Held = String;
+
+    fn read(node: &Node, key: &str) -> Result<String, Vec<Mistake>> {
+        let path = node.text().filter(|text| is_within(text));
+        accept::<Self>(node, key, path.map(str::to_owned))
+    }
+
+    fn expected() -> String {
+        r#"a file of the project, such as "target/junit.xml""#.to_owned()
+    }
+
+    fn schema() -> Value {
+        GoalName::schema()
+    }
+}
+
+/// Whether a path is one of the project's.
+fn is_within(path: &str) -> bool {
+    let mut parts = Path::new(path).components();
+    let goes_down = parts.all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    goes_down && !path.is_empty() && !path.contains(char::is_control)
 }
 
 pub struct Target;

@@ -131,40 +131,46 @@ echo "$greeting"
 
 const TEST: &str = r#"#!/bin/sh
 # Compares what greet.sh prints with what it should print.
+count=0
 failed=0
 check() {
     expected=$1
     shift
+    count=$((count + 1))
     actual=$(sh greet.sh "$@")
     if [ "$actual" = "$expected" ]; then
-        echo "ok: $expected"
+        echo "ok $count - $expected"
     else
-        echo "failed: expected '$expected', got '$actual'"
+        echo "not ok $count - expected '$expected', got '$actual'"
         failed=1
     fi
 }
 check "Hello, world!"
 check "Hello, Ada!" Ada
+echo "1..$count"
 exit $failed
 "#;
 
 const TEST_SHOUT: &str = r#"#!/bin/sh
 # Compares what greet.sh prints with what it should print.
+count=0
 failed=0
 check() {
     expected=$1
     shift
+    count=$((count + 1))
     actual=$(sh greet.sh "$@")
     if [ "$actual" = "$expected" ]; then
-        echo "ok: $expected"
+        echo "ok $count - $expected"
     else
-        echo "failed: expected '$expected', got '$actual'"
+        echo "not ok $count - expected '$expected', got '$actual'"
         failed=1
     fi
 }
 check "Hello, world!"
 check "Hello, Ada!" Ada
 check "Hello, Ada!!!" --shout Ada
+echo "1..$count"
 exit $failed
 "#;
 

@@ -2,12 +2,13 @@
 
 use std::{
     ffi::OsString,
+    io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex as StdMutex, PoisonError},
     time::{Duration, Instant},
 };
 
-use ralph_gate::runner::{OutputReader, Runners, TestReport};
+use ralph_gate::runner::{OutputReader, Runners, TestReport, read_report};
 use tokio::{
     sync::{Mutex, OwnedMutexGuard, mpsc, oneshot},
     task::{JoinHandle, JoinSet, spawn_blocking},
@@ -17,12 +18,15 @@ use tracing::debug;
 use crate::{
     diagnostics::inherited,
     event::{Exit, Goal, GoalFailure, GoalResult},
+    files::read_bytes,
     proc::{End, Ladder, Launch, Output, Size, Stdin, Stdout, Stop, StopSignal, Supervisor},
     text::{Keep, PlainText, with_causes},
 };
 
 /// What a goal's output is kept of: its end, where test runners say what failed.
 const TAIL_BYTES: usize = 8 * 1024;
+/// Most bytes of a report of tests.
+const REPORT_CAP_BYTES: u64 = 64 << 20;
 const GRACE: Duration = Duration::from_secs(2);
 const SIZE: Size = Size { cols: 120, rows: 40 };
 /// Bourne's shell, where POSIX has it.
@@ -149,8 +153,13 @@ async fn run(goal: Goal, place: Arc<Place>, turn: Turn) -> Checked {
     let launch = launch(&goal.command, &place);
     let workspace = goal.workspace.clone();
     // Starting looks at directories, forks and writes files: not on the loop's thread.
+    let report = goal.report.as_ref().map(|report| place.project.join(report));
+    let stale = report.clone();
     let start = move || {
         let cwd = workspace.map_or(Ok(place.project.clone()), |path| directory(&place.project, &path))?;
+        if let Some(stale) = stale {
+            remove_stale(&stale)?;
+        }
         let child = place.supervisor.spawn(Launch { cwd, ..launch }, Box::new(collector));
         child.map_err(|error| with_causes(&error))
     };
@@ -177,7 +186,51 @@ async fn run(goal: Goal, place: Arc<Place>, turn: Turn) -> Checked {
             after_ms: goal.timeout_ms,
         }),
     };
-    result(&goal, started, &printed, ending)
+    let checked = result(&goal, started, &printed, ending);
+    match report {
+        None => checked,
+        Some(report) => with_report(checked, report).await,
+    }
+}
+
+/// Removes the report of an earlier run.
+///
+/// # Errors
+/// Why it cannot be removed: then what is there afterwards may be the earlier one.
+fn remove_stale(report: &Path) -> Result<(), String> {
+    match std::fs::remove_file(report) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(format!(
+            "{}: an earlier report cannot be removed: {error}",
+            report.display()
+        )),
+    }
+}
+
+/// What a goal's runner reports in a file counts instead of what it prints. A report that cannot be read is no evidence.
+async fn with_report(checked: Checked, path: PathBuf) -> Checked {
+    let shown = path.display().to_string();
+    let read = move || {
+        let bytes = read_bytes(&path, REPORT_CAP_BYTES).map_err(|error| with_causes(&error))?;
+        read_report(&bytes).map_err(|error| error.to_string())
+    };
+    let report = spawn_blocking(inherited(read)).await;
+    let mut result = checked.result;
+    match report.unwrap_or_else(|error| Err(error.to_string())) {
+        Ok(report) => {
+            result.tests = Some(report.counts.clone());
+            result.doubt.clone_from(&report.inconsistent);
+            let report = Some(report);
+            Checked { result, report }
+        }
+        Err(why) => {
+            result.tests = None;
+            result.doubt = Some(format!("the report {shown} cannot be read: {why}"));
+            let report = None;
+            Checked { result, report }
+        }
+    }
 }
 
 /// What a shell runs in the project, for nobody at a terminal.

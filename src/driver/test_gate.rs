@@ -288,7 +288,7 @@ pub(super) async fn look(
         let work = move || {
             let mut lines = changed();
             let is_test = |path: &String| originals.test_files().any(|test| test == path);
-            lines.retain(|(path, _)| !is_test(path) || path.ends_with(".rs"));
+            lines.retain(|(path, _)| is_code(path) && (!is_test(path) || path.ends_with(".rs")));
             work(&gate.project, lines)
         };
         let held = in_place.take().expect("it was put in place");
@@ -444,6 +444,17 @@ fn contains_word(line: &str, word: &str) -> bool {
         let after = line[at + word.len()..].chars().next().is_some_and(is_part);
         !before && !after
     })
+}
+
+/// Files in which a changed character is no mistake of a program.
+const PROSE: [&str; 14] = [
+    "adoc", "css", "csv", "html", "ini", "json", "lock", "md", "rst", "svg", "toml", "txt", "yaml", "yml",
+];
+
+/// Whether the file may have code in it that tests should cover.
+fn is_code(path: &str) -> bool {
+    let extension = Path::new(path).extension().and_then(|extension| extension.to_str());
+    extension.is_some_and(|extension| !PROSE.contains(&extension))
 }
 
 /// Mutants of lines that the run changed, one of each file before a second.

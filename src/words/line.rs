@@ -18,8 +18,7 @@ use super::{
     permission::{answered, asked_in_words, decided, mode_in_words, scope_in_words},
     problem::cancel_reason,
     review::review_told,
-    role_in_words, short_duration, status_in_words,
-    tests_run::trial_in_words,
+    role_in_words, short_duration, status_in_words, trial_in_words,
 };
 
 /// One event in words, without its time.

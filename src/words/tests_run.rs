@@ -47,7 +47,7 @@ pub fn guarded_changes_in_words(changes: &[GuardedChange]) -> String {
 }
 
 /// What a run of the goals with the tests as they were came to.
-pub(super) fn trial_in_words(trial: &Trial) -> String {
+pub fn trial_in_words(trial: &Trial) -> String {
     let changes = guarded_changes_in_words(&trial.changes);
     if let Some(why) = &trial.problem {
         return format!("what guards the tests has changed ({changes}), and could not be put back for a trial: {why}");

@@ -8,8 +8,8 @@ use ralph::event::{Proof, StopReason};
 use super::{PATIENCE, in_order, stopped, work_by, work_on};
 use crate::{harness::agent::Agent, stand_in::StandIn};
 
-/// A project of these files, whose tests want `hello.txt`, is set up and worked off.
-fn first_hour(agent: Agent, files: &[(&str, &str)], goal: &str) {
+/// A project of these files, whose tests want `hello.txt`, is set up and worked off, and ends with `proof`.
+fn first_hour(agent: Agent, files: &[(&str, &str)], goal: &str, proof: Proof) {
     let model = StandIn::start(in_order([&work_on("hello")]));
     let Some(mut sandbox) = agent.sandbox(&model, 0) else {
         return;
@@ -36,7 +36,7 @@ fn first_hour(agent: Agent, files: &[(&str, &str)], goal: &str) {
         .wary_ralph(["-a", agent.adapter(), "--headless", "--format", "jsonl"])
         .run(PATIENCE);
     let (reason, _, totals) = stopped(&finished);
-    assert_eq!(reason, StopReason::done(Proof::ExitCodes), "{}", finished.stdout);
+    assert_eq!(reason, StopReason::done(proof), "{}", finished.stdout);
     assert_eq!((totals.tasks_done, totals.iterations), (1, 1), "{}", finished.stdout);
     assert_eq!(finished.code(), Some(0));
     sandbox.assert_nothing_runs();
@@ -58,6 +58,7 @@ fn a_rust_project_is_set_up_and_worked_off_by_codex() {
             ),
         ],
         "cargo test",
+        Proof::Tests,
     );
 }
 
@@ -73,6 +74,7 @@ fn a_node_project_is_set_up_and_worked_off_by_claude() {
             ),
         ],
         "npm run test",
+        Proof::ExitCodes,
     );
 }
 
@@ -90,6 +92,7 @@ fn a_python_project_is_set_up_and_worked_off_by_codex() {
             ),
         ],
         "python3 -m unittest discover -s tests",
+        Proof::Tests,
     );
 }
 

@@ -24,6 +24,9 @@ pub struct Goal {
     /// The directory of the project in which it runs, as a relative path; none is the project itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
+    /// The file in which its runner reports the tests that ran, JUnit XML or TAP, as a relative path; none where its output tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub report: Option<String>,
     /// The user's words for what the goal checks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,

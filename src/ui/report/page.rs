@@ -10,7 +10,7 @@ use crate::{
     event::{Delivery, EndKind, Proof, StopReason},
     run::{self, Look, TaskState},
     text::one_line,
-    words::{claim_in_words, goal_in_words, problem_in_words, short_duration},
+    words::{claim_in_words, goal_in_words, mutants_in_words, problem_in_words, short_duration, trial_in_words},
 };
 
 /// Most items of a section: a page is made anew while a run goes on.
@@ -272,8 +272,10 @@ pub(crate) fn goals_page(look: &Look) -> Vec<PageLine> {
         let tail = tail(result);
         lines.extend(tail.iter().map(|line| PageLine::new(line, PageTone::Dim).indented(4)));
     }
+    let trial = look.trial.iter().map(trial_in_words);
+    let mutants = (!look.mutants.is_empty()).then(|| mutants_in_words(&look.mutants));
     let claims = look.claims.iter().map(|claim| claim_in_words(*claim).to_owned());
-    let said = claims.chain(judged_in_words(look));
+    let said = trial.chain(mutants).chain(claims).chain(judged_in_words(look));
     lines.extend(said.map(|line| PageLine::marked(Mark::Item, line, PageTone::Plain)));
     lines
 }

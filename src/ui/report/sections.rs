@@ -2,14 +2,15 @@
 
 use super::{Iteration, Report, head::shortened};
 use crate::{
-    event::{Delivery, GoalResult, Outcome, ReviewResult, SteeringKind, Usage, Wait},
+    event::{Delivery, GoalResult, MutantOutcome, Outcome, ReviewResult, SteeringKind, Usage, Wait},
     run::{EditChecks, Look, TaskState, Waited},
     text::one_line,
     words::{
         background_end_in_words, background_state_in_words, background_went_well, changes_in_words, claim_in_words,
-        command_in_words, confidence_in_words, counted, findings_in_words, goal_in_words, missing_in_words,
-        outcome_in_words, review_in_words, short_duration, status_in_words, task_at_limit_in_words, task_in_words,
-        usage_in_words, wait_cause_in_words,
+        command_in_words, confidence_in_words, counted, findings_in_words, goal_in_words, guarded_change_in_words,
+        missing_in_words, mutant_in_words, mutants_in_words, outcome_in_words, review_in_words, short_duration,
+        status_in_words, task_at_limit_in_words, task_in_words, tests_in_words, trial_in_words, usage_in_words,
+        wait_cause_in_words,
     },
 };
 
@@ -78,6 +79,7 @@ pub(super) fn sections(report: &Report, telling: Telling) -> Vec<Section> {
         },
         said("Tasks", tasks(report)),
         said("Goals", goals(report)),
+        said("Tests", tests(report)),
         said("Iterations", iterations(report, telling)),
         said("Messages", messages(report)),
         said(
@@ -171,6 +173,42 @@ fn goals(report: &Report) -> Vec<Item> {
         Item::new(format!("after edits: {checks}, {failed} of them failed"))
     });
     goals.chain(after_edits).collect()
+}
+
+/// What the tests of goals were at the start and are now, what of them changed, and what they noticed.
+fn tests(report: &Report) -> Vec<Item> {
+    let at_start = |name: &str| {
+        let result = report.at_start.goals.iter().find(|result| result.name == name)?;
+        result.tests.as_ref()
+    };
+    let looks = report.iterations.iter().rev().map(|iteration| &iteration.look);
+    let Some(look) = looks.into_iter().find(|look| !look.goals.is_empty()) else {
+        return Vec::new();
+    };
+    let counts = look.goals.iter().filter_map(|result| {
+        let tests = result.tests.as_ref()?;
+        let before = at_start(&result.name).map(|before| format!("; at the start {}", tests_in_words(before)));
+        let name = &result.name;
+        let runner = &tests.runner;
+        let now = tests_in_words(tests);
+        Some(Item::new(format!(
+            "{name} ({runner}): {now}{}",
+            before.unwrap_or_default()
+        )))
+    });
+    let trial = look.trial.iter().map(|trial| {
+        let changes = trial.changes.iter().map(guarded_change_in_words).collect();
+        Item::with(trial_in_words(trial), changes)
+    });
+    let mutants = (!look.mutants.is_empty()).then(|| {
+        let missed = look
+            .mutants
+            .iter()
+            .filter(|tried| tried.outcome == MutantOutcome::Missed);
+        let missed = missed.map(|tried| format!("not noticed: {}", mutant_in_words(&tried.mutant)));
+        Item::with(mutants_in_words(&look.mutants), missed.collect())
+    });
+    counts.chain(trial).chain(mutants).collect()
 }
 
 pub(super) fn tail(result: &GoalResult) -> Vec<String> {
