@@ -84,7 +84,7 @@ fn a_project_gets_a_plan_and_goals_once_and_a_run_is_verified_by_them() {
     sandbox.install(&Script::worker());
     let run = sandbox.ralph(["-a", "script", "PLAN.md", "--headless"]).run(SOON);
     assert_eq!(run.code(), Some(0), "{run:?}");
-    assert!(run.stdout.contains("done (verified)"), "{}", run.stdout);
+    assert!(run.stdout.contains("done (passed)"), "{}", run.stdout);
 }
 
 #[test]

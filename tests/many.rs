@@ -145,7 +145,7 @@ fn three_plans_side_by_side_end_in_one_verified_target() {
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     for line in [
         "3 plans, 2 at a time",
-        "api: done (verified)",
+        "api: done (passed)",
         "docs: merged;",
         "done: 3 of 3 plans merged into `ralph/",
     ] {
@@ -185,7 +185,7 @@ fn three_plans_side_by_side_end_in_one_verified_target() {
     let written: Value = serde_json::from_str(&written).unwrap();
     assert_eq!(written["plans"][2]["runs"][0]["totals"]["tasksDone"], 2, "{written}");
     let runs = sandbox.ralph(["runs", "--all"]).run(SOON);
-    assert_eq!(runs.stdout.matches("done (verified)").count(), 3, "{runs:?}");
+    assert_eq!(runs.stdout.matches("done (passed)").count(), 3, "{runs:?}");
     let again = many(&sandbox, "resume").run(SOON);
     assert_eq!(
         (again.code(), again.stdout.contains("nothing to resume")),

@@ -166,7 +166,7 @@ fn every_tool_works_on_both_apis() {
             if agent == Agent::Native {
                 "are no JSON"
             } else {
-                "needs `command`"
+                "does not know `input`"
             },
             "there is no such file",
         ];

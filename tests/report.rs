@@ -34,7 +34,7 @@ fn the_report_tells_tasks_iterations_commits_refusals_goals_and_the_end() {
     assert_has(
         &text,
         &[
-            "ralph: done (verified)\n",
+            "ralph: done (passed)\n",
             "2 of 2 tasks done · 2 iterations",
             "Needs your attention\n  nothing\n",
             "Unverified\n  nothing: every goal passed at the end\n",

@@ -79,7 +79,7 @@ fn lies() -> Vec<Scenario> {
                 "[ $n = 3 ] && touch real.txt; work; over ok",
                 0,
                 3,
-                "verified: true",
+                "proof: ExitCodes",
             )
         },
         jsonl(

@@ -105,7 +105,7 @@ fn plans() -> Vec<Scenario> {
             &format!("{TICK_ALL}; failed '{{\"kind\":\"other\"}}' 'no idea'"),
             0,
             2,
-            "verified: false",
+            "proof: Nothing",
         ),
     ]
 }
@@ -223,7 +223,7 @@ fn goals() -> Vec<Scenario> {
                 "work; over ok",
                 0,
                 2,
-                "verified: true",
+                "proof: ExitCodes",
             )
         },
         Scenario {
