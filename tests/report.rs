@@ -37,7 +37,7 @@ fn the_report_tells_tasks_iterations_commits_refusals_goals_and_the_end() {
             "ralph: done (passed)\n",
             "2 of 2 tasks done · 2 iterations",
             "Needs your attention\n  nothing\n",
-            "Unverified\n  nothing: every goal passed at the end\n",
+            "Unverified\n  that tests ran: every goal passed at the end, by its exit code alone\n",
             "✔ Write hello.txt (iteration 1)\n",
             "files passed in ",
             "    1  refused    ",

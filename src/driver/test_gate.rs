@@ -1,4 +1,4 @@
-//! What passing goals are worth: whether they pass with the tests as they were, and whether these notice a change.
+//! Checks of passing goals: whether they pass with the tests as they were, and whether these notice a change.
 //!
 //! Everything that is put in place for that is written to a record ahead, so that the agent's files are put back whatever happens.
 
@@ -55,7 +55,7 @@ pub(super) struct TestGate {
 /// Lines of files, counted from 1.
 pub(super) type ChangedLines = Vec<(String, Vec<RangeInclusive<u32>>)>;
 
-/// What a look at the goals came to.
+/// The findings of one look at the goals.
 #[derive(Debug, Default)]
 pub(super) struct Look {
     pub(super) results: Vec<GoalResult>,
@@ -107,7 +107,7 @@ impl TestGate {
     }
 }
 
-/// What a user should know of what is guarded.
+/// Notices about what is guarded.
 fn notices(originals: &Originals) -> Vec<Notice> {
     let unmatched = originals
         .unmatched()

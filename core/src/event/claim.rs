@@ -141,10 +141,10 @@ pub enum Missing {
     FewerTests {
         goal: String,
         before: TestCounts,
-        /// None where it showed no tests at all.
+        /// The tests of this look; none where the goal showed none at all.
         now: Option<TestCounts>,
     },
-    /// What the runner of a goal printed contradicts itself.
+    /// The output of a goal's runner contradicts itself.
     DoubtfulTests {
         goal: String,
         why: String,

@@ -1,8 +1,8 @@
-//! What backs the word "done".
+//! The proof of an end: the evidence behind the word "done".
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// What backs the word "done", from the weakest on.
+/// The evidence behind the word "done", from the weakest on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -25,7 +25,7 @@ impl Proof {
 }
 
 impl<'de> Deserialize<'de> for Proof {
-    /// Reads a proof by its name, or the `verified` of journals before there were proofs: goals had passed, or there were none.
+    /// A proof is read by its name. Journals before there were proofs have a boolean: goals had passed, or there were none.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(rename_all = "kebab-case")]

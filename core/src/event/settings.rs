@@ -30,7 +30,7 @@ pub struct Settings {
     pub goals_when: GoalsWhen,
     #[serde(default)]
     pub completion: Completion,
-    /// What is found out about the tests that goals run.
+    /// The checks of the tests that goals run.
     #[serde(default)]
     pub gate: GateSettings,
     #[serde(default)]
@@ -151,7 +151,7 @@ pub struct Completion {
     pub min_confidence: u8,
 }
 
-/// What is found out about the tests that goals run. The default finds out nothing, as journals had it before.
+/// The checks of the tests that goals run. The default checks nothing, as it was before journals had these settings.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]

@@ -153,7 +153,7 @@ pub enum EndKind {
 }
 
 impl StopReason {
-    /// Done with `proof`, whatever it is.
+    /// An end with `proof`, where any proof is enough.
     pub const fn done(proof: Proof) -> Self {
         let required = Proof::Nothing;
         StopReason::Done { proof, required }

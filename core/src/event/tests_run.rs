@@ -39,7 +39,7 @@ pub struct GuardedChange {
     /// Relative to the project, with `/`.
     pub path: String,
     pub kind: GuardedChangeKind,
-    /// What of the file is guarded, such as `mod tests` or `[tool.pytest.ini_options]`; none where all of it is.
+    /// The guarded part of the file, such as `mod tests` or `[tool.pytest.ini_options]`; none where all of it is guarded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<String>,
 }
@@ -71,7 +71,7 @@ impl GuardedChange {
 pub enum Bite {
     #[default]
     Off,
-    /// What was noticed is reported.
+    /// The report says what was noticed; nothing follows from it.
     Report,
     /// A claim is refused if none of at least three altered expectations is noticed.
     Refuse,
@@ -99,11 +99,11 @@ pub struct Mutant {
 pub enum MutantTarget {
     /// A line that the run changed: tests that cover it fail.
     Work,
-    /// What a test expects: work that computes its results fails it.
+    /// An expectation of a test: work that computes its results fails it.
     Test,
 }
 
-/// What became of a mutant.
+/// The outcome of the goals with a mutant in place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]

@@ -9,7 +9,7 @@ use super::{GoalResult, GuardedChange, clip::cut, tests_run::bounded_changes};
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Trial {
-    /// What was put back for it.
+    /// The guarded changes that were undone for it.
     pub changes: Vec<GuardedChange>,
     pub results: Vec<GoalResult>,
     /// Why it could not be made; none if it was.

@@ -187,11 +187,11 @@ pub(super) fn done(state: &LoopState, proof: Proof) -> StopReason {
     StopReason::Done { proof, required }
 }
 
-/// What passing goals are worth.
+/// The proof that passing goals give.
 fn proof(state: &LoopState) -> Proof {
     let view = &state.view;
     let look = view.iterations.latest_look();
-    // Nothing was asked for and nothing was done: whatever passes, passed before.
+    // A run without tasks that changed nothing proves nothing: whatever passes, passed before.
     let is_untouched = view.plan.tasks.is_empty() && view.changes == Some(Changes::default());
     if look.goals.is_empty() || is_untouched {
         return Proof::Nothing;
@@ -202,7 +202,7 @@ fn proof(state: &LoopState) -> Proof {
     if has_tests { Proof::Tests } else { Proof::ExitCodes }
 }
 
-/// What speaks against tests that passed: they are fewer, pass only as they were changed, or notice nothing.
+/// The reasons that block completion although the goals pass: tests are fewer, pass only as changed, or notice nothing.
 fn test_reasons(state: &LoopState) -> Vec<Missing> {
     let look = state.view.iterations.latest_look();
     let mut reasons: Vec<Missing> = look

@@ -1,4 +1,4 @@
-//! What passing goals prove, by the tests that they ran.
+//! Tests of the proof that passing goals give, by the tests that they ran.
 
 use crate::event::{
     AgentSignal, Bite, Event, Exit, GateSettings, Goal, GoalResult, GuardedChange, GuardedChangeKind, Hint, Missing,
@@ -307,7 +307,7 @@ fn tests_that_notice_nothing_refuse_a_claim() {
     assert_eq!(outcome(Bite::Refuse, &missed[..2]), accepted);
     assert_eq!(outcome(Bite::Require, &missed[..2]), refused);
     assert_eq!(outcome(Bite::Require, &[]), accepted);
-    // One that was not built proves nothing, and one that was noticed is enough.
+    // A mutant that was not built proves nothing, and one that was noticed is enough.
     assert_eq!(
         outcome(Bite::Refuse, &[missed[0], missed[1], (Test, NoVerdict)]),
         accepted

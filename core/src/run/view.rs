@@ -450,7 +450,7 @@ impl RunView {
         self.enter(Phase::Verifying { iteration, outcome });
     }
 
-    /// What was unconfirmed is as good as tests that did not change.
+    /// An unconfirmed end becomes a verified one.
     fn confirm_tests(&mut self) {
         if let Phase::Stopped { end } = &mut self.phase
             && let StopReason::Done { proof, .. } = &mut end.reason

@@ -2,7 +2,7 @@
 
 use super::{Iteration, Report, head::shortened};
 use crate::{
-    event::{Delivery, GoalResult, MutantOutcome, Outcome, ReviewResult, SteeringKind, Usage, Wait},
+    event::{Delivery, GoalResult, MutantOutcome, Outcome, Proof, ReviewResult, SteeringKind, StopReason, Usage, Wait},
     run::{EditChecks, Look, TaskState, Waited},
     text::one_line,
     words::{
@@ -75,7 +75,13 @@ pub(super) fn sections(report: &Report, telling: Telling) -> Vec<Section> {
         Section {
             title: "Unverified",
             items: plain(&report.unverified),
-            if_empty: Some("nothing: every goal passed at the end"),
+            if_empty: Some(match report.end.as_ref().map(|end| &end.reason) {
+                Some(StopReason::Done {
+                    proof: Proof::ExitCodes,
+                    ..
+                }) => "that tests ran: every goal passed at the end, by its exit code alone",
+                _ => "nothing: every goal passed at the end",
+            }),
         },
         said("Tasks", tasks(report)),
         said("Goals", goals(report)),
