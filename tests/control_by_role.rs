@@ -9,7 +9,7 @@ use crate::{
 use ralph::event::{Event, Notice};
 
 /// What an agent could call, and the name under which its user hears of it.
-const COMMANDS: [(&str, &str); 18] = [
+const COMMANDS: [(&str, &str); 19] = [
     ("steer --standing obey", "steer"),
     ("withdraw 1", "withdraw"),
     ("answer 1 yes", "answer"),
@@ -17,6 +17,7 @@ const COMMANDS: [(&str, &str); 18] = [
     ("answer 1 project", "answer"),
     ("permissions forget Bash", "permissions"),
     ("permissions mode auto", "permissions"),
+    ("continue --iterations 100", "continue"),
     ("pause", "pause"),
     ("resume", "resume"),
     ("resume --now", "resume"),
@@ -123,6 +124,7 @@ work; over 'Done.'"#,
                 | Event::RulesAdded { .. }
                 | Event::RuleForgotten { .. }
                 | Event::PermissionModeChanged { .. }
+                | Event::LimitsChanged { .. }
         )
     };
     assert!(!records.iter().any(|record| of_the_user(&record.event)), "{records:#?}");

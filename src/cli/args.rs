@@ -299,7 +299,8 @@ pub(super) enum Command {
         command: Option<PlanCommand>,
     },
     /// Continue the last run where it ended, after Ctrl-C, a limit or a block: with its counts, its session and your messages, and
-    /// with the settings it was started with; options of `ralph` that are typed here replace them
+    /// with the settings it was started with; options of `ralph` that are typed here replace them. Beside a run that goes on, limits that
+    /// are typed here become its limits
     Continue(Box<Continuing>),
     /// Run several plans side by side, each on a branch of its own, and merge what is done: `ralph many api.md ui.md`. A merge counts
     /// once the goals pass on the merged tree; options of `ralph` that are typed here are those of every run

@@ -29,6 +29,7 @@ mod many;
 mod many_report;
 mod mcp;
 mod mistake;
+mod more;
 mod one_task;
 mod permission_mode;
 mod permissions;
@@ -76,7 +77,13 @@ pub fn main(args: impl IntoIterator<Item = OsString>, supervisor: &Supervisor) -
     let result = match parse(&mut args) {
         Ok(mut parsed) => target::resolve(&mut parsed).and_then(|task| {
             let new_plan = task.map_or(Ok(None), |task| task.write_plan(&mut parsed))?;
-            let result = continued::resolve(&mut parsed, &mut args).and_then(|()| dispatch(&parsed, &args, supervisor));
+            let result = match more::of_running(&parsed) {
+                Ok(None) => {
+                    continued::resolve(&mut parsed, &mut args).and_then(|()| dispatch(&parsed, &args, supervisor))
+                }
+                Ok(Some(code)) => Ok(code),
+                Err(failure) => Err(failure),
+            };
             if let Some(new_plan) = new_plan {
                 new_plan.remove_unless_begun(&parsed);
             }

@@ -25,7 +25,7 @@ pub use client::{Client, ControlError, ask, is_listened_to};
 pub use tools::{Called, SAID_CAP_BYTES, ToolAnswer, ToolCall};
 
 /// What can be asked of the loop.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Request {
     Command {
         command: UserCommand,

@@ -47,7 +47,7 @@ pub(super) struct Inbox {
 }
 
 /// What is asked of the loop through a [`Handle`], without a reply.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) enum InboxMessage {
     Command { command: UserCommand, by: RequestedBy },
     CancelTask { number: u32 },

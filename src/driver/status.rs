@@ -5,16 +5,16 @@ use std::time::Duration;
 use crate::{
     control::{BreakerStatus, PendingAsk, QueuedSteering, Quiet, Reply, Request, Reviewer, Role, Status},
     event::{
-        Answer, AnswerPlace, BackgroundCommand, BackgroundRefusal, Event, Notice, RequestedBy, Requester, RunId,
-        SteeringKind, StopRequest, UserCommand,
+        Answer, AnswerPlace, BackgroundCommand, BackgroundRefusal, Event, NewLimits, Notice, RequestedBy, Requester,
+        RunId, SteeringKind, StopRequest, UserCommand,
     },
     machine::{Input, LoopState, late_answer, read_answer},
     run::{Phase, RunView},
     text::one_line,
     words::{
         NoTool, agent_command_in_words, background_refusal_in_words, breaker_cause_in_words, closed_in_words,
-        command_refusal_in_words, fate_in_words, mode_in_words, mode_word, no_answer_in_words, no_tool_in_words,
-        phase_in_words, scope_in_words,
+        command_refusal_in_words, fate_in_words, mode_in_words, mode_word, new_limits_in_words, no_answer_in_words,
+        no_tool_in_words, phase_in_words, scope_in_words,
     },
 };
 
@@ -263,6 +263,7 @@ pub(super) fn reply_to(command: &UserCommand, events: &[Event], state: &LoopStat
         }
         UserCommand::Answer { ask, answer, .. } => done(answer_in_words(*ask, answer, events)),
         UserCommand::Forget { rule } => done(format!("forgotten: {rule}")),
+        UserCommand::SetLimits { limits } => done(new_limits_in_words(limits)),
         UserCommand::SetPermissionMode { mode } => done(mode_in_words(*mode)),
         UserCommand::Stop { stop } => done(match stop {
             StopRequest::AfterIteration => "will stop after this iteration",
@@ -287,6 +288,7 @@ fn reply_to_nothing(command: &UserCommand, state: &LoopState) -> Reply {
         UserCommand::Forget { rule } => {
             format!("no answer has added `{rule}`; `ralph permissions list` lists what there is")
         }
+        UserCommand::SetLimits { limits } => no_new_limits(limits, &state.view),
         UserCommand::SetPermissionMode { .. } if state.view.settings.permission_mode.is_auto() => {
             "this run started in the mode `auto`, so its agents do not ask before everything that they do; \
              `ralph stop`, then `ralph continue --permission-mode ask`"
@@ -302,6 +304,14 @@ fn reply_to_nothing(command: &UserCommand, state: &LoopState) -> Reply {
         UserCommand::Stop { .. } => "stopping already".to_owned(),
     };
     Reply::Refused { why }
+}
+
+/// Why the limits of a run are what they were.
+fn no_new_limits(wanted: &NewLimits, view: &RunView) -> String {
+    match view.settings.limits.has_all_of(wanted) {
+        true => "the limits of the run are that already".to_owned(),
+        false => "a limit on cost or tokens is changed where the run started with one, and not added".to_owned(),
+    }
 }
 
 /// Why an answer was none, or what became of the question.

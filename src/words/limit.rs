@@ -1,11 +1,11 @@
 //! Limits of runs, tasks and days in words: what they are called, how much of them is used, what allows more.
 
 use crate::{
-    event::{LimitKind, Limits, Usage},
+    event::{LimitKind, Limits, NewLimits, Usage},
     run::RunView,
 };
 
-use super::{counted, short_count, usage_in_words};
+use super::{counted, short_count, short_duration, usage_in_words};
 
 /// What a limit is of, before "limit".
 pub(crate) fn limit_word(limit: LimitKind) -> &'static str {
@@ -20,6 +20,21 @@ pub(crate) fn limit_word(limit: LimitKind) -> &'static str {
         LimitKind::DayCost => "daily cost",
         LimitKind::DayTokens => "daily token",
     }
+}
+
+/// What a run may use from now on: `the run may use 80 iterations, $20.00 from now on`.
+pub(crate) fn new_limits_in_words(limits: &NewLimits) -> String {
+    let parts = [
+        limits.max_iterations.map(|most| counted(u64::from(most), "iteration")),
+        limits.max_time_ms.map(short_duration),
+        limits.max_cost_usd.map(|most| format!("${most:.2}")),
+        limits.max_tokens.map(|most| format!("{} tokens", short_count(most))),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    format!(
+        "the run may use {} from now on, counted from its beginning",
+        parts.join(", ")
+    )
 }
 
 /// The option that raises a limit, with its value.

@@ -12,7 +12,7 @@ use super::{
     confidence_in_words, counted, goal_in_words, guarded_changes_in_words,
     iteration::wait_in_words,
     limit::set_aside_in_words,
-    missing_in_words, mutants_in_words,
+    missing_in_words, mutants_in_words, new_limits_in_words,
     notice::worker,
     notice_in_words, outcome_in_words,
     permission::{answered, asked_in_words, decided, mode_in_words, scope_in_words},
@@ -230,6 +230,7 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
             ),
         ),
         Event::RuleForgotten { rule } => line(Tone::User, format!("not allowed by an answer any more: {rule}")),
+        Event::LimitsChanged { limits } => line(Tone::User, new_limits_in_words(limits)),
         Event::PermissionModeChanged { mode } => line(Tone::User, mode_in_words(*mode)),
         Event::BreakerMoved { to, why } => {
             let tone = match to {

@@ -50,7 +50,7 @@ pub use hint::{hint_for, hint_in_words};
 pub use iteration::{
     breaker_cause_in_words, breaker_in_words, breaker_state_word, outcome_in_words, outcome_word, wait_cause_in_words,
 };
-pub(crate) use limit::{limit_word, raising};
+pub(crate) use limit::{limit_word, new_limits_in_words, raising};
 pub use limit::{more_of, spent_in_words, task_at_limit_in_words};
 pub use line::{Line, narrate};
 pub use notice::{

@@ -152,6 +152,32 @@ fn tasks_at_their_limit_are_allowed_more_or_the_run_is_not_continued() {
     assert_eq!(iterations(&journal(&sandbox)), [1, 2]);
 }
 
+#[test]
+fn a_run_that_goes_on_gets_more_of_what_it_may_use_and_nothing_else() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(3);
+    sandbox.install(&Script::jsonl("said \"ready $n\"; await go-$n; work; over done"));
+    let running = sandbox.looping(["--max-iterations", "1"]).start();
+    running.wait_for_record(SOON, super::said("ready 1"));
+    let other = sandbox.ralph(["continue", "-n", "3", "--model", "m"]).run(SOON);
+    assert_eq!(other.code(), Some(2), "{other:?}");
+    said(&other, "`--model` cannot be changed while the run goes on");
+    let added = sandbox.ralph(["continue", "--max-tokens", "1000"]).run(SOON);
+    assert_eq!(added.code(), Some(1), "{added:?}");
+    said(&added, "changed where the run started with one");
+    let plain = sandbox.ralph(["continue"]).run(SOON);
+    said(&plain, "has not ended: it is running");
+    let more = sandbox.ralph(["continue", "--iterations", "2"]).run(SOON);
+    let told = "the run may use 3 iterations from now on, counted from its beginning\n";
+    assert_eq!((more.code(), more.stdout.as_str()), (Some(0), told), "{more:?}");
+    for n in 1..=3 {
+        sandbox.let_go(&format!("go-{n}"));
+    }
+    let finished = running.wait(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    assert_eq!(iterations(&journal(&sandbox)), [1, 2, 3]);
+}
+
 /// A run that its user has interrupted in its second iteration; what continues it finds all of its tasks done.
 pub fn interrupted() -> Sandbox {
     let sandbox = Sandbox::new();

@@ -294,6 +294,7 @@ impl Event {
             | Event::RulesAdded { .. }
             | Event::RuleForgotten { .. }
             | Event::PermissionModeChanged { .. }
+            | Event::LimitsChanged { .. }
             | Event::PlanEdited { .. }
             // It is a text of the plan.
             | Event::TaskSetAside { .. }

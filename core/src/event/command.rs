@@ -2,10 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{AnswerPlace, MESSAGE_CAP_BYTES, PermissionMode, Remember, SteeringId, SteeringKind, StopRequest};
+use super::{
+    AnswerPlace, MESSAGE_CAP_BYTES, NewLimits, PermissionMode, Remember, SteeringId, SteeringKind, StopRequest,
+};
 
 /// A wish of the user. Imperative; the machine decides what comes of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum UserCommand {
@@ -41,6 +43,10 @@ pub enum UserCommand {
     /// Takes back what answers have added.
     Forget {
         rule: String,
+    },
+    /// Changes what the run may use, for as long as it is not resumed.
+    SetLimits {
+        limits: NewLimits,
     },
     /// Decides in another way what no rule does, for as long as the run is not resumed.
     SetPermissionMode {
@@ -89,6 +95,7 @@ impl UserCommand {
             UserCommand::Skip => "skip",
             UserCommand::ResetCircuit => "reset-circuit",
             UserCommand::Stop { .. } => "stop",
+            UserCommand::SetLimits { .. } => "continue",
             UserCommand::Answer { .. } => "answer",
             UserCommand::Forget { .. } | UserCommand::SetPermissionMode { .. } => "permissions",
         }
@@ -110,6 +117,7 @@ impl UserCommand {
             | UserCommand::Answer { .. }
             | UserCommand::Forget { .. }
             | UserCommand::SetPermissionMode { .. }
+            | UserCommand::SetLimits { .. }
             | UserCommand::Withdraw { .. }
             | UserCommand::Pause
             | UserCommand::Resume

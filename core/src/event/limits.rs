@@ -28,6 +28,21 @@ pub struct Limits {
     pub per_day: DayLimits,
 }
 
+/// What a run may use from now on, as its user says while it goes on; what is none stays as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct NewLimits {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_iterations: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_time_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_cost_usd: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u64>,
+}
+
 /// What a run may use for one task; `None` is unlimited.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
@@ -60,6 +75,25 @@ pub enum OnDayLimit {
 }
 
 impl Limits {
+    /// Whether what the user changes can be changed. Limits on money and tokens are changed and never added: agents are chosen
+    /// and started so that they report what is limited.
+    pub fn has_all_of(&self, new: &NewLimits) -> bool {
+        let adds_cost = new.max_cost_usd.is_some() && self.max_cost_usd.is_none();
+        let adds_tokens = new.max_tokens.is_some() && self.max_tokens.is_none();
+        !adds_cost && !adds_tokens
+    }
+
+    /// These limits with what the user has changed.
+    #[must_use]
+    pub fn with(&self, new: &NewLimits) -> Self {
+        let mut limits = self.clone();
+        limits.max_iterations = new.max_iterations.or(limits.max_iterations);
+        limits.max_time_ms = new.max_time_ms.or(limits.max_time_ms);
+        limits.max_cost_usd = limits.max_cost_usd.map(|most| new.max_cost_usd.unwrap_or(most));
+        limits.max_tokens = limits.max_tokens.map(|most| new.max_tokens.unwrap_or(most));
+        limits
+    }
+
     /// The limit that forbids another iteration after so much; none if there may be one.
     pub fn reached(&self, iterations: u32, elapsed_ms: u64, usage: &Usage) -> Option<LimitKind> {
         if self.max_iterations.is_some_and(|max| iterations >= max) {

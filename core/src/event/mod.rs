@@ -50,7 +50,7 @@ pub use clip::{TEXT_CAP_BYTES, clip, clip_middle, clip_start};
 pub use command::{Answer, CommandRefusal, UserCommand};
 pub use goal::{Goal, GoalFailure, GoalResult, GoalsWhen};
 pub use hint::{Hint, RestoreMoment};
-pub use limits::{DayLimits, Limits, OnDayLimit, TaskLimits};
+pub use limits::{DayLimits, Limits, NewLimits, OnDayLimit, TaskLimits};
 pub use mode::Mode;
 pub use notice::{ChoiceReason, Level, Notice, RunBy};
 pub use permission::{
@@ -334,6 +334,10 @@ pub enum Event {
     /// What answers have added of this text is taken back.
     RuleForgotten {
         rule: String,
+    },
+    /// From now on, the run may use so much.
+    LimitsChanged {
+        limits: NewLimits,
     },
     /// From now on, this mode decides what no rule does.
     PermissionModeChanged {

@@ -1,7 +1,7 @@
 //! What a clock that moves changes, and what it does not.
 
 use crate::{
-    event::{AgentSignal, Event, Limits, PlanSnapshot, RequestedBy, Settings, UserCommand, Wait, WaitCause},
+    event::{AgentSignal, Event, Limits, NewLimits, PlanSnapshot, RequestedBy, Settings, UserCommand, Wait, WaitCause},
     run::Phase,
 };
 
@@ -89,6 +89,38 @@ fn limits_of_run_and_iteration_move_with_the_clock_whichever_way_it_goes() {
         assert_eq!(moved.state.view.clock.now_ms, now_ms);
         assert_eq!(moved.state.view.totals().elapsed_ms, MINUTE_MS);
     }
+}
+
+#[test]
+fn the_user_gives_a_running_run_more_time_and_iterations_and_adds_no_limit_on_money() {
+    let given = |max_time_ms, max_iterations, max_cost_usd| Input::Command {
+        command: UserCommand::SetLimits {
+            limits: NewLimits {
+                max_iterations,
+                max_time_ms,
+                max_cost_usd,
+                max_tokens: None,
+            },
+        },
+        by: RequestedBy::User,
+    };
+    let before = running();
+    let begun_ms = before.view.clock.started_ms;
+    let more = step(before, START_MS, &given(Some(120 * MINUTE_MS), Some(80), None));
+    assert_eq!(more.events.len(), 1);
+    let timer = armed(&more, TimerKind::MaxTime).unwrap();
+    assert_eq!(
+        timer.at_ms,
+        begun_ms + 120 * MINUTE_MS,
+        "the timer of the earlier limit is replaced"
+    );
+    let limits = &more.state.view.settings.limits;
+    assert_eq!(
+        (limits.max_time_ms, limits.max_iterations),
+        (Some(120 * MINUTE_MS), Some(80))
+    );
+    let same = step(more.state, START_MS, &given(None, Some(80), Some(5.0)));
+    assert_eq!(same.events, [], "its agents do not have to report what they cost");
 }
 
 #[test]

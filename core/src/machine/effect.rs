@@ -1,7 +1,9 @@
 //! What the machine wants done, derived from how the state moved.
 
 use crate::{
-    event::{AgentSignal, AskId, Decider, Event, GoalResult, RuleScope, SteeringId, SteeringKind, StopRequest},
+    event::{
+        AgentSignal, AskId, Decider, Event, GoalResult, RuleScope, SteeringId, SteeringKind, StopRequest, UserCommand,
+    },
     run::{Phase, StopAsked},
 };
 
@@ -165,8 +167,10 @@ pub(super) fn effects(before: &Before, after: &LoopState, input: &Input, now_ms:
         Input::Start(_) | Input::Recover { .. } | Input::ClockMoved { .. } if !after.view.is_over() => {
             effects.extend(max_time_at(after).map(|at_ms| arm(TimerKind::MaxTime, None, at_ms)));
         }
-        // The timer may have fired after the end.
-        Input::Command { .. } if before.stopped && !after.view.is_over() => {
+        // The timer may have fired after the end, or is for another limit.
+        Input::Command { command, .. }
+            if !after.view.is_over() && (before.stopped || matches!(command, UserCommand::SetLimits { .. })) =>
+        {
             effects.extend(max_time_at(after).map(|at_ms| arm(TimerKind::MaxTime, None, at_ms)));
         }
         _ => {}

@@ -212,6 +212,7 @@ impl Rules {
             | Event::RulesAdded { .. }
             | Event::RuleForgotten { .. }
             | Event::PermissionModeChanged { .. }
+            | Event::LimitsChanged { .. }
             | Event::CompletionDenied { .. }
             | Event::GoalChecked { .. }
             | Event::TrialMade { .. }

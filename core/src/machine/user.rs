@@ -69,6 +69,12 @@ pub(super) fn obey(decision: &mut Decision, now_ms: u64, command: &UserCommand, 
             }
         }
         UserCommand::Forget { rule } => permission::forget(decision, rule),
+        UserCommand::SetLimits { limits } => {
+            let known = &decision.state.view.settings.limits;
+            if known.has_all_of(limits) && known.with(limits) != *known {
+                decision.push(Event::LimitsChanged { limits: *limits });
+            }
+        }
         UserCommand::SetPermissionMode { mode } => permission::set_mode(decision, *mode),
     }
 }

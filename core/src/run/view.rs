@@ -126,6 +126,11 @@ impl RunView {
                 self.go_by(settings);
                 self.stop = None;
             }
+            Event::LimitsChanged { limits } => {
+                let limits = self.settings.limits.with(limits);
+                let settings = (*self.settings).clone();
+                self.settings = Settings { limits, ..settings }.into();
+            }
             Event::RunReopened { continued, .. } => self.reopen(*continued),
             Event::PlanRead { plan } => {
                 let before = std::mem::replace(&mut self.plan, plan.clone().into());

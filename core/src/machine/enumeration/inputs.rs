@@ -471,7 +471,9 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
                 UserCommand::Resume | UserCommand::Skip | UserCommand::Answer { .. } | UserCommand::Forget { .. } => {
                     false
                 }
-                UserCommand::WithdrawStop | UserCommand::SetPermissionMode { .. } => false,
+                UserCommand::WithdrawStop | UserCommand::SetPermissionMode { .. } | UserCommand::SetLimits { .. } => {
+                    false
+                }
                 UserCommand::RetryNow | UserCommand::ResetCircuit => true,
                 UserCommand::Stop { stop } => *stop == StopRequest::Graceful,
             },

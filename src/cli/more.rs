@@ -1,0 +1,78 @@
+//! `ralph continue` with limits, beside a run that goes on: what it may use from now on.
+
+use crate::{
+    config::{self, Flag, Sources},
+    console::print,
+    control::{self, Reply, Request},
+    driver::read_view,
+    error::{Failure, FailureKind},
+    event::{NewLimits, UserCommand},
+};
+
+use super::{
+    args::{Args, Command},
+    run::place,
+};
+
+const ITERATIONS: &str = "limits.maxIterations";
+const TIME: &str = "limits.maxTime";
+const COST: &str = "limits.maxCostUsd";
+const TOKENS: &str = "limits.maxTokens";
+
+/// Gives the running run other limits, if that is what `ralph continue` was typed for. Returns the exit code then.
+///
+/// # Errors
+/// A [`Failure`] if something else was typed as well, or if the run does not take them.
+pub(super) fn of_running(args: &Args) -> Result<Option<u8>, Failure> {
+    let Some(Command::Continue(continuing)) = &args.command else {
+        return Ok(None);
+    };
+    let given = [&args.settings.given[..], &continuing.settings.given].concat();
+    let is_limit = |flag: &Flag| [ITERATIONS, TIME, COST, TOKENS].contains(&flag.key.as_str());
+    if continuing.iterations.is_none() && !given.iter().any(is_limit) {
+        return Ok(None);
+    }
+    let paths = place(args)?.paths;
+    let Ok(Reply::Status { status }) = control::ask(&paths.socket(), &Request::Status) else {
+        return Ok(None);
+    };
+    if status.over {
+        return Ok(None);
+    }
+    if let Some(other) = given.iter().find(|flag| !is_limit(flag)) {
+        let why = format!("`{}` cannot be changed while the run goes on", other.name);
+        return Err(Failure::new(FailureKind::Usage, why).hint("`ralph stop`, then `ralph continue` with it"));
+    }
+    let is_given = |key: &str| given.iter().any(|flag| flag.key == key);
+    let limits = config::load(&Sources {
+        flags: given.clone(),
+        ..Sources::default()
+    })?;
+    let limits = limits.config.limits;
+    let more = match continuing.iterations {
+        Some(more) => Some(read_view(&paths, &status.run)?.iterations.counted.saturating_add(more)),
+        None => None,
+    };
+    let limits = NewLimits {
+        max_iterations: more.or(limits.max_iterations.filter(|_| is_given(ITERATIONS))),
+        max_time_ms: limits.max_time_ms.filter(|_| is_given(TIME)),
+        max_cost_usd: limits.max_cost_usd.filter(|_| is_given(COST)),
+        max_tokens: limits.max_tokens.filter(|_| is_given(TOKENS)),
+    };
+    if limits == NewLimits::default() {
+        let why = "a running run has its limits changed, and not taken away: name a number";
+        return Err(Failure::new(FailureKind::Usage, why));
+    }
+    let command = UserCommand::SetLimits { limits };
+    match control::ask(&paths.socket(), &Request::Command { command })? {
+        Reply::Done { text, .. } => {
+            print(&format!("{text}\n"));
+            Ok(Some(0))
+        }
+        Reply::Refused { why } | Reply::Forbidden { why } => Err(Failure::new(FailureKind::Failed, why)),
+        Reply::Started { .. } | Reply::Status { .. } | Reply::Tool { .. } => Err(Failure::new(
+            FailureKind::Failed,
+            "unexpected answer from the running ralph",
+        )),
+    }
+}
