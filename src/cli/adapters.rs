@@ -19,8 +19,9 @@ use crate::{
 };
 
 use super::{
-    args::{AdaptersCommand, Args},
+    args::Args,
     choice,
+    listing_args::AdaptersCommand,
     run::sources,
     table::{Cell, table},
     trust::{self, refuse_agent},

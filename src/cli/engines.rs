@@ -10,7 +10,8 @@ use crate::{
 };
 
 use super::{
-    args::{Args, EnginesCommand},
+    args::Args,
+    listing_args::EnginesCommand,
     table::{Cell, table},
     trust,
 };

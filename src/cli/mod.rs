@@ -24,6 +24,7 @@ mod import;
 mod import_with_agent;
 mod init;
 mod init_with_agent;
+mod listing_args;
 mod man;
 mod many;
 mod many_report;
@@ -65,10 +66,8 @@ use crate::{
     ui::{Presentation, headless::Format},
 };
 
-use args::{
-    AdaptersCommand, Args, Command, ConfigCommand, EnginesCommand, GoalsCommand, PermissionsCommand, PlanCommand,
-    SandboxCommand,
-};
+use args::{Args, Command, GoalsCommand, PermissionsCommand, PlanCommand, SandboxCommand};
+use listing_args::{AdaptersCommand, ConfigCommand, EnginesCommand};
 
 /// Carries out a command line and returns the exit code. Errors are printed to stderr. What `supervisor` has started may
 /// still run then.
