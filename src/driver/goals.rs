@@ -239,7 +239,7 @@ pub(super) fn launch(command: &str, place: &Place) -> Launch {
     let plain = [("TERM", "dumb"), ("NO_COLOR", "1")];
     let plain = plain.map(|(name, value)| (name.to_owned(), value.to_owned()));
     // Of compiled files in the project, Python believes what they say of the source that they were made of.
-    let compiled = place.scratch.join("pycache").to_string_lossy().into_owned();
+    let compiled = compiled_python(&place.scratch).to_string_lossy().into_owned();
     let compiled = ("PYTHONPYCACHEPREFIX".to_owned(), compiled);
     let env = plain.into_iter().chain([compiled]).collect();
     Launch {
@@ -261,6 +261,11 @@ pub(super) fn launch(command: &str, place: &Place) -> Launch {
         scratch: place.scratch.clone(),
         guard: None,
     }
+}
+
+/// Where Python keeps what it compiles of goals, in a directory for short-lived files of the run.
+pub(super) fn compiled_python(scratch: &Path) -> PathBuf {
+    scratch.join("pycache")
 }
 
 /// The directory of a project that `workspace`, a relative path, names.

@@ -25,7 +25,7 @@ use crate::{
     text::with_causes,
 };
 
-use super::goals::{Checked, Place, check_all};
+use super::goals::{Checked, Place, check_all, compiled_python};
 
 /// Mutants are tried for so long at least, and for so many times as long as the goals took.
 const MUTANTS_TIME: Duration = Duration::from_secs(60);
@@ -35,7 +35,9 @@ const MUTANT_TIME: Duration = Duration::from_secs(10);
 /// Of the mutants so many are altered expectations, which are tried first.
 const EXPECTATIONS: usize = 3;
 /// Most source files in which mutants are looked for.
-const FILES: usize = 200;
+const FILES: usize = 60;
+/// A test begins so many lines above what it expects at most.
+const LINES_OF_A_TEST: usize = 60;
 /// Longer files are not mutated.
 const FILE_BYTES: u64 = 1 << 20;
 
@@ -86,7 +88,9 @@ impl TestGate {
             Ok(Some(originals)) => notices(&originals),
             Err(error) => {
                 let why = with_causes(&error);
-                vec![Notice::warning(format!("The tests cannot be kept as they are: {why}."))]
+                vec![Notice::warning(format!(
+                    "The tests cannot be kept as they are, so claims will be refused: {why}. `gate.trial: false` goes without."
+                ))]
             }
         }
     }
@@ -279,11 +283,11 @@ pub(super) async fn look(
         for goal in &mut counted {
             goal.timeout_ms = goal.timeout_ms.min(patience_ms);
         }
-        let names = test_names(&report);
+        let reached = Reached::by(&counted, &report, &place.scratch);
         let gate = Arc::clone(&gate);
         let tests = {
             let (originals, gate) = (Arc::clone(&originals), Arc::clone(&gate));
-            move || expectations(&originals, &gate.project, &names)
+            move || expectations(&originals, &gate.project, &reached)
         };
         let work = move || {
             let mut lines = changed();
@@ -389,52 +393,100 @@ struct Candidate {
     before: Vec<u8>,
 }
 
-/// The names of the tests that passed, without what they stand in: `adds` of `tests::adds`.
-fn test_names(checked: &[Checked]) -> Vec<String> {
-    let reports = checked.iter().filter_map(|checked| checked.report.as_ref());
-    let ids = reports.flat_map(|report| &report.passed);
-    let name = |id: &String| {
-        let end = id.rsplit([':', '.', ' ', '/']).next().unwrap_or(id);
-        end.split(['[', '(']).next().unwrap_or(end).to_owned()
-    };
-    ids.map(name).filter(|name| !name.is_empty()).collect()
+/// Signs by which a test is known to run: a goal may run only some of the tests there are.
+struct Reached {
+    /// The names of tests that passed, without what they stand in: `adds` of `tests::adds`.
+    names: Vec<String>,
+    /// The words of the goals' commands, without quotes and slashes at their ends.
+    words: Vec<String>,
+    /// The ends of what the goals printed.
+    tails: Vec<String>,
+    /// Where Python keeps what goals compiled, by the path of its source.
+    compiled: PathBuf,
 }
 
-/// Mutants of what tests expect: altered literals before negated assertions, those of tests that are known to run first, and one
-/// of each file before a second.
+impl Reached {
+    fn by(goals: &[Goal], checked: &[Checked], scratch: &Path) -> Self {
+        let reports = checked.iter().filter_map(|checked| checked.report.as_ref());
+        let name = |id: &String| {
+            let end = id.rsplit([':', '.', ' ', '/']).next().unwrap_or(id);
+            end.split(['[', '(']).next().unwrap_or(end).to_owned()
+        };
+        let names = reports.flat_map(|report| &report.passed).map(name);
+        let words = goals.iter().flat_map(|goal| goal.command.split_whitespace());
+        let words = words.map(|word| word.trim_matches(['"', '\'']).trim_end_matches('/').to_owned());
+        Self {
+            names: names.filter(|name| !name.is_empty()).collect(),
+            words: words.collect(),
+            tails: checked.iter().map(|checked| checked.result.tail.clone()).collect(),
+            compiled: compiled_python(scratch),
+        }
+    }
+
+    /// Whether the tests of a file run: a command names it or a directory of it, it was printed, or Python compiled it.
+    fn has_file(&self, project: &Path, path: &str) -> bool {
+        let mut paths = Path::new(path).ancestors().filter_map(Path::to_str);
+        let is_named = paths.any(|path| !path.is_empty() && self.words.iter().any(|word| word == path));
+        is_named || self.tails.iter().any(|tail| contains_word(tail, path)) || self.has_compiled(project, path)
+    }
+
+    fn has_compiled(&self, project: &Path, path: &str) -> bool {
+        let source = project.join(path);
+        let (Some(stem), Some(parent)) = (source.file_stem().and_then(|stem| stem.to_str()), source.parent()) else {
+            return false;
+        };
+        let below = parent.strip_prefix("/").unwrap_or(parent);
+        let Ok(entries) = std::fs::read_dir(self.compiled.join(below)) else {
+            return false;
+        };
+        let starts = format!("{stem}.");
+        entries
+            .flatten()
+            .any(|entry| entry.file_name().to_string_lossy().starts_with(&starts))
+    }
+
+    /// Whether a test that is known to have run begins in the lines above a mutant.
+    fn has_test(&self, text: &str, line: u32) -> bool {
+        let above: Vec<&str> = text.lines().take(line as usize).collect();
+        let near = above.iter().rev().take(LINES_OF_A_TEST);
+        near.into_iter()
+            .any(|line| self.names.iter().any(|name| contains_word(line, name)))
+    }
+}
+
+/// Mutants of what tests expect: those of tests that are known to run first, altered literals before negated assertions, and one of
+/// each file before a second.
 ///
 /// The files are read as the trial has put them.
-fn expectations(originals: &Originals, project: &Path, names: &[String]) -> Vec<Candidate> {
+fn expectations(originals: &Originals, project: &Path, reached: &Reached) -> Vec<Candidate> {
+    let mut files: Vec<(bool, &str)> = originals
+        .test_files()
+        .map(|path| (!reached.has_file(project, path), path))
+        .collect();
+    files.sort_unstable();
     let mut ranked = Vec::new();
-    for path in originals.test_files().take(FILES) {
+    for (is_unknown, path) in files.into_iter().take(FILES) {
         let Ok(before) = read_bytes(&project.join(path), FILE_BYTES) else {
             continue;
         };
         let Ok(text) = std::str::from_utf8(&before) else {
             continue;
         };
-        let seed = text.len() as u64;
-        let runs = |mutation: &Mutation| {
-            let above = text.lines().take(mutation.mutant.line as usize);
-            let above: Vec<&str> = above.collect();
-            above
-                .iter()
-                .rev()
-                .take(60)
-                .any(|line| names.iter().any(|name| contains_word(line, name)))
-        };
-        let mutations = test_mutants(path, text, seed);
-        for (nth, mutation) in mutations.into_iter().enumerate() {
+        let mutations = test_mutants(path, text, text.len() as u64).into_iter().map(|mutation| {
+            let runs = reached.has_test(text, mutation.mutant.line);
             let is_negation = mutation.kind != MutationKind::Literal;
-            let rank = (is_negation, !runs(&mutation), nth);
-            ranked.push((rank, mutation, before.clone()));
-        }
+            ((is_unknown && !runs, is_negation, !runs), mutation)
+        });
+        let mut of_file: Vec<_> = mutations.collect();
+        of_file.sort_by_key(|(rank, _)| *rank);
+        let best = of_file.into_iter().take(EXPECTATIONS * 2).enumerate();
+        ranked.extend(best.map(|(nth, (rank, mutation))| {
+            let before = before.clone();
+            ((rank, nth), Candidate { mutation, before })
+        }));
     }
-    ranked.sort_by(|(rank, ..), (other, ..)| rank.cmp(other));
-    let candidates = ranked
-        .into_iter()
-        .map(|(_, mutation, before)| Candidate { mutation, before });
-    candidates.collect()
+    ranked.sort_by_key(|(rank, _)| *rank);
+    ranked.into_iter().map(|(_, candidate)| candidate).collect()
 }
 
 fn contains_word(line: &str, word: &str) -> bool {
