@@ -10,7 +10,7 @@ use super::{
 use crate::{
     config::Loaded,
     console::complain,
-    driver,
+    driver::{self, GoalsPlace},
     error::{Failure, FailureKind},
     event::GoalResult,
     proc::Supervisor,
@@ -43,15 +43,14 @@ pub(crate) fn check_goals(place: &Place, loaded: &Loaded, supervisor: &Superviso
     let confiner = Confiner::wanted(place, config, &catalog, supervisor, told)?;
     supervisor.become_subreaper();
     let confined = starting(confiner.as_ref(), supervisor, None)?;
-    let checks = driver::check_goals(
-        config.goals.enabled.clone(),
-        config.goals_parallel,
+    let goals_place = GoalsPlace::new(
         place.project.clone(),
         format!("goals-{}", std::process::id()),
         scratch.path().to_owned(),
         withheld_from_goals(&catalog, config),
         known_runners(place)?,
-        &confined,
+        confined,
     );
+    let checks = driver::check_goals(config.goals.enabled.clone(), config.goals_parallel, goals_place);
     Ok(runtime()?.block_on(checks))
 }

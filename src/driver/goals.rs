@@ -34,7 +34,7 @@ const SHELL: &str = "/bin/sh";
 
 /// Where goals run, and background tasks.
 #[derive(Debug, Clone)]
-pub(super) struct Place {
+pub struct Place {
     pub(super) project: PathBuf,
     pub(super) run_id: String,
     pub(super) scratch: PathBuf,
@@ -45,6 +45,29 @@ pub(super) struct Place {
     pub(super) turn: Arc<Mutex<()>>,
     /// Reads what tests they ran.
     pub(super) runners: &'static Runners,
+}
+
+impl Place {
+    /// A place in `project`. `run_id` marks the processes; short-lived files of theirs are in `scratch`; the variables `withheld` are
+    /// not theirs.
+    pub fn new(
+        project: PathBuf,
+        run_id: String,
+        scratch: PathBuf,
+        withheld: Vec<String>,
+        runners: &'static Runners,
+        supervisor: Supervisor,
+    ) -> Self {
+        Place {
+            project,
+            run_id,
+            scratch,
+            supervisor,
+            withheld,
+            turn: Arc::default(),
+            runners,
+        }
+    }
 }
 
 /// A goal that was run.
@@ -89,28 +112,8 @@ impl Drop for GoalRun {
     }
 }
 
-/// Runs `goals` in `project` without a loop around them, and returns their results in order.
-///
-/// `run_id` marks their processes; short-lived files of theirs are in `scratch`; the variables `withheld` are not theirs.
-pub async fn check_goals(
-    goals: Vec<Goal>,
-    parallel: bool,
-    project: PathBuf,
-    run_id: String,
-    scratch: PathBuf,
-    withheld: Vec<String>,
-    runners: &'static Runners,
-    supervisor: &Supervisor,
-) -> Vec<GoalResult> {
-    let place = Place {
-        project,
-        run_id,
-        scratch,
-        supervisor: supervisor.clone(),
-        withheld,
-        turn: Arc::default(),
-        runners,
-    };
+/// Runs `goals` without a loop around them, and returns their results in order.
+pub async fn check_goals(goals: Vec<Goal>, parallel: bool, place: Place) -> Vec<GoalResult> {
     run_all(goals, parallel, Arc::new(place)).await
 }
 

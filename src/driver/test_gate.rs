@@ -560,6 +560,51 @@ pub(super) fn added_lines(patch: &str) -> ChangedLines {
 mod tests {
     use super::*;
 
+    fn goal(command: &str) -> Goal {
+        Goal {
+            command: command.to_owned(),
+            ..Goal::default()
+        }
+    }
+
+    #[test]
+    fn expectations_of_tests_that_run_are_altered_first() {
+        let dir = tempfile::tempdir().unwrap();
+        let project = dir.path().join("project");
+        for (path, expected) in [("tests/old/test_a.py", 1), ("tests/unit/test_b.py", 2)] {
+            let path = project.join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            let text = format!("from x import f\n\n\ndef test_it():\n    assert f() == {expected}\n");
+            std::fs::write(path, text).unwrap();
+        }
+        let rules = guard::GuardRules {
+            tests: vec!["tests/**".to_owned()],
+            ..guard::GuardRules::default()
+        };
+        let originals = Guard::new(rules).unwrap();
+        let originals = originals.take(&project, &dir.path().join("store")).unwrap();
+        let first = |reached: &Reached| {
+            expectations(&originals, &project, reached)[0]
+                .mutation
+                .mutant
+                .path
+                .clone()
+        };
+        let by = |command: &str| Reached::by(&[goal(command)], &[], &dir.path().join("scratch"));
+        assert_eq!(first(&by("pytest -q")), "tests/old/test_a.py");
+        assert_eq!(first(&by("pytest -q tests/unit/")), "tests/unit/test_b.py");
+        let printed = Reached {
+            tails: vec!["tests/unit/test_b.py .... [100%]".to_owned()],
+            ..by("pytest")
+        };
+        assert_eq!(first(&printed), "tests/unit/test_b.py");
+        let compiled = compiled_python(&dir.path().join("scratch"));
+        let compiled = compiled.join(project.join("tests/unit").strip_prefix("/").unwrap());
+        std::fs::create_dir_all(&compiled).unwrap();
+        std::fs::write(compiled.join("test_b.cpython-311.pyc"), "").unwrap();
+        assert_eq!(first(&by("pytest -q")), "tests/unit/test_b.py");
+    }
+
     #[test]
     fn the_lines_that_a_patch_adds_are_found() {
         let patch = "diff --git a/x.py b/x.py\n--- a/x.py\n+++ b/x.py\n@@ -1,3 +1,4 @@\n a\n-b\n+c\n+d\n e\n@@ -9 +10 @@ def\n-x\n+y\n\
