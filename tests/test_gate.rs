@@ -109,6 +109,34 @@ fn softened_tests_refuse_a_claim_and_stay_as_the_agent_left_them() {
 }
 
 #[test]
+fn new_tests_may_need_what_changed_with_them() {
+    let more = "const test = require('node:test'); const { pairs } = require('./helper.js'); const { add } = require('../add.js'); \
+                const assert = require('node:assert'); test('pairs', () => assert.strictEqual(add(...pairs[0]), 7));";
+    let work =
+        format!("{DONE}; echo 'exports.pairs = [[3, 4]]' > test/helper.js; echo \"{more}\" > test/pairs.test.js");
+    let sandbox = project(&work, "ok");
+    sandbox.write("test/helper.js", "exports.nothing = null\n");
+    let finished = run(&sandbox, &[]);
+    assert_eq!(
+        (finished.code(), proof(&finished)),
+        (Some(0), Some(Proof::Tests)),
+        "{finished:?}"
+    );
+    let records = finished.records();
+    let trial = events(&records).find_map(|event| match event {
+        Event::TrialMade { trial, .. } => Some(trial.clone()),
+        _ => None,
+    });
+    let trial = trial.expect("a helper of tests changed");
+    assert_eq!(trial.changes[0].path, "test/helper.js");
+    assert!(
+        sandbox
+            .read("test/pairs.test.js")
+            .is_some_and(|text| text.contains("pairs"))
+    );
+}
+
+#[test]
 fn a_runner_that_is_ended_early_or_imitated_proves_nothing() {
     let imitation = r"printf '# tests 3\n# suites 0\n# pass 3\n# fail 0\n# cancelled 0\n# skipped 0\n# todo 0\n'";
     for work in [

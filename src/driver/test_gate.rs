@@ -164,6 +164,16 @@ impl InPlace {
         (!refused.is_empty()).then(|| format!("something is in the way of {}", refused.join(", ")))
     }
 
+    /// Takes test files away that were not there before, and says whether there were any.
+    fn without_new_tests(mut self, originals: &Originals, project: &Path) -> Result<(Self, bool), GuardError> {
+        let new = originals.new_tests(project)?;
+        let trial = self.trial.as_mut().expect("it is in place until it is dropped");
+        for path in &new {
+            trial.remove(path)?;
+        }
+        Ok((self, !new.is_empty()))
+    }
+
     fn substitute(&mut self, path: &str, bytes: &[u8]) -> Result<(), GuardError> {
         let trial = self.trial.as_mut().expect("it is in place until it is dropped");
         trial.substitute(path, bytes)
@@ -262,8 +272,32 @@ pub(super) async fn look(
         }
     };
     let mut report = checked;
+    let mut in_place = in_place;
     if tries {
-        report = check_all(goals, parallel, Arc::clone(&place)).await;
+        report = check_all(goals.clone(), parallel, Arc::clone(&place)).await;
+        // New tests may need what changed with them, such as a fixture. What was there before must pass without it.
+        if report.iter().any(|checked| !checked.result.passed) {
+            let without = {
+                let (gate, originals) = (Arc::clone(&gate), Arc::clone(&originals));
+                blocking(move || in_place.without_new_tests(&originals, &gate.project)).await
+            };
+            match without {
+                Ok((held, true)) => {
+                    in_place = held;
+                    report = check_all(goals, parallel, Arc::clone(&place)).await;
+                }
+                Ok((held, false)) => in_place = held,
+                Err(error) => {
+                    let results = report.into_iter().map(|checked| checked.result).collect();
+                    look.trial = Some(Trial {
+                        changes,
+                        results,
+                        problem: Some(with_causes(&error)),
+                    });
+                    return look;
+                }
+            }
+        }
         look.trial = Some(Trial {
             changes,
             results: report.iter().map(|checked| checked.result.clone()).collect(),

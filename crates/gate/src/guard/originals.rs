@@ -261,6 +261,35 @@ impl Originals {
         Ok(diff.into_text())
     }
 
+    /// Test files that were not there before under any name, in the order of paths.
+    ///
+    /// # Errors
+    /// [`GuardError`] if the project or the store cannot be read.
+    pub fn new_tests(&self, project: &Path) -> Result<Vec<String>, GuardError> {
+        let place = Place::open(project).map_err(GuardError::file(project))?;
+        let now = self.now(project, &place)?;
+        let mut gone = Vec::new();
+        for entry in self.index.entries.iter().filter(|entry| entry.kind == Kind::Test) {
+            if place
+                .look(&entry.path)
+                .is_ok_and(|found| matches!(found, Found::Nothing))
+            {
+                gone.push(self.content(entry)?);
+            }
+        }
+        let has_moved = |path: &str| {
+            let content = place.read(path).unwrap_or(None);
+            content.is_some_and(|content| gone.iter().any(|gone| content.is_like(gone)))
+        };
+        let new = now.new.iter().filter(|(_, kind)| *kind == Kind::Test);
+        let mut new: Vec<String> = new
+            .map(|(path, _)| path.clone())
+            .filter(|path| !has_moved(path))
+            .collect();
+        new.sort();
+        Ok(new)
+    }
+
     pub(super) fn differences(&self, project: &Path) -> Result<Vec<Difference>, GuardError> {
         let place = Place::open(project).map_err(GuardError::file(project))?;
         let now = self.now(project, &place)?;

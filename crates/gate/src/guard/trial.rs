@@ -102,17 +102,26 @@ impl Trial {
         } else {
             0o644
         };
-        let put = Content::File {
-            bytes: bytes.to_vec(),
-            mode,
-        };
+        let bytes = bytes.to_vec();
+        self.replace(path, &Content::File { bytes, mode })
+    }
+
+    /// Takes a file away for the length of the trial.
+    ///
+    /// # Errors
+    /// As [`Trial::substitute`].
+    pub fn remove(&mut self, path: &str) -> Result<(), GuardError> {
+        self.replace(path, &Content::Nothing)
+    }
+
+    fn replace(&mut self, path: &str, put: &Content) -> Result<(), GuardError> {
         let known = self.record.replaced().iter().position(|replaced| replaced.path == path);
         let at = match known {
             Some(at) => {
-                self.record.put_again(at, &put)?;
+                self.record.put_again(at, put)?;
                 at
             }
-            None if self.add(path, &put)? => self.record.replaced().len() - 1,
+            None if self.add(path, put)? => self.record.replaced().len() - 1,
             None => {
                 return Err(GuardError::Blocked {
                     paths: vec![path.to_owned()],
@@ -121,7 +130,7 @@ impl Trial {
             }
         };
         self.record.save()?;
-        self.place_at(at, &put)
+        self.place_at(at, put)
     }
 
     /// Puts the agent's files back and removes the record.

@@ -325,3 +325,23 @@ fn a_block_that_is_in_many_files_is_missed_in_one() {
     sandbox.write("src/c.rs", line);
     assert!(sandbox.changes(&originals).is_empty());
 }
+
+#[test]
+fn new_tests_can_be_taken_away_and_moved_ones_are_none() {
+    let sandbox = Sandbox::new(&[("tests/a.rs", "fn a() {}\n"), ("tests/b.rs", "fn b() {}\n")]);
+    let originals = sandbox.taken();
+    fs::rename(sandbox.path("tests/b.rs"), sandbox.path("tests/moved.rs")).unwrap();
+    sandbox.write("tests/new.rs", "fn new() {}\n");
+    sandbox.write("tests/a.rs", "fn changed() {}\n");
+    let mut trial = Trial::begin(&originals, &sandbox.project, &sandbox.record).unwrap();
+    let new = originals.new_tests(&sandbox.project).unwrap();
+    assert_eq!(new, ["tests/new.rs"]);
+    trial.remove(&new[0]).unwrap();
+    assert!(!sandbox.path("tests/new.rs").exists());
+    assert_eq!(sandbox.read("tests/a.rs"), "fn a() {}\n");
+    drop(trial);
+    Trial::recover(&sandbox.record, &sandbox.project).unwrap();
+    assert_eq!(sandbox.read("tests/new.rs"), "fn new() {}\n");
+    assert_eq!(sandbox.read("tests/a.rs"), "fn changed() {}\n");
+    assert_eq!(sandbox.read("tests/moved.rs"), "fn b() {}\n");
+}
