@@ -37,8 +37,8 @@ fn scenario(agent: Agent) {
         return;
     };
     plan_one_task(&sandbox);
-    // Longer than any of them waits before it asks again.
-    let run = named(agent, &sandbox).args(["--idle-timeout", "8s"]);
+    // Longer than any of them waits before it asks again, or starts on a busy machine.
+    let run = named(agent, &sandbox).args(["--idle-timeout", "20s"]);
     let finished = run.run(PATIENCE);
 
     let ended = outcomes(&finished.records());
