@@ -217,7 +217,11 @@ fn ask(args: &Args, command: UserCommand) -> Result<Reply, Failure> {
     )?)
 }
 
-fn show(reply: Reply) -> Result<u8, Failure> {
+/// Prints what became of a command, and returns the exit code.
+///
+/// # Errors
+/// A [`Failure`] with the reason of a refusal.
+pub(super) fn show(reply: Reply) -> Result<u8, Failure> {
     match reply {
         Reply::Done { text, .. } => {
             print(&format!("{text}\n"));

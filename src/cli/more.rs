@@ -2,7 +2,6 @@
 
 use crate::{
     config::{self, Flag, Sources},
-    console::print,
     control::{self, Reply, Request},
     driver::read_view,
     error::{Failure, FailureKind},
@@ -11,6 +10,7 @@ use crate::{
 
 use super::{
     args::{Args, Command},
+    control::show,
     run::place,
 };
 
@@ -64,15 +64,5 @@ pub(super) fn of_running(args: &Args) -> Result<Option<u8>, Failure> {
         return Err(Failure::new(FailureKind::Usage, why));
     }
     let command = UserCommand::SetLimits { limits };
-    match control::ask(&paths.socket(), &Request::Command { command })? {
-        Reply::Done { text, .. } => {
-            print(&format!("{text}\n"));
-            Ok(Some(0))
-        }
-        Reply::Refused { why } | Reply::Forbidden { why } => Err(Failure::new(FailureKind::Failed, why)),
-        Reply::Started { .. } | Reply::Status { .. } | Reply::Tool { .. } => Err(Failure::new(
-            FailureKind::Failed,
-            "unexpected answer from the running ralph",
-        )),
-    }
+    show(control::ask(&paths.socket(), &Request::Command { command })?).map(Some)
 }

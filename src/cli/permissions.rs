@@ -8,7 +8,7 @@ use crate::{
     app::{Disk, answer_in_words},
     config,
     console::{print, print_json},
-    control::{self, ControlError, Reply, Request as ControlRequest},
+    control::{self, ControlError, Request as ControlRequest},
     driver::{self, read_view},
     error::{Failure, FailureKind},
     event::{Decision, PermissionMode, RuleScope, UserCommand},
@@ -21,6 +21,7 @@ use crate::{
 
 use super::{
     args::{Args, PermissionsCommand},
+    control::show,
     run::sources,
     trust,
 };
@@ -114,43 +115,33 @@ fn granted(granted: &Granted) -> Value {
 /// Takes back what answers have added, by the loop that runs or in its place.
 fn forget(paths: &ProjectPaths, rule: &str) -> Result<u8, Failure> {
     let command = UserCommand::Forget { rule: rule.to_owned() };
-    let refused = |why: String| Failure::new(FailureKind::Failed, why);
     match control::ask(&paths.socket(), &ControlRequest::Command { command }) {
-        Err(ControlError::NotRunning) if driver::forget_rule(paths, rule)? => print(&format!("forgotten: {rule}\n")),
+        Err(ControlError::NotRunning) if driver::forget_rule(paths, rule)? => {
+            print(&format!("forgotten: {rule}\n"));
+            Ok(0)
+        }
         Err(ControlError::NotRunning) => {
-            return Err(refused(format!("no answer has added `{rule}`"))
-                .hint("`ralph permissions list` lists what there is; rules of files are taken out of the file"));
+            let why = format!("no answer has added `{rule}`");
+            Err(Failure::new(FailureKind::Failed, why)
+                .hint("`ralph permissions list` lists what there is; rules of files are taken out of the file"))
         }
-        Ok(Reply::Done { text, .. }) => print(&format!("{text}\n")),
-        Ok(Reply::Refused { why } | Reply::Forbidden { why }) => return Err(refused(why)),
-        Ok(Reply::Started { .. } | Reply::Status { .. } | Reply::Tool { .. }) => {
-            return Err(refused("unexpected answer from the running ralph".to_owned()));
-        }
-        Err(error) => return Err(error.into()),
+        reply => show(reply?),
     }
-    Ok(0)
 }
 
 /// Sets the mode of the run that goes on.
 fn set_mode(paths: &ProjectPaths, mode: PermissionMode) -> Result<u8, Failure> {
     let command = UserCommand::SetPermissionMode { mode };
-    let refused = |why: String| Failure::new(FailureKind::Failed, why);
     match control::ask(&paths.socket(), &ControlRequest::Command { command }) {
-        Ok(Reply::Done { text, .. }) => print(&format!("{text}\n")),
-        Ok(Reply::Refused { why } | Reply::Forbidden { why }) => return Err(refused(why)),
-        Ok(Reply::Started { .. } | Reply::Status { .. } | Reply::Tool { .. }) => {
-            return Err(refused("unexpected answer from the running ralph".to_owned()));
-        }
         Err(ControlError::NotRunning) => {
             let hint = format!(
                 "`ralph --permission-mode {}` starts a run in this mode",
                 mode_word(mode)
             );
-            return Err(Failure::from(ControlError::NotRunning).hint(hint));
+            Err(Failure::from(ControlError::NotRunning).hint(hint))
         }
-        Err(error) => return Err(error.into()),
+        reply => show(reply?),
     }
-    Ok(0)
 }
 
 /// What an agent would ask.
