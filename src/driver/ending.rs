@@ -222,30 +222,10 @@ pub fn withdraw(paths: &ProjectPaths, id: SteeringId) -> Result<bool, OpenError>
 /// # Errors
 /// As [`OpenRun::open`](super::OpenRun::open).
 pub fn unconfirmed(paths: &ProjectPaths) -> Result<Option<Unconfirmed>, OpenError> {
-    let Some(run) = latest(paths)? else { return Ok(None) };
-    let view = &run.state.view;
-    let is_unconfirmed = matches!(
-        view.stop_reason(),
-        Some(StopReason::Done {
-            proof: Proof::Unconfirmed,
-            ..
-        })
-    );
-    if !is_unconfirmed {
-        return Ok(None);
+    match latest(paths)? {
+        Some(run) => Unconfirmed::of_run(paths, &run),
+        None => Ok(None),
     }
-    let project = paths.project();
-    let originals = Originals::load(&paths.run(&run.id).originals())?;
-    let (changes, diff) = match originals {
-        Some(originals) => (originals.changes(project)?, originals.diff(project)?),
-        None => Default::default(),
-    };
-    Ok(Some(Unconfirmed {
-        run: run.id.clone(),
-        changes,
-        diff,
-        why: view.tests_changed.clone().unwrap_or_default(),
-    }))
 }
 
 /// Tests that changed, and for which a run has ended.
@@ -259,16 +239,43 @@ pub struct Unconfirmed {
     pub why: String,
 }
 
-/// Confirms them; false if the last run is another one by now, or has nothing to be confirmed.
+impl Unconfirmed {
+    fn of_run(paths: &ProjectPaths, run: &Earlier) -> Result<Option<Self>, OpenError> {
+        let view = &run.state.view;
+        let is_unconfirmed = matches!(
+            view.stop_reason(),
+            Some(StopReason::Done {
+                proof: Proof::Unconfirmed,
+                ..
+            })
+        );
+        if !is_unconfirmed {
+            return Ok(None);
+        }
+        let project = paths.project();
+        let (changes, diff) = match Originals::load(&paths.run(&run.id).originals())? {
+            Some(originals) => (originals.changes(project)?, originals.diff(project)?),
+            None => Default::default(),
+        };
+        Ok(Some(Unconfirmed {
+            run: run.id.clone(),
+            changes,
+            diff,
+            why: view.tests_changed.clone().unwrap_or_default(),
+        }))
+    }
+}
+
+/// Confirms them; false if the last run is another one by now, or has other changes to be confirmed.
 ///
 /// # Errors
 /// As [`OpenRun::open`](super::OpenRun::open).
 pub fn confirm_tests(paths: &ProjectPaths, found: Unconfirmed) -> Result<bool, OpenError> {
     let _lock = Lock::take(paths)?;
-    if unconfirmed(paths)?.as_ref() != Some(&found) {
+    let Some(run) = latest(paths)? else { return Ok(false) };
+    if Unconfirmed::of_run(paths, &run)?.as_ref() != Some(&found) {
         return Ok(false);
     }
-    let Some(run) = latest(paths)? else { return Ok(false) };
     let mut run = run.understood()?;
     let changes = found.changes;
     run.journal.append(now_ms(), Event::TestsConfirmed { changes })?;
