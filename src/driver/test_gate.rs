@@ -3,6 +3,7 @@
 //! Everything that is put in place for that is written to a record ahead, so that the agent's files are put back whatever happens.
 
 use std::{
+    collections::HashSet,
     ops::RangeInclusive,
     path::{Path, PathBuf},
     sync::Arc,
@@ -219,9 +220,8 @@ pub(super) async fn look(
     let place = Arc::new(place);
     let checked = check_all(goals.clone(), parallel, Arc::clone(&place)).await;
     let took = began.elapsed();
-    let results = || checked.iter().map(|checked| checked.result.clone()).collect();
     let mut look = Look {
-        results: results(),
+        results: results(&checked),
         ..Look::default()
     };
     let passed = look.results.iter().all(|result| result.passed);
@@ -236,11 +236,7 @@ pub(super) async fn look(
         Ok(Some(found)) => found,
         Ok(None) => return look,
         Err(error) => {
-            look.trial = settings.trial.then(|| Trial {
-                changes: Vec::new(),
-                results: Vec::new(),
-                problem: Some(with_causes(&error)),
-            });
+            look.trial = settings.trial.then(|| untried(Vec::new(), &error));
             return look;
         }
     };
@@ -260,49 +256,25 @@ pub(super) async fn look(
         let (gate, originals) = (Arc::clone(&gate), Arc::clone(&originals));
         blocking(move || InPlace::begin(&originals, &gate.project, &gate.record)).await
     };
-    let in_place = match in_place {
+    let mut in_place = match in_place {
         Ok(in_place) => in_place,
         Err(error) => {
-            look.trial = tries.then(|| Trial {
-                changes,
-                results: Vec::new(),
-                problem: Some(with_causes(&error)),
-            });
+            look.trial = tries.then(|| untried(changes, &error));
             return look;
         }
     };
     let mut report = checked;
-    let mut in_place = in_place;
     if tries {
-        report = check_all(goals.clone(), parallel, Arc::clone(&place)).await;
-        // New tests may need what changed with them, such as a fixture. What was there before must pass without it.
-        if report.iter().any(|checked| !checked.result.passed) {
-            let without = {
-                let (gate, originals) = (Arc::clone(&gate), Arc::clone(&originals));
-                blocking(move || in_place.without_new_tests(&originals, &gate.project)).await
-            };
-            match without {
-                Ok((held, true)) => {
-                    in_place = held;
-                    report = check_all(goals, parallel, Arc::clone(&place)).await;
-                }
-                Ok((held, false)) => in_place = held,
-                Err(error) => {
-                    let results = report.into_iter().map(|checked| checked.result).collect();
-                    look.trial = Some(Trial {
-                        changes,
-                        results,
-                        problem: Some(with_causes(&error)),
-                    });
-                    return look;
-                }
-            }
-        }
+        let (tried, held) = with_originals(in_place, goals, parallel, &place, &gate, &originals).await;
         look.trial = Some(Trial {
             changes,
-            results: report.iter().map(|checked| checked.result.clone()).collect(),
-            problem: in_place.refused(),
+            results: results(&tried),
+            problem: held
+                .as_ref()
+                .map_or_else(|error| Some(with_causes(error)), InPlace::refused),
         });
+        let Ok(held) = held else { return look };
+        (report, in_place) = (tried, held);
     }
     let passed = report.iter().all(|checked| checked.result.passed);
     let mut in_place = Some(in_place);
@@ -342,6 +314,60 @@ pub(super) async fn look(
     look
 }
 
+fn results(checked: &[Checked]) -> Vec<GoalResult> {
+    checked.iter().map(|checked| checked.result.clone()).collect()
+}
+
+/// A trial of `changes` that could not be made.
+fn untried(changes: Vec<GuardedChange>, error: &GuardError) -> Trial {
+    Trial {
+        changes,
+        results: Vec::new(),
+        problem: Some(with_causes(error)),
+    }
+}
+
+/// Runs the goals with the originals in place. If they fail, new tests are taken away and the goals run once more: new tests may need
+/// what changed with them, such as a fixture, and what was there before must pass without it.
+///
+/// # Errors
+/// [`GuardError`] beside the results if the new tests cannot be taken away. Nothing is in place then.
+async fn with_originals(
+    in_place: InPlace,
+    goals: Vec<Goal>,
+    parallel: bool,
+    place: &Arc<Place>,
+    gate: &Arc<TestGate>,
+    originals: &Arc<Originals>,
+) -> (Vec<Checked>, Result<InPlace, GuardError>) {
+    let report = check_all(goals.clone(), parallel, Arc::clone(place)).await;
+    if report.iter().all(|checked| checked.result.passed) {
+        return (report, Ok(in_place));
+    }
+    let (gate, originals) = (Arc::clone(gate), Arc::clone(originals));
+    match blocking(move || in_place.without_new_tests(&originals, &gate.project)).await {
+        Ok((in_place, true)) => (check_all(goals, parallel, Arc::clone(place)).await, Ok(in_place)),
+        Ok((in_place, false)) => (report, Ok(in_place)),
+        Err(error) => (report, Err(error)),
+    }
+}
+
+/// Has `bytes` in place of a file. None if that fails: the agent's files are back then.
+async fn substituted(mut held: InPlace, path: String, bytes: Vec<u8>) -> Option<InPlace> {
+    let put = blocking(move || {
+        held.substitute(&path, &bytes)?;
+        Ok(held)
+    });
+    put.await
+        .inspect_err(|error| {
+            debug!(
+                error = with_causes(error),
+                "a mutant could not be put in place or taken back"
+            )
+        })
+        .ok()
+}
+
 /// How many mutants are tried, and until when they may begin.
 struct Limits {
     mutants: usize,
@@ -373,19 +399,8 @@ async fn bite(
             }
             let Candidate { mutation, before } = candidate;
             let path = mutation.mutant.path.clone();
-            let put = {
-                let (path, text) = (path.clone(), mutation.text);
-                blocking(move || {
-                    held.substitute(&path, text.as_bytes())?;
-                    Ok(held)
-                })
-            };
-            held = match put.await {
-                Ok(held) => held,
-                Err(error) => {
-                    debug!(error = with_causes(&error), "a mutant could not be put in place");
-                    return (None, tried);
-                }
+            let Some(mutated) = substituted(held, path.clone(), mutation.text.into_bytes()).await else {
+                return (None, tried);
             };
             let results = check_all(goals.clone(), parallel, Arc::clone(&place)).await;
             let outcome = outcome(&results);
@@ -394,16 +409,9 @@ async fn bite(
                 mutant: mutation.mutant,
                 outcome,
             });
-            let put_back = blocking(move || {
-                held.substitute(&path, &before)?;
-                Ok(held)
-            });
-            held = match put_back.await {
-                Ok(held) => held,
-                Err(error) => {
-                    debug!(error = with_causes(&error), "a mutant could not be taken back");
-                    return (None, tried);
-                }
+            held = match substituted(mutated, path, before).await {
+                Some(held) => held,
+                None => return (None, tried),
             };
         }
     }
@@ -429,8 +437,10 @@ struct Candidate {
 
 /// Signs by which a test is known to run: a goal may run only some of the tests there are.
 struct Reached {
-    /// The names of tests that passed, without what they stand in: `adds` of `tests::adds`.
-    names: Vec<String>,
+    /// The names of tests that passed, without what they stand in: `adds` of `tests::adds`. Those that are one word.
+    names: HashSet<String>,
+    /// Those that are not.
+    odd_names: Vec<String>,
     /// The words of the goals' commands, without quotes and slashes at their ends.
     words: Vec<String>,
     /// The ends of what the goals printed.
@@ -449,8 +459,12 @@ impl Reached {
         let names = reports.flat_map(|report| &report.passed).map(name);
         let words = goals.iter().flat_map(|goal| goal.command.split_whitespace());
         let words = words.map(|word| word.trim_matches(['"', '\'']).trim_end_matches('/').to_owned());
+        let (names, odd_names): (Vec<_>, Vec<_>) = names
+            .filter(|name| !name.is_empty())
+            .partition(|name| name.chars().all(is_part_of_word));
         Self {
-            names: names.filter(|name| !name.is_empty()).collect(),
+            names: names.into_iter().collect(),
+            odd_names,
             words: words.collect(),
             tails: checked.iter().map(|checked| checked.result.tail.clone()).collect(),
             compiled: compiled_python(scratch),
@@ -479,12 +493,13 @@ impl Reached {
             .any(|entry| entry.file_name().to_string_lossy().starts_with(&starts))
     }
 
-    /// Whether a test that is known to have run begins in the lines above a mutant.
-    fn has_test(&self, text: &str, line: u32) -> bool {
-        let above: Vec<&str> = text.lines().take(line as usize).collect();
-        let near = above.iter().rev().take(LINES_OF_A_TEST);
-        near.into_iter()
-            .any(|line| self.names.iter().any(|name| contains_word(line, name)))
+    /// For each line of a file, whether it has the name of a test that is known to have run.
+    fn lines_with_tests(&self, text: &str) -> Vec<bool> {
+        let has_name = |line: &str| {
+            let mut words = line.split(|c| !is_part_of_word(c));
+            words.any(|word| self.names.contains(word)) || self.odd_names.iter().any(|name| contains_word(line, name))
+        };
+        text.lines().map(has_name).collect()
     }
 }
 
@@ -506,8 +521,10 @@ fn expectations(originals: &Originals, project: &Path, reached: &Reached) -> Vec
         let Ok(text) = std::str::from_utf8(&before) else {
             continue;
         };
+        let with_tests = reached.lines_with_tests(text);
         let mutations = test_mutants(path, text, text.len() as u64).into_iter().map(|mutation| {
-            let runs = reached.has_test(text, mutation.mutant.line);
+            let above = with_tests.iter().take(mutation.mutant.line as usize);
+            let runs = above.rev().take(LINES_OF_A_TEST).any(|has_test| *has_test);
             let is_negation = mutation.kind != MutationKind::Literal;
             ((is_unknown && !runs, is_negation, !runs), mutation)
         });
@@ -523,11 +540,14 @@ fn expectations(originals: &Originals, project: &Path, reached: &Reached) -> Vec
     ranked.into_iter().map(|(_, candidate)| candidate).collect()
 }
 
+fn is_part_of_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
 fn contains_word(line: &str, word: &str) -> bool {
     line.match_indices(word).any(|(at, _)| {
-        let is_part = |c: char| c.is_alphanumeric() || c == '_';
-        let before = line[..at].chars().next_back().is_some_and(is_part);
-        let after = line[at + word.len()..].chars().next().is_some_and(is_part);
+        let before = line[..at].chars().next_back().is_some_and(is_part_of_word);
+        let after = line[at + word.len()..].chars().next().is_some_and(is_part_of_word);
         !before && !after
     })
 }
