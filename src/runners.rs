@@ -39,13 +39,15 @@ const BUILT_IN: [(&str, &str); 26] = [
     ("vitest", include_str!("../runners/vitest.toml")),
 ];
 
-/// Reads every layer. A file of the user's or of the project takes the place of a built-in one of the same name.
+/// Reads every layer. A file of the user's or of the project takes the place of a built-in one of the same name. `built_in` tells whether
+/// those are read: a run without goals has no use for them.
 ///
 /// # Errors
 /// What is wrong with each file that cannot be used, one sentence each.
-pub(crate) fn load(user: Option<PathBuf>, project: &Directory) -> Result<Runners, Vec<String>> {
+pub(crate) fn load(user: Option<PathBuf>, project: &Directory, built_in: bool) -> Result<Runners, Vec<String>> {
     let user = user.map(|user| Directory::read(&user)).unwrap_or_default();
-    let mut texts: Vec<(String, String, String)> = BUILT_IN
+    let built_in = if built_in { &BUILT_IN[..] } else { &[] };
+    let mut texts: Vec<(String, String, String)> = built_in
         .iter()
         .map(|(id, text)| ((*id).to_owned(), (*text).to_owned(), format!("runners/{id}.toml")))
         .collect();
@@ -170,7 +172,7 @@ mod tests {
     }
 
     fn built_in() -> Runners {
-        load(None, &Directory::default()).unwrap()
+        load(None, &Directory::default(), true).unwrap()
     }
 
     #[test]
@@ -207,7 +209,7 @@ mod tests {
     fn a_file_of_the_project_replaces_a_built_in_runner_and_its_mistakes_are_told() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("cargo.toml"), "title = \"x\"\ncomand = []\n").unwrap();
-        let mistakes = load(Some(dir.path().to_owned()), &Directory::default()).unwrap_err();
+        let mistakes = load(Some(dir.path().to_owned()), &Directory::default(), true).unwrap_err();
         assert_eq!(mistakes.len(), 1, "{mistakes:?}");
         assert!(
             mistakes[0].contains("cargo.toml") && mistakes[0].contains("comand"),

@@ -17,9 +17,9 @@ use crate::{
 ///
 /// # Errors
 /// A [`Failure`] that names each file of a runner that cannot be used.
-pub(super) fn known_runners(place: &Place) -> Result<&'static Runners, Failure> {
+pub(super) fn known_runners(place: &Place, config: &Config) -> Result<&'static Runners, Failure> {
     let user = dirs::config_dir().map(|dir| dir.join("ralph").join("runners"));
-    match runners::load(user, &place.own.runners) {
+    match runners::load(user, &place.own.runners, !config.goals.enabled.is_empty()) {
         Ok(runners) => Ok(Box::leak(Box::new(runners))),
         Err(mistakes) => {
             let failure = Failure::new(FailureKind::Configuration, "a test runner cannot be used");

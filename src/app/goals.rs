@@ -48,7 +48,7 @@ pub(crate) fn check_goals(place: &Place, loaded: &Loaded, supervisor: &Superviso
         format!("goals-{}", std::process::id()),
         scratch.path().to_owned(),
         withheld_from_goals(&catalog, config),
-        known_runners(place)?,
+        known_runners(place, config)?,
         confined,
     );
     let checks = driver::check_goals(config.goals.enabled.clone(), config.goals_parallel, goals_place);

@@ -127,7 +127,7 @@ pub(super) fn prepare(
     let drawing = agents.iter().filter(|agent| agent.last_line_claims);
     let terminals = drawing.map(|agent| agent.adapter.id().to_owned()).collect();
     let confined = confiner.as_ref().map_or(Confined::No, Confiner::confined);
-    let runners = known_runners(place)?;
+    let runners = known_runners(place, config)?;
     let settings = Settings {
         adapter: id,
         model: config.model.clone(),
