@@ -28,7 +28,7 @@ pub struct Limits {
     pub per_day: DayLimits,
 }
 
-/// What a run may use from now on, as its user says while it goes on; what is none stays as it is.
+/// New limits of a running run, as its user sets them. A limit that is none here stays as it is.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
@@ -75,7 +75,7 @@ pub enum OnDayLimit {
 }
 
 impl Limits {
-    /// Whether what the user changes can be changed. Limits on money and tokens are changed and never added: agents are chosen
+    /// Whether each new limit takes the place of one. Limits on money and tokens are changed and never added: agents are chosen
     /// and started so that they report what is limited.
     pub fn has_all_of(&self, new: &NewLimits) -> bool {
         let adds_cost = new.max_cost_usd.is_some() && self.max_cost_usd.is_none();

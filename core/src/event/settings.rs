@@ -49,7 +49,7 @@ pub struct Settings {
     pub waiting: Waiting,
     #[serde(default)]
     pub denials: DenialLimits,
-    /// What decides where no rule does, until the user changes it. With another one than `auto`, agents are started so that
+    /// The mode decides where no rule does, until the user changes it. With another one than `auto`, agents are started so that
     /// they ask before all that they can ask about.
     #[serde(default, skip_serializing_if = "PermissionMode::is_auto")]
     pub permission_mode: PermissionMode,

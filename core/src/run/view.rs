@@ -77,7 +77,7 @@ pub struct RunView {
 }
 
 impl RunView {
-    /// What decides now where no rule does.
+    /// The present mode, which decides where no rule does.
     pub fn permission_mode(&self) -> PermissionMode {
         self.permissions.mode.unwrap_or(self.settings.permission_mode)
     }

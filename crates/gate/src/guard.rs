@@ -1,4 +1,4 @@
-//! Which files decide what tests come to, how they were, and a trial with them as they were.
+//! Files that decide the results of tests: copies of them as they were, and a trial with these in place.
 //!
 //! [`Guard`] knows by patterns which files are guarded, [`Originals`] has copies of them from the start of a run and finds
 //! what is no longer like them, and a [`Trial`] puts them in place until it is ended.
@@ -62,7 +62,7 @@ pub struct GuardRules {
 }
 
 impl GuardRules {
-    /// Whether there is no pattern of what is guarded.
+    /// True if no pattern guards anything.
     pub fn guards_nothing(&self) -> bool {
         let except = self.except.clone();
         let nothing = GuardRules {
@@ -178,7 +178,7 @@ impl Guard {
         (!self.except.matches(&parts)).then_some(kind)
     }
 
-    /// What a file that was not there is taken for.
+    /// The kind of a file that was not there before.
     fn kind_of_new(&self, path: &str) -> Option<Kind> {
         match self.kind(path) {
             Some(Kind::Test | Kind::Named) if self.shadows.matches(&glob::parts(path)) => Some(Kind::Shadow),

@@ -80,7 +80,7 @@ impl Glob {
         &self.pattern
     }
 
-    /// The one path that the pattern is for, if it has no wildcards and is for no name in any directory.
+    /// The only path that matches, of a pattern without wildcards that names a directory.
     pub(super) fn path(&self) -> Option<&str> {
         let path = self.pattern.strip_prefix("./").unwrap_or(&self.pattern);
         let is_plain = path.contains('/') && !path.ends_with('/') && !path.contains(['*', '?', '[', '{', '\\']);
@@ -137,7 +137,7 @@ fn expand(pattern: &str) -> Result<Vec<String>, &'static str> {
     Ok(found)
 }
 
-/// Where braces open and close, and the commas between them that are not in inner ones.
+/// The positions of an opening brace, its closing one and the commas between them that are not in inner braces.
 struct Braces {
     open: usize,
     close: usize,
@@ -219,7 +219,7 @@ fn tokens(name: &str) -> Result<Vec<Token>, &'static str> {
     Ok(tokens)
 }
 
-/// What follows a `[`, up to its `]`.
+/// The text of a character class, from its `[` to its `]`.
 fn class(chars: &mut std::str::Chars<'_>) -> Result<Token, &'static str> {
     const OPEN: &str = "a `[` without its `]`";
     let mut ranges: Vec<(char, char)> = Vec::new();

@@ -62,7 +62,7 @@ pub(super) struct Entry {
     pub(super) at: u64,
     pub(super) len: u64,
     pub(super) mode: u32,
-    /// The identity is none where a change could leave it the same.
+    /// An identity that a change could leave the same is none.
     pub(super) identity: Option<Identity>,
 }
 
@@ -599,7 +599,7 @@ pub(super) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Guar
     write().map_err(GuardError::file(path))
 }
 
-/// Reads a file of ralph's own. None if there is none.
+/// Reads a file of ralph's own, if it is there.
 pub(super) fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Option<T>, GuardError> {
     let bytes = match fs::read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

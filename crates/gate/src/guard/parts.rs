@@ -1,4 +1,4 @@
-//! What differs in a file of which only parts are guarded.
+//! Differences of a file of which only parts are guarded.
 
 use ralph_core::event::GuardedChangeKind;
 

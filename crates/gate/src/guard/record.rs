@@ -1,4 +1,4 @@
-//! What a trial replaces, written before it does so.
+//! The record of a trial: the files that it replaces, written before it does so.
 //!
 //! A record is a directory with numbered copies and a list that names them. Copies are written first: what the list names
 //! is there. A record without a list is none, and nothing of the project was touched.
@@ -28,7 +28,7 @@ pub(super) struct Record {
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct List {
-    /// Part of the names of files that are written beside others, so that they are nobody else's.
+    /// A part of the names of temporary files, which no other program uses.
     token: String,
     copies: usize,
     replaced: Vec<Replaced>,
@@ -39,7 +39,7 @@ struct List {
 pub(super) struct Replaced {
     pub(super) path: String,
     was: Kept,
-    /// What was put there, one after the other.
+    /// The contents that were put there, one after the other.
     puts: Vec<Kept>,
     /// The directories above it that were not there, outermost first.
     pub(super) made: Vec<String>,
@@ -180,7 +180,7 @@ impl Record {
     }
 }
 
-/// Removes a record, its list first: without one it is none.
+/// Removes a record, its list first: a directory without a list is no record.
 pub(super) fn remove(directory: &Path) -> Result<(), GuardError> {
     let removed = || {
         step()?;

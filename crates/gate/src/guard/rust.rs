@@ -24,7 +24,7 @@ use self::{
 };
 use super::parts::Parts;
 
-/// What a block has to have in common with another one to be the same.
+/// The properties that make two blocks the same one.
 pub(super) type Likeness = (String, String);
 
 /// The guarded blocks of a file.
@@ -35,7 +35,7 @@ struct Source<'a> {
     conditions: Vec<(String, Range<usize>)>,
 }
 
-/// What became of a block.
+/// The fate of a block.
 #[derive(Clone, Copy)]
 enum Fate {
     Same,
@@ -77,7 +77,7 @@ pub(super) fn likenesses(text: &str) -> Vec<Likeness> {
     Source::scan(text).blocks.iter().map(Block::likeness).collect()
 }
 
-/// What differs in the blocks of a file that is there, unless `has_moved` says that a block is in another file now.
+/// Differences of the blocks of a file that is there, unless `has_moved` says that a block is in another file now.
 pub(super) fn compare(original: &str, now: &str, has_moved: impl Fn(&Likeness) -> bool) -> Parts {
     let (original, now) = (Source::scan(original), Source::scan(now));
     let mut fates = fates(&original, &now);
