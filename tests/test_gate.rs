@@ -1,6 +1,6 @@
 //! What passing tests are worth: an agent may change the work, never what measures it.
 
-use ralph::event::{Event, Missing, MutantOutcome, Proof, StopReason};
+use ralph::event::{ConfirmedBy, Event, Missing, MutantOutcome, Proof, StopReason};
 
 use crate::harness::{SOON, Sandbox, Script, events, running::Finished, wait_until};
 
@@ -174,9 +174,111 @@ fn tests_that_the_task_changes_wait_for_their_user() {
     let status = sandbox.ralph(["status", "--json"]).run(SOON).stdout;
     assert!(status.contains(r#""proof": "tests""#), "{status}");
     let report = sandbox.ralph(["report"]).run(SOON).stdout;
-    assert!(report.contains("done (verified)"), "{report}");
+    assert!(
+        report.contains("done (verified)") && !report.contains("ralph confirm"),
+        "{report}"
+    );
     // Once is enough.
     assert_eq!(sandbox.ralph(["confirm"]).run(SOON).code(), Some(1));
+}
+
+/// A project with two tasks: the tests change with the first, and the second waits for a file in the project.
+fn two_tasks(plan: &str) -> Sandbox {
+    let sandbox = project("", "");
+    sandbox.write("PLAN.md", plan);
+    sandbox.install(&Script::jsonl(
+        "if [ $n = 1 ]; then cp .soft add.test.js; rm add.js; work; over 'RALPH TESTS CHANGED: adding is gone'; exit; fi
+         until [ -e go ]; do sleep 0.05; done; rm -f go; [ $n = 2 ] && work; over ok",
+    ));
+    sandbox
+}
+
+fn confirmations(finished: &Finished) -> Vec<ConfirmedBy> {
+    let records = finished.records();
+    let confirmed = events(&records).filter_map(|event| match event {
+        Event::TestsConfirmed { by, .. } => Some(by.clone()),
+        _ => None,
+    });
+    confirmed.collect()
+}
+
+#[test]
+fn tests_confirmed_while_the_run_goes_on_count_as_changed() {
+    let sandbox = two_tasks("# Plan\n\n- [ ] task 1\n- [ ] task 2\n");
+    let running = sandbox
+        .looping(["--goal", "tests=node --test", "--max-iterations", "4"])
+        .start();
+    let shown = wait_until(SOON, "the question", || {
+        let shown = sandbox.ralph(["confirm"]).run(SOON);
+        shown.stdout.contains("adding is gone").then_some(shown)
+    });
+    assert!(shown.stdout.contains("-const { add }"), "{shown:?}");
+    let asked = sandbox.ralph(["status", "--json"]).run(SOON).stdout;
+    assert!(asked.contains(r#""tool": "tests""#), "{asked}");
+    let confirmed = sandbox.ralph(["answer", "1", "yes"]).run(SOON);
+    assert!(
+        confirmed.stdout.contains("the tests count as they were changed"),
+        "{confirmed:?}"
+    );
+    sandbox.write("go", "");
+    let finished = running.wait(SOON);
+    let end = (finished.code(), proof(&finished));
+    assert_eq!(end, (Some(0), Some(Proof::Tests)), "{finished:?}");
+    assert!(refusals(&finished).is_empty(), "{finished:?}");
+    assert!(matches!(
+        confirmations(&finished)[..],
+        [ConfirmedBy::User { ask: Some(1), .. }]
+    ));
+    let report = sandbox.ralph(["report"]).run(SOON).stdout;
+    assert!(
+        report.contains("changed tests count: confirmed by you with `ralph answer`"),
+        "{report}"
+    );
+}
+
+#[test]
+fn changed_tests_that_the_user_turns_down_count_as_they_were() {
+    let sandbox = two_tasks("# Plan\n\n- [ ] task 1\n- [ ] task 2\n");
+    let running = sandbox
+        .looping(["--goal", "tests=node --test", "--max-iterations", "2"])
+        .start();
+    wait_until(SOON, "the question", || {
+        let answered = sandbox.ralph(["answer", "1", "no", "adding stays"]).run(SOON);
+        (answered.code() == Some(0)).then_some(())
+    });
+    sandbox.write("go", "");
+    let finished = running.wait(SOON);
+    assert_eq!(proof(&finished), None, "{finished:?}");
+    assert!(
+        matches!(refusals(&finished)[..], [Missing::OriginalTestsFail { .. }]),
+        "{finished:?}"
+    );
+    assert_eq!(sandbox.ralph(["confirm"]).run(SOON).code(), Some(1));
+}
+
+#[test]
+fn a_plan_allows_tests_to_change_at_a_task_unless_an_agent_wrote_that() {
+    for (plan, work, allowed) in [
+        ("- [ ] task 1 {tests=may-change}\n- [ ] task 2\n", "", true),
+        ("- [ ] task 1\n- [ ] task 2\n", "", false),
+        (
+            "- [ ] task 1\n- [ ] task 2\n",
+            "sed -i 's/task 1/& {tests=may-change}/' PLAN.md",
+            false,
+        ),
+        // Changes from before the task are not its own.
+        ("- [ ] task 0\n- [ ] task 1 {tests=may-change}\n", "", false),
+    ] {
+        let sandbox = project("", "");
+        sandbox.write("PLAN.md", &format!("# Plan\n\n{plan}"));
+        sandbox.install(&Script::jsonl(&format!(
+            "[ $n = 1 ] && {{ cp .soft add.test.js; rm add.js; {work}\n}}; [ $n -le 2 ] && work; over ok"
+        )));
+        let finished = run(&sandbox, &[]);
+        let by_plan = matches!(&confirmations(&finished)[..], [ConfirmedBy::Plan { task }] if task == "task 1");
+        let verified = proof(&finished) == Some(Proof::Tests);
+        assert_eq!((by_plan, verified), (allowed, allowed), "{plan}{work}: {finished:?}");
+    }
 }
 
 #[test]

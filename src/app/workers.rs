@@ -64,6 +64,7 @@ pub(super) fn add_escalation(
         let wanted = TaskSettings {
             adapter: named.map(|(id, _)| id.to_owned()),
             model: Some(named.map_or(entry.as_str(), |(_, model)| model).to_owned()),
+            ..TaskSettings::default()
         };
         add(chooser, agents, &wanted, notices).map_err(|failure| Failure {
             message: format!("`escalate`, \"{entry}\": {}", failure.message),
@@ -93,6 +94,7 @@ pub(super) fn add_reviewer(
     let wanted = TaskSettings {
         adapter: review.adapter.clone(),
         model: review.model.clone(),
+        ..TaskSettings::default()
     };
     if wanted.is_empty() {
         return Ok(None);

@@ -2,45 +2,47 @@
 
 use crate::{
     console::{self, complain, print},
-    driver,
+    driver::{self, TestsQuestion},
     error::{Failure, FailureKind},
+    event::TestsChange,
     words::{counted, guarded_change_in_words},
 };
 
-use super::{args::Args, confirm::is_confirmed, run::place};
+use super::{args::Args, confirm::is_confirmed, control, run::place};
 
 pub(super) fn run(args: &Args, yes: bool) -> Result<u8, Failure> {
-    let paths = place(args)?.paths;
-    let Some(found) = driver::unconfirmed(&paths)? else {
-        let why = "no changed tests wait to be confirmed: the last run did not end for want of that";
-        return Err(Failure::new(FailureKind::Failed, why).hint("`ralph report` shows how it ended"));
+    let Some(TestsQuestion { ask, change }) = driver::tests_question(&place(args)?.paths)? else {
+        let why =
+            "no changed tests wait to be confirmed: no agent of the last run has said that it changed some on purpose";
+        return Err(Failure::new(FailureKind::Failed, why).hint("`ralph report` shows how it went"));
     };
-    print(&format!(
-        "{} of tests, or of what decides them. The agent says: {}\n",
-        counted(found.changes.len() as u64, "change"),
-        found.why
-    ));
-    for change in &found.changes {
-        print(&format!("  {}\n", guarded_change_in_words(change)));
-    }
+    show(&change);
     if !yes {
-        print(&found.diff);
+        print(&change.diff);
         if !console::is_terminal() {
             return Err(Failure::new(FailureKind::Failed, "nobody is there to confirm them")
                 .hint("`ralph confirm --yes` confirms them")
-                .hint("`ralph steer \"…\"` sends the agent back: the run goes on with your message"));
+                .hint(format!("`ralph answer {ask} no \"why\"` sends the agent back")));
         }
         complain("confirm these changes? [y/N]");
         if !is_confirmed()? {
-            print("not confirmed: `ralph steer \"…\"` sends the agent back\n");
+            print(&format!(
+                "not confirmed: `ralph answer {ask} no \"why\"` sends the agent back\n"
+            ));
             return Ok(1);
         }
     }
-    match driver::confirm_tests(&paths, found)? {
-        true => {
-            print("confirmed: the run is verified\n");
-            Ok(0)
-        }
-        false => Err(Failure::new(FailureKind::Failed, "meanwhile another run has begun")),
+    control::answer(args, ask, &["yes".to_owned()], &[])
+}
+
+fn show(change: &TestsChange) {
+    let why = match &change.why[..] {
+        "" => "The agent says nothing of them.".to_owned(),
+        why => format!("The agent says: {why}"),
+    };
+    let count = counted(change.changes.len() as u64, "change");
+    print(&format!("{count} of tests, or of what decides them. {why}\n"));
+    for change in &change.changes {
+        print(&format!("  {}\n", guarded_change_in_words(change)));
     }
 }

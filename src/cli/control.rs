@@ -11,7 +11,7 @@ use crate::{
     error::{Failure, FailureKind},
     event::{Answer, AnswerPlace, Remember, RuleScope, SteeringId, SteeringKind, StopReason, StopRequest, UserCommand},
     store::paths::ProjectPaths,
-    words::{command_refusal_in_words, left_in_words},
+    words::{command_refusal_in_words, left_in_words, tests_confirmed_in_words},
 };
 
 use super::{
@@ -50,6 +50,10 @@ fn leave(paths: &ProjectPaths, message: &Message, judge: Option<&dyn Judge>) -> 
     match driver::leave(paths, message, judge)? {
         Left::Queued { id, plan, rules } => {
             print(&format!("{}\n", left_in_words(id, &plan, &rules)));
+            Ok(0)
+        }
+        Left::Confirmed => {
+            print(&format!("{}\n", tests_confirmed_in_words()));
             Ok(0)
         }
         Left::NoRun => Err(Failure::new(

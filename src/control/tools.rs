@@ -48,6 +48,8 @@ pub enum ToolCall {
         #[serde(default)]
         ticket: Option<u32>,
     },
+    /// Tests that were changed on purpose.
+    TestsChanged { reason: String },
     /// How far the agent is.
     Progress { note: String },
     /// Work that is not in the plan.

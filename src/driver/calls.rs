@@ -73,6 +73,10 @@ impl Driver {
                 let answer = said("note", note).map(|note| AgentCall::Noted { note });
                 self.take_said(iteration, answer, words::progress_taken(), reply)?;
             }
+            ToolCall::TestsChanged { reason } => {
+                let answer = said("reason", reason).map(|why| AgentCall::TestsChanged { why });
+                self.take_said(iteration, answer, words::tests_changed_taken(), reply)?;
+            }
             ToolCall::TaskAdd { .. } if !self.takes_proposals => refuse(reply, NoTool::ProposalsOff),
             ToolCall::TaskAdd { task } => {
                 let answer = said("task", task).map(|task| AgentCall::Proposed { task });
@@ -403,6 +407,7 @@ fn only_looks(call: &ToolCall) -> bool {
         | ToolCall::ClaimDone { .. }
         | ToolCall::Blocked { .. }
         | ToolCall::Question { .. }
+        | ToolCall::TestsChanged { .. }
         | ToolCall::Progress { .. }
         | ToolCall::TaskAdd { .. }
         | ToolCall::BackgroundStart { .. }

@@ -5,15 +5,13 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use ralph_gate::guard::Originals;
-
 use crate::{
     control::{Asked, Request, Role},
     event::{
-        Answer, AnswerPlace, AnsweredAsk, CommandRefusal, Event, GuardedChange, Proof, RequestedBy, RuleScope, RunId,
-        SteeringId, SteeringKind, StopReason, StopRequest, UserCommand,
+        Answer, AnswerPlace, AnsweredAsk, CommandRefusal, Event, RequestedBy, RuleScope, SteeringId, SteeringKind,
+        StopReason, StopRequest, TestsChange, UserCommand,
     },
-    machine::{Input, LateAnswer, late_answer},
+    machine::{Input, LateAnswer, late_answer, tests_confirmed},
     run::RunView,
     store::{lock::Lock, paths::ProjectPaths, rules},
     words::{closed_in_words, command_refusal_in_words, fate_in_words, no_answer_in_words},
@@ -132,6 +130,8 @@ pub enum Left {
         /// What the answer adds to the rules, or that it adds nothing to them; empty where that was not wanted.
         rules: String,
     },
+    /// Tests count as changed.
+    Confirmed,
     /// Nothing ran here yet.
     NoRun,
     Refused {
@@ -155,6 +155,12 @@ pub fn leave(paths: &ProjectPaths, message: &Message, judge: Option<&dyn Judge>)
     if let Some(closed) = run.state.closed_for_good() {
         let why = closed_in_words(closed);
         return Ok(Left::Refused { why });
+    }
+    if let Message::Answer { ask, answer, at } = message
+        && let Some(confirmed) = tests_confirmed(&run.state.view, *ask, answer, *at)
+    {
+        run.journal.append(now_ms(), confirmed)?;
+        return Ok(Left::Confirmed);
     }
     let left = match message {
         Message::Steering { kind, text } => Leaving {
@@ -217,69 +223,30 @@ pub fn withdraw(paths: &ProjectPaths, id: SteeringId) -> Result<bool, OpenError>
     Ok(true)
 }
 
-/// The changed tests for whose confirmation the last run has ended.
-///
-/// # Errors
-/// As [`OpenRun::open`](super::OpenRun::open).
-pub fn unconfirmed(paths: &ProjectPaths) -> Result<Option<Unconfirmed>, OpenError> {
-    match latest(paths)? {
-        Some(run) => Unconfirmed::of_run(paths, &run),
-        None => Ok(None),
-    }
-}
-
-/// Tests that changed, and for which a run has ended.
+/// The question of the last run whether changed tests count.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unconfirmed {
-    pub run: RunId,
-    pub changes: Vec<GuardedChange>,
-    /// As a patch of 64 KiB at most.
-    pub diff: String,
-    /// In the agent's words.
-    pub why: String,
+pub struct TestsQuestion {
+    /// Its number.
+    pub ask: u32,
+    pub change: TestsChange,
 }
 
-impl Unconfirmed {
-    fn of_run(paths: &ProjectPaths, run: &Earlier) -> Result<Option<Self>, OpenError> {
-        let view = &run.state.view;
-        let is_unconfirmed = matches!(
-            view.stop_reason(),
-            Some(StopReason::Done {
-                proof: Proof::Unconfirmed,
-                ..
-            })
-        );
-        if !is_unconfirmed {
-            return Ok(None);
-        }
-        let project = paths.project();
-        let (changes, diff) = match Originals::load(&paths.run(&run.id).originals())? {
-            Some(originals) => (originals.changes(project)?, originals.diff(project)?),
-            None => Default::default(),
-        };
-        Ok(Some(Unconfirmed {
-            run: run.id.clone(),
-            changes,
-            diff,
-            why: view.tests_changed.clone().unwrap_or_default(),
-        }))
-    }
-}
-
-/// Confirms them; false if the last run is another one by now, or has other changes to be confirmed.
+/// Finds the open question whether the tests count as the last run changed them.
 ///
 /// # Errors
 /// As [`OpenRun::open`](super::OpenRun::open).
-pub fn confirm_tests(paths: &ProjectPaths, found: Unconfirmed) -> Result<bool, OpenError> {
-    let _lock = Lock::take(paths)?;
-    let Some(run) = latest(paths)? else { return Ok(false) };
-    if Unconfirmed::of_run(paths, &run)?.as_ref() != Some(&found) {
-        return Ok(false);
-    }
-    let mut run = run.understood()?;
-    let changes = found.changes;
-    run.journal.append(now_ms(), Event::TestsConfirmed { changes })?;
-    Ok(true)
+pub fn tests_question(paths: &ProjectPaths) -> Result<Option<TestsQuestion>, OpenError> {
+    let Some(run) = latest(paths)? else { return Ok(None) };
+    let view = &run.state.view;
+    let question = view.permissions.about_tests().map(|asked| TestsQuestion {
+        ask: asked.number,
+        change: TestsChange {
+            why: asked.request.reason.clone().unwrap_or_default(),
+            changes: view.changed_tests.asked.clone(),
+            diff: asked.request.diff.clone().unwrap_or_default(),
+        },
+    });
+    Ok(question)
 }
 
 /// What is written for a message that is left.

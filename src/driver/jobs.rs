@@ -13,12 +13,13 @@ use crate::{
     claims::{self, StatusPlace},
     event::{
         Changes, Checkpoint, Claim, Notice, Outcome, PlanSnapshot, RestoreMoment, RunId, SteeringId, SteeringKind,
+        TestsChange,
     },
     git::{
         Moment, Repository,
         fingerprint::{Seen, fingerprint},
     },
-    machine::{LoopState, Preparation, Refusal, Settlement, Statement, Verification},
+    machine::{FoundTests, LoopState, Preparation, Refusal, Settlement, Statement, Verification},
     plan::{self, PlanChanges, PlanKind, Reading},
     proc::Supervisor,
     prompt::{self, Confined, Prompt, PromptInput, ReviewInput, Template, render_review},
@@ -66,6 +67,9 @@ pub(super) struct JobContext {
     pub(super) autorun: Mutex<Autorun>,
     /// The tests of the goals, as they were when the run began.
     pub(super) gate: Arc<TestGate>,
+    /// The iteration before which tests were as they have to be. Not in the journal: after a restart the user is asked about changes that
+    /// the plan allows.
+    pub(super) unchanged_before: Mutex<Option<u32>>,
 }
 
 /// What a preparation needs of the state.
@@ -93,6 +97,10 @@ pub(super) struct Prepare {
     pub(super) sent_back_to: Option<String>,
     /// What is reviewed, if it is no work that is prepared.
     pub(super) review: Option<ReviewOf>,
+    /// The iteration whose tests count; none for those of the start of the run.
+    pub(super) tests_from: Option<u32>,
+    /// The plan allows to change tests at some task.
+    pub(super) tests_may_change: bool,
 }
 
 /// What a settlement needs of the state.
@@ -109,6 +117,14 @@ pub(super) struct Settle {
     pub(super) plan: PlanSnapshot,
     /// What it changed counts for nothing and is undone.
     pub(super) is_review: bool,
+    /// The iteration whose tests count; none for those of the start of the run.
+    pub(super) tests_from: Option<u32>,
+    /// Tests may be changed for its task.
+    pub(super) tests_may_change: bool,
+    /// The patch of tests that the user is asked about.
+    pub(super) tests_asked: Option<String>,
+    /// Why they were changed, as the agent said.
+    pub(super) tests_why: Option<String>,
 }
 
 impl Prepare {
@@ -138,6 +154,8 @@ impl Prepare {
             plan: (*state.view.plan).clone(),
             sent_back_to: state.sent_back_to().cloned(),
             review: ReviewOf::of(state),
+            tests_from: state.view.changed_tests.count_from(),
+            tests_may_change: may_change_tests(state, |_| true),
         }
     }
 }
@@ -152,6 +170,9 @@ impl Settle {
         let called = &state.rules.called;
         stated.claims.extend(called.claimed.then_some(Claim::Tool));
         stated.blocked = stated.blocked.or_else(|| called.blocked.clone());
+        stated.tests_changed = stated.tests_changed.or_else(|| called.tests_changed.clone());
+        let task = state.view.iterations.latest().and_then(|latest| latest.task.as_ref());
+        let asked = state.view.permissions.about_tests();
         Self {
             iteration,
             before: state.rules.latest.clone(),
@@ -160,6 +181,27 @@ impl Settle {
             done_file,
             plan: (*state.view.plan).clone(),
             is_review: !state.view.role.is_work(),
+            tests_from: state.view.changed_tests.count_from(),
+            tests_may_change: may_change_tests(state, |allowed| Some(allowed) == task),
+            tests_asked: asked.and_then(|asked| asked.request.diff.clone()),
+            tests_why: state.view.changed_tests.why.clone(),
+        }
+    }
+}
+
+/// Whether the plan allows to change tests at such a task.
+fn may_change_tests(state: &LoopState, such: impl FnMut(&String) -> bool) -> bool {
+    // The plan before the first iteration is the user's alone.
+    match &state.rules.tests_may_change {
+        Some(allowed) => allowed.iter().any(such),
+        None => {
+            let tasks = state
+                .view
+                .plan
+                .tasks
+                .iter()
+                .filter(|task| task.settings.tests_may_change);
+            tasks.map(|task| &task.text).any(such)
         }
     }
 }
@@ -231,6 +273,9 @@ impl JobContext {
         if job.iteration == 1 {
             notices.extend(self.gate.keep_originals());
         }
+        let plan_allows = job.tests_may_change || plan.tasks.iter().any(|task| task.settings.tests_may_change);
+        let unchanged = plan_allows && self.gate.is_unchanged(job.tests_from);
+        *self.unchanged_before.lock().unwrap_or_else(PoisonError::into_inner) = unchanged.then_some(job.iteration);
         let prompt = match &job.review {
             Some(review) => {
                 self.surroundings().keep_plan(job.iteration);
@@ -285,6 +330,7 @@ impl JobContext {
         let reading = self.read_plan();
         let plan = reading.map(|reading| self.task_rules.followed(reading, Some(&mut notices)));
         let edits = edits(&job.plan, &plan);
+        let tests = self.changed_tests(job, &mut notices);
         Settlement {
             plan,
             checkpoint,
@@ -298,9 +344,38 @@ impl JobContext {
             blocked: job.stated.blocked.clone(),
             denies_done: job.stated.denies_done.clone(),
             question: job.stated.question.clone(),
+            tests,
             notices,
             random: random_share(),
         }
+    }
+
+    /// Looks at changed tests where the agent speaks of them, the plan allows them or the user is asked about them.
+    fn changed_tests(&self, job: &Settle, notices: &mut Vec<Notice>) -> Option<Box<FoundTests>> {
+        let why = job.stated.tests_changed.as_ref();
+        if job.is_review || (why.is_none() && !job.tests_may_change && job.tests_asked.is_none()) {
+            return None;
+        }
+        let change = match self.gate.changed(job.tests_from, job.iteration) {
+            Ok(change) => change,
+            Err(error) => {
+                let why = with_causes(&error);
+                notices.push(Notice::warning(format!("Changed tests cannot be looked at: {why}.")));
+                return None;
+            }
+        };
+        let is_known = job.tests_asked.as_ref() == Some(&change.diff);
+        if is_known || (why.is_none() && change.changes.is_empty()) {
+            return None;
+        }
+        let before = *self.unchanged_before.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(Box::new(FoundTests {
+            allowed: job.tests_may_change && before == Some(job.iteration),
+            change: TestsChange {
+                why: why.or(job.tests_why.as_ref()).cloned().unwrap_or_default(),
+                ..change
+            },
+        }))
     }
 
     /// A number for the files as they are; none where there are too many.

@@ -137,6 +137,7 @@ fn question(call: ToolCall) -> Option<Question> {
         | ToolCall::ClaimDone { .. }
         | ToolCall::Blocked { .. }
         | ToolCall::Question { .. }
+        | ToolCall::TestsChanged { .. }
         | ToolCall::Progress { .. }
         | ToolCall::TaskAdd { .. }
         | ToolCall::BackgroundStart { .. }

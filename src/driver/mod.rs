@@ -41,7 +41,7 @@ mod unfold;
 
 pub use clock::{Clock, Reading, batch_time, now_ms};
 pub use config::{Agent, Judge, RunConfig, Warden};
-pub use ending::{Left, Message, Unconfirmed, confirm_tests, leave, unconfirmed, withdraw};
+pub use ending::{Left, Message, TestsQuestion, leave, tests_question, withdraw};
 pub use goals::{Place as GoalsPlace, check_goals};
 pub use handle::{Busy, Handle};
 pub use hub::{Detail, Hub, Poll, Subscription, Terminal, UiEvent, Waker, Wants, WhenSlow};

@@ -28,7 +28,7 @@ use super::{
     ruling::of_project,
     run::Driver,
     session::{Current, SharedRecording, Tee},
-    test_gate,
+    test_gate::{self, Closer},
 };
 
 /// How long a session may take to report its end when the loop itself cannot go on.
@@ -221,7 +221,11 @@ impl Driver {
         let place = self.place();
         let state = self.state();
         let goals = state.view.settings.goals.clone();
-        let closer = is_claim.then(|| (Arc::clone(&self.jobs.gate), state.view.settings.gate.clone()));
+        let closer = is_claim.then(|| Closer {
+            gate: Arc::clone(&self.jobs.gate),
+            settings: state.view.settings.gate.clone(),
+            from: state.view.changed_tests.count_from(),
+        });
         let before = state.view.plan.clone();
         let (from, to) = (state.rules.baseline.clone(), state.rules.latest.clone());
         let (parallel, results, jobs) = (self.goals_parallel, self.results.clone(), Arc::clone(&self.jobs));

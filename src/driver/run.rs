@@ -186,6 +186,7 @@ impl Driver {
             tree: Mutex::default(),
             autorun: Mutex::new(autorun),
             gate: Arc::new(TestGate::new(config.runners, config.guard, &open.paths, &open.files)),
+            unchanged_before: Mutex::default(),
         };
         let tools = Tools::default();
         let project = open.paths.project();

@@ -14,7 +14,7 @@ use crate::{
     words::{
         NoTool, agent_command_in_words, background_refusal_in_words, breaker_cause_in_words, closed_in_words,
         command_refusal_in_words, fate_in_words, mode_in_words, mode_word, new_limits_in_words, no_answer_in_words,
-        no_tool_in_words, phase_in_words, scope_in_words,
+        no_tool_in_words, phase_in_words, scope_in_words, tests_confirmed_in_words,
     },
 };
 
@@ -86,11 +86,11 @@ pub fn status_of(view: &RunView, pid: u32, quiet: Option<Quiet>) -> Status {
             .into_iter()
             .map(|open| PendingAsk {
                 number: open.number,
-                tool: open
-                    .waits
-                    .as_ref()
-                    .map(|ask| ask.request.tool.clone())
-                    .unwrap_or_default(),
+                tool: match &open.waits {
+                    Some(ask) => ask.request.tool.clone(),
+                    None if open.about_tests => "tests".to_owned(),
+                    None => String::new(),
+                },
                 title: match &open.waits {
                     Some(ask) => ask.request.title.clone(),
                     None => open.text,
@@ -330,6 +330,9 @@ fn no_answer_taken(ask: u32, answer: &Answer, at: AnswerPlace, view: &RunView) -
 }
 
 fn answer_in_words(ask: u32, answer: &Answer, events: &[Event]) -> String {
+    if events.iter().any(is_confirmation) {
+        return format!("question {ask}: {}", tests_confirmed_in_words());
+    }
     let added = events.iter().find_map(rules_in_words);
     match (answer, added) {
         (Answer::Allow { .. }, None) => format!("question {ask}: allowed"),
@@ -358,6 +361,10 @@ fn rules_in_words(event: &Event) -> Option<String> {
         Event::RulesAdded { scope, rules, .. } => Some(format!("{}: {}", scope_in_words(*scope), rules.join(", "))),
         _ => None,
     }
+}
+
+fn is_confirmation(event: &Event) -> bool {
+    matches!(event, Event::TestsConfirmed { .. })
 }
 
 fn is_addition(event: &Event) -> bool {

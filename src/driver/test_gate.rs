@@ -20,7 +20,9 @@ use tracing::debug;
 
 use crate::{
     diagnostics::inherited,
-    event::{Bite, GateSettings, Goal, GoalResult, GuardedChange, MutantOutcome, Notice, Trial, TriedMutant},
+    event::{
+        Bite, GateSettings, Goal, GoalResult, GuardedChange, MutantOutcome, Notice, TestsChange, Trial, TriedMutant,
+    },
     files::read_bytes,
     store::paths::{ProjectPaths, RunPaths},
     text::with_causes,
@@ -50,7 +52,7 @@ pub(super) struct TestGate {
     guard: Option<Guard>,
     project: PathBuf,
     /// Where the originals are.
-    store: PathBuf,
+    files: RunPaths,
     /// What is written ahead of a trial.
     record: PathBuf,
 }
@@ -72,7 +74,7 @@ impl TestGate {
             runners,
             guard,
             project: paths.project().to_owned(),
-            store: files.originals(),
+            files: files.clone(),
             record: paths.trial(),
         }
     }
@@ -80,9 +82,10 @@ impl TestGate {
     /// Copies what is guarded, unless that was done before.
     pub(super) fn keep_originals(&self) -> Vec<Notice> {
         let Some(guard) = &self.guard else { return Vec::new() };
-        let kept = Originals::load(&self.store).and_then(|kept| match kept {
+        let store = self.files.originals(None);
+        let kept = Originals::load(&store).and_then(|kept| match kept {
             Some(_) => Ok(None),
-            None => guard.take(&self.project, &self.store).map(Some),
+            None => guard.take(&self.project, &store).map(Some),
         });
         match kept {
             Ok(None) => Vec::new(),
@@ -96,19 +99,41 @@ impl TestGate {
         }
     }
 
-    /// The originals, and what is not as they are.
-    fn changes(&self) -> Result<Option<(Originals, Vec<GuardedChange>)>, GuardError> {
+    /// The originals, and what is not as they are. They are those `from` an iteration whose changes were confirmed.
+    fn changes(&self, from: Option<u32>) -> Result<Option<(Originals, Vec<GuardedChange>)>, GuardError> {
         if self.guard.is_none() {
             return Ok(None);
         }
-        let Some(originals) = Originals::load(&self.store)? else {
+        let store = self.files.originals(from);
+        let Some(originals) = Originals::load(&store)? else {
             return Err(GuardError::File {
-                path: self.store.clone(),
+                path: store,
                 source: std::io::ErrorKind::NotFound.into(),
             });
         };
         let changes = originals.changes(&self.project)?;
         Ok(Some((originals, changes)))
+    }
+
+    /// Whether nothing guarded has changed.
+    pub(super) fn is_unchanged(&self, from: Option<u32>) -> bool {
+        matches!(self.changes(from), Ok(Some((_, changes))) if changes.is_empty())
+    }
+
+    /// Shows what of the tests has changed by now, and copies what is guarded as it is after `iteration`, for the case that it is
+    /// confirmed. Nothing may have changed.
+    pub(super) fn changed(&self, from: Option<u32>, iteration: u32) -> Result<TestsChange, GuardError> {
+        let (Some(guard), Some((originals, changes))) = (&self.guard, self.changes(from)?) else {
+            return Ok(TestsChange::default());
+        };
+        let diff = originals.diff(&self.project)?;
+        guard.take(&self.project, &self.files.originals(Some(iteration)))?;
+        let change = TestsChange {
+            why: String::new(),
+            changes,
+            diff,
+        };
+        Ok(change.bounded())
     }
 }
 
@@ -208,12 +233,20 @@ async fn blocking<T: Send + 'static>(
     })
 }
 
+/// The settings of a closer look.
+pub(super) struct Closer {
+    pub(super) gate: Arc<TestGate>,
+    pub(super) settings: GateSettings,
+    /// The iteration whose tests count; none for those of the start of the run.
+    pub(super) from: Option<u32>,
+}
+
 /// Runs the goals, and looks closer if they pass and decide a claim.
 pub(super) async fn look(
     goals: Vec<Goal>,
     parallel: bool,
     place: Place,
-    closer: Option<(Arc<TestGate>, GateSettings)>,
+    closer: Option<Closer>,
     changed: impl FnOnce() -> ChangedLines + Send + 'static,
 ) -> Look {
     let began = Instant::now();
@@ -225,12 +258,12 @@ pub(super) async fn look(
         ..Look::default()
     };
     let passed = look.results.iter().all(|result| result.passed);
-    let Some((gate, settings)) = closer.filter(|_| passed) else {
+    let Some(Closer { gate, settings, from }) = closer.filter(|_| passed) else {
         return look;
     };
     let found = {
         let gate = Arc::clone(&gate);
-        blocking(move || gate.changes()).await
+        blocking(move || gate.changes(from)).await
     };
     let (originals, changes) = match found {
         Ok(Some(found)) => found,

@@ -33,7 +33,7 @@ pub(crate) trait ToolProvider: Send + Sync {
 }
 
 /// The tools of a run. A row is all there is to one here; `control::ToolCall` has its arguments, and `driver::calls` does it.
-const TOOLS: [Tool; 19] = [
+const TOOLS: [Tool; 20] = [
     Tool {
         name: "plan",
         description: "The tasks of the plan as they are now: which is yours, which are done, which are set aside.",
@@ -75,6 +75,15 @@ const TOOLS: [Tool; 19] = [
         name: "progress",
         description: "Notes in a sentence how far you are, for the user who watches and for the next session.",
         arguments: || (json!({"note": text("What is done, and what comes next.")}), &["note"]),
+    },
+    Tool {
+        name: "tests_changed",
+        description: "Says that your task demands other tests than there were. The user is asked, and sees how you changed them; without \
+                      a yes the tests count as they were.",
+        arguments: || {
+            let reason = text("Why the task cannot be done with the tests as they were.");
+            (json!({"reason": reason}), &["reason"])
+        },
     },
     Tool {
         name: "task_add",

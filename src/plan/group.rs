@@ -9,7 +9,9 @@ use std::fmt;
 use crate::{event::TaskSettings, settings::closest};
 
 /// What a task can set.
-pub(super) const KEYS: [&str; 2] = ["adapter", "model"];
+pub(super) const KEYS: [&str; 3] = ["adapter", "model", "tests"];
+/// The value of `tests` at a task for which tests may be changed.
+const MAY_CHANGE: &str = "may-change";
 /// Most bytes of a value: no name of an adapter or a model is as long.
 const VALUE_CAP_BYTES: usize = 200;
 
@@ -32,6 +34,7 @@ pub(super) enum GroupMistake {
     NotASetting { word: String },
     Unclosed,
     TooLong { key: &'static str },
+    NotMayChange { value: String },
 }
 
 impl fmt::Display for GroupMistake {
@@ -47,6 +50,7 @@ impl fmt::Display for GroupMistake {
             GroupMistake::Twice { key } => write!(f, "`{key}` is set twice"),
             GroupMistake::NotASetting { word } => write!(f, "`{word}` is not a setting; write key=value"),
             GroupMistake::Unclosed => f.write_str("the quotation mark is not closed"),
+            GroupMistake::NotMayChange { value } => write!(f, "`tests` is not `{value}`; write tests={MAY_CHANGE}"),
             GroupMistake::TooLong { key } => write!(f, "`{key}` is longer than {VALUE_CAP_BYTES} bytes"),
         }
     }
@@ -109,6 +113,16 @@ pub(super) trait Set {
 
 impl Set for TaskSettings {
     fn set(&mut self, key: &'static str, value: &str) -> Result<(), GroupMistake> {
+        if key == KEYS[2] {
+            return match (value, self.tests_may_change) {
+                (MAY_CHANGE, false) => {
+                    self.tests_may_change = true;
+                    Ok(())
+                }
+                (MAY_CHANGE, true) => Err(GroupMistake::Twice { key }),
+                _ => Err(GroupMistake::NotMayChange { value: shown(value) }),
+            };
+        }
         let slot = if key == KEYS[0] {
             &mut self.adapter
         } else {
@@ -196,6 +210,7 @@ mod tests {
         TaskSettings {
             adapter: adapter.map(str::to_owned),
             model: model.map(str::to_owned),
+            tests_may_change: false,
         }
     }
 
@@ -258,7 +273,7 @@ mod tests {
         );
         assert_eq!(
             mistakes("do it {model=opus colour=red}"),
-            ["18: a task has no setting `colour`; there are: adapter, model"]
+            ["18: a task has no setting `colour`; there are: adapter, model, tests"]
         );
         assert_eq!(
             mistakes("do it {adapter=codex gpt}"),
@@ -270,6 +285,14 @@ mod tests {
         );
         assert_eq!(mistakes("do it {model=a model=b}"), ["15: `model` is set twice"]);
         assert_eq!(mistakes("do it {model=\"a b}"), ["7: the quotation mark is not closed"]);
+        assert_eq!(
+            mistakes("do it {tests=may}"),
+            ["7: `tests` is not `may`; write tests=may-change"]
+        );
+        assert_eq!(
+            mistakes("do it {tests=may-change tests=may-change}"),
+            ["24: `tests` is set twice"]
+        );
         let long = format!("do it {{model={}}}", "m".repeat(201));
         assert_eq!(mistakes(&long), ["7: `model` is longer than 200 bytes"]);
     }

@@ -589,6 +589,7 @@ mod tests {
         let settings = |adapter: Option<&str>, model: Option<&str>| TaskSettings {
             adapter: adapter.map(str::to_owned),
             model: model.map(str::to_owned),
+            ..TaskSettings::default()
         };
         let read: Vec<_> = found
             .tasks

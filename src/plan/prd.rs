@@ -111,7 +111,7 @@ impl Reader<'_> {
         let task = found.tasks.len();
         let mut settings = TaskSettings::default();
         let mut first = None;
-        for key in KEYS {
+        for key in KEYS.into_iter().take(2) {
             let Some(value) = field(story, key) else { continue };
             let position = lines.position(self.text, value.range().start);
             let set = match value {

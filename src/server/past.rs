@@ -23,7 +23,7 @@ use crate::{
     run::RunView,
     store::journal::Reader,
     text::with_causes,
-    words::left_in_words,
+    words::{left_in_words, tests_confirmed_in_words},
 };
 
 use super::{
@@ -122,6 +122,7 @@ async fn answer(
     });
     match left.await?.0 {
         Left::Queued { id, plan, rules } => Ok(Json(Done::without_record(left_in_words(id, &plan, &rules)))),
+        Left::Confirmed => Ok(Json(Done::without_record(tests_confirmed_in_words().to_owned()))),
         Left::NoRun => Err(Problem::not_found("there is no such run")),
         Left::Refused { why } => Err(Problem::conflict(why)),
     }

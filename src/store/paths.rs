@@ -333,9 +333,12 @@ impl RunPaths {
         self.dir.join("output.txt")
     }
 
-    /// What decides the results of tests, as it was when the run began.
-    pub fn originals(&self) -> PathBuf {
-        self.dir.join("originals")
+    /// Copies of what decides the results of tests, from the start of the run or as an `iteration` changed it on purpose.
+    pub fn originals(&self, iteration: Option<u32>) -> PathBuf {
+        match iteration {
+            None => self.dir.join("originals"),
+            Some(iteration) => self.dir.join("originals-changed").join(format!("{iteration:04}")),
+        }
     }
 
     /// What a background task has written.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::{
-    event::{AnswerPlace, Decider, SteeringId},
+    event::{AnswerPlace, ConfirmedBy, Decider, SteeringId},
     run::RunView,
 };
 
@@ -38,6 +38,15 @@ pub fn fate_in_words(view: &RunView, ask: u32) -> String {
             "question {ask} was answered {by}, in message {}: {}",
             message.id.0, message.text
         );
+    }
+    let mut confirmed = view.changed_tests.confirmed.iter().rev();
+    let by = confirmed.find_map(|confirmed| match &confirmed.by {
+        ConfirmedBy::User { at, ask: Some(number) } if *number == ask => Some(Decider::User { at: Some(*at) }),
+        _ => None,
+    });
+    if let Some(by) = by {
+        let by = place_of_decision(&by);
+        return format!("question {ask} was answered {by}: the tests count as they were changed");
     }
     if permissions.withdrawn.iter().any(|withdrawn| *withdrawn == ask) {
         return format!("question {ask} waits no more: the agent withdrew it");

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use crate::event::{
-    AgentCall, AgentSignal, BreakerState, Claim, Decider, Delivery, Denial, Event, GoalResult, Level, MutantOutcome,
-    PausedBy, RequestedBy, Role, SteeringKind, StopRequest, TriedMutant, WaitEnd,
+    AgentCall, AgentSignal, BreakerState, Claim, ConfirmedBy, Decider, Delivery, Denial, Event, GoalResult, Level,
+    MutantOutcome, PausedBy, RequestedBy, Role, SteeringKind, StopRequest, TriedMutant, WaitEnd,
 };
 
 use super::{
@@ -154,10 +154,27 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
             let passed = trial.problem.is_none() && trial.results.iter().all(|result| result.passed);
             line(if passed { Tone::Good } else { Tone::Bad }, trial_in_words(trial))
         }
-        Event::TestsConfirmed { changes } => line(
-            Tone::User,
-            format!("you confirmed the changed tests: {}", guarded_changes_in_words(changes)),
+        Event::TestsQuestioned { ask, change, .. } => line(
+            Tone::Bad,
+            format!(
+                "question {ask}: do the tests count as changed? {}: {}",
+                guarded_changes_in_words(&change.changes),
+                change.why
+            ),
         ),
+        Event::TestsConfirmed { changes, by, .. } => match by {
+            ConfirmedBy::User { .. } => line(
+                Tone::User,
+                format!("you confirmed the changed tests: {}", guarded_changes_in_words(changes)),
+            ),
+            ConfirmedBy::Plan { task } => line(
+                Tone::Note,
+                format!(
+                    "the plan allows changed tests at \"{task}\": {}",
+                    guarded_changes_in_words(changes)
+                ),
+            ),
+        },
         Event::MutantsTried { mutants, .. } => {
             let noticed = |tried: &TriedMutant| tried.outcome == MutantOutcome::Noticed;
             let tone = if mutants.iter().any(noticed) {
@@ -367,6 +384,7 @@ fn narrate_call(call: &AgentCall) -> Option<Line> {
         ),
         AgentCall::Blocked { reason } => line(Tone::Bad, format!("the agent is blocked: {reason}")),
         AgentCall::Asked { ask, question } => line(Tone::Bad, format!("question {ask}: {}", question.text)),
+        AgentCall::TestsChanged { why } => line(Tone::Note, format!("the agent changed tests on purpose: {why}")),
         AgentCall::Noted { note } => line(Tone::Note, format!("progress: {note}")),
         AgentCall::Proposed { task } => line(Tone::Note, format!("the agent proposes a task: {task}")),
     }

@@ -68,8 +68,8 @@ pub(crate) use problem::reported_problem;
 pub use problem::{exit_in_words, problem_in_words, problem_kind_in_words};
 pub use review::{findings_in_words, review_in_words, review_word, role_in_words, task_in_words};
 pub use tests_run::{
-    guarded_change_in_words, guarded_changes_in_words, mutant_in_words, mutants_in_words, tests_in_words,
-    trial_in_words,
+    guarded_change_in_words, guarded_changes_in_words, mutant_in_words, mutants_in_words, tests_confirmed_in_words,
+    tests_in_words, trial_in_words,
 };
 pub use tone::Tone;
 pub use tools::{NoTool, no_tool_in_words};

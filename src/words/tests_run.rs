@@ -46,6 +46,11 @@ pub fn guarded_changes_in_words(changes: &[GuardedChange]) -> String {
     }
 }
 
+/// The consequence of a yes to the question about changed tests.
+pub fn tests_confirmed_in_words() -> &'static str {
+    "confirmed: the tests count as they were changed"
+}
+
 /// What a run of the goals with the tests as they were came to.
 pub fn trial_in_words(trial: &Trial) -> String {
     let changes = guarded_changes_in_words(&trial.changes);

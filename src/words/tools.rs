@@ -159,6 +159,10 @@ pub(crate) fn progress_taken() -> &'static str {
     "Recorded: the user sees it, and the next session reads it."
 }
 
+pub(crate) fn tests_changed_taken() -> &'static str {
+    "Recorded: when your turn is over, the user is asked whether the tests count as you changed them. Until then they count as they were."
+}
+
 pub(crate) fn proposal_taken() -> &'static str {
     "Recorded as a proposal: the user decides whether it goes into the plan. Go on with your task."
 }

@@ -183,8 +183,15 @@ impl Event {
                 iteration,
                 trial: trial.bounded(),
             },
-            Event::TestsConfirmed { changes } => Event::TestsConfirmed {
+            Event::TestsQuestioned { iteration, ask, change } => Event::TestsQuestioned {
+                iteration,
+                ask,
+                change: Box::new(change.bounded()),
+            },
+            Event::TestsConfirmed { iteration, changes, by } => Event::TestsConfirmed {
+                iteration,
                 changes: bounded_changes(changes),
+                by: by.bounded(),
             },
             Event::MutantsTried { iteration, mutants } => Event::MutantsTried {
                 iteration,

@@ -34,6 +34,8 @@ pub enum AgentCall {
     },
     /// It told how far it is.
     Noted { note: String },
+    /// It changed tests on purpose.
+    TestsChanged { why: String },
     /// It found work that is not in the plan.
     Proposed { task: String },
 }
@@ -58,6 +60,7 @@ impl AgentCall {
                 question: Box::new(question::bounded(&[*question]).remove(0)),
             },
             AgentCall::Noted { note } => AgentCall::Noted { note: cut(&note) },
+            AgentCall::TestsChanged { why } => AgentCall::TestsChanged { why: cut(&why) },
             AgentCall::Proposed { task } => AgentCall::Proposed { task: cut(&task) },
         }
     }

@@ -70,7 +70,8 @@ pub use settings::{
 pub use spending::{Day, Spent};
 pub use stop::{Breakdown, EndKind, LimitKind, OwnWork, RequestedBy, StopReason, StopRequest};
 pub use tests_run::{
-    Bite, GuardedChange, GuardedChangeKind, Mutant, MutantOutcome, MutantTarget, TestCounts, TriedMutant,
+    Bite, ConfirmedBy, GuardedChange, GuardedChangeKind, Mutant, MutantOutcome, MutantTarget, TestCounts, TestsChange,
+    TriedMutant,
 };
 pub use trial::Trial;
 pub use wait::{Wait, WaitCause, WaitEnd};
@@ -379,9 +380,22 @@ pub enum Event {
         iteration: u32,
         trial: Trial,
     },
-    /// The user confirmed that tests changed, after the run had ended for want of that.
+    /// The agent changed tests on purpose: the user is asked whether the tests as changed count from now on. The question takes the
+    /// place of one that is open.
+    TestsQuestioned {
+        iteration: u32,
+        /// Its number.
+        ask: u32,
+        change: Box<TestsChange>,
+    },
+    /// Tests count as changed from now on.
     TestsConfirmed {
+        /// The iteration that changed them; none in journals in which only ended runs had tests confirmed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        iteration: Option<u32>,
         changes: Vec<GuardedChange>,
+        #[serde(default)]
+        by: ConfirmedBy,
     },
     /// The goals were run with small changes that tests should notice.
     MutantsTried {

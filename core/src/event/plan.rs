@@ -36,6 +36,9 @@ pub struct TaskSettings {
     pub adapter: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// Tests may be changed for it: they count as changed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub tests_may_change: bool,
 }
 
 impl TaskSettings {

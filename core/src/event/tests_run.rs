@@ -2,10 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::clip::{LIST_CAP, clip, cut};
+use super::{
+    AnswerPlace,
+    clip::{LIST_CAP, clip, cut},
+};
 
 /// Most bytes of a line of source in a record.
 const LINE_BYTES: usize = 200;
+/// Most bytes of a diff of tests in a record.
+const DIFF_BYTES: usize = 32 << 10;
 
 /// The tests that a goal ran, as its runner counted them.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -60,6 +65,64 @@ impl GuardedChange {
             path: cut(&self.path),
             part: self.part.as_deref().map(cut),
             ..self
+        }
+    }
+}
+
+/// Changes of tests that an agent made on purpose.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct TestsChange {
+    /// In the agent's words.
+    pub why: String,
+    pub changes: Vec<GuardedChange>,
+    /// As a patch, of 32 KiB at most.
+    pub diff: String,
+}
+
+/// The authority by which tests count as changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(tag = "type", rename_all = "kebab-case")]
+pub enum ConfirmedBy {
+    /// The user, in answer to the question.
+    User {
+        #[serde(default)]
+        at: AnswerPlace,
+        /// The number of the question; none in older journals.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ask: Option<u32>,
+    },
+    /// The plan, which allows it at a task.
+    Plan { task: String },
+}
+
+impl Default for ConfirmedBy {
+    fn default() -> Self {
+        ConfirmedBy::User {
+            at: AnswerPlace::CommandLine,
+            ask: None,
+        }
+    }
+}
+
+impl TestsChange {
+    /// Changes as a record may carry them.
+    pub fn bounded(self) -> Self {
+        TestsChange {
+            why: cut(&self.why),
+            changes: bounded_changes(self.changes),
+            diff: clip(&self.diff, DIFF_BYTES),
+        }
+    }
+}
+
+impl ConfirmedBy {
+    pub(super) fn bounded(self) -> Self {
+        match self {
+            ConfirmedBy::Plan { task } => ConfirmedBy::Plan { task: cut(&task) },
+            ConfirmedBy::User { .. } => self,
         }
     }
 }

@@ -91,7 +91,7 @@ pub(super) fn judge(state: &LoopState, outcome: &Outcome) -> Verdict {
         return Verdict::Done { proof, confidence };
     }
     // The user is asked once all else is done.
-    if state.view.tests_changed.is_some() && reasons.iter().all(Missing::may_be_confirmed) {
+    if state.view.changed_tests.why.is_some() && reasons.iter().all(Missing::may_be_confirmed) {
         let proof = Proof::Unconfirmed;
         return Verdict::Done { proof, confidence };
     }

@@ -66,7 +66,7 @@ pub use edits::checks_edits;
 pub use effect::{Effect, Timer, TimerKind};
 pub use feedback::Feedback;
 pub use gate::{goal_reasons, reachable_confidence};
-pub use question::{LateAnswer, NoAnswer, late_answer, read as read_answer};
+pub use question::{LateAnswer, NoAnswer, late_answer, read as read_answer, tests_confirmed};
 pub use reviews::{Reviews, Subject};
 pub use rules::{Rules, Said};
 pub use state::{Closed, LoopState};
@@ -78,7 +78,7 @@ use std::path::PathBuf;
 use crate::event::{
     AgentCall, AgentSignal, AgentStatus, BackgroundCommand, BackgroundProgress, BackgroundResult, Changes, Checkpoint,
     Claim, Day, GoalResult, Notice, PermissionRequest, PlanSnapshot, RequestedBy, Requester, ReviewAnswer, Ruling,
-    Settings, Spent, SteeringId, Trial, TriedMutant, UserCommand,
+    Settings, Spent, SteeringId, TestsChange, Trial, TriedMutant, UserCommand,
 };
 
 /// Everything that reaches the machine. The time it was received comes beside it.
@@ -284,6 +284,8 @@ pub struct Settlement {
     pub denies_done: Option<String>,
     /// The question that the agent's last message ends with.
     pub question: Option<String>,
+    /// Changed tests, where the agent or the plan speaks of them and they are not those that the user is asked about.
+    pub tests: Option<Box<FoundTests>>,
     pub notices: Vec<Notice>,
     /// Evenly distributed in 0..1; spreads retries.
     pub random: f64,
@@ -305,10 +307,19 @@ impl Settlement {
             blocked: None,
             denies_done: None,
             question: None,
+            tests: None,
             notices: Vec::new(),
             random,
         }
     }
+}
+
+/// Tests that are not as they were.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundTests {
+    pub change: TestsChange,
+    /// All of it was changed in an iteration for a task at which the plan allows that.
+    pub allowed: bool,
 }
 
 /// What came of the goals, and of the plan meanwhile: a goal runs what the agent may have written.

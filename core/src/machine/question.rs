@@ -1,7 +1,9 @@
 //! What somebody's words mean as answers to an agent's questions.
 
 use crate::{
-    event::{Answer, AnswerPlace, AnsweredAsk, Event, Question, Remember, RuleScope, TEXT_CAP_BYTES, clip},
+    event::{
+        Answer, AnswerPlace, AnsweredAsk, ConfirmedBy, Event, Question, Remember, RuleScope, TEXT_CAP_BYTES, clip,
+    },
     run::{Ask, RunView},
 };
 
@@ -94,6 +96,22 @@ pub fn late_answer(
             at: Some(at),
         }),
         added: added(view, number, answer),
+    })
+}
+
+/// The event that a yes to the question `number` is if it asks whether changed tests count; anything but a yes is a message to the
+/// agent.
+pub fn tests_confirmed(view: &RunView, number: u32, answer: &Answer, at: AnswerPlace) -> Option<Event> {
+    let asked = view.permissions.about_tests().filter(|asked| asked.number == number)?;
+    let is_yes = match answer {
+        Answer::Allow { .. } => true,
+        Answer::Words { words } => matches!(words.join(" ").trim().to_lowercase().as_str(), "yes" | "y"),
+        Answer::Deny { .. } => false,
+    };
+    is_yes.then(|| Event::TestsConfirmed {
+        iteration: Some(asked.iteration),
+        changes: view.changed_tests.asked.clone(),
+        by: ConfirmedBy::User { at, ask: Some(number) },
     })
 }
 

@@ -5,7 +5,7 @@ use crate::{
         AgentCall, AgentSignal, CancelReason, Checkpoint, Claim, Event, Outcome, Problem, ProblemKind, Role, SessionId,
         SessionMode, SteeringId,
     },
-    run::RunView,
+    run::{Phase, RunView},
 };
 
 use super::{
@@ -37,6 +37,10 @@ pub struct Rules {
     pub cut_off: bool,
     /// The goals were run before the first iteration.
     pub looked: bool,
+    /// Tests were confirmed while the goals ran by others.
+    pub confirmed_meanwhile: bool,
+    /// The tasks at which the plan allows to change tests, as it was before the first iteration: an agent may write that as well.
+    pub tests_may_change: Option<Vec<String>>,
     /// The tree that was only committed: doing that again is no progress.
     pub committed_tree: Option<String>,
     /// What the running iteration reported as its failure.
@@ -79,6 +83,8 @@ pub struct Called {
     pub claimed: bool,
     /// Why it cannot go on.
     pub blocked: Option<String>,
+    /// Why it changed tests.
+    pub tests_changed: Option<String>,
 }
 
 /// The last message of a session, as far as a record has it.
@@ -121,7 +127,12 @@ impl Rules {
                     self.session = None;
                 }
             }
-            Event::VerificationStarted { iteration, .. } => self.looked |= *iteration == 0,
+            Event::VerificationStarted { iteration, .. } => {
+                self.looked |= *iteration == 0;
+                self.confirmed_meanwhile = false;
+            }
+            Event::TestsConfirmed { .. } => self.confirmed_meanwhile = matches!(view.phase, Phase::Verifying { .. }),
+
             Event::IterationStarted {
                 checkpoint,
                 messages,
@@ -216,7 +227,7 @@ impl Rules {
             | Event::CompletionDenied { .. }
             | Event::GoalChecked { .. }
             | Event::TrialMade { .. }
-            | Event::TestsConfirmed { .. }
+            | Event::TestsQuestioned { .. }
             | Event::MutantsTried { .. }
             | Event::EditsChecked { .. }
             | Event::ClaimJudged { .. }
@@ -251,6 +262,10 @@ impl Rules {
     }
 
     fn start_iteration(&mut self, view: &RunView) {
+        self.tests_may_change.get_or_insert_with(|| {
+            let tasks = view.plan.tasks.iter().filter(|task| task.settings.tests_may_change);
+            tasks.map(|task| task.text.clone()).collect()
+        });
         self.feedback.clear();
         if !self.cut_off {
             let mut claims = view.iterations.latest_look().claims.iter();
@@ -275,6 +290,7 @@ impl Rules {
             AgentCall::Claimed { reasons } => self.called.claimed = reasons.is_empty(),
             AgentCall::Blocked { reason } => self.called.blocked = Some(reason.clone()),
             AgentCall::Noted { note } => feedback::note(&mut self.feedback, note),
+            AgentCall::TestsChanged { why } => self.called.tests_changed = Some(why.clone()),
             AgentCall::GoalsChecked { .. } | AgentCall::Asked { .. } | AgentCall::Proposed { .. } => {}
         }
     }

@@ -2,15 +2,15 @@
 
 use crate::{
     event::{
-        BreakerCause, BreakerState, CancelReason, Claim, Denial, Event, Finding, GoalsWhen, LimitKind, Missing, Notice,
-        OnDayLimit, Outcome, PlanSnapshot, Problem, ProblemKind, Proof, RequestedBy, Role, SessionMode, StopReason,
-        StopRequest, Wait, WaitCause,
+        BreakerCause, BreakerState, CancelReason, Claim, ConfirmedBy, Denial, Event, Finding, GoalsWhen, LimitKind,
+        Missing, Notice, OnDayLimit, Outcome, PlanSnapshot, Problem, ProblemKind, Proof, RequestedBy, Role,
+        SessionMode, StopReason, StopRequest, Wait, WaitCause,
     },
     run::{Observation, StopAsked},
 };
 
 use super::{
-    Settlement, Verification,
+    FoundTests, Settlement, Verification,
     breaker::{self, Permit},
     decision::Decision,
     gate, permission,
@@ -98,6 +98,9 @@ pub(super) fn settled(decision: &mut Decision, now_ms: u64, iteration: u32, outc
             question,
         });
     }
+    if let Some(tests) = &found.tests {
+        tests_changed(decision, iteration, tests);
+    }
     if let Some(reason) = requested(&decision.state) {
         // Completion wins over a stop request, unless a message would be lost with it.
         if let gate::Verdict::Done {
@@ -121,6 +124,24 @@ pub(super) fn settled(decision: &mut Decision, now_ms: u64, iteration: u32, outc
         return start_verification(decision, iteration);
     }
     conclude(decision, now_ms, iteration, outcome, found.random);
+}
+
+/// Has changed tests count where the plan allows it, or asks the user whether they do.
+fn tests_changed(decision: &mut Decision, iteration: u32, found: &FoundTests) {
+    let latest = decision.state.view.iterations.latest();
+    let task = latest.and_then(|latest| latest.task.clone());
+    match task.filter(|_| found.allowed) {
+        Some(task) => decision.push(Event::TestsConfirmed {
+            iteration: Some(iteration),
+            changes: found.change.changes.clone(),
+            by: ConfirmedBy::Plan { task },
+        }),
+        None => decision.push(Event::TestsQuestioned {
+            iteration,
+            ask: decision.state.view.permissions.asked + 1,
+            change: Box::new(found.change.clone()),
+        }),
+    }
 }
 
 /// Says that the task of the iteration is not worked on any more, if it has used up what one may and is still open.
@@ -165,6 +186,9 @@ pub(super) fn start_verification(decision: &mut Decision, iteration: u32) {
 
 /// Records the goals' results and goes on from them.
 pub(super) fn verified(decision: &mut Decision, now_ms: u64, iteration: u32, outcome: &Outcome, found: &Verification) {
+    if decision.state.rules.confirmed_meanwhile {
+        return start_verification(decision, iteration);
+    }
     for result in &found.results {
         decision.push(Event::GoalChecked {
             iteration,

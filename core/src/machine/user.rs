@@ -11,7 +11,7 @@ use crate::{
 use super::{
     decision::{Decision, is_running},
     permission,
-    question::late_answer,
+    question::{late_answer, tests_confirmed},
     settle,
 };
 
@@ -58,7 +58,9 @@ pub(super) fn obey(decision: &mut Decision, now_ms: u64, command: &UserCommand, 
                     }
                 }
                 false => {
-                    if let Ok(late) = late_answer(&decision.state.view, *ask, answer, *at) {
+                    if let Some(confirmed) = tests_confirmed(&decision.state.view, *ask, answer, *at) {
+                        decision.push(confirmed);
+                    } else if let Ok(late) = late_answer(&decision.state.view, *ask, answer, *at) {
                         if let Some(added) = late.added {
                             decision.push(added);
                         }
@@ -97,6 +99,12 @@ fn soonest(view: &RunView, ask: u32) -> SteeringKind {
 
 /// Lets a run that is over go on with a message or an answer; nothing else does that, and neither where a limit is used up.
 pub(super) fn reopen(decision: &mut Decision, now_ms: u64, command: &UserCommand, by: RequestedBy) {
+    // Confirmed tests need no agent any more.
+    if let UserCommand::Answer { ask, answer, at } = command
+        && let Some(confirmed) = tests_confirmed(&decision.state.view, *ask, answer, *at)
+    {
+        return decision.push(confirmed);
+    }
     let (kind, text, answers, added) = match command {
         UserCommand::Steer { kind, text } => (*kind, text.clone(), None, None),
         UserCommand::Answer { ask, answer, at } => match late_answer(&decision.state.view, *ask, answer, *at) {

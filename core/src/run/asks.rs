@@ -6,7 +6,7 @@
 use std::collections::{VecDeque, vec_deque};
 
 use super::RunView;
-use crate::event::{AgentCall, Decider, Event, PermissionRequest, Record, RuleScope, SteeringId};
+use crate::event::{AgentCall, ConfirmedBy, Decider, Event, PermissionRequest, Record, RuleScope, SteeringId};
 
 /// Most entries; older ones are in the journal.
 const ENTRIES: usize = 10_000;
@@ -163,6 +163,29 @@ impl Asks {
                         asked_by: Vec::new(),
                     };
                     self.push(record.at_ms, Some(*ask), Some(*iteration), what, Some(AskEnd::Unanswered));
+                }
+            }
+            Event::TestsQuestioned { iteration, ask, .. } => {
+                if let Some(asked) = view.permissions.about_tests() {
+                    let what = AskSubject::Request {
+                        request: Box::new(asked.request.clone()),
+                        cut: false,
+                        asked_by: Vec::new(),
+                    };
+                    self.push(record.at_ms, Some(*ask), Some(*iteration), what, Some(AskEnd::Unanswered));
+                }
+            }
+            Event::TestsConfirmed {
+                by: ConfirmedBy::User { at, ask: Some(ask) },
+                ..
+            } => {
+                if let Some(entry) = self.numbered(*ask) {
+                    entry.end = Some(AskEnd::Decided {
+                        allowed: true,
+                        by: Decider::User { at: Some(*at) },
+                        message: None,
+                        waited_ms: 0,
+                    });
                 }
             }
             Event::RulesAdded { ask, scope, rules, .. } => {

@@ -49,7 +49,8 @@ impl Calls {
                     AgentCall::Claimed { .. }
                     | AgentCall::GoalsChecked { .. }
                     | AgentCall::Blocked { .. }
-                    | AgentCall::Asked { .. } => {}
+                    | AgentCall::Asked { .. }
+                    | AgentCall::TestsChanged { .. } => {}
                 }
             }
             _ => {}

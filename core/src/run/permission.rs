@@ -1,11 +1,13 @@
 //! What agents asked to be allowed, and what became of it.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::Recent;
 use crate::event::{
     AgentCall, AskId, CancelReason, Decider, Event, Offer, Outcome, PermissionMode, PermissionRequest, Question,
-    RememberedRule, RuleScope, RunId, ToolKind,
+    RememberedRule, RuleScope, RunId, TestsChange, ToolKind,
 };
 
 const DECISIONS: usize = 1_000;
@@ -17,6 +19,8 @@ const UNANSWERED: usize = 64;
 
 /// What the ids of questions begin with that the agent asked with ralph's own tool.
 const TICKET: &str = "ticket/";
+/// Prefix of the id of the question whether changed tests count.
+const OF_TESTS: &str = "ticket/tests/";
 
 /// Permissions of a run.
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
@@ -103,6 +107,8 @@ pub struct OpenAsk {
     pub rules: Vec<String>,
     /// Set while the agent waits.
     pub waits: Option<Ask>,
+    /// Whether it is the question whether changed tests count.
+    pub about_tests: bool,
 }
 
 impl Ask {
@@ -131,6 +137,39 @@ impl Ask {
         }
     }
 
+    /// The question whether tests count as the agent changed them.
+    fn about_tests(number: u32, iteration: u32, change: &TestsChange, asked_ms: u64) -> Self {
+        let paths: BTreeSet<&String> = change.changes.iter().map(|change| &change.path).collect();
+        let paths: Vec<String> = paths.into_iter().cloned().collect();
+        let reason = (!change.why.is_empty()).then(|| change.why.clone());
+        Self {
+            number,
+            iteration,
+            request: PermissionRequest {
+                id: AskId(format!("{OF_TESTS}{number}")),
+                call: None,
+                tool: "tests".to_owned(),
+                kind: ToolKind::Other,
+                title: format!("do they count as changed? {}", paths.join(", ")),
+                reason,
+                command: None,
+                paths,
+                url: None,
+                diff: Some(change.diff.clone()),
+                questions: Vec::new(),
+            },
+            asked_ms,
+            until_ms: None,
+            offer: Offer::default(),
+            cut: false,
+        }
+    }
+
+    /// Whether it is the question whether changed tests count.
+    pub fn is_about_tests(&self) -> bool {
+        self.request.id.0.starts_with(OF_TESTS)
+    }
+
     fn outlives_its_iteration(&self) -> bool {
         self.request.id.0.starts_with(TICKET)
     }
@@ -155,6 +194,7 @@ impl OpenAsk {
                 false => ask.offer.rules.clone(),
             },
             waits: waits.then(|| ask.clone()),
+            about_tests: ask.is_about_tests(),
         }
     }
 }
@@ -264,6 +304,12 @@ impl Permissions {
                     self.unanswered.push(Ask::by_tool(*ask, *iteration, question, at_ms));
                 }
             }
+            Event::TestsQuestioned { iteration, ask, change } => {
+                self.asked = self.asked.max(*ask);
+                self.unanswered.retain(|ask| !ask.is_about_tests());
+                self.unanswered.push(Ask::about_tests(*ask, *iteration, change, at_ms));
+            }
+            Event::TestsConfirmed { .. } => self.unanswered.retain(|ask| !ask.is_about_tests()),
             Event::RulesAdded {
                 ask,
                 scope,
@@ -362,6 +408,11 @@ impl Permissions {
         in_words
             .map(|answered| &answered.by)
             .or_else(|| decided().map(|decided| &decided.by))
+    }
+
+    /// The open question whether changed tests count.
+    pub fn about_tests(&self) -> Option<&Ask> {
+        self.unanswered.iter().find(|ask| ask.is_about_tests())
     }
 
     /// How often it was denied in the running iteration.

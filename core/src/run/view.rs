@@ -5,13 +5,13 @@ use std::{collections::BTreeMap, path::PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Background, Block, Breaker, Calls, Clock, Delivered, EditChecks, End, GoalState, GoalStatus, Incidents, Iterations,
-    Message, Observation, OpenAsk, Permissions, Phase, Shared, Spending, StopAsked, Task, Tool, Work, task::tasks,
-    tool,
+    Ask, Background, Block, Breaker, Calls, ChangedTests, Clock, Delivered, EditChecks, End, GoalState, GoalStatus,
+    Incidents, Iterations, Message, Observation, OpenAsk, Permissions, Phase, Shared, Spending, StopAsked, Task, Tool,
+    Work, task::tasks, tool,
 };
 use crate::event::{
-    AgentSignal, Changes, ChannelKind, Event, GoalResult, LimitKind, Outcome, PausedBy, PermissionMode, PlanSnapshot,
-    PlanTask, Proof, Record, Role, RunId, Settings, SteeringId, StopReason, Totals, Usage, Wait, WaitEnd,
+    AgentSignal, Changes, ChannelKind, Event, GoalResult, Hint, LimitKind, Outcome, PausedBy, PermissionMode,
+    PlanSnapshot, PlanTask, Proof, Record, Role, RunId, Settings, SteeringId, StopReason, Totals, Usage, Wait, WaitEnd,
 };
 
 /// All that the records say of a run.
@@ -65,9 +65,9 @@ pub struct RunView {
     /// What agents said with ralph's own tools.
     #[serde(default)]
     pub calls: Calls,
-    /// Why the agent changed tests, in its words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tests_changed: Option<String>,
+    /// Tests that agents changed on purpose.
+    #[serde(default)]
+    pub changed_tests: ChangedTests,
     /// The goals that were run after edits.
     #[serde(default)]
     pub edit_checks: EditChecks,
@@ -104,6 +104,7 @@ impl RunView {
         self.spending
             .apply(at_ms, &self.phase, &self.settings.limits.per_day, event);
         self.calls.apply(event);
+        self.changed_tests.apply(event);
         self.edit_checks.apply(event);
         self.background.apply(at_ms, event);
         match event {
@@ -207,10 +208,6 @@ impl RunView {
                 self.set_baseline(result);
             }
             Event::TestsConfirmed { .. } => self.confirm_tests(),
-            Event::AgentStated {
-                tests_changed: Some(why),
-                ..
-            } => self.tests_changed = Some(why.clone()),
             Event::EditsChecked { results, .. } => {
                 for result in results {
                     let checked = Box::new(result.clone());
@@ -257,7 +254,8 @@ impl RunView {
                     // Whatever was asked, the user has said something now.
                     None => {
                         self.blocks.clear();
-                        self.permissions.unanswered.clear();
+                        // Other words say nothing of tests.
+                        self.permissions.unanswered.retain(Ask::is_about_tests);
                     }
                 }
                 self.messages.push(Message::new(*id, *kind, text, answers.as_deref()));
@@ -305,6 +303,7 @@ impl RunView {
             | Event::RulesAdded { .. }
             | Event::RuleForgotten { .. }
             | Event::PermissionModeChanged { .. }
+            | Event::TestsQuestioned { .. }
             | Event::CompletionDenied { .. }
             | Event::BackgroundStarted { .. }
             | Event::BackgroundProgressed { .. }
@@ -455,13 +454,17 @@ impl RunView {
         self.enter(Phase::Verifying { iteration, outcome });
     }
 
-    /// An unconfirmed end becomes a verified one.
+    /// The tests are as they have to be: an unconfirmed end becomes a verified one, and the next counts are those to be reached.
     fn confirm_tests(&mut self) {
+        for goal in &mut self.goals {
+            goal.baseline = None;
+        }
         if let Phase::Stopped { end } = &mut self.phase
             && let StopReason::Done { proof, .. } = &mut end.reason
             && *proof == Proof::Unconfirmed
         {
             *proof = Proof::Tests;
+            end.hints.retain(|hint| *hint != Hint::ConfirmTests);
         }
     }
 
@@ -548,6 +551,7 @@ impl RunView {
             questions: Vec::new(),
             rules: Vec::new(),
             waits: None,
+            about_tests: false,
         });
         let missed = self.permissions.unanswered.iter().map(|ask| OpenAsk::of(ask, false));
         let pending = self.permissions.pending.iter().map(|ask| OpenAsk::of(ask, true));
@@ -558,6 +562,10 @@ impl RunView {
 
     /// Takes an answer to what no agent waits for any more.
     fn answered(&mut self, number: u32) {
+        // It was no yes, or the tests would have been confirmed.
+        if self.permissions.about_tests().is_some_and(|ask| ask.number == number) {
+            self.changed_tests.close();
+        }
         self.permissions.close(number);
         let block = self.blocks.iter().find(|block| block.number == number);
         if let Some(task) = block.map(|block| block.task.clone()) {

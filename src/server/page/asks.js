@@ -60,7 +60,8 @@ export function asksArea(run) {
 function open({ status, view, connection }) {
   if (connection === "over" && !status.asks.some((ask) => ask.missed)) return [];
   return status.asks.map((ask) => {
-    const whole = view.permissions.pending.find((pending) => pending.number === ask.number);
+    const known = [...view.permissions.pending, ...view.permissions.unanswered];
+    const whole = known.find((pending) => pending.number === ask.number);
     return { ...ask, key: `${ask.number}${ask.missed ? " late" : ""}`, request: whole?.request, askedBy: whole?.offer?.askedBy ?? [], cut: whole?.cut };
   });
 }
@@ -72,7 +73,7 @@ export function askCard(run, ask) {
   const drawWhereto = whenChanged((text) => fill(whereto, sentence(text)));
   const controls = ask.questions?.length > 0 ? questionForm(run, ask, answer) : ask.missed && !ask.tool ? wordsForm(run, answer) : permissionForm(run, ask, answer);
   const element = h("article", { class: `card ask ${ask.missed ? "late" : ""}`, id: `ask-${ask.number}`, tabIndex: -1 },
-    h("header", {}, h("strong", {}, ask.questions?.length > 0 || !ask.tool ? "The agent has a question" : `The agent wants to use ${ask.tool}`), countdown),
+    h("header", {}, h("strong", {}, heading(ask)), countdown),
     ask.questions?.length > 0 ? null : request(ask),
     ask.missed && whereto,
     controls);
@@ -93,8 +94,18 @@ export function askCard(run, ask) {
   };
 }
 
+function isAboutTests(ask) {
+  return Boolean(ask.missed) && ask.tool === "tests";
+}
+
+function heading(ask) {
+  if (isAboutTests(ask)) return "The agent changed tests: do they count as changed?";
+  return ask.questions?.length > 0 || !ask.tool ? "The agent has a question" : `The agent wants to use ${ask.tool}`;
+}
+
 // What becomes of an answer that is late.
 function wheretoInWords(run, ask) {
+  if (isAboutTests(ask)) return "Until you say so they count as they were. A no goes to the agent.";
   if (run.connection !== "over") return "It no longer waits: your answer goes into its next prompt.";
   if (run.takesAnswers()) return "The run is over. Your answer waits for it: `ralph continue` in its project goes on with it.";
   return `The run is over, and takes no answer here: \`ralph answer ${ask.number} "…"\` in its project does.`;
@@ -129,11 +140,11 @@ function permissionForm(run, ask, answer) {
   const always = (scope, label) => run.act(label, { class: "always" }, () => answer({ type: "allow", remember: { scope, rules: [] } }));
   return h("div", {},
     h("div", { class: "answers" },
-      run.act("Allow once", { class: "primary", ...answers(run) }, () => answer({ type: "allow", remember: null })),
+      run.act(isAboutTests(ask) ? "They count" : "Allow once", { class: "primary", ...answers(run) }, () => answer({ type: "allow", remember: null })),
       h("button", { type: "button", class: "danger", "data-acts": "answers", onclick: () => {
         denial.hidden = false;
         why.focus();
-      } }, "Deny…")),
+      } }, isAboutTests(ask) ? "No…" : "Deny…")),
     ask.rules?.length > 0 && h("details", {},
       h("summary", {}, "Always allow…"),
       h("p", {}, "From now on allowed: ", ask.rules.map((rule, index) => [index > 0 && ", ", h("code", {}, rule)])),

@@ -89,6 +89,12 @@ pub(super) fn needs_person(report: &Report, view: &RunView) -> Vec<String> {
             let text = one_line(&asked.request.title);
             format!("an answer (`ralph answer {} …`): {text}", asked.number)
         }));
+        needs.extend(view.permissions.about_tests().map(|asked| {
+            format!(
+                "your word on changed tests (`ralph confirm`): {}",
+                one_line(&asked.request.paths.join(", "))
+            )
+        }));
         let asked = view.incidents.asked.iter();
         needs.extend(asked.map(|asked| {
             let text = one_line(&asked.text);

@@ -21,7 +21,7 @@ use crate::{
         Changes, Checkpoint, Delivery, LimitKind, Outcome, ReviewResult, Role, RunId, SteeringId, SteeringKind,
         StopReason, Totals, Usage,
     },
-    run::{BackgroundTask, EditChecks, Look, TaskState, Waited},
+    run::{BackgroundTask, ConfirmedTests, EditChecks, Look, TaskState, Waited},
 };
 
 pub(crate) use head::write_head;
@@ -64,6 +64,8 @@ pub(crate) struct Report {
     /// Moves of the breaker and adapters that were limited, in words.
     /// What the agent was allowed and denied, the same ones counted.
     pub permissions: Vec<String>,
+    /// Changes of tests that count.
+    pub confirmed_tests: Vec<ConfirmedTests>,
     pub troubles: Vec<String>,
     pub warnings: Vec<String>,
     /// What nobody but the agent has looked at, a sentence each.

@@ -47,6 +47,7 @@ impl Report {
             waits: view.incidents.waits.iter().cloned().collect(),
             background: view.background.tasks.clone(),
             permissions: permissions_in_words(view),
+            confirmed_tests: view.changed_tests.confirmed.iter().cloned().collect(),
             troubles: view.incidents.troubles.iter().map(trouble_in_words).collect(),
             warnings: warnings.map(|noticed| notice_in_words(&noticed.notice)).collect(),
             unverified: Vec::new(),

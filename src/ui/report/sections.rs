@@ -2,15 +2,18 @@
 
 use super::{Iteration, Report, head::shortened};
 use crate::{
-    event::{Delivery, GoalResult, MutantOutcome, Outcome, Proof, ReviewResult, SteeringKind, StopReason, Usage, Wait},
-    run::{EditChecks, Look, TaskState, Waited},
+    event::{
+        ConfirmedBy, Decider, Delivery, GoalResult, MutantOutcome, Outcome, Proof, ReviewResult, SteeringKind,
+        StopReason, Usage, Wait,
+    },
+    run::{ConfirmedTests, EditChecks, Look, TaskState, Waited},
     text::one_line,
     words::{
         background_end_in_words, background_state_in_words, background_went_well, changes_in_words, claim_in_words,
         command_in_words, confidence_in_words, counted, findings_in_words, goal_in_words, guarded_change_in_words,
-        missing_in_words, mutant_in_words, mutants_in_words, outcome_in_words, review_in_words, short_duration,
-        status_in_words, task_at_limit_in_words, task_in_words, tests_in_words, trial_in_words, usage_in_words,
-        wait_cause_in_words,
+        missing_in_words, mutant_in_words, mutants_in_words, outcome_in_words, place_of_decision, review_in_words,
+        short_duration, status_in_words, task_at_limit_in_words, task_in_words, tests_in_words, trial_in_words,
+        usage_in_words, wait_cause_in_words,
     },
 };
 
@@ -214,7 +217,29 @@ fn tests(report: &Report) -> Vec<Item> {
         let missed = missed.map(|tried| format!("not noticed: {}", mutant_in_words(&tried.mutant)));
         Item::with(mutants_in_words(&look.mutants), missed.collect())
     });
-    counts.chain(trial).chain(mutants).collect()
+    let confirmed = report.confirmed_tests.iter().map(|confirmed| {
+        let changes = confirmed.changes.iter().map(guarded_change_in_words).collect();
+        Item::with(confirmed_in_words(confirmed), changes)
+    });
+    counts.chain(confirmed).chain(trial).chain(mutants).collect()
+}
+
+/// `changed tests count: you confirmed them with `ralph answer`, after iteration 3`.
+fn confirmed_in_words(confirmed: &ConfirmedTests) -> String {
+    let after = confirmed
+        .iteration
+        .map(|iteration| format!(", after iteration {iteration}"));
+    let after = after.unwrap_or_default();
+    match &confirmed.by {
+        ConfirmedBy::User { at, .. } => {
+            let by = place_of_decision(&Decider::User { at: Some(*at) });
+            format!("changed tests count: confirmed {by}{after}")
+        }
+        ConfirmedBy::Plan { task } => format!(
+            "changed tests count: the plan allows it at \"{}\"{after}",
+            one_line(task)
+        ),
+    }
 }
 
 pub(super) fn tail(result: &GoalResult) -> Vec<String> {

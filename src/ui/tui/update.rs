@@ -433,8 +433,9 @@ fn focus_plan(model: &mut Model) {
 
 /// Carries out what only makes sense while there is a loop; says so when it makes none.
 fn ask_of_loop(model: &mut Model, action: Action) -> Vec<Order> {
-    if model.run.is_over() && action == Action::Answer && !model.run.blocks.is_empty() {
-        if let Some(limit) = used_up(&model.run) {
+    let asks_of_tests = model.run.permissions.about_tests().is_some();
+    if model.run.is_over() && action == Action::Answer && (asks_of_tests || !model.run.blocks.is_empty()) {
+        if let Some(limit) = used_up(&model.run).filter(|_| !asks_of_tests) {
             return refused(model, &used_up_in_words(limit));
         }
         model.ui.show(Pane::Report);
@@ -486,7 +487,7 @@ fn ask_of_loop(model: &mut Model, action: Action) -> Vec<Order> {
         Action::StopAfterIteration => return vec![Order::stop(StopRequest::AfterIteration, RequestedBy::User)],
         Action::Withdraw => return messages::withdraw(model),
         Action::CancelTask => return background::cancel(model),
-        Action::Answer if model.run.permissions.pending.is_empty() => {
+        Action::Answer if model.run.permissions.pending.is_empty() && !asks_of_tests => {
             let can_wait = model.run.permissions.unanswered.is_empty() && model.run.blocks.is_empty();
             let why = match can_wait {
                 true => "the agent asks nothing",

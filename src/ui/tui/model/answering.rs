@@ -64,6 +64,8 @@ pub enum Subject<'r> {
     Waiting(&'r Ask),
     /// It does not any more: an answer goes into its next prompt.
     Missed(&'r Ask),
+    /// Whether tests count as the agent changed them.
+    Tests(&'r Ask),
     /// What keeps a task from being done.
     Block(&'r Block),
 }
@@ -113,13 +115,18 @@ impl<'r> Subject<'r> {
         let block = || run.blocks.iter().find(|block| block.number == number);
         waiting
             .map(Subject::Waiting)
-            .or_else(|| missed().map(Subject::Missed))
+            .or_else(|| {
+                missed().map(|ask| match ask.is_about_tests() {
+                    true => Subject::Tests(ask),
+                    false => Subject::Missed(ask),
+                })
+            })
             .or_else(|| block().map(Subject::Block))
     }
 
     fn ask(self) -> Option<&'r Ask> {
         match self {
-            Subject::Waiting(ask) | Subject::Missed(ask) => Some(ask),
+            Subject::Waiting(ask) | Subject::Missed(ask) | Subject::Tests(ask) => Some(ask),
             Subject::Block(_) => None,
         }
     }
@@ -135,7 +142,7 @@ impl<'r> Subject<'r> {
 
     /// Whether it is about the use of a tool, which is allowed or denied.
     pub fn is_permission(self) -> bool {
-        self.request().is_some_and(|request| request.questions.is_empty())
+        matches!(self, Subject::Waiting(ask) | Subject::Missed(ask) if ask.request.questions.is_empty())
     }
 
     pub fn offer(self) -> Option<&'r Offer> {
@@ -161,7 +168,7 @@ impl<'r> Subject<'r> {
     pub fn is_late(self) -> bool {
         match self {
             Subject::Waiting(_) => false,
-            Subject::Missed(_) | Subject::Block(_) => true,
+            Subject::Missed(_) | Subject::Tests(_) | Subject::Block(_) => true,
         }
     }
 }

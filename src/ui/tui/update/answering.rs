@@ -3,7 +3,8 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::{
-    event::{Answer, AnswerPlace, Decider, PermissionMode, Question, Remember, RuleScope, UserCommand},
+    event::{Answer, AnswerPlace, ConfirmedBy, Decider, PermissionMode, Question, Remember, RuleScope, UserCommand},
+    run::ConfirmedTests,
     ui::tui::{
         editor::Editor,
         keys::{self, Chord},
@@ -29,13 +30,17 @@ pub(in crate::ui::tui) fn show_question(model: &mut Model) {
         let answering = answering.clone();
         follow(model, answering);
     }
-    let pending = &model.run.permissions.pending;
-    let next = pending.iter().find(|known| known.number > model.ui.put_off);
+    let permissions = &model.run.permissions;
+    let mut open = permissions.pending.iter().chain(permissions.about_tests());
+    let next = open.find(|known| known.number > model.ui.put_off);
     if let Some(next) = next
         && model.ui.mode == Mode::Normal
         && model.ui.replay.is_none()
     {
-        model.ui.mode = Mode::Answering(Answering::new(next.number, model.now_ms));
+        model.ui.mode = Mode::Answering(Answering {
+            late: next.is_about_tests(),
+            ..Answering::new(next.number, model.now_ms)
+        });
     }
 }
 
@@ -67,6 +72,15 @@ fn follow(model: &mut Model, mut answering: Answering) {
 /// typed by then as a part of an answer must not become commands.
 fn close(model: &mut Model, mut answering: Answering) {
     let here = Some(AnswerPlace::Screen);
+    let confirmed = model.run.changed_tests.confirmed.iter().next_back();
+    let confirmed_here = |confirmed: &&ConfirmedTests| {
+        let (at, ask) = (AnswerPlace::Screen, Some(answering.ask));
+        confirmed.by == ConfirmedBy::User { at, ask }
+    };
+    if confirmed.filter(confirmed_here).is_some() {
+        model.ui.mode = Mode::Normal;
+        return;
+    }
     let decider = model.run.permissions.decider(answering.ask);
     let message = model
         .run
@@ -139,7 +153,9 @@ fn choosing(model: &mut Model, key: KeyEvent, answering: &mut Answering) -> Vec<
         return Vec::new();
     };
     let questions = subject.questions().to_vec();
-    let (is_permission, is_block) = (subject.is_permission(), matches!(subject, Subject::Block(_)));
+    let is_permission = subject.is_permission();
+    let is_yes_or_no = matches!(subject, Subject::Block(_) | Subject::Tests(_));
+    let has_words = !is_permission && !matches!(subject, Subject::Tests(_));
     let offers_all = view::offers_all(&model.run, subject);
     match choices_of(&questions, chord, answering) {
         Chosen::Nothing => {}
@@ -150,13 +166,13 @@ fn choosing(model: &mut Model, key: KeyEvent, answering: &mut Answering) -> Vec<
         Chosen::Answered(answer) => return answered(model, answering, answer),
     }
     match (chord.code, chord.modifiers) {
-        (KeyCode::Char('o'), KeyModifiers::NONE) if !is_permission => {
+        (KeyCode::Char('o'), KeyModifiers::NONE) if has_words => {
             answering.step = AnswerStep::Wording(Editor::default());
         }
         (KeyCode::Char(digit @ '1'..='9'), KeyModifiers::NONE) if !questions.is_empty() => {
             return digit_pressed(model, &questions, answering, digit);
         }
-        (KeyCode::Char('y'), KeyModifiers::NONE) if is_permission || is_block => {
+        (KeyCode::Char('y'), KeyModifiers::NONE) if is_permission || is_yes_or_no => {
             return answered(model, answering, Answer::Allow { remember: None });
         }
         (KeyCode::Char('a'), KeyModifiers::NONE) if is_permission => {
@@ -192,7 +208,8 @@ fn choices_of(questions: &[Question], chord: Chord, answering: &mut Answering) -
 
 fn leave_for_later(model: &mut Model, answering: &Answering) {
     model.ui.mode = Mode::Normal;
-    if !answering.late {
+    let is_put_off = !answering.late || matches!(Subject::of(&model.run, answering.ask), Some(Subject::Tests(_)));
+    if is_put_off {
         model.ui.put_off = model.ui.put_off.max(answering.ask);
         let how = "left for later: a brings it back";
         model.ui.toast(Tone::Wait, how, model.now_ms);

@@ -36,7 +36,8 @@ pub(super) fn open(model: &mut Model) {
         return;
     };
     let is_late = subject.is_late();
-    if let Some(limit) = used_up(&model.run).filter(|_| is_late) {
+    let needs_iteration = is_late && !matches!(subject, Subject::Tests(_));
+    if let Some(limit) = used_up(&model.run).filter(|_| needs_iteration) {
         return model.ui.toast(Tone::Note, used_up_in_words(limit), model.now_ms);
     }
     // It was asked for, so no key is taken for one that was meant for something else.

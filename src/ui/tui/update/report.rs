@@ -41,13 +41,22 @@ pub(in crate::ui::tui) fn show_end(model: &mut Model) {
     model.ui.report.top = 0;
     model.ui.report.due = false;
     model.ui.report.instead_of = (shown != Pane::Report).then_some(shown);
-    if matches!(model.run.stop_reason(), Some(StopReason::Blocked { .. })) {
+    if matches!(model.run.stop_reason(), Some(StopReason::Blocked { .. }))
+        || model.run.permissions.about_tests().is_some()
+    {
         answer(model);
     }
 }
 
 /// Opens a line for the answer to what the run ended with; false if there is nothing that can be answered.
 pub(super) fn answer(model: &mut Model) -> bool {
+    if let Some(asked) = model.run.permissions.about_tests() {
+        model.ui.mode = Mode::Answering(Answering {
+            late: true,
+            ..Answering::new(asked.number, model.now_ms)
+        });
+        return true;
+    }
     let Some(block) = model.run.blocks.last() else {
         return false;
     };

@@ -32,6 +32,8 @@ const TYPED_ROWS: usize = 6;
 const REFUSAL_ROWS: usize = 3;
 /// What is said of an answer that no agent waits for.
 const LATE: &str = "your answer goes into the next prompt";
+/// The state of changed tests until the user has answered.
+const AS_THEY_WERE: &str = "they count as they were until you say so";
 const RESUMES: &str = "the run resumes with your answer";
 /// Longest name of a tool in the title.
 const TOOL_COLUMNS: usize = 24;
@@ -112,11 +114,11 @@ impl Sheet {
 /// What is asked, and in which of its rows the choices are.
 fn asked(subject: Subject<'_>, answering: &Answering, room: usize) -> (Vec<Row>, Vec<Range<usize>>) {
     match subject {
-        Subject::Waiting(ask) | Subject::Missed(ask) if subject.is_permission() => {
+        Subject::Waiting(ask) | Subject::Missed(ask) | Subject::Tests(ask) if ask.request.questions.is_empty() => {
             let rows = request::rows(&ask.request, ask.cut, &ask.offer.asked_by, room);
             (rows, Vec::new())
         }
-        Subject::Waiting(ask) | Subject::Missed(ask) => {
+        Subject::Waiting(ask) | Subject::Missed(ask) | Subject::Tests(ask) => {
             request::questions(&ask.request.questions, Some(&answering.choice), room)
         }
         Subject::Block(block) => (request::block(block.task.as_deref(), &block.question, room), Vec::new()),
@@ -142,7 +144,7 @@ pub(crate) fn follow_choice(model: &Model, answering: &mut Answering) {
 
 /// Whether it is what the run ended with, below the report of it.
 fn is_at_end(model: &Model, subject: Subject<'_>) -> bool {
-    matches!(subject, Subject::Block(_)) && model.run.is_over() && model.ui.pane == Pane::Report
+    matches!(subject, Subject::Block(_) | Subject::Tests(_)) && model.run.is_over() && model.ui.pane == Pane::Report
 }
 
 /// Where there is room for the box.
@@ -215,6 +217,7 @@ fn title(model: &Model, subject: Subject<'_>, cut: &str) -> String {
             (vec![format!("{} asks", tool(ask)), left], 1)
         }
         Subject::Missed(ask) => (vec![format!("{} asked", tool(ask)), LATE.to_owned()], 0),
+        Subject::Tests(_) => (vec!["tests were changed".to_owned(), AS_THEY_WERE.to_owned()], 0),
         Subject::Block(_) if model.run.is_over() => (vec!["blocked".to_owned(), RESUMES.to_owned()], 0),
         Subject::Block(_) => (vec!["blocked".to_owned(), LATE.to_owned()], 0),
     };
@@ -258,6 +261,11 @@ fn keys_of(run: &RunView, subject: Subject<'_>) -> Vec<KeyRow> {
     let mut keys: Vec<KeyRow> = match subject {
         Subject::Waiting(_) | Subject::Missed(_) if subject.is_permission() => permission_keys(run, subject),
         Subject::Waiting(ask) | Subject::Missed(ask) => question_keys(&ask.request.questions),
+        Subject::Tests(_) => vec![
+            ("y", "the tests count as changed".into(), "yes"),
+            ("n", "no: they count as they were, and the agent is told".into(), "no"),
+            ("N", "no, and say why".into(), "say why"),
+        ],
         Subject::Block(_) => vec![
             ("o", "answer in words".into(), "words"),
             ("y", "yes".into(), "yes"),
@@ -266,6 +274,7 @@ fn keys_of(run: &RunView, subject: Subject<'_>) -> Vec<KeyRow> {
         ],
     };
     keys.push(match (subject.is_late(), subject.is_permission()) {
+        _ if matches!(subject, Subject::Tests(_)) => ("Esc", "decide later".into(), "later"),
         (false, true) => ("Esc", "decide later".into(), "later"),
         (false, false) => ("Esc", "answer later".into(), "later"),
         (true, _) => ("Esc", "back to the list".into(), "back"),

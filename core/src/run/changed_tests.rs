@@ -1,0 +1,68 @@
+//! Tests that agents changed on purpose, and what counts of the changes.
+
+use serde::{Deserialize, Serialize};
+
+use super::Recent;
+use crate::event::{AgentCall, ConfirmedBy, Event, GuardedChange};
+
+const CONFIRMED: usize = 100;
+
+/// Changes of tests that agents made on purpose.
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ChangedTests {
+    /// Why the agent changed them, in its words; none once the user or the plan has decided.
+    pub why: Option<String>,
+    /// The changes that the open question is about.
+    pub asked: Vec<GuardedChange>,
+    /// What was confirmed, oldest first.
+    pub confirmed: Recent<ConfirmedTests, CONFIRMED>,
+}
+
+/// Changes of tests that count.
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ConfirmedTests {
+    /// The iteration after which the tests were as they count now; none in older journals.
+    pub iteration: Option<u32>,
+    pub changes: Vec<GuardedChange>,
+    pub by: ConfirmedBy,
+}
+
+impl ChangedTests {
+    pub(super) fn apply(&mut self, event: &Event) {
+        match event {
+            Event::AgentStated {
+                tests_changed: Some(why),
+                ..
+            }
+            | Event::AgentCalled {
+                call: AgentCall::TestsChanged { why },
+                ..
+            } => self.why = Some(why.clone()),
+            Event::TestsQuestioned { change, .. } => self.asked.clone_from(&change.changes),
+            Event::TestsConfirmed { iteration, changes, by } => {
+                self.close();
+                self.confirmed.push(ConfirmedTests {
+                    iteration: *iteration,
+                    changes: changes.clone(),
+                    by: by.clone(),
+                });
+            }
+            _ => {}
+        }
+    }
+
+    /// The iteration whose tests count; none for those of the start of the run.
+    pub fn count_from(&self) -> Option<u32> {
+        self.confirmed.iter().rev().find_map(|confirmed| confirmed.iteration)
+    }
+
+    /// The question has an answer.
+    pub(super) fn close(&mut self) {
+        self.why = None;
+        self.asked.clear();
+    }
+}
