@@ -7,7 +7,7 @@ use crate::event::{
 
 use super::{Effect, Input, LoopState, Settlement, Statement, Verification, step, testing};
 
-fn settings() -> Settings {
+pub(super) fn settings() -> Settings {
     Settings {
         goals: vec![Goal {
             name: "tests".to_owned(),
@@ -27,7 +27,7 @@ fn settings() -> Settings {
 }
 
 /// So many tests that passed and that were skipped.
-fn counts(passed: u32, skipped: u32) -> Option<TestCounts> {
+pub(super) fn counts(passed: u32, skipped: u32) -> Option<TestCounts> {
     Some(TestCounts {
         runner: "cargo".to_owned(),
         passed,
@@ -36,7 +36,7 @@ fn counts(passed: u32, skipped: u32) -> Option<TestCounts> {
     })
 }
 
-fn goal(passed: bool, tests: Option<TestCounts>) -> GoalResult {
+pub(super) fn goal(passed: bool, tests: Option<TestCounts>) -> GoalResult {
     GoalResult {
         name: "tests".to_owned(),
         passed,
@@ -51,7 +51,7 @@ fn goal(passed: bool, tests: Option<TestCounts>) -> GoalResult {
     }
 }
 
-fn found(result: GoalResult, done: bool) -> Verification {
+pub(super) fn found(result: GoalResult, done: bool) -> Verification {
     Verification {
         results: vec![result],
         trial: None,
@@ -63,13 +63,13 @@ fn found(result: GoalResult, done: bool) -> Verification {
     }
 }
 
-fn plan(done: bool) -> PlanSnapshot {
+pub(super) fn plan(done: bool) -> PlanSnapshot {
     PlanSnapshot {
         tasks: vec![testing::task("add", done)],
     }
 }
 
-fn change() -> GuardedChange {
+pub(super) fn change() -> GuardedChange {
     GuardedChange {
         path: "tests/add.rs".to_owned(),
         kind: GuardedChangeKind::Deleted,
@@ -77,7 +77,7 @@ fn change() -> GuardedChange {
     }
 }
 
-fn trial(result: GoalResult) -> Option<Trial> {
+pub(super) fn trial(result: GoalResult) -> Option<Trial> {
     Some(Trial {
         changes: vec![change()],
         results: vec![result],
@@ -85,7 +85,7 @@ fn trial(result: GoalResult) -> Option<Trial> {
     })
 }
 
-fn tried(target: MutantTarget, outcome: MutantOutcome) -> TriedMutant {
+pub(super) fn tried(target: MutantTarget, outcome: MutantOutcome) -> TriedMutant {
     let mutant = Mutant {
         path: "tests/add.rs".to_owned(),
         line: 3,

@@ -18,6 +18,8 @@ mod feedback;
 mod gate;
 #[cfg(test)]
 mod gate_tests;
+#[cfg(test)]
+mod gate_walk;
 mod hints;
 mod outcome;
 mod permission;
