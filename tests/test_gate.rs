@@ -282,6 +282,33 @@ fn a_plan_allows_tests_to_change_at_a_task_unless_an_agent_wrote_that() {
 }
 
 #[test]
+fn a_goal_that_fails_and_passes_on_the_same_files_is_flaky_and_has_to_pass_twice_in_a_row() {
+    // The goal counts its runs in the home, and fails in those that are named.
+    for (failing, passes, flaky) in [("2", true, true), ("2 4", false, true), ("2 3", false, false)] {
+        let sandbox = project(DONE, "ok");
+        let broken = sandbox.home().join("broken");
+        std::fs::create_dir_all(&broken).expect("a directory");
+        let test = "require('node:test').test('sum', () => { throw new Error('no') });\n";
+        std::fs::write(broken.join("add.test.js"), test).expect("a file");
+        let goal = format!(
+            "tests=n=$(cat $HOME/runs 2>/dev/null || echo 0); n=$((n+1)); echo $n > $HOME/runs; \
+             case ' {failing} ' in *\" $n \"*) cd $HOME/broken;; esac; node --test"
+        );
+        let args = ["--goal", &goal, "--max-iterations", "1"];
+        let finished = sandbox.looping(args).run(SOON);
+        assert_eq!(proof(&finished).is_some(), passes, "{failing}: {finished:?}");
+        let records = finished.records();
+        let found = events(&records).any(|event| match event {
+            Event::GoalChecked { result, .. } => result.flaky.as_ref().is_some_and(|flaky| flaky.tests == ["sum"]),
+            _ => false,
+        });
+        assert_eq!(found, flaky, "{failing}: {finished:?}");
+        let report = sandbox.ralph(["report"]).run(SOON).stdout;
+        assert_eq!(report.contains("FLAKY"), flaky, "{report}");
+    }
+}
+
+#[test]
 fn goals_without_tests_pass_and_are_not_enough_where_more_is_required() {
     let sandbox = Sandbox::new();
     sandbox.plan(1);

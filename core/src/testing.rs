@@ -131,6 +131,8 @@ pub fn goal_checked(iteration: u32, name: &str, code: i32, tail: &str) -> Event 
             tail: tail.to_owned(),
             tests: None,
             doubt: None,
+            failed_tests: Vec::new(),
+            flaky: None,
         },
     }
 }

@@ -59,6 +59,7 @@ pub(super) fn gate_settings(runners: &Runners, config: &Config) -> GateSettings 
             Baseline::On => true,
             Baseline::Off => false,
         },
+        rerun: gate.rerun,
         trial: gate.trial,
         bite: gate.bite,
         mutants: gate.mutants,

@@ -276,6 +276,9 @@ settings! {
         guard("guard"): Names<GuardPatterns> = [],
         /// Files that an agent may change although they are tests or belong to a test runner: ["tests/snapshots/**"].
         guard_not("guardNot"): Names<GuardPatterns> = [],
+        /// Whether goals whose tests failed at a claim run once more: a test that then passes is flaky, and the goal has to pass twice
+        /// in a row.
+        rerun("rerun"): Switch = true,
         /// Whether goals that pass after guarded files changed have to pass with these as they were, too.
         trial("trial"): Switch = true,
         /// Whether small changes are tried that tests should notice, and what follows: "off"; "report" tells how many were noticed;
@@ -574,6 +577,7 @@ mod tests {
                 "gate.baseline" => "on",
                 "gate.bite" => "off",
                 "gate.require" => "verified",
+                "gate.rerun" => "false",
                 "gate.trial" => "false",
                 "goalsParallel" | "handover" | "background.agents" | "screen.mouse" | "tools.enabled"
                 | "tools.languages" | "tools.proposals" => "false",

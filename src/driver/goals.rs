@@ -25,6 +25,8 @@ use crate::{
 
 /// What a goal's output is kept of: its end, where test runners say what failed.
 const TAIL_BYTES: usize = 8 * 1024;
+/// Most names of tests that failed.
+const FAILED_TESTS: usize = 100;
 /// Most bytes of a report of tests.
 const REPORT_CAP_BYTES: u64 = 64 << 20;
 const GRACE: Duration = Duration::from_secs(2);
@@ -224,11 +226,13 @@ async fn with_report(checked: Checked, path: PathBuf) -> Checked {
         Ok(report) => {
             result.tests = Some(report.counts.clone());
             result.doubt.clone_from(&report.inconsistent);
+            result.failed_tests = failed_tests(&report);
             let report = Some(report);
             Checked { result, report }
         }
         Err(why) => {
             result.tests = None;
+            result.failed_tests.clear();
             result.doubt = Some(format!("the report {shown} cannot be read: {why}"));
             let report = None;
             Checked { result, report }
@@ -314,8 +318,15 @@ fn result(goal: &Goal, started: Instant, printed: &StdMutex<Printed>, ending: Re
         tail: printed.tail.clone(),
         tests: report.as_ref().map(|report| report.counts.clone()),
         doubt: report.as_ref().and_then(|report| report.inconsistent.clone()),
+        failed_tests: report.as_ref().map(failed_tests).unwrap_or_default(),
+        flaky: None,
     };
     Checked { result, report }
+}
+
+/// The first tests that failed.
+fn failed_tests(report: &TestReport) -> Vec<String> {
+    report.failed.iter().take(FAILED_TESTS).cloned().collect()
 }
 
 /// What is kept of a goal's output.

@@ -28,6 +28,7 @@ mod plan_look;
 mod preview;
 pub(crate) mod prune;
 mod reports;
+mod reruns;
 mod review;
 mod ruling;
 mod run;

@@ -28,7 +28,10 @@ use crate::{
     text::with_causes,
 };
 
-use super::goals::{Checked, Place, check_all, compiled_python};
+use super::{
+    goals::{Checked, Place, check_all, compiled_python},
+    reruns::check_for_claim,
+};
 
 /// Mutants are tried for so long at least, and for so many times as long as the goals took.
 const MUTANTS_TIME: Duration = Duration::from_secs(60);
@@ -251,7 +254,8 @@ pub(super) async fn look(
 ) -> Look {
     let began = Instant::now();
     let place = Arc::new(place);
-    let checked = check_all(goals.clone(), parallel, Arc::clone(&place)).await;
+    let reruns = closer.as_ref().is_some_and(|closer| closer.settings.rerun);
+    let checked = check_for_claim(goals.clone(), parallel, Arc::clone(&place), reruns).await;
     let took = began.elapsed();
     let mut look = Look {
         results: results(&checked),
@@ -298,7 +302,8 @@ pub(super) async fn look(
     };
     let mut report = checked;
     if tries {
-        let (tried, held) = with_originals(in_place, goals, parallel, &place, &gate, &originals).await;
+        let run = |goals| check_for_claim(goals, parallel, Arc::clone(&place), reruns);
+        let (tried, held) = with_originals(in_place, goals, run, &gate, &originals).await;
         look.trial = Some(Trial {
             changes,
             results: results(&tried),
@@ -365,21 +370,20 @@ fn untried(changes: Vec<GuardedChange>, error: &GuardError) -> Trial {
 ///
 /// # Errors
 /// [`GuardError`] beside the results if the new tests cannot be taken away. Nothing is in place then.
-async fn with_originals(
+async fn with_originals<Running: Future<Output = Vec<Checked>>>(
     in_place: InPlace,
     goals: Vec<Goal>,
-    parallel: bool,
-    place: &Arc<Place>,
+    run: impl Fn(Vec<Goal>) -> Running,
     gate: &Arc<TestGate>,
     originals: &Arc<Originals>,
 ) -> (Vec<Checked>, Result<InPlace, GuardError>) {
-    let report = check_all(goals.clone(), parallel, Arc::clone(place)).await;
+    let report = run(goals.clone()).await;
     if report.iter().all(|checked| checked.result.passed) {
         return (report, Ok(in_place));
     }
     let (gate, originals) = (Arc::clone(gate), Arc::clone(originals));
     match blocking(move || in_place.without_new_tests(&originals, &gate.project)).await {
-        Ok((in_place, true)) => (check_all(goals, parallel, Arc::clone(place)).await, Ok(in_place)),
+        Ok((in_place, true)) => (run(goals).await, Ok(in_place)),
         Ok((in_place, false)) => (report, Ok(in_place)),
         Err(error) => (report, Err(error)),
     }

@@ -1,6 +1,6 @@
 //! Claims and goals in words.
 
-use crate::event::{AgentStatus, Claim, ConfidencePart, Evidence, GoalFailure, GoalResult, Missing};
+use crate::event::{AgentStatus, Claim, ConfidencePart, Evidence, Flaky, GoalFailure, GoalResult, Missing};
 
 use super::{
     counted, exit_in_words, guarded_changes_in_words, mutant_in_words, short_duration, tests_in_words,
@@ -123,6 +123,7 @@ pub fn missing_in_words(missing: &Missing) -> String {
 pub fn goal_in_words(result: &GoalResult) -> String {
     let GoalResult { name, score, why, .. } = result;
     let took = short_duration(result.duration_ms);
+    let took = took + &result.flaky.as_ref().map(flaky_in_words).unwrap_or_default();
     if result.passed {
         let score = score.map(|score| format!(" (score {score})")).unwrap_or_default();
         let tests = result
@@ -135,6 +136,19 @@ pub fn goal_in_words(result: &GoalResult) -> String {
         Some(why) => format!("{name} did not pass in {took}: {}", goal_failure_in_words(why)),
         None => format!("{name} did not pass in {took}"),
     }
+}
+
+/// `, FLAKY: 1 of 3 runs on the same files failed (test_a)`.
+fn flaky_in_words(flaky: &Flaky) -> String {
+    const NAMED: usize = 3;
+    let Flaky { runs, failures, tests } = flaky;
+    let named: Vec<&str> = tests.iter().take(NAMED).map(String::as_str).collect();
+    let names = match (named.is_empty(), tests.len().saturating_sub(NAMED)) {
+        (true, _) => String::new(),
+        (false, 0) => format!(" ({})", named.join(", ")),
+        (false, more) => format!(" ({} and {more} more)", named.join(", ")),
+    };
+    format!(", FLAKY: {failures} of {runs} runs on the same files failed{names}")
 }
 
 /// Why a goal did not pass, as a clause.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Exit, TestCounts,
-    clip::{clip_start, cut},
+    clip::{LIST_CAP, clip, clip_start, cut},
 };
 
 /// A command with what it has to come to.
@@ -66,10 +66,29 @@ pub struct GoalResult {
     /// Why what its runner printed cannot be believed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<String>,
+    /// The names of tests that failed, where its runner prints them: the first hundred.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed_tests: Vec<String>,
+    /// Set where runs on the same files came to different ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flaky: Option<Flaky>,
+}
+
+/// Runs of a goal on the same files that came to different ends.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Flaky {
+    pub runs: u32,
+    pub failures: u32,
+    /// The names of tests that failed in one of them and passed in another, where its runner prints them.
+    pub tests: Vec<String>,
 }
 
 /// Most bytes of what a goal printed last.
 const TAIL_BYTES: usize = 8 * 1024;
+/// Most bytes of the name of a test in a record.
+const NAME_BYTES: usize = 200;
 
 impl GoalResult {
     pub(super) fn bounded(self) -> Self {
@@ -77,9 +96,19 @@ impl GoalResult {
             why: self.why.map(GoalFailure::bounded),
             doubt: self.doubt.as_deref().map(cut),
             tail: clip_start(&self.tail, TAIL_BYTES),
+            failed_tests: names(self.failed_tests),
+            flaky: self.flaky.map(|flaky| Flaky {
+                tests: names(flaky.tests),
+                ..flaky
+            }),
             ..self
         }
     }
+}
+
+/// Names of tests as a record may carry them: the first ones.
+fn names(names: Vec<String>) -> Vec<String> {
+    names.iter().take(LIST_CAP).map(|name| clip(name, NAME_BYTES)).collect()
 }
 
 /// Why a goal did not pass.

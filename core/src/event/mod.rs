@@ -48,7 +48,7 @@ pub use call::AgentCall;
 pub use claim::{AgentStatus, Claim, ConfidencePart, Denial, Evidence, Missing};
 pub use clip::{TEXT_CAP_BYTES, clip, clip_middle, clip_start};
 pub use command::{Answer, CommandRefusal, UserCommand};
-pub use goal::{Goal, GoalFailure, GoalResult, GoalsWhen};
+pub use goal::{Flaky, Goal, GoalFailure, GoalResult, GoalsWhen};
 pub use hint::{Hint, RestoreMoment};
 pub use limits::{DayLimits, Limits, NewLimits, OnDayLimit, TaskLimits};
 pub use mode::Mode;

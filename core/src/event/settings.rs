@@ -158,6 +158,9 @@ pub struct Completion {
 pub struct GateSettings {
     /// The goals are run before the first iteration.
     pub baseline: bool,
+    /// Goals whose tests failed run once more.
+    #[serde(default)]
+    pub rerun: bool,
     /// Tests that changed are tried as they were.
     pub trial: bool,
     pub bite: Bite,

@@ -17,6 +17,7 @@ pub(super) fn settings() -> Settings {
         }],
         gate: GateSettings {
             baseline: true,
+            rerun: true,
             trial: true,
             bite: Bite::Refuse,
             mutants: 5,
@@ -48,6 +49,8 @@ pub(super) fn goal(passed: bool, tests: Option<TestCounts>) -> GoalResult {
         tail: "the end of the output".to_owned(),
         tests,
         doubt: None,
+        failed_tests: Vec::new(),
+        flaky: None,
     }
 }
 

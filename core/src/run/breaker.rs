@@ -266,6 +266,8 @@ mod tests {
             tail: output.to_owned(),
             tests: None,
             doubt: None,
+            failed_tests: Vec::new(),
+            flaky: None,
         }]
     }
 

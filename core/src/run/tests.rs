@@ -1,10 +1,10 @@
 use super::*;
 use crate::event::{
-    AgentSignal, BreakerCause, BreakerState, CancelReason, Changes, Checkpoint, Claim, ConfidencePart, Day, Delivery,
-    Denial, Event, Evidence, Exit, Goal, GoalFailure, GoalResult, Hint, Level, Missing, Notice, Outcome, PausedBy,
-    PlanChange, PlanSnapshot, PlanTask, Problem, ProblemKind, Proof, Record, RequestedBy, Role, RunId, SessionId,
-    Settings, Spent, SteeringId, SteeringKind, StopReason, StopRequest, TestCounts, Totals, Trial, Usage, Wait,
-    WaitCause, WaitEnd,
+    AgentSignal, BreakerCause, BreakerState, CancelReason, Changes, Checkpoint, Claim, ConfidencePart, ConfirmedBy,
+    Day, Delivery, Denial, Event, Evidence, Exit, Flaky, Goal, GoalFailure, GoalResult, Hint, Level, Missing, Notice,
+    Outcome, PausedBy, PlanChange, PlanSnapshot, PlanTask, Problem, ProblemKind, Proof, Record, RequestedBy, Role,
+    RunId, SessionId, Settings, Spent, SteeringId, SteeringKind, StopReason, StopRequest, TestCounts, Totals, Trial,
+    Usage, Wait, WaitCause, WaitEnd,
 };
 use crate::testing::{Dice, goal_checked, iteration_started, through_json, through_snapshots};
 
@@ -162,6 +162,8 @@ impl Chaos {
             tail: self.text(),
             tests: self.maybe(Self::test_counts),
             doubt: self.maybe(Self::text),
+            failed_tests: vec![self.text()],
+            flaky: self.maybe(|_| Flaky::default()),
         }
     }
 
@@ -297,6 +299,16 @@ impl Chaos {
             20 => Event::VerificationStarted {
                 iteration,
                 goals: self.texts(),
+            },
+            21 if self.coin() => Event::TestsQuestioned {
+                iteration,
+                ask: 1,
+                change: Box::default(),
+            },
+            21 if self.coin() => Event::TestsConfirmed {
+                iteration: Some(iteration),
+                changes: Vec::new(),
+                by: ConfirmedBy::Plan { task: self.text() },
             },
             21 if self.coin() => Event::TrialMade {
                 iteration,

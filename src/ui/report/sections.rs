@@ -200,10 +200,15 @@ fn tests(report: &Report) -> Vec<Item> {
         let name = &result.name;
         let runner = &tests.runner;
         let now = tests_in_words(tests);
-        Some(Item::new(format!(
-            "{name} ({runner}): {now}{}",
-            before.unwrap_or_default()
-        )))
+        let flaky = result
+            .flaky
+            .iter()
+            .map(|flaky| format!("flaky: {}", flaky.tests.join(", ")));
+        let known = known_failures(report, result);
+        let known =
+            (!known.is_empty()).then(|| format!("failed before the first iteration, too: {}", known.join(", ")));
+        let text = format!("{name} ({runner}): {now}{}", before.unwrap_or_default());
+        Some(Item::with(text, flaky.chain(known).collect()))
     });
     let trial = look.trial.iter().map(|trial| {
         let changes = trial.changes.iter().map(guarded_change_in_words).collect();
@@ -240,6 +245,14 @@ fn confirmed_in_words(confirmed: &ConfirmedTests) -> String {
             one_line(task)
         ),
     }
+}
+
+/// The names of tests that failed before the first iteration, and still do.
+fn known_failures<'r>(report: &'r Report, result: &GoalResult) -> Vec<&'r str> {
+    let at_start = report.at_start.goals.iter().filter(|before| before.name == result.name);
+    let failed = at_start.flat_map(|before| &before.failed_tests);
+    let still = failed.filter(|name| result.failed_tests.contains(name));
+    still.map(String::as_str).collect()
 }
 
 pub(super) fn tail(result: &GoalResult) -> Vec<String> {

@@ -230,6 +230,8 @@ fn checked(passed: bool) -> GoalResult {
         tail: "output".to_owned(),
         tests: None,
         doubt: None,
+        failed_tests: Vec::new(),
+        flaky: None,
     }
 }
 

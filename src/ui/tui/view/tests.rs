@@ -75,6 +75,8 @@ fn failed_tests() -> GoalResult {
         tail: String::new(),
         tests: None,
         doubt: None,
+        failed_tests: Vec::new(),
+        flaky: None,
     }
 }
 

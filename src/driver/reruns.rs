@@ -1,0 +1,62 @@
+//! Goals whose tests failed are run again: a test that fails and passes on the same files is flaky.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use crate::event::{Flaky, Goal, GoalResult};
+
+use super::goals::{Checked, Place, check_all};
+
+/// Runs goals as [`check_all`] does, and those whose tests failed once more if `reruns` says so. A goal that passes then has to pass
+/// a third time: one pass of two may be chance.
+pub(super) async fn check_for_claim(goals: Vec<Goal>, parallel: bool, place: Arc<Place>, reruns: bool) -> Vec<Checked> {
+    let mut checked = check_all(goals.clone(), parallel, Arc::clone(&place)).await;
+    if !reruns {
+        return checked;
+    }
+    for is_doubtful in [failed_tests, passed_once] {
+        let doubtful: Vec<usize> = (0..checked.len())
+            .filter(|at| is_doubtful(&checked[*at].result))
+            .collect();
+        if doubtful.is_empty() {
+            break;
+        }
+        let again = doubtful.iter().map(|at| goals[*at].clone()).collect();
+        let again = check_all(again, parallel, Arc::clone(&place)).await;
+        for (at, later) in doubtful.into_iter().zip(again) {
+            compare(&mut checked[at], later);
+        }
+    }
+    checked
+}
+
+/// Whether tests ran and failed, which may be chance.
+fn failed_tests(result: &GoalResult) -> bool {
+    !result.passed && result.tests.as_ref().is_some_and(|tests| tests.failed > 0)
+}
+
+/// Whether the goal passed after it had failed, which may be chance as well.
+fn passed_once(result: &GoalResult) -> bool {
+    result.passed && result.flaky.is_some()
+}
+
+/// Takes the later of two runs on the same files, with what differs between them.
+fn compare(earlier: &mut Checked, later: Checked) {
+    let before = std::mem::replace(earlier, later).result;
+    let result = &mut earlier.result;
+    let names = |names: &[String]| names.iter().cloned().collect::<BTreeSet<String>>();
+    let differing = &names(&before.failed_tests) ^ &names(&result.failed_tests);
+    if before.flaky.is_none() && before.passed == result.passed && differing.is_empty() {
+        return;
+    }
+    let known = before.flaky.unwrap_or(Flaky {
+        runs: 1,
+        failures: u32::from(!before.passed),
+        tests: Vec::new(),
+    });
+    let tests = &names(&known.tests) | &differing;
+    result.flaky = Some(Flaky {
+        runs: known.runs + 1,
+        failures: known.failures + u32::from(!result.passed),
+        tests: tests.into_iter().collect(),
+    });
+}
