@@ -86,9 +86,9 @@ mod tests {
         assert_eq!((model.task_at(), click(&mut model, 1)), (Some(3), Some(2)));
         press(&mut model, "jjjG");
         assert_eq!(model.task_at(), Some(4_999));
-        // Down to the last row, which stands for all that have no room.
+        // Down to the last row, which stands for all that have no room. Below it are the goal and its title.
         press(&mut model, "g");
-        let last = model.layout().tasks.height - 2;
+        let last = model.layout().tasks.height - 4;
         let next = click(&mut model, last).unwrap();
         assert_eq!((usize::from(last), model.task_at()), (next + 1, Some(next)));
         // Folded, a part is a step; the others stay as they are.

@@ -7,7 +7,7 @@ use ratatui::layout::Rect;
 
 use crate::{
     event::{BreakerState, EndKind, Proof, StopReason},
-    run::{GoalState, Phase},
+    run::{GoalState, GoalStatus, Phase},
     text::one_line,
     ui::tui::{
         model::{Model, Sandbox, Silence, estimate_ms},
@@ -268,7 +268,13 @@ fn goals(model: &Model, pen: &Pen<'_>) -> Option<Fact> {
     ];
     let counts = counts.into_iter().filter(|(count, ..)| *count > 0);
     let mut pieces = vec![("goals".to_owned(), Role::Dim)];
-    pieces.extend(counts.map(|(count, sign, role)| (format!(" {sign}{count}"), role)));
+    // The one that fails is named.
+    let failing = |goal: &&GoalStatus| matches!(&goal.state, GoalState::Checked { result } if !result.passed);
+    let failing = model.run.goals.iter().find(failing);
+    pieces.extend(counts.map(|(count, sign, role)| match failing {
+        Some(goal) if role == Role::Bad && count == 1 => (format!(" {sign} {}", one_line(&goal.name)), role),
+        _ => (format!(" {sign}{count}"), role),
+    }));
     (pieces.len() > 1).then_some(Fact { weight: 55, pieces })
 }
 

@@ -99,14 +99,19 @@ impl Row {
 }
 
 fn goal(known: &GoalStatus, pen: &Pen<'_>) -> (&'static str, Role, String) {
+    let (sign, role) = sign_of_goal(known, pen);
+    (sign, role, state_of_goal(known))
+}
+
+/// The sign for what a goal came to, and its look.
+pub(super) fn sign_of_goal(known: &GoalStatus, pen: &Pen<'_>) -> (&'static str, Role) {
     let glyphs = pen.theme.glyphs;
-    let (sign, role) = match &known.state {
+    match &known.state {
         GoalState::Unknown => (glyphs.open, Role::Dim),
         GoalState::Running => (glyphs.wait, Role::Wait),
         GoalState::Checked { result } if result.passed => (glyphs.good, Role::Good),
         GoalState::Checked { .. } => (glyphs.bad, Role::Bad),
-    };
-    (sign, role, state_of_goal(known))
+    }
 }
 
 fn state_of_goal(known: &GoalStatus) -> String {

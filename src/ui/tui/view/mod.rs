@@ -10,6 +10,7 @@ mod board;
 mod boxes;
 mod cells;
 mod diff;
+mod goal_rows;
 mod header;
 mod help;
 mod history;

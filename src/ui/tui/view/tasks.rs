@@ -15,12 +15,13 @@ use crate::{
 };
 
 use super::{
-    history,
+    goal_rows, history,
     pen::{Pen, wrapped},
 };
 
 /// Most rows of the other lists of the side bar.
 const MESSAGES: usize = 5;
+const GOALS: usize = 5;
 const ITERATIONS: usize = 10;
 /// Most rows of a question that a task waits for.
 const QUESTION_ROWS: usize = 4;
@@ -38,16 +39,18 @@ struct Parts {
     /// What there is to say of the chosen task, and where.
     details: (Rect, Vec<(String, Role)>),
     messages: Rect,
+    goals: Rect,
     iterations: Rect,
 }
 
 impl Parts {
     fn of(model: &Model, layout: &Layout) -> Self {
         let (mut plan, none) = (layout.tasks, Rect::default());
-        let (mut messages, mut iterations) = (none, none);
+        let (mut messages, mut goals, mut iterations) = (none, none, none);
         if layout.has_side_bar() && plan.height >= ROOMY_ROWS {
             let outstanding = outstanding(&model.run).count();
             (plan, iterations) = split(plan, model.run.iterations.rows.len().min(ITERATIONS));
+            (plan, goals) = split(plan, model.run.goals.len().min(GOALS));
             (plan, messages) = split(plan, outstanding.min(MESSAGES));
         }
         let mut details = (none, Vec::new());
@@ -60,6 +63,7 @@ impl Parts {
             plan,
             details,
             messages,
+            goals,
             iterations,
         }
     }
@@ -117,6 +121,7 @@ pub(super) fn draw(model: &Model, layout: &Layout, pen: &mut Pen<'_>) {
     let parts = Parts::of(model, layout);
     iterations(model, parts.iterations, pen);
     messages(model, parts.messages, pen);
+    goals(model, parts.goals, pen);
     details(&parts.details, pen);
     let (plan, area) = (&model.run.plan, parts.plan);
     let has_focus = model.ui.focus == Focus::Plan;
@@ -418,6 +423,14 @@ fn messages(model: &Model, part: Rect, pen: &mut Pen<'_>) {
         let x = pen.role(part.x + 1, y, part.right(), &format!("{kind:<width$} "), Role::User);
         pen.role(x, y, part.right(), &one_line(&message.text), Role::Plain);
     }
+}
+
+fn goals(model: &Model, part: Rect, pen: &mut Pen<'_>) {
+    if part.is_empty() {
+        return;
+    }
+    title(part, &counted(model.run.goals.len() as u64, "goal"), pen);
+    goal_rows::draw(model, part, pen);
 }
 
 /// Takes rows for a title and `lines` from the end of `area`; for no lines, none.

@@ -1,0 +1,81 @@
+//! The goals below the plan: a row each, with its last verdict.
+
+use ratatui::layout::Rect;
+
+use crate::{
+    event::{GoalResult, MutantOutcome, Proof, StopReason},
+    run::{GoalState, RunView},
+    text::one_line,
+    ui::tui::{model::Model, theme::Role},
+    words::{goal_failure_in_words, short_duration},
+};
+
+use super::{limits, pen::Pen};
+
+/// Draws the goals into `part`, below its title.
+pub(super) fn draw(model: &Model, part: Rect, pen: &mut Pen<'_>) {
+    let goals = &model.run.goals;
+    let width = goals.iter().map(|goal| one_line(&goal.name).chars().count()).max();
+    let width = width.unwrap_or_default().min(usize::from(part.width / 3));
+    for (y, goal) in (part.y + 1..part.bottom()).zip(goals) {
+        let (sign, role) = limits::sign_of_goal(goal, pen);
+        let x = pen.role(part.x + 1, y, part.right(), &format!("{sign} "), role);
+        let name: String = one_line(&goal.name).chars().take(width).collect();
+        let x = pen.role(x, y, part.right(), &format!("{name:<width$}  "), Role::Plain);
+        let (text, role) = match &goal.state {
+            GoalState::Unknown => ("not checked yet".to_owned(), Role::Dim),
+            GoalState::Running => ("being checked".to_owned(), Role::Wait),
+            GoalState::Checked { result } if result.passed => (verdict(result, &model.run), Role::Dim),
+            GoalState::Checked { result } => (failure(result), Role::Bad),
+        };
+        pen.role(x, y, part.right(), &one_line(&text), role);
+    }
+}
+
+/// `214 ran · as they were · bites 3/3 · 12s`: what the tests of a passing goal are worth.
+fn verdict(result: &GoalResult, run: &RunView) -> String {
+    let look = run.iterations.latest_look();
+    let took = short_duration(result.duration_ms);
+    let Some(tests) = result.tests.as_ref().filter(|tests| tests.ran() > 0) else {
+        return format!("exit code only · {took}");
+    };
+    let mut parts = vec![format!("{} ran", tests.ran())];
+    if tests.skipped > 0 {
+        parts.push(format!("{} skipped", tests.skipped));
+    }
+    if result.flaky.is_some() {
+        parts.push("FLAKY".to_owned());
+    }
+    if let Some(trial) = &look.trial {
+        let held = trial.problem.is_none() && trial.results.iter().all(|tried| tried.passed);
+        // The changes were confirmed after the trial.
+        let counts = matches!(
+            run.stop_reason(),
+            Some(StopReason::Done {
+                proof: Proof::Tests,
+                ..
+            })
+        );
+        parts.push(match (held, counts) {
+            (true, _) => "pass as they were".to_owned(),
+            (false, true) => "changes confirmed".to_owned(),
+            (false, false) => "fail as they were".to_owned(),
+        });
+    }
+    let with = |outcome| look.mutants.iter().filter(|tried| tried.outcome == outcome).count();
+    let (noticed, missed) = (with(MutantOutcome::Noticed), with(MutantOutcome::Missed));
+    if noticed + missed > 0 {
+        parts.push(format!("bites {noticed}/{}", noticed + missed));
+    }
+    parts.push(took);
+    parts.join(" · ")
+}
+
+/// `3 of 214 failed`, or why the goal did not pass.
+fn failure(result: &GoalResult) -> String {
+    match (&result.tests, &result.why) {
+        (Some(tests), _) if tests.failed > 0 => format!("{} of {} failed", tests.failed, tests.ran()),
+        (_, Some(why)) => goal_failure_in_words(why),
+        (_, None) => "did not pass".to_owned(),
+    }
+}
