@@ -8,7 +8,7 @@ use crate::{
     driver::{now_ms, read_view, status_of},
     error::{Failure, FailureKind},
     event::{BreakerState, Question, RunId, SteeringKind},
-    run::{GoalState, GoalStatus, RunView},
+    run::{GoalState, GoalStatus, RunView, TESTS},
     store::paths::ProjectPaths,
     text::{one_line, pretty_json},
     ui::{
@@ -147,10 +147,11 @@ fn ask_in_words(ask: &PendingAsk, now_ms: u64) -> String {
             "" => one_line(&ask.title),
             tool => one_line(&asked_in_words(tool, &ask.title)),
         };
-        return format!(
-            "{}: {asked} (nobody answered; an answer goes into the next prompt)",
-            ask.number
-        );
+        let how = match ask.tool.as_str() {
+            TESTS => "until you say so they count as they were; `ralph confirm` shows the difference",
+            _ => "nobody answered; an answer goes into the next prompt",
+        };
+        return format!("{}: {asked} ({how})", ask.number);
     }
     let left = match ask.until_ms {
         Some(until_ms) => format!("{} left", short_duration(until_ms.saturating_sub(now_ms))),

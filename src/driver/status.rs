@@ -9,7 +9,7 @@ use crate::{
         RunId, SteeringKind, StopRequest, UserCommand,
     },
     machine::{Input, LoopState, late_answer, read_answer},
-    run::{Phase, RunView},
+    run::{Phase, RunView, TESTS},
     text::one_line,
     words::{
         NoTool, agent_command_in_words, background_refusal_in_words, breaker_cause_in_words, closed_in_words,
@@ -88,7 +88,7 @@ pub fn status_of(view: &RunView, pid: u32, quiet: Option<Quiet>) -> Status {
                 number: open.number,
                 tool: match &open.waits {
                     Some(ask) => ask.request.tool.clone(),
-                    None if open.about_tests => "tests".to_owned(),
+                    None if open.about_tests => TESTS.to_owned(),
                     None => String::new(),
                 },
                 title: match &open.waits {

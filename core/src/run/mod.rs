@@ -47,7 +47,7 @@ pub use incident::{Asked, Incidents, Noticed, Trouble, Waited};
 pub use iteration::{Iteration, Look};
 pub use iterations::Iterations;
 pub use message::{Delivered, Message, MessageState};
-pub use permission::{AddedRule, AnsweredQuestions, Ask, Decided, DeniedThing, OpenAsk, Permissions};
+pub use permission::{AddedRule, AnsweredQuestions, Ask, Decided, DeniedThing, OpenAsk, Permissions, TESTS};
 pub use phase::{End, Phase};
 pub use recent::Recent;
 pub use shared::Shared;

@@ -19,6 +19,8 @@ const UNANSWERED: usize = 64;
 
 /// What the ids of questions begin with that the agent asked with ralph's own tool.
 const TICKET: &str = "ticket/";
+/// The tool of the question whether changed tests count.
+pub const TESTS: &str = "tests";
 /// Prefix of the id of the question whether changed tests count.
 const OF_TESTS: &str = "ticket/tests/";
 
@@ -148,7 +150,7 @@ impl Ask {
             request: PermissionRequest {
                 id: AskId(format!("{OF_TESTS}{number}")),
                 call: None,
-                tool: "tests".to_owned(),
+                tool: TESTS.to_owned(),
                 kind: ToolKind::Other,
                 title: format!("do they count as changed? {}", paths.join(", ")),
                 reason,
@@ -178,6 +180,7 @@ impl Ask {
 impl OpenAsk {
     pub(super) fn of(ask: &Ask, waits: bool) -> Self {
         let text = match ask.request.questions.is_empty() {
+            true if ask.is_about_tests() => ask.request.title.clone(),
             true => format!("{}: {}", ask.request.tool, ask.request.title),
             false => {
                 let texts = ask.request.questions.iter().map(|question| question.text.as_str());
