@@ -541,17 +541,19 @@ impl Reached {
 }
 
 /// Mutants of what tests expect: those of tests that are known to run first, altered literals before negated assertions, and one of
-/// each file before a second.
+/// each file before a second. New tests come after those that were there.
 ///
 /// The files are read as the trial has put them.
 fn expectations(originals: &Originals, project: &Path, reached: &Reached) -> Vec<Candidate> {
-    let mut files: Vec<(bool, &str)> = originals
-        .test_files()
-        .map(|path| (!reached.has_file(project, path), path))
+    let new = originals.new_tests(project).unwrap_or_default();
+    let known = originals.test_files().map(|path| (false, path));
+    let all = known.chain(new.iter().map(|path| (true, path.as_str())));
+    let mut files: Vec<(bool, bool, &str)> = all
+        .map(|(is_new, path)| (!reached.has_file(project, path), is_new, path))
         .collect();
     files.sort_unstable();
     let mut ranked = Vec::new();
-    for (is_unknown, path) in files.into_iter().take(FILES) {
+    for (is_unknown, is_new, path) in files.into_iter().take(FILES) {
         let Ok(before) = read_bytes(&project.join(path), FILE_BYTES) else {
             continue;
         };
@@ -563,7 +565,7 @@ fn expectations(originals: &Originals, project: &Path, reached: &Reached) -> Vec
             let above = with_tests.iter().take(mutation.mutant.line as usize);
             let runs = above.rev().take(LINES_OF_A_TEST).any(|has_test| *has_test);
             let is_negation = mutation.kind != MutationKind::Literal;
-            ((is_unknown && !runs, is_negation, !runs), mutation)
+            ((is_unknown && !runs, is_new, is_negation, !runs), mutation)
         });
         let mut of_file: Vec<_> = mutations.collect();
         of_file.sort_by_key(|(rank, _)| *rank);
@@ -674,6 +676,16 @@ mod tests {
         };
         let originals = Guard::new(rules).unwrap();
         let originals = originals.take(&project, &dir.path().join("store")).unwrap();
+        // New tests come after those that were there.
+        let new = project.join("tests/new/test_c.py");
+        std::fs::create_dir_all(new.parent().unwrap()).unwrap();
+        std::fs::write(&new, "from x import f\n\n\ndef test_new():\n    assert f() == 3\n").unwrap();
+        let last = expectations(
+            &originals,
+            &project,
+            &Reached::by(&[goal("pytest -q")], &[], dir.path()),
+        );
+        assert_eq!(last.last().unwrap().mutation.mutant.path, "tests/new/test_c.py");
         let first = |reached: &Reached| {
             expectations(&originals, &project, reached)[0]
                 .mutation
