@@ -21,6 +21,7 @@ mod prepare;
 mod prompt;
 mod runtime;
 mod sandbox;
+mod sealed;
 mod strict;
 mod workers;
 
@@ -35,7 +36,7 @@ use crate::{
     config::Loaded,
     control::frames::Show,
     diagnostics::Diagnostics,
-    driver::{Clock, Driver, Hub, OpenError, OpenRun, Opening, RunConfig, prune::prune},
+    driver::{Clock, Driver, Hub, OpenError, OpenRun, Opening, RunConfig, note_hidden, prune::prune, read_earlier},
     error::Failure,
     event::Notice,
     host::{Behind, Host},
@@ -74,6 +75,7 @@ use prepare::prepare;
 pub(crate) use prompt::{built_in_prompt, next_prompt};
 use runtime::runtime;
 pub(crate) use sandbox::{Confiner, connection_refused};
+pub(crate) use sealed::sealed_goals_here;
 
 /// How long work on disk may go on after the run is over.
 const JOB_PATIENCE: Duration = Duration::from_millis(500);
@@ -138,6 +140,11 @@ fn logged_run(
             .iter()
             .map(|listening| Notice::Listening { url: listening.url() }),
     );
+    notices.extend(read_earlier(&open.paths, &open.run, &prepared.sealed_directories));
+    note_hidden(&open.files, open.recovered, &prepared.sealed_directories).map_err(|source| OpenError::State {
+        path: open.files.hidden_from_agents(),
+        source,
+    })?;
     open.notice_first(notices);
     let hub = Hub::new(&open.files.journal(), open.next_seq);
     let terminals = prepared.terminals;
@@ -172,6 +179,7 @@ fn logged_run(
         takes_proposals: loaded.config.tools.proposals,
         runners: prepared.runners,
         guard: prepared.guard,
+        sealed: prepared.sealed,
         languages: prepared.languages,
         language_memory_bytes: loaded.config.tools.language_memory_mib.map(|mib| u64::from(mib) << 20),
         watched: presentation.screen.is_some(),

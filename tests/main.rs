@@ -45,6 +45,7 @@ mod processes;
 mod protocols;
 mod report;
 mod runs_over_http;
+mod sealed;
 mod sessions;
 mod stand_in;
 mod starts;

@@ -133,6 +133,7 @@ pub fn goal_checked(iteration: u32, name: &str, code: i32, tail: &str) -> Event 
             doubt: None,
             failed_tests: Vec::new(),
             flaky: None,
+            sealed_output: None,
         },
     }
 }

@@ -14,9 +14,10 @@ use crate::{
     driver::Warden,
     event::Notice,
     sandbox::{
-        Access, Policy, Why,
+        Access, Place, Policy, Why,
         denials::{denied_paths, misses_ssh_keys},
     },
+    words,
 };
 
 /// Paths that are told of in a run.
@@ -60,10 +61,18 @@ impl Denials {
         if NO_FILES.iter().any(|place| path.starts_with(place)) {
             return None;
         }
+        // Above a sealed directory nothing is listed, and no setting changes that.
+        let seals = policy.hidden.iter().any(|place| place.why == Why::Sealed);
+        let is_above =
+            |place: &Place| matches!(place.why, Why::Sealed | Why::RalphState) && place.path.starts_with(&path);
+        if seals && policy.access(&path) == Access::Read && policy.hidden.iter().any(is_above) {
+            return None;
+        }
         let hidden = match policy.access(&path) {
             Access::Write(_) => return None,
             // Nothing that a user would want to change.
             Access::Hidden(place) if place.why == Why::RalphState => return None,
+            Access::Hidden(place) if place.why == Why::Sealed => return self.sealed(&place.path),
             Access::Hidden(place) => Some(place.path.clone()),
             Access::Read => None,
         };
@@ -71,9 +80,19 @@ impl Denials {
         if hidden.is_none() && !may_write(&path) {
             return None;
         }
+        self.is_new(hidden.as_ref().unwrap_or(&path))
+            .then_some(Notice::SandboxDenied { path, hidden })
+    }
+
+    /// Says that an agent wanted the files of a sealed goal, which no setting shows.
+    fn sealed(&self, directory: &Path) -> Option<Notice> {
+        self.is_new(directory)
+            .then(|| Notice::warning(words::sealed_was_wanted(directory)))
+    }
+
+    fn is_new(&self, path: &Path) -> bool {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_new = told.len() < MOST_TOLD && told.insert(hidden.clone().unwrap_or_else(|| path.clone()));
-        is_new.then_some(Notice::SandboxDenied { path, hidden })
+        told.len() < MOST_TOLD && told.insert(path.to_owned())
     }
 }
 

@@ -6,11 +6,12 @@ use super::{
     gate::known_runners,
     runtime::runtime,
     sandbox::{connection_refused, starting},
+    sealed::sealed_goals,
 };
 use crate::{
     config::Loaded,
     console::complain,
-    driver::{self, GoalsPlace},
+    driver::{self, GoalsPlace, SealedPlace, sweep_copies},
     error::{Failure, FailureKind},
     event::GoalResult,
     proc::Supervisor,
@@ -41,7 +42,19 @@ pub(crate) fn check_goals(place: &Place, loaded: &Loaded, supervisor: &Superviso
     let catalog = catalog(place, config);
     let told = |refused| complain(&notice_in_words(&connection_refused(refused)));
     let confiner = Confiner::wanted(place, config, &catalog, supervisor, told)?;
+    let goals = sealed_goals(place, config, &catalog, confiner.as_ref())?;
     supervisor.become_subreaper();
+    let sealed = match &confiner {
+        Some(confiner) if goals.iter().any(|goal| goal.sealed.is_some()) => {
+            place.paths.create()?;
+            sweep_copies(&place.paths);
+            let outputs = place.paths.sealed_outputs();
+            // Outputs of an earlier check would be mistaken for those of this one.
+            _ = std::fs::remove_dir_all(&outputs);
+            Some(SealedPlace::new(&place.paths, outputs, confiner.of_sealed_goals()?))
+        }
+        Some(_) | None => None,
+    };
     let confined = starting(confiner.as_ref(), supervisor, None)?;
     let goals_place = GoalsPlace::new(
         place.project.clone(),
@@ -50,7 +63,8 @@ pub(crate) fn check_goals(place: &Place, loaded: &Loaded, supervisor: &Superviso
         withheld_from_goals(&catalog, config),
         known_runners(place, config)?,
         confined,
-    );
-    let checks = driver::check_goals(config.goals.enabled.clone(), config.goals_parallel, goals_place);
+    )
+    .with_sealed(sealed);
+    let checks = driver::check_goals(goals, config.goals_parallel, goals_place);
     Ok(runtime()?.block_on(checks))
 }

@@ -12,6 +12,7 @@ use super::{
     batch_plans::{configuration, planned},
     divided::{check_divided, sections_of},
     keep::kept,
+    sealed::sealed_goals_here,
 };
 use crate::{
     batch::{BatchId, BatchLimits, Input, LOCAL, PlanName, Planned},
@@ -83,6 +84,9 @@ pub(crate) fn prepare_batch(
         );
     }
     check_own_files(place, &branches, wish.has_config)?;
+    if let Some(sealed) = sealed_goals_here(place, config, supervisor) {
+        sealed?;
+    }
     if wish.each_section.is_some() {
         check_divided(&branches, &plans)?;
     }

@@ -1,6 +1,6 @@
 //! Finds out, before anything is started, whether a run can be.
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use ralph_gate::{guard::Guard, runner::Runners};
 use tokio::sync::mpsc;
@@ -14,6 +14,7 @@ use super::{
     plan::{about_other_loop, about_plan, about_task, check_confidence, chosen_work},
     prompt::template,
     sandbox::{connection_refused, starting},
+    sealed::sealed_goals,
     workers::{add_asked_for, add_escalation, add_reviewer},
 };
 use crate::{
@@ -22,7 +23,7 @@ use crate::{
     error::Failure,
     event::{Completion, GivenSetting, Notice, PlanSnapshot, Settings, Waiting},
     language::LanguageServer,
-    proc::Supervisor,
+    proc::{Confinement, Supervisor},
     prompt::{Confined, Template},
     store::rules::remembered,
 };
@@ -36,6 +37,10 @@ pub(super) struct Prepared {
     pub(super) runners: &'static Runners,
     /// What decides the results of goals; none where nothing does.
     pub(super) guard: Option<Guard>,
+    /// The confinement of sealed goals, without their copy of the project; none if there is no sealed goal.
+    pub(super) sealed: Option<Confinement>,
+    /// The directories of sealed goals, which agents cannot read.
+    pub(super) sealed_directories: Vec<PathBuf>,
     pub(super) settings: Settings,
     pub(super) template: Template,
     pub(super) agents: Vec<Agent>,
@@ -84,6 +89,7 @@ pub(super) fn prepare(
     let (tell, heard) = mpsc::channel(HEARD);
     let on_refused = move |refused| _ = tell.try_send(connection_refused(refused)); // there is room for each
     let confiner = Confiner::wanted(place, config, &catalog, supervisor, on_refused)?;
+    let goals = sealed_goals(place, config, &catalog, confiner.as_ref())?;
     let socket = place.paths.socket();
     let chooser = Chooser {
         confiner: confiner.as_ref(),
@@ -137,7 +143,7 @@ pub(super) fn prepare(
         session: config.session,
         limits: config.limits.clone(),
         backoff: config.backoff.clone(),
-        goals: config.goals.enabled.clone(),
+        goals,
         goals_when: config.goals_when,
         completion: Completion {
             min_confidence: config.completion.min_confidence,
@@ -171,6 +177,14 @@ pub(super) fn prepare(
         withheld: withheld_from_goals(&catalog, config),
         keys: catalog.keys(),
         judge: judge(place, policy),
+        sealed: confiner
+            .as_ref()
+            .filter(|confiner| !confiner.sealed().is_empty())
+            .map(Confiner::of_sealed_goals)
+            .transpose()?,
+        sealed_directories: confiner
+            .as_ref()
+            .map_or_else(Vec::new, |confiner| confiner.sealed().to_vec()),
         goals: starting(confiner.as_ref(), supervisor, None)?,
         confiner,
         warden,

@@ -1,6 +1,9 @@
 //! The sandbox as the settings, the adapters and this machine make it.
 
-use std::env;
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
 
 use super::{Place, place::where_it_leads, strict::Strict};
 use crate::{
@@ -16,7 +19,7 @@ use crate::{
     prompt::Confined,
     proxy::Refused,
     sandbox::{
-        Policy, Wanted, World,
+        Policy, Wanted, World, expanded,
         hosts::{Host, Hosts},
     },
     store::paths::create_private_dir,
@@ -38,6 +41,8 @@ pub(crate) struct Confiner {
     is_strict: bool,
     /// Once something is to be started.
     strict: Option<Strict>,
+    /// The directory of the copies in which sealed goals run.
+    copies: PathBuf,
 }
 
 impl Confiner {
@@ -81,7 +86,9 @@ impl Confiner {
                 write: settings.write.clone(),
                 hide: settings.hide.clone(),
                 show: settings.show.clone(),
+                sealed: sealed_directories(place, config),
             },
+            copies: place.paths.sealed_copies(),
             hosts: settings.hosts.clone(),
             signs: git::signs_commits(&place.project, supervisor),
             is_strict,
@@ -109,6 +116,20 @@ impl Confiner {
 
     pub(crate) fn level(&self) -> ConfinementLevel {
         self.level
+    }
+
+    /// Directories of sealed goals, which it hides.
+    pub(super) fn sealed(&self) -> &[PathBuf] {
+        &self.wanted.sealed
+    }
+
+    /// Returns the confinement of sealed goals, without their copy of the project.
+    ///
+    /// # Errors
+    /// As [`Confiner::confinement`].
+    pub(super) fn of_sealed_goals(&self) -> Result<Confinement, Failure> {
+        let policy = self.policy(None).writing_only([]);
+        self.held_to(&policy, None)
     }
 
     /// What an agent is told of it.
@@ -159,15 +180,20 @@ impl Confiner {
     pub(crate) fn confinement(&self, manifest: Option<&Manifest>) -> Result<Confinement, Failure> {
         let policy = self.policy(manifest);
         make_missing(&policy);
+        self.held_to(&policy, manifest)
+    }
+
+    fn held_to(&self, policy: &Policy, manifest: Option<&Manifest>) -> Result<Confinement, Failure> {
         let paths = |places: &[crate::sandbox::Place]| places.iter().map(|place| place.path.clone()).collect();
         let open = Confinement {
             write: paths(&policy.write),
             read: Vec::new(),
             hidden: paths(&policy.hidden),
+            unlisted: self.unlisted(),
             required: false,
             abi: None,
             network: None,
-            variables: match self.leaves_unsigned(&policy) {
+            variables: match self.leaves_unsigned(policy) {
                 true => vec![(GIT_PARAMETERS.to_owned(), Some(unsigned()))],
                 false => Vec::new(),
             },
@@ -177,6 +203,16 @@ impl Confiner {
             Some(strict) => strict.confinement(open, self.hosts(manifest), serves),
             None => Ok(open),
         }
+    }
+
+    /// Directories whose names are hidden as well: those of sealed goals, and the copies with their files.
+    fn unlisted(&self) -> Vec<PathBuf> {
+        if self.wanted.sealed.is_empty() {
+            return Vec::new();
+        }
+        // A rule can leave out only a directory that exists.
+        _ = create_private_dir(&self.copies); // refused to ralph as well: then no copy is made
+        self.wanted.sealed.iter().chain([&self.copies]).cloned().collect()
     }
 
     /// Whether commits that git would sign are left unsigned, since no key can be read.
@@ -223,6 +259,27 @@ pub(super) fn starting(
         return Ok(supervisor.clone());
     };
     Ok(supervisor.confining(Some(confiner.confinement(manifest)?)))
+}
+
+/// The directories of all sealed goals, also of those that are off, where they lead.
+fn sealed_directories(place: &Place, config: &Config) -> Vec<PathBuf> {
+    let goals = config.goals.enabled.iter().chain(&config.goals.disabled);
+    let written = goals.filter_map(|goal| goal.sealed.as_deref());
+    written
+        .filter_map(|path| expanded_here(path, &place.project))
+        .map(|path| where_it_leads(&path))
+        .collect()
+}
+
+/// The place that a setting names, where the user of this process has it.
+pub(super) fn expanded_here(path: &Path, project: &Path) -> Option<PathBuf> {
+    let home = dirs::home_dir().and_then(|home| home.into_os_string().into_string().ok());
+    let variable = |name: &str| env::var(name).ok();
+    let world = World {
+        home: home.as_deref(),
+        variable: &variable,
+    };
+    expanded(path.to_str()?, project, &world)
 }
 
 /// Has git sign nothing, whatever else it is told.

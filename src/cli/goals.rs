@@ -9,7 +9,7 @@ use crate::{
     event::{Goal, GoalResult},
     proc::Supervisor,
     text::one_line,
-    words::{counted, goal_in_words},
+    words::{counted, goal_in_words, sealed_output_in_words},
 };
 
 use super::{args::Args, run::sources, trust};
@@ -75,16 +75,21 @@ fn listed(goal: &Goal, width: usize, project: &Path, state: &str) -> String {
         format!("  in {workspace}{missing}")
     });
     let after_edits = if goal.on_edit { "  also after edits" } else { "" };
+    let sealed = goal
+        .sealed
+        .as_ref()
+        .map(|path| format!("  sealed: {}", one_line(&path.display().to_string())));
     let about = goal
         .description
         .as_ref()
         .map(|about| format!("{:width$}  {about}\n", ""));
     format!(
-        "{:<width$}  {}{}{}{after_edits}{state}\n{}",
+        "{:<width$}  {}{}{}{}{after_edits}{state}\n{}",
         one_line(&goal.name),
         one_line(&goal.command),
         target.unwrap_or_default(),
         place.unwrap_or_default(),
+        sealed.unwrap_or_default(),
         about.unwrap_or_default(),
     )
 }
@@ -99,6 +104,10 @@ fn in_words(results: &[GoalResult]) -> String {
             for line in &lines[lines.len().saturating_sub(TAIL_LINES)..] {
                 writeln!(text, "  │ {}", one_line(line)).expect("a string takes every write");
             }
+        }
+        if let Some(output) = &result.sealed_output {
+            let output = sealed_output_in_words(output);
+            writeln!(text, "  {}", one_line(&output)).expect("a string takes every write");
         }
     }
     let passed = results.iter().filter(|result| result.passed).count();

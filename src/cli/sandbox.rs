@@ -178,6 +178,9 @@ fn explained(policy: &Policy, disk: &Disk, path: &Path) -> Result<String, Failur
     let name = real.display();
     Ok(match policy.access(&real) {
         Access::Write(place) => format!("{name}: may be read and written: {}\n", because(place)),
+        Access::Hidden(place) if place.why == Why::Sealed => {
+            format!("{name}: cannot be read, listed or written: {}\n", because(place))
+        }
         Access::Hidden(place) => format!(
             "{name}: cannot be read or written: {}\nto show it: \"sandbox\": {{ \"show\": [\"{}\"] }}\n",
             because(place),

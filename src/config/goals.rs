@@ -1,6 +1,6 @@
 //! Goals as they are written: a list of objects in a file, `NAME=COMMAND` on the command line.
 
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -29,6 +29,9 @@ settings! {
         report("report"): Maybe<ReportFile>,
         /// The purpose of the goal. `ralph goals` shows it, and an agent whose claim the goal refuses reads it.
         description("description"): Maybe<Line>,
+        /// Directory outside of the project whose files are laid over a copy of it in which the goal runs, such as
+        /// "~/held-out/api": agents can neither read nor write them, and hear the number of tests that pass alone. It needs the sandbox.
+        sealed("sealed"): Maybe<SealedDirectory>,
         /// Whether the goal is run.
         enabled("enabled"): Switch = true,
     }
@@ -63,6 +66,7 @@ impl From<WrittenGoal> for Goal {
             workspace: goal.workspace,
             report: goal.report,
             description: goal.description,
+            sealed: goal.sealed.map(PathBuf::from),
         }
     }
 }
@@ -202,6 +206,27 @@ impl Grammar for ReportFile {
 
     fn expected() -> String {
         r#"a file of the project, such as "target/junit.xml""#.to_owned()
+    }
+
+    fn schema() -> Value {
+        GoalName::schema()
+    }
+}
+
+/// A directory anywhere, with `~` and variables as places of the sandbox have them.
+pub struct SealedDirectory;
+
+impl Grammar for SealedDirectory {
+    type Held = String;
+
+    fn read(node: &Node, key: &str) -> Result<String, Vec<Mistake>> {
+        let path = node.text().filter(|text| !text.trim().is_empty());
+        let path = path.filter(|text| !text.contains(char::is_control));
+        accept::<Self>(node, key, path.map(str::to_owned))
+    }
+
+    fn expected() -> String {
+        r#"a directory outside of the project, such as "~/held-out/api""#.to_owned()
     }
 
     fn schema() -> Value {

@@ -156,7 +156,7 @@ impl Driver {
             );
             return Ok(());
         }
-        if self.state().view.settings.goals.is_empty() {
+        if self.goals_for_agents().is_empty() {
             return self.judge_claim(iteration, &[], reply);
         }
         self.check_goals_for(Purpose::Claim, ticket, waits, iteration, reply)
@@ -176,6 +176,12 @@ impl Driver {
         Ok(())
     }
 
+    /// The goals that an agent may have run while it works: the score of a sealed one would guide it.
+    fn goals_for_agents(&self) -> Vec<Goal> {
+        let goals = self.state().view.settings.goals.iter();
+        goals.filter(|goal| goal.sealed.is_none()).cloned().collect()
+    }
+
     /// Has the goals run for the agent, joins those that are running, or tells what came of them.
     fn check_goals_for(
         &mut self,
@@ -185,7 +191,7 @@ impl Driver {
         iteration: u32,
         reply: Answering,
     ) -> Result<(), DriverError> {
-        let goals = self.state().view.settings.goals.clone();
+        let goals = self.goals_for_agents();
         if goals.is_empty() {
             refuse(reply, NoTool::NoGoals);
             return Ok(());

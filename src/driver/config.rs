@@ -10,7 +10,7 @@ use crate::{
     event::{Notice, PermissionRequest, Ruling, Settings},
     git::Repository,
     language::LanguageServer,
-    proc::{Size, Supervisor},
+    proc::{Confinement, Size, Supervisor},
     prompt::{Confined, Template},
     run::Permissions,
 };
@@ -53,6 +53,8 @@ pub struct RunConfig {
     pub runners: &'static Runners,
     /// What decides the results of goals, and is not the agent's to change.
     pub guard: Option<Guard>,
+    /// The confinement of sealed goals, without their copy of the project; none if there is no sandbox.
+    pub sealed: Option<Confinement>,
     /// The language servers that agents may ask.
     pub languages: Vec<LanguageServer>,
     /// What a process of theirs can allocate.

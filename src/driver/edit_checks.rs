@@ -49,7 +49,10 @@ impl Driver {
             return;
         };
         let goals = self.state().view.settings.goals.iter();
-        let goals: Vec<Goal> = goals.filter(|goal| goal.on_edit).cloned().collect();
+        let goals: Vec<Goal> = goals
+            .filter(|goal| goal.on_edit && goal.sealed.is_none())
+            .cloned()
+            .collect();
         let (look, is_edit) = self.edits.next_look();
         let (known, parallel, place) = (self.edits.tree, self.goals_parallel, self.place());
         let (jobs, found) = (Arc::clone(&self.jobs), self.tools.found_in.clone());

@@ -21,10 +21,16 @@ use crate::{
     files::read_bytes,
     proc::{End, Ladder, Launch, Output, Size, Stdin, Stdout, Stop, StopSignal, Supervisor},
     text::{Keep, PlainText, with_causes},
+    words,
+};
+
+use super::{
+    sealed::{self, SealedPlace},
+    tree_copy::TreeCopy,
 };
 
 /// What a goal's output is kept of: its end, where test runners say what failed.
-const TAIL_BYTES: usize = 8 * 1024;
+pub(super) const TAIL_BYTES: usize = 8 * 1024;
 /// Most names of tests that failed.
 const FAILED_TESTS: usize = 100;
 /// Most bytes of a report of tests.
@@ -47,6 +53,12 @@ pub struct Place {
     pub(super) turn: Arc<Mutex<()>>,
     /// Reads what tests they ran.
     pub(super) runners: &'static Runners,
+    /// The place of sealed goals; none if there is no sandbox.
+    pub(super) sealed: Option<Arc<SealedPlace>>,
+    /// Bytes that are kept of the end of an output.
+    pub(super) kept_bytes: usize,
+    /// The copy in which a sealed goal runs; it exists as long as a process of the goal.
+    pub(super) copy: Option<Arc<TreeCopy>>,
 }
 
 impl Place {
@@ -68,6 +80,18 @@ impl Place {
             withheld,
             turn: Arc::default(),
             runners,
+            sealed: None,
+            kept_bytes: TAIL_BYTES,
+            copy: None,
+        }
+    }
+
+    /// Lets sealed goals run as well.
+    #[must_use]
+    pub fn with_sealed(self, sealed: Option<SealedPlace>) -> Self {
+        Place {
+            sealed: sealed.map(Arc::new),
+            ..self
         }
     }
 }
@@ -146,14 +170,24 @@ pub(super) async fn check_all(goals: Vec<Goal>, parallel: bool, place: Arc<Place
 }
 
 async fn run(goal: Goal, place: Arc<Place>, turn: Turn) -> Checked {
+    match goal.sealed.clone() {
+        Some(directory) => run_sealed(goal, directory, place, turn).await,
+        None => run_in(goal, place, turn).await,
+    }
+}
+
+/// Runs a goal in the project that a place names.
+async fn run_in(goal: Goal, place: Arc<Place>, turn: Turn) -> Checked {
     let started = Instant::now();
-    let printed = Arc::new(StdMutex::new(Printed::read_by(place.runners.reader(&goal.command))));
+    let reader = place.runners.reader(&goal.command);
+    let printed = Arc::new(StdMutex::new(Printed::read_by(reader, place.kept_bytes)));
     let (sender, mut ended) = oneshot::channel();
     let collector = Collector {
         plain: PlainText::new(Keep::Nothing),
         printed: Arc::clone(&printed),
         sender: Some(sender),
         _turn: turn,
+        _copy: place.copy.clone(),
     };
     let launch = launch(&goal.command, &place);
     let workspace = goal.workspace.clone();
@@ -195,6 +229,45 @@ async fn run(goal: Goal, place: Arc<Place>, turn: Turn) -> Checked {
     match report {
         None => checked,
         Some(report) => with_report(checked, report).await,
+    }
+}
+
+/// Runs a sealed goal in a copy of the project with the files of `sealed` laid over it.
+async fn run_sealed(goal: Goal, sealed: PathBuf, place: Arc<Place>, turn: Turn) -> Checked {
+    let Some(sealing) = place.sealed.clone() else {
+        return not_run(&goal, words::sealed_without_sandbox().to_owned());
+    };
+    let prepare = {
+        let (sealing, place) = (Arc::clone(&sealing), Arc::clone(&place));
+        move || sealing.prepare(&place.project, &sealed, &place.supervisor)
+    };
+    let prepared = spawn_blocking(inherited(prepare)).await;
+    let (known, mut held) = (goal.clone(), None);
+    let checked = match prepared.unwrap_or_else(|error| Err(error.to_string())) {
+        Ok((copy, supervisor)) => {
+            let copy = Arc::new(copy);
+            held = Some(Arc::clone(&copy));
+            let inside = Place {
+                project: copy.tree(),
+                supervisor,
+                kept_bytes: sealed::KEPT_BYTES,
+                copy: Some(copy),
+                ..(*place).clone()
+            };
+            run_in(goal, Arc::new(inside), turn).await
+        }
+        Err(why) => not_run(&goal, why),
+    };
+    // The copy is removed off the loop's thread, too.
+    let told = move || {
+        drop(held);
+        sealing.told(checked.result)
+    };
+    let told = spawn_blocking(inherited(told)).await;
+    match told {
+        Ok(result) => Checked { result, report: None },
+        // The result may name sealed files.
+        Err(_) => not_run(&known, words::sealed_not_started().to_owned()),
     }
 }
 
@@ -292,6 +365,11 @@ fn directory(project: &Path, workspace: &str) -> Result<PathBuf, String> {
     }
 }
 
+/// A goal of which nothing was started.
+fn not_run(goal: &Goal, why: String) -> Checked {
+    result(goal, Instant::now(), &StdMutex::default(), Err(not_started(why)))
+}
+
 fn not_started(why: String) -> GoalFailure {
     GoalFailure::NotStarted { why }
 }
@@ -320,6 +398,7 @@ fn result(goal: &Goal, started: Instant, printed: &StdMutex<Printed>, ending: Re
         doubt: report.as_ref().and_then(|report| report.inconsistent.clone()),
         failed_tests: report.as_ref().map(failed_tests).unwrap_or_default(),
         flaky: None,
+        sealed_output: None,
     };
     Checked { result, report }
 }
@@ -333,14 +412,16 @@ fn failed_tests(report: &TestReport) -> Vec<String> {
 #[derive(Debug, Default)]
 struct Printed {
     tail: String,
+    kept_bytes: usize,
     last_number: Option<f64>,
     /// Taken when the goal has ended.
     tests: Option<OutputReader<'static>>,
 }
 
 impl Printed {
-    fn read_by(reader: OutputReader<'static>) -> Self {
+    fn read_by(reader: OutputReader<'static>, kept_bytes: usize) -> Self {
         Printed {
+            kept_bytes,
             tests: Some(reader),
             ..Printed::default()
         }
@@ -355,8 +436,8 @@ impl Printed {
         }
         self.tail.push_str(line);
         self.tail.push('\n');
-        if self.tail.len() > 2 * TAIL_BYTES {
-            let mut cut = self.tail.len() - TAIL_BYTES;
+        if self.tail.len() > 2 * self.kept_bytes {
+            let mut cut = self.tail.len() - self.kept_bytes;
             while !self.tail.is_char_boundary(cut) {
                 cut += 1;
             }
@@ -380,6 +461,7 @@ struct Collector {
     sender: Option<oneshot::Sender<End>>,
     // It goes with the process, also where nobody waits for that any more.
     _turn: Turn,
+    _copy: Option<Arc<TreeCopy>>,
 }
 
 impl Output for Collector {
@@ -417,7 +499,10 @@ mod tests {
 
     #[test]
     fn only_the_end_of_the_output_is_kept() {
-        let mut printed = Printed::default();
+        let mut printed = Printed {
+            kept_bytes: TAIL_BYTES,
+            ..Printed::default()
+        };
         for n in 0..10_000 {
             printed.line(&format!("line {n} →"));
         }

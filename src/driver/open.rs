@@ -30,7 +30,7 @@ use crate::{
 
 use super::{
     clock::{new_run_id, now_ms},
-    test_gate,
+    sealed, test_gate,
 };
 
 #[derive(Debug, Error)]
@@ -173,6 +173,7 @@ impl OpenRun {
         let files = paths.run(&run);
         files.create()?;
         notices.extend(test_gate::recover(&paths.trial(), paths.project()));
+        sealed::sweep_copies(&paths);
         let next_seq = journal.next_seq();
         let loaded = Some((journal, state));
         Ok(Self {

@@ -267,6 +267,9 @@ impl Driver {
             withheld: self.withheld.clone(),
             turn: Arc::clone(&self.goals_turn),
             runners: self.jobs.gate.runners,
+            sealed: self.sealed.clone(),
+            kept_bytes: goals::TAIL_BYTES,
+            copy: None,
         }
     }
 

@@ -40,6 +40,7 @@ use super::{
     open::OpenRun,
     plan_file::{TaskRules, Taskless},
     plan_look::PlanLook,
+    sealed::SealedPlace,
     session::Current,
     test_gate::TestGate,
     timers::Timers,
@@ -74,6 +75,8 @@ pub struct Driver {
     pub(super) goals: Option<GoalRun>,
     /// Held by whatever goals run.
     pub(super) goals_turn: Arc<tokio::sync::Mutex<()>>,
+    /// The place of sealed goals; none if there is no sandbox.
+    pub(super) sealed: Option<Arc<SealedPlace>>,
     /// What the agent asked of its tools, and does not know yet.
     pub(super) tools: Tools,
     /// The goals that are run while the agent works.
@@ -188,6 +191,9 @@ impl Driver {
             gate: Arc::new(TestGate::new(config.runners, config.guard, &open.paths, &open.files)),
             unchanged_before: Mutex::default(),
         };
+        let outputs = open.files.sealed_outputs();
+        let sealed = config.sealed.map(|held| SealedPlace::new(&open.paths, outputs, held));
+        let sealed = sealed.map(Arc::new);
         let tools = Tools::default();
         let project = open.paths.project();
         let home = Home {
@@ -213,6 +219,7 @@ impl Driver {
             warden: config.warden,
             goals: None,
             goals_turn: Arc::default(),
+            sealed,
             edits: EditWatch::default(),
             plan_look,
             background: BackgroundTasks::default(),

@@ -282,6 +282,8 @@ pub(super) async fn look(
         .iter()
         .zip(&checked)
         .filter(|(_, checked)| checked.result.tests.as_ref().is_some_and(|tests| tests.ran() > 0))
+        // Tests of the project are altered, and a sealed goal runs its own.
+        .filter(|(goal, _)| goal.sealed.is_none())
         .map(|(goal, _)| goal.clone())
         .collect();
     let bites = settings.bite != Bite::Off && !counted.is_empty();

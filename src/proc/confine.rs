@@ -89,7 +89,7 @@ fn restrict(confinement: &Confinement) -> Result<(), RulesetError> {
     if let Some(network) = confinement.network {
         rules = rules.add_rule(NetPort::new(network.port, AccessNet::ConnectTcp))?;
     }
-    // Names are seen everywhere: a rule is for all that lies below it, and programs walk up to the root.
+    // Names are seen nearly everywhere: a rule is for all that lies below it, and programs walk up to the root.
     // A device that root makes in a writable place would be the disk.
     let devices = AccessFs::MakeBlock | AccessFs::MakeChar;
     let (names, reading, everything) = (
@@ -98,7 +98,9 @@ fn restrict(confinement: &Confinement) -> Result<(), RulesetError> {
         AccessFs::from_all(abi) & !devices,
     );
     let readable = readable(&confinement.hidden, &confinement.write);
-    let listed = [(PathBuf::from("/"), names)].into_iter();
+    let listed = covering(&real(&confinement.unlisted))
+        .into_iter()
+        .map(|path| (path, names));
     let read = readable.into_iter().chain(confinement.read.iter().cloned());
     let read = read.map(|path| (path, reading));
     let written = confinement.write.iter().map(|path| (path.clone(), everything));
@@ -122,16 +124,25 @@ fn restrict(confinement: &Confinement) -> Result<(), RulesetError> {
 /// What lies in a written place is read whatever else is said, so nothing beside it is looked for: there may be thousands of
 /// temporary files, and each would be a rule.
 fn readable(hidden: &[PathBuf], written: &[PathBuf]) -> BTreeSet<PathBuf> {
-    let real = |paths: &[PathBuf]| paths.iter().filter_map(|path| path.canonicalize().ok()).collect();
-    let (mut hidden, written): (BTreeSet<PathBuf>, BTreeSet<PathBuf>) = (real(hidden), real(written));
+    let (mut hidden, written) = (real(hidden), real(written));
     hidden.retain(|path| !path.ancestors().any(|above| written.contains(above)));
-    let mut readable = BTreeSet::new();
-    if hidden.is_empty() {
-        readable.insert(PathBuf::from("/"));
+    covering(&hidden)
+}
+
+/// Returns the existing paths without links.
+fn real(paths: &[PathBuf]) -> BTreeSet<PathBuf> {
+    paths.iter().filter_map(|path| path.canonicalize().ok()).collect()
+}
+
+/// Returns what covers everything but `left_out`.
+fn covering(left_out: &BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
+    let mut covered = BTreeSet::new();
+    if left_out.is_empty() {
+        covered.insert(PathBuf::from("/"));
     } else {
-        read_beside(Path::new("/"), &hidden, &mut readable);
+        read_beside(Path::new("/"), left_out, &mut covered);
     }
-    readable
+    covered
 }
 
 fn read_beside(directory: &Path, hidden: &BTreeSet<PathBuf>, readable: &mut BTreeSet<PathBuf>) {
@@ -176,6 +187,7 @@ mod tests {
             write: vec![write.to_owned()],
             read: Vec::new(),
             hidden: vec![hidden.to_owned()],
+            unlisted: Vec::new(),
             required: true,
             abi: None,
             network: None,
@@ -226,6 +238,36 @@ mod tests {
         .unwrap();
         fs::write(path("other").join("file"), "this thread is as free as it was").unwrap();
         assert_eq!(fs::read_to_string(path("secrets").join("file")).unwrap(), "secrets");
+    }
+
+    #[test]
+    fn what_is_unlisted_has_no_names_either_nor_has_what_is_above_it() {
+        if !has_landlock() {
+            return;
+        }
+        let place = tempfile::tempdir().unwrap();
+        let path = |name: &str| place.path().canonicalize().unwrap().join(name);
+        for name in ["project", "sealed/inner", "other"] {
+            fs::create_dir_all(path(name)).unwrap();
+        }
+        let confinement = Confinement {
+            unlisted: vec![path("sealed")],
+            ..confinement(&path("project"), &path("sealed"))
+        };
+        let is_listed = |path: &Path| fs::read_dir(path).is_ok();
+        confined(&confinement, || {
+            for (name, expected) in [
+                ("sealed", false),
+                ("sealed/inner", false),
+                ("", false),
+                ("other", true),
+                ("project", true),
+            ] {
+                assert_eq!(is_listed(&path(name)), expected, "{name}");
+            }
+            assert!(path("sealed").exists());
+        })
+        .unwrap();
     }
 
     #[test]

@@ -79,6 +79,8 @@ pub struct Confinement {
     pub read: Vec<PathBuf>,
     /// Directories and files whose contents are not read. Their names are seen.
     pub hidden: Vec<PathBuf>,
+    /// Directories whose names are not seen either: none of them can be listed, and no directory above one.
+    pub unlisted: Vec<PathBuf>,
     /// Refuses to start what would be confined by less than this.
     pub required: bool,
     /// Uses no newer version of Landlock.

@@ -53,6 +53,8 @@ pub enum Why {
     RalphState,
     /// A setting of the user's.
     Setting,
+    /// The files of a sealed goal.
+    Sealed,
 }
 
 /// What may be done with a path.
@@ -82,6 +84,8 @@ pub struct Wanted {
     pub write: Vec<String>,
     pub hide: Vec<String>,
     pub show: Vec<String>,
+    /// Directories of sealed goals, which no setting shows.
+    pub sealed: Vec<PathBuf>,
 }
 
 impl Policy {
@@ -128,7 +132,8 @@ impl Policy {
         write.extend(listed(places::DEVICES, Why::Device));
         write.extend(expand(&wanted.write).into_iter().map(place(Why::Setting)));
 
-        let mut hidden = vec![place(Why::RalphState)(wanted.ralph_state.clone())];
+        let mut hidden: Vec<Place> = wanted.sealed.iter().cloned().map(place(Why::Sealed)).collect();
+        hidden.push(place(Why::RalphState)(wanted.ralph_state.clone()));
         hidden.extend(listed(places::CREDENTIALS, Why::Credentials));
         if wanted.private.is_some() {
             hidden.extend(listed(places::HISTORIES, Why::History));
@@ -165,7 +170,26 @@ impl Policy {
 
     fn without_shown(mut self) -> Self {
         let Policy { hidden, shown, .. } = &mut self;
-        hidden.retain(|place| !shown.contains(&place.path));
+        hidden.retain(|place| place.why == Why::Sealed || !shown.contains(&place.path));
+        self
+    }
+
+    /// Allows to write to no more than `writable` and to devices that nobody else reads from: what is written elsewhere would be
+    /// read by whoever this policy keeps it from.
+    #[must_use]
+    pub fn writing_only(mut self, writable: impl IntoIterator<Item = PathBuf>) -> Self {
+        let is_kept = |place: &Place| {
+            place.why == Why::Device
+                && !places::SHARED_DEVICES
+                    .iter()
+                    .any(|shared| place.path == Path::new(shared))
+        };
+        self.write.retain(is_kept);
+        self.write.extend(writable.into_iter().map(|path| Place {
+            path,
+            why: Why::Private,
+            is_made: false,
+        }));
         self
     }
 

@@ -60,6 +60,9 @@ pub(super) const DEVICES: &[&str] = &[
     "/dev/shm",
 ];
 
+/// Those of [`DEVICES`] that others can read from: terminals, and memory that is shared.
+pub(super) const SHARED_DEVICES: &[&str] = &["/dev/pts", "/dev/shm"];
+
 /// Where keys, tokens and passwords are.
 pub(super) const CREDENTIALS: &[&str] = &[
     "~/.ssh",

@@ -162,6 +162,16 @@ impl ProjectPaths {
         self.state.join("trial")
     }
 
+    /// Copies of the project in which sealed goals run.
+    pub fn sealed_copies(&self) -> PathBuf {
+        self.state.join("sealed")
+    }
+
+    /// The output of sealed goals that `ralph goals check` ran.
+    pub fn sealed_outputs(&self) -> PathBuf {
+        self.state.join("sealed-outputs")
+    }
+
     pub fn runs(&self) -> PathBuf {
         self.state.join("runs")
     }
@@ -339,6 +349,16 @@ impl RunPaths {
             None => self.dir.join("originals"),
             Some(iteration) => self.dir.join("originals-changed").join(format!("{iteration:04}")),
         }
+    }
+
+    /// The output of the run's sealed goals.
+    pub fn sealed_outputs(&self) -> PathBuf {
+        self.dir.join("sealed")
+    }
+
+    /// Holds the directories of sealed goals that were hidden from the run's agents, from its begin on.
+    pub fn hidden_from_agents(&self) -> PathBuf {
+        self.dir.join("sealed.json")
     }
 
     /// What a background task has written.

@@ -23,6 +23,7 @@ mod place;
 mod problem;
 pub(crate) mod prompt;
 mod review;
+mod sealed;
 mod tests_run;
 mod tone;
 pub(crate) mod tools;
@@ -67,6 +68,10 @@ pub use place::{lacking_in_words, place_in_words};
 pub(crate) use problem::reported_problem;
 pub use problem::{exit_in_words, problem_in_words, problem_kind_in_words};
 pub use review::{findings_in_words, review_in_words, review_word, role_in_words, task_in_words};
+pub use sealed::{
+    doubt_of_sealed, passed_of_all, sealed_goal_failed, sealed_not_started, sealed_output_in_words,
+    sealed_was_readable, sealed_was_wanted, sealed_without_sandbox,
+};
 pub use tests_run::{
     guarded_change_in_words, guarded_changes_in_words, mutant_in_words, mutants_in_words, tests_confirmed_in_words,
     tests_in_words, trial_in_words,

@@ -29,5 +29,6 @@ pub fn place_in_words(why: Why) -> &'static str {
         Why::OtherAgent => "the state of another agent",
         Why::RalphState => "ralph's own records",
         Why::Setting => "a setting",
+        Why::Sealed => "the files of a sealed goal",
     }
 }

@@ -6,7 +6,7 @@ use crate::{
 };
 
 use super::{
-    counted, findings_in_words, goal_failure_in_words, guarded_changes_in_words,
+    counted, findings_in_words, goal_failure_in_words, guarded_changes_in_words, sealed_goal_failed,
     tests_run::{fewer_in_words, mutants_listed},
 };
 
@@ -95,6 +95,9 @@ pub(super) fn missing(missing: &Missing, goals: &[Goal]) -> String {
             let known = goals.iter().find(|known| known.name == *goal);
             let about = known.and_then(|goal| goal.description.as_ref());
             let about = about.map_or_else(String::new, |about| format!(" ({about})"));
+            if known.is_some_and(|goal| goal.sealed.is_some()) {
+                return sealed_goal_failed(goal, &about, output_tail);
+            }
             match &output_tail[..] {
                 "" => format!("goal `{goal}`{about} did not pass: {why}"),
                 tail => format!("goal `{goal}`{about} did not pass: {why}. It ended with:\n{tail}"),

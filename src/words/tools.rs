@@ -54,7 +54,7 @@ pub fn no_tool_in_words(why: NoTool) -> String {
         NoTool::ProposalsOff => {
             "the user takes no proposals in this run: leave a note with the task in the plan instead".to_owned()
         }
-        NoTool::NoGoals => "this run has no goals: nothing but the plan tells whether the work is done".to_owned(),
+        NoTool::NoGoals => "this run has no goals that you can have checked".to_owned(),
     }
 }
 

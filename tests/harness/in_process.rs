@@ -242,6 +242,7 @@ impl Looping<'_> {
             watched: false,
             judge: None,
             runners: Box::leak(Box::default()),
+            sealed: None,
             guard: None,
         };
         let hub = Hub::new(&journal, open.next_seq);

@@ -1,5 +1,7 @@
 //! Goals: what ralph checks itself before it believes that the work is done.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -30,6 +32,9 @@ pub struct Goal {
     /// The user's words for what the goal checks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
+    /// A directory that agents can neither read nor write. Its files are laid over a copy of the project, in which the goal runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sealed: Option<PathBuf>,
 }
 
 /// When goals are run.
@@ -58,7 +63,7 @@ pub struct GoalResult {
     pub duration_ms: u64,
     /// Why it did not pass; none if it did.
     pub why: Option<GoalFailure>,
-    /// The end of what it printed.
+    /// The end of the output; for a sealed goal that did not pass, the number of its tests that did.
     pub tail: String,
     /// The tests that it ran; none where no runner was recognised in what it printed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -72,6 +77,9 @@ pub struct GoalResult {
     /// Set where runs on the same files came to different ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flaky: Option<Flaky>,
+    /// The file with the output of a sealed goal, which agents cannot read; none for other goals.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sealed_output: Option<PathBuf>,
 }
 
 /// Runs of a goal on the same files that came to different ends.

@@ -51,6 +51,7 @@ pub(super) fn goal(passed: bool, tests: Option<TestCounts>) -> GoalResult {
         doubt: None,
         failed_tests: Vec::new(),
         flaky: None,
+        sealed_output: None,
     }
 }
 

@@ -268,6 +268,7 @@ mod tests {
             doubt: None,
             failed_tests: Vec::new(),
             flaky: None,
+            sealed_output: None,
         }]
     }
 

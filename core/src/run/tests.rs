@@ -164,6 +164,7 @@ impl Chaos {
             doubt: self.maybe(Self::text),
             failed_tests: vec![self.text()],
             flaky: self.maybe(|_| Flaky::default()),
+            sealed_output: None,
         }
     }
 

@@ -9,9 +9,10 @@ use std::{
 
 use super::model::{Fatal, Finding, State};
 use crate::{
-    app::Place,
+    app::{self, Place},
     config::{Config, SandboxMode},
     console,
+    error::Failure,
     event::Exit,
     git::{self, NoRepository},
     os::{
@@ -21,7 +22,7 @@ use crate::{
     proc::{ConfinementLevel, End, Ladder, Launch, Output, Size, Stdin, Stdout, StopSignal, Supervisor},
     text::with_causes,
     ui::terminal::surroundings,
-    words::{exit_in_words, lacking_in_words},
+    words::{counted, exit_in_words, lacking_in_words},
 };
 
 /// How long a shell may take to say that it has a terminal.
@@ -42,6 +43,9 @@ pub(super) fn findings(
     };
     add(guard(supervisor));
     add(sandbox(config.sandbox.mode, Supervisor::confinement_level()));
+    if let Some(sealed) = app::sealed_goals_here(place, config, supervisor) {
+        add(sealed_goals(sealed));
+    }
     add(git(supervisor));
     add(state(place.paths.state()));
     add(watching(&place.project));
@@ -110,6 +114,19 @@ impl Output for Ended {
     fn stdout(&mut self, _bytes: &[u8]) {}
     fn ended(&mut self, end: End) {
         _ = self.0.send(end); // nobody waits any more
+    }
+}
+
+/// Whether the files of sealed goals can be kept from agents.
+fn sealed_goals(found: Result<usize, Failure>) -> Finding {
+    const NAME: &str = "sealed goals";
+    match found {
+        Ok(count) => Finding::new(
+            NAME,
+            State::Good,
+            format!("{}, with files that agents cannot read", counted(count as u64, "goal")),
+        ),
+        Err(failure) => Finding::fatal(NAME, Fatal::Configuration, &failure),
     }
 }
 

@@ -12,8 +12,8 @@ use crate::{
         background_end_in_words, background_state_in_words, background_went_well, changes_in_words, claim_in_words,
         command_in_words, confidence_in_words, counted, findings_in_words, goal_in_words, guarded_change_in_words,
         missing_in_words, mutant_in_words, mutants_in_words, outcome_in_words, place_of_decision, review_in_words,
-        short_duration, status_in_words, task_at_limit_in_words, task_in_words, tests_in_words, trial_in_words,
-        usage_in_words, wait_cause_in_words,
+        sealed_output_in_words, short_duration, status_in_words, task_at_limit_in_words, task_in_words, tests_in_words,
+        trial_in_words, usage_in_words, wait_cause_in_words,
     },
 };
 
@@ -256,10 +256,14 @@ fn known_failures<'r>(report: &'r Report, result: &GoalResult) -> Vec<&'r str> {
 }
 
 pub(super) fn tail(result: &GoalResult) -> Vec<String> {
-    if result.passed {
-        return Vec::new();
-    }
-    last_lines(&result.tail)
+    let tail = match result.passed {
+        true => Vec::new(),
+        false => last_lines(&result.tail),
+    };
+    let output = result.sealed_output.as_ref();
+    tail.into_iter()
+        .chain(output.map(|output| sealed_output_in_words(output)))
+        .collect()
 }
 
 /// The last lines of an output.

@@ -232,6 +232,7 @@ fn checked(passed: bool) -> GoalResult {
         doubt: None,
         failed_tests: Vec::new(),
         flaky: None,
+        sealed_output: None,
     }
 }
 

@@ -77,6 +77,7 @@ fn failed_tests() -> GoalResult {
         doubt: None,
         failed_tests: Vec::new(),
         flaky: None,
+        sealed_output: None,
     }
 }
 

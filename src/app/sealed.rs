@@ -1,0 +1,180 @@
+//! Sealed goals: whether their files can be kept from agents here.
+
+use std::path::{Path, PathBuf};
+
+use super::{Confiner, Place, agents::catalog, place::where_it_leads, sandbox::expanded_here};
+use crate::{
+    agent::catalog::Catalog,
+    config::{Config, SandboxMode},
+    error::{Failure, FailureKind},
+    event::Goal,
+    proc::{ConfinementLevel, Supervisor},
+    sandbox::{Access, Policy, Why},
+    words::place_in_words,
+};
+
+/// The goals that are run, sealed ones with the directory as it is, once it is sure that no agent reads or writes it.
+///
+/// # Errors
+/// A [`Failure`] that says of a sealed goal why it cannot be kept from agents.
+pub(crate) fn sealed_goals(
+    place: &Place,
+    config: &Config,
+    catalog: &Catalog,
+    confiner: Option<&Confiner>,
+) -> Result<Vec<Goal>, Failure> {
+    let mut goals = config.goals.enabled.clone();
+    let is_sealed = |goal: &Goal| goal.sealed.is_some();
+    let Some(first) = goals.iter().find(|goal| is_sealed(goal)) else {
+        return Ok(goals);
+    };
+    let confiner = confined(first, config, confiner)?;
+    let own = confiner.policy(None);
+    let manifests = catalog.ids().filter_map(|id| catalog.manifest(id).ok());
+    let policies: Vec<Policy> = manifests.map(|manifest| confiner.policy(Some(&manifest))).collect();
+    for goal in &mut goals {
+        let Some(written) = goal.sealed.take() else { continue };
+        let directory = directory(goal, &written, place)?;
+        if goal.on_edit {
+            return Err(refused(
+                goal,
+                "a sealed goal is not run after edits: its score would guide them",
+                "take out `\"onEdit\": true`",
+            ));
+        }
+        for policy in [&own].into_iter().chain(&policies) {
+            is_kept(goal, &directory, &place.project, policy)?;
+        }
+        goal.sealed = Some(directory);
+    }
+    if let Some(state) = own.exposed().find(|place| place.why == Why::RalphState) {
+        return Err(Failure::new(
+            FailureKind::Configuration,
+            format!(
+                "a sealed goal leaves what it prints in {}, which agents may write to and read",
+                state.path.display()
+            ),
+        )
+        .hint("set XDG_STATE_HOME to a directory outside of the project and of /tmp"));
+    }
+    Ok(goals)
+}
+
+/// How many sealed goals can run here; none if there are no sealed goals.
+pub(crate) fn sealed_goals_here(
+    place: &Place,
+    config: &Config,
+    supervisor: &Supervisor,
+) -> Option<Result<usize, Failure>> {
+    let count = config.goals.enabled.iter().filter(|goal| goal.sealed.is_some()).count();
+    if count == 0 {
+        return None;
+    }
+    let catalog = catalog(place, config);
+    let is_on = config.sandbox.mode != SandboxMode::Off;
+    let confiner = is_on.then(|| Confiner::new(place, config, &catalog, supervisor));
+    Some(sealed_goals(place, config, &catalog, confiner.as_ref()).map(|_| count))
+}
+
+fn refused(goal: &Goal, why: &str, hint: &str) -> Failure {
+    let text = format!("goal `{}` is sealed: {why}", goal.name);
+    Failure::new(FailureKind::Configuration, text).hint(hint)
+}
+
+/// The confiner, if it confines.
+fn confined<'a>(goal: &Goal, config: &Config, confiner: Option<&'a Confiner>) -> Result<&'a Confiner, Failure> {
+    let Some(confiner) = confiner else {
+        return Err(refused(
+            goal,
+            "without the sandbox agents read its files",
+            "turn it on with `--sandbox on`, or leave the goal out with `\"enabled\": false`",
+        ));
+    };
+    if confiner.level() == ConfinementLevel::None {
+        return Err(refused(
+            goal,
+            "this system has no Landlock that keeps its files from agents",
+            "Linux 5.13 or newer has it; `\"enabled\": false` leaves the goal out",
+        ));
+    }
+    match &config.server {
+        Some(url) if config.sandbox.mode != SandboxMode::Off => Err(refused(
+            goal,
+            &format!("the server {url} runs outside of the sandbox, and reads its files"),
+            "without `--server`, ralph starts one in the sandbox",
+        )),
+        _ => Ok(confiner),
+    }
+}
+
+/// Returns the directory of a sealed goal, without links.
+fn directory(goal: &Goal, written: &Path, place: &Place) -> Result<PathBuf, Failure> {
+    const HINT: &str = "`sealed` names a directory outside of the project, such as \"~/held-out/api\"";
+    let shown = written.display();
+    let Some(path) = expanded_here(written, &place.project) else {
+        return Err(refused(
+            goal,
+            &format!("{shown} begins with what is not set here"),
+            HINT,
+        ));
+    };
+    let real = path.canonicalize().map_err(|error| {
+        let hint = "make it, or name one with an absolute path or one that begins with `~/`";
+        refused(goal, &format!("{} cannot be used: {error}", path.display()), hint)
+    })?;
+    let project = where_it_leads(&place.project);
+    let shown = real.display();
+    match (real.is_dir(), real.starts_with(&project), project.starts_with(&real)) {
+        (false, _, _) => Err(refused(goal, &format!("{shown} is no directory"), HINT)),
+        (true, true, _) => Err(refused(
+            goal,
+            &format!("{shown} is in the project, where agents read and write"),
+            HINT,
+        )),
+        (true, false, true) => Err(refused(goal, &format!("{shown} holds the project"), HINT)),
+        (true, false, false) => Ok(real),
+    }
+}
+
+/// Makes sure that who is held to `policy` can neither read nor write the directory, and that it holds nothing else that is hidden.
+fn is_kept(goal: &Goal, directory: &Path, project: &Path, policy: &Policy) -> Result<(), Failure> {
+    let shown = directory.display();
+    let below = |path: &Path| path.starts_with(directory);
+    let written = match policy.access(directory) {
+        Access::Write(place) => Some(place),
+        Access::Hidden(_) | Access::Read => policy.write.iter().find(|place| below(&place.path)),
+    };
+    if let Some(written) = written.filter(|place| place.path != project) {
+        let why = format!(
+            "{shown} can be read and written by agents, as {} ({})",
+            written.path.display(),
+            place_in_words(written.why)
+        );
+        return Err(refused(goal, &why, "move it to a place of its own, such as ~/held-out"));
+    }
+    let is_other = |place: &&crate::sandbox::Place| match place.why {
+        Why::Sealed | Why::Setting => false,
+        Why::Project
+        | Why::Git
+        | Why::Agent
+        | Why::Cache
+        | Why::Private
+        | Why::Temporary
+        | Why::Device
+        | Why::Credentials
+        | Why::History
+        | Why::OtherAgent
+        | Why::RalphState => below(&place.path) || directory.starts_with(&place.path),
+    };
+    match policy.hidden.iter().find(is_other) {
+        Some(other) => {
+            let why = format!(
+                "{shown} would show {} to the goal ({})",
+                other.path.display(),
+                place_in_words(other.why)
+            );
+            Err(refused(goal, &why, "move it to a place of its own, such as ~/held-out"))
+        }
+        None => Ok(()),
+    }
+}

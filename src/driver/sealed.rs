@@ -1,0 +1,197 @@
+//! Sealed goals: each runs in a copy of the project, with files laid over it that agents can neither read nor write.
+//!
+//! The code of the agent runs beside these files, so it could hand them on. A sealed goal therefore writes to its copy alone,
+//! and what it prints is left in a file that agents cannot read: records, prompts and tools have the number of tests that passed.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use tracing::debug;
+
+use crate::{
+    event::{GoalFailure, GoalResult, Notice, RunId},
+    files::{create_new, read_bytes},
+    proc::{Confinement, Supervisor},
+    store::paths::{ProjectPaths, RunPaths, create_private_dir, replace_file},
+    text::with_causes,
+    words,
+};
+
+use super::tree_copy::{self, TreeCopy};
+
+/// Bytes that are kept of the end of a sealed goal's output, in its file.
+pub(super) const KEPT_BYTES: usize = 1 << 20;
+/// Most outputs of goals of one name.
+const OUTPUTS: u32 = 100_000;
+/// Most bytes of the list of hidden directories of a run.
+const HIDDEN_CAP_BYTES: u64 = 1 << 20;
+/// Variables that name a directory for temporary files.
+const TEMPORARY_VARS: [&str; 3] = ["TMPDIR", "TMP", "TEMP"];
+/// Variables that name a cache without which a tool does not work, and its directory.
+const CACHE_VARS: [(&str, &str); 3] = [
+    ("XDG_CACHE_HOME", "cache"),
+    ("npm_config_cache", "npm"),
+    ("GOCACHE", "go-build"),
+];
+/// A build directory that others build in as well.
+const SHARED_BUILD_VAR: &str = "CARGO_TARGET_DIR";
+
+/// The place of sealed goals: their copies, outputs and confinement.
+#[derive(Debug)]
+pub struct SealedPlace {
+    /// Copies of the project are made here.
+    copies: PathBuf,
+    /// The directory of the files with their output.
+    outputs: PathBuf,
+    /// Their confinement, to which each run adds its copy.
+    confinement: Confinement,
+}
+
+impl SealedPlace {
+    /// A place below the project's state, with outputs in `outputs`. A goal in it is held to `confinement`, and writes to its copy.
+    pub fn new(paths: &ProjectPaths, outputs: PathBuf, confinement: Confinement) -> Self {
+        SealedPlace {
+            copies: paths.sealed_copies(),
+            outputs,
+            confinement,
+        }
+    }
+
+    /// Makes the copy of `project` for one run of a goal, and what starts it.
+    pub(super) fn prepare(
+        &self,
+        project: &Path,
+        sealed: &Path,
+        supervisor: &Supervisor,
+    ) -> Result<(TreeCopy, Supervisor), String> {
+        let copy = TreeCopy::empty(&self.copies).map_err(|error| with_causes(&error))?;
+        let supervisor = supervisor.confining(Some(self.confinement_in(&copy)));
+        // The agent's background tasks may put links in place meanwhile: nothing is copied that the goal could not read itself.
+        supervisor
+            .in_confinement(|| copy.fill(project))
+            .map_err(|error| with_causes(&error))?
+            .map_err(|error| with_causes(&error))?;
+        copy.lay_over(sealed).map_err(|error| with_causes(&error))?;
+        Ok((copy, supervisor))
+    }
+
+    fn confinement_in(&self, copy: &TreeCopy) -> Confinement {
+        let mut confinement = self.confinement.clone();
+        confinement.write.extend([copy.tree(), copy.temporary()]);
+        let temporary = copy.temporary();
+        let shown = |path: &Path| Some(path.to_string_lossy().into_owned());
+        let variables = TEMPORARY_VARS.map(|name| (name.to_owned(), shown(&temporary)));
+        let caches = CACHE_VARS.map(|(name, below)| (name.to_owned(), shown(&temporary.join(below))));
+        confinement.variables.extend(variables.into_iter().chain(caches));
+        confinement.variables.push((SHARED_BUILD_VAR.to_owned(), None));
+        confinement
+    }
+
+    /// Returns the result as agents may hear it, and writes the output to a file.
+    pub(super) fn told(&self, result: GoalResult) -> GoalResult {
+        let why = result.why.as_ref().map(words::goal_failure_in_words);
+        let ended = why.iter().chain(&result.doubt).map(|line| format!("{line}\n"));
+        let output = self.keep(&result.name, &(result.tail.clone() + &ended.collect::<String>()));
+        GoalResult {
+            tail: match (result.passed, &result.tests) {
+                (false, Some(tests)) => words::passed_of_all(tests),
+                (true, _) | (false, None) => String::new(),
+            },
+            why: result.why.map(without_details),
+            doubt: result.doubt.map(|_| words::doubt_of_sealed().to_owned()),
+            failed_tests: Vec::new(),
+            sealed_output: Some(output),
+            ..result
+        }
+    }
+
+    /// Leaves `text` in a file of its own.
+    fn keep(&self, goal: &str, text: &str) -> PathBuf {
+        let name: String = goal
+            .chars()
+            .map(|c| if c.is_alphanumeric() || c == '-' { c } else { '_' })
+            .take(60)
+            .collect();
+        let path = |number: u32| self.outputs.join(format!("{name}-{number:03}.txt"));
+        let number = (1..OUTPUTS).find(|number| !path(*number).exists()).unwrap_or(OUTPUTS);
+        let path = path(number);
+        let kept = create_private_dir(&self.outputs)
+            .map_err(|error| with_causes(&error))
+            .and_then(|()| create_new(&path, text).map_err(|error| error.to_string()));
+        if let Err(why) = kept {
+            debug!(why, "the output of a sealed goal is not kept");
+        }
+        path
+    }
+}
+
+/// The reason without what may name a sealed file.
+fn without_details(why: GoalFailure) -> GoalFailure {
+    match why {
+        GoalFailure::NotStarted { .. } | GoalFailure::Text { .. } => GoalFailure::NotStarted {
+            why: words::sealed_not_started().to_owned(),
+        },
+        GoalFailure::Exited { .. }
+        | GoalFailure::TimedOut { .. }
+        | GoalFailure::Killed
+        | GoalFailure::NoNumber
+        | GoalFailure::BelowTarget { .. } => why,
+    }
+}
+
+/// Removes the copies that a killed ralph left behind in a project.
+pub fn sweep_copies(paths: &ProjectPaths) -> usize {
+    tree_copy::sweep(&paths.sealed_copies())
+}
+
+/// Writes down which directories are hidden from the agents of a run that begins or goes on; one that was not hidden before is not.
+///
+/// # Errors
+/// Whatever the file system says.
+pub fn note_hidden(files: &RunPaths, goes_on: bool, hidden: &[PathBuf]) -> std::io::Result<()> {
+    let before = goes_on.then(|| hidden_in(files));
+    let kept: Vec<&PathBuf> = hidden
+        .iter()
+        .filter(|path| before.as_ref().is_none_or(|before| before.contains(path)))
+        .collect();
+    let path = files.hidden_from_agents();
+    if kept.is_empty() && !path.exists() {
+        return Ok(());
+    }
+    let text = serde_json::to_vec(&kept)?;
+    replace_file(&path, &text)
+}
+
+fn hidden_in(files: &RunPaths) -> Vec<PathBuf> {
+    let text = read_bytes(&files.hidden_from_agents(), HIDDEN_CAP_BYTES).unwrap_or_default();
+    serde_json::from_slice(&text).unwrap_or_default()
+}
+
+/// Notices of directories of sealed goals that agents of earlier runs in the project could read.
+pub fn read_earlier(paths: &ProjectPaths, run: &RunId, sealed: &[PathBuf]) -> Vec<Notice> {
+    let earlier: Vec<RunPaths> = paths
+        .run_ids()
+        .iter()
+        .filter(|id| *id != run)
+        .map(|id| paths.run(id))
+        .collect();
+    let notice = |directory: &PathBuf| {
+        let made = fs::metadata(directory).and_then(|metadata| metadata.created()).ok();
+        let could_read = |files: &&RunPaths| {
+            let worked = fs::metadata(files.journal())
+                .and_then(|metadata| metadata.modified())
+                .ok();
+            let was_there = match (made, worked) {
+                (Some(made), Some(worked)) => made <= worked,
+                (None, Some(_)) => true,
+                (_, None) => false,
+            };
+            was_there && !hidden_in(files).contains(directory)
+        };
+        let runs = earlier.iter().filter(could_read).count();
+        (runs > 0).then(|| Notice::warning(words::sealed_was_readable(directory, runs)))
+    };
+    sealed.iter().filter_map(notice).collect()
+}
