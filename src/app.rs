@@ -60,12 +60,13 @@ pub(crate) use board::{BatchBegan, Watched, follow_batch, output_of_batch, run_b
 pub(crate) use choice::{Candidate, open_choice};
 pub(crate) use detached::{DetachedEnd, Ways, attach, attach_at, run_detached};
 use end::concluded;
+pub(crate) use gate::leave_unguarded;
 pub(crate) use goals::check_goals;
 use keep::kept;
 use listen::listening;
 pub(crate) use listen::{bind, listen};
 pub(crate) use many::{
-    Prepared, Wish, engine, engines, lock as lock_batches, named_plan, prepare_batch, site_of_batch,
+    Prepared, Wish, engine, engines, lock as lock_batches, named_plan, prepare_batch, site_of_batch, site_to_resume,
 };
 pub(crate) use own_files::OwnFiles;
 pub(crate) use permissions::{Disk, answer_in_words, judge};

@@ -8,6 +8,7 @@ mod limits;
 mod merges;
 mod resumed;
 mod sections;
+mod tests_gate;
 
 use std::{
     fs,
@@ -146,7 +147,7 @@ fn three_plans_side_by_side_end_in_one_verified_target() {
     for line in [
         "3 plans, 2 at a time",
         "api: done (passed)",
-        "docs: merged;",
+        "docs: merged (passed);",
         "done: 3 of 3 plans merged into `ralph/",
     ] {
         assert!(finished.stdout.contains(line), "{line}: {finished:?}");

@@ -28,6 +28,22 @@ pub(super) fn known_runners(place: &Place, config: &Config) -> Result<&'static R
     }
 }
 
+/// Leaves files unguarded that a merge has left in conflict: with the markers in them, no test is as it should be. The merge queue
+/// judges what becomes of them by the tests of both sides.
+pub(crate) fn leave_unguarded(config: &mut Config, paths: &[String]) {
+    let escaped = |path: &String| {
+        let mut pattern = String::new();
+        for character in path.chars() {
+            if r"*?[]{},!\".contains(character) {
+                pattern.push('\\');
+            }
+            pattern.push(character);
+        }
+        pattern
+    };
+    config.gate.guard_not.extend(paths.iter().map(escaped));
+}
+
 /// What is guarded; none where nothing is.
 ///
 /// # Errors

@@ -1,5 +1,7 @@
 //! The configured goals, checked without a loop.
 
+use std::path::Path;
+
 use super::{
     Confiner, Place,
     agents::{catalog, withheld_from_goals},
@@ -9,20 +11,28 @@ use super::{
     sealed::sealed_goals,
 };
 use crate::{
+    batch::{MergedLook, Side},
     config::Loaded,
     console::complain,
     driver::{self, GoalsPlace, SealedPlace, sweep_copies},
     error::{Failure, FailureKind},
     event::GoalResult,
+    many::JudgingFiles,
     proc::Supervisor,
     words::notice_in_words,
 };
 
-/// Runs the configured goals once, without a loop.
+/// Runs the configured goals once, without a loop. In the work tree of a merge queue they run with the tests of both sides as well,
+/// which are in the directory `merged`, and what they come to is written there.
 ///
 /// # Errors
 /// A [`Failure`] if there are none, or if nothing can be run here.
-pub(crate) fn check_goals(place: &Place, loaded: &Loaded, supervisor: &Supervisor) -> Result<Vec<GoalResult>, Failure> {
+pub(crate) fn check_goals(
+    place: &Place,
+    loaded: &Loaded,
+    merged: Option<&Path>,
+    supervisor: &Supervisor,
+) -> Result<Vec<GoalResult>, Failure> {
     let config = &loaded.config;
     if config.goals.enabled.is_empty() && !config.goals.disabled.is_empty() {
         let names: Vec<&str> = config.goals.disabled.iter().map(|goal| &goal.name[..]).collect();
@@ -65,6 +75,26 @@ pub(crate) fn check_goals(place: &Place, loaded: &Loaded, supervisor: &Superviso
         confined,
     )
     .with_sealed(sealed);
-    let checks = driver::check_goals(goals, config.goals_parallel, goals_place);
-    Ok(runtime()?.block_on(checks))
+    let parallel = config.goals_parallel;
+    let runtime = runtime()?;
+    let Some(directory) = merged else {
+        return Ok(runtime.block_on(driver::check_goals(goals, parallel, goals_place)));
+    };
+    let files = JudgingFiles::new(directory.to_owned());
+    let sides = [Side::Target, Side::Plan].map(|side| (side, files.store(side)));
+    let stores = sides.iter().map(|(_, store)| store.clone()).collect();
+    let record = files.record();
+    let checks = driver::check_merged(goals, parallel, goals_place, stores, &record);
+    let (results, trials) = runtime.block_on(checks);
+    let trials = trials.into_iter().filter_map(|(store, trial)| {
+        let (side, _) = sides.iter().find(|(_, known)| *known == store)?;
+        Some((*side, trial))
+    });
+    let look = MergedLook {
+        results,
+        trials: trials.collect(),
+    };
+    let written = files.write(&look);
+    written.map_err(|error| Failure::new(FailureKind::Failed, format!("{}: {error}", directory.display())))?;
+    Ok(look.results)
 }

@@ -11,6 +11,7 @@ use super::{
     agents::check_limits_hold,
     batch_plans::{configuration, planned},
     divided::{check_divided, sections_of},
+    gate::{guard, known_runners},
     keep::kept,
     sealed::sealed_goals_here,
 };
@@ -20,7 +21,7 @@ use crate::{
     driver::batch_time,
     error::{Failure, FailureKind},
     git::{Branches, NoRepository},
-    many::{BatchLock, BatchPaths, Engine, EngineCatalog, EngineError, Site, batches_in, latest, prune},
+    many::{BatchLock, BatchPaths, Engine, EngineCatalog, EngineError, MergeGate, Site, batches_in, latest, prune},
     proc::Supervisor,
     trust::trusting,
 };
@@ -110,7 +111,8 @@ pub(crate) fn prepare_batch(
     if config.goals.enabled.is_empty() {
         notes.push("there are no goals: what merges without conflict is merged, and nothing verifies it".to_owned());
     }
-    let site = site(place, &id, branches, !config.goals.enabled.is_empty());
+    let mut site = site(place, &id, branches, !config.goals.enabled.is_empty());
+    site.gate = merge_gate(place, config)?;
     notes.extend(prune(&site, None, kept(config), SystemTime::now()));
     Ok(Prepared {
         start: Input::Start {
@@ -142,6 +144,29 @@ pub(crate) fn site_of_batch(
 ) -> Result<Site, Failure> {
     let branches = branches_of(&place.project, supervisor)?;
     Ok(site(place, id, branches, has_goals))
+}
+
+/// The place of a batch that goes on with these settings.
+///
+/// # Errors
+/// A [`Failure`] if the project is in no repository any more, or if its tests cannot be guarded.
+pub(crate) fn site_to_resume(
+    place: &Place,
+    id: &BatchId,
+    config: &Config,
+    supervisor: &Supervisor,
+) -> Result<Site, Failure> {
+    let mut site = site_of_batch(place, id, !config.goals.enabled.is_empty(), supervisor)?;
+    site.gate = merge_gate(place, config)?;
+    Ok(site)
+}
+
+/// The rules by which the tests of merged trees are judged.
+fn merge_gate(place: &Place, config: &Config) -> Result<MergeGate, Failure> {
+    Ok(MergeGate {
+        guard: guard(known_runners(place, config)?, config, &place.project)?,
+        require: config.gate.require,
+    })
 }
 
 /// Prunes what the batches before the last one have left, as old runs are; returns why something could not be removed.
@@ -185,6 +210,7 @@ fn site(place: &Place, id: &BatchId, branches: Branches, has_goals: bool) -> Sit
         branches,
         trusted: trusting(&place.own.texts(&place.project)),
         has_goals,
+        gate: MergeGate::default(),
     }
 }
 

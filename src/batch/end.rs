@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::EngineEnd;
-use crate::event::StopReason;
+use super::{EngineEnd, TestTrouble};
+use crate::event::{Proof, StopReason};
 
 /// How the run of a plan ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,6 +27,16 @@ impl JobEnd {
     /// Whether the plan is done, as its run says.
     pub fn is_done(&self) -> bool {
         matches!(self, JobEnd::Over { reason } if reason.is_success())
+    }
+
+    /// The proof of a run that is done; none of any other.
+    pub fn proof(&self) -> Option<Proof> {
+        match self {
+            JobEnd::Over {
+                reason: StopReason::Done { proof, .. },
+            } => Some(*proof),
+            JobEnd::Over { .. } | JobEnd::Refused { .. } | JobEnd::Crashed | JobEnd::Engine { .. } => None,
+        }
     }
 
     /// Whether the run is to go on in another job, as often as that may be.
@@ -58,6 +68,8 @@ pub enum Trouble {
         /// What the goals printed, its end.
         output: String,
     },
+    /// The goals pass on the merged tree, and its tests do not count.
+    Tests { troubles: Vec<TestTrouble> },
 }
 
 /// Why a plan is left as it is: nothing of it is deleted.
@@ -85,6 +97,13 @@ pub enum Kept {
         dependency: super::PlanName,
     },
     Cancelled,
+}
+
+impl Kept {
+    /// Whether its run ended because changed tests are not confirmed.
+    pub fn is_unconfirmed(&self) -> bool {
+        matches!(self, Kept::NotDone { end } if end.proof() == Some(Proof::Unconfirmed))
+    }
 }
 
 /// Who stopped a batch.

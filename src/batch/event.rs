@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{BatchEnd, BatchId, BatchLimits, Held, JobEnd, Kept, PlanName, Planned, StoppedBy, Trouble};
+use super::{BatchEnd, BatchId, BatchLimits, Held, JobEnd, Kept, MergeProof, PlanName, Planned, StoppedBy, Trouble};
 use crate::event::{BreakerCause, LimitKind};
 
 /// One line of the journal of a batch.
@@ -51,6 +51,9 @@ pub struct Resumption {
     /// The plans that go on alone; all of them where none is named.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub plans: Vec<PlanName>,
+    /// The plans whose changed tests were confirmed since their runs ended.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub confirmed: Vec<PlanName>,
 }
 
 /// What happened. Names and commits are git's.
@@ -93,6 +96,9 @@ pub enum BatchEvent {
         plan: PlanName,
         /// The commit that they begin with.
         base: String,
+        /// The directory of the project in the work tree.
+        #[serde(default)]
+        tree: String,
     },
     JobStarted {
         plan: PlanName,
@@ -142,11 +148,17 @@ pub enum BatchEvent {
         /// The commit of the target that it was to be merged onto.
         #[serde(default)]
         onto: String,
+        /// The commit of its branch.
+        #[serde(default)]
+        branch: String,
     },
     /// The goals pass on the merged tree, or there are none.
     MergeVerified {
         plan: PlanName,
         has_goals: bool,
+        /// The evidence; none in journals before there was any.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        proof: Option<MergeProof>,
     },
     /// The target has the plan's work.
     TargetMoved {
@@ -167,6 +179,10 @@ pub enum BatchEvent {
         /// Its commit before; none if it was deleted.
         from: Option<String>,
         to: String,
+    },
+    /// Tests of a side were in place of others in the scratch work tree when a process was killed, and were taken away.
+    TrialUndone {
+        files: Vec<String>,
     },
     /// A branch, a tag or the configuration of the repository was changed, and not by the batch.
     RepositoryChanged {
@@ -251,6 +267,7 @@ impl BatchEvent {
             | BatchEvent::BatchStarted { .. }
             | BatchEvent::BatchResumed { .. }
             | BatchEvent::TargetPutBack { .. }
+            | BatchEvent::TrialUndone { .. }
             | BatchEvent::RepositoryChanged { .. }
             | BatchEvent::StartsHeld { .. }
             | BatchEvent::BudgetUsedUp { .. }

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{
-    BatchEnd, BatchEvent, BatchId, BatchLimits, BatchRecord, Calls, EngineJob, Held, Hold, Kept, LOCAL, PlanName,
-    Planned, RepositoryChange, Resumption, StoppedBy, Trouble,
+    BatchEnd, BatchEvent, BatchId, BatchLimits, BatchRecord, Calls, EngineJob, Held, Hold, Kept, LOCAL, MergeProof,
+    PlanName, Planned, RepositoryChange, Resumption, StoppedBy, Trouble,
 };
-use crate::event::LimitKind;
+use crate::event::{LimitKind, Proof};
 
 /// How long merges wait for the repair of a plan, in milliseconds: as long as an iteration may last.
 const REPAIR_MS: u64 = 3_600_000;
@@ -38,6 +38,8 @@ pub struct Batch {
     pub workers: Vec<String>,
     /// The latest hold of starts that was told, and when.
     pub told_hold: Option<(u64, Held)>,
+    /// The evidence for the target's last merge; none before one.
+    pub target_proof: Option<MergeProof>,
     /// Changes to the repository since the batch was started or resumed, made by others.
     pub repository_changes: Vec<RepositoryChange>,
     /// It is to come to its end without starting anything.
@@ -70,6 +72,17 @@ pub struct Plan {
     refused_onto: String,
     /// Why the target cannot be moved for it, which is tried again and again.
     pub target_in_use: Option<String>,
+    /// The commit that its branch began with.
+    pub base: String,
+    /// The directory of the project in its work tree; empty in journals before that was recorded.
+    pub tree: String,
+    /// Files of conflicts, with the commit of the plan's branch and the time, in milliseconds since the Unix epoch, when they first
+    /// were: what an agent makes of their tests is judged by both sides.
+    pub conflicts: BTreeMap<String, (String, u64)>,
+    /// The proof of its last run that was done.
+    pub proof: Option<Proof>,
+    /// The evidence for its merge.
+    pub merge_proof: Option<MergeProof>,
     /// How often its process broke down.
     pub crashes: u32,
     pub cancelled: bool,
@@ -141,7 +154,7 @@ pub enum WorkerTask {
     AddWorkTree,
     RunJob,
     Merge,
-    CheckGoals { commit: String },
+    CheckGoals { commit: String, onto: String },
     MoveTarget { commit: String, onto: String },
     GiveTask { trouble: Trouble },
     RemoveWorkTree,
@@ -178,6 +191,7 @@ impl Batch {
             limited: BTreeMap::new(),
             workers: Vec::new(),
             told_hold: None,
+            target_proof: None,
             repository_changes: Vec::new(),
             stopped: None,
             end: None,
@@ -187,7 +201,7 @@ impl Batch {
 
     pub fn apply(&mut self, record: &BatchRecord) {
         match &record.event {
-            BatchEvent::BatchOpened { .. } | BatchEvent::TargetPutBack { .. } => {}
+            BatchEvent::BatchOpened { .. } | BatchEvent::TargetPutBack { .. } | BatchEvent::TrialUndone { .. } => {}
             BatchEvent::BatchStarted {
                 target,
                 base,
@@ -222,10 +236,13 @@ impl Batch {
             BatchEvent::StopRequested { by } => self.stopped = Some(*by),
             BatchEvent::BatchEnded { end } => self.end = Some(*end),
             event => {
-                if let BatchEvent::TargetMoved { commit, .. } = event {
-                    self.target_commit.clone_from(commit);
-                }
                 let Some(name) = event.plan() else { return };
+                if let BatchEvent::TargetMoved { commit, .. } = event
+                    && self.target_commit != *commit
+                {
+                    self.target_commit.clone_from(commit);
+                    self.target_proof = self.plan(name).and_then(|plan| plan.merge_proof.clone());
+                }
                 let place = self.finished;
                 let stops = self.stopped.is_some() || self.spent.is_some();
                 let Some(plan) = self.plans.iter_mut().find(|plan| plan.name == *name) else {
@@ -253,11 +270,17 @@ impl Batch {
         for plan in &mut self.plans {
             let Phase::Kept { why } = &plan.phase else { continue };
             let is_named = changes.plans.contains(&plan.name);
+            let is_confirmed = changes.confirmed.contains(&plan.name);
+            // Another run would take the changed tests for those that count.
+            if why.is_unconfirmed() && !is_confirmed && !is_named {
+                continue;
+            }
             if !is_named && (*why == Kept::Cancelled || !changes.plans.is_empty()) {
                 continue;
             }
             plan.phase = match (why, &plan.work_tree) {
                 (_, WorkTree::None) => Phase::Waiting,
+                (Kept::NotDone { .. }, _) if is_confirmed => Phase::Finished,
                 (Kept::NotMerged { .. } | Kept::TargetInUse { .. } | Kept::Failed { .. }, _) => Phase::Finished,
                 (Kept::Cancelled, _) if plan.is_done => Phase::Finished,
                 (Kept::NotDone { .. } | Kept::Waits { .. } | Kept::Cancelled, _) => Phase::Ready,
@@ -265,6 +288,9 @@ impl Batch {
             if plan.phase == Phase::Finished {
                 plan.place = self.finished;
                 self.finished += 1;
+            }
+            if is_confirmed {
+                (plan.is_done, plan.proof) = (true, Some(Proof::Tests));
             }
             plan.since_ms = at_ms;
             (plan.tasks_given, plan.crashes) = (0, 0);
@@ -298,7 +324,10 @@ impl Batch {
             Phase::Preparing => Some(WorkerTask::AddWorkTree),
             Phase::Running => self.spent.is_none().then_some(WorkerTask::RunJob),
             Phase::Merging => Some(WorkerTask::Merge),
-            Phase::Verifying { commit, .. } => Some(WorkerTask::CheckGoals { commit: commit.clone() }),
+            Phase::Verifying { commit, onto } => Some(WorkerTask::CheckGoals {
+                commit: commit.clone(),
+                onto: onto.clone(),
+            }),
             Phase::Moving { commit, onto } => Some(WorkerTask::MoveTarget {
                 commit: commit.clone(),
                 onto: onto.clone(),
@@ -418,6 +447,11 @@ impl Plan {
             repairs_since_ms: None,
             refused_onto: String::new(),
             target_in_use: None,
+            base: String::new(),
+            tree: String::new(),
+            conflicts: BTreeMap::new(),
+            proof: None,
+            merge_proof: None,
             crashes: 0,
             cancelled: false,
             is_done: false,
@@ -440,7 +474,7 @@ impl Plan {
         self.refusals += 1;
         match trouble {
             Trouble::Markers { .. } => {}
-            Trouble::Conflict { .. } | Trouble::Goals { .. } => {
+            Trouble::Conflict { .. } | Trouble::Goals { .. } | Trouble::Tests { .. } => {
                 if self.refused_onto != onto {
                     self.tasks_given = 0;
                 }
@@ -457,8 +491,10 @@ impl Plan {
         match &record.event {
             BatchEvent::TargetInUse { why, .. } => self.target_in_use = Some(why.clone()),
             BatchEvent::PlanStarted { .. } => self.phase = Phase::Preparing,
-            BatchEvent::WorkTreeAdded { .. } => {
+            BatchEvent::WorkTreeAdded { base, tree, .. } => {
                 self.work_tree = WorkTree::There;
+                self.base.clone_from(base);
+                self.tree.clone_from(tree);
                 self.run();
             }
             BatchEvent::JobStarted { .. } => self.run(),
@@ -483,6 +519,7 @@ impl Plan {
                 self.job = None;
                 self.stalled = false;
                 self.is_done = end.is_done();
+                self.proof = end.proof();
                 self.crashes = match end.has_progress() {
                     true => 0,
                     false => self.crashes + u32::from(end.is_crash() && !stops),
@@ -502,13 +539,22 @@ impl Plan {
                     onto: onto.clone(),
                 }
             }
-            BatchEvent::MergeRefused { trouble, onto, .. } => {
+            BatchEvent::MergeRefused {
+                trouble, onto, branch, ..
+            } => {
                 self.count_refusal(trouble, onto);
+                if let Trouble::Conflict { files } = trouble {
+                    for file in files {
+                        let first = (branch.clone(), record.at_ms);
+                        self.conflicts.entry(file.clone()).or_insert(first);
+                    }
+                }
                 self.repairs_since_ms = Some(record.at_ms);
                 self.trouble = Some(trouble.clone());
                 self.phase = Phase::Repairing;
             }
-            BatchEvent::MergeVerified { .. } => {
+            BatchEvent::MergeVerified { proof, .. } => {
+                self.merge_proof.clone_from(proof);
                 if let Phase::Verifying { commit, onto } = &self.phase {
                     self.phase = Phase::Moving {
                         commit: commit.clone(),
@@ -536,6 +582,7 @@ impl Plan {
             BatchEvent::CancelRequested { .. } => self.cancelled = true,
             BatchEvent::BatchOpened { .. }
             | BatchEvent::TargetPutBack { .. }
+            | BatchEvent::TrialUndone { .. }
             | BatchEvent::RepositoryChanged { .. }
             | BatchEvent::BatchStarted { .. }
             | BatchEvent::BatchResumed { .. }

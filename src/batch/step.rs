@@ -1,8 +1,8 @@
 //! What follows from what was asked or found.
 
 use super::{
-    Batch, BatchEnd, BatchEvent, BatchLimits, BatchRecord, JobEnd, JobNews, Kept, Phase, Plan, PlanName, Planned,
-    RepositoryChange, Resumption, StoppedBy, Trouble, WorkTree, state::has_a_slot,
+    Batch, BatchEnd, BatchEvent, BatchLimits, BatchRecord, JobEnd, JobNews, Kept, MergeProof, Phase, Plan, PlanName,
+    Planned, RepositoryChange, Resumption, StoppedBy, TestTrouble, Trouble, WorkTree, state::has_a_slot,
 };
 use crate::event::{BreakerCause, Usage};
 
@@ -69,6 +69,10 @@ pub enum Input {
         from: Option<String>,
         to: String,
     },
+    /// Tests of a side were in place in the scratch work tree, where nobody worked any more, and were taken away.
+    TrialUndone {
+        files: Vec<String>,
+    },
     /// Something was changed in the repository, and not by the batch.
     RepositoryChanged {
         change: RepositoryChange,
@@ -82,6 +86,8 @@ pub enum Input {
 pub enum Finding {
     WorkTreeAdded {
         base: String,
+        /// The directory of the project in it.
+        tree: String,
     },
     JobEnded {
         end: JobEnd,
@@ -101,9 +107,16 @@ pub enum Finding {
         trouble: Trouble,
         /// The commit of the target that it was to be merged onto.
         onto: String,
+        /// The commit of its branch.
+        branch: String,
     },
+    /// The goals pass, and their tests count; no proof says that there are no goals.
     GoalsPassed {
-        has_goals: bool,
+        proof: Option<MergeProof>,
+    },
+    /// The goals pass, and their tests do not count.
+    TestsRefused {
+        troubles: Vec<TestTrouble>,
     },
     GoalsFailed {
         output: String,
@@ -203,6 +216,7 @@ impl Steps {
             }
             Input::Used { usage } => self.used(&usage),
             Input::TargetPutBack { from, to } => self.push(BatchEvent::TargetPutBack { from, to }),
+            Input::TrialUndone { files } => self.push(BatchEvent::TrialUndone { files }),
             Input::RepositoryChanged { change } => self.push(BatchEvent::RepositoryChanged { change }),
             Input::Found { plan, finding } => self.found(plan, finding),
             Input::Heard { plan, news } => {
@@ -268,7 +282,9 @@ impl Steps {
             why,
         };
         match (known.phase.clone(), finding) {
-            (Phase::Preparing, Finding::WorkTreeAdded { base }) => self.push(BatchEvent::WorkTreeAdded { plan, base }),
+            (Phase::Preparing, Finding::WorkTreeAdded { base, tree }) => {
+                self.push(BatchEvent::WorkTreeAdded { plan, base, tree });
+            }
             (Phase::Running, Finding::JobEnded { end, calls }) => {
                 let stops = self.batch.stops(&known);
                 let again = end.is_crash() && (end.has_progress() || known.crashes + 1 < CRASHES);
@@ -285,12 +301,18 @@ impl Steps {
             | (Phase::Moving { commit, .. }, Finding::TargetMoved) => {
                 self.push(BatchEvent::TargetMoved { plan, commit });
             }
-            (Phase::Merging, Finding::MergeRefused { trouble, onto }) => self.refused(plan, trouble, onto),
-            (Phase::Verifying { onto, .. }, Finding::GoalsFailed { output }) => {
-                self.refused(plan, Trouble::Goals { output }, onto);
+            (Phase::Merging, Finding::MergeRefused { trouble, onto, branch }) => {
+                self.refused(plan, trouble, onto, branch);
             }
-            (Phase::Verifying { .. }, Finding::GoalsPassed { has_goals }) => {
-                self.push(BatchEvent::MergeVerified { plan, has_goals });
+            (Phase::Verifying { onto, .. }, Finding::GoalsFailed { output }) => {
+                self.refused(plan, Trouble::Goals { output }, onto, String::new());
+            }
+            (Phase::Verifying { onto, .. }, Finding::TestsRefused { troubles }) => {
+                self.refused(plan, Trouble::Tests { troubles }, onto, String::new());
+            }
+            (Phase::Verifying { .. }, Finding::GoalsPassed { proof }) => {
+                let has_goals = proof.is_some();
+                self.push(BatchEvent::MergeVerified { plan, has_goals, proof });
             }
             (Phase::Moving { .. }, Finding::TargetHadMoved) => self.push(BatchEvent::TargetHadMoved { plan }),
             (Phase::Moving { .. } | Phase::Merging, Finding::TargetInUse { why }) => {
@@ -349,11 +371,12 @@ impl Steps {
         }
     }
 
-    fn refused(&mut self, plan: PlanName, trouble: Trouble, onto: String) {
+    fn refused(&mut self, plan: PlanName, trouble: Trouble, onto: String, branch: String) {
         self.push(BatchEvent::MergeRefused {
             plan: plan.clone(),
             trouble: trouble.clone(),
             onto,
+            branch,
         });
         let in_vain = |plan: &Plan| plan.tasks_given >= TASKS_GIVEN;
         if self.batch.plan(&plan).is_some_and(in_vain) {

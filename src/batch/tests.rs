@@ -1,15 +1,21 @@
 //! Whatever is found in whatever order, and wherever a batch is cut off: its rules hold.
 
+mod merges;
+
 use std::collections::BTreeMap;
 
 use super::*;
 use crate::{
-    event::{BreakerCause, LimitKind, Proof, StopReason, Usage},
+    event::{BreakerCause, LimitKind, Proof, StopReason, TestCounts, Usage},
     testing::{Dice, rounds},
 };
 
 const DONE: JobEnd = JobEnd::Over {
     reason: StopReason::done(Proof::Tests),
+};
+
+const UNCONFIRMED: JobEnd = JobEnd::Over {
+    reason: StopReason::done(Proof::Unconfirmed),
 };
 
 const RESUME: Input = Input::Resume {
@@ -18,6 +24,7 @@ const RESUME: Input = Input::Resume {
         arguments: None,
         jobs: None,
         plans: Vec::new(),
+        confirmed: Vec::new(),
     },
     usage: NOTHING,
 };
@@ -41,6 +48,56 @@ struct World {
 
 fn name(text: &str) -> PlanName {
     PlanName(text.to_owned())
+}
+
+fn added(base: &str) -> Finding {
+    Finding::WorkTreeAdded {
+        base: base.to_owned(),
+        tree: "/trees/a".to_owned(),
+    }
+}
+
+/// Goals whose tests were counted.
+fn passed() -> Finding {
+    let proof = MergeProof {
+        proof: Proof::Tests,
+        tests: GoalTests::new(),
+        confirmed: Confirmed::default(),
+    };
+    Finding::GoalsPassed { proof: Some(proof) }
+}
+
+/// Goals that ran fewer tests than on the target.
+fn fewer_tests() -> Finding {
+    let before = TestCounts {
+        passed: 5,
+        ..TestCounts::default()
+    };
+    let troubles = vec![TestTrouble::Fewer {
+        side: Side::Target,
+        goal: "tests".to_owned(),
+        before,
+        now: None,
+    }];
+    Finding::TestsRefused { troubles }
+}
+
+/// A batch that goes on; some of the tests that wait for it are confirmed by then.
+fn resumed_with(batch: &Batch, dice: &mut Dice) -> Input {
+    let mut confirmed = Vec::new();
+    for plan in &batch.plans {
+        if matches!(&plan.phase, Phase::Kept { why } if why.is_unconfirmed()) && dice.roll(2) == 0 {
+            confirmed.push(plan.name.clone());
+        }
+    }
+    let changes = Resumption {
+        confirmed,
+        ..Resumption::default()
+    };
+    Input::Resume {
+        changes,
+        usage: NOTHING,
+    }
 }
 
 fn planned(plans: &[(&str, &[&str])]) -> Vec<Planned> {
@@ -177,15 +234,14 @@ impl World {
             files: vec!["a".to_owned()],
         };
         match task {
-            WorkerTask::AddWorkTree => Finding::WorkTreeAdded {
-                base: self.target.clone(),
-            },
+            WorkerTask::AddWorkTree => added(&self.target),
             WorkerTask::RunJob => Finding::JobEnded {
                 end: match dice.index(8) {
                     0 => JobEnd::Crashed,
                     1 => JobEnd::Over {
                         reason: StopReason::Interrupted,
                     },
+                    2 => UNCONFIRMED,
                     _ => DONE,
                 },
                 calls: 1,
@@ -194,6 +250,7 @@ impl World {
                 0 => Finding::MergeRefused {
                     trouble: conflict,
                     onto: self.target.clone(),
+                    branch: "b1".to_owned(),
                 },
                 1 => Finding::MergeUnneeded {
                     commit: "had".to_owned(),
@@ -209,12 +266,13 @@ impl World {
                     }
                 }
             },
-            WorkerTask::CheckGoals { .. } => match dice.index(5) {
+            WorkerTask::CheckGoals { .. } => match dice.index(6) {
                 0 => Finding::GoalsFailed {
                     output: "no".to_owned(),
                 },
+                2 => fewer_tests(),
                 1 if self.batch.stopped.is_some() => Finding::GoalsUnknown,
-                _ => Finding::GoalsPassed { has_goals: true },
+                _ => passed(),
             },
             WorkerTask::MoveTarget { commit, .. } => match dice.index(5) {
                 0 => Finding::TargetHadMoved,
@@ -237,7 +295,7 @@ fn plans_run_side_by_side_and_are_merged_one_after_the_other_in_the_order_they_f
         (&Phase::Preparing, &Phase::Waiting)
     );
     for plan in ["api", "ui"] {
-        world.find(plan, Finding::WorkTreeAdded { base: "c0".to_owned() });
+        world.find(plan, added("c0"));
     }
     world.find("ui", Finding::JobEnded { end: DONE, calls: 1 });
     assert_eq!(
@@ -248,7 +306,7 @@ fn plans_run_side_by_side_and_are_merged_one_after_the_other_in_the_order_they_f
     assert_eq!(world.phase("api"), &Phase::Finished);
     let (commit, onto) = ("c1".to_owned(), "c0".to_owned());
     world.find("ui", Finding::MergeMade { commit, onto });
-    world.find("ui", Finding::GoalsPassed { has_goals: true });
+    world.find("ui", passed());
     assert_eq!(world.phase("api"), &Phase::Finished, "the target is not moved yet");
     world.find("ui", Finding::TargetMoved);
     assert_eq!(world.phase("api"), &Phase::Merging);
@@ -257,7 +315,7 @@ fn plans_run_side_by_side_and_are_merged_one_after_the_other_in_the_order_they_f
 #[test]
 fn a_merge_that_fails_gives_two_tasks_and_then_leaves_the_plan_as_it_is() {
     let mut world = World::start(&[("api", &[])], 1);
-    world.find("api", Finding::WorkTreeAdded { base: "c0".to_owned() });
+    world.find("api", added("c0"));
     let trouble = Trouble::Conflict {
         files: vec!["a".to_owned()],
     };
@@ -268,6 +326,7 @@ fn a_merge_that_fails_gives_two_tasks_and_then_leaves_the_plan_as_it_is() {
             Finding::MergeRefused {
                 trouble: trouble.clone(),
                 onto: "c0".to_owned(),
+                branch: "b1".to_owned(),
             },
         );
         assert_eq!(world.phase("api"), &Phase::Repairing);
@@ -280,6 +339,7 @@ fn a_merge_that_fails_gives_two_tasks_and_then_leaves_the_plan_as_it_is() {
         Finding::MergeRefused {
             trouble: trouble.clone(),
             onto: "c0".to_owned(),
+            branch: "b1".to_owned(),
         },
     );
     let why = Kept::NotMerged { trouble };
@@ -295,6 +355,7 @@ fn conflict(onto: &str) -> Finding {
             files: vec!["a".to_owned()],
         },
         onto: onto.to_owned(),
+        branch: "b1".to_owned(),
     }
 }
 
@@ -311,7 +372,7 @@ fn plans_that_touch_one_place_are_all_merged_whichever_ends_first() {
             let at = dice.index(world.in_flight.len());
             let (plan, task) = world.in_flight[at].clone();
             let finding = match task {
-                WorkerTask::AddWorkTree => Finding::WorkTreeAdded { base: "c0".to_owned() },
+                WorkerTask::AddWorkTree => added("c0"),
                 WorkerTask::RunJob => Finding::JobEnded { end: DONE, calls: 1 },
                 WorkerTask::Merge if world.target != "c0" && resolved.get(&plan) != Some(&world.target) => {
                     conflict(&world.target)
@@ -321,7 +382,7 @@ fn plans_that_touch_one_place_are_all_merged_whichever_ends_first() {
                     let (commit, onto) = (format!("c{}", world.commits), world.target.clone());
                     Finding::MergeMade { commit, onto }
                 }
-                WorkerTask::CheckGoals { .. } => Finding::GoalsPassed { has_goals: true },
+                WorkerTask::CheckGoals { .. } => passed(),
                 WorkerTask::MoveTarget { commit, .. } => {
                     world.target = commit;
                     Finding::TargetMoved
@@ -349,7 +410,7 @@ fn plans_that_touch_one_place_are_all_merged_whichever_ends_first() {
 fn one_repairs() -> World {
     let mut world = World::start(&[("api", &[]), ("ui", &[])], 2);
     for plan in ["api", "ui"] {
-        world.find(plan, Finding::WorkTreeAdded { base: "c0".to_owned() });
+        world.find(plan, added("c0"));
     }
     world.find("api", Finding::JobEnded { end: DONE, calls: 1 });
     world.find("api", conflict("c0"));
@@ -416,7 +477,7 @@ fn merges_wait_for_a_repair_unless_it_gives_up_or_waits_itself() {
 #[test]
 fn a_conflict_with_another_commit_of_the_target_is_no_attempt_in_vain() {
     let mut world = World::start(&[("api", &[])], 1);
-    world.find("api", Finding::WorkTreeAdded { base: "c0".to_owned() });
+    world.find("api", added("c0"));
     let again = |world: &mut World, finding| {
         world.find("api", Finding::JobEnded { end: DONE, calls: 1 });
         world.find("api", finding);
@@ -432,7 +493,14 @@ fn a_conflict_with_another_commit_of_the_target_is_no_attempt_in_vain() {
         files: vec!["a".to_owned()],
     };
     let onto = "c5".to_owned();
-    again(&mut world, Finding::MergeRefused { trouble, onto });
+    again(
+        &mut world,
+        Finding::MergeRefused {
+            trouble,
+            onto,
+            branch: String::new(),
+        },
+    );
     assert_eq!(
         world.batch.plans[0].tasks_given, 2,
         "what was left is an attempt in vain"
@@ -456,7 +524,7 @@ fn dirty() -> Finding {
 #[test]
 fn a_target_with_changes_is_waited_for_and_said_once() {
     let mut world = World::start(&[("api", &[])], 1);
-    world.find("api", Finding::WorkTreeAdded { base: "c0".to_owned() });
+    world.find("api", added("c0"));
     world.find("api", Finding::JobEnded { end: DONE, calls: 1 });
     world.find("api", dirty());
     let said = world.records.len();
@@ -469,7 +537,7 @@ fn a_target_with_changes_is_waited_for_and_said_once() {
     let (commit, onto) = ("c1".to_owned(), "c0".to_owned());
     world.find("api", Finding::MergeMade { commit, onto });
     assert_eq!(world.batch.plans[0].target_in_use, None);
-    world.find("api", Finding::GoalsPassed { has_goals: true });
+    world.find("api", passed());
     world.find("api", dirty());
     assert!(matches!(world.phase("api"), Phase::Moving { .. }), "it stays verified");
     world.find("api", Finding::TargetMoved);
@@ -480,7 +548,7 @@ fn a_target_with_changes_is_waited_for_and_said_once() {
 fn a_target_with_changes_is_given_up_once_nothing_else_is_left_for_a_while() {
     let mut world = World::start(&[("api", &[]), ("ui", &[]), ("docs", &["api"])], 2);
     for plan in ["api", "ui"] {
-        world.find(plan, Finding::WorkTreeAdded { base: "c0".to_owned() });
+        world.find(plan, added("c0"));
     }
     world.find("api", Finding::JobEnded { end: DONE, calls: 1 });
     world.find("api", dirty());
@@ -519,7 +587,7 @@ fn alone(plans: &[&str]) -> Input {
 fn a_plan_is_resumed_alone_whatever_the_others_were_at() {
     let mut world = World::start(&[("api", &[]), ("ui", &[]), ("docs", &["ui"])], 2);
     for plan in ["api", "ui"] {
-        world.find(plan, Finding::WorkTreeAdded { base: "c0".to_owned() });
+        world.find(plan, added("c0"));
     }
     world.take(Input::Cancel {
         plan: Some(name("api")),
@@ -572,7 +640,7 @@ fn options_at_resume_count_from_then_on() {
 #[test]
 fn a_plan_whose_dependency_is_not_merged_is_left_alone_and_comes_back_with_it() {
     let mut world = World::start(&[("ui", &["api"]), ("api", &[]), ("docs", &["ui"])], 4);
-    world.find("api", Finding::WorkTreeAdded { base: "c0".to_owned() });
+    world.find("api", added("c0"));
     let end = JobEnd::Over {
         reason: StopReason::Requested,
     };
@@ -598,7 +666,7 @@ fn what_is_cancelled_while_something_is_done_for_it_ends_with_that_and_stays_can
     assert_eq!(world.phase("api"), &Phase::Preparing);
     let cancelled = Phase::Kept { why: Kept::Cancelled };
     assert_eq!(world.phase("ui"), &cancelled);
-    world.find("api", Finding::WorkTreeAdded { base: "c0".to_owned() });
+    world.find("api", added("c0"));
     assert_eq!(world.phase("api"), &cancelled);
     world.take(RESUME);
     assert_eq!(
@@ -610,11 +678,11 @@ fn what_is_cancelled_while_something_is_done_for_it_ends_with_that_and_stays_can
 #[test]
 fn the_target_that_was_verified_counts_before_a_cancel() {
     let mut world = World::start(&[("api", &[])], 1);
-    world.find("api", Finding::WorkTreeAdded { base: "c0".to_owned() });
+    world.find("api", added("c0"));
     world.find("api", Finding::JobEnded { end: DONE, calls: 1 });
     let (commit, onto) = ("c1".to_owned(), "c0".to_owned());
     world.find("api", Finding::MergeMade { commit, onto });
-    world.find("api", Finding::GoalsPassed { has_goals: true });
+    world.find("api", passed());
     world.take(Input::Cancel { plan: None });
     world.find("api", Finding::TargetMoved);
     assert!(matches!(world.phase("api"), Phase::Merged { .. }));
@@ -637,7 +705,7 @@ const TEN_TOKENS: BatchLimits = BatchLimits {
 fn a_budget_that_is_used_up_ends_runs_and_merges_what_is_done_until_there_is_a_larger_one() {
     let mut world = World::limited(&[("api", &[]), ("ui", &[]), ("docs", &[])], 2, TEN_TOKENS);
     for plan in ["api", "ui"] {
-        world.find(plan, Finding::WorkTreeAdded { base: "c0".to_owned() });
+        world.find(plan, added("c0"));
     }
     world.take(Input::Used { usage: tokens(9) });
     assert_eq!(world.batch.spent, None);
@@ -654,10 +722,10 @@ fn a_budget_that_is_used_up_ends_runs_and_merges_what_is_done_until_there_is_a_l
         (world.phase("ui"), world.phase("docs")),
         (&Phase::Ready, &Phase::Preparing)
     );
-    world.find("docs", Finding::WorkTreeAdded { base: "c0".to_owned() });
+    world.find("docs", added("c0"));
     let (commit, onto) = ("c1".to_owned(), "c0".to_owned());
     world.find("api", Finding::MergeMade { commit, onto });
-    world.find("api", Finding::GoalsPassed { has_goals: true });
+    world.find("api", passed());
     world.find("api", Finding::TargetMoved);
     world.find("api", Finding::WorkTreeRemoved);
     assert_eq!(world.in_flight, []);
@@ -698,7 +766,7 @@ fn a_limit_that_one_run_met_holds_the_starts_of_all_until_it_resets_unless_anoth
     let done = || Finding::JobEnded { end: DONE, calls: 1 };
     let mut world = World::start(&[("api", &[]), ("ui", &[]), ("docs", &[])], 2);
     for plan in ["api", "ui"] {
-        world.find(plan, Finding::WorkTreeAdded { base: "c0".to_owned() });
+        world.find(plan, added("c0"));
     }
     world.take(limited("codex", 100, &["codex", "claude"]));
     assert_eq!(world.batch.held(0), None, "claude stands in");
@@ -731,7 +799,7 @@ fn calls_of_an_hour_are_kept_for_the_runs_that_go_on() {
     };
     let mut world = World::limited(&[("api", &[]), ("ui", &[]), ("docs", &[])], 3, limits);
     assert_eq!(world.phase("docs"), &Phase::Waiting, "two runs at a time");
-    world.find("api", Finding::WorkTreeAdded { base: "c0".to_owned() });
+    world.find("api", added("c0"));
     world.now_ms = 1_000;
     world.find("api", Finding::JobEnded { end: DONE, calls: 1 });
     assert_eq!(world.phase("docs"), &Phase::Waiting);
@@ -766,7 +834,7 @@ fn whatever_is_found_and_wherever_it_is_cut_off_a_batch_ends_by_its_rules() {
                 if !(stopped || is_wild && dice.roll(2) == 0) {
                     break;
                 }
-                world.take(RESUME);
+                world.take(resumed_with(&world.batch, &mut dice));
                 continue;
             }
             match dice.index(if is_wild { 40 } else { 1_000_000 }) {
@@ -805,7 +873,7 @@ fn a_job_that_was_cut_off_goes_on_as_long_as_it_gets_somewhere() {
         },
     };
     let mut world = World::start(&[("api", &[])], 1);
-    world.find("api", Finding::WorkTreeAdded { base: "c0".to_owned() });
+    world.find("api", added("c0"));
     let is_running = |world: &World| world.batch.plans[0].phase == Phase::Running;
     for progress in [true, true, true, true, false, false] {
         world.find(
@@ -833,7 +901,7 @@ fn a_job_that_was_cut_off_goes_on_as_long_as_it_gets_somewhere() {
 #[test]
 fn a_plan_that_stalls_is_told_once_and_again_when_it_makes_progress() {
     let mut world = World::start(&[("api", &[])], 1);
-    world.find("api", Finding::WorkTreeAdded { base: "c0".to_owned() });
+    world.find("api", added("c0"));
     let stalled = |why| Input::Stalled { plan: name("api"), why };
     let cause = || Some(BreakerCause::NoProgress { iterations: 2 });
     let records = world.records.len();

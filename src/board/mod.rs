@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::{
     batch::{Batch, BatchEnd, BatchId, Held, Phase, PlanName},
-    event::Usage,
+    event::{Proof, Usage},
     run::Ask,
     words::{batch_hints, batch_usage_in_words, plan_phase_in_words, repair_in_words, repository_change_in_words},
 };
@@ -30,6 +30,8 @@ pub struct Board {
     pub end: Option<BatchEnd>,
     /// The branch that collects what is merged.
     pub target: String,
+    /// The evidence for its last merge; none before one, or where no goals verify merges.
+    pub proof: Option<Proof>,
     /// How many runs at a time.
     pub jobs: u32,
     /// Who runs them: `local`, or an engine.
@@ -116,6 +118,7 @@ impl Board {
             stopping: running && batch.stopped.is_some(),
             end: batch.end,
             target: batch.target.clone(),
+            proof: batch.target_proof.as_ref().map(|merge| merge.proof),
             jobs: batch.jobs,
             engine: batch.engine.clone(),
             started_ms: times_ms.0,

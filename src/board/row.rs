@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::{
     batch::{Batch, Phase, Plan, PlanName, Trouble},
-    event::{RunId, Usage},
+    event::{Proof, RunId, Usage},
     run::{Phase as RunPhase, RunView},
     text::one_line,
     words::{
@@ -31,6 +31,10 @@ pub struct Row {
     pub tasks_given: u32,
     /// What the last merge failed for.
     pub trouble: Option<Trouble>,
+    /// The evidence for the end of its run; none where that is not done.
+    pub proof: Option<Proof>,
+    /// The evidence for its merge; none where it is not merged, or no goals verify merges.
+    pub merge_proof: Option<Proof>,
     /// What kind of news its state is: a colour and a sign.
     pub tone: Tone,
     /// Its state, in a word.
@@ -89,6 +93,8 @@ impl Row {
             branch: batch.id.branch(&plan.name),
             tasks_given: plan.tasks_given,
             trouble: plan.trouble.clone(),
+            proof: plan.proof,
+            merge_proof: plan.merge_proof.as_ref().map(|merge| merge.proof),
             tone,
             state: state.to_owned(),
             doing: one_line(&doing),

@@ -69,6 +69,9 @@ pub(super) struct Args {
     /// Continue the last run, as its user has answered
     #[arg(long = "__continue", hide = true)]
     pub(super) continues: bool,
+    /// Files that a merge has left in conflict, so that what they are now is no yardstick: by ralph itself
+    #[arg(long = "__in-conflict", hide = true, value_name = "PATH")]
+    pub(super) in_conflict: Vec<String>,
     /// The same as `ralph status`
     #[arg(long, hide = true)]
     pub(super) status: bool,
@@ -677,7 +680,11 @@ pub(super) enum GoalsCommand {
     /// List the goals
     List,
     /// Run all goals once and show each result; exit code 1 if one fails
-    Check,
+    Check {
+        /// The directory in which the merge queue keeps the tests of both sides: by ralph itself
+        #[arg(long = "__merged", hide = true, value_name = "DIR")]
+        merged: Option<PathBuf>,
+    },
 }
 
 #[derive(Debug, Subcommand)]

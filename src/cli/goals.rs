@@ -18,8 +18,8 @@ use super::{args::Args, run::sources, trust};
 const TAIL_LINES: usize = 20;
 
 /// Runs the goals once: the exit code is 0 if all pass, 1 if one fails, and another one if they cannot be run.
-pub(super) fn check(args: &Args, supervisor: &Supervisor) -> Result<u8, Failure> {
-    checked(args, supervisor).map_err(|failure| match failure.kind {
+pub(super) fn check(args: &Args, merged: Option<&Path>, supervisor: &Supervisor) -> Result<u8, Failure> {
+    checked(args, merged, supervisor).map_err(|failure| match failure.kind {
         FailureKind::Failed => Failure {
             kind: FailureKind::Unanswered,
             ..failure
@@ -32,10 +32,10 @@ pub(super) fn check(args: &Args, supervisor: &Supervisor) -> Result<u8, Failure>
     })
 }
 
-fn checked(args: &Args, supervisor: &Supervisor) -> Result<u8, Failure> {
+fn checked(args: &Args, merged: Option<&Path>, supervisor: &Supervisor) -> Result<u8, Failure> {
     let place = trust::place_to_run(args)?;
     let loaded = config::load(&sources(args, &place))?;
-    let results = app::check_goals(&place, &loaded, supervisor)?;
+    let results = app::check_goals(&place, &loaded, merged, supervisor)?;
     print(&in_words(&results));
     let all_pass = results.iter().all(|result| result.passed);
     Ok(if all_pass { 0 } else { FailureKind::Failed.exit_code() })

@@ -335,7 +335,7 @@ fn check(
         on_edit: false,
         ..Goal::default()
     }];
-    let mut results = app::check_goals(place, loaded, supervisor)?;
+    let mut results = app::check_goals(place, loaded, None, supervisor)?;
     results
         .pop()
         .ok_or_else(|| Failure::new(FailureKind::Failed, format!("`{}` was not run", goal.command)))

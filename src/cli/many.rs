@@ -220,14 +220,14 @@ fn resume(args: &Args, resuming: &Resuming, command_line: &[OsString], superviso
     if is_over {
         return nothing_to_resume(&place, &id, &batch, &plans, supervisor);
     }
-    let (changes, has_goals) = changes(args, &place, &batch, typed(), supervisor)?;
+    let (changes, config) = changes(args, &place, &batch, typed(), supervisor)?;
     let changes = Resumption {
         jobs: resuming.jobs,
         plans,
         ..changes
     };
     signals::survive_file_size_limit();
-    let site = app::site_of_batch(&place, &id, has_goals, supervisor)?;
+    let site = app::site_to_resume(&place, &id, &config, supervisor)?;
     let engine = app::engine(&place, &batch.engine)?;
     adopt(supervisor, &engine);
     let mut told = teller(starter.as_ref(), site.paths.clone());
@@ -255,14 +255,14 @@ fn nothing_to_resume(
     Ok(0)
 }
 
-/// Returns the settings and limits that `typed` changes for a batch that is resumed, and whether it has goals then.
+/// Returns the settings and limits that `typed` changes for a batch that is resumed, and the settings then.
 fn changes<'f>(
     args: &Args,
     place: &Place,
     batch: &Batch,
     typed: impl Iterator<Item = &'f Flag>,
     supervisor: &Supervisor,
-) -> Result<(Resumption, bool), Failure> {
+) -> Result<(Resumption, Config), Failure> {
     let (shared, own): (Vec<Flag>, Vec<Flag>) = typed.cloned().partition(is_shared);
     let (mut given, known_config) = settings_of(&batch.arguments);
     let is_same = |known: &Flag, flag: &Flag| {
@@ -285,7 +285,7 @@ fn changes<'f>(
         arguments: is_changed.then(|| arguments_of(given.iter(), sources.extra.as_deref())),
         ..Resumption::default()
     };
-    Ok((changes, !config.goals.enabled.is_empty()))
+    Ok((changes, config))
 }
 
 /// Makes ralph the parent of what its jobs leave behind. Whatever an engine starts on this machine is not ralph's to end.

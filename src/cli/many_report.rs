@@ -6,11 +6,11 @@ use serde::Serialize;
 
 use crate::{
     app::{self, Place},
-    batch::{Batch, BatchEnd, BatchId, Phase, Plan},
+    batch::{Batch, BatchEnd, BatchId, GoalTests, Phase, Plan},
     console::{print, print_coloured, print_json},
     driver::now_ms,
     error::{Failure, FailureKind},
-    event::Usage,
+    event::{Proof, Usage},
     git::Branches,
     many::{self, BatchLock},
     proc::Supervisor,
@@ -23,8 +23,8 @@ use crate::{
         report::{CommitLine, Report, Style, escaped},
     },
     words::{
-        batch_usage_in_words, counted, kept_in_words, plan_state_in_words, short_duration, showing, trouble_in_words,
-        usage_in_words,
+        batch_usage_in_words, confirm_hint, counted, kept_in_words, plan_state_in_words, proof_word, short_duration,
+        showing, tests_in_words, trouble_in_words, usage_in_words,
     },
 };
 
@@ -39,6 +39,8 @@ use super::{
 struct BatchReport {
     batch: BatchId,
     target: String,
+    /// The evidence for its last merge; none before one, or where no goals verify merges.
+    proof: Option<Proof>,
     /// Where the target was when the batch began.
     base: String,
     running: bool,
@@ -62,6 +64,15 @@ struct PlanReport {
     state: String,
     /// What the last merge failed for, in words.
     trouble: Option<String>,
+    /// The evidence for the end of its last run; none where that is not done.
+    proof: Option<Proof>,
+    /// The evidence for its merge; none where it is not merged, or no goals verify merges.
+    merge_proof: Option<Proof>,
+    /// The tests that the goals ran on the merged tree.
+    merge_tests: GoalTests,
+    /// The hint that tells how to confirm its changed tests; none where none wait for that.
+    #[serde(skip)]
+    confirm: Option<String>,
     /// Of a plan that is not merged: the command that shows what it did.
     shows: Option<String>,
     tasks_done: usize,
@@ -102,6 +113,7 @@ pub(super) fn report(
     let report = BatchReport {
         batch: id.clone(),
         target: batch.target.clone(),
+        proof: batch.target_proof.as_ref().map(|merge| merge.proof),
         base: batch.base.clone(),
         running: is_running,
         end: batch.end,
@@ -170,6 +182,14 @@ fn plan_report(
             _ => state,
         },
         trouble: plan.trouble.as_ref().filter(|_| !is_merged).map(trouble_in_words),
+        proof: plan.proof,
+        merge_proof: plan.merge_proof.as_ref().map(|merge| merge.proof),
+        merge_tests: plan
+            .merge_proof
+            .as_ref()
+            .map(|merge| merge.tests.clone())
+            .unwrap_or_default(),
+        confirm: confirm_hint(plan),
         shows: (!is_merged && !commits.is_empty()).then(|| showing(batch, &batch.id, &plan.name)),
         phase: plan.phase.clone(),
         tasks_done: last.map_or(0, |view| view.plan.done()),
@@ -204,6 +224,7 @@ impl BatchReport {
             format!("{how}: {merged} of {plans} merged"),
             counted(u64::from(iterations), "iteration"),
         ];
+        parts.extend(self.proof.map(|proof| format!("the target is {}", proof_word(proof))));
         parts.extend(usage_in_words(&self.usage));
         parts.extend(self.limits.iter().cloned());
         parts.join(" · ")
@@ -257,14 +278,24 @@ impl PlanReport {
             };
             lines.push(format!("goal {}: {how}", one_line(&goal.name)));
         }
+        lines.extend(self.merge_lines());
         lines.extend(
             self.commits
                 .iter()
                 .map(|commit| format!("{} {}", commit.id, commit.subject)),
         );
+        lines.extend(self.confirm.clone());
         let needs = self.runs.last().into_iter().flat_map(|run| &run.needs_person);
         lines.extend(needs.map(|what| format!("needs you: {}", one_line(what))));
         lines
+    }
+
+    /// The tests that its goals ran on the merged tree, in words.
+    fn merge_lines(&self) -> Vec<String> {
+        let tests = self.merge_tests.iter();
+        let tests =
+            tests.map(|(goal, tests)| format!("merged tree: goal {} ran {}", one_line(goal), tests_in_words(tests)));
+        tests.collect()
     }
 
     /// The command that shows what it did, in words.

@@ -221,7 +221,7 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
         Some(Command::Tasks { json, command }) => tasks::run(args, *json, command.as_ref()),
         Some(Command::Goals { command }) => match command {
             None | Some(GoalsCommand::List) => goals::list(args),
-            Some(GoalsCommand::Check) => goals::check(args, supervisor),
+            Some(GoalsCommand::Check { merged }) => goals::check(args, merged.as_deref(), supervisor),
         },
         Some(Command::Plan { plan, command }) => {
             let show = PlanCommand::Show { json: false };

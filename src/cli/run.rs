@@ -46,7 +46,8 @@ pub(super) fn run(args: &Args, given: &[OsString], supervisor: &Supervisor) -> R
             }
         };
     }
-    let loaded = config::load(&sources(args, &place))?;
+    let mut loaded = config::load(&sources(args, &place))?;
+    app::leave_unguarded(&mut loaded.config, &args.in_conflict);
     app::run(
         &place,
         &loaded,

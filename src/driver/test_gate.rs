@@ -2,6 +2,8 @@
 //!
 //! Everything that is put in place for that is written to a record ahead, so that the agent's files are put back whatever happens.
 
+mod merged;
+
 use std::{
     collections::HashSet,
     ops::RangeInclusive,
@@ -27,6 +29,8 @@ use crate::{
     store::paths::{ProjectPaths, RunPaths},
     text::with_causes,
 };
+
+pub use merged::check_merged;
 
 use super::{
     goals::{Checked, Place, check_all, compiled_python},

@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// How long git may take to write a whole work tree.
-const DEADLINE: Duration = Duration::from_secs(900);
+pub(super) const DEADLINE: Duration = Duration::from_secs(900);
 /// Who commits where the user's configuration names nobody.
 const NOBODY: [&str; 2] = ["user.name=ralph", "user.email=ralph@localhost"];
 /// A path, and the end of its line.
@@ -748,7 +748,7 @@ impl Branches {
         self.at(&self.root)
     }
 
-    fn at(&self, tree: &Path) -> Git {
+    pub(super) fn at(&self, tree: &Path) -> Git {
         let git = Git::at(&self.supervisor, tree).setting("commit.gpgSign=false");
         // What is recorded of other merges is the user's to apply.
         let git = git.setting("rerere.enabled=false").setting("merge.renames=true");

@@ -2,7 +2,6 @@
 
 use std::{
     collections::BTreeMap,
-    path::PathBuf,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -19,6 +18,7 @@ use super::{
     engine::{Engine, News, Running},
     job,
     journal::{Journal, JournalError},
+    judging::{Judge, Judging},
     meter::Meter,
     requests::{self, Request},
     signals,
@@ -27,8 +27,8 @@ use super::{
 };
 use crate::{
     batch::{
-        Batch, BatchEnd, BatchId, BatchRecord, Finding, Input, JobNews, PlanName, Resumption, StoppedBy, WorkerTask,
-        step,
+        Batch, BatchEnd, BatchId, BatchRecord, Finding, Input, JobNews, Phase, PlanName, Resumption, StoppedBy,
+        WorkerTask, step,
     },
     driver::now_ms,
     proc::{Stop, Supervisor},
@@ -95,6 +95,10 @@ pub(crate) fn resume(
     _ = supervisor.sweep(&ids);
     _ = site.unlock(&batch); // git says so itself where something stays locked
     let usage = used(&site, &batch);
+    let changes = Resumption {
+        confirmed: Judge::of(&site).confirmed(&batch),
+        ..changes
+    };
     Driver::new(batch, journal, engine, site, supervisor, told).drive(Input::Resume { changes, usage })
 }
 
@@ -117,8 +121,8 @@ enum Message {
     Heard(PlanName, JobNews),
     /// Its job goes on without the batch.
     Left(PlanName),
-    /// The merged tree is checked out, here.
-    CheckedOut(PlanName, PathBuf),
+    /// The merged tree is checked out.
+    CheckedOut(PlanName, Box<Judging>),
     Stop(StoppedBy),
 }
 
@@ -184,6 +188,7 @@ impl<'a> Driver<'a> {
         let sender = self.sender.clone();
         signals::on_each(move |by| _ = sender.send(Message::Stop(by))).map_err(BatchError::Signals)?;
         self.take(first)?;
+        self.undo_trial()?;
         self.site.make_target(&self.batch).map_err(BatchError::Target)?;
         self.watch = Watch::start(&self.site);
         for plan in &self.batch.plans {
@@ -217,6 +222,15 @@ impl<'a> Driver<'a> {
                     Request::Stop => self.hear(Message::Stop(StoppedBy::User))?,
                 }
             }
+        }
+    }
+
+    /// Takes away what a trial had in place in the scratch work tree when a process was killed.
+    fn undo_trial(&mut self) -> Result<(), BatchError> {
+        let files = Judge::of(&self.site).undo_trial();
+        match files.is_empty() {
+            true => Ok(()),
+            false => self.take(Input::TrialUndone { files }),
         }
     }
 
@@ -273,6 +287,9 @@ impl<'a> Driver<'a> {
         match message {
             Message::Found(plan, finding) => {
                 self.in_flight.remove(&plan);
+                if matches!(self.batch.plan(&plan), Some(known) if matches!(known.phase, Phase::Verifying { .. })) {
+                    self.undo_trial()?;
+                }
                 self.put_back_target()?;
                 if is_of_others(&finding) {
                     for change in self.watch.changes(&self.site, &self.batch) {
@@ -289,8 +306,8 @@ impl<'a> Driver<'a> {
                 self.in_flight.remove(&plan);
                 Ok(())
             }
-            Message::CheckedOut(plan, project) => {
-                self.start_goals(&plan, project);
+            Message::CheckedOut(plan, judging) => {
+                self.start_goals(&plan, *judging);
                 Ok(())
             }
             Message::Stop(_) if self.batch.stopped.is_some() => {
@@ -362,16 +379,17 @@ impl<'a> Driver<'a> {
     }
 
     /// Starts the goals of the merged tree.
-    fn start_goals(&mut self, name: &PlanName, project: PathBuf) {
+    fn start_goals(&mut self, name: &PlanName, judging: Judging) {
         let Some(stopped) = self.in_flight.get(name).map(|task| Arc::clone(&task.stopped)) else {
             return;
         };
         let started = self.batch.plan(name).ok_or_else(String::new).and_then(|plan| {
             let (log, scratch) = (self.site.paths.log(name), self.site.paths.scratch());
+            let Judging { project, yardstick } = judging;
             let job = self.site.goals(&self.batch, plan, &log, &project, &scratch);
-            let (sender, plan) = (self.sender.clone(), name.clone());
+            let (site, sender, plan) = (Arc::clone(&self.site), self.sender.clone(), name.clone());
             let started = job::start(self.supervisor, job, move |ended| {
-                let finding = Site::verdict(&ended, stopped.load(Ordering::Relaxed));
+                let finding = Judge::of(&site).verdict(&ended, stopped.load(Ordering::Relaxed), &yardstick);
                 _ = sender.send(Message::Found(plan, finding)); // nobody waits any more
             });
             started
@@ -412,14 +430,16 @@ impl<'a> Driver<'a> {
             let found = match &task {
                 WorkerTask::AddWorkTree => site.add_work_tree(&batch, &plan),
                 WorkerTask::Merge => site.merge(&batch, &plan),
-                WorkerTask::CheckGoals { .. } if !site.has_goals => Ok(Finding::GoalsPassed { has_goals: false }),
-                WorkerTask::CheckGoals { commit } => match site.check_out(commit) {
-                    Ok(project) => {
-                        _ = sender.send(Message::CheckedOut(name, project)); // nobody waits any more
-                        return;
+                WorkerTask::CheckGoals { .. } if !site.has_goals => Ok(Judge::of(&site).verdict_without_goals()),
+                WorkerTask::CheckGoals { commit, onto } => {
+                    match Judge::of(&site).check_out(&batch, &plan, commit, onto) {
+                        Ok(judging) => {
+                            _ = sender.send(Message::CheckedOut(name, Box::new(judging))); // nobody waits any more
+                            return;
+                        }
+                        Err(why) => Err(why),
                     }
-                    Err(why) => Err(why),
-                },
+                }
                 WorkerTask::MoveTarget { commit, onto } => site.move_target(&batch, onto, commit),
                 WorkerTask::GiveTask { trouble } => site.give_task(&batch, &plan, trouble),
                 WorkerTask::RemoveWorkTree => site.remove_work_tree(&batch, &plan),
@@ -440,7 +460,11 @@ impl<'a> Driver<'a> {
 fn is_of_others(finding: &Finding) -> bool {
     matches!(
         finding,
-        Finding::JobEnded { .. } | Finding::GoalsPassed { .. } | Finding::GoalsFailed { .. } | Finding::GoalsUnknown
+        Finding::JobEnded { .. }
+            | Finding::GoalsPassed { .. }
+            | Finding::TestsRefused { .. }
+            | Finding::GoalsFailed { .. }
+            | Finding::GoalsUnknown
     )
 }
 

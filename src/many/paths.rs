@@ -83,6 +83,11 @@ impl BatchPaths {
         self.dir.join("requests")
     }
 
+    /// The tests that merged trees are judged by, and the results.
+    pub(super) fn judging(&self) -> PathBuf {
+        self.dir.join("judging")
+    }
+
     /// Short-lived files of children.
     pub(super) fn scratch(&self) -> PathBuf {
         self.dir.join("scratch")

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     BatchPaths,
     engine::Shown,
+    gate::MergeGate,
     job::{Ended, Job},
     meter::Meter,
 };
@@ -22,7 +23,7 @@ use crate::{
     driver::{now_ms, read_view},
     event::{Exit, RunId, StopReason, StopRequest, Usage, UserCommand},
     files::{self, PLAN_CAP_BYTES},
-    git::{Branches, GitError, Merge, Move, marked},
+    git::{Branches, GitError, Merge, Move, below_project, marked},
     plan::{self, PlanKind},
     run::RunView,
     store::{lock, paths::ProjectPaths, trust::trust},
@@ -43,6 +44,7 @@ pub(crate) struct Site {
     pub(crate) trusted: BTreeMap<String, String>,
     /// There are goals to run on a merged tree.
     pub(crate) has_goals: bool,
+    pub(crate) gate: MergeGate,
 }
 
 /// Why a task cannot be done.
@@ -89,7 +91,8 @@ impl Site {
             self.write_plan(&tree, plan)?;
         }
         self.trust(&self.state_of(&plan.name)?)?;
-        Ok(Finding::WorkTreeAdded { base })
+        let tree = self.branches.project_in(&tree).display().to_string();
+        Ok(Finding::WorkTreeAdded { base, tree })
     }
 
     /// Has a work tree hold the plan as its user has it, committed or not.
@@ -129,6 +132,10 @@ impl Site {
         if let Some(section) = &plan.section {
             args.push(format!("--section={section}").into());
         }
+        if let Some(Trouble::Conflict { files } | Trouble::Markers { files }) = &plan.trouble {
+            let unguarded = files.iter().filter_map(|file| below_project(&self.branches, file));
+            args.extend(unguarded.map(|file| format!("--__in-conflict={file}").into()));
+        }
         let job = Job {
             args,
             cwd,
@@ -155,7 +162,8 @@ impl Site {
         cwd: &'a PathBuf,
         scratch: &'a PathBuf,
     ) -> Job<'a> {
-        let words = ["goals", "check"].map(OsString::from);
+        let words = ["goals", "check", "--__merged"].map(OsString::from);
+        let words = words.into_iter().chain([self.paths.judging().into_os_string()]);
         Job {
             args: self.arguments(batch).into_iter().chain(words).collect(),
             cwd,
@@ -266,7 +274,8 @@ impl Site {
             let files = self.branches.unresolved(&tree, files).map_err(of_git)?;
             if !files.is_empty() {
                 let trouble = Trouble::Markers { files };
-                return Ok(Finding::MergeRefused { trouble, onto });
+                let branch = String::new();
+                return Ok(Finding::MergeRefused { trouble, onto, branch });
             }
         }
         let message = plan_commit_message(&plan.name);
@@ -289,6 +298,7 @@ impl Site {
                 Merge::Conflict { files } => Finding::MergeRefused {
                     trouble: Trouble::Conflict { files },
                     onto,
+                    branch: self.tip(&branch)?,
                 },
             },
         )
@@ -297,29 +307,6 @@ impl Site {
     /// Whether the scratch work tree was made.
     pub(super) fn has_scratch_tree(&self) -> bool {
         self.paths.scratch_tree().join(".git").is_file()
-    }
-
-    /// Has the scratch work tree hold what was merged, for the goals.
-    pub(super) fn check_out(&self, commit: &str) -> Result<PathBuf, Failed> {
-        let scratch = self.paths.scratch_tree();
-        self.branches.reset_tree(&scratch, commit).map_err(of_git)?;
-        // Goals that pass by what another plan's goals have left would fail in a fresh clone.
-        self.branches.remove_ignored(&scratch).map_err(of_git)?;
-        let project = self.branches.project_in(&scratch);
-        self.trust(&self.state_at(&project)?)?;
-        Ok(project)
-    }
-
-    /// Judges the merged tree by the exit code of `ralph goals check`; `stopped` if the goals were not let end.
-    pub(super) fn verdict(ended: &Ended, stopped: bool) -> Finding {
-        match ended.exit {
-            Some(Exit::Code { code: 0 }) => Finding::GoalsPassed { has_goals: true },
-            Some(Exit::Code { code: 1 }) if !stopped => Finding::GoalsFailed {
-                output: ended.tail.clone(),
-            },
-            _ if stopped => Finding::GoalsUnknown,
-            _ => Finding::Failed { why: said(&ended.tail) },
-        }
     }
 
     pub(super) fn move_target(&self, batch: &Batch, onto: &str, commit: &str) -> Result<Finding, Failed> {
@@ -446,6 +433,7 @@ impl Site {
     pub(crate) fn tidy(&self, batch: &BatchId) -> Result<(), Failed> {
         self.branches.release(&batch.to_string()).map_err(of_git)?;
         self.branches.remove_tree(&self.paths.scratch_tree()).map_err(of_git)?;
+        _ = fs::remove_dir_all(self.paths.judging()); // the next one is made anew
         _ = fs::remove_dir_all(self.paths.jobs()); // without it, no script begins that an engine still has
         _ = fs::remove_dir_all(self.paths.scratch()); // empty, or of a child that could not be ended
         // Only where nothing lies in it.
@@ -475,7 +463,7 @@ impl Site {
         tip.ok_or_else(|| format!("the branch `{branch}` is gone"))
     }
 
-    fn trust(&self, state: &ProjectPaths) -> Result<(), Failed> {
+    pub(super) fn trust(&self, state: &ProjectPaths) -> Result<(), Failed> {
         if self.trusted.is_empty() {
             return Ok(());
         }
@@ -558,29 +546,5 @@ mod tests {
         assert_eq!(said(printed), "no space left on device");
         assert_eq!(said("killed\n\x1b[36mhint:\x1b[0m free some\n\n"), "killed");
         assert_eq!(said(""), "");
-    }
-
-    #[test]
-    fn goals_failed_if_they_say_so_whatever_is_printed_last() {
-        let verdict = |code, tail: &str, stopped| {
-            let ended = Ended {
-                exit: Some(Exit::Code { code }),
-                tail: tail.to_owned(),
-            };
-            Site::verdict(&ended, stopped)
-        };
-        let output = "✖ tests: exit code 1\n0 of 1 goal passed\nwarning: the disk is nearly full\n".to_owned();
-        let failed = Finding::GoalsFailed { output: output.clone() };
-        assert_eq!(verdict(1, &output, false), failed);
-        assert_eq!(
-            verdict(1, &output, true),
-            Finding::GoalsUnknown,
-            "they may have been ended"
-        );
-        let why = "no temporary directory".to_owned();
-        assert_eq!(
-            verdict(2, "error: no temporary directory\n0 of 1 goal passed\n", false),
-            Finding::Failed { why }
-        );
     }
 }

@@ -14,7 +14,8 @@ use super::{
     Tone, breaker_cause_in_words, counted,
     limit::{raising, spending_in_words},
     line::Line,
-    short_duration, stop_in_words,
+    merge::tests_task,
+    proof_word, short_duration, stop_in_words, test_trouble_in_words,
 };
 
 /// Most files that are named.
@@ -50,7 +51,7 @@ pub fn batch_line(event: &BatchEvent, batch: &Batch) -> Option<Line> {
             };
             (Tone::Start, format!("batch {}: resuming {what}", batch.id))
         }
-        BatchEvent::WorkTreeAdded { plan, base } => {
+        BatchEvent::WorkTreeAdded { plan, base, .. } => {
             let branch = batch.id.branch(plan);
             (
                 Tone::Start,
@@ -80,7 +81,8 @@ pub fn batch_line(event: &BatchEvent, batch: &Batch) -> Option<Line> {
             (Tone::Warning, format!("{plan}: {}", trouble_in_words(trouble)))
         }
         BatchEvent::TargetMoved { plan, commit } => {
-            let text = format!("{plan}: merged; `{}` is at {}", batch.target, short(commit));
+            let proof = batch.plan(plan).map_or_else(String::new, proof_of_merge);
+            let text = format!("{plan}: merged{proof}; `{}` is at {}", batch.target, short(commit));
             (Tone::Good, text)
         }
         BatchEvent::TargetHadMoved { plan } => (
@@ -97,6 +99,13 @@ pub fn batch_line(event: &BatchEvent, batch: &Batch) -> Option<Line> {
                 "`{}` {was} and lacked merges of this batch: put back to {}",
                 batch.target,
                 short(to)
+            );
+            (Tone::Warning, text)
+        }
+        BatchEvent::TrialUndone { files } => {
+            let text = format!(
+                "ralph was ended while it tried a merged tree with the tests of one side; its files are back in place: {}",
+                listed(files)
             );
             (Tone::Warning, text)
         }
@@ -218,6 +227,13 @@ pub fn trouble_in_words(trouble: &Trouble) -> String {
         Trouble::Conflict { files } => format!("conflicts with the target in {}", listed(files)),
         Trouble::Markers { files } => format!("conflicts are not resolved in {}", listed(files)),
         Trouble::Goals { .. } => "the goals fail on the merged tree".to_owned(),
+        Trouble::Tests { troubles } => {
+            let first = troubles.first().map(test_trouble_in_words).unwrap_or_default();
+            match troubles.len().saturating_sub(1) {
+                0 => first,
+                more => format!("{first}; and {}", counted(more as u64, "more reason")),
+            }
+        }
     }
 }
 
@@ -285,9 +301,18 @@ pub fn plan_phase_in_words(plan: &Plan) -> String {
         Phase::Verifying { .. } => "merged; the goals run".to_owned(),
         Phase::Moving { .. } => "verified; moving the target".to_owned(),
         Phase::Repairing => "being given a task to merge it".to_owned(),
-        Phase::Merged { commit } => format!("merged ({})", short(commit)),
+        Phase::Merged { commit } => match &plan.merge_proof {
+            Some(merge) => format!("merged ({}, {})", short(commit), proof_word(merge.proof)),
+            None => format!("merged ({})", short(commit)),
+        },
         Phase::Kept { why } => format!("left as it is: {}", kept_in_words(why)),
     }
+}
+
+/// ` (verified)` where the proof of a merge is known.
+fn proof_of_merge(plan: &Plan) -> String {
+    let proof = plan.merge_proof.as_ref();
+    proof.map_or_else(String::new, |merge| format!(" ({})", proof_word(merge.proof)))
 }
 
 /// The same of a batch that may have been killed: nothing goes on in it then.
@@ -368,6 +393,7 @@ pub fn trouble_task(trouble: &Trouble, conflicts: &[String], target: &str, attem
                  without taking back the work of either; they printed: `{end}`"
             )
         }
+        Trouble::Tests { troubles } => tests_task(troubles, target),
     };
     format!("Merge, attempt {attempt}: {what}")
 }
@@ -442,6 +468,17 @@ pub fn showing(batch: &Batch, id: &BatchId, plan: &PlanName) -> String {
     format!("git log {}..{}", batch.target, id.branch(plan))
 }
 
+/// The hint for a plan whose changed tests are not confirmed; none for any other.
+pub fn confirm_hint(plan: &Plan) -> Option<String> {
+    let Phase::Kept { why } = &plan.phase else { return None };
+    (why.is_unconfirmed() && !plan.tree.is_empty()).then(|| {
+        format!(
+            "`cd '{}' && ralph confirm` shows the tests that {} changed, and takes your answer; `ralph many resume` merges it then",
+            plan.tree, plan.name
+        )
+    })
+}
+
 /// What to type about a batch that is over and not merged as a whole.
 pub fn batch_hints(batch: &Batch, id: &BatchId) -> Vec<String> {
     let kept = batch
@@ -453,5 +490,6 @@ pub fn batch_hints(batch: &Batch, id: &BatchId) -> Vec<String> {
         None => "`ralph many resume` goes on with what is not merged".to_owned(),
         Some(limit) => format!("`ralph many resume {}` goes on with a larger budget", raising(limit)),
     };
-    kept.chain([resume]).collect()
+    let confirm = batch.plans.iter().filter_map(confirm_hint);
+    confirm.chain(kept).chain([resume]).collect()
 }

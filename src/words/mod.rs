@@ -16,6 +16,7 @@ mod iteration;
 pub(crate) mod language;
 mod limit;
 mod line;
+mod merge;
 mod notice;
 mod permission;
 mod phase;
@@ -34,10 +35,10 @@ pub use background::{
     background_state_in_words, background_went_well, command_in_words,
 };
 pub use batch::{
-    batch_hints, batch_line, batch_usage_in_words, budget_in_words, conflict_in_words, held_in_words, kept_in_words,
-    plan_commit_message, plan_phase_in_words, plan_state_in_words, repair_in_words, repository_change_in_words,
-    repository_within, showing, target_commit_message, target_lost, target_merge_message, trouble_in_words,
-    trouble_task,
+    batch_hints, batch_line, batch_usage_in_words, budget_in_words, confirm_hint, conflict_in_words, held_in_words,
+    kept_in_words, plan_commit_message, plan_phase_in_words, plan_state_in_words, repair_in_words,
+    repository_change_in_words, repository_within, showing, target_commit_message, target_lost, target_merge_message,
+    trouble_in_words, trouble_task,
 };
 pub use board::{plan_phase_word, run_phase_word};
 pub use channel::agent_with_channel;
@@ -54,6 +55,7 @@ pub use iteration::{
 pub(crate) use limit::{limit_word, new_limits_in_words, raising};
 pub use limit::{more_of, spent_in_words, task_at_limit_in_words};
 pub use line::{Line, narrate};
+pub use merge::{proof_word, test_trouble_in_words, too_little_proof, untried_tests};
 pub use notice::{
     agent_command_in_words, closed_in_words, command_refusal_in_words, notice_in_words, used_up_in_words,
 };

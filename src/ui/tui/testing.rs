@@ -264,6 +264,7 @@ pub(super) fn at_work(name: &str) -> [BatchEvent; 3] {
         BatchEvent::WorkTreeAdded {
             plan: plan.clone(),
             base: "c0".to_owned(),
+            tree: String::new(),
         },
         BatchEvent::JobStarted { plan },
     ]
@@ -299,6 +300,7 @@ pub(super) fn merged(name: &str) -> Vec<BatchEvent> {
         BatchEvent::MergeVerified {
             plan: plan.clone(),
             has_goals: true,
+            proof: None,
         },
         BatchEvent::TargetMoved { plan, commit },
     ];
@@ -317,6 +319,7 @@ pub(super) fn in_conflict(name: &str) -> Vec<BatchEvent> {
             plan,
             trouble,
             onto: "5e335bc53f".to_owned(),
+            branch: String::new(),
         },
     ];
     [job_done(name), refused.to_vec()].concat()

@@ -1,0 +1,344 @@
+//! Judges merged trees: keeps the tests of both sides for the trials of the goals, and reads what came of them.
+//!
+//! The scratch work tree is ralph's own, so the tests of a side are those of what is checked out there for a moment: the target,
+//! with the files of the plan's branch that are to count.
+
+use std::{collections::BTreeMap, fs, io, path::PathBuf};
+
+use ralph_gate::guard::{Guard, Trial};
+
+use super::{
+    gate::JudgingFiles,
+    job::Ended,
+    worker::{Failed, Site, of_git, said},
+};
+use crate::{
+    batch::{Batch, Confirmed, Finding, GoalTests, Loss, Phase, Plan, PlanName, Side, TestTrouble, Yardstick, judge},
+    driver::read_view,
+    event::{Event, Exit, Proof, RunId, StopReason},
+    git::{below_root, changed_since_fork, overlay},
+    run::{GoalState, RunView},
+    store::{journal, paths::ProjectPaths},
+    text::with_causes,
+    words::{too_little_proof, untried_tests},
+};
+
+/// A merged tree that is checked out for its goals.
+#[derive(Debug)]
+pub(super) struct Judging {
+    pub(super) project: PathBuf,
+    pub(super) yardstick: Yardstick,
+}
+
+/// Tests that the user has confirmed for a plan, with the time of the latest confirmation in milliseconds since the Unix epoch.
+type ConfirmedAt = BTreeMap<String, u64>;
+
+/// Judges the merged trees of a batch.
+pub(super) struct Judge<'s> {
+    site: &'s Site,
+    files: JudgingFiles,
+}
+
+impl<'s> Judge<'s> {
+    pub(super) fn of(site: &'s Site) -> Judge<'s> {
+        Judge {
+            site,
+            files: JudgingFiles::new(site.paths.judging()),
+        }
+    }
+
+    /// Takes tests of a side away that were in place in the scratch work tree when a process was killed; returns their paths.
+    pub(super) fn undo_trial(&self) -> Vec<String> {
+        let record = self.files.record();
+        let scratch = self.site.branches.project_in(&self.site.paths.scratch_tree());
+        match Trial::recover(&record, &scratch) {
+            Ok(ended) => ended.map(|ended| ended.put_back).unwrap_or_default(),
+            // The tree is made anew before anything else is done in it.
+            Err(_) => {
+                _ = fs::remove_dir_all(&record);
+                Vec::new()
+            }
+        }
+    }
+
+    /// Has the scratch work tree hold what was merged, for the goals, and keeps the tests of both sides.
+    pub(super) fn check_out(&self, batch: &Batch, plan: &Plan, commit: &str, onto: &str) -> Result<Judging, Failed> {
+        let files = &self.files;
+        match fs::remove_dir_all(files.directory()) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(format!("{}: {error}", files.directory().display()));
+            }
+            Ok(()) | Err(_) => {}
+        }
+        fs::create_dir_all(files.directory()).map_err(|error| error.to_string())?;
+        let scratch = self.site.paths.scratch_tree();
+        let branch = format!("{commit}^2");
+        let history = self.history(plan)?;
+        let by_target = self.confirmed_of_target(batch, &branch)?;
+        if let Some(guard) = &self.site.gate.guard {
+            self.site.branches.reset_tree(&scratch, onto).map_err(of_git)?;
+            self.site.branches.remove_ignored(&scratch).map_err(of_git)?;
+            let keep = |side, paths: Vec<String>| self.keep_tests(guard, plan, (side, onto, &branch), paths, &history);
+            let confirmed = history.at.keys().map(|path| below_root(&self.site.branches, path));
+            keep(Side::Target, confirmed.collect())?;
+            let all_confirmed = confirmed_of_others(batch);
+            let is_of_target = |path: &String, confirmed: &Confirmed| {
+                let mut paths = confirmed
+                    .paths
+                    .iter()
+                    .map(|known| below_root(&self.site.branches, known));
+                paths.any(|known| known == *path)
+            };
+            let changed = changed_since_fork(&self.site.branches, onto, &branch).map_err(of_git)?;
+            let changed = changed.into_iter().filter(|path| !is_of_target(path, &by_target));
+            let in_conflict = plan.conflicts.keys().cloned();
+            let in_conflict = in_conflict.filter(|path| !is_of_target(path, &all_confirmed));
+            let mut paths: Vec<String> = changed.chain(in_conflict).collect();
+            paths.sort();
+            paths.dedup();
+            keep(Side::Plan, paths)?;
+        }
+        self.site.branches.reset_tree(&scratch, commit).map_err(of_git)?;
+        // Goals that pass by what another plan's goals have left would fail in a fresh clone.
+        self.site.branches.remove_ignored(&scratch).map_err(of_git)?;
+        let project = self.site.branches.project_in(&scratch);
+        self.site.trust(&self.site.state_at(&project)?)?;
+        let target = match &batch.target_proof {
+            Some(proof) if batch.target_commit == onto => proof.tests.clone(),
+            _ if plan.base == onto => history.began_with,
+            Some(_) | None => GoalTests::new(),
+        };
+        Ok(Judging {
+            project,
+            yardstick: Yardstick {
+                target,
+                plan: history.ended_with,
+                plan_fewest: history.fewest,
+                by_plan: history.confirmed,
+                by_target,
+            },
+        })
+    }
+
+    /// Keeps the tests of the target with `paths` as the plan's branch has them.
+    fn keep_tests(
+        &self,
+        guard: &Guard,
+        plan: &Plan,
+        (side, onto, branch): (Side, &str, &str),
+        paths: Vec<String>,
+        history: &History,
+    ) -> Result<(), Failed> {
+        let scratch = self.site.paths.scratch_tree();
+        self.site.branches.reset_tree(&scratch, onto).map_err(of_git)?;
+        let confirmed: ConfirmedAt = history
+            .at
+            .iter()
+            .map(|(path, at)| (below_root(&self.site.branches, path), *at))
+            .collect();
+        let mut by_commit: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for path in paths {
+            let commit = version(plan, &confirmed, &path).unwrap_or(branch);
+            by_commit.entry(commit).or_default().push(path);
+        }
+        for (commit, paths) in by_commit {
+            overlay(&self.site.branches, &scratch, commit, &paths).map_err(of_git)?;
+        }
+        let kept = guard.take(&self.site.branches.project_in(&scratch), &self.files.store(side));
+        kept.map(drop).map_err(|error| with_causes(&error))
+    }
+
+    /// The changes of tests that were confirmed for merged plans of which `branch` has nothing.
+    fn confirmed_of_target(&self, batch: &Batch, branch: &str) -> Result<Confirmed, Failed> {
+        let mut all = Confirmed::default();
+        for other in &batch.plans {
+            if let (Some(commit), Some(proof)) = (other.merged_as(), &other.merge_proof)
+                && !proof.confirmed.is_empty()
+                && !self.site.branches.is_ancestor(commit, branch).map_err(of_git)?
+            {
+                all.add(&proof.confirmed);
+            }
+        }
+        Ok(all)
+    }
+
+    /// Judges the merged tree by the exit code of `ralph goals check` and by what that has written; `stopped` if the goals were not
+    /// let end.
+    pub(super) fn verdict(&self, ended: &Ended, stopped: bool, yardstick: &Yardstick) -> Finding {
+        failure(ended, stopped).unwrap_or_else(|| self.verdict_on_tests(yardstick))
+    }
+
+    fn verdict_on_tests(&self, yardstick: &Yardstick) -> Finding {
+        let look = match self.files.read() {
+            Ok(look) => look,
+            Err(why) => return Finding::Failed { why },
+        };
+        match judge(yardstick, &look) {
+            Ok(proof) if proof.proof < self.site.gate.require => Finding::Failed {
+                why: too_little_proof(proof.proof, self.site.gate.require),
+            },
+            Ok(proof) => Finding::GoalsPassed { proof: Some(proof) },
+            Err(troubles) => match troubles.iter().find_map(untried) {
+                // Nothing that an agent could mend.
+                Some(why) => Finding::Failed { why },
+                None => Finding::TestsRefused { troubles },
+            },
+        }
+    }
+
+    /// Judges a merged tree without goals.
+    pub(super) fn verdict_without_goals(&self) -> Finding {
+        match self.site.gate.require > Proof::Nothing {
+            true => Finding::Failed {
+                why: too_little_proof(Proof::Nothing, self.site.gate.require),
+            },
+            false => Finding::GoalsPassed { proof: None },
+        }
+    }
+
+    /// The plans that were left because changed tests were not confirmed, and are confirmed by now.
+    pub(super) fn confirmed(&self, batch: &Batch) -> Vec<PlanName> {
+        let is_confirmed = |plan: &&Plan| {
+            let Phase::Kept { why } = &plan.phase else { return false };
+            let last = || {
+                let state = self.site.state_of(&plan.name).ok()?;
+                read_view(&state, &state.latest_run()?).ok()
+            };
+            why.is_unconfirmed() && last().is_some_and(|view| view.stop_reason().is_some_and(StopReason::is_success))
+        };
+        let plans = batch.plans.iter().filter(is_confirmed);
+        plans.map(|plan| plan.name.clone()).collect()
+    }
+
+    fn history(&self, plan: &Plan) -> Result<History, Failed> {
+        let state = self.site.state_of(&plan.name)?;
+        let mut history = History::default();
+        for run in state.run_ids() {
+            history.read(&state, &run)?;
+        }
+        Ok(history)
+    }
+}
+
+/// Why the goals did not pass, by the exit code of `ralph goals check`; none if they did.
+fn failure(ended: &Ended, stopped: bool) -> Option<Finding> {
+    match ended.exit {
+        Some(Exit::Code { code: 0 }) => None,
+        Some(Exit::Code { code: 1 }) if !stopped => Some(Finding::GoalsFailed {
+            output: ended.tail.clone(),
+        }),
+        _ if stopped => Some(Finding::GoalsUnknown),
+        _ => Some(Finding::Failed { why: said(&ended.tail) }),
+    }
+}
+
+fn untried(trouble: &TestTrouble) -> Option<String> {
+    match trouble {
+        TestTrouble::Untried { side, why, changes } => Some(untried_tests(*side, why, changes)),
+        TestTrouble::Fewer { .. } | TestTrouble::Fails { .. } | TestTrouble::Doubtful { .. } => None,
+    }
+}
+
+/// The changes of tests that were confirmed for merged plans.
+fn confirmed_of_others(batch: &Batch) -> Confirmed {
+    let mut all = Confirmed::default();
+    let proofs = batch.plans.iter().filter(|plan| plan.merged_as().is_some());
+    for proof in proofs.filter_map(|plan| plan.merge_proof.as_ref()) {
+        all.add(&proof.confirmed);
+    }
+    all
+}
+
+/// The commit whose version of a file is the plan's own: the one before a conflict in it, unless what became of that was confirmed;
+/// none for the plan's branch.
+fn version<'p>(plan: &'p Plan, confirmed: &ConfirmedAt, path: &str) -> Option<&'p str> {
+    let (commit, conflict_ms) = plan.conflicts.get(path).filter(|(commit, _)| !commit.is_empty())?;
+    let is_confirmed = confirmed.get(path).is_some_and(|at_ms| at_ms > conflict_ms);
+    (!is_confirmed).then_some(commit)
+}
+
+/// The tests in the runs of a plan.
+#[derive(Debug, Default)]
+struct History {
+    /// The tests before its first run.
+    began_with: GoalTests,
+    /// The tests at the end of its last run.
+    ended_with: GoalTests,
+    /// The fewest tests at the end of one of its runs that were done.
+    fewest: GoalTests,
+    /// What was confirmed of what its runs changed.
+    confirmed: Confirmed,
+    at: ConfirmedAt,
+}
+
+impl History {
+    fn read(&mut self, state: &ProjectPaths, run: &RunId) -> Result<(), Failed> {
+        let mut view = RunView::default();
+        let mut confirmed = Vec::new();
+        let read = journal::for_each(&state.run(run).journal(), |record| {
+            view.apply(&record);
+            if let Event::TestsConfirmed { changes } = record.event {
+                confirmed.extend(changes.into_iter().map(|change| (change.path, record.at_ms)));
+            }
+        });
+        read.map_err(|error| with_causes(&error))?;
+        let baselines = view.goals.iter();
+        let baselines = baselines.filter_map(|goal| Some((goal.name.clone(), goal.baseline.clone()?)));
+        let began_with: GoalTests = baselines.collect();
+        let results = view.goals.iter().filter_map(|goal| match &goal.state {
+            GoalState::Checked { result } => Some((goal.name.clone(), result.tests.clone()?)),
+            GoalState::Unknown | GoalState::Running => None,
+        });
+        self.ended_with = results.collect();
+        if view.stop_reason().is_some_and(StopReason::is_success) {
+            for (goal, tests) in &self.ended_with {
+                let fewest = self.fewest.entry(goal.clone()).or_insert_with(|| tests.clone());
+                if tests.ran() < fewest.ran() {
+                    fewest.clone_from(tests);
+                }
+            }
+        }
+        if !confirmed.is_empty() {
+            let losses = began_with.iter().map(|(goal, before)| {
+                let now = self.ended_with.get(goal).cloned().unwrap_or_default();
+                (goal.clone(), Loss::between(before, &now))
+            });
+            self.confirmed.add(&Confirmed {
+                paths: confirmed.iter().map(|(path, _)| path.clone()).collect(),
+                goals: losses.filter(|(_, loss)| *loss != Loss::default()).collect(),
+            });
+            self.at.extend(confirmed);
+        }
+        if self.began_with.is_empty() {
+            self.began_with = began_with;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn goals_failed_if_they_say_so_whatever_is_printed_last() {
+        let verdict = |code, tail: &str, stopped| {
+            let ended = Ended {
+                exit: Some(Exit::Code { code }),
+                tail: tail.to_owned(),
+            };
+            failure(&ended, stopped)
+        };
+        let output = "✖ tests: exit code 1\n0 of 1 goal passed\nwarning: the disk is nearly full\n".to_owned();
+        let failed = Finding::GoalsFailed { output: output.clone() };
+        assert_eq!(verdict(1, &output, false), Some(failed));
+        let unknown = Some(Finding::GoalsUnknown);
+        assert_eq!(verdict(1, &output, true), unknown, "they may have been ended");
+        let why = "no temporary directory".to_owned();
+        assert_eq!(
+            verdict(2, "error: no temporary directory\n0 of 1 goal passed\n", false),
+            Some(Finding::Failed { why })
+        );
+        assert_eq!(verdict(0, "1 of 1 goal passed\n", false), None);
+    }
+}

@@ -1,0 +1,202 @@
+//! A merged tree is judged by tests: those of the target and those of the plan.
+
+use super::{assert_tidy, batch, many, merges::AFTER, show, status};
+use crate::harness::{SOON, Sandbox, Script, running::Finished, wait_until};
+
+const TESTS: &str = "const test = require('node:test');
+const assert = require('node:assert');
+const { add, sub } = require('./add.js');
+test('small', () => assert.strictEqual(add(1, 2), 3));
+test('large', () => assert.strictEqual(add(100, 200), 300));
+test('sub', () => assert.strictEqual(sub(3, 2), 1));
+";
+
+/// Does what `$HOME/PLAN.sh` says, and where a merge is to be resolved, what `$HOME/resolve.sh` says; ends with the words in `$last`.
+const AGENT: &str = r#"
+plan=$(basename "$RALPH_PLAN" .md)
+last=done
+if grep -q -- '- \[ \] Merge' "$RALPH_PLAN"; then . "$HOME/resolve.sh"; elif [ "$n" = 1 ]; then . "$HOME/$plan.sh"; fi
+sed -i '0,/- \[ \]/s//- [x]/' "$RALPH_PLAN"
+over "$last""#;
+
+/// Keeps both sides of a conflict in lines.
+const UNION: &str = "sed -i '/^<<<<<<< /d; /^=======$/d; /^>>>>>>> /d' add.test.js";
+
+/// Two plans, `api` and `ui`, the work of each in a script; `ui` works once `api` is merged.
+fn two(api: &str, ui: &str, resolve: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::jsonl(AGENT));
+    for plan in ["api", "ui"] {
+        sandbox.write(&format!("{plan}.md"), &format!("# {plan}\n\n- [ ] One of {plan}\n"));
+    }
+    sandbox.write(
+        "add.js",
+        "exports.add = (a, b) => a + b\nexports.sub = (a, b) => a - b\n",
+    );
+    sandbox.write("add.test.js", TESTS);
+    sandbox.git(["add", "--all"]);
+    sandbox.git(["commit", "--quiet", "--message", "Begin"]);
+    for (name, script) in [("api", api), ("ui", &format!("{AFTER}; {ui}")), ("resolve", resolve)] {
+        std::fs::write(sandbox.home().join(format!("{name}.sh")), script).expect("a script");
+    }
+    sandbox
+}
+
+fn run(sandbox: &Sandbox, more: &[&str]) -> Finished {
+    let args = [
+        "api.md",
+        "ui.md",
+        "--jobs",
+        "2",
+        "--goal",
+        "tests=node --test",
+        "--max-iterations",
+        "2",
+    ];
+    batch(sandbox, &args).args(more).run(SOON)
+}
+
+/// A line of a test file that adds a test.
+fn test(name: &str, expectation: &str) -> String {
+    format!("echo \"test('{name}', () => assert.strictEqual({expectation}));\" >> add.test.js")
+}
+
+#[test]
+fn a_conflict_in_tests_is_resolved_with_the_tests_of_both() {
+    let sandbox = two(&test("api", "add(1, 1), 2"), &test("ui", "add(2, 2), 4"), UNION);
+    let finished = run(&sandbox, &["--require", "verified"]);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    let tests = show(&sandbox, "add.test.js");
+    assert!(tests.contains("'api'") && tests.contains("'ui'"), "{tests}");
+    let status = status(&sandbox);
+    assert_eq!(status["proof"], "tests", "{status:#}");
+    for plan in status["plans"].as_array().expect("plans") {
+        assert_eq!(
+            (&plan["proof"], &plan["mergeProof"]),
+            (&"tests".into(), &"tests".into()),
+            "{plan:#}"
+        );
+    }
+    let shown = many(&sandbox, "status").run(SOON).stdout;
+    assert_eq!(shown.matches(", verified)").count(), 2, "{shown}");
+    let report = many(&sandbox, "report").run(SOON).stdout;
+    assert!(report.contains("the target is verified"), "{report}");
+    assert_tidy(&sandbox);
+}
+
+#[test]
+fn an_agent_that_takes_back_tests_of_the_target_in_a_conflict_is_refused_by_their_number() {
+    let three = [
+        test("a", "add(1, 1), 2"),
+        test("b", "add(1, 3), 4"),
+        test("c", "add(1, 4), 5"),
+    ]
+    .join("; ");
+    // The side of the plan alone.
+    let ours = "git checkout --quiet --ours add.test.js; git add add.test.js; git commit --quiet -m 'Keep add.test.js'";
+    let sandbox = two(&three, &test("ui", "add(2, 2), 4"), ours);
+    let finished = run(&sandbox, &[]);
+    assert_eq!(finished.code(), Some(1), "{finished:?}");
+    let said = "goal `tests` ran 4 tests on the merged tree, and 6 tests on the target";
+    assert!(finished.stdout.contains(said), "{finished:?}");
+    assert!(show(&sandbox, "add.test.js").contains("'c'"));
+    assert!(!show(&sandbox, "add.test.js").contains("'ui'"));
+}
+
+#[test]
+fn an_agent_that_softens_tests_of_either_side_in_a_conflict_is_refused_by_these() {
+    // What both sides test is broken, and their tests are as many as before.
+    for (broken, side) in [("api", "the target"), ("ui", "the plan's branch")] {
+        let api = format!(
+            "echo 'exports.api = () => 1' >> add.js; {}",
+            test("api", "require('./add.js').api(), 1")
+        );
+        let ui = format!(
+            "echo 'exports.ui = () => 2' > ui.js; {}",
+            test("ui", "require('./ui.js').ui(), 2")
+        );
+        let soften = format!(
+            "{UNION}; sed -i \"s/^test('{broken}'.*/test('{broken}', () => assert.ok(true));/\" add.test.js; \
+             sed -i 's/exports.{broken} = .*/exports.{broken} = () => 9/' add.js ui.js"
+        );
+        let sandbox = two(&api, &ui, &soften);
+        let finished = run(&sandbox, &[]);
+        assert_eq!(finished.code(), Some(1), "{broken}: {finished:?}");
+        let said = format!("goal `tests` does not pass with the tests of {side}; changed: add.test.js (changed)");
+        assert!(finished.stdout.contains(&said), "{broken}: {finished:?}");
+        assert!(!show(&sandbox, "add.test.js").contains("'ui'"));
+    }
+}
+
+#[test]
+fn changed_tests_are_confirmed_in_the_work_tree_of_a_plan_and_then_merged() {
+    let ui = "sed -i '/sub/d' add.js add.test.js; sed -i \"2a const { add } = require('./add.js');\" add.test.js; \
+              last='RALPH TESTS CHANGED: sub is gone'";
+    let sandbox = two("echo 'exports.mul = (a, b) => a * b' > mul.js", ui, "false");
+    let finished = run(&sandbox, &[]);
+    assert_eq!(finished.code(), Some(1), "{finished:?}");
+    assert!(
+        finished
+            .stdout
+            .contains("ui: left as it is: done (changed tests are not confirmed)"),
+        "{finished:?}"
+    );
+    let hint = finished
+        .stderr
+        .lines()
+        .find(|line| line.contains("ralph confirm"))
+        .expect("a hint");
+    let command = hint.split('`').nth(1).expect("a command");
+    // As long as nobody has confirmed them, nothing happens.
+    let resumed = many(&sandbox, "resume").run(SOON);
+    assert!(
+        resumed.code() == Some(1) && !resumed.stdout.contains("ui: running again"),
+        "{resumed:?}"
+    );
+    let ralph = env!("CARGO_BIN_EXE_ralph");
+    let command = command.replace("ralph confirm", &format!("{ralph} confirm --yes"));
+    let confirmed = sandbox.program("sh").args(["-c", &command]).run(SOON);
+    assert_eq!(confirmed.code(), Some(0), "{command}: {confirmed:?}");
+    let resumed = many(&sandbox, "resume").run(SOON);
+    assert_eq!(resumed.code(), Some(0), "{resumed:?}");
+    assert!(!resumed.stdout.contains("ui: running again"), "{resumed:?}");
+    assert!(!show(&sandbox, "add.test.js").contains("sub"));
+    assert_eq!(status(&sandbox)["proof"], "tests");
+}
+
+#[test]
+fn a_merge_that_proves_less_than_is_required_is_left() {
+    let sandbox = two("true", "true", "false");
+    let goal = ["api.md", "--goal", "lint=true"];
+    let finished = batch(&sandbox, &goal).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    assert!(finished.stdout.contains("api: merged (passed);"), "{finished:?}");
+    let finished = batch(&sandbox, &goal).args(["--require", "verified"]).run(SOON);
+    assert_eq!(finished.code(), Some(1), "{finished:?}");
+    assert!(
+        finished.stdout.contains("api: left as it is: done (passed)"),
+        "{finished:?}"
+    );
+}
+
+#[test]
+fn what_a_trial_of_a_merge_had_in_place_is_taken_away_after_a_kill() {
+    // An existing test file is changed, so that the tests of the target are tried; there the goal waits once.
+    let sandbox = two("true", &test("ui", "add(2, 2), 4"), "false");
+    let goal = "tests=case $PWD in */_merge) if [ -e $HOME/merged ] && [ ! -e $HOME/tried ] && ! grep -q \"'ui'\" add.test.js; then \
+                : > $HOME/tried; exec sleep 600; fi; if grep -q \"'ui'\" add.test.js; then : > $HOME/merged; fi;; esac; node --test";
+    let args = ["api.md", "ui.md", "--jobs", "2", "--goal", goal];
+    let running = batch(&sandbox, &args).start();
+    wait_until(SOON, "the trial", || sandbox.read_home("tried"));
+    running.kill();
+    running.wait(SOON);
+    sandbox.waits_until_nothing_runs();
+    let resumed = many(&sandbox, "resume").run(SOON);
+    assert_eq!(resumed.code(), Some(0), "{resumed:?}");
+    assert!(
+        resumed.stdout.contains("its files are back in place: add.test.js"),
+        "{resumed:?}"
+    );
+    assert!(show(&sandbox, "add.test.js").contains("'ui'"));
+    assert_tidy(&sandbox);
+}
