@@ -321,6 +321,45 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_file_in_conflict_counts_as_it_was_before_unless_it_is_confirmed_afterwards() {
+        let id = crate::batch::BatchId("b".to_owned());
+        let mut batch = Batch::opened(id);
+        let planned = crate::batch::Planned {
+            name: PlanName("api".to_owned()),
+            file: "api.md".to_owned(),
+            section: None,
+            after: Vec::new(),
+        };
+        let event = crate::batch::BatchEvent::BatchStarted {
+            target: "t".to_owned(),
+            base: "c0".to_owned(),
+            jobs: 1,
+            engine: "local".to_owned(),
+            arguments: Vec::new(),
+            plans: vec![planned],
+            limits: crate::batch::BatchLimits::default(),
+        };
+        let (seq, at_ms) = (0, 0);
+        batch.apply(&crate::batch::BatchRecord { seq, at_ms, event });
+        let plan = &mut batch.plans[0];
+        let conflicts = [("a.test.js", "b1"), ("old.test.js", "")];
+        plan.conflicts = conflicts
+            .map(|(path, commit)| (path.to_owned(), (commit.to_owned(), 5)))
+            .into();
+        let confirmed = |at_ms| ConfirmedAt::from([("a.test.js".to_owned(), at_ms)]);
+        let nothing = ConfirmedAt::new();
+        assert_eq!(version(plan, &nothing, "a.test.js"), Some("b1"));
+        assert_eq!(version(plan, &confirmed(4), "a.test.js"), Some("b1"));
+        assert_eq!(version(plan, &confirmed(6), "a.test.js"), None);
+        assert_eq!(version(plan, &nothing, "b.test.js"), None);
+        assert_eq!(
+            version(plan, &nothing, "old.test.js"),
+            None,
+            "of a journal without the commit"
+        );
+    }
+
+    #[test]
     fn goals_failed_if_they_say_so_whatever_is_printed_last() {
         let verdict = |code, tail: &str, stopped| {
             let ended = Ended {

@@ -15,7 +15,7 @@ test('sub', () => assert.strictEqual(sub(3, 2), 1));
 const AGENT: &str = r#"
 plan=$(basename "$RALPH_PLAN" .md)
 last=done
-if grep -q -- '- \[ \] Merge' "$RALPH_PLAN"; then . "$HOME/resolve.sh"; elif [ "$n" = 1 ]; then . "$HOME/$plan.sh"; fi
+if grep -q -- '- \[ \] Merge' "$RALPH_PLAN"; then . "$HOME/resolve.sh"; else . "$HOME/$plan.sh"; fi
 sed -i '0,/- \[ \]/s//- [x]/' "$RALPH_PLAN"
 over "$last""#;
 
@@ -41,6 +41,9 @@ fn two(api: &str, ui: &str, resolve: &str) -> Sandbox {
     }
     sandbox
 }
+
+/// An agent that is refused does not go on for ever.
+const LIMIT: [&str; 2] = ["--max-iterations", "2"];
 
 fn run(sandbox: &Sandbox, more: &[&str]) -> Finished {
     let args = [
@@ -95,7 +98,7 @@ fn an_agent_that_takes_back_tests_of_the_target_in_a_conflict_is_refused_by_thei
     // The side of the plan alone.
     let ours = "git checkout --quiet --ours add.test.js; git add add.test.js; git commit --quiet -m 'Keep add.test.js'";
     let sandbox = two(&three, &test("ui", "add(2, 2), 4"), ours);
-    let finished = run(&sandbox, &[]);
+    let finished = run(&sandbox, &LIMIT);
     assert_eq!(finished.code(), Some(1), "{finished:?}");
     let said = "goal `tests` ran 4 tests on the merged tree, and 6 tests on the target";
     assert!(finished.stdout.contains(said), "{finished:?}");
@@ -120,7 +123,7 @@ fn an_agent_that_softens_tests_of_either_side_in_a_conflict_is_refused_by_these(
              sed -i 's/exports.{broken} = .*/exports.{broken} = () => 9/' add.js ui.js"
         );
         let sandbox = two(&api, &ui, &soften);
-        let finished = run(&sandbox, &[]);
+        let finished = run(&sandbox, &LIMIT);
         assert_eq!(finished.code(), Some(1), "{broken}: {finished:?}");
         let said = format!("goal `tests` does not pass with the tests of {side}; changed: add.test.js (changed)");
         assert!(finished.stdout.contains(&said), "{broken}: {finished:?}");
@@ -133,7 +136,7 @@ fn changed_tests_are_confirmed_in_the_work_tree_of_a_plan_and_then_merged() {
     let ui = "sed -i '/sub/d' add.js add.test.js; sed -i \"2a const { add } = require('./add.js');\" add.test.js; \
               last='RALPH TESTS CHANGED: sub is gone'";
     let sandbox = two("echo 'exports.mul = (a, b) => a * b' > mul.js", ui, "false");
-    let finished = run(&sandbox, &[]);
+    let finished = run(&sandbox, &LIMIT);
     assert_eq!(finished.code(), Some(1), "{finished:?}");
     assert!(
         finished
@@ -162,6 +165,54 @@ fn changed_tests_are_confirmed_in_the_work_tree_of_a_plan_and_then_merged() {
     assert!(!resumed.stdout.contains("ui: running again"), "{resumed:?}");
     assert!(!show(&sandbox, "add.test.js").contains("sub"));
     assert_eq!(status(&sandbox)["proof"], "tests");
+}
+
+#[test]
+fn two_plans_that_lose_nothing_alone_are_not_merged_if_they_do_together() {
+    // One adds tests in a new file, the other has the runner read the old one alone.
+    let more = format!(
+        "cp add.test.js more.test.js; {}",
+        test("more", "add(1, 1), 2").replace(">> add", ">> more")
+    );
+    let sandbox = two(
+        &more,
+        "sed -i 's/node --test/node --test add.test.js/' Makefile",
+        "true",
+    );
+    sandbox.write("Makefile", "test:\n\tnode --test\n");
+    sandbox.git(["add", "--all"]);
+    sandbox.git(["commit", "--quiet", "--message", "Makefile"]);
+    let args = ["api.md", "ui.md", "--jobs", "2", "--goal", "tests=make --silent test"];
+    let finished = batch(&sandbox, &args).run(SOON);
+    assert_eq!(finished.code(), Some(1), "{finished:?}");
+    assert!(finished.stdout.contains("ui: done (verified)"), "{finished:?}");
+    let said = "goal `tests` ran 3 tests on the merged tree, and 7 tests on the target";
+    assert!(finished.stdout.contains(said), "{finished:?}");
+    assert_eq!(show(&sandbox, "Makefile"), "test:\n\tnode --test\n");
+}
+
+#[test]
+fn what_was_confirmed_for_one_plan_is_right_for_those_that_began_before() {
+    let api = "sed -i '/sub/d' add.js add.test.js; sed -i \"2a const { add } = require('./add.js');\" add.test.js; \
+               last='RALPH TESTS CHANGED: sub is gone'";
+    let sandbox = two(api, "true", "false");
+    // It has nothing done until it is told to.
+    let ui = "[ -e \"$HOME/again\" ] || { over stuck; exit 0; }; echo 'exports.mul = (a, b) => a * b' > mul.js";
+    std::fs::write(sandbox.home().join("ui.sh"), ui).expect("a script");
+    let finished = run(&sandbox, &["--max-iterations", "1"]);
+    assert_eq!(finished.code(), Some(1), "{finished:?}");
+    std::fs::write(sandbox.home().join("again"), "").expect("a file");
+    let tree = &status(&sandbox)["plans"][0]["workTree"];
+    let confirm = format!(
+        "cd '{}' && {} confirm --yes",
+        tree.as_str().expect("a tree"),
+        env!("CARGO_BIN_EXE_ralph")
+    );
+    let confirmed = sandbox.program("sh").args(["-c", &confirm]).run(SOON);
+    assert_eq!(confirmed.code(), Some(0), "{confirmed:?}");
+    let resumed = many(&sandbox, "resume").run(SOON);
+    assert_eq!(resumed.code(), Some(0), "{resumed:?}");
+    assert!(!show(&sandbox, "add.test.js").contains("sub") && !show(&sandbox, "mul.js").is_empty());
 }
 
 #[test]
