@@ -3,7 +3,11 @@
 //! The scratch work tree is ralph's own, so the tests of a side are those of what is checked out there for a moment: the target,
 //! with the files of the plan's branch that are to count.
 
-use std::{collections::BTreeMap, fs, io, path::PathBuf};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs, io,
+    path::PathBuf,
+};
 
 use ralph_gate::guard::{Guard, Trial};
 
@@ -76,27 +80,13 @@ impl<'s> Judge<'s> {
         let history = self.history(plan)?;
         let by_target = self.confirmed_of_target(batch, &branch)?;
         if let Some(guard) = &self.site.gate.guard {
+            // What git ignores here is of the goals of an earlier merge, and no side's.
             self.site.branches.reset_tree(&scratch, onto).map_err(of_git)?;
             self.site.branches.remove_ignored(&scratch).map_err(of_git)?;
-            let keep = |side, paths: Vec<String>| self.keep_tests(guard, plan, (side, onto, &branch), paths, &history);
+            let keep = |side, paths| self.keep_tests(guard, plan, (side, onto, &branch), paths, &history);
             let confirmed = history.at.keys().map(|path| below_root(&self.site.branches, path));
             keep(Side::Target, confirmed.collect())?;
-            let all_confirmed = confirmed_of_others(batch);
-            let is_of_target = |path: &String, confirmed: &Confirmed| {
-                let mut paths = confirmed
-                    .paths
-                    .iter()
-                    .map(|known| below_root(&self.site.branches, known));
-                paths.any(|known| known == *path)
-            };
-            let changed = changed_since_fork(&self.site.branches, onto, &branch).map_err(of_git)?;
-            let changed = changed.into_iter().filter(|path| !is_of_target(path, &by_target));
-            let in_conflict = plan.conflicts.keys().cloned();
-            let in_conflict = in_conflict.filter(|path| !is_of_target(path, &all_confirmed));
-            let mut paths: Vec<String> = changed.chain(in_conflict).collect();
-            paths.sort();
-            paths.dedup();
-            keep(Side::Plan, paths)?;
+            keep(Side::Plan, self.own_paths(batch, plan, (onto, &branch), &by_target)?)?;
         }
         self.site.branches.reset_tree(&scratch, commit).map_err(of_git)?;
         // Goals that pass by what another plan's goals have left would fail in a fresh clone.
@@ -118,6 +108,28 @@ impl<'s> Judge<'s> {
                 by_target,
             },
         })
+    }
+
+    /// The paths that count as the plan has them: those that its branch has changed and those that were in conflict, but for
+    /// changes of tests that were confirmed for merged plans.
+    fn own_paths(
+        &self,
+        batch: &Batch,
+        plan: &Plan,
+        (onto, branch): (&str, &str),
+        by_target: &Confirmed,
+    ) -> Result<Vec<String>, Failed> {
+        let branches = &self.site.branches;
+        let in_root = |confirmed: &Confirmed| -> BTreeSet<String> {
+            let paths = confirmed.paths.iter();
+            paths.map(|path| below_root(branches, path)).collect()
+        };
+        let (by_target, by_others) = (in_root(by_target), in_root(&confirmed_of_others(batch)));
+        let changed = changed_since_fork(branches, onto, branch).map_err(of_git)?;
+        let changed = changed.into_iter().filter(|path| !by_target.contains(path));
+        let in_conflict = plan.conflicts.keys().filter(|path| !by_others.contains(*path));
+        let paths: BTreeSet<String> = changed.chain(in_conflict.cloned()).collect();
+        Ok(paths.into_iter().collect())
     }
 
     /// Keeps the tests of the target with `paths` as the plan's branch has them.
