@@ -309,7 +309,7 @@ pub(super) async fn look(
     let mut report = checked;
     if tries {
         let run = |goals| check_for_claim(goals, parallel, Arc::clone(&place), reruns);
-        let (tried, held) = with_originals(in_place, goals, run, &gate, &originals).await;
+        let (tried, held) = with_originals(in_place, goals, run, &gate.project, &originals).await;
         look.trial = Some(Trial {
             changes,
             results: results(&tried),
@@ -380,15 +380,15 @@ async fn with_originals<Running: Future<Output = Vec<Checked>>>(
     in_place: InPlace,
     goals: Vec<Goal>,
     run: impl Fn(Vec<Goal>) -> Running,
-    gate: &Arc<TestGate>,
+    project: &Path,
     originals: &Arc<Originals>,
 ) -> (Vec<Checked>, Result<InPlace, GuardError>) {
     let report = run(goals.clone()).await;
     if report.iter().all(|checked| checked.result.passed) {
         return (report, Ok(in_place));
     }
-    let (gate, originals) = (Arc::clone(gate), Arc::clone(originals));
-    match blocking(move || in_place.without_new_tests(&originals, &gate.project)).await {
+    let (project, originals) = (project.to_owned(), Arc::clone(originals));
+    match blocking(move || in_place.without_new_tests(&originals, &project)).await {
         Ok((in_place, true)) => (run(goals).await, Ok(in_place)),
         Ok((in_place, false)) => (report, Ok(in_place)),
         Err(error) => (report, Err(error)),

@@ -289,14 +289,17 @@ impl History {
         let mut confirmed = Vec::new();
         let read = journal::for_each(&state.run(run).journal(), |record| {
             view.apply(&record);
-            if let Event::TestsConfirmed { changes } = record.event {
+            if let Event::TestsConfirmed { changes, .. } = record.event {
                 confirmed.extend(changes.into_iter().map(|change| (change.path, record.at_ms)));
             }
         });
         read.map_err(|error| with_causes(&error))?;
         let baselines = view.goals.iter();
         let baselines = baselines.filter_map(|goal| Some((goal.name.clone(), goal.baseline.clone()?)));
-        let began_with: GoalTests = baselines.collect();
+        // A confirmation begins the counts of a goal anew.
+        let at_start = view.iterations.at_start.goals.iter();
+        let at_start = at_start.filter_map(|result| Some((result.name.clone(), result.tests.clone()?)));
+        let began_with: GoalTests = baselines.chain(at_start).collect();
         let results = view.goals.iter().filter_map(|goal| match &goal.state {
             GoalState::Checked { result } => Some((goal.name.clone(), result.tests.clone()?)),
             GoalState::Unknown | GoalState::Running => None,

@@ -1,7 +1,7 @@
 //! The goals of a merged tree, and trials with tests that were kept of it elsewhere.
 
 use super::{
-    Arc, Goal, GoalResult, InPlace, Originals, Path, PathBuf, Place, TestGate, Trial, blocking, check_all, results,
+    Arc, Goal, GoalResult, InPlace, Originals, Path, PathBuf, Place, Trial, blocking, check_for_claim, results,
     untried, with_causes, with_originals,
 };
 
@@ -17,20 +17,13 @@ pub async fn check_merged(
     record: &Path,
 ) -> (Vec<GoalResult>, Vec<(PathBuf, Trial)>) {
     let place = Arc::new(place);
-    let checked = check_all(goals.clone(), parallel, Arc::clone(&place)).await;
+    let checked = check_for_claim(goals.clone(), parallel, Arc::clone(&place), true).await;
     let found = results(&checked);
     let mut trials = Vec::new();
     if found.iter().all(|result| result.passed) {
         for store in stores {
-            let gate = Arc::new(TestGate {
-                runners: place.runners,
-                guard: None,
-                project: place.project.clone(),
-                store,
-                record: record.to_owned(),
-            });
-            if let Some(trial) = tried(goals.clone(), parallel, &place, &gate).await {
-                trials.push((gate.store.clone(), trial));
+            if let Some(trial) = tried(goals.clone(), parallel, &place, &store, record).await {
+                trials.push((store, trial));
             }
         }
     }
@@ -38,12 +31,13 @@ pub async fn check_merged(
 }
 
 /// Runs the goals with the tests of a store in place; none where the tree has these, or nothing was kept.
-async fn tried(goals: Vec<Goal>, parallel: bool, place: &Arc<Place>, gate: &Arc<TestGate>) -> Option<Trial> {
+async fn tried(goals: Vec<Goal>, parallel: bool, place: &Arc<Place>, store: &Path, record: &Path) -> Option<Trial> {
+    let project = &place.project;
     let found = {
-        let gate = Arc::clone(gate);
+        let (project, store) = (project.clone(), store.to_owned());
         blocking(move || {
-            let kept = Originals::load(&gate.store)?;
-            kept.map(|kept| Ok((kept.changes(&gate.project)?, kept))).transpose()
+            let kept = Originals::load(&store)?;
+            kept.map(|kept| Ok((kept.changes(&project)?, kept))).transpose()
         })
     };
     let (changes, originals) = match found.await {
@@ -52,14 +46,15 @@ async fn tried(goals: Vec<Goal>, parallel: bool, place: &Arc<Place>, gate: &Arc<
     };
     let originals = Arc::new(originals);
     let in_place = {
-        let (gate, originals) = (Arc::clone(gate), Arc::clone(&originals));
-        blocking(move || InPlace::begin(&originals, &gate.project, &gate.record))
+        let (project, record, originals) = (project.clone(), record.to_owned(), Arc::clone(&originals));
+        blocking(move || InPlace::begin(&originals, &project, &record))
     };
     let in_place = match in_place.await {
         Ok(in_place) => in_place,
         Err(error) => return Some(untried(changes, &error)),
     };
-    let (checked, held) = with_originals(in_place, goals, parallel, place, gate, &originals).await;
+    let run = |goals| check_for_claim(goals, parallel, Arc::clone(place), true);
+    let (checked, held) = with_originals(in_place, goals, run, project, &originals).await;
     let problem = match held {
         Ok(held) => {
             let refused = held.refused();
