@@ -212,6 +212,12 @@ impl Originals {
         tests.map(|entry| entry.path.as_str())
     }
 
+    /// Whether a guarded file is source with tests inside, of which the rest is not guarded.
+    pub fn is_source(&self, path: &str) -> bool {
+        let entry = self.by_path.get(path).and_then(|at| self.index.entries.get(*at));
+        entry.is_some_and(|entry| entry.kind == Kind::Rust)
+    }
+
     /// The bytes of a guarded file as they were.
     ///
     /// # Errors

@@ -1,0 +1,215 @@
+//! Cheats as their file describes them.
+
+use std::{error::Error, fmt};
+
+use regex_lite::Regex;
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::{Change, Cheat, LANGUAGES, Part, Place, Rule, Within};
+
+/// The file of cheats is wrong: where, and what may stand there instead.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheatError {
+    pub file: String,
+    /// Counted from 1.
+    pub line: Option<usize>,
+    message: String,
+}
+
+impl fmt::Display for CheatError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.file)?;
+        if let Some(line) = self.line {
+            write!(formatter, ", line {line}")?;
+        }
+        write!(formatter, ": {}", self.message)
+    }
+}
+
+impl Error for CheatError {}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenFile {
+    cheat: Vec<Written>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    name: Spanned<String>,
+    what: Spanned<String>,
+    language: Option<Spanned<String>>,
+    #[serde(default)]
+    runners: Vec<String>,
+    edit: Vec<Spanned<WrittenEdit>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenEdit {
+    #[serde(rename = "in", default)]
+    parts: Vec<WrittenPart>,
+    path: Option<Spanned<String>>,
+    #[serde(default)]
+    empty: bool,
+    #[serde(default)]
+    delete: bool,
+    rename: Option<Spanned<String>>,
+    write: Option<String>,
+    prepend: Option<String>,
+    append: Option<String>,
+    #[serde(default)]
+    replace: Vec<WrittenReplacement>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum WrittenPart {
+    Tests,
+    Blocks,
+    Work,
+    Scripts,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenReplacement {
+    find: Spanned<String>,
+    with: String,
+}
+
+/// The file that is read, for errors.
+struct Reading<'t> {
+    file: &'t str,
+    text: &'t str,
+}
+
+pub(super) fn parse(file: &str, text: &str) -> Result<Vec<Cheat>, CheatError> {
+    let reading = Reading { file, text };
+    let written: WrittenFile = toml::from_str(text).map_err(|error| {
+        let offset = error.span().map(|span| span.start);
+        reading.error(offset, error.message().to_owned())
+    })?;
+    written.cheat.into_iter().map(|cheat| reading.cheat(cheat)).collect()
+}
+
+impl Reading<'_> {
+    fn error(&self, offset: Option<usize>, message: String) -> CheatError {
+        let line = offset.and_then(|offset| Some(self.text.get(..offset)?.matches('\n').count() + 1));
+        CheatError {
+            file: self.file.to_owned(),
+            line,
+            message,
+        }
+    }
+
+    fn at<T>(&self, spanned: &Spanned<T>, message: String) -> CheatError {
+        self.error(Some(spanned.span().start), message)
+    }
+
+    fn cheat(&self, written: Written) -> Result<Cheat, CheatError> {
+        let name = written.name.get_ref();
+        let is_plain = |sign: char| sign.is_ascii_lowercase() || sign.is_ascii_digit() || sign == '-';
+        if name.is_empty() || !name.chars().all(is_plain) {
+            let message = format!("`name`: `{name}` has more in it than small letters, digits and `-`");
+            return Err(self.at(&written.name, message));
+        }
+        let what = written.what.get_ref();
+        if !what.ends_with('.') || what.contains('\n') {
+            let message = "`what`: write one sentence in one line, with a full stop".to_owned();
+            return Err(self.at(&written.what, message));
+        }
+        let language = written.language.as_ref().map(|written| {
+            let names = LANGUAGES.map(|(name, _)| name);
+            let known = names.into_iter().find(|name| name == written.get_ref());
+            known.ok_or_else(|| {
+                let message = format!(
+                    "`language`: `{}` is not known; write one of {}",
+                    written.get_ref(),
+                    names.join(", ")
+                );
+                self.at(written, message)
+            })
+        });
+        let language = language.transpose()?;
+        let edits = written.edit.into_iter().map(|edit| self.edit(edit));
+        Ok(Cheat {
+            name: name.clone(),
+            what: what.clone(),
+            language,
+            runners: written.runners,
+            edits: edits.collect::<Result<_, _>>()?,
+        })
+    }
+
+    fn edit(&self, spanned: Spanned<WrittenEdit>) -> Result<Rule, CheatError> {
+        let start = Some(spanned.span().start);
+        let edit = spanned.into_inner();
+        let place = match (&edit.path, edit.parts.is_empty()) {
+            (Some(path), true) => {
+                let is_outside = path.get_ref().starts_with('/') || path.get_ref().split('/').any(|part| part == "..");
+                if path.get_ref().is_empty() || is_outside {
+                    return Err(self.at(path, "`path`: it has to lead to a file in the project".to_owned()));
+                }
+                Place::Path(path.get_ref().clone())
+            }
+            (None, false) => Place::Parts(edit.parts.iter().map(part).collect()),
+            (Some(_), false) | (None, true) => {
+                let message = "an edit has either `in`, a list of `tests`, `blocks`, `work` and `scripts`, or `path`";
+                return Err(self.error(start, message.to_owned()));
+            }
+        };
+        let change = self.change(start, edit)?;
+        Ok(Rule { place, change })
+    }
+
+    fn change(&self, start: Option<usize>, edit: WrittenEdit) -> Result<Change, CheatError> {
+        let mut changes = Vec::new();
+        if edit.empty {
+            changes.push(Change::Empty);
+        }
+        if edit.delete {
+            changes.push(Change::Delete);
+        }
+        if let Some(to) = edit.rename {
+            if !to.get_ref().contains('*') || to.get_ref().contains('/') {
+                let message = "`rename`: write the new name of the file, with `*` for the old one: \"*.old\"";
+                return Err(self.at(&to, message.to_owned()));
+            }
+            changes.push(Change::Rename(to.into_inner()));
+        }
+        changes.extend(edit.write.map(Change::Write));
+        if edit.prepend.is_some() || edit.append.is_some() || !edit.replace.is_empty() {
+            let replace = edit.replace.into_iter().map(|replacement| {
+                let pattern = Regex::new(replacement.find.get_ref());
+                let pattern = pattern
+                    .map_err(|error| self.at(&replacement.find, format!("`replace.find`: not a pattern: {error}")))?;
+                Ok((pattern, replacement.with))
+            });
+            changes.push(Change::Within(Within {
+                prepend: edit.prepend.unwrap_or_default(),
+                append: edit.append.unwrap_or_default(),
+                replace: replace.collect::<Result<_, _>>()?,
+            }));
+        }
+        match (changes.pop(), changes.is_empty()) {
+            (Some(change), true) => Ok(change),
+            (Some(_), false) | (None, _) => {
+                let message = "an edit does one thing: `empty`, `delete`, `rename`, `write`, or any of `prepend`, `append` and \
+                               `replace`";
+                Err(self.error(start, message.to_owned()))
+            }
+        }
+    }
+}
+
+fn part(written: &WrittenPart) -> Part {
+    match written {
+        WrittenPart::Tests => Part::Tests,
+        WrittenPart::Blocks => Part::Blocks,
+        WrittenPart::Work => Part::Work,
+        WrittenPart::Scripts => Part::Scripts,
+    }
+}
