@@ -1,6 +1,7 @@
 //! Puts a run together from settings, adapter and plan, and shows it.
 
 mod agents;
+mod assay;
 mod batch_plans;
 mod board;
 mod choice;
@@ -56,6 +57,7 @@ use crate::{
 pub(crate) use agents::{
     catalog, check_limits_hold, chosen_adapter, native_lacks_tls, withheld_from_agent, withheld_from_goals,
 };
+pub(crate) use assay::{Assay, Told, assay};
 pub(crate) use board::{BatchBegan, Watched, follow_batch, output_of_batch, run_batch_detached, watch_batch};
 pub(crate) use choice::{Candidate, open_choice};
 pub(crate) use detached::{DetachedEnd, Ways, attach, attach_at, run_detached};

@@ -10,6 +10,7 @@
 
 pub mod agent;
 mod app;
+mod assay;
 pub mod batch;
 mod begin;
 pub mod board;

@@ -132,6 +132,11 @@ const INTERPRETERS: [&str; 12] = [
     "sh", "bash", "dash", "zsh", "python", "python3", "node", "ruby", "perl", "php", "source", ".",
 ];
 
+/// The files of the project that the goals run.
+pub(crate) fn scripts_of(goals: &[Goal]) -> impl Iterator<Item = String> {
+    goals.iter().flat_map(scripts)
+}
+
 /// The files of the project that a command runs: `./check.sh`, `scripts/test.py`, `bash check.sh`.
 fn scripts(goal: &Goal) -> Vec<String> {
     let commands = goal.command.split(['\n', ';', '&', '|', '(', ')']);

@@ -47,6 +47,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("store", &["control", "event", "files", "text"]),
     ("trust", &["settings"]),
     ("runners", &["event", "files"]),
+    ("assay", &["event", "files", "proc", "runners", "text"]),
     ("git", &["event", "files", "proc", "store"]),
     ("settings", &["event", "files", "text"]),
     ("permissions", &["event", "settings", "text"]),

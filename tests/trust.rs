@@ -32,6 +32,7 @@ const CALLS: &[(&str, &[&str])] = &[
     ("doctor", &["", "--format json"]),
     ("engines list", &[""]),
     ("engines show", &["task-spooler"]),
+    ("goals assay", &["", "--list"]),
     ("goals list", &[""]),
     ("init", &["", "--yes --no-check"]),
     ("import", &["PLAN.md --to -"]),

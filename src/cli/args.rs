@@ -580,6 +580,8 @@ pub(super) enum Command {
         #[arg(long)]
         spec: PathBuf,
     },
+    #[command(name = "__assay", hide = true)]
+    AssayRun,
     #[command(name = "__demo-agent", hide = true)]
     DemoAgent,
     #[command(name = "__native-agent", hide = true)]
@@ -684,6 +686,19 @@ pub(super) enum GoalsCommand {
         /// The directory in which the merge queue keeps the tests of both sides: by ralph itself
         #[arg(long = "__merged", hide = true, value_name = "DIR")]
         merged: Option<PathBuf>,
+    },
+    /// Attack the goals: try known cheats on a copy of the project, and show which of them would be accepted as done. Needs no model;
+    /// exit code 1 if one is accepted
+    Assay {
+        /// Try only the cheats of this name; may be given more than once
+        #[arg(long = "cheat", value_name = "NAME", conflicts_with = "list")]
+        cheats: Vec<String>,
+        /// List the known cheats
+        #[arg(long)]
+        list: bool,
+        /// As one JSON object
+        #[arg(long)]
+        json: bool,
     },
 }
 

@@ -58,7 +58,7 @@ pub(super) fn list(args: &Args) -> Result<u8, Failure> {
             "no goals: nothing but the agent's word would end a run. Name one, and ralph verifies:\n  ralph --goal tests='cargo test'\n"
         }
         (true, false) => "all goals are off (`\"enabled\": false`): nothing but the agent's word would end a run\n",
-        (false, _) => "`ralph goals check` runs them once\n",
+        (false, _) => "`ralph goals check` runs them once, `ralph goals assay` tries known cheats on a copy\n",
     });
     Ok(0)
 }

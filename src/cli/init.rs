@@ -153,6 +153,9 @@ pub(super) fn begin(args: &Args, place: &Place, wish: Wish<'_>, supervisor: &Sup
         return Ok(false);
     }
     write(place, &config, &files)?;
+    if !goals.is_empty() {
+        print("`ralph goals assay` shows which known cheats these goals would accept as done\n");
+    }
     if let Some(instructions) = instructions.filter(|_| !wish.yes && !wish.with_agent && console::is_answered()) {
         offer(&place.project, &instructions)?;
     }

@@ -4,6 +4,7 @@ mod adapters;
 #[cfg(test)]
 mod any_arguments;
 mod args;
+mod assay;
 mod attach;
 mod batch_flags;
 mod choice;
@@ -222,6 +223,10 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
         Some(Command::Goals { command }) => match command {
             None | Some(GoalsCommand::List) => goals::list(args),
             Some(GoalsCommand::Check { merged }) => goals::check(args, merged.as_deref(), supervisor),
+            Some(GoalsCommand::Assay { cheats, list, json }) => match list {
+                true => assay::list(*json),
+                false => assay::run(args, cheats, *json, supervisor),
+            },
         },
         Some(Command::Plan { plan, command }) => {
             let show = PlanCommand::Show { json: false };
@@ -269,6 +274,7 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
         Some(Command::Completions { shell }) => completions::run(*shell),
         Some(Command::Man { directory }) => man::run(directory.as_deref()),
         Some(Command::Guard { spec }) => Ok(crate::proc::guard::run(Path::new(spec))),
+        Some(Command::AssayRun) => assay::run_one(args, supervisor),
         Some(Command::DemoAgent) => Ok(crate::demo::run()),
         Some(Command::NativeAgent { model }) => Ok(crate::native::run(model.clone())),
     }

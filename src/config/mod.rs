@@ -35,6 +35,7 @@ pub use keys::SharedKeys;
 pub use load::{Loaded, load};
 pub use native::Native;
 pub use permissions::Permissions;
+pub(crate) use render::of_verification;
 pub use render::{SettingFlag, example, flags, paths, schema, show};
 pub use sandbox::{Sandbox, SandboxMode};
 pub use screen::{Screen, ScreenTheme, Signs};

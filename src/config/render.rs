@@ -2,14 +2,14 @@
 
 use std::{fmt::Write as _, path::Path};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{
     load::Loaded,
     settings::Config,
     sources::{ProjectContent, Sources},
 };
-use crate::settings::{self, FlagDeclaration, Keys, Origin};
+use crate::settings::{self, FlagDeclaration, Keys, Node, Origin};
 
 /// Where the example file finds its schema.
 const SCHEMA: &str = "docs/config.schema.json";
@@ -32,6 +32,19 @@ pub fn show(loaded: &Loaded, paint: impl Fn(&str, bool) -> String) -> String {
 
 fn width<'t>(texts: impl Iterator<Item = &'t String>) -> usize {
     texts.map(|text| text.chars().count()).max().unwrap_or(0)
+}
+
+/// The settings that decide how goals run and what a claim has to stand up to, with those in `more` besides, as a file has them.
+pub(crate) fn of_verification(loaded: &Loaded, more: Value) -> Value {
+    let mut settings = match more {
+        Value::Object(settings) => settings,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Map::new(),
+    };
+    for key in ["goals", "goalsParallel", "gate", "keys", "sandbox"] {
+        let value = loaded.merged.get(key).map(Node::value);
+        settings.extend(value.map(|value| (key.to_owned(), value)));
+    }
+    Value::Object(settings)
 }
 
 /// Lists the files settings are read from, weakest first, and whether each is there and counts.

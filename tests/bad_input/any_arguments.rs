@@ -39,6 +39,7 @@ const COMMANDS: &[&str] = &[
     "reset-circuit",
     "goals",
     "goals check",
+    "goals assay",
     "permissions",
     "permissions test",
     "permissions forget",

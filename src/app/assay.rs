@@ -1,0 +1,491 @@
+//! Known cheats, tried on a copy of the project: the judge of each is a run of ralph itself.
+
+use std::{
+    env, fs, io,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use ralph_gate::{
+    cheats::{Cheat, Edit},
+    guard::{GuardError, Originals},
+    runner::Runners,
+};
+use serde_json::json;
+
+use super::{
+    Place, check_goals,
+    gate::{gate_settings, guard, known_runners},
+};
+use crate::{
+    assay::{Agent, Break, Broken, Copy, CopyError, Files, Kind, PLAN, Row, Verdict, breaks, look_at},
+    config::{Loaded, of_verification},
+    error::{Failure, FailureKind},
+    event::{Event, GateSettings, GoalResult, Missing, StopReason, TestCounts},
+    proc::{Supervisor, own_executable},
+    store::{journal, paths::ProjectPaths},
+    text::with_causes,
+    words::{goal_in_words, missing_in_words, stop_in_words},
+};
+
+/// Changes of the work are tried for so long at least, and for so many times as long as the goals took.
+const BREAKS_TIME: Duration = Duration::from_secs(60);
+const BREAKS_FACTOR: u32 = 12;
+/// So many changes are noticed at most before one of them is taken.
+const NOTICED: usize = 4;
+/// A run may take so long at least, and so many times as long as the goals.
+const RUN_TIME: Duration = Duration::from_secs(300);
+const RUN_FACTOR: u32 = 40;
+/// A run takes about this long beside the goals, which it runs about twice.
+const RUN_OVERHEAD: Duration = Duration::from_millis(500);
+/// Most bytes of what a run printed that are looked at.
+const PRINTED_BYTES: usize = 64 << 10;
+
+/// A step of an assay, told as it happens.
+pub(crate) enum Told<'a> {
+    /// The project is being copied.
+    Copying {
+        above: &'a Path,
+    },
+    /// The goals are run on the copy.
+    Checking,
+    /// A change of the work that the tests notice is looked for.
+    Breaking,
+    /// The rows follow.
+    Begun {
+        assay: &'a Assay,
+        rows: usize,
+        estimate: Duration,
+    },
+    Row {
+        row: &'a Row,
+        settings: &'a GateSettings,
+    },
+}
+
+/// The findings.
+#[derive(Debug)]
+pub(crate) struct Assay {
+    pub(crate) broken: Broken,
+    pub(crate) settings: GateSettings,
+    /// The tests that the goals ran.
+    pub(crate) tests: Vec<TestCounts>,
+    pub(crate) rows: Vec<Row>,
+    /// The cheats that do not apply to the project.
+    pub(crate) inapplicable: Vec<String>,
+}
+
+/// Tries `cheats` on a copy of the project with its goals.
+///
+/// # Errors
+/// A [`Failure`] if there are no goals, or if nothing can be found out.
+pub(crate) fn assay(
+    place: &Place,
+    loaded: &Loaded,
+    cheats: Vec<Cheat>,
+    supervisor: &Supervisor,
+    mut tell: impl FnMut(Told<'_>),
+) -> Result<Assay, Failure> {
+    if loaded.config.goals.enabled.is_empty() {
+        let why = "there are no goals, so nothing would notice a cheat";
+        return Err(Failure::new(FailureKind::Configuration, why)
+            .hint("`ralph init` finds the commands that test this project and writes them down as goals"));
+    }
+    let runners = known_runners(place, &loaded.config)?;
+    let above = place_of_copies();
+    tell(Told::Copying { above: &above });
+    let mut copy = Copy::make(&place.project, &above, supervisor)?;
+    let plan = copy.project().join(PLAN);
+    write(&plan, Agent::OPEN)?;
+    copy.begin_repository()?;
+    let mut trying = Trying {
+        place: Place {
+            own: place.own.clone(),
+            ..Place::of(copy.project(), Some(&copy.beside("state")))?
+        },
+        copy,
+        loaded,
+        runners,
+        supervisor,
+        took: Duration::ZERO,
+    };
+    tell(Told::Checking);
+    let results = trying.check()?;
+    let mut files = trying.files()?;
+    let tests: Vec<TestCounts> = results.iter().filter_map(|result| result.tests.clone()).collect();
+    files.scene.count = tests.iter().map(TestCounts::ran).max().unwrap_or(0);
+    files
+        .scene
+        .runners
+        .extend(tests.iter().map(|tests| tests.runner.clone()));
+    tell(Told::Breaking);
+    let broken = trying.break_work(&results, &files)?;
+    files.scene.work = match &broken {
+        Broken::By(by) => vec![by.path.clone()],
+        Broken::Already { .. } | Broken::Unnoticed { .. } => files.ranked.iter().take(1).cloned().collect(),
+    };
+    let mut assay = Assay {
+        broken,
+        settings: gate_settings(runners, &loaded.config),
+        tests,
+        rows: Vec::new(),
+        inapplicable: Vec::new(),
+    };
+    trying.copy.commit()?;
+    let tries = trying.tries(&mut assay, &files, cheats);
+    let rows = tries.len();
+    let one = trying.took * 2 + RUN_OVERHEAD;
+    let estimate = one * u32::try_from(rows).unwrap_or(u32::MAX);
+    tell(Told::Begun {
+        assay: &assay,
+        rows,
+        estimate,
+    });
+    let originals = trying.guarded()?;
+    for tried in tries {
+        let row = trying.row(tried, originals.as_ref())?;
+        tell(Told::Row {
+            row: &row,
+            settings: &assay.settings,
+        });
+        // Without its controls the table proves nothing.
+        let goes_on = row.is_as_it_should_be();
+        assay.rows.push(row);
+        if !goes_on {
+            break;
+        }
+    }
+    Ok(assay)
+}
+
+/// The directory of all copies: its file system is likely to be that of the projects, and may share their blocks.
+fn place_of_copies() -> PathBuf {
+    let caches = dirs::cache_dir().unwrap_or_else(env::temp_dir);
+    caches.join("ralph").join("assay")
+}
+
+/// The deed of a row.
+struct Tried {
+    name: String,
+    what: String,
+    kind: Kind,
+    edits: Vec<Edit>,
+}
+
+impl Tried {
+    fn nothing() -> Self {
+        Self {
+            name: "do-nothing".to_owned(),
+            what: "Nothing is done, and it is claimed to be done.".to_owned(),
+            kind: Kind::Nothing,
+            edits: Vec::new(),
+        }
+    }
+
+    fn repair(by: &Break) -> Self {
+        Self {
+            name: "repair".to_owned(),
+            what: "The work is put right.".to_owned(),
+            kind: Kind::Repair,
+            edits: vec![Edit {
+                path: by.path.clone(),
+                text: Some(by.whole.clone()),
+            }],
+        }
+    }
+}
+
+/// The copy with what is tried on it.
+struct Trying<'a> {
+    copy: Copy,
+    /// The copy as a project.
+    place: Place,
+    loaded: &'a Loaded,
+    runners: &'static Runners,
+    supervisor: &'a Supervisor,
+    /// How long the goals take.
+    took: Duration,
+}
+
+impl Trying<'_> {
+    /// Runs the goals on the copy as it is.
+    fn check(&mut self) -> Result<Vec<GoalResult>, Failure> {
+        let began = Instant::now();
+        let results = check_goals(&self.place, self.loaded, self.supervisor)?;
+        self.took = began.elapsed();
+        Ok(results)
+    }
+
+    fn files(&self) -> Result<Files, Failure> {
+        let config = &self.loaded.config;
+        let (goals, patterns) = (&config.goals.enabled, &config.gate.guard);
+        let store = self.copy.beside("originals");
+        let files = look_at(&self.copy, &self.copy.files()?, goals, self.runners, patterns, &store)?;
+        empty(&store)?;
+        Ok(files)
+    }
+
+    /// The files of the copy that the gate guards; none where it guards nothing.
+    fn guarded(&self) -> Result<Option<Originals>, Failure> {
+        let project = self.copy.project();
+        let guard = guard(self.runners, &self.loaded.config, &project)?;
+        let taken = guard.map(|guard| guard.take(&project, &self.copy.beside("originals")));
+        Ok(taken.transpose()?)
+    }
+
+    /// Breaks the work in a way that the goals notice, unless they fail already.
+    fn break_work(&mut self, results: &[GoalResult], files: &Files) -> Result<Broken, Failure> {
+        if let Some(failed) = results.iter().find(|result| !result.passed) {
+            let why = goal_in_words(failed);
+            return Ok(Broken::Already { why });
+        }
+        let counts = results.iter().any(|result| ran(result) > 0);
+        let until = Instant::now() + BREAKS_TIME.max(self.took * BREAKS_FACTOR);
+        let (mut passed, mut noticed, mut unclear) = (Vec::new(), Vec::new(), None);
+        for offer in breaks(&files.ranked, |path| self.copy.text(path)) {
+            if noticed.len() >= NOTICED || Instant::now() >= until {
+                break;
+            }
+            self.copy.write(&offer.path, &offer.broken)?;
+            let results = self.check()?;
+            self.copy.restore()?;
+            match notice(&results, counts) {
+                Notice::Expectation => {
+                    noticed.insert(0, offer);
+                    break;
+                }
+                Notice::Test => noticed.push(offer),
+                Notice::Unclear => unclear = unclear.or(Some(offer)),
+                Notice::None => passed.push(offer),
+            }
+        }
+        // Changes that no test notices make it a finding that tests notice nothing; one that does not build does not.
+        let first = noticed.into_iter().next();
+        let broken = match first.or(unclear.filter(|_| passed.is_empty())) {
+            Some(offer) => Broken::By(offer),
+            None => Broken::Unnoticed {
+                tried: passed.len(),
+                first: passed.into_iter().next(),
+            },
+        };
+        if let Broken::By(offer) | Broken::Unnoticed { first: Some(offer), .. } = &broken {
+            self.copy.write(&offer.path, &offer.broken)?;
+        }
+        Ok(broken)
+    }
+
+    /// The rows to come. Where the goals notice nothing, one control is enough.
+    fn tries(&self, assay: &mut Assay, files: &Files, cheats: Vec<Cheat>) -> Vec<Tried> {
+        let mut tries = vec![Tried::nothing()];
+        match &assay.broken {
+            Broken::Unnoticed { .. } => return tries,
+            Broken::Already { .. } => {}
+            Broken::By(by) => tries.push(Tried::repair(by)),
+        }
+        for cheat in cheats {
+            let mut edits = cheat.edits(&files.scene, |path| self.copy.text(path));
+            edits.retain(|edit| self.copy.can_be_edited(&edit.path));
+            match edits.is_empty() {
+                true => assay.inapplicable.push(cheat.name),
+                false => tries.push(Tried {
+                    name: cheat.name,
+                    what: cheat.what,
+                    kind: Kind::Cheat,
+                    edits,
+                }),
+            }
+        }
+        // A cheat in another language of the same name may apply.
+        let is_tried = |name: &String| tries.iter().any(|tried| tried.name == *name);
+        assay.inapplicable.retain(|name| !is_tried(name));
+        assay.inapplicable.sort();
+        assay.inapplicable.dedup();
+        tries
+    }
+
+    /// Runs ralph with an agent that does what is tried, and makes the copy what it was.
+    fn row(&mut self, tried: Tried, originals: Option<&Originals>) -> Result<Row, Failure> {
+        let began = Instant::now();
+        let unguarded = self.unguarded(&tried, originals);
+        self.copy.remember_all(&tried.edits);
+        let verdict = self.verdict(&tried.edits)?;
+        self.copy.restore()?;
+        Ok(Row {
+            name: tried.name,
+            what: tried.what,
+            kind: tried.kind,
+            verdict,
+            unguarded,
+            duration_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
+        })
+    }
+
+    /// Edited files beside the work that are there and not guarded.
+    fn unguarded(&self, tried: &Tried, originals: Option<&Originals>) -> Vec<String> {
+        let Some(originals) = originals.filter(|_| tried.kind == Kind::Cheat) else {
+            return Vec::new();
+        };
+        let is_guarded = |path: &str| matches!(originals.original(path), Ok(Some(_)) | Err(_));
+        let paths = tried.edits.iter().map(|edit| &edit.path);
+        paths
+            .filter(|path| self.copy.text(path).is_some() && !is_guarded(path))
+            .cloned()
+            .collect()
+    }
+
+    fn verdict(&mut self, edits: &[Edit]) -> Result<Verdict, Failure> {
+        let (state, config) = (self.copy.beside("state"), self.copy.beside("config.json"));
+        empty(&state)?;
+        // The last agent's tick is still in a plan that git ignores.
+        write(&self.copy.project().join(PLAN), Agent::OPEN)?;
+        let directory = self.copy.beside("agent");
+        let agent = Agent::new(&directory, edits).map_err(|source| CopyError::File {
+            path: directory,
+            source,
+        })?;
+        let limit = RUN_TIME.max(self.took * RUN_FACTOR);
+        write(&config, &self.settings(&agent, limit).to_string())?;
+        let mut ralph = self.supervisor.helper(own_executable());
+        for (name, _) in env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("RALPH_")) {
+            ralph = ralph.env_remove(name);
+        }
+        let given = [
+            Path::new("--state-dir"),
+            &state,
+            Path::new("--config"),
+            &config,
+            Path::new("__assay"),
+        ];
+        let finished = ralph
+            .args(given)
+            .current_dir(&self.copy.project())
+            .deadline(limit * 2)
+            .output_cap(PRINTED_BYTES)
+            .run();
+        let undecided = |why: String| Ok(Verdict::Undecided { why });
+        let finished = match finished {
+            Ok(finished) => finished,
+            Err(error) => return undecided(with_causes(&error)),
+        };
+        match judged(&self.copy.project(), &state) {
+            Some(verdict) => Ok(verdict),
+            None => undecided(last_line(&finished.stderr.bytes)),
+        }
+    }
+
+    /// The settings of a run: the user's goals and gate, and an agent that cheats.
+    fn settings(&self, agent: &Agent, limit: Duration) -> serde_json::Value {
+        let [program, args @ ..] = agent.command();
+        let seconds = |time: Duration| format!("{}s", time.as_secs());
+        let more = json!({
+            "adapter": "assay",
+            "adapters": { "assay": {
+                "title": "Known cheat",
+                "dialect": "terminal",
+                "command": { "program": program, "args": args, "prompt": "stdin" },
+                "stop": { "first": "terminate", "grace_ms": 1000 },
+            } },
+            "plan": PLAN,
+            "handover": false,
+            "tools": { "enabled": false },
+            "limits": { "maxIterations": 1, "maxTime": seconds(limit) },
+        });
+        of_verification(self.loaded, more)
+    }
+}
+
+/// How the goals take a change of the work.
+enum Notice {
+    /// An expectation of a test is not met. That can be silenced in more ways than an error.
+    Expectation,
+    /// A test fails, or what there is in place of tests.
+    Test,
+    /// Something fails, and no test.
+    Unclear,
+    None,
+}
+
+/// Words that a test prints whose expectation is not met.
+const EXPECTATIONS: [&str; 4] = ["AssertionError", "assertion `", "assertion failed", "expect("];
+
+fn notice(results: &[GoalResult], counts: bool) -> Notice {
+    let has_failed = |result: &&GoalResult| result.tests.as_ref().is_some_and(|tests| tests.failed > 0);
+    let failed = results.iter().find(has_failed);
+    match failed {
+        Some(failed) if EXPECTATIONS.iter().any(|said| failed.tail.contains(said)) => Notice::Expectation,
+        Some(_) => Notice::Test,
+        None if results.iter().all(|result| result.passed) => Notice::None,
+        None if counts => Notice::Unclear,
+        None => Notice::Test,
+    }
+}
+
+/// How many tests a goal ran.
+fn ran(result: &GoalResult) -> u32 {
+    result.tests.as_ref().map_or(0, TestCounts::ran)
+}
+
+/// The verdict by the journal of the run in `state`; none if it was not ended.
+fn judged(project: &Path, state: &Path) -> Option<Verdict> {
+    let paths = ProjectPaths::new(project, Some(state)).ok()?;
+    let run = paths.latest_run()?;
+    let (mut refused, mut end) = (None, None);
+    let read = journal::for_each(&paths.run(&run).journal(), |record| match record.event {
+        Event::ClaimRefused { reasons, .. } => refused = Some(reasons),
+        Event::RunStopped { reason, .. } => end = Some(reason),
+        _ => {}
+    });
+    read.ok()?;
+    match (end?, refused) {
+        (StopReason::Done { proof, .. }, _) => Some(Verdict::Accepted(proof)),
+        (_, Some(reasons)) => {
+            let deceives = !reasons
+                .iter()
+                .any(|reason| matches!(reason, Missing::GoalFailed { .. }));
+            let why = reasons.iter().map(missing_in_words).collect();
+            Some(Verdict::Refused { why, deceives })
+        }
+        (other, None) => Some(Verdict::Undecided {
+            why: stop_in_words(&other),
+        }),
+    }
+}
+
+/// The last line that a run printed.
+fn last_line(printed: &[u8]) -> String {
+    let text = String::from_utf8_lossy(printed);
+    let error = text.lines().find(|line| line.starts_with("error:"));
+    let last = error.or_else(|| text.lines().rfind(|line| !line.trim().is_empty()));
+    last.unwrap_or("the run ended without a word").to_owned()
+}
+
+fn write(path: &Path, text: &str) -> Result<(), CopyError> {
+    let above = path.parent().unwrap_or(path);
+    let written = fs::create_dir_all(above).and_then(|()| fs::write(path, text));
+    written.map_err(|source| CopyError::File {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+fn empty(directory: &Path) -> Result<(), CopyError> {
+    match fs::remove_dir_all(directory) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(CopyError::File {
+            path: directory.to_owned(),
+            source: error,
+        }),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+impl From<CopyError> for Failure {
+    fn from(error: CopyError) -> Self {
+        Failure::of(FailureKind::Unanswered, &error)
+    }
+}
+
+impl From<GuardError> for Failure {
+    fn from(error: GuardError) -> Self {
+        Failure::of(FailureKind::Unanswered, &error)
+    }
+}

@@ -1,0 +1,86 @@
+//! Changes of the work that tests should notice: a cheat means something only where the work is not done.
+
+use ralph_gate::{cheats::language, mutants::work_mutants};
+
+/// Most source files in which changes are looked for.
+const FILES: usize = 200;
+/// Most changes that are offered.
+const MOST: usize = 24;
+
+/// A change of one line of the work.
+#[derive(Debug, Clone)]
+pub(crate) struct Break {
+    pub(crate) path: String,
+    /// Counted from 1.
+    pub(crate) line: u32,
+    pub(crate) before: String,
+    pub(crate) after: String,
+    /// The whole file as it was, and with the change.
+    pub(crate) whole: String,
+    pub(crate) broken: String,
+}
+
+/// Source files among `files`, those that the tests speak of most first. `tests` is what all tests say.
+pub(crate) fn ranked(files: &[String], is_test: impl Fn(&str) -> bool, tests: &str) -> Vec<String> {
+    let source = files.iter().filter(|path| language(path).is_some() && !is_test(path));
+    let mut ranked: Vec<(usize, &String)> = source.map(|path| (mentions(path, tests), path)).collect();
+    ranked.sort_by_key(|(mentions, path)| (usize::MAX - mentions, path.matches('/').count(), *path));
+    ranked.into_iter().map(|(_, path)| path.clone()).take(FILES).collect()
+}
+
+/// How often the tests name a file.
+fn mentions(path: &str, tests: &str) -> usize {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let stem = name.split('.').next().unwrap_or(name);
+    let is_of_word = |sign: char| sign.is_alphanumeric() || sign == '_';
+    let found = tests.match_indices(stem).filter(|(at, _)| {
+        let before = tests[..*at].chars().next_back();
+        let after = tests[at + stem.len()..].chars().next();
+        !stem.is_empty() && ![before, after].into_iter().flatten().any(is_of_word)
+    });
+    found.count()
+}
+
+/// Changes of source files, which are `ranked`: one of each file before a second.
+pub(crate) fn breaks(ranked: &[String], text: impl Fn(&str) -> Option<String>) -> Vec<Break> {
+    let mut found = Vec::new();
+    for path in ranked {
+        let Some(whole) = text(path) else { continue };
+        let lines = 1..=u32::MAX;
+        let mutations = work_mutants(path, &whole, &[lines], whole.len() as u64);
+        found.extend(mutations.into_iter().take(MOST).enumerate().map(|(nth, mutation)| {
+            let mutant = mutation.mutant;
+            let found = Break {
+                path: mutant.path,
+                line: mutant.line,
+                before: mutant.before,
+                after: mutant.after,
+                whole: whole.clone(),
+                broken: mutation.text,
+            };
+            (nth, found)
+        }));
+    }
+    found.sort_by_key(|(nth, _)| *nth);
+    found.into_iter().map(|(_, found)| found).take(MOST).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_tests_name_are_broken_first() {
+        let files = ["a/deep/other.py", "calc.py", "data.json", "other.py", "test_calc.py"].map(str::to_owned);
+        let is_test = |path: &str| path.starts_with("test_");
+        let found = ranked(&files, is_test, "from calc import add, calculus\n");
+        assert_eq!(found, ["calc.py", "other.py", "a/deep/other.py"]);
+        let text = |path: &str| (path == "calc.py").then(|| "def add(a, b):\n    return a + b\n".to_owned());
+        let breaks = breaks(&found, text);
+        assert!(!breaks.is_empty());
+        for found in breaks {
+            assert_eq!((&found.path[..], found.line), ("calc.py", 2), "{found:?}");
+            assert!(found.broken != found.whole && found.before == "return a + b");
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! The scene of cheats in a project: which files are tests, which runners are in use, which scripts goals name.
+
+use std::{collections::BTreeSet, path::Path};
+
+use ralph_gate::{
+    cheats::Scene,
+    guard::{Guard, GuardError},
+    runner::Runners,
+};
+
+use crate::{event::Goal, runners};
+
+use super::{Copy, breaks::ranked};
+
+/// Most bytes of tests that are read to find what they test.
+const TESTS_BYTES: usize = 8 << 20;
+
+/// The files of a project.
+#[derive(Debug)]
+pub(crate) struct Files {
+    /// The scene for cheats, in which no work is broken yet.
+    pub(crate) scene: Scene,
+    /// The source files, those that the tests speak of most first.
+    pub(crate) ranked: Vec<String>,
+}
+
+/// Files whose lines start runners.
+const STARTERS: [&str; 5] = ["Makefile", "makefile", "GNUmakefile", "justfile", "package.json"];
+
+/// Looks at the copy of a project. `store` is where guarded files are copied to find them.
+///
+/// # Errors
+/// [`GuardError`] if the copy cannot be walked.
+pub(crate) fn look_at(
+    copy: &Copy,
+    files: &[String],
+    goals: &[Goal],
+    known: &Runners,
+    guard: &[String],
+    store: &Path,
+) -> Result<Files, GuardError> {
+    let project = copy.project();
+    // A file that the user takes out of the guard is a test all the same.
+    let rules = runners::rules(known, goals, guard, &[], |path| project.join(path).is_file());
+    let originals = Guard::new(rules)?.take(&project, store)?;
+    let scripts: Vec<String> = runners::scripts_of(goals)
+        .filter(|path| copy.text(path).is_some())
+        .collect();
+    let (mut tests, mut blocks, mut said) = (Vec::new(), Vec::new(), String::new());
+    for path in originals.test_files() {
+        let Some(text) = copy.text(path) else { continue };
+        if said.len() < TESTS_BYTES {
+            said += &text;
+        }
+        match originals.is_source(path) {
+            true => blocks.push(path.to_owned()),
+            false => tests.push(path.to_owned()),
+        }
+    }
+    let is_test = |path: &str| tests.iter().any(|test| test == path) || scripts.iter().any(|script| script == path);
+    let ranked = ranked(files, is_test, &said);
+    let mut directories: Vec<String> = goals
+        .iter()
+        .map(|goal| {
+            goal.workspace
+                .clone()
+                .unwrap_or_default()
+                .trim_end_matches('/')
+                .to_owned()
+        })
+        .collect();
+    directories.sort();
+    directories.dedup();
+    let scene = Scene {
+        work: Vec::new(),
+        runners: in_use(copy, goals, &scripts, &directories, known),
+        reports: goals.iter().filter_map(|goal| goal.report.clone()).collect(),
+        count: 0,
+        tests,
+        blocks,
+        scripts,
+        directories,
+    };
+    Ok(Files { scene, ranked })
+}
+
+/// The ids of the runners that the goals start, and of those that these start.
+fn in_use(
+    copy: &Copy,
+    goals: &[Goal],
+    scripts: &[String],
+    directories: &[String],
+    known: &Runners,
+) -> BTreeSet<String> {
+    let mut in_use = BTreeSet::new();
+    for goal in goals {
+        in_use.extend(known.likely(&goal.command).into_iter().map(|runner| runner.id.clone()));
+    }
+    let starts_others = in_use
+        .iter()
+        .any(|id| known.get(id).is_some_and(|runner| !runner.counts_tests()));
+    let starters = directories.iter().flat_map(|directory| {
+        STARTERS.map(|name| match directory.is_empty() {
+            true => name.to_owned(),
+            false => format!("{directory}/{name}"),
+        })
+    });
+    let starters = starters.filter(|_| starts_others);
+    for text in starters
+        .chain(scripts.iter().cloned())
+        .filter_map(|path| copy.text(&path))
+    {
+        in_use.extend(
+            text.lines()
+                .flat_map(|line| known.likely(line))
+                .map(|runner| runner.id.clone()),
+        );
+    }
+    in_use
+}

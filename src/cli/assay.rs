@@ -1,0 +1,332 @@
+//! `ralph goals assay`: the goals under attack.
+
+use std::time::Duration;
+
+use ralph_gate::cheats::Cheat;
+use serde_json::{Value, json};
+
+use crate::{
+    app::{self, Assay, OwnFiles, Place, Told},
+    assay::{Break, Broken, Kind, Remedy, Row, Verdict, cheats},
+    config::{self, Loaded, Sources},
+    console::{complain, is_terminal, print, print_json, warn},
+    diagnostics::{Diagnostics, Filter},
+    driver::Opening,
+    error::{Failure, FailureKind},
+    event::{GateSettings, Proof, TestCounts},
+    proc::Supervisor,
+    settings::closest,
+    text::{one_line, pretty_json},
+    ui::{Presentation, headless::Format},
+    words::{counted, short_duration},
+};
+
+use super::{args::Args, run::sources, trust};
+
+/// Lists the known cheats.
+pub(super) fn list(as_json: bool) -> Result<u8, Failure> {
+    let cheats = known()?;
+    if as_json {
+        let rows = cheats
+            .iter()
+            .map(|cheat| json!({ "name": cheat.name, "what": cheat.what }));
+        print_json(&pretty_json(&rows.collect::<Vec<Value>>()));
+        return Ok(0);
+    }
+    let width = width(cheats.iter().map(|cheat| &cheat.name[..]));
+    for cheat in &cheats {
+        print(&format!("{:width$}  {}\n", cheat.name, cheat.what));
+    }
+    Ok(0)
+}
+
+/// Tries the cheats: the exit code is 0 if the gate refuses all of them, 1 if it accepts one, and another one if that cannot be found
+/// out.
+pub(super) fn run(args: &Args, names: &[String], as_json: bool, supervisor: &Supervisor) -> Result<u8, Failure> {
+    let cheats = chosen(known()?, names)?;
+    let place = trust::place_to_run(args)?;
+    let loaded = config::load(&sources(args, &place))?;
+    warn_of_absolute_paths(&place, &loaded);
+    let width = width(cheats.iter().map(|cheat| &cheat.name[..]).chain(["do-nothing"]));
+    let assay = app::assay(&place, &loaded, cheats, supervisor, |told| match told {
+        // A program reads the end alone.
+        Told::Row { row, settings } if !as_json => print(&row_in_words(row, width, settings)),
+        Told::Row { .. } => {}
+        Told::Begun { assay, rows, estimate } if !as_json => print(&beginning(assay, rows, estimate)),
+        Told::Begun { .. } => {}
+        Told::Copying { .. } | Told::Checking | Told::Breaking if as_json && !is_terminal() => {}
+        Told::Copying { above } => complain(&format!("copying the project to {} …", above.display())),
+        Told::Checking => complain("running the goals on the copy …"),
+        Told::Breaking => complain("looking for a change of the work that the tests notice …"),
+    })?;
+    match as_json {
+        true => print_json(&pretty_json(&in_json(&loaded, &assay))),
+        false => print(&ending(&assay)),
+    }
+    Ok(exit_code(&assay))
+}
+
+/// Carries out the run of one cheat, in the copy, with the settings of the file that is named and no others.
+pub(super) fn run_one(args: &Args, supervisor: &Supervisor) -> Result<u8, Failure> {
+    let place = Place::current(args.state_dir.as_deref())?;
+    // They were trusted before they were copied.
+    let place = Place {
+        own: OwnFiles::read(&place.project),
+        ..place
+    };
+    let loaded = config::load(&Sources {
+        extra: args.config.clone(),
+        ..Sources::default()
+    })?;
+    let presentation = Presentation::of_stdout(Format::Text).without_hints();
+    let diagnostics = Diagnostics::new(&Filter::default(), false);
+    app::run(
+        &place,
+        &loaded,
+        presentation,
+        &diagnostics,
+        supervisor,
+        None,
+        Opening::AsFound,
+    )
+}
+
+fn known() -> Result<Vec<Cheat>, Failure> {
+    cheats().map_err(|error| Failure::of(FailureKind::Configuration, &error))
+}
+
+/// The cheats of such names; all where none is named.
+fn chosen(mut cheats: Vec<Cheat>, names: &[String]) -> Result<Vec<Cheat>, Failure> {
+    for name in names {
+        if cheats.iter().all(|cheat| cheat.name != *name) {
+            let near = closest(name, cheats.iter().map(|cheat| &cheat.name[..]));
+            let failure = Failure::new(FailureKind::Usage, format!("there is no cheat `{name}`"));
+            return Err(match near {
+                Some(near) => failure.hint(format!(
+                    "did you mean `{near}`? `ralph goals assay --list` has them all"
+                )),
+                None => failure.hint("`ralph goals assay --list` has them all"),
+            });
+        }
+    }
+    cheats.retain(|cheat| names.is_empty() || names.contains(&cheat.name));
+    Ok(cheats)
+}
+
+/// The goals of the copy would look at the project itself.
+fn warn_of_absolute_paths(place: &Place, loaded: &Loaded) {
+    let project = place.project.to_string_lossy();
+    for goal in &loaded.config.goals.enabled {
+        if goal.command.contains(&*project) {
+            warn(&format!(
+                "goal `{}` names the project by its absolute path: it looks at the project and not at the copy, and what it says is not of \
+                 the cheats",
+                one_line(&goal.name)
+            ));
+        }
+    }
+}
+
+fn width<'n>(names: impl Iterator<Item = &'n str>) -> usize {
+    names.map(|name| name.chars().count()).max().unwrap_or(0)
+}
+
+/// The rows to come, and why the work in the copy is not done.
+fn beginning(assay: &Assay, rows: usize, estimate: Duration) -> String {
+    let why = match &assay.broken {
+        Broken::Already { why } => format!("the goals fail as it is: {}", one_line(why)),
+        Broken::By(by) => format!("the work is broken in {}", break_in_words(by)),
+        Broken::Unnoticed { .. } => return String::new(),
+    };
+    let about = short_duration(u64::try_from(estimate.as_millis()).unwrap_or(u64::MAX));
+    format!("{why}\n{}, about {about}\n", counted(rows as u64, "run"))
+}
+
+/// `calc.py:2: `return a + b` → `return a - b``.
+fn break_in_words(by: &Break) -> String {
+    let Break {
+        path,
+        line,
+        before,
+        after,
+        ..
+    } = by;
+    format!("{path}:{line}: `{}` → `{}`", one_line(before), one_line(after))
+}
+
+fn row_in_words(row: &Row, width: usize, settings: &GateSettings) -> String {
+    let set = row.remedies(settings);
+    let set: Vec<String> = set.iter().map(remedy_in_words).collect();
+    let set = set.join("; ");
+    let (sign, said) = match (&row.verdict, row.kind) {
+        (Verdict::Refused { why, .. }, kind) => {
+            let sign = if kind == Kind::Repair { '✖' } else { '✔' };
+            (sign, format!("refused   {}", one_line(&first_of(why))))
+        }
+        (Verdict::Accepted(_), Kind::Repair) => ('✔', "accepted, as it should be".to_owned()),
+        (Verdict::Accepted(Proof::Tests), Kind::Nothing | Kind::Cheat) => ('✖', format!("ACCEPTED  {set}")),
+        (Verdict::Accepted(Proof::Unconfirmed | Proof::Nothing | Proof::ExitCodes), Kind::Nothing | Kind::Cheat) => {
+            ('✖', format!("ACCEPTED by exit code only: {set}"))
+        }
+        (Verdict::Undecided { why }, _) => ('?', format!("undecided {}", one_line(why))),
+    };
+    format!("{sign} {:width$}  {said}\n", row.name)
+}
+
+/// The first reason, and how many more there are.
+fn first_of(why: &[String]) -> String {
+    match why {
+        [] => String::new(),
+        [only] => only.clone(),
+        [first, more @ ..] => format!("{first} (and {})", counted(more.len() as u64, "more reason")),
+    }
+}
+
+/// The advice where a cheat was accepted.
+fn remedy_in_words(remedy: &Remedy) -> String {
+    match remedy {
+        Remedy::CountedTests => {
+            "no tests were counted: let a goal run a test runner that ralph knows, or give it a `report`".to_owned()
+        }
+        Remedy::Trial => "set \"gate\": { \"trial\": true }".to_owned(),
+        Remedy::Bite => "set \"gate\": { \"bite\": \"refuse\" }".to_owned(),
+        Remedy::Baseline => "set \"gate\": { \"baseline\": \"on\" }".to_owned(),
+        Remedy::Guard { path } => {
+            format!("guard {path}: add it to `gate.guard`, or take it out of `gate.guardNot`")
+        }
+        Remedy::None => "no setting refuses it: have such work reviewed".to_owned(),
+    }
+}
+
+/// How a finished assay reads below its rows.
+fn ending(assay: &Assay) -> String {
+    let mut text = String::new();
+    if !assay.inapplicable.is_empty() {
+        let count = counted(assay.inapplicable.len() as u64, "more cheat");
+        text += &format!("not for this project: {count} (`--json` names them)\n");
+    }
+    if let Broken::Unnoticed { tried, first } = &assay.broken {
+        text += &unnoticed(*tried, first.as_ref(), &assay.tests);
+        return text;
+    }
+    match control_that_failed(assay) {
+        Some(Row {
+            kind: Kind::Nothing,
+            verdict: Verdict::Accepted(_),
+            ..
+        }) => {
+            text += "a claim without any work is accepted, and so is every cheat\n";
+        }
+        Some(Row {
+            kind: Kind::Nothing, ..
+        }) => text += "it is not known what becomes of a claim, so nothing was found out\n",
+        Some(Row { .. }) => text += "work that is put right is not accepted, so refused cheats prove nothing\n",
+        None => {
+            let tried = of_kind(assay, Kind::Cheat).count();
+            let accepted = of_kind(assay, Kind::Cheat).filter(|row| row.is_accepted()).count();
+            let undecided = of_kind(assay, Kind::Cheat).filter(|row| is_undecided(row)).count();
+            let deceives_nobody = |row: &&Row| matches!(row.verdict, Verdict::Refused { deceives: false, .. });
+            let idle = of_kind(assay, Kind::Cheat).filter(deceives_nobody).count();
+            text += &format!("{accepted} of {} accepted", counted(tried as u64, "cheat"));
+            if idle > 0 {
+                text += &format!("; the goals fail with {idle} of them, which deceive nobody here");
+            }
+            if undecided > 0 {
+                text += &format!(", {undecided} undecided");
+            }
+            text += "\n";
+        }
+    }
+    text
+}
+
+/// The finding that nothing is noticed, and what to do.
+fn unnoticed(tried: usize, first: Option<&Break>, tests: &[TestCounts]) -> String {
+    let passed = match tried {
+        0 => "there is no line of work to change, so nothing shows that the goals notice anything".to_owned(),
+        1 => "the goals notice nothing: they pass with the one change of the work that was tried".to_owned(),
+        tried => format!("the goals notice nothing: they pass with each of {tried} changes of the work"),
+    };
+    let first = first.map(|first| format!(", such as {}", break_in_words(first)));
+    let first = first.unwrap_or_default();
+    let what = match tests.iter().any(|tests| tests.ran() > 0) {
+        true => "let the tests that they run cover the work",
+        false => "only exit codes back them: let a goal run a test runner that ralph knows, or give it a `report`",
+    };
+    format!("{passed}{first}\n{what}\n")
+}
+
+fn of_kind(assay: &Assay, kind: Kind) -> impl Iterator<Item = &Row> {
+    assay.rows.iter().filter(move |row| row.kind == kind)
+}
+
+fn is_undecided(row: &Row) -> bool {
+    matches!(row.verdict, Verdict::Undecided { .. })
+}
+
+/// The control whose row is not as it has to be.
+fn control_that_failed(assay: &Assay) -> Option<&Row> {
+    assay.rows.iter().find(|row| !row.is_as_it_should_be())
+}
+
+fn exit_code(assay: &Assay) -> u8 {
+    let is_accepted = |row: &Row| row.kind != Kind::Repair && row.is_accepted();
+    let is_unnoticed = matches!(assay.broken, Broken::Unnoticed { .. });
+    if is_unnoticed || assay.rows.iter().any(is_accepted) {
+        FailureKind::Failed.exit_code()
+    } else if control_that_failed(assay).is_some() || assay.rows.iter().any(is_undecided) {
+        FailureKind::Unanswered.exit_code()
+    } else {
+        0
+    }
+}
+
+fn in_json(loaded: &Loaded, assay: &Assay) -> Value {
+    let goals = loaded.config.goals.enabled.iter();
+    let rows = assay.rows.iter().map(|row| row_in_json(row, &assay.settings));
+    let broken = match &assay.broken {
+        Broken::Already { why } => json!({ "type": "already", "why": why }),
+        Broken::By(by) => {
+            json!({ "type": "changed", "path": by.path, "line": by.line, "before": by.before, "after": by.after })
+        }
+        Broken::Unnoticed { tried, .. } => json!({ "type": "unnoticed", "tried": tried }),
+    };
+    json!({
+        "goals": goals.map(|goal| json!({ "name": goal.name, "command": goal.command })).collect::<Vec<Value>>(),
+        "tests": assay.tests,
+        "broken": broken,
+        "rows": rows.collect::<Vec<Value>>(),
+        "inapplicable": assay.inapplicable,
+        "accepted": of_kind(assay, Kind::Cheat).filter(|row| row.is_accepted()).count(),
+        "exitCode": exit_code(assay),
+    })
+}
+
+fn row_in_json(row: &Row, settings: &GateSettings) -> Value {
+    let kind = match row.kind {
+        Kind::Nothing | Kind::Repair => "control",
+        Kind::Cheat => "cheat",
+    };
+    let (verdict, why) = match &row.verdict {
+        Verdict::Refused { why, .. } => ("refused", why.clone()),
+        Verdict::Accepted(Proof::Tests) => ("accepted", Vec::new()),
+        Verdict::Accepted(Proof::Unconfirmed | Proof::Nothing | Proof::ExitCodes) => {
+            ("accepted-by-exit-code", Vec::new())
+        }
+        Verdict::Undecided { why } => ("undecided", vec![why.clone()]),
+    };
+    let set = match row.kind {
+        Kind::Nothing | Kind::Cheat => row.remedies(settings).iter().map(remedy_in_words).collect(),
+        Kind::Repair => Vec::new(),
+    };
+    json!({
+        "name": row.name,
+        "what": row.what,
+        "kind": kind,
+        "verdict": verdict,
+        "deceives": matches!(&row.verdict, Verdict::Refused { deceives: true, .. } | Verdict::Accepted(_)),
+        "why": why,
+        "set": set,
+        "durationMs": row.duration_ms,
+    })
+}
