@@ -182,9 +182,12 @@ impl Cheat {
                 Part::Scripts => &scene.scripts,
             };
             let is_meant = |path: &&String| match (part, language(path)) {
-                (Part::Scripts, _) => true,
-                (_, None) => false,
-                (_, Some(language)) => self.language.is_none_or(|meant| meant == language),
+                // A script in a language is replaced by one in that language, all others by one of the shell's.
+                (Part::Scripts, language) => self.language == language,
+                (Part::Tests | Part::Blocks | Part::Work, None) => false,
+                (Part::Tests | Part::Blocks | Part::Work, Some(language)) => {
+                    self.language.is_none_or(|meant| meant == language)
+                }
             };
             paths.extend(files.iter().filter(is_meant).cloned());
         }

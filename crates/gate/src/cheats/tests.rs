@@ -69,6 +69,21 @@ fn a_path_is_below_each_directory_in_which_goals_run() {
 }
 
 #[test]
+fn a_script_is_replaced_by_one_in_its_language() {
+    let with_scripts = Scene {
+        scripts: vec!["check.sh".to_owned(), "check.py".to_owned()],
+        ..scene()
+    };
+    for (language, path) in [("", "check.sh"), ("language = \"python\"\n", "check.py")] {
+        let cheat = one(&format!(
+            "{language}[[cheat.edit]]\nin = [\"scripts\"]\nwrite = \"x\"\n"
+        ));
+        let expected = [(path.to_owned(), Some("x".to_owned()))];
+        assert_eq!(edits(&cheat, &with_scripts), expected);
+    }
+}
+
+#[test]
 fn a_cheat_does_not_apply_without_its_language_its_runner_its_files_or_what_it_replaces() {
     let write = "[[cheat.edit]]\npath = \"x\"\nwrite = \"x\"\n";
     for text in [
