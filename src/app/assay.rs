@@ -211,7 +211,7 @@ impl Trying<'_> {
     /// Runs the goals on the copy as it is.
     fn check(&mut self) -> Result<Vec<GoalResult>, Failure> {
         let began = Instant::now();
-        let results = check_goals(&self.place, self.loaded, self.supervisor)?;
+        let results = check_goals(&self.place, self.loaded, None, self.supervisor)?;
         self.took = began.elapsed();
         Ok(results)
     }

@@ -288,6 +288,9 @@ mod tests {
             tail: "no".to_owned(),
             tests,
             doubt: None,
+            failed_tests: Vec::new(),
+            flaky: None,
+            sealed_output: None,
         }
     }
 
