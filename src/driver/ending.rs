@@ -152,15 +152,15 @@ pub fn leave(paths: &ProjectPaths, message: &Message, judge: Option<&dyn Judge>)
         return Ok(Left::NoRun);
     };
     let mut run = run.understood()?;
-    if let Some(closed) = run.state.closed_for_good() {
-        let why = closed_in_words(closed);
-        return Ok(Left::Refused { why });
-    }
     if let Message::Answer { ask, answer, at } = message
         && let Some(confirmed) = tests_confirmed(&run.state.view, *ask, answer, *at)
     {
         run.journal.append(now_ms(), confirmed)?;
         return Ok(Left::Confirmed);
+    }
+    if let Some(closed) = run.state.closed_for_good() {
+        let why = closed_in_words(closed);
+        return Ok(Left::Refused { why });
     }
     let left = match message {
         Message::Steering { kind, text } => Leaving {
