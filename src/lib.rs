@@ -48,6 +48,7 @@ pub mod settings;
 mod spoilt_files;
 pub mod store;
 mod text;
+mod tree_copy;
 mod trust;
 pub mod ui;
 pub mod words;

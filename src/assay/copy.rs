@@ -1,41 +1,25 @@
 //! A copy of a project outside of it, with a git repository and a state directory of its own.
 //!
-//! Ignored files are copied as well: goals need `node_modules`, `.venv` and `target`. A copy is locked by whoever works with it; one
-//! that nobody has locked was left behind by a ralph that was killed, and is removed when the next copy is made.
+//! Ignored files are copied as well: goals need `node_modules`, `.venv` and `target`.
 
 use std::{
-    ffi::OsStr,
-    fs::{self, File, Metadata},
-    io,
-    os::unix::fs::{MetadataExt as _, symlink},
+    fs, io,
     path::{Component, Path, PathBuf},
     time::Duration,
 };
 
-use nix::{
-    fcntl::AT_FDCWD,
-    sys::{
-        stat::{UtimensatFlags, utimensat},
-        time::TimeSpec,
-    },
-};
 use ralph_gate::cheats::Edit;
-use tempfile::TempDir;
 use thiserror::Error;
 
 use crate::{
-    files::{lock_within, read_bytes},
+    files::read_bytes,
     proc::Supervisor,
     text::with_causes,
+    tree_copy::{self, TreeCopy},
 };
 
-const LOCK: &str = "lock";
-/// How long to wait for another ralph that makes or removes a copy.
-const PATIENCE: Duration = Duration::from_secs(60);
 /// How long git may take over a large project.
 const GIT_PATIENCE: Duration = Duration::from_secs(600);
-/// Files that may say where the project is are no larger.
-const RELOCATED_BYTES: u64 = 64 << 10;
 /// Files of the copy that are edited are no larger.
 const EDITED_BYTES: u64 = 4 << 20;
 
@@ -52,8 +36,8 @@ pub(crate) enum CopyError {
     Git { command: String, why: String },
     #[error("{path}: inside of the project, of which a copy is to be made", path = path.display())]
     Inside { path: PathBuf },
-    #[error("{path}: another ralph makes a copy there", path = path.display())]
-    Busy { path: PathBuf },
+    #[error("the project cannot be copied")]
+    Tree(#[from] tree_copy::CopyError),
 }
 
 fn of(path: &Path) -> impl FnOnce(io::Error) -> CopyError {
@@ -64,11 +48,10 @@ fn of(path: &Path) -> impl FnOnce(io::Error) -> CopyError {
 /// A copy of a project. It is removed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Copy {
-    root: TempDir,
+    tree: TreeCopy,
     supervisor: Supervisor,
     /// Files as they were before edits, to be put back.
     before: Vec<(String, Option<Vec<u8>>)>,
-    _lock: File,
 }
 
 impl Copy {
@@ -81,36 +64,25 @@ impl Copy {
             return Err(CopyError::Inside { path: above.to_owned() });
         }
         fs::create_dir_all(above).map_err(of(above))?;
-        let above = &above.canonicalize().map_err(of(above))?;
-        let gate = above.join(LOCK);
-        let held = locked(&gate, PATIENCE)?.ok_or_else(|| CopyError::Busy { path: gate.clone() })?;
-        sweep(above);
-        let name = project.file_name().unwrap_or(OsStr::new("project")).to_string_lossy();
-        let root = tempfile::Builder::new().prefix(&format!("{name}-")).tempdir_in(above);
-        let root = root.map_err(of(above))?;
-        let own = root.path().join(LOCK);
-        let lock = locked(&own, Duration::ZERO)?.ok_or_else(|| CopyError::Busy { path: own.clone() })?;
-        drop(held);
-        let copy = Copy {
-            root,
+        let above = above.canonicalize().map_err(of(above))?;
+        tree_copy::sweep(&above);
+        let tree = TreeCopy::empty(&above)?;
+        tree.fill_apart(project)?;
+        Ok(Copy {
+            tree,
             supervisor: supervisor.clone(),
             before: Vec::new(),
-            _lock: lock,
-        };
-        let to = copy.project();
-        fs::create_dir(&to).map_err(of(&to))?;
-        Copying { project, to: &to }.directory(Path::new(""))?;
-        Ok(copy)
+        })
     }
 
     /// The project's copy.
     pub(crate) fn project(&self) -> PathBuf {
-        self.root.path().join("project")
+        self.tree.tree()
     }
 
     /// A path beside the project's copy.
     pub(crate) fn beside(&self, name: &str) -> PathBuf {
-        self.root.path().join(name)
+        self.tree.beside(name)
     }
 
     /// Begins a repository with all that git does not ignore in its first commit.
@@ -234,115 +206,10 @@ impl Copy {
     }
 }
 
-/// Locks a file that is made if need be; none if another process has it for longer than `patience`.
-fn locked(path: &Path, patience: Duration) -> Result<Option<File>, CopyError> {
-    let file = File::create(path).map_err(of(path))?;
-    let is_ours = lock_within(&file, patience).map_err(of(path))?;
-    Ok(is_ours.then_some(file))
-}
-
-/// Removes copies that nobody works with, as far as they can be removed now.
-fn sweep(above: &Path) {
-    let Ok(entries) = fs::read_dir(above) else { return };
-    for entry in entries.flatten() {
-        let path = entry.path();
-        let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        if is_directory && matches!(locked(&path.join(LOCK), Duration::ZERO), Ok(Some(_))) {
-            _ = fs::remove_dir_all(&path);
-        }
-    }
-}
-
-/// One copy that is being made.
-struct Copying<'p> {
-    project: &'p Path,
-    to: &'p Path,
-}
-
-impl Copying<'_> {
-    /// Copies what is below a directory of the project.
-    fn directory(&self, below: &Path) -> Result<(), CopyError> {
-        let from = self.project.join(below);
-        for entry in fs::read_dir(&from).map_err(of(&from))? {
-            let entry = entry.map_err(of(&from))?;
-            let name = entry.file_name();
-            let path = below.join(&name);
-            let (source, target) = (entry.path(), self.to.join(&path));
-            let kind = entry.file_type().map_err(of(&source))?;
-            if is_left_out(&name, below, kind.is_dir()) {
-                continue;
-            }
-            if kind.is_symlink() {
-                let leads_to = fs::read_link(&source).map_err(of(&source))?;
-                symlink(self.link(&from, &leads_to), &target).map_err(of(&target))?;
-            } else if kind.is_dir() {
-                fs::create_dir(&target).map_err(of(&target))?;
-                self.directory(&path)?;
-            } else if kind.is_file() {
-                self.file(&source, &target)?;
-            }
-            // Pipes and sockets belong to programs that run elsewhere.
-        }
-        Ok(())
-    }
-
-    /// Copies a file with its time, since build tools go by it. The file system shares the blocks where it can.
-    fn file(&self, source: &Path, target: &Path) -> Result<(), CopyError> {
-        let metadata = fs::symlink_metadata(source).map_err(of(source))?;
-        fs::copy(source, target).map_err(of(source))?;
-        if let Some(text) = self.relocated(source, &metadata) {
-            fs::write(target, text).map_err(of(target))?;
-        }
-        let time = TimeSpec::new(metadata.mtime(), metadata.mtime_nsec());
-        utimensat(AT_FDCWD, target, &time, &time, UtimensatFlags::NoFollowSymlink)
-            .map_err(|error| of(target)(error.into()))
-    }
-
-    /// The text of a file by which Python finds the project, or by which a program finds its interpreter in it, with the copy in its
-    /// place: the copy is to be tested and not the project.
-    fn relocated(&self, source: &Path, metadata: &Metadata) -> Option<String> {
-        let name = source.file_name()?.to_string_lossy();
-        let is_named = source.extension().is_some_and(|extension| extension == "pth")
-            || name.starts_with("__editable__")
-            || name == "pyvenv.cfg"
-            || source.parent().is_some_and(|above| above.ends_with("bin"));
-        if !is_named || metadata.len() > RELOCATED_BYTES {
-            return None;
-        }
-        let text = String::from_utf8(read_bytes(source, RELOCATED_BYTES).ok()?).ok()?;
-        let (from, to) = (self.project.to_str()?, self.to.to_str()?);
-        text.contains(from).then(|| text.replace(from, to))
-    }
-
-    /// The target of a symlink in the copy of `directory`: within the copy if it led to a place in the project, else where it led.
-    fn link(&self, directory: &Path, leads_to: &Path) -> PathBuf {
-        let mut absolute = PathBuf::new();
-        for part in directory.join(leads_to).components() {
-            match part {
-                Component::ParentDir => _ = absolute.pop(),
-                Component::CurDir => {}
-                Component::Prefix(_) | Component::RootDir | Component::Normal(_) => absolute.push(part),
-            }
-        }
-        match absolute.strip_prefix(self.project) {
-            Ok(_) if leads_to.is_relative() => leads_to.to_owned(),
-            Ok(within) => self.to.join(within),
-            Err(_) => absolute,
-        }
-    }
-}
-
-/// Left out are repositories, since nothing may be written to them, what runs of ralph left in the project, and what the compiler of
-/// Rust keeps to be faster.
-fn is_left_out(name: &OsStr, below: &Path, is_directory: bool) -> bool {
-    let is_of_ralph = below.as_os_str().is_empty() && name.to_string_lossy().starts_with(".ralph-");
-    let is_incremental =
-        is_directory && name == "incremental" && below.components().any(|part| part.as_os_str() == "target");
-    name == ".git" || is_of_ralph || is_incremental
-}
-
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::symlink;
+
     use super::*;
 
     fn edit(path: &str, text: Option<&str>) -> Edit {
@@ -420,17 +287,13 @@ mod tests {
     }
 
     #[test]
-    fn copies_that_were_left_behind_are_swept_and_those_in_use_stay() {
+    fn a_copy_is_not_made_within_the_project_and_goes_when_it_is_dropped() {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().canonicalize().unwrap();
         let (project, above) = (project(&path), path.join("copies"));
-        let used = Copy::make(&project, &above, &Supervisor::default()).unwrap();
-        let left = above.join("project-left");
-        fs::create_dir_all(left.join("project")).unwrap();
-        let next = Copy::make(&project, &above, &Supervisor::default()).unwrap();
-        assert!(!left.exists() && used.project().exists() && next.project().exists());
-        let gone = next.project();
-        drop(next);
+        let copy = Copy::make(&project, &above, &Supervisor::default()).unwrap();
+        let gone = copy.project();
+        drop(copy);
         assert!(!gone.exists());
         let inside = Copy::make(&project, &project.join("copies"), &Supervisor::default());
         assert!(matches!(inside, Err(CopyError::Inside { .. })), "{inside:?}");

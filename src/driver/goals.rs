@@ -21,13 +21,11 @@ use crate::{
     files::read_bytes,
     proc::{End, Ladder, Launch, Output, Size, Stdin, Stdout, Stop, StopSignal, Supervisor},
     text::{Keep, PlainText, with_causes},
+    tree_copy::TreeCopy,
     words,
 };
 
-use super::{
-    sealed::{self, SealedPlace},
-    tree_copy::TreeCopy,
-};
+use super::sealed::{self, SealedPlace};
 
 /// What a goal's output is kept of: its end, where test runners say what failed.
 pub(super) const TAIL_BYTES: usize = 8 * 1024;

@@ -39,7 +39,6 @@ mod status;
 mod test_gate;
 mod timers;
 mod tools;
-mod tree_copy;
 mod unfold;
 
 pub use clock::{Clock, Reading, batch_time, now_ms};

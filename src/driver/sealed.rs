@@ -16,10 +16,9 @@ use crate::{
     proc::{Confinement, Supervisor},
     store::paths::{ProjectPaths, RunPaths, create_private_dir, replace_file},
     text::with_causes,
+    tree_copy::{self, TreeCopy},
     words,
 };
-
-use super::tree_copy::{self, TreeCopy};
 
 /// Bytes that are kept of the end of a sealed goal's output, in its file.
 pub(super) const KEPT_BYTES: usize = 1 << 20;

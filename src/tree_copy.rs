@@ -1,19 +1,20 @@
-//! A copy of a project for one run of a sealed goal, outside of the project.
+//! Copies of a project outside of it: for a run of a sealed goal, and for attacks on the goals.
 //!
-//! Files are copied and never linked to: what the goal writes would change the project, where the agent reads it. Where the file
-//! system shares blocks between copies, so do these.
+//! Files are copied and never linked to: what is written to a copy would change the project. Where the file system shares blocks
+//! between copies, so do these. A copy is locked by whoever works with it; one that nobody has locked was left behind by a ralph that
+//! was killed.
 
 use std::{
     fs::{self, DirBuilder, File, FileTimes, Permissions, TryLockError},
-    io,
+    io::{self, Write as _},
     os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, symlink},
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 use tempfile::Builder;
 use thiserror::Error;
 
-use crate::files::open_unfollowed;
+use crate::files::{open_unfollowed, read_bytes};
 
 /// Most files of a copy, and most bytes of them.
 const FILES: u64 = 500_000;
@@ -29,9 +30,11 @@ const PACKAGES: &str = "node_modules";
 const PYTHON_TAG: &str = "pyvenv.cfg";
 const GIT: &str = ".git";
 const LOCK: &str = "lock";
+/// Files that may say where the project is are no larger.
+const RELOCATED_BYTES: u64 = 64 << 10;
 
 #[derive(Debug, Error)]
-pub(super) enum CopyError {
+pub(crate) enum CopyError {
     #[error("{path}: cannot be copied", path = path.display())]
     File {
         path: PathBuf,
@@ -51,7 +54,7 @@ fn at(path: &Path) -> impl FnOnce(io::Error) -> CopyError {
 
 /// A directory for a copy, and for the temporary files of what runs in it. Dropped, it is removed.
 #[derive(Debug)]
-pub(super) struct TreeCopy {
+pub(crate) struct TreeCopy {
     directory: PathBuf,
     /// Locked as long as this is there.
     lock: PathBuf,
@@ -63,7 +66,7 @@ impl TreeCopy {
     ///
     /// # Errors
     /// [`CopyError::File`] with what cannot be made.
-    pub(super) fn empty(copies: &Path) -> Result<Self, CopyError> {
+    pub(crate) fn empty(copies: &Path) -> Result<Self, CopyError> {
         let mut private = DirBuilder::new();
         private.mode(0o700);
         private.recursive(true).create(copies).map_err(at(copies))?;
@@ -80,11 +83,17 @@ impl TreeCopy {
     }
 
     /// The root of the copied project.
-    pub(super) fn tree(&self) -> PathBuf {
+    pub(crate) fn tree(&self) -> PathBuf {
         self.directory.join("tree")
     }
 
-    pub(super) fn temporary(&self) -> PathBuf {
+    /// A path beside the copied project.
+    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+        self.directory.join(name)
+    }
+
+    /// A directory for temporary files beside the copied project.
+    pub(crate) fn temporary(&self) -> PathBuf {
         self.directory.join("tmp")
     }
 
@@ -93,14 +102,23 @@ impl TreeCopy {
     ///
     /// # Errors
     /// [`CopyError`] if the project is too large, or something cannot be written.
-    pub(super) fn fill(&self, project: &Path) -> Result<(), CopyError> {
+    pub(crate) fn fill(&self, project: &Path) -> Result<(), CopyError> {
+        Copying::of_project(self).directory(project, &self.tree(), 0)
+    }
+
+    /// Copies `project`, a canonical path, so that nothing in the copy leads back to it: symlinks and what Python keeps of places lead
+    /// into the copy. Left out are repositories, what runs of ralph left in the project, and what the compiler of Rust keeps to be
+    /// faster.
+    ///
+    /// # Errors
+    /// As [`TreeCopy::fill`].
+    pub(crate) fn fill_apart(&self, project: &Path) -> Result<(), CopyError> {
         let mut copying = Copying {
-            left: Room {
-                files: FILES,
-                bytes: BYTES,
-            },
-            spared: self.directory.parent().map(Path::to_owned),
-            times: Times::Kept,
+            apart: Some(Apart {
+                project: project.to_owned(),
+                copy: self.tree(),
+            }),
+            ..Copying::of_project(self)
         };
         copying.directory(project, &self.tree(), 0)
     }
@@ -110,14 +128,11 @@ impl TreeCopy {
     ///
     /// # Errors
     /// [`CopyError`] if there is too much, or something cannot be read or written.
-    pub(super) fn lay_over(&self, sealed: &Path) -> Result<(), CopyError> {
+    pub(crate) fn lay_over(&self, sealed: &Path) -> Result<(), CopyError> {
         let mut copying = Copying {
-            left: Room {
-                files: FILES,
-                bytes: BYTES,
-            },
             spared: None,
             times: Times::Present,
+            ..Copying::of_project(self)
         };
         copying.directory(sealed, &self.tree(), 0)
     }
@@ -146,7 +161,7 @@ fn new_lock(copies: &Path) -> io::Result<(PathBuf, File)> {
 }
 
 /// Removes copies that a killed ralph left behind; returns how many.
-pub(super) fn sweep(copies: &Path) -> usize {
+pub(crate) fn sweep(copies: &Path) -> usize {
     let entries = fs::read_dir(copies).into_iter().flatten().flatten();
     let locks = entries
         .map(|entry| entry.path())
@@ -221,9 +236,23 @@ struct Copying {
     /// A directory of which nothing is copied.
     spared: Option<PathBuf>,
     times: Times,
+    /// Set where nothing in the copy may lead back to the project.
+    apart: Option<Apart>,
 }
 
 impl Copying {
+    fn of_project(copy: &TreeCopy) -> Self {
+        Copying {
+            left: Room {
+                files: FILES,
+                bytes: BYTES,
+            },
+            spared: copy.directory.parent().map(Path::to_owned),
+            times: Times::Kept,
+            apart: None,
+        }
+    }
+
     /// Copies what is in `from` into `to`, which is there or is made.
     fn directory(&mut self, from: &Path, to: &Path, depth: usize) -> Result<(), CopyError> {
         if depth > DEPTH {
@@ -239,14 +268,21 @@ impl Copying {
             let entry = entry.map_err(at(from))?;
             let (source, target) = (entry.path(), to.join(entry.file_name()));
             let Ok(kind) = entry.file_type() else { continue };
+            if let Some(apart) = &self.apart
+                && apart.leaves_out(&source, kind.is_dir())
+            {
+                continue;
+            }
             let copied = if is_project && entry.file_name() == GIT {
                 link(&source, &target)
             } else if kind.is_dir() {
                 self.inner(&source, &target, depth)
             } else if kind.is_symlink() {
-                fs::read_link(&source)
-                    .map_err(at(&source))
-                    .and_then(|leads_to| link(&leads_to, &target))
+                let leads_to = fs::read_link(&source).map_err(at(&source));
+                leads_to.and_then(|leads_to| match &self.apart {
+                    Some(apart) => link(&apart.link(from, &leads_to), &target),
+                    None => link(&leads_to, &target),
+                })
             } else if kind.is_file() {
                 self.file(&source, &target)
             } else {
@@ -290,7 +326,14 @@ impl Copying {
         self.left.take(metadata.len())?;
         clear(to)?;
         let mut target = File::create_new(to).map_err(at(to))?;
-        io::copy(&mut source, &mut target).map_err(at(to))?;
+        match self
+            .apart
+            .as_ref()
+            .and_then(|apart| apart.relocated(from, metadata.len()))
+        {
+            Some(text) => target.write_all(text.as_bytes()).map_err(at(to))?,
+            None => _ = io::copy(&mut source, &mut target).map_err(at(to))?,
+        }
         let mode = metadata.mode() & 0o777;
         target.set_permissions(Permissions::from_mode(mode)).map_err(at(to))?;
         if self.times == Times::Kept {
@@ -302,18 +345,70 @@ impl Copying {
     }
 }
 
-/// Whether an agent or a tool has taken it away meanwhile, or nobody may read it.
+/// A copy that is to have nothing to do with its project.
+#[derive(Debug)]
+struct Apart {
+    project: PathBuf,
+    copy: PathBuf,
+}
+
+impl Apart {
+    fn leaves_out(&self, path: &Path, is_directory: bool) -> bool {
+        let (Some(name), Ok(within)) = (path.file_name(), path.strip_prefix(&self.project)) else {
+            return false;
+        };
+        let is_of_ralph = within.components().count() == 1 && name.to_string_lossy().starts_with(".ralph-");
+        let is_incremental =
+            is_directory && name == "incremental" && within.components().any(|part| part.as_os_str() == "target");
+        name == GIT || is_of_ralph || is_incremental
+    }
+
+    /// The text of a file by which Python finds the project, or by which a program finds its interpreter in it, with the copy in its
+    /// place: the copy is to be tested and not the project.
+    fn relocated(&self, source: &Path, bytes: u64) -> Option<String> {
+        let name = source.file_name()?.to_string_lossy();
+        let is_named = source.extension().is_some_and(|extension| extension == "pth")
+            || name.starts_with("__editable__")
+            || name == PYTHON_TAG
+            || source.parent().is_some_and(|above| above.ends_with("bin"));
+        if !is_named || bytes > RELOCATED_BYTES {
+            return None;
+        }
+        let text = String::from_utf8(read_bytes(source, RELOCATED_BYTES).ok()?).ok()?;
+        let (from, to) = (self.project.to_str()?, self.copy.to_str()?);
+        text.contains(from).then(|| text.replace(from, to))
+    }
+
+    /// The target of a symlink in the copy of `directory`: within the copy if it led to a place in the project, else where it led.
+    fn link(&self, directory: &Path, leads_to: &Path) -> PathBuf {
+        let mut absolute = PathBuf::new();
+        for part in directory.join(leads_to).components() {
+            match part {
+                Component::ParentDir => _ = absolute.pop(),
+                Component::CurDir => {}
+                Component::Prefix(_) | Component::RootDir | Component::Normal(_) => absolute.push(part),
+            }
+        }
+        match absolute.strip_prefix(&self.project) {
+            Ok(_) if leads_to.is_relative() => leads_to.to_owned(),
+            Ok(within) => self.copy.join(within),
+            Err(_) => absolute,
+        }
+    }
+}
+
+/// Whether a file is gone by now, or nobody may read it.
 fn is_gone_or_denied(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied)
 }
 
-/// Replaces whatever is at `path` by a link to `leads_to`.
+/// Puts in the place of whatever is at `path` a link to `leads_to`.
 fn link(leads_to: &Path, path: &Path) -> Result<(), CopyError> {
     clear(path)?;
     symlink(leads_to, path).map_err(at(path))
 }
 
-/// Removes whatever is at `path`, without following links.
+/// Clears `path` of whatever is there, without following links.
 fn clear(path: &Path) -> Result<(), CopyError> {
     let removed = match fs::symlink_metadata(path) {
         Ok(there) if there.is_dir() => fs::remove_dir_all(path),
