@@ -60,7 +60,7 @@ export function asksArea(run) {
 function open({ status, view, connection }) {
   if (connection === "over" && !status.asks.some((ask) => ask.missed)) return [];
   return status.asks.map((ask) => {
-    const known = [...view.permissions.pending, ...view.permissions.unanswered];
+    const known = [...view.permissions.pending, ...(view.permissions.unanswered ?? [])];
     const whole = known.find((pending) => pending.number === ask.number);
     return { ...ask, key: `${ask.number}${ask.missed ? " late" : ""}`, request: whole?.request, askedBy: whole?.offer?.askedBy ?? [], cut: whole?.cut };
   });
