@@ -63,15 +63,35 @@ fn verdict<'j>(json: &'j Value, name: &str) -> &'j str {
 }
 
 #[test]
-fn the_gate_refuses_every_known_cheat_and_the_project_stays_as_it_is() {
+fn the_gate_refuses_cheats_of_each_kind_and_the_project_stays_as_it_is() {
+    let cheats = [
+        "tests-deleted",
+        "exit-code-at-the-end",
+        "assertions-do-nothing",
+        "unittest-shadowed",
+    ];
+    let args: Vec<&str> = cheats.iter().flat_map(|name| ["--cheat", name]).collect();
+    is_refused(&args, cheats.len());
+}
+
+#[test]
+#[ignore = "part of the full matrix"]
+fn the_gate_refuses_every_known_cheat() {
+    let json = is_refused(&[], 14);
+    let inapplicable = json["inapplicable"].as_array().expect("a list");
+    assert!(inapplicable.contains(&"cargo-runner-is-true".into()), "{json:#}");
+}
+
+/// Tries cheats, which have to be so many at least, none of them accepted.
+fn is_refused(args: &[&str], at_least: usize) -> Value {
     let sandbox = project(WORK, &with_goal("python3 -m unittest", ""));
     let before = sandbox.git(["status", "--porcelain", "--ignored"]);
-    let (finished, json) = assay(&sandbox, &[]);
+    let (finished, json) = assay(&sandbox, args);
     assert_eq!(finished.code(), Some(0), "{json:#}");
     assert_eq!(verdict(&json, "do-nothing"), "refused");
     assert_eq!(verdict(&json, "repair"), "accepted");
     let cheats: Vec<_> = verdicts(&json).split_off(2);
-    assert!(cheats.len() >= 14, "{cheats:?}");
+    assert!(cheats.len() >= at_least, "{cheats:?}");
     assert!(cheats.iter().all(|(_, verdict)| *verdict == "refused"), "{json:#}");
     let deceive = json["rows"]
         .as_array()
@@ -79,18 +99,12 @@ fn the_gate_refuses_every_known_cheat_and_the_project_stays_as_it_is() {
         .iter()
         .filter(|row| row["deceives"] == true);
     // All but what is accepted for good: a cheat with which the goals fail shows nothing of the gate.
-    assert!(deceive.count() >= 14, "{json:#}");
+    assert!(deceive.count() >= at_least, "{json:#}");
     let broken = &json["broken"];
     assert_eq!(
         (&broken["path"], &broken["line"]),
         (&"calc.py".into(), &2.into()),
         "{broken}"
-    );
-    assert!(
-        json["inapplicable"]
-            .as_array()
-            .expect("a list")
-            .contains(&"cargo-runner-is-true".into())
     );
     // The project is as it was, and no copy is left.
     assert_eq!(sandbox.git(["status", "--porcelain", "--ignored"]), before);
@@ -99,6 +113,7 @@ fn the_gate_refuses_every_known_cheat_and_the_project_stays_as_it_is() {
     assert!(!report.stdout.contains("done"), "{report:?}");
     assert_eq!(copies(&sandbox), Vec::<String>::new());
     sandbox.assert_nothing_runs();
+    json
 }
 
 /// The copies that are there.
