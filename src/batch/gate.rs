@@ -5,12 +5,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{GoalResult, GuardedChange, Proof, TestCounts, Trial};
+use crate::event::{GoalResult, GuardedChange, Proof, TEXT_CAP_BYTES, TestCounts, Trial, clip_start};
 
 /// Most changes that a record names.
 const CHANGES: usize = 100;
-/// Most bytes of an output that a record carries.
-const OUTPUT_BYTES: usize = 4096;
 
 /// A branch that is merged with another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,7 +27,7 @@ pub type GoalTests = BTreeMap<String, TestCounts>;
 pub struct Confirmed {
     /// The changed files, relative to the project.
     pub paths: Vec<String>,
-    /// What goals lost of tests, by the names of the goals.
+    /// Lost tests by the names of the goals.
     pub goals: BTreeMap<String, Loss>,
 }
 
@@ -48,7 +46,7 @@ impl Loss {
     pub fn between(before: &TestCounts, now: &TestCounts) -> Loss {
         Loss {
             fewer: before.ran().saturating_sub(now.ran()),
-            unmeasured: unmeasured(now).saturating_sub(unmeasured(before)),
+            unmeasured: now.unmeasured().saturating_sub(before.unmeasured()),
         }
     }
 
@@ -91,9 +89,9 @@ pub struct Yardstick {
     pub plan: GoalTests,
     /// The fewest that one of its runs ended with: a trial may have the plan's tests from before a conflict in place.
     pub plan_fewest: GoalTests,
-    /// What the plan may change of the target's tests.
+    /// Changes that the plan may make to the target's tests.
     pub by_plan: Confirmed,
-    /// What the target may have changed of the plan's tests: the changes of plans that were merged before.
+    /// Changes that the target may have made to the plan's tests: those of plans that were merged before.
     pub by_target: Confirmed,
 }
 
@@ -148,19 +146,6 @@ pub enum TestTrouble {
     },
 }
 
-/// The end of an output, as much as a record carries.
-fn end_of(output: &str) -> String {
-    let mut start = output.len().saturating_sub(OUTPUT_BYTES);
-    while !output.is_char_boundary(start) {
-        start += 1;
-    }
-    output[start..].to_owned()
-}
-
-fn unmeasured(tests: &TestCounts) -> u32 {
-    tests.skipped.saturating_add(tests.expected_failures)
-}
-
 /// Judges a merged tree whose goals pass.
 ///
 /// # Errors
@@ -185,7 +170,7 @@ pub fn judge(yardstick: &Yardstick, look: &MergedLook) -> Result<MergeProof, Vec
     let tests: GoalTests = tests
         .filter_map(|goal| Some((goal.name.clone(), goal.tests.clone()?)))
         .collect();
-    let has_tests = tests.values().any(|tests| tests.ran() > 0 && tests.failed == 0);
+    let has_tests = tests.values().any(TestCounts::all_passed);
     Ok(MergeProof {
         proof: match (look.results.is_empty(), has_tests) {
             (true, _) => Proof::Nothing,
@@ -222,9 +207,9 @@ impl Yardstick {
         let before = known.get(&goal.name).filter(|before| before.ran() > 0)?;
         let allowed = allowed.of(&goal.name);
         let least = before.ran().saturating_sub(allowed.fewer);
-        let most = unmeasured(before).saturating_add(allowed.unmeasured);
+        let most = before.unmeasured().saturating_add(allowed.unmeasured);
         let is_fewer = match &goal.tests {
-            Some(now) => now.ran() < least || unmeasured(now) > most,
+            Some(now) => now.ran() < least || now.unmeasured() > most,
             None => least > 0,
         };
         is_fewer.then(|| TestTrouble::Fewer {
@@ -235,7 +220,7 @@ impl Yardstick {
         })
     }
 
-    /// What speaks against a merged tree that was tried with the tests of a side.
+    /// Troubles of a merged tree that was tried with the tests of a side.
     fn tried(&self, side: Side, trial: &Trial) -> Vec<TestTrouble> {
         let changes = || trial.changes.iter().take(CHANGES).cloned().collect();
         let problem = trial.problem.clone().map(|why| TestTrouble::Untried {
@@ -253,7 +238,7 @@ impl Yardstick {
                 side,
                 goal: goal.name.clone(),
                 changes: changes(),
-                output: end_of(&goal.tail),
+                output: clip_start(&goal.tail, TEXT_CAP_BYTES),
             }),
         };
         problem

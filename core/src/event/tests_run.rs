@@ -34,6 +34,16 @@ impl TestCounts {
             .saturating_add(self.failed)
             .saturating_add(self.expected_failures)
     }
+
+    /// How many tests said nothing of the work: they were skipped, or expected to fail.
+    pub fn unmeasured(&self) -> u32 {
+        self.skipped.saturating_add(self.expected_failures)
+    }
+
+    /// Whether tests ran and none failed. Some runners can be told to exit with 0 although tests failed.
+    pub fn all_passed(&self) -> bool {
+        self.ran() > 0 && self.failed == 0
+    }
 }
 
 /// A file that decides what the tests come to, and is not as it was when the run began.

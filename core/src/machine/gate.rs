@@ -196,9 +196,8 @@ fn proof(state: &LoopState) -> Proof {
     if look.goals.is_empty() || is_untouched {
         return Proof::Nothing;
     }
-    // Some runners can be told to exit with 0 although tests failed.
-    let passed = |tests: &TestCounts| tests.ran() > 0 && tests.failed == 0;
-    let has_tests = look.goals.iter().any(|goal| goal.tests.as_ref().is_some_and(passed));
+    let mut tests = look.goals.iter().filter_map(|goal| goal.tests.as_ref());
+    let has_tests = tests.any(TestCounts::all_passed);
     if has_tests { Proof::Tests } else { Proof::ExitCodes }
 }
 
@@ -239,9 +238,8 @@ fn count_reason(state: &LoopState, goal: &GoalResult) -> Option<Missing> {
     }
     let known = state.view.goals.iter().find(|known| known.name == goal.name)?;
     let before = known.baseline.as_ref().filter(|before| before.ran() > 0)?;
-    let unmeasured = |tests: &TestCounts| tests.skipped.saturating_add(tests.expected_failures);
     let is_fewer = match &goal.tests {
-        Some(now) => now.ran() < before.ran() || unmeasured(now) > unmeasured(before),
+        Some(now) => now.ran() < before.ran() || now.unmeasured() > before.unmeasured(),
         None => true,
     };
     is_fewer.then(|| Missing::FewerTests {
