@@ -154,19 +154,10 @@ impl Asks {
             Event::AgentCalled {
                 iteration,
                 call: AgentCall::Asked { ask, .. },
-            } => {
+            }
+            | Event::TestsQuestioned { iteration, ask, .. } => {
                 let asked = view.permissions.unanswered.iter().find(|known| known.number == *ask);
                 if let Some(asked) = asked {
-                    let what = AskSubject::Request {
-                        request: Box::new(asked.request.clone()),
-                        cut: false,
-                        asked_by: Vec::new(),
-                    };
-                    self.push(record.at_ms, Some(*ask), Some(*iteration), what, Some(AskEnd::Unanswered));
-                }
-            }
-            Event::TestsQuestioned { iteration, ask, .. } => {
-                if let Some(asked) = view.permissions.about_tests() {
                     let what = AskSubject::Request {
                         request: Box::new(asked.request.clone()),
                         cut: false,

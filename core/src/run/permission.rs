@@ -114,24 +114,12 @@ pub struct OpenAsk {
 }
 
 impl Ask {
-    /// A question that the agent asked with ralph's own tool, and whose answer it does not wait for.
-    fn by_tool(number: u32, iteration: u32, question: &Question, asked_ms: u64) -> Self {
+    /// A question that nobody waits for.
+    fn ticket(number: u32, iteration: u32, asked_ms: u64, request: PermissionRequest) -> Self {
         Self {
             number,
             iteration,
-            request: PermissionRequest {
-                id: AskId(format!("{TICKET}{number}")),
-                call: None,
-                tool: "question".to_owned(),
-                kind: ToolKind::Mcp,
-                title: question.text.clone(),
-                reason: None,
-                command: None,
-                paths: Vec::new(),
-                url: None,
-                diff: None,
-                questions: vec![question.clone()],
-            },
+            request,
             asked_ms,
             until_ms: None,
             offer: Offer::default(),
@@ -139,32 +127,42 @@ impl Ask {
         }
     }
 
+    /// A question that the agent asked with ralph's own tool, and whose answer it does not wait for.
+    fn by_tool(number: u32, iteration: u32, question: &Question, asked_ms: u64) -> Self {
+        let request = PermissionRequest {
+            id: AskId(format!("{TICKET}{number}")),
+            call: None,
+            tool: "question".to_owned(),
+            kind: ToolKind::Mcp,
+            title: question.text.clone(),
+            reason: None,
+            command: None,
+            paths: Vec::new(),
+            url: None,
+            diff: None,
+            questions: vec![question.clone()],
+        };
+        Self::ticket(number, iteration, asked_ms, request)
+    }
+
     /// The question whether tests count as the agent changed them.
     fn about_tests(number: u32, iteration: u32, change: &TestsChange, asked_ms: u64) -> Self {
         let paths: BTreeSet<&String> = change.changes.iter().map(|change| &change.path).collect();
         let paths: Vec<String> = paths.into_iter().cloned().collect();
-        let reason = (!change.why.is_empty()).then(|| change.why.clone());
-        Self {
-            number,
-            iteration,
-            request: PermissionRequest {
-                id: AskId(format!("{OF_TESTS}{number}")),
-                call: None,
-                tool: TESTS.to_owned(),
-                kind: ToolKind::Other,
-                title: format!("do they count as changed? {}", paths.join(", ")),
-                reason,
-                command: None,
-                paths,
-                url: None,
-                diff: Some(change.diff.clone()),
-                questions: Vec::new(),
-            },
-            asked_ms,
-            until_ms: None,
-            offer: Offer::default(),
-            cut: false,
-        }
+        let request = PermissionRequest {
+            id: AskId(format!("{OF_TESTS}{number}")),
+            call: None,
+            tool: TESTS.to_owned(),
+            kind: ToolKind::Other,
+            title: format!("do they count as changed? {}", paths.join(", ")),
+            reason: (!change.why.is_empty()).then(|| change.why.clone()),
+            command: None,
+            paths,
+            url: None,
+            diff: Some(change.diff.clone()),
+            questions: Vec::new(),
+        };
+        Self::ticket(number, iteration, asked_ms, request)
     }
 
     /// Whether it is the question whether changed tests count.
