@@ -363,6 +363,21 @@ pub(crate) fn one_line(text: &str) -> String {
     sanitized(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// Whether a character is one of a word, as programs have them.
+pub(crate) fn is_part_of_word(character: char) -> bool {
+    character.is_alphanumeric() || character == '_'
+}
+
+/// The places in bytes where `text` has `word`, and not as a part of another word. An empty word is nowhere.
+pub(crate) fn whole_words<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = usize> + 't {
+    let found = text.match_indices(word).map(|(at, _)| at);
+    found.filter(move |at| {
+        let before = text[..*at].chars().next_back();
+        let after = text[at + word.len()..].chars().next();
+        !word.is_empty() && ![before, after].into_iter().flatten().any(is_part_of_word)
+    })
+}
+
 /// Renders an error with its causes, in one line.
 pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();

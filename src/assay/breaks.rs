@@ -2,6 +2,8 @@
 
 use ralph_gate::{cheats::language, mutants::work_mutants};
 
+use crate::text::whole_words;
+
 /// Most source files in which changes are looked for.
 const FILES: usize = 200;
 /// Most changes that are offered.
@@ -32,13 +34,7 @@ pub(crate) fn ranked(files: &[String], is_test: impl Fn(&str) -> bool, tests: &s
 fn mentions(path: &str, tests: &str) -> usize {
     let name = path.rsplit('/').next().unwrap_or(path);
     let stem = name.split('.').next().unwrap_or(name);
-    let is_of_word = |sign: char| sign.is_alphanumeric() || sign == '_';
-    let found = tests.match_indices(stem).filter(|(at, _)| {
-        let before = tests[..*at].chars().next_back();
-        let after = tests[at + stem.len()..].chars().next();
-        !stem.is_empty() && ![before, after].into_iter().flatten().any(is_of_word)
-    });
-    found.count()
+    whole_words(tests, stem).count()
 }
 
 /// Changes of source files, which are `ranked`: one of each file before a second.

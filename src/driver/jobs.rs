@@ -9,6 +9,8 @@ use std::{
     time::Duration,
 };
 
+use ralph_gate::guard::GuardError;
+
 use crate::{
     claims::{self, StatusPlace},
     event::{
@@ -189,21 +191,9 @@ impl Settle {
     }
 }
 
-/// Whether the plan allows to change tests at such a task.
+/// Whether the plan, as it was before the first iteration, allows to change tests at such a task.
 fn may_change_tests(state: &LoopState, such: impl FnMut(&String) -> bool) -> bool {
-    // The plan before the first iteration is the user's alone.
-    match &state.rules.tests_may_change {
-        Some(allowed) => allowed.iter().any(such),
-        None => {
-            let tasks = state
-                .view
-                .plan
-                .tasks
-                .iter()
-                .filter(|task| task.settings.tests_may_change);
-            tasks.map(|task| &task.text).any(such)
-        }
-    }
+    state.rules.tests_may_change.iter().flatten().any(such)
 }
 
 /// What decides a prompt besides the state of the loop.
@@ -273,7 +263,9 @@ impl JobContext {
         if job.iteration == 1 {
             notices.extend(self.gate.keep_originals());
         }
-        let plan_allows = job.tests_may_change || plan.tasks.iter().any(|task| task.settings.tests_may_change);
+        // The plan before the first iteration is the user's alone.
+        let plan_allows =
+            job.tests_may_change || job.iteration == 1 && plan.tasks.iter().any(|task| task.settings.tests_may_change);
         let unchanged = plan_allows && self.gate.is_unchanged(job.tests_from);
         *self.unchanged_before.lock().unwrap_or_else(PoisonError::into_inner) = unchanged.then_some(job.iteration);
         let prompt = match &job.review {
@@ -356,26 +348,28 @@ impl JobContext {
         if job.is_review || (why.is_none() && !job.tests_may_change && job.tests_asked.is_none()) {
             return None;
         }
-        let change = match self.gate.changed(job.tests_from, job.iteration) {
-            Ok(change) => change,
-            Err(error) => {
-                let why = with_causes(&error);
-                notices.push(Notice::warning(format!("Changed tests cannot be looked at: {why}.")));
-                return None;
-            }
-        };
+        self.found_tests(job, why).unwrap_or_else(|error| {
+            let why = with_causes(&error);
+            notices.push(Notice::warning(format!("Changed tests cannot be looked at: {why}.")));
+            None
+        })
+    }
+
+    fn found_tests(&self, job: &Settle, why: Option<&String>) -> Result<Option<Box<FoundTests>>, GuardError> {
+        let change = self.gate.changed(job.tests_from)?;
         let is_known = job.tests_asked.as_ref() == Some(&change.diff);
         if is_known || (why.is_none() && change.changes.is_empty()) {
-            return None;
+            return Ok(None);
         }
+        self.gate.keep_changed(job.iteration)?;
         let before = *self.unchanged_before.lock().unwrap_or_else(PoisonError::into_inner);
-        Some(Box::new(FoundTests {
+        Ok(Some(Box::new(FoundTests {
             allowed: job.tests_may_change && before == Some(job.iteration),
             change: TestsChange {
                 why: why.or(job.tests_why.as_ref()).cloned().unwrap_or_default(),
                 ..change
             },
-        }))
+        })))
     }
 
     /// A number for the files as they are; none where there are too many.

@@ -27,7 +27,7 @@ use crate::{
     },
     files::read_bytes,
     store::paths::{ProjectPaths, RunPaths},
-    text::with_causes,
+    text::{is_part_of_word, whole_words, with_causes},
 };
 
 pub use merged::check_merged;
@@ -127,20 +127,27 @@ impl TestGate {
         matches!(self.changes(from), Ok(Some((_, changes))) if changes.is_empty())
     }
 
-    /// Shows what of the tests has changed by now, and copies what is guarded as it is after `iteration`, for the case that it is
-    /// confirmed. Nothing may have changed.
-    pub(super) fn changed(&self, from: Option<u32>, iteration: u32) -> Result<TestsChange, GuardError> {
-        let (Some(guard), Some((originals, changes))) = (&self.guard, self.changes(from)?) else {
+    /// Shows what of the tests has changed by now; nothing may have.
+    pub(super) fn changed(&self, from: Option<u32>) -> Result<TestsChange, GuardError> {
+        let Some((originals, changes)) = self.changes(from)? else {
             return Ok(TestsChange::default());
         };
-        let diff = originals.diff(&self.project)?;
-        guard.take(&self.project, &self.files.originals(Some(iteration)))?;
+        if changes.is_empty() {
+            return Ok(TestsChange::default());
+        }
         let change = TestsChange {
             why: String::new(),
             changes,
-            diff,
+            diff: originals.diff(&self.project)?,
         };
         Ok(change.bounded())
+    }
+
+    /// Copies what is guarded as it is after `iteration`, for the case that it is confirmed.
+    pub(super) fn keep_changed(&self, iteration: u32) -> Result<(), GuardError> {
+        let store = self.files.originals(Some(iteration));
+        let kept = self.guard.as_ref().map(|guard| guard.take(&self.project, &store));
+        kept.transpose().map(drop)
     }
 }
 
@@ -185,9 +192,14 @@ struct InPlace {
 }
 
 impl InPlace {
-    fn begin(originals: &Originals, project: &Path, record: &Path) -> Result<Self, GuardError> {
-        let trial = guard::Trial::begin(originals, project, record)?;
-        Ok(Self { trial: Some(trial) })
+    async fn begin(originals: &Arc<Originals>, project: &Path, record: &Path) -> Result<Self, GuardError> {
+        let (originals, project, record) = (Arc::clone(originals), project.to_owned(), record.to_owned());
+        // Given up meanwhile, it is ended where it was begun.
+        let begin = move || {
+            let trial = guard::Trial::begin(&originals, &project, &record)?;
+            Ok(Self { trial: Some(trial) })
+        };
+        blocking(begin).await
     }
 
     /// Why not everything is in place that has to be; none if it is.
@@ -295,11 +307,7 @@ pub(super) async fn look(
         return look;
     }
     let originals = Arc::new(originals);
-    let in_place = {
-        let (gate, originals) = (Arc::clone(&gate), Arc::clone(&originals));
-        blocking(move || InPlace::begin(&originals, &gate.project, &gate.record)).await
-    };
-    let mut in_place = match in_place {
+    let mut in_place = match InPlace::begin(&originals, &gate.project, &gate.record).await {
         Ok(in_place) => in_place,
         Err(error) => {
             look.trial = tries.then(|| untried(changes, &error));
@@ -482,7 +490,7 @@ struct Candidate {
 struct Reached {
     /// The names of tests that passed, without what they stand in: `adds` of `tests::adds`. Those that are one word.
     names: HashSet<String>,
-    /// Those that are not.
+    /// The names of tests that passed and are more than one word.
     odd_names: Vec<String>,
     /// The words of the goals' commands, without quotes and slashes at their ends.
     words: Vec<String>,
@@ -585,16 +593,8 @@ fn expectations(originals: &Originals, project: &Path, reached: &Reached) -> Vec
     ranked.into_iter().map(|(_, candidate)| candidate).collect()
 }
 
-fn is_part_of_word(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
-}
-
 fn contains_word(line: &str, word: &str) -> bool {
-    line.match_indices(word).any(|(at, _)| {
-        let before = line[..at].chars().next_back().is_some_and(is_part_of_word);
-        let after = line[at + word.len()..].chars().next().is_some_and(is_part_of_word);
-        !before && !after
-    })
+    whole_words(line, word).next().is_some()
 }
 
 /// Files in which a changed character is no mistake of a program.

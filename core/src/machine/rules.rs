@@ -132,7 +132,6 @@ impl Rules {
                 self.confirmed_meanwhile = false;
             }
             Event::TestsConfirmed { .. } => self.confirmed_meanwhile = matches!(view.phase, Phase::Verifying { .. }),
-
             Event::IterationStarted {
                 checkpoint,
                 messages,

@@ -45,11 +45,7 @@ async fn tried(goals: Vec<Goal>, parallel: bool, place: &Arc<Place>, store: &Pat
         Err(error) => return Some(untried(Vec::new(), &error)),
     };
     let originals = Arc::new(originals);
-    let in_place = {
-        let (project, record, originals) = (project.clone(), record.to_owned(), Arc::clone(&originals));
-        blocking(move || InPlace::begin(&originals, &project, &record))
-    };
-    let in_place = match in_place.await {
+    let in_place = match InPlace::begin(&originals, project, record).await {
         Ok(in_place) => in_place,
         Err(error) => return Some(untried(changes, &error)),
     };
