@@ -1,6 +1,6 @@
 //! The configured goals, checked without a loop.
 
-use std::path::Path;
+use std::{io, path::Path};
 
 use super::{
     Confiner, Place,
@@ -16,7 +16,7 @@ use crate::{
     console::complain,
     driver::{self, GoalsPlace, SealedPlace, sweep_copies},
     error::{Failure, FailureKind},
-    event::GoalResult,
+    event::{Goal, GoalResult},
     many::JudgingFiles,
     proc::Supervisor,
     words::notice_in_words,
@@ -80,21 +80,29 @@ pub(crate) fn check_goals(
     let Some(directory) = merged else {
         return Ok(runtime.block_on(driver::check_goals(goals, parallel, goals_place)));
     };
+    let results = runtime.block_on(check_merged(directory, goals, parallel, goals_place));
+    results.map_err(|error| Failure::new(FailureKind::Failed, format!("{}: {error}", directory.display())))
+}
+
+/// Runs the goals of a merged tree, with the tests of both sides as well, and writes what they come to into the directory of the judging.
+async fn check_merged(
+    directory: &Path,
+    goals: Vec<Goal>,
+    parallel: bool,
+    place: GoalsPlace,
+) -> io::Result<Vec<GoalResult>> {
     let files = JudgingFiles::new(directory.to_owned());
     let sides = [Side::Target, Side::Plan].map(|side| (side, files.store(side)));
     let stores = sides.iter().map(|(_, store)| store.clone()).collect();
-    let record = files.record();
-    let checks = driver::check_merged(goals, parallel, goals_place, stores, &record);
-    let (results, trials) = runtime.block_on(checks);
-    let trials = trials.into_iter().filter_map(|(store, trial)| {
-        let (side, _) = sides.iter().find(|(_, known)| *known == store)?;
-        Some((*side, trial))
-    });
+    let (results, trials) = driver::check_merged(goals, parallel, place, stores, &files.record()).await;
+    let side_of = |store: &Path| sides.iter().find(|(_, known)| known == store).map(|(side, _)| *side);
+    let trials = trials.into_iter();
     let look = MergedLook {
         results,
-        trials: trials.collect(),
+        trials: trials
+            .filter_map(|(store, trial)| Some((side_of(&store)?, trial)))
+            .collect(),
     };
-    let written = files.write(&look);
-    written.map_err(|error| Failure::new(FailureKind::Failed, format!("{}: {error}", directory.display())))?;
+    files.write(&look)?;
     Ok(look.results)
 }

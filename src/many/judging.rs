@@ -80,7 +80,7 @@ impl<'s> Judge<'s> {
         let history = self.history(plan)?;
         let by_target = self.confirmed_of_target(batch, &branch)?;
         if let Some(guard) = &self.site.gate.guard {
-            // What git ignores here is of the goals of an earlier merge, and no side's.
+            // Ignored files here are left from the goals of an earlier merge.
             self.site.branches.reset_tree(&scratch, onto).map_err(of_git)?;
             self.site.branches.remove_ignored(&scratch).map_err(of_git)?;
             let keep = |side, paths| self.keep_tests(guard, plan, (side, onto, &branch), paths, &history);
@@ -120,11 +120,10 @@ impl<'s> Judge<'s> {
         by_target: &Confirmed,
     ) -> Result<Vec<String>, Failed> {
         let branches = &self.site.branches;
-        let in_root = |confirmed: &Confirmed| -> BTreeSet<String> {
-            let paths = confirmed.paths.iter();
-            paths.map(|path| below_root(branches, path)).collect()
-        };
-        let (by_target, by_others) = (in_root(by_target), in_root(&confirmed_of_others(batch)));
+        let in_root = |path: &String| below_root(branches, path);
+        let by_target: BTreeSet<String> = by_target.paths.iter().map(in_root).collect();
+        let by_others = confirmed_of_merged(batch).flat_map(|(_, confirmed)| &confirmed.paths);
+        let by_others: BTreeSet<String> = by_others.map(in_root).collect();
         let changed = changed_since_fork(branches, onto, branch).map_err(of_git)?;
         let changed = changed.into_iter().filter(|path| !by_target.contains(path));
         let in_conflict = plan.conflicts.keys().filter(|path| !by_others.contains(*path));
@@ -163,12 +162,9 @@ impl<'s> Judge<'s> {
     /// The changes of tests that were confirmed for merged plans of which `branch` has nothing.
     fn confirmed_of_target(&self, batch: &Batch, branch: &str) -> Result<Confirmed, Failed> {
         let mut all = Confirmed::default();
-        for other in &batch.plans {
-            if let (Some(commit), Some(proof)) = (other.merged_as(), &other.merge_proof)
-                && !proof.confirmed.is_empty()
-                && !self.site.branches.is_ancestor(commit, branch).map_err(of_git)?
-            {
-                all.add(&proof.confirmed);
+        for (commit, confirmed) in confirmed_of_merged(batch) {
+            if !confirmed.is_empty() && !self.site.branches.is_ancestor(commit, branch).map_err(of_git)? {
+                all.add(confirmed);
             }
         }
         Ok(all)
@@ -191,7 +187,7 @@ impl<'s> Judge<'s> {
             },
             Ok(proof) => Finding::GoalsPassed { proof: Some(proof) },
             Err(troubles) => match troubles.iter().find_map(untried) {
-                // Nothing that an agent could mend.
+                // An agent could not mend it.
                 Some(why) => Finding::Failed { why },
                 None => Finding::TestsRefused { troubles },
             },
@@ -251,14 +247,10 @@ fn untried(trouble: &TestTrouble) -> Option<String> {
     }
 }
 
-/// The changes of tests that were confirmed for merged plans.
-fn confirmed_of_others(batch: &Batch) -> Confirmed {
-    let mut all = Confirmed::default();
-    let proofs = batch.plans.iter().filter(|plan| plan.merged_as().is_some());
-    for proof in proofs.filter_map(|plan| plan.merge_proof.as_ref()) {
-        all.add(&proof.confirmed);
-    }
-    all
+/// The commits of merged plans, with the changes of tests that were confirmed for each.
+fn confirmed_of_merged(batch: &Batch) -> impl Iterator<Item = (&str, &Confirmed)> {
+    let plans = batch.plans.iter();
+    plans.filter_map(|plan| Some((plan.merged_as()?.as_str(), &plan.merge_proof.as_ref()?.confirmed)))
 }
 
 /// The commit whose version of a file is the plan's own: the one before a conflict in it, unless what became of that was confirmed;
@@ -278,7 +270,7 @@ struct History {
     ended_with: GoalTests,
     /// The fewest tests at the end of one of its runs that were done.
     fewest: GoalTests,
-    /// What was confirmed of what its runs changed.
+    /// Confirmed changes of its runs.
     confirmed: Confirmed,
     at: ConfirmedAt,
 }
