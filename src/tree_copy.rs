@@ -397,7 +397,7 @@ impl Apart {
     }
 }
 
-/// Whether a file is gone by now, or nobody may read it.
+/// Whether an error says that a file is gone by now, or may not be read.
 fn is_gone_or_denied(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied)
 }

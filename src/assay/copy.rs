@@ -105,7 +105,7 @@ impl Copy {
         self.commit()
     }
 
-    /// Commits the copy as it is: edits until now are none any more.
+    /// Commits the copy as it is, so that [`Copy::restore`] leaves the edits until now.
     ///
     /// # Errors
     /// [`CopyError`] if git fails.

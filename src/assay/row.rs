@@ -31,7 +31,7 @@ pub(crate) enum Verdict {
     Refused {
         /// The reasons, one clause each.
         why: Vec<String>,
-        /// True if the goals passed: a cheat with which they fail deceives nobody here.
+        /// Whether the goals passed: a cheat with which they fail deceives nobody here.
         deceives: bool,
     },
     Accepted(Proof),

@@ -69,7 +69,7 @@ pub enum Input {
         from: Option<String>,
         to: String,
     },
-    /// Tests of a side were in place in the scratch work tree, where nobody worked any more, and were taken away.
+    /// A trial that a killed process left in the scratch work tree was undone.
     TrialUndone {
         files: Vec<String>,
     },

@@ -66,7 +66,7 @@ pub fn too_little_proof(proof: Proof, required: Proof) -> String {
     )
 }
 
-/// What a merge task says of tests that do not count, in one line.
+/// Tests that do not count, as a merge task names them in one line.
 pub(super) fn tests_task(troubles: &[TestTrouble], target: &str) -> String {
     let reasons: Vec<String> = troubles.iter().map(test_trouble_in_words).collect();
     format!(

@@ -108,7 +108,7 @@ fn an_agent_that_takes_back_tests_of_the_target_in_a_conflict_is_refused_by_thei
 
 #[test]
 fn an_agent_that_softens_tests_of_either_side_in_a_conflict_is_refused_by_these() {
-    // What both sides test is broken, and their tests are as many as before.
+    // The merged work fails tests of both sides, and their number is as before.
     for (broken, side) in [("api", "the target"), ("ui", "the plan's branch")] {
         let api = format!(
             "echo 'exports.api = () => 1' >> add.js; {}",
@@ -150,7 +150,7 @@ fn changed_tests_are_confirmed_in_the_work_tree_of_a_plan_and_then_merged() {
         .find(|line| line.contains("ralph confirm"))
         .expect("a hint");
     let command = hint.split('`').nth(1).expect("a command");
-    // As long as nobody has confirmed them, nothing happens.
+    // Nothing happens as long as nobody has confirmed them.
     let resumed = many(&sandbox, "resume").run(SOON);
     assert!(
         resumed.code() == Some(1) && !resumed.stdout.contains("ui: running again"),

@@ -16,7 +16,7 @@ pub struct ChangedTests {
     pub why: Option<String>,
     /// The changes that the open question is about.
     pub asked: Vec<GuardedChange>,
-    /// What was confirmed, oldest first.
+    /// Confirmed changes, oldest first.
     pub confirmed: Recent<ConfirmedTests, CONFIRMED>,
 }
 

@@ -20,7 +20,7 @@ pub(super) struct Diff {
 }
 
 impl Diff {
-    /// Adds a file; `now` is none for one that cannot be read.
+    /// Adds a file to the diff; `now` is none for one that cannot be read.
     pub(super) fn add(&mut self, path: &str, before: &Content, now: Option<&Content>) {
         if self.text.len() >= DIFF_CAP_BYTES {
             self.left_out += 1;

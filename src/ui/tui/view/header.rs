@@ -268,7 +268,7 @@ fn goals(model: &Model, pen: &Pen<'_>) -> Option<Fact> {
     ];
     let counts = counts.into_iter().filter(|(count, ..)| *count > 0);
     let mut pieces = vec![("goals".to_owned(), Role::Dim)];
-    // The one that fails is named.
+    // A goal that fails alone is named.
     let failing = |goal: &&GoalStatus| matches!(&goal.state, GoalState::Checked { result } if !result.passed);
     let failing = model.run.goals.iter().find(failing);
     pieces.extend(counts.map(|(count, sign, role)| match failing {
