@@ -8,11 +8,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ralph::{
-    event::RunId,
-    git::{Moment, Repository},
-    proc::Supervisor,
-};
+use ralph_core::event::RunId;
+use ralph_git::{Moment, Repository};
+use ralph_system::proc::Supervisor;
 use support::{
     agent, now_ns,
     numbers::{Quantity, Times, rounds},

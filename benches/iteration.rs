@@ -4,7 +4,7 @@ mod support;
 
 use std::time::Duration;
 
-use ralph::event::Event;
+use ralph_core::event::Event;
 use support::{
     agent::{self, Script},
     numbers::{Quantity, Times},

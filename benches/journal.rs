@@ -13,7 +13,8 @@ use std::{
 };
 
 use nix::sys::resource::{UsageWho, getrusage};
-use ralph::{event::Event, store::paths::RunPaths};
+use ralph_core::event::Event;
+use ralph_state::store::paths::RunPaths;
 use support::{
     agent::{self, Script},
     numbers::{megabytes, rounds},

@@ -11,10 +11,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ralph::{
-    event::{Event, Notice},
-    store::journal::Journal,
-};
+use ralph_core::event::{Event, Notice};
+use ralph_state::store::journal::Journal;
 use support::{
     agent::{self, Script},
     numbers::{Quantity, Times, megabytes, rate, rounds},

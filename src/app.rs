@@ -31,21 +31,22 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use ralph_core::event::Notice;
+use ralph_state::{control::frames::Show, store::paths::create_anew};
+use ralph_system::{
+    diagnostics::Diagnostics,
+    os::signals,
+    proc::{Size, Starter, Supervisor},
+};
+use ralph_text::with_causes;
 use tracing::{Instrument, info, info_span};
 
 use crate::{
     config::Loaded,
-    control::frames::Show,
-    diagnostics::Diagnostics,
     driver::{Clock, Driver, Hub, OpenError, OpenRun, Opening, RunConfig, note_hidden, prune::prune, read_earlier},
     error::Failure,
-    event::Notice,
     host::{Behind, Host},
-    os::signals,
-    proc::{Size, Starter, Supervisor},
     server::{Listening, Shown},
-    store::paths::create_anew,
-    text::with_causes,
     ui::{
         Presentation,
         attached::signalling,

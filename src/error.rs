@@ -2,21 +2,24 @@
 
 use std::{error::Error, fmt, io};
 
-use crate::{
-    agent::AgentError,
-    config::NO_HINT,
+use ralph_agent::AgentError;
+use ralph_git::{GitError, NoRepository};
+use ralph_plan::NoPlan;
+use ralph_policy::settings::Mistakes;
+use ralph_state::{
     control::ControlError,
-    driver::{DriverError, OpenError},
-    git::{GitError, NoRepository},
-    host::HostError,
-    plan::NoPlan,
-    review::DifferenceError,
-    settings::Mistakes,
     store::{
         journal::JournalError, lock::LockError, paths::PathsError, rules::RulesError, tokens::TokensError,
         trust::TrustError,
     },
-    text::with_causes,
+};
+use ralph_text::with_causes;
+
+use crate::{
+    config::NO_HINT,
+    driver::{DriverError, OpenError},
+    host::HostError,
+    review::DifferenceError,
 };
 
 /// Chooses the exit code.

@@ -5,6 +5,12 @@
 
 use std::{convert::Infallible, fs::File, future::pending, io, os::fd::AsFd, path::PathBuf};
 
+use ralph_core::event::{Notice, RequestedBy, StopReason, StopRequest, UserCommand};
+use ralph_state::{control::Role, store::paths::ProjectPaths};
+use ralph_system::{
+    os::{signals, watch::PresenceWatch},
+    proc::{Origin, Size, Starter},
+};
 use thiserror::Error;
 use tokio::{
     net::UnixStream,
@@ -12,13 +18,8 @@ use tokio::{
 };
 
 use crate::{
-    control::Role,
     driver::{Driver, DriverError, Handle},
-    event::{Notice, RequestedBy, StopReason, StopRequest, UserCommand},
-    os::{signals, watch::PresenceWatch},
-    proc::{Origin, Size, Starter},
     server::{Archive, Desk, Listening, Server, Shown},
-    store::paths::ProjectPaths,
 };
 
 #[derive(Debug, Error)]

@@ -1,7 +1,7 @@
 use std::{env, path::Path, process::ExitCode};
 
-use ralph::{
-    cli,
+use ralph::cli;
+use ralph_system::{
     os::signals,
     proc::{self, Supervisor},
 };

@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
+use ralph_core::event::Goal;
 use ralph_gate::{
     guard::GuardRules,
     runner::{Blocks, Runner, Runners},
 };
-
-use crate::{event::Goal, files::Directory};
+use ralph_system::files::Directory;
 
 /// The runners that come with ralph: file name without `.toml`, and text.
 const BUILT_IN: [(&str, &str); 26] = [

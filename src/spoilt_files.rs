@@ -4,24 +4,27 @@
 
 use std::{fs, os::unix::fs::OpenOptionsExt as _, path::Path};
 
+use ralph_agent::catalog::{self, Catalog};
+use ralph_core::{
+    run::RunView,
+    testing::{Dice, rounds},
+};
+use ralph_plan::{PlanKind, parse_bytes};
+use ralph_state::store::{
+    journal,
+    paths::{ProjectPaths, replace_file},
+    rules,
+    tokens::TokenFile,
+    trust,
+};
+use ralph_system::files::{Directory, TomlFile};
+use ralph_words::narrate;
+
 use crate::{
-    agent::catalog::{self, Catalog},
     begin,
     config::{self, ProjectContent, ProjectFile},
     error::Failure,
-    files::{Directory, TomlFile},
-    plan::{PlanKind, parse_bytes},
-    run::RunView,
-    store::{
-        journal,
-        paths::{ProjectPaths, replace_file},
-        rules,
-        tokens::TokenFile,
-        trust,
-    },
-    testing::{Dice, rounds},
     ui::report::{self, Report},
-    words::narrate,
 };
 
 const EXAMPLE: &str = include_str!("../config.example.json");

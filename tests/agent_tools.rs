@@ -6,10 +6,8 @@ mod background;
 mod goals;
 mod over_stdio;
 
-use ralph::{
-    control::ToolCall,
-    event::{AgentCall, Claim, Event, Missing, Record, RunId, SteeringKind, StopReason, UserCommand},
-};
+use ralph_core::event::{AgentCall, Claim, Event, Missing, Record, RunId, SteeringKind, StopReason, UserCommand};
+use ralph_state::control::ToolCall;
 
 use crate::harness::{
     SOON, events,
@@ -192,10 +190,10 @@ async fn a_question_gives_a_ticket_and_its_answer_is_fetched_with_it_or_comes_in
     for (number, words) in [(1, "2"), (2, "5433")] {
         let answer = UserCommand::Answer {
             ask: number,
-            answer: ralph::event::Answer::Words {
+            answer: ralph_core::event::Answer::Words {
                 words: vec![words.to_owned()],
             },
-            at: ralph::event::AnswerPlace::CommandLine,
+            at: ralph_core::event::AnswerPlace::CommandLine,
         };
         running.command(answer).await.expect("an answer that is taken");
     }
@@ -230,10 +228,10 @@ async fn a_question_can_be_answered_after_its_iteration_and_the_next_one_has_the
     running.wait_for_record(crate::loop_behaviour::said("ready 2")).await;
     let answer = UserCommand::Answer {
         ask: 1,
-        answer: ralph::event::Answer::Words {
+        answer: ralph_core::event::Answer::Words {
             words: vec!["Postgres".to_owned()],
         },
-        at: ralph::event::AnswerPlace::CommandLine,
+        at: ralph_core::event::AnswerPlace::CommandLine,
     };
     running.command(answer).await.expect("an answer that is taken");
     project.let_go("go 2");

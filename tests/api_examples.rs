@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use ralph::event::{Decider, Event, Notice};
+use ralph_core::event::{Decider, Event, Notice};
 
 use crate::{
     bad_input::asking,

@@ -6,7 +6,7 @@ use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
-use ralph::event::{Decider, Event, Record};
+use ralph_core::event::{Decider, Event, Record};
 use serde_json::{Value, json};
 
 use crate::{

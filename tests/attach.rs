@@ -13,7 +13,7 @@ use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
-use ralph::event::{Event, Record, RequestedBy, StopReason};
+use ralph_core::event::{Event, Record, RequestedBy, StopReason};
 
 use crate::{
     api::http::{address, token},

@@ -1,6 +1,6 @@
 //! Background tasks: what outlives an iteration, and never the run.
 
-use ralph::event::{BackgroundEnd, BackgroundProgress, Event, Exit, Requester};
+use ralph_core::event::{BackgroundEnd, BackgroundProgress, Event, Exit, Requester};
 
 use crate::harness::{SOON, Sandbox, Script, events, running::Finished, wait_until};
 

@@ -22,8 +22,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ralph::{event::Record, machine::LoopState, store::journal};
 use ralph_core::testing::rounds;
+use ralph_core::{event::Record, machine::LoopState};
+use ralph_state::store::journal;
 
 use crate::harness::{SOON, Sandbox, Script, running::Finished, wait::poll};
 

@@ -6,10 +6,8 @@ mod processes;
 mod reviews;
 mod state;
 
-use ralph::{
-    event::{Event, Level},
-    words::notice_in_words,
-};
+use ralph_core::event::{Event, Level};
+use ralph_words::notice_in_words;
 
 use crate::harness::{SOON, Sandbox, Script, events, running::Finished};
 

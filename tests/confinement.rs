@@ -18,7 +18,7 @@ use std::{
 };
 
 use nix::unistd::getuid;
-use ralph::event::{Event, Notice, Record};
+use ralph_core::event::{Event, Notice, Record};
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter};
 
 use crate::harness::{Program, SOON, Sandbox, Script, agents::skipped};

@@ -6,7 +6,7 @@ use crate::{
     api::http::{address, token},
     harness::{SOON, Sandbox, Script},
 };
-use ralph::event::{Event, Notice};
+use ralph_core::event::{Event, Notice};
 
 /// What an agent could call, and the name under which its user hears of it.
 const COMMANDS: [(&str, &str); 19] = [
@@ -220,6 +220,6 @@ work; over 'Done.'"#
         .iter()
         .filter(|record| matches!(record.event, Event::SteeringQueued { .. }));
     assert_eq!(messages.count(), 1, "the user's own");
-    let told = |record: &&ralph::event::Record| matches!(&record.event, Event::Noticed { notice: Notice::AgentCommand { command } } if command == "steer");
+    let told = |record: &&ralph_core::event::Record| matches!(&record.event, Event::Noticed { notice: Notice::AgentCommand { command } } if command == "steer");
     assert!(records.iter().any(|record| told(&record)), "{records:#?}");
 }

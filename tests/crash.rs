@@ -11,11 +11,11 @@ use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
-use ralph::{
+use ralph_core::{
     event::{AgentSignal, Event, Notice, Outcome, ProblemKind, Record, StopReason, Wait, WaitEnd},
     machine::LoopState,
-    store::journal,
 };
+use ralph_state::store::journal;
 
 use ralph_core::testing::{Dice, rounds};
 
@@ -472,7 +472,7 @@ fn an_agent_that_is_killed_is_followed_by_another() {
     let mut pid = 0;
     let said = running.wait_for_line(SOON, |line| line.contains("\"said\""));
     if let Event::AgentReported {
-        signal: ralph::event::AgentSignal::Said { text },
+        signal: ralph_core::event::AgentSignal::Said { text },
         ..
     } = serde_json::from_str::<Record>(&said).unwrap().event
     {

@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::PermissionsExt};
 
-use ralph::event::Event;
+use ralph_core::event::Event;
 
 use crate::harness::{SOON, Sandbox, Script, wait_until};
 

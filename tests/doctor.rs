@@ -3,10 +3,8 @@
 use std::{fs, io::Read, os::unix::fs::symlink, path::PathBuf};
 
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
-use ralph::{
-    event::{ChoiceReason, Event, Notice},
-    store::paths::ProjectPaths,
-};
+use ralph_core::event::{ChoiceReason, Event, Notice};
+use ralph_state::store::paths::ProjectPaths;
 use serde_json::Value;
 
 use crate::{

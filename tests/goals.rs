@@ -1,6 +1,6 @@
 //! Goals, as they are configured and run by the real binary.
 
-use ralph::event::{BreakerCause, BreakerState, Event, Exit, GoalFailure, Proof, StopReason};
+use ralph_core::event::{BreakerCause, BreakerState, Event, Exit, GoalFailure, Proof, StopReason};
 
 use crate::harness::{SOON, Sandbox, Script, events};
 

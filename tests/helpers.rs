@@ -6,7 +6,7 @@ use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
-use ralph::event::Event;
+use ralph_core::event::Event;
 
 use crate::{
     harness::{

@@ -4,11 +4,11 @@
 
 use std::{fmt::Write as _, fs, path::Path};
 
-use ralph::{
+use ralph_core::{
     event::{Event, Outcome, ProblemKind, RunId},
     run::RunView,
-    store::{journal, paths::ProjectPaths},
 };
+use ralph_state::store::{journal, paths::ProjectPaths};
 use serde_json::Value;
 
 use crate::{

@@ -9,10 +9,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ralph::{
-    language::{At, Found, Home, LanguageServer, Languages, News, NoAnswer, Question},
-    proc::Supervisor,
-};
+use ralph_system::proc::Supervisor;
+use ralph_tools::language::{At, Found, Home, LanguageServer, Languages, News, NoAnswer, Question};
 use serde_json::Value;
 use tokio::sync::mpsc;
 

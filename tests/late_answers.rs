@@ -1,6 +1,6 @@
 //! Answers to what nobody answered in time, and second answers.
 
-use ralph::event::{Decider, Event};
+use ralph_core::event::{Decider, Event};
 
 use crate::{
     bad_input::asking::{asking, decided},

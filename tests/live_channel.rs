@@ -5,7 +5,7 @@ mod one_process;
 use std::{fs, time::Duration};
 
 use nix::sys::signal::Signal;
-use ralph::event::{AgentSignal, Delivery, Event, Notice, ProblemKind, Record, SteeringId, StopReason, Usage};
+use ralph_core::event::{AgentSignal, Delivery, Event, Notice, ProblemKind, Record, SteeringId, StopReason, Usage};
 use serde_json::json;
 
 use crate::{

@@ -22,10 +22,8 @@ mod steering;
 mod stopping;
 mod task_settings;
 
-use ralph::{
-    event::{AgentSignal, Event, Outcome, Record, StopReason},
-    words::notice_in_words,
-};
+use ralph_core::event::{AgentSignal, Event, Outcome, Record, StopReason};
+use ralph_words::notice_in_words;
 
 use crate::harness::events;
 

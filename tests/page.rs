@@ -5,7 +5,7 @@ mod relay;
 
 use std::{collections::BTreeSet, env, fs, path::Path, sync::Arc};
 
-use ralph::event::{AnswerPlace, Decider, Event, SteeringKind};
+use ralph_core::event::{AnswerPlace, Decider, Event, SteeringKind};
 use serde_json::{Value, json};
 
 use crate::{

@@ -1,6 +1,6 @@
 //! The rules on what agents may do, by the real binary.
 
-use ralph::event::{Decider, Event, PermissionMode};
+use ralph_core::event::{Decider, Event, PermissionMode};
 
 use crate::{
     bad_input::asking::{asking, decided},

@@ -5,7 +5,7 @@ use std::{
     os::unix::fs::{PermissionsExt, symlink},
 };
 
-use ralph::event::Event;
+use ralph_core::event::Event;
 use serde_json::Value;
 
 use crate::harness::{SOON, Sandbox, Script};

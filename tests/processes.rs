@@ -1,4 +1,4 @@
-//! `ralph::proc` with the real guard and a fake agent that does its worst.
+//! `ralph_system::proc` with the real guard and a fake agent that does its worst.
 
 mod endings;
 mod losses;
@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ralph::proc::{Child, End, Ladder, Launch, Output, Size, Stdin, Stdout, StopSignal, Supervisor};
+use ralph_system::proc::{Child, End, Ladder, Launch, Output, Size, Stdin, Stdout, StopSignal, Supervisor};
 use tempfile::TempDir;
 
 use crate::harness::write_program;

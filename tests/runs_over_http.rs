@@ -33,7 +33,7 @@ fn the_run_that_goes_on_and_those_before_it_are_read_under_their_names_and_only_
     sandbox.plan(1);
     let running = sandbox.looping::<[&str; 0]>([]).start();
     running.wait_for_record(SOON, |event| {
-        matches!(event, ralph::event::Event::IterationStarted { .. })
+        matches!(event, ralph_core::event::Event::IterationStarted { .. })
     });
     let http = Http::of_socket(&sandbox.paths().socket());
 

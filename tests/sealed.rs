@@ -2,10 +2,8 @@
 
 use std::{fs, path::PathBuf};
 
-use ralph::{
-    event::{Event, Missing, Notice, Proof, StopReason},
-    store::paths::ProjectPaths,
-};
+use ralph_core::event::{Event, Missing, Notice, Proof, StopReason};
+use ralph_state::store::paths::ProjectPaths;
 
 use crate::harness::{SOON, Sandbox, Script, agents::skipped, events, running::Finished, wait_until};
 

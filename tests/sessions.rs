@@ -7,16 +7,16 @@ use std::{
     time::Duration,
 };
 
-use ralph::{
-    agent::{
-        AgentAdapter, Display, SessionRequest,
-        catalog::{Catalog, Sources},
-        subprocess::SubprocessAdapter,
-    },
-    event::{AgentSignal, CancelReason, Exit, Finding, ProblemKind, RunId},
+use ralph_agent::{
+    AgentAdapter, Display, SessionRequest,
+    catalog::{Catalog, Sources},
+    subprocess::SubprocessAdapter,
+};
+use ralph_core::event::{AgentSignal, CancelReason, Exit, Finding, ProblemKind, RunId};
+use ralph_policy::settings::{Node, Origin};
+use ralph_system::{
     proc::Supervisor,
     proc::{Size, Stop},
-    settings::{Node, Origin},
 };
 use serde_json::json;
 use tokio::sync::mpsc;

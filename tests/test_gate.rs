@@ -1,6 +1,6 @@
 //! What passing tests are worth: an agent may change the work, never what measures it.
 
-use ralph::event::{ConfirmedBy, Event, Missing, MutantOutcome, Proof, StopReason};
+use ralph_core::event::{ConfirmedBy, Event, Missing, MutantOutcome, Proof, StopReason};
 
 use crate::harness::{SOON, Sandbox, Script, events, running::Finished, wait_until};
 

@@ -11,11 +11,9 @@ mod replaying;
 mod steering;
 mod terminal;
 
-use ralph::{
-    event::{Event, Record, StopReason},
-    proc::Size,
-    ui::tui::Layout,
-};
+use ralph::ui::tui::Layout;
+use ralph_core::event::{Event, Record, StopReason};
+use ralph_system::proc::Size;
 
 use crate::harness::{Sandbox, Script};
 pub use terminal::Terminal;

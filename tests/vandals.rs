@@ -18,7 +18,7 @@ use std::{
     time::Instant,
 };
 
-use ralph::event::{Event, Record};
+use ralph_core::event::{Event, Record};
 
 use crate::harness::{SOON, Sandbox, Script, events, wait_until};
 
@@ -129,7 +129,7 @@ impl Scenario {
             came: format!(
                 "{} {}",
                 word(code),
-                reason.as_ref().map(ralph::words::stop_in_words).unwrap_or_default()
+                reason.as_ref().map(ralph_words::stop_in_words).unwrap_or_default()
             ),
             iterations,
             seconds: started.elapsed().as_secs_f32(),

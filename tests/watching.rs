@@ -11,7 +11,7 @@ use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
-use ralph::event::Event;
+use ralph_core::event::Event;
 use serde_json::{Value, json};
 
 use crate::{

@@ -7,7 +7,7 @@ use std::{
 };
 
 use nix::sys::signal::Signal;
-use ralph::event::Event;
+use ralph_core::event::Event;
 use serde_json::{Value, json};
 
 use crate::{

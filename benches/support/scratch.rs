@@ -9,12 +9,10 @@ use std::{
     time::Duration,
 };
 
-use ralph::{
-    event::Record,
-    store::{
-        journal,
-        paths::{ProjectPaths, RunPaths},
-    },
+use ralph_core::event::Record;
+use ralph_state::store::{
+    journal,
+    paths::{ProjectPaths, RunPaths},
 };
 use tempfile::TempDir;
 

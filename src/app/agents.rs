@@ -2,31 +2,33 @@
 
 use std::{collections::BTreeMap, env, path::Path, sync::Arc, time::Duration};
 
+use ralph_agent::{
+    AgentAdapter, Channel, GitIdentity,
+    catalog::{Catalog, Sources},
+    dialect::DialectKind,
+    greeting,
+    manifest::{Live, Manifest, Transport},
+    mcp::{McpServers, OwnServer},
+    opencode::{Credentials, ServerAdapter, ServerOptions},
+    subprocess::SubprocessAdapter,
+};
+use ralph_core::event::{ChannelKind, Hint, Notice, SessionMode};
+use ralph_git::Identity;
+use ralph_policy::settings::{Node, Origin};
+use ralph_system::proc::Supervisor;
+use ralph_tools::{
+    language::{AST_GREP, LanguageServer, installed},
+    mcp::{LANGUAGE_TOOLS, SYNTAX_TOOLS},
+    native,
+};
+use ralph_words::hint_in_words;
 use serde_json::{Map, Value, json};
 
 use super::{Confiner, Place, choice, permissions::unbypassed, sandbox::starting};
 use crate::{
-    agent::{
-        AgentAdapter, Channel, GitIdentity,
-        catalog::{Catalog, Sources},
-        dialect::DialectKind,
-        greeting,
-        manifest::{Live, Manifest, Transport},
-        mcp::{McpServers, OwnServer},
-        opencode::{Credentials, ServerAdapter, ServerOptions},
-        subprocess::SubprocessAdapter,
-    },
     config::{Config, Native},
     driver::Agent,
     error::{Failure, FailureKind},
-    event::{ChannelKind, Hint, Notice, SessionMode},
-    git::Identity,
-    language::{AST_GREP, LanguageServer, installed},
-    mcp::{LANGUAGE_TOOLS, SYNTAX_TOOLS},
-    native,
-    proc::Supervisor,
-    settings::{Node, Origin},
-    words::hint_in_words,
 };
 
 /// ralph's own agent.

@@ -6,11 +6,16 @@ use std::{
     time::{Duration, Instant},
 };
 
+use ralph_core::event::{Event, GateSettings, GoalResult, Missing, StopReason, TestCounts};
 use ralph_gate::{
     cheats::{Cheat, Edit},
     guard::{GuardError, Originals},
     runner::Runners,
 };
+use ralph_state::store::{journal, paths::ProjectPaths};
+use ralph_system::proc::{Supervisor, own_executable};
+use ralph_text::with_causes;
+use ralph_words::{goal_in_words, missing_in_words, stop_in_words};
 use serde_json::json;
 
 use super::{
@@ -21,11 +26,6 @@ use crate::{
     assay::{Agent, Break, Broken, Copy, CopyError, Files, Kind, PLAN, Row, Verdict, breaks, look_at},
     config::{Loaded, of_verification},
     error::{Failure, FailureKind},
-    event::{Event, GateSettings, GoalResult, Missing, StopReason, TestCounts},
-    proc::{Supervisor, own_executable},
-    store::{journal, paths::ProjectPaths},
-    text::with_causes,
-    words::{goal_in_words, missing_in_words, stop_in_words},
 };
 
 /// Changes of the work are tried for so long at least, and for so many times as long as the goals took.

@@ -5,14 +5,15 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use super::Place;
-use crate::{
+use ralph_plan::{
+    PlanKind, Reading,
     batch::{Planned, after, names_of, with_order},
-    error::{Failure, FailureKind},
-    files::{self, PLAN_CAP_BYTES},
-    plan::{self, PlanKind, Reading},
-    text::with_causes,
 };
+use ralph_system::files::{self, PLAN_CAP_BYTES};
+use ralph_text::with_causes;
+
+use super::Place;
+use crate::error::{Failure, FailureKind};
 
 pub(super) fn configuration(what: String) -> Failure {
     Failure::new(FailureKind::Configuration, what)
@@ -75,8 +76,8 @@ pub(super) fn plan_bytes(place: &Place, path: &Path) -> Result<(String, Vec<u8>)
 /// What is in a plan that a run can take.
 pub(super) fn usable(file: &str, bytes: &[u8]) -> Result<Reading, Failure> {
     let kind = PlanKind::of(Path::new(file));
-    let reading =
-        plan::read_bytes(kind, bytes).map_err(|error| configuration(format!("{file}: {error}")).hint(error.hint()))?;
+    let reading = ralph_plan::read_bytes(kind, bytes)
+        .map_err(|error| configuration(format!("{file}: {error}")).hint(error.hint()))?;
     if reading.plan.tasks.is_empty() {
         return Err(
             configuration(format!("{file}: a plan of a batch needs tasks that can be ticked"))

@@ -8,16 +8,19 @@ use std::{
     time::Duration,
 };
 
+use ralph_core::event::UserCommand;
+use ralph_plan::batch::{BatchId, PlanName};
+use ralph_state::control::stream::{Address, Poster, problem_in};
+use ralph_system::{
+    files,
+    proc::{Began, Supervisor, own_executable},
+};
+
 use super::{Place, detached::exit_code};
 use crate::{
-    batch::{BatchId, PlanName},
     board::Board,
-    control::stream::{Address, Poster, problem_in},
     error::{Failure, FailureKind},
-    event::UserCommand,
-    files,
     many::{self, BatchPaths, Follower, Following, Site},
-    proc::{Began, Supervisor, own_executable},
     ui::{
         ScreenOptions, front_end,
         tui::{

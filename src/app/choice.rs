@@ -5,15 +5,16 @@
 
 use std::path::Path;
 
+use ralph_agent::{
+    catalog::{Catalog, Listed},
+    login::Login,
+};
+use ralph_core::event::{ChoiceReason, Notice};
+use ralph_policy::settings::Origin;
+
 use crate::{
-    agent::{
-        catalog::{Catalog, Listed},
-        login::Login,
-    },
     config::{Config, Loaded},
     error::{Failure, FailureKind},
-    event::{ChoiceReason, Notice},
-    settings::Origin,
 };
 
 /// The adapter of a server that is named.

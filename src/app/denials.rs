@@ -7,18 +7,15 @@ use std::{
 };
 
 use nix::unistd::{AccessFlags, access};
+use ralph_agent::{catalog::Catalog, manifest::Manifest};
+use ralph_core::event::Notice;
+use ralph_system::sandbox::{
+    Access, Place, Policy, Why,
+    denials::{denied_paths, misses_ssh_keys},
+};
 
 use super::{Confiner, place::where_it_leads};
-use crate::{
-    agent::{catalog::Catalog, manifest::Manifest},
-    driver::Warden,
-    event::Notice,
-    sandbox::{
-        Access, Place, Policy, Why,
-        denials::{denied_paths, misses_ssh_keys},
-    },
-    words,
-};
+use crate::driver::Warden;
 
 /// Paths that are told of in a run.
 const MOST_TOLD: usize = 50;
@@ -87,7 +84,7 @@ impl Denials {
     /// Says that an agent wanted the files of a sealed goal, which no setting shows.
     fn sealed(&self, directory: &Path) -> Option<Notice> {
         self.is_new(directory)
-            .then(|| Notice::warning(words::sealed_was_wanted(directory)))
+            .then(|| Notice::warning(ralph_words::sealed_was_wanted(directory)))
     }
 
     fn is_new(&self, path: &Path) -> bool {

@@ -2,17 +2,21 @@
 
 use std::{ffi::OsString, io, os::unix::process::ExitStatusExt, process::ExitStatus, time::Duration};
 
-use super::Place;
-use crate::{
-    console,
+use ralph_core::event::{RunId, StopReason};
+use ralph_state::{
     control::stream::Address,
-    driver::read_view,
-    error::{Failure, FailureKind},
-    event::{RunId, StopReason},
+    store::{lock, paths::ProjectPaths},
+};
+use ralph_system::{
     files::{self, ReadError},
     proc::{Began, Detached, Supervisor},
-    store::{lock, paths::ProjectPaths},
-    text::with_causes,
+};
+use ralph_text::{console, with_causes};
+
+use super::Place;
+use crate::{
+    driver::read_view,
+    error::{Failure, FailureKind},
     ui::{
         Presentation, ScreenOptions,
         attached::{self, AttachError, Visit, Visitor},

@@ -2,16 +2,18 @@
 
 use std::path::Path;
 
+use ralph_git::Branches;
+use ralph_plan::{
+    PlanKind, Sections,
+    batch::{PlanName, Planned, after_heading, names_of_sections},
+    sections,
+};
+
 use super::{
     Place,
     batch_plans::{configuration, plan_bytes, usable, with_order_of},
 };
-use crate::{
-    batch::{PlanName, Planned, after_heading, names_of_sections},
-    error::{Failure, FailureKind},
-    git::Branches,
-    plan::{PlanKind, Sections, sections},
-};
+use crate::error::{Failure, FailureKind};
 
 /// What divides a plan, for whoever has one that is not divided.
 const DIVIDE: &str = "a heading above each group of tasks divides a plan: `## API`, and the tasks below it";

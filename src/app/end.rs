@@ -2,15 +2,14 @@
 
 use std::path::Path;
 
+use ralph_core::event::{EndKind, StopReason};
+use ralph_system::diagnostics::kind;
+use ralph_text::{console, with_causes};
 use tracing::{error, info};
 
 use crate::{
-    console,
-    diagnostics::kind,
     error::Failure,
-    event::{EndKind, StopReason},
     host::HostError,
-    text::with_causes,
     ui::{Presentation, headless::Format},
 };
 

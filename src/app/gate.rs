@@ -2,15 +2,15 @@
 
 use std::path::Path;
 
+use ralph_core::event::GateSettings;
 use ralph_gate::{guard::Guard, runner::Runners};
+use ralph_text::with_causes;
 
 use super::Place;
 use crate::{
     config::{Baseline, Config},
     error::{Failure, FailureKind},
-    event::GateSettings,
     runners,
-    text::with_causes,
 };
 
 /// The runners that are known here. They live as long as the process: whatever reads an output refers to them.

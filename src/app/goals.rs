@@ -2,6 +2,12 @@
 
 use std::{io, path::Path};
 
+use ralph_core::event::{Goal, GoalResult};
+use ralph_plan::batch::{MergedLook, Side};
+use ralph_system::proc::Supervisor;
+use ralph_text::console::complain;
+use ralph_words::notice_in_words;
+
 use super::{
     Confiner, Place,
     agents::{catalog, withheld_from_goals},
@@ -11,15 +17,10 @@ use super::{
     sealed::sealed_goals,
 };
 use crate::{
-    batch::{MergedLook, Side},
     config::Loaded,
-    console::complain,
     driver::{self, GoalsPlace, SealedPlace, sweep_copies},
     error::{Failure, FailureKind},
-    event::{Goal, GoalResult},
     many::JudgingFiles,
-    proc::Supervisor,
-    words::notice_in_words,
 };
 
 /// Runs the configured goals once, without a loop. In the work tree of a merge queue they run with the tests of both sides as well,

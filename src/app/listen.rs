@@ -6,12 +6,15 @@ use std::{
     sync::Arc,
 };
 
+use ralph_state::{
+    control::is_listened_to,
+    store::{paths::ProjectPaths, tokens::TokenFile},
+};
+
 use crate::{
     config::Config,
-    control::is_listened_to,
     error::{Failure, FailureKind},
     server::{Listening, access::Access},
-    store::{paths::ProjectPaths, tokens::TokenFile},
 };
 
 /// Binds the address that the settings name, if they name one.

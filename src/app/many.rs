@@ -6,6 +6,11 @@ use std::{
     time::SystemTime,
 };
 
+use ralph_git::{Branches, NoRepository};
+use ralph_plan::batch::{BatchId, BatchLimits, Input, LOCAL, PlanName, Planned};
+use ralph_policy::trust::trusting;
+use ralph_system::proc::Supervisor;
+
 use super::{
     Place,
     agents::check_limits_hold,
@@ -16,14 +21,10 @@ use super::{
     sealed::sealed_goals_here,
 };
 use crate::{
-    batch::{BatchId, BatchLimits, Input, LOCAL, PlanName, Planned},
     config::Config,
     driver::batch_time,
     error::{Failure, FailureKind},
-    git::{Branches, NoRepository},
     many::{BatchLock, BatchPaths, Engine, EngineCatalog, EngineError, MergeGate, Site, batches_in, latest, prune},
-    proc::Supervisor,
-    trust::trusting,
 };
 
 /// What a batch was asked for.

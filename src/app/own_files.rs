@@ -5,12 +5,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{
-    config::{ProjectContent, ProjectFile},
-    files::{self, Directory, PROMPT_CAP_BYTES, ReadError},
-    settings::from_json,
-    trust::OwnFile,
-};
+use ralph_policy::{settings::from_json, trust::OwnFile};
+use ralph_system::files::{self, Directory, PROMPT_CAP_BYTES, ReadError};
+
+use crate::config::{ProjectContent, ProjectFile};
 
 /// The project's settings, adapters, engines, test runners and prompts. Without a value of this nothing of them counts.
 #[derive(Debug, Clone)]

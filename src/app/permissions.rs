@@ -2,17 +2,20 @@
 
 use std::{borrow::Cow, path::Path, slice, sync::Arc};
 
+use ralph_agent::{Capabilities, manifest::Live};
+use ralph_core::{
+    event::{Decider, Decision, Offer, PermissionMode, PermissionRequest, Ruling, ToolKind, ToolKinds},
+    run::{AddedRule, Permissions},
+};
+use ralph_policy::permissions::{self, Because, List, Paths, Policy, Request, Rule, offered, with_granted};
+use ralph_text::one_line;
+use ralph_tools::mcp::is_own_tool;
+use ralph_words::{because_in_words, mode_word};
+
 use super::{Place, place::where_it_leads};
 use crate::{
-    agent::{Capabilities, manifest::Live},
     driver::{Agent, Judge},
     error::{Failure, FailureKind},
-    event::{Decider, Decision, Offer, PermissionMode, PermissionRequest, Ruling, ToolKind, ToolKinds},
-    mcp::is_own_tool,
-    permissions::{self, Because, List, Paths, Policy, Request, Rule, offered, with_granted},
-    run::{AddedRule, Permissions},
-    text::one_line,
-    words::{because_in_words, mode_word},
 };
 
 /// The paths of this machine.
@@ -234,7 +237,7 @@ pub(super) fn unbypassed(adapter: &str, live: &Live, concerned: ToolKinds, proje
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::server_tool_asked;
+    use ralph_core::testing::server_tool_asked;
 
     #[test]
     fn ralphs_own_tools_need_no_rule_in_any_mode_and_no_others_are_taken_for_them() {

@@ -5,11 +5,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use ralph_state::store::paths::ProjectPaths;
+
 use super::OwnFiles;
-use crate::{
-    error::{Failure, FailureKind},
-    store::paths::ProjectPaths,
-};
+use crate::error::{Failure, FailureKind};
 
 /// Where ralph works and keeps its state.
 #[derive(Debug, Clone)]

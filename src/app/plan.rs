@@ -2,16 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
+use ralph_core::{
+    event::{Notice, PlanSnapshot, StopReason},
+    machine::reachable_confidence,
+    run::RunView,
+};
+use ralph_plan::{Chosen, Reading, prompt::Template};
+
 use crate::{
     begin::{OtherLoop, PLANS, other_loop},
     config::{Config, ProjectContent},
     driver::{Taskless, read_plan, read_view},
     error::{Failure, FailureKind},
-    event::{Notice, PlanSnapshot, StopReason},
-    machine::reachable_confidence,
-    plan::{self, Chosen, Reading},
-    prompt::Template,
-    run::RunView,
 };
 
 use super::Place;
@@ -51,11 +53,12 @@ pub(crate) fn nothing_to_do(place: &Place, config: &Config) -> Option<String> {
 
 /// The same, with the kind of work that it is for and what belongs to that.
 pub(super) fn chosen_work(place: &Place, config: &Config) -> Result<(Chosen, Reading), Failure> {
-    let chosen = plan::choose(&place.project, config.plan.as_deref(), config.mode, Path::exists).map_err(|none| {
-        let mut failure = Failure::from(none);
-        failure.hints.splice(0..0, cut_off(place));
-        failure
-    })?;
+    let chosen =
+        ralph_plan::choose(&place.project, config.plan.as_deref(), config.mode, Path::exists).map_err(|none| {
+            let mut failure = Failure::from(none);
+            failure.hints.splice(0..0, cut_off(place));
+            failure
+        })?;
     let taskless = Taskless::with(
         &chosen.path,
         &config.goals.enabled,

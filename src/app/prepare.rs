@@ -2,7 +2,12 @@
 
 use std::{path::PathBuf, sync::Arc};
 
+use ralph_core::event::{Completion, GivenSetting, Notice, PlanSnapshot, Settings, Waiting};
 use ralph_gate::{guard::Guard, runner::Runners};
+use ralph_plan::prompt::{Confined, Template};
+use ralph_state::store::rules::remembered;
+use ralph_system::proc::{Confinement, Supervisor};
+use ralph_tools::language::LanguageServer;
 use tokio::sync::mpsc;
 
 use super::{
@@ -21,11 +26,6 @@ use crate::{
     config::Loaded,
     driver::{Agent, Judge, Warden},
     error::Failure,
-    event::{Completion, GivenSetting, Notice, PlanSnapshot, Settings, Waiting},
-    language::LanguageServer,
-    proc::{Confinement, Supervisor},
-    prompt::{Confined, Template},
-    store::rules::remembered,
 };
 
 /// Notices that may wait to be recorded: more than anybody gives.

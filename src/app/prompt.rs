@@ -2,17 +2,22 @@
 
 use std::path::Path;
 
+use ralph_agent::Channel;
+use ralph_git::Repository;
+use ralph_plan::{
+    Chosen, PlanKind,
+    prompt::{Confined, Template, built_in_text},
+};
+use ralph_system::{
+    files::{self, PROMPT_CAP_BYTES, ReadError},
+    proc::Supervisor,
+};
+use ralph_text::with_causes;
+
 use crate::{
-    agent::Channel,
     config::{Config, SandboxMode},
     driver::{self, Preview},
     error::{Failure, FailureKind},
-    files::{self, PROMPT_CAP_BYTES, ReadError},
-    git::Repository,
-    plan::{Chosen, PlanKind},
-    proc::Supervisor,
-    prompt::{Confined, Template, built_in_text},
-    text::with_causes,
 };
 
 use super::{

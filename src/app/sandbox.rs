@@ -5,25 +5,27 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Place, place::where_it_leads, strict::Strict};
-use crate::{
-    agent::{
-        catalog::Catalog,
-        manifest::{Manifest, Transport},
-    },
-    config::{Config, SandboxMode},
-    error::Failure,
-    event::Notice,
-    git,
+use ralph_agent::{
+    catalog::Catalog,
+    manifest::{Manifest, Transport},
+};
+use ralph_core::event::Notice;
+use ralph_plan::prompt::Confined;
+use ralph_state::store::paths::create_private_dir;
+use ralph_system::{
     proc::{Confinement, ConfinementLevel, Supervisor},
-    prompt::Confined,
     proxy::Refused,
     sandbox::{
         Policy, Wanted, World, expanded,
         hosts::{Host, Hosts},
     },
-    store::paths::create_private_dir,
-    words::lacking_in_words,
+};
+use ralph_words::lacking_in_words;
+
+use super::{Place, place::where_it_leads, strict::Strict};
+use crate::{
+    config::{Config, SandboxMode},
+    error::Failure,
 };
 
 /// What `git -c` hands over to the programs that git starts, and git takes from whoever starts it.
@@ -75,7 +77,7 @@ impl Confiner {
             level: Supervisor::confinement_level(),
             wanted: Wanted {
                 project: place.project.clone(),
-                git: git::directories(&place.project, supervisor),
+                git: ralph_git::directories(&place.project, supervisor),
                 ralph_state: place.paths.states().root().to_owned(),
                 own: Vec::new(),
                 own_files: Vec::new(),
@@ -90,7 +92,7 @@ impl Confiner {
             },
             copies: place.paths.sealed_copies(),
             hosts: settings.hosts.clone(),
-            signs: git::signs_commits(&place.project, supervisor),
+            signs: ralph_git::signs_commits(&place.project, supervisor),
             is_strict,
             strict: None,
         }
@@ -184,7 +186,7 @@ impl Confiner {
     }
 
     fn held_to(&self, policy: &Policy, manifest: Option<&Manifest>) -> Result<Confinement, Failure> {
-        let paths = |places: &[crate::sandbox::Place]| places.iter().map(|place| place.path.clone()).collect();
+        let paths = |places: &[ralph_system::sandbox::Place]| places.iter().map(|place| place.path.clone()).collect();
         let open = Confinement {
             write: paths(&policy.write),
             read: Vec::new(),

@@ -2,15 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Confiner, Place, agents::catalog, place::where_it_leads, sandbox::expanded_here};
-use crate::{
-    agent::catalog::Catalog,
-    config::{Config, SandboxMode},
-    error::{Failure, FailureKind},
-    event::Goal,
+use ralph_agent::catalog::Catalog;
+use ralph_core::event::Goal;
+use ralph_system::{
     proc::{ConfinementLevel, Supervisor},
     sandbox::{Access, Policy, Why},
-    words::place_in_words,
+};
+use ralph_words::place_in_words;
+
+use super::{Confiner, Place, agents::catalog, place::where_it_leads, sandbox::expanded_here};
+use crate::{
+    config::{Config, SandboxMode},
+    error::{Failure, FailureKind},
 };
 
 /// The goals that are run, sealed ones with the directory as it is, once it is sure that no agent reads or writes it.
@@ -152,7 +155,7 @@ fn is_kept(goal: &Goal, directory: &Path, project: &Path, policy: &Policy) -> Re
         );
         return Err(refused(goal, &why, "move it to a place of its own, such as ~/held-out"));
     }
-    let is_other = |place: &&crate::sandbox::Place| match place.why {
+    let is_other = |place: &&ralph_system::sandbox::Place| match place.why {
         Why::Sealed | Why::Setting => false,
         Why::Project
         | Why::Git

@@ -6,14 +6,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use tempfile::TempDir;
-
-use crate::{
-    error::{Failure, FailureKind},
+use ralph_system::{
     proc::{Confinement, ConfinementLevel, Network, Supervisor},
     proxy::{Proxy, Refused},
     sandbox::hosts::Hosts,
 };
+use tempfile::TempDir;
+
+use crate::error::{Failure, FailureKind};
 
 /// The first version of Landlock that refuses connections (4) and signals (6).
 const NEEDED: i32 = 6;

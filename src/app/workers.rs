@@ -2,12 +2,11 @@
 
 use std::{collections::BTreeMap, path::Path};
 
+use ralph_core::event::{Escalation, Notice, ReviewSettings, TaskSettings, Worker};
+use ralph_plan::Reading;
+
 use super::agents::{Agents, Chooser};
-use crate::{
-    error::{Failure, FailureKind},
-    event::{Escalation, Notice, ReviewSettings, TaskSettings, Worker},
-    plan::Reading,
-};
+use crate::error::{Failure, FailureKind};
 
 /// Adds to `agents` those that open tasks of the plan ask for, under the same permissions and in the same sandbox.
 ///

@@ -1,8 +1,7 @@
 //! Changes of the work that tests should notice: a cheat means something only where the work is not done.
 
 use ralph_gate::{cheats::language, mutants::work_mutants};
-
-use crate::text::whole_words;
+use ralph_text::whole_words;
 
 /// Most source files in which changes are looked for.
 const FILES: usize = 200;

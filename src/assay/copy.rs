@@ -9,14 +9,13 @@ use std::{
 };
 
 use ralph_gate::cheats::Edit;
-use thiserror::Error;
-
-use crate::{
+use ralph_system::{
     files::read_bytes,
     proc::Supervisor,
-    text::with_causes,
     tree_copy::{self, TreeCopy},
 };
+use ralph_text::with_causes;
+use thiserror::Error;
 
 /// How long git may take over a large project.
 const GIT_PATIENCE: Duration = Duration::from_secs(600);

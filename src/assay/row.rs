@@ -1,6 +1,6 @@
 //! The rows of an assay: what was tried, what the gate said, and what would have it say something else.
 
-use crate::event::{Bite, GateSettings, Proof};
+use ralph_core::event::{Bite, GateSettings, Proof};
 
 use super::Break;
 

@@ -2,13 +2,14 @@
 
 use std::{collections::BTreeSet, path::Path};
 
+use ralph_core::event::Goal;
 use ralph_gate::{
     cheats::Scene,
     guard::{Guard, GuardError},
     runner::Runners,
 };
 
-use crate::{event::Goal, runners};
+use crate::runners;
 
 use super::{Copy, breaks::ranked};
 

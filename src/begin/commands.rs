@@ -2,9 +2,8 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
+use ralph_system::files::read_text;
 use serde_json::Value;
-
-use crate::files::read_text;
 
 /// Longer files of tools are not looked into.
 const CAP_BYTES: u64 = 1 << 20;

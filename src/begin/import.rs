@@ -268,10 +268,9 @@ fn cut(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        plan::{PlanKind, parse_bytes},
-        testing::Dice,
-    };
+    use ralph_core::testing::Dice;
+
+    use ralph_plan::{PlanKind, parse_bytes};
 
     fn plan(text: &str) -> String {
         import(text.as_bytes(), None, "Plan").unwrap().plan

@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use crate::files::read_text;
+use ralph_system::files::read_text;
 
 /// Longer files are not looked into.
 const CAP_BYTES: u64 = 1 << 18;

@@ -6,9 +6,9 @@
 use std::ops::Range;
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+use ralph_text::{Lines, one_line};
 
 use super::priority::{LOW, alone, plain, rank, without_priority};
-use crate::text::{Lines, one_line};
 
 /// Words by which a sentence requires something.
 const BINDING: &[&str] = &[

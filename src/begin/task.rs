@@ -1,6 +1,6 @@
 //! The plan of a run that is given one task on the command line.
 
-use crate::text::Sanitizer;
+use ralph_text::Sanitizer;
 
 /// Where such plans are, in the project: agents write only there, and the user can change the plan while they work.
 pub(crate) const PLANS: &str = ".ralph/plans";
@@ -104,10 +104,9 @@ fn name_of(line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        event::PlanTask,
-        plan::{PlanKind, read_bytes},
-    };
+    use ralph_core::event::PlanTask;
+
+    use ralph_plan::{PlanKind, read_bytes};
 
     fn planned(task: &str) -> (TaskPlan, Vec<PlanTask>) {
         let plan = task_plan(task).unwrap_or_else(|| panic!("{task:?} has words"));

@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
+use ralph_text::pretty_json;
 use serde_json::json;
 
 use super::Suggestion;
-use crate::text::pretty_json;
 
 /// A plan with these tasks, or with a place for the first one.
 pub(crate) fn plan(tasks: &[String]) -> String {
@@ -63,7 +63,7 @@ pub(crate) fn instructions_assignment(file: &str, project: &str, commands: &[Sug
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{PlanError, PlanKind, parse_bytes};
+    use ralph_plan::{PlanError, PlanKind, parse_bytes};
 
     #[test]
     fn instructions_have_a_line_for_each_command() {

@@ -6,14 +6,15 @@
 mod row;
 mod seen;
 
-use serde::Serialize;
-
-use crate::{
-    batch::{Batch, BatchEnd, BatchId, Held, Phase, PlanName},
+use ralph_core::{
     event::{Proof, Usage},
     run::Ask,
-    words::{batch_hints, batch_usage_in_words, plan_phase_in_words, repair_in_words, repository_change_in_words},
 };
+use ralph_plan::batch::{Batch, BatchEnd, BatchId, Held, Phase, PlanName};
+use ralph_words::{
+    batch_hints, batch_usage_in_words, plan_phase_in_words, repair_in_words, repository_change_in_words,
+};
+use serde::Serialize;
 
 pub use row::{Row, Tasks};
 pub use seen::Seen;

@@ -1,16 +1,15 @@
 //! A plan of the batch, in one row.
 
-use serde::Serialize;
-
-use crate::{
-    batch::{Batch, Phase, Plan, PlanName, Trouble},
+use ralph_core::{
     event::{Proof, RunId, Usage},
     run::{Phase as RunPhase, RunView},
-    text::one_line,
-    words::{
-        Tone, asked_in_words, phase_in_words, plan_phase_word, plan_state_in_words, run_phase_word, tool_in_words,
-    },
 };
+use ralph_plan::batch::{Batch, Phase, Plan, PlanName, Trouble};
+use ralph_text::one_line;
+use ralph_words::{
+    Tone, asked_in_words, phase_in_words, plan_phase_word, plan_state_in_words, run_phase_word, tool_in_words,
+};
+use serde::Serialize;
 
 use super::Seen;
 

@@ -1,10 +1,10 @@
 //! The runs of a plan, as far as their journals were read.
 
-use crate::{
+use ralph_core::{
     event::{AgentSignal, Event, Record, Usage},
     run::RunView,
-    text::one_line,
 };
+use ralph_text::one_line;
 
 /// Most bytes of a message that are looked at for its last line.
 const CAP_BYTES: usize = 4096;

@@ -2,20 +2,21 @@
 
 use std::{fmt::Write as _, path::Path};
 
+use ralph_agent::{
+    AgentError,
+    catalog::Catalog,
+    check::{CheckReport, Comparison, Version},
+    login::Login,
+};
+use ralph_state::control::Personal;
+use ralph_system::proc::Supervisor;
+use ralph_text::console::{print, print_coloured, warn};
+use ralph_words::short_duration;
+
 use crate::{
-    agent::{
-        AgentError,
-        catalog::Catalog,
-        check::{CheckReport, Comparison, Version},
-        login::Login,
-    },
     app, config,
-    console::{print, print_coloured, warn},
-    control::Personal,
     error::{Failure, FailureKind},
-    proc::Supervisor,
     ui::{Presentation, headless::Format},
-    words::short_duration,
 };
 
 use super::{
@@ -73,7 +74,7 @@ pub(super) fn run(args: &Args, command: &AdaptersCommand, supervisor: &Superviso
             for (id, check) in &checked {
                 match check {
                     Ok(report) => print(&in_words(report)),
-                    Err(error) => print(&format!("{id}: {}\n", crate::text::with_causes(error))),
+                    Err(error) => print(&format!("{id}: {}\n", ralph_text::with_causes(error))),
                 }
             }
             let is_there = |(id, check): &(&str, Result<CheckReport, _>)| {

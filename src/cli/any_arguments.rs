@@ -7,12 +7,10 @@ use std::{
 };
 
 use clap::{Arg, Command};
+use ralph_core::testing::{Dice, rounds};
 
 use super::{help, mistake, parse, target};
-use crate::{
-    config::{self, Sources},
-    testing::{Dice, rounds},
-};
+use crate::config::{self, Sources};
 
 /// Values that no flag expects, and some that many do.
 fn values() -> Vec<OsString> {

@@ -4,14 +4,12 @@ use std::{ffi::OsString, net::SocketAddr, path::PathBuf};
 
 use clap::{Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use ralph_core::event::PermissionMode;
+use ralph_system::diagnostics::Filter;
 
-use crate::{
-    config::{
-        Flag,
-        listen::{listen_address, proxy_host},
-    },
-    diagnostics::Filter,
-    event::PermissionMode,
+use crate::config::{
+    Flag,
+    listen::{listen_address, proxy_host},
 };
 
 use super::{

@@ -2,23 +2,27 @@
 
 use std::time::Duration;
 
+use ralph_core::event::{GateSettings, Proof, TestCounts};
 use ralph_gate::cheats::Cheat;
+use ralph_policy::settings::closest;
+use ralph_system::{
+    diagnostics::{Diagnostics, Filter},
+    proc::Supervisor,
+};
+use ralph_text::{
+    console::{complain, is_terminal, print, print_json, warn},
+    one_line, pretty_json,
+};
+use ralph_words::{counted, short_duration};
 use serde_json::{Value, json};
 
 use crate::{
     app::{self, Assay, OwnFiles, Place, Told},
     assay::{Break, Broken, Kind, Remedy, Row, Verdict, cheats},
     config::{self, Loaded, Sources},
-    console::{complain, is_terminal, print, print_json, warn},
-    diagnostics::{Diagnostics, Filter},
     driver::Opening,
     error::{Failure, FailureKind},
-    event::{GateSettings, Proof, TestCounts},
-    proc::Supervisor,
-    settings::closest,
-    text::{one_line, pretty_json},
     ui::{Presentation, headless::Format},
-    words::{counted, short_duration},
 };
 
 use super::{args::Args, run::sources, trust};

@@ -2,26 +2,27 @@
 
 use std::{path::Path, thread, time::Duration};
 
-use crate::{
-    app::{self, Ways},
-    console::print,
+use ralph_core::event::{Event, RunId, StopReason};
+use ralph_state::{
     control::{
         ControlError,
         frames::Frame,
         stream::{Address, FrameReader, Looks},
     },
+    store::{lock, paths::ProjectPaths},
+};
+use ralph_system::{files, proc::Supervisor};
+use ralph_text::{console::print, with_causes};
+use ralph_words::stop_in_words;
+
+use crate::{
+    app::{self, Ways},
     driver::read_view,
     error::{Failure, FailureKind},
-    event::{Event, RunId, StopReason},
-    files,
-    proc::Supervisor,
-    store::{lock, paths::ProjectPaths},
-    text::with_causes,
     ui::{
         Presentation, ScreenOptions,
         attached::{AttachError, greeted},
     },
-    words::stop_in_words,
 };
 
 use super::{

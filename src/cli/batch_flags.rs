@@ -1,6 +1,6 @@
 //! The options of `ralph many clean` and `ralph many resume`.
 
-use crate::settings::parse_duration;
+use ralph_policy::settings::parse_duration;
 
 use super::setting_flags::{self, SettingFlags};
 

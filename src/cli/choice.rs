@@ -2,13 +2,14 @@
 
 use std::io::{self, BufRead as _};
 
+use ralph_state::store::chosen;
+use ralph_system::proc::is_below_a_run;
+use ralph_text::console::{self, complain};
+
 use crate::{
     app::{self, Candidate, Place},
     config::{self, Sources},
-    console::{self, complain},
     error::{Failure, FailureKind},
-    proc::is_below_a_run,
-    store::chosen,
 };
 
 /// Asks, where somebody answers and has not done so yet, and remembers the answer.

@@ -2,12 +2,10 @@
 
 use clap::{Arg, ArgAction, Command, CommandFactory as _, ValueHint, builder::PossibleValuesParser};
 use clap_complete::{Shell, generate};
+use ralph_agent::catalog;
+use ralph_text::console;
 
-use crate::{
-    agent::catalog,
-    console,
-    error::{Failure, FailureKind},
-};
+use crate::error::{Failure, FailureKind};
 
 use super::args::Args;
 

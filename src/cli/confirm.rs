@@ -2,10 +2,9 @@
 
 use std::io::{self, BufRead};
 
-use crate::{
-    console::complain,
-    error::{Failure, FailureKind},
-};
+use ralph_text::console::complain;
+
+use crate::error::{Failure, FailureKind};
 
 /// Reads the answer to a question that was just asked; anything but a plain yes is a no.
 ///

@@ -1,11 +1,12 @@
 //! `ralph confirm`: the user's word on tests that an agent changed.
 
+use ralph_core::event::TestsChange;
+use ralph_text::console::{self, complain, print};
+use ralph_words::{counted, guarded_change_in_words};
+
 use crate::{
-    console::{self, complain, print},
     driver::{self, TestsQuestion},
     error::{Failure, FailureKind},
-    event::TestsChange,
-    words::{counted, guarded_change_in_words},
 };
 
 use super::{args::Args, confirm::is_confirmed, control, run::place};

@@ -6,17 +6,20 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use ralph_core::{
+    event::{GivenSetting, Hint, LimitKind, PlanTask, RunId, StopReason, TaskLimits},
+    run::RunView,
+};
+use ralph_state::control::{self, Reply, Request};
+use ralph_system::files::is_same_file;
+use ralph_text::console::{complain, is_answered};
+use ralph_words::{counted, hint_for, limit_word, more_of, raising, short_duration, stop_in_words};
+
 use crate::{
     app::{self, Place},
     config::{self, Flag},
-    console::{complain, is_answered},
-    control::{self, Reply, Request},
     driver::{Taskless, read_plan, read_view},
     error::{Failure, FailureKind},
-    event::{GivenSetting, Hint, LimitKind, PlanTask, RunId, StopReason, TaskLimits},
-    files::is_same_file,
-    run::RunView,
-    words::{counted, hint_for, limit_word, more_of, raising, short_duration, stop_in_words},
 };
 
 use super::{

@@ -2,16 +2,21 @@
 
 use std::sync::Arc;
 
+use ralph_core::event::{
+    Answer, AnswerPlace, Remember, RuleScope, SteeringId, SteeringKind, StopReason, StopRequest, UserCommand,
+};
+use ralph_state::{
+    control::{self, ControlError, Reply, Request},
+    store::paths::ProjectPaths,
+};
+use ralph_text::console::print;
+use ralph_words::{command_refusal_in_words, left_in_words, tests_confirmed_in_words};
+
 use crate::{
     app::{Place, judge},
     config,
-    console::print,
-    control::{self, ControlError, Reply, Request},
     driver::{self, Judge, Left, Message, Reset, read_view},
     error::{Failure, FailureKind},
-    event::{Answer, AnswerPlace, Remember, RuleScope, SteeringId, SteeringKind, StopReason, StopRequest, UserCommand},
-    store::paths::ProjectPaths,
-    words::{command_refusal_in_words, left_in_words, tests_confirmed_in_words},
 };
 
 use super::{

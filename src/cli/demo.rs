@@ -2,15 +2,15 @@
 
 use std::{fs, path::Path};
 
+use ralph_system::proc::Supervisor;
+use ralph_text::{console::print, with_causes};
+
 use crate::{
     app::{self, Place},
     config::{self, Flag, Sources},
-    console::print,
     demo,
     driver::Opening,
     error::{Failure, FailureKind},
-    proc::Supervisor,
-    text::with_causes,
 };
 
 use super::{

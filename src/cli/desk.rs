@@ -8,18 +8,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use ralph_core::event::{Goal, RunId};
+use ralph_git::{Moment, Repository};
+use ralph_system::proc::Supervisor;
+use ralph_text::{console::complain, one_line, with_causes};
 use tempfile::TempDir;
 
 use crate::{
     app::{self, Place},
     config::{self, Loaded, Notify},
-    console::complain,
     driver::Opening,
     error::{Failure, FailureKind},
-    event::{Goal, RunId},
-    git::{Moment, Repository},
-    proc::Supervisor,
-    text::{one_line, with_causes},
     ui::{Presentation, headless::Format},
 };
 

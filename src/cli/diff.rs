@@ -1,13 +1,14 @@
 //! `ralph diff`: what iterations changed.
 
+use ralph_git::{Colour, Detail};
+use ralph_system::proc::Supervisor;
+use ralph_text::{Keep, PlainText, console};
+
 use crate::{
-    config, console,
+    config,
     driver::read_view,
     error::{Failure, FailureKind},
-    git::{Colour, Detail},
-    proc::Supervisor,
     review::{DifferenceRequest, difference},
-    text::{Keep, PlainText},
     ui::{
         Presentation,
         headless::{Format, Style},

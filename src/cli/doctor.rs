@@ -5,13 +5,16 @@ mod machine;
 mod model;
 mod project;
 
+use ralph_system::proc::Supervisor;
+use ralph_text::{
+    console::{print_coloured, print_json},
+    pretty_json,
+};
+
 use crate::{
     app,
     config::{self, Config, Loaded},
-    console::{print_coloured, print_json},
     error::{Failure, FailureKind},
-    proc::Supervisor,
-    text::pretty_json,
     ui::{Presentation, headless::Format},
 };
 

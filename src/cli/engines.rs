@@ -1,9 +1,10 @@
 //! `ralph engines`: what can run the plans of a batch, and whether it is here.
 
+use ralph_plan::batch::LOCAL;
+use ralph_text::console::{print, print_coloured, warn};
+
 use crate::{
     app,
-    batch::LOCAL,
-    console::{print, print_coloured, warn},
     error::Failure,
     many::EngineCatalog,
     ui::{Presentation, headless::Format},

@@ -34,11 +34,12 @@ pub(super) fn help() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        error::FailureKind,
+    use ralph_core::{
         event::{LimitKind, StopReason},
         testing::assert_committed,
     };
+
+    use crate::error::FailureKind;
 
     #[test]
     fn every_way_to_end_has_its_code_in_the_table() {

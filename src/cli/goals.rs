@@ -2,14 +2,14 @@
 
 use std::{fmt::Write as _, path::Path};
 
+use ralph_core::event::{Goal, GoalResult};
+use ralph_system::proc::Supervisor;
+use ralph_text::{console::print, one_line};
+use ralph_words::{counted, goal_in_words, sealed_output_in_words};
+
 use crate::{
     app, config,
-    console::print,
     error::{Failure, FailureKind},
-    event::{Goal, GoalResult},
-    proc::Supervisor,
-    text::one_line,
-    words::{counted, goal_in_words, sealed_output_in_words},
 };
 
 use super::{args::Args, run::sources, trust};

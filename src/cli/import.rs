@@ -5,14 +5,19 @@ use std::{
     path::Path,
 };
 
-use crate::{
-    begin::{self, Imported},
-    console::{complain, print},
-    error::{Failure, FailureKind},
+use ralph_system::{
     files::{PLAN_CAP_BYTES, ReadError, create_new, read_bytes},
     proc::Supervisor,
-    text::with_causes,
-    words::counted,
+};
+use ralph_text::{
+    console::{complain, print},
+    with_causes,
+};
+use ralph_words::counted;
+
+use crate::{
+    begin::{self, Imported},
+    error::{Failure, FailureKind},
 };
 
 use super::{args::Args, import_with_agent};

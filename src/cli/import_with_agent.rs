@@ -2,15 +2,20 @@
 
 use std::{fs, path::Path};
 
+use ralph_plan::PlanKind;
+use ralph_system::{
+    files::{PLAN_CAP_BYTES, read_bytes, replace_unless_changed},
+    proc::Supervisor,
+};
+use ralph_text::{
+    console::{self, complain, print},
+    with_causes,
+};
+use ralph_words::counted;
+
 use crate::{
     begin::{self, Imported},
-    console::{self, complain, print},
     error::{Failure, FailureKind},
-    files::{PLAN_CAP_BYTES, read_bytes, replace_unless_changed},
-    plan::{self, PlanKind},
-    proc::Supervisor,
-    text::with_causes,
-    words::counted,
 };
 
 use super::{args::Args, confirm::is_confirmed, desk::Desk, trust};
@@ -101,7 +106,7 @@ fn accepted(path: &Path, found: Option<&Imported>) -> Result<String, Failure> {
         .hint("nothing is written; without `--with-agent`, structure alone makes a plan")
     };
     let bytes = read_bytes(path, PLAN_CAP_BYTES).map_err(|error| refused(with_causes(&error)))?;
-    let read = plan::read_bytes(PlanKind::Markdown, &bytes).map_err(|error| refused(error.to_string()))?;
+    let read = ralph_plan::read_bytes(PlanKind::Markdown, &bytes).map_err(|error| refused(error.to_string()))?;
     if let Some(mistake) = read.mistakes.first() {
         return Err(refused(format!("{}: {}", mistake.position, mistake.what)));
     }

@@ -2,21 +2,21 @@
 
 use std::path::{Path, PathBuf};
 
+use ralph_core::event::{Exit, Goal, GoalFailure, GoalResult};
+use ralph_state::control::Personal;
+use ralph_system::{files::create_new, proc::Supervisor};
+use ralph_text::{
+    console::{self, complain, print},
+    one_line,
+};
+use ralph_words::{goal_in_words, short_duration};
 use serde_json::json;
 
 use crate::{
     app::{self, Place},
     begin::{self, PLANS, Suggestion},
     config::{self, Flag, Loaded, Sources},
-    console::{self, complain, print},
-    control::Personal,
     error::{Failure, FailureKind},
-    event::{Exit, Goal, GoalFailure, GoalResult},
-    files::create_new,
-    plan,
-    proc::Supervisor,
-    text::one_line,
-    words::{goal_in_words, short_duration},
 };
 
 use super::{args::Args, choice, confirm::is_confirmed, init_with_agent, run::sources, target::sample, trust};
@@ -404,7 +404,7 @@ fn told(goal: &Suggestion, result: &GoalResult) -> String {
 
 fn new_files(project: &Path, config: &Path, goals: &[Suggestion], tasks: &[String]) -> Result<Vec<New>, Failure> {
     let mut files = Vec::new();
-    match plan::locate(project, None, Path::exists) {
+    match ralph_plan::locate(project, None, Path::exists) {
         Ok(plan) if !tasks.is_empty() => {
             let why = format!("there is a plan already: {}", shown(project, &plan));
             let add = |task: &String| format!("`ralph plan add \"{}\"` adds it", sample(task));
@@ -482,7 +482,7 @@ fn has_own(project: &Path) -> bool {
 }
 
 fn next(project: &Path, tasks: &[String]) {
-    let plan = plan::locate(project, None, Path::exists);
+    let plan = ralph_plan::locate(project, None, Path::exists);
     let plan = plan.map_or_else(|_| "PLAN.md".to_owned(), |plan| shown(project, &plan));
     let first = match tasks {
         [] => format!("write tasks into {plan}, a line `- [ ] …` each; "),

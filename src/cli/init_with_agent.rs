@@ -2,13 +2,18 @@
 
 use std::path::Path;
 
-use crate::{
-    begin::{self, Suggestion},
-    console::{complain, print},
-    error::{Failure, FailureKind},
+use ralph_system::{
     files::{create_new, read_bytes},
     proc::Supervisor,
-    text::with_causes,
+};
+use ralph_text::{
+    console::{complain, print},
+    with_causes,
+};
+
+use crate::{
+    begin::{self, Suggestion},
+    error::{Failure, FailureKind},
 };
 
 use super::{args::Args, confirm::is_confirmed, desk::Desk, trust};

@@ -5,11 +5,9 @@
 use std::{fmt::Write as _, fs, path::Path};
 
 use clap::{Arg, Command};
+use ralph_text::console::print;
 
-use crate::{
-    console::print,
-    error::{Failure, FailureKind},
-};
+use crate::error::{Failure, FailureKind};
 
 use super::help::{self, GROUPS};
 

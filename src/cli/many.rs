@@ -10,31 +10,39 @@ use std::{
 };
 
 use clap::Subcommand;
+use ralph_plan::batch::{
+    Batch, BatchEvent, BatchId, BatchLimits, BatchRecord, Input, Phase, Plan, PlanName, Resumption,
+};
+use ralph_state::{
+    control::Personal,
+    store::{lock, paths::create_anew},
+};
+use ralph_system::{
+    os::signals,
+    proc::{Starter, Supervisor},
+};
+use ralph_text::{
+    console::{self, complain, print, print_coloured, print_json},
+    one_line, pretty_json,
+};
+use ralph_words::{
+    Tone, batch_hints, batch_line, batch_usage_in_words, counted, held_in_words, short_duration, usage_in_words,
+};
 use serde_json::{Value, json};
 
 use crate::{
     app::{self, BatchBegan, Place, Prepared, Ways, Wish},
-    batch::{Batch, BatchEvent, BatchId, BatchLimits, BatchRecord, Input, Phase, Plan, PlanName, Resumption},
     board::{Board, Row},
     config::{self, Config, Flag},
-    console::{self, complain, print, print_coloured, print_json},
-    control::Personal,
     driver::now_ms,
     error::{Failure, FailureKind},
     many::{self, BatchError, BatchLock, BatchPaths, Engine, Site},
-    os::signals,
-    proc::{Starter, Supervisor},
-    store::{lock, paths::create_anew},
-    text::{one_line, pretty_json},
     ui::{
         Presentation, ScreenOptions,
         headless::{Format, dated_line},
         report::Style,
         signals::code_of,
         tui::Left,
-    },
-    words::{
-        Tone, batch_hints, batch_line, batch_usage_in_words, counted, held_in_words, short_duration, usage_in_words,
     },
 };
 

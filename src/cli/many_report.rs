@@ -2,29 +2,33 @@
 
 use std::{fmt::Write as _, fs, path::Path};
 
+use ralph_core::{
+    event::{Proof, Usage},
+    run::{GoalState, RunView},
+};
+use ralph_git::Branches;
+use ralph_plan::batch::{Batch, BatchEnd, BatchId, GoalTests, Phase, Plan};
+use ralph_system::proc::Supervisor;
+use ralph_text::{
+    console::{print, print_coloured, print_json},
+    one_line, pretty_json,
+};
+use ralph_words::{
+    batch_usage_in_words, confirm_hint, counted, kept_in_words, plan_state_in_words, proof_word, short_duration,
+    showing, tests_in_words, trouble_in_words, usage_in_words,
+};
 use serde::Serialize;
 
 use crate::{
     app::{self, Place},
-    batch::{Batch, BatchEnd, BatchId, GoalTests, Phase, Plan},
-    console::{print, print_coloured, print_json},
     driver::now_ms,
     error::{Failure, FailureKind},
-    event::{Proof, Usage},
-    git::Branches,
     many::{self, BatchLock},
-    proc::Supervisor,
     review::{date_time, report_of_records},
-    run::{GoalState, RunView},
-    text::{one_line, pretty_json},
     ui::{
         Presentation,
         headless::Format,
         report::{CommitLine, Report, Style, escaped},
-    },
-    words::{
-        batch_usage_in_words, confirm_hint, counted, kept_in_words, plan_state_in_words, proof_word, short_duration,
-        showing, tests_in_words, trouble_in_words, usage_in_words,
     },
 };
 

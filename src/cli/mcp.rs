@@ -2,14 +2,15 @@
 
 use std::{io, path::Path, sync::Arc};
 
-use crate::{
-    console::print_json,
-    control::Client,
-    error::{Failure, FailureKind},
-    event::RunId,
+use ralph_core::event::RunId;
+use ralph_state::control::Client;
+use ralph_text::console::print_json;
+use ralph_tools::{
     json_rpc,
     mcp::{LINE_CAP_BYTES, RunTools, serve},
 };
+
+use crate::error::{Failure, FailureKind};
 
 use super::{args::Args, run::place};
 

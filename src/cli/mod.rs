@@ -57,13 +57,16 @@ mod web;
 use std::{ffi::OsString, path::Path};
 
 use clap::FromArgMatches;
+use ralph_system::proc::Supervisor;
+use ralph_text::{
+    Form,
+    console::{self, print},
+    pretty_json, shown,
+};
 
 use crate::{
     config,
-    console::{self, print},
     error::Failure,
-    proc::Supervisor,
-    text::{Form, pretty_json, shown},
     ui::{Presentation, headless::Format},
 };
 
@@ -273,10 +276,10 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
         Some(Command::Many(many)) => many::run(args, many, given, supervisor),
         Some(Command::Completions { shell }) => completions::run(*shell),
         Some(Command::Man { directory }) => man::run(directory.as_deref()),
-        Some(Command::Guard { spec }) => Ok(crate::proc::guard::run(Path::new(spec))),
+        Some(Command::Guard { spec }) => Ok(ralph_system::proc::guard::run(Path::new(spec))),
         Some(Command::AssayRun) => assay::run_one(args, supervisor),
         Some(Command::DemoAgent) => Ok(crate::demo::run()),
-        Some(Command::NativeAgent { model }) => Ok(crate::native::run(model.clone())),
+        Some(Command::NativeAgent { model }) => Ok(ralph_tools::native::run(model.clone())),
     }
 }
 

@@ -1,11 +1,12 @@
 //! `ralph continue` with limits, beside a run that goes on: what it may use from now on.
 
+use ralph_core::event::{NewLimits, UserCommand};
+use ralph_state::control::{self, Reply, Request};
+
 use crate::{
     config::{self, Flag, Sources},
-    control::{self, Reply, Request},
     driver::read_view,
     error::{Failure, FailureKind},
-    event::{NewLimits, UserCommand},
 };
 
 use super::{

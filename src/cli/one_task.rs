@@ -8,14 +8,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use ralph_core::event::PlanSnapshot;
+use ralph_plan::PlanKind;
+use ralph_state::store::paths::digest;
+use ralph_system::files::{PLAN_CAP_BYTES, create_new, read_bytes};
+
 use crate::{
     begin::{PLANS, task_plan},
     config::Flag,
     error::{Failure, FailureKind},
-    event::PlanSnapshot,
-    files::{PLAN_CAP_BYTES, create_new, read_bytes},
-    plan::{self, PlanKind},
-    store::paths::digest,
 };
 
 use super::{
@@ -82,7 +83,7 @@ pub(super) fn check(args: &Args, task: &str) -> Result<GivenTask, Failure> {
             .hint("or add it to the plan: ralph plan --plan FILE add \"TASK\""));
     }
     let planned = task_plan(task).ok_or_else(empty)?;
-    let reading = plan::read_bytes(PlanKind::Markdown, planned.text.as_bytes()).map_err(|_| empty())?;
+    let reading = ralph_plan::read_bytes(PlanKind::Markdown, planned.text.as_bytes()).map_err(|_| empty())?;
     if let Some(mistake) = reading.mistakes.first() {
         return Err(Failure::new(FailureKind::Usage, format!("the task: {}", mistake.what))
             .hint("braces that are not settings go in backticks: '`{x=1}`'"));
@@ -149,7 +150,7 @@ pub(super) fn empty() -> Failure {
 
 fn read(path: &Path) -> Option<PlanSnapshot> {
     let bytes = read_bytes(path, PLAN_CAP_BYTES).ok()?;
-    let reading = plan::read_bytes(PlanKind::Markdown, &bytes).ok()?;
+    let reading = ralph_plan::read_bytes(PlanKind::Markdown, &bytes).ok()?;
     Some(reading.plan)
 }
 

@@ -1,8 +1,8 @@
 //! The permission modes, as the command line takes them.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-
-use crate::{event::PermissionMode, settings::Choice};
+use ralph_core::event::PermissionMode;
+use ralph_policy::settings::Choice;
 
 /// Reads the name of a mode.
 pub(super) fn mode_parser() -> impl TypedValueParser<Value = PermissionMode> {

@@ -2,21 +2,27 @@
 
 use std::fmt::Write as _;
 
+use ralph_core::event::{Decision, PermissionMode, RuleScope, UserCommand};
+use ralph_policy::{
+    permissions::{Granted, List, Policy, Request, Rule, ToolKind, Verdict, kind_of, with_granted},
+    settings::{Origin, format_duration},
+};
+use ralph_state::{
+    control::{self, ControlError, Request as ControlRequest},
+    store::{paths::ProjectPaths, rules::remembered},
+};
+use ralph_text::{
+    console::{print, print_json},
+    one_line, pretty_json,
+};
+use ralph_words::{because_in_words, decision_in_words, mode_word};
 use serde_json::{Value, json};
 
 use crate::{
     app::{Disk, answer_in_words},
     config,
-    console::{print, print_json},
-    control::{self, ControlError, Request as ControlRequest},
     driver::{self, read_view},
     error::{Failure, FailureKind},
-    event::{Decision, PermissionMode, RuleScope, UserCommand},
-    permissions::{Granted, List, Policy, Request, Rule, ToolKind, Verdict, kind_of, with_granted},
-    settings::{Origin, format_duration},
-    store::{paths::ProjectPaths, rules::remembered},
-    text::{one_line, pretty_json},
-    words::{because_in_words, decision_in_words, mode_word},
 };
 
 use super::{

@@ -6,21 +6,26 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use ralph_core::event::PlanSnapshot;
+use ralph_plan::{AddError, Advice, PlanError, PlanKind, Reading, Severity};
+use ralph_policy::settings::closest;
+use ralph_system::{
+    files::{self, PLAN_CAP_BYTES},
+    proc::Supervisor,
+};
+use ralph_text::{
+    Position,
+    console::{complain, print, print_coloured, print_json},
+    one_line,
+};
+use ralph_words::counted;
 use serde_json::json;
 
 use crate::{
     app::{Place, built_in_prompt, catalog, next_prompt},
     config::{self, Config, Flag},
-    console::{complain, print, print_coloured, print_json},
     error::{Failure, FailureKind},
-    event::PlanSnapshot,
-    files::{self, PLAN_CAP_BYTES},
-    plan::{self, AddError, Advice, PlanError, PlanKind, Reading, Severity},
-    proc::Supervisor,
-    settings::closest,
-    text::{Position, one_line},
     ui::{Presentation, headless::Format, report::Style},
-    words::counted,
 };
 
 use super::{
@@ -75,7 +80,7 @@ impl Plan {
             sources.flags.push(Flag::new("--plan", "plan", named));
         }
         let config = config::load(&sources)?.config;
-        let chosen = plan::choose(&place.project, config.plan.as_deref(), config.mode, Path::exists);
+        let chosen = ralph_plan::choose(&place.project, config.plan.as_deref(), config.mode, Path::exists);
         let path = chosen?.path;
         let name = path.strip_prefix(&place.project).unwrap_or(&path).display().to_string();
         Ok(Self {
@@ -100,7 +105,7 @@ impl Plan {
     }
 
     fn tasks(&self) -> Result<PlanSnapshot, Failure> {
-        plan::read_bytes(self.kind, &self.bytes()?)
+        ralph_plan::read_bytes(self.kind, &self.bytes()?)
             .map(|reading| reading.plan)
             .map_err(|error| self.wrong(&error))
     }
@@ -134,12 +139,12 @@ impl Plan {
     /// The exit code is 2 with a mistake, 0 with warnings or without.
     fn check(&self, json: bool) -> Result<u8, Failure> {
         let bytes = self.bytes()?;
-        let (reading, mut found) = match plan::read_bytes(self.kind, &bytes) {
+        let (reading, mut found) = match ralph_plan::read_bytes(self.kind, &bytes) {
             Ok(reading) => (reading, Vec::new()),
             Err(error) => (Reading::default(), vec![advice_of(&error)]),
         };
         let text = String::from_utf8_lossy(&bytes);
-        found.extend(plan::advice(self.kind, &text, &reading));
+        found.extend(ralph_plan::advice(self.kind, &text, &reading));
         found.extend(self.unknown_adapters(&reading));
         found.sort_by_key(|advice| advice.position);
         let tasks = &reading.plan;
@@ -225,7 +230,7 @@ impl Plan {
         }
         for _ in 0..TRIES {
             let bytes = self.bytes()?;
-            let added = plan::add(self.kind, &bytes, task, section).map_err(|error| self.not_added(&error))?;
+            let added = ralph_plan::add(self.kind, &bytes, task, section).map_err(|error| self.not_added(&error))?;
             if files::replace_unless_changed(&self.path, Some(&bytes), &added, PLAN_CAP_BYTES)
                 .map_err(|error| self.not_written(&error))?
             {
@@ -325,7 +330,7 @@ mod tests {
     #[test]
     fn tasks_are_listed_below_their_headings_with_their_state() {
         let text = "# Plan\n- [x] one\n- [ ] two\n  - [ ] part\n## End\n- [ ] three\n";
-        let tasks = plan::parse_bytes(PlanKind::Markdown, text.as_bytes()).unwrap();
+        let tasks = ralph_plan::parse_bytes(PlanKind::Markdown, text.as_bytes()).unwrap();
         assert_eq!(
             listed("PLAN.md", &tasks, Style::PLAIN),
             "Plan\n✔ one\n○ two\n  ▸ part\n\nEnd\n○ three\n\nPLAN.md: 1 of 4 tasks done\n"

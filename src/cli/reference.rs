@@ -3,13 +3,11 @@
 use std::{fs, path::Path};
 
 use clap::{Command, FromArgMatches as _, error::ErrorKind};
+use ralph_agent::catalog::{self, Catalog};
+use ralph_core::testing::assert_committed;
 
 use super::{args::Args, help};
-use crate::{
-    agent::catalog::{self, Catalog},
-    config::{self, Sources},
-    testing::assert_committed,
-};
+use crate::config::{self, Sources};
 
 const HEAD: &str = "\
 # Commands

@@ -1,12 +1,13 @@
 //! `ralph replay`: a run of the past, on the same screen.
 
+use ralph_core::event::RunId;
+use ralph_state::store::paths::ProjectPaths;
+use ralph_system::proc::Supervisor;
+
 use crate::{
     app::Place,
     driver::read_shortened,
     error::{Failure, FailureKind},
-    event::RunId,
-    proc::Supervisor,
-    store::paths::ProjectPaths,
     ui::front_end,
 };
 

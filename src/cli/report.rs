@@ -2,14 +2,15 @@
 
 use std::path::Path;
 
+use ralph_system::proc::Supervisor;
+use ralph_text::console::{self, print, print_coloured, print_json};
+use ralph_words::short_duration;
+
 use crate::{
     app::Place,
-    console::{self, print, print_coloured, print_json},
     error::{Failure, FailureKind},
-    proc::Supervisor,
     review::{self, Projects, ReportFormat, RunEntry, Shelf, Standing, date_time, written},
     ui::{Presentation, headless::Format, report},
-    words::short_duration,
 };
 
 use super::{

@@ -7,20 +7,25 @@ use std::{
     path::PathBuf,
 };
 
+use ralph_core::{
+    event::{Changes, RunId, StopReason},
+    run::RunView,
+};
+use ralph_git::{GitError, Moment, Place as Position, Repository, Restored};
+use ralph_state::store::{lock, paths::ProjectPaths};
+use ralph_system::proc::Supervisor;
+use ralph_text::{
+    console::{complain, print, print_coloured, warn},
+    shown_name,
+};
+use ralph_words::counted;
+
 use crate::{
     config,
-    console::{complain, print, print_coloured, warn},
     driver::{hold, read_view},
     error::{Failure, FailureKind},
-    event::{Changes, RunId, StopReason},
-    git::{GitError, Moment, Place as Position, Repository, Restored},
-    proc::Supervisor,
     review::date_time,
-    run::RunView,
-    store::{lock, paths::ProjectPaths},
-    text::shown_name,
     ui::{Presentation, headless::Format},
-    words::counted,
 };
 
 use super::{

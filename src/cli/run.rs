@@ -5,15 +5,18 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use ralph_state::store::chosen;
+use ralph_system::{
+    diagnostics::{Diagnostics, Filter},
+    proc::{Starter, Supervisor, replace_process},
+};
+use ralph_text::console::complain;
+
 use crate::{
     app::{self, DetachedEnd, Place},
     config::{self, Sources},
-    console::complain,
-    diagnostics::{Diagnostics, Filter},
     driver::Opening,
     error::{Failure, FailureKind},
-    proc::{Starter, Supervisor, replace_process},
-    store::chosen,
     ui::{Presentation, ScreenOptions, headless::Format},
 };
 

@@ -9,19 +9,23 @@ use std::{
     process,
 };
 
+use ralph_agent::{catalog::Catalog, manifest::Manifest};
+use ralph_policy::permissions::Paths;
+use ralph_system::{
+    proc::{ConfinementLevel, Supervisor},
+    sandbox::{Access, Place, Policy, Why},
+};
+use ralph_text::{
+    console::{complain, print, print_json},
+    pretty_json,
+};
+use ralph_words::{notice_in_words, place_in_words};
 use serde_json::json;
 
 use crate::{
-    agent::{catalog::Catalog, manifest::Manifest},
     app::{Confiner, Disk, Place as AppPlace, catalog, connection_refused, withheld_from_agent, withheld_from_goals},
     config::{self, Config, SandboxMode},
-    console::{complain, print, print_json},
     error::{Failure, FailureKind},
-    permissions::Paths,
-    proc::{ConfinementLevel, Supervisor},
-    sandbox::{Access, Place, Policy, Why},
-    text::pretty_json,
-    words::{notice_in_words, place_in_words},
 };
 
 use super::{

@@ -7,13 +7,16 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use ralph_state::control::Personal;
+use ralph_system::proc::Supervisor;
+use ralph_text::{
+    console::{complain, print},
+    one_line, with_causes,
+};
+
 use crate::{
     app::Place,
-    console::{complain, print},
-    control::Personal,
     error::{Failure, FailureKind},
-    proc::Supervisor,
-    text::{one_line, with_causes},
 };
 
 use super::{

@@ -2,25 +2,32 @@
 
 use std::fmt::Write as _;
 
-use crate::{
-    console::{print, print_coloured, print_json},
-    control::{self, BreakerStatus, ControlError, PendingAsk, Quiet, Reply, Request, Reviewer, Status},
-    driver::{now_ms, read_view, status_of},
-    error::{Failure, FailureKind},
+use ralph_core::{
     event::{BreakerState, Question, RunId, SteeringKind},
     run::{GoalState, GoalStatus, RunView, TESTS},
+};
+use ralph_state::{
+    control::{self, BreakerStatus, ControlError, PendingAsk, Quiet, Reply, Request, Reviewer, Status},
     store::paths::ProjectPaths,
-    text::{one_line, pretty_json},
+};
+use ralph_text::{
+    console::{print, print_coloured, print_json},
+    one_line, pretty_json,
+};
+use ralph_words::{
+    asked_in_words, background_progress_in_words, background_state_in_words, breaker_state_word, changes_in_words,
+    command_in_words, counted, goal_in_words, short_duration, spent_in_words, stop_in_words, task_at_limit_in_words,
+    tool_in_words, usage_in_words,
+};
+
+use crate::{
+    driver::{now_ms, read_view, status_of},
+    error::{Failure, FailureKind},
     ui::{
         Presentation,
         headless::{Format, limits_in_words},
         report::Style,
         tui::model::estimate_ms,
-    },
-    words::{
-        asked_in_words, background_progress_in_words, background_state_in_words, breaker_state_word, changes_in_words,
-        command_in_words, counted, goal_in_words, short_duration, spent_in_words, stop_in_words,
-        task_at_limit_in_words, tool_in_words, usage_in_words,
     },
 };
 
@@ -356,14 +363,15 @@ fn breaker_in_words(breaker: &BreakerStatus) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
+    use ralph_core::{
         event::{
             AgentSignal, Event, Goal, PlanSnapshot, PlanTask, ReviewSettings, ReviewWhen, Role, Settings, SteeringId,
             StopReason, Worker,
         },
-        review::RunEntry,
         testing::{goal_checked, iteration_ended, iteration_started, permission_asked},
     };
+
+    use crate::review::RunEntry;
 
     const MINUTE_MS: u64 = 60_000;
 

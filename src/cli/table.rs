@@ -1,8 +1,9 @@
 //! A list with a header, its columns as wide as what is in them, the last one cut where the terminal ends.
 
+use ralph_text::one_line;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use crate::{text::one_line, ui::report::Style};
+use crate::ui::report::Style;
 
 const DIM: &str = "2";
 const BETWEEN: usize = 2;

@@ -2,21 +2,26 @@
 
 use std::{env, path::Path, time::Duration};
 
+use ralph_core::{
+    event::{BackgroundCommand, Requester},
+    run::BackgroundState,
+};
+use ralph_state::control::{
+    self, BackgroundEntry, Client, ControlError, OUTPUT_END, OUTPUT_FROM, OUTPUT_OVER, Reply, Request,
+    StartedBackground,
+};
+use ralph_text::{
+    Keep, PlainText,
+    console::{complain, print, print_json},
+    pretty_json,
+};
+use ralph_words::{background_end_in_words, background_went_well, command_in_words, short_duration};
 use reqwest::Response;
 use tokio::{runtime::Runtime, time::sleep};
 
 use crate::{
-    console::{complain, print, print_json},
-    control::{
-        self, BackgroundEntry, Client, ControlError, OUTPUT_END, OUTPUT_FROM, OUTPUT_OVER, Reply, Request,
-        StartedBackground,
-    },
     error::{Failure, FailureKind},
-    event::{BackgroundCommand, Requester},
-    run::BackgroundState,
-    text::{Keep, PlainText, pretty_json},
     ui::{Presentation, headless::Format, report::Style},
-    words::{background_end_in_words, background_went_well, command_in_words, short_duration},
 };
 
 use super::{
@@ -64,7 +69,7 @@ fn list(socket: &Path, json: bool) -> Result<u8, Failure> {
         print("no background tasks; `ralph tasks start -- COMMAND…` starts one\n");
     } else {
         let style = Presentation::of_stdout(Format::Text).style;
-        crate::console::print_coloured(&listed(&tasks, style));
+        ralph_text::console::print_coloured(&listed(&tasks, style));
     }
     Ok(0)
 }

@@ -1,11 +1,12 @@
 //! `ralph token`: what lets a program or a browser use the HTTP API of this project's runs over TCP.
 
-use crate::{
-    console::print,
+use ralph_state::{
     control::Personal,
-    error::Failure,
     store::tokens::{TokenFile, Tokens},
 };
+use ralph_text::console::print;
+
+use crate::error::Failure;
 
 use super::{args::Args, run::place, trust::refuse_agent};
 

@@ -5,19 +5,24 @@
 
 use std::fmt::Write as _;
 
-use crate::{
-    app::{OwnFiles, Place},
-    console::{self, complain, print, warn},
+use ralph_policy::trust::{Change, Line, Said, Trusted, What, changes, trusting};
+use ralph_state::{
     control::{self, Personal, Reply, Request},
-    error::{Failure, FailureKind},
-    proc::is_below_a_run,
     store::{
         paths::ProjectPaths,
         trust::{revoke, trust, trusted},
     },
-    text::one_line,
-    trust::{Change, Line, Said, Trusted, What, changes, trusting},
-    words::{agent_command_in_words, counted},
+};
+use ralph_system::proc::is_below_a_run;
+use ralph_text::{
+    console::{self, complain, print, warn},
+    one_line,
+};
+use ralph_words::{agent_command_in_words, counted};
+
+use crate::{
+    app::{OwnFiles, Place},
+    error::{Failure, FailureKind},
 };
 
 use super::{args::Args, confirm::is_confirmed};

@@ -7,6 +7,18 @@ use std::{io, time::Duration};
 
 use eventsource_stream::{Event as Sent, Eventsource};
 use futures_util::StreamExt;
+use ralph_core::{
+    event::{Record, RunId},
+    run::RunView,
+};
+use ralph_state::{
+    control::{Client, ControlError, Status},
+    store::{lock, paths::ProjectPaths},
+};
+use ralph_text::{
+    console::{self, complain, print, print_json},
+    one_line,
+};
 use reqwest::StatusCode;
 use tokio::{
     task::spawn_blocking,
@@ -15,14 +27,8 @@ use tokio::{
 use unicode_width::UnicodeWidthChar;
 
 use crate::{
-    console::{self, complain, print, print_json},
-    control::{Client, ControlError, Status},
     driver::{now_ms, read_view, status_of},
     error::{Failure, FailureKind},
-    event::{Record, RunId},
-    run::RunView,
-    store::{lock, paths::ProjectPaths},
-    text::one_line,
     ui::{Presentation, headless::Format, report::Style},
 };
 

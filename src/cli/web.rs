@@ -2,16 +2,18 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
+use ralph_state::{
+    control::Personal,
+    store::{paths::create_private_dir, tokens::TokenFile},
+};
+use ralph_system::proc::Supervisor;
+use ralph_text::console::{complain, print};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{
     app::{bind, listen},
-    console::{complain, print},
-    control::Personal,
     error::{Failure, FailureKind},
-    proc::Supervisor,
     server::serve_all,
-    store::{paths::create_private_dir, tokens::TokenFile},
 };
 
 use super::{args::Args, run::place, trust::refuse_agent};

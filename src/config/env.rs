@@ -2,11 +2,12 @@
 
 use std::ffi::{OsStr, OsString};
 
+use ralph_policy::settings::{Field, Keys, Layer, Mistake, Node, Origin};
+
 use super::{
     permissions::migrated_variable,
     settings::{Config, REMOVED},
 };
-use crate::settings::{Field, Keys, Layer, Mistake, Node, Origin};
 
 const PREFIX: &str = "RALPH_";
 

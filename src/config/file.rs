@@ -2,14 +2,13 @@
 
 use std::path::Path;
 
+use ralph_policy::settings::{Language, Layer, Mistake, from_json};
+use ralph_system::files::{self, CONFIG_CAP_BYTES, ReadError};
+
 use super::{
     permissions::migrated,
     settings::{Config, REMOVED},
     sources::{ProjectContent, ProjectFile},
-};
-use crate::{
-    files::{self, CONFIG_CAP_BYTES, ReadError},
-    settings::{Language, Layer, Mistake, from_json},
 };
 
 const LANGUAGE: Language = Language {

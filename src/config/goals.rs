@@ -2,12 +2,12 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use serde_json::{Value, json};
-
-use crate::{
-    event::Goal,
-    settings::{Duration, Grammar, Line, Maybe, Mistake, Node, Switch, accept, read_item, schema_of, settings},
+use ralph_core::event::Goal;
+use ralph_policy::{
+    settings,
+    settings::{Duration, Grammar, Line, Maybe, Mistake, Node, Switch, accept, read_item, schema_of},
 };
+use serde_json::{Value, json};
 
 settings! {
     /// A command that has to succeed before a claim is believed.

@@ -1,6 +1,9 @@
 //! Who gets variables with keys that are not its own.
 
-use crate::settings::{Names, Sample, settings};
+use ralph_policy::{
+    settings,
+    settings::{Names, Sample},
+};
 
 settings! {
     /// Variables with keys. An agent gets its own, as its adapter says (`login.env` and `login.keys`), and none of other agents';

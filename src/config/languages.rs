@@ -1,11 +1,11 @@
 //! Language servers as they are written: changes to those that are known, and others.
 
-use serde_json::{Value, json};
-
-use crate::{
-    language::{LanguageServer, built_in},
-    settings::{Grammar, Line, Maybe, Mistake, Node, Switch, Texts, accept, accept_or, read_item, schema_of, settings},
+use ralph_policy::{
+    settings,
+    settings::{Grammar, Line, Maybe, Mistake, Node, Switch, Texts, accept, accept_or, read_item, schema_of},
 };
+use ralph_tools::language::{LanguageServer, built_in};
+use serde_json::{Value, json};
 
 settings! {
     /// A language server, or what is different about one that is known.
@@ -130,7 +130,7 @@ fn changed(known: Option<LanguageServer>, name: &str, written: WrittenServer) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::Origin;
+    use ralph_policy::settings::Origin;
 
     fn read(value: Value) -> Result<Vec<LanguageServer>, String> {
         let read = LanguageServers::read(&Node::of(value, &Origin::Default), "languageServers");

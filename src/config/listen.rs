@@ -2,9 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
+use ralph_policy::settings::{Grammar, Line, Mistake, Names, Node, Sample, accept};
 use serde_json::{Value, json};
-
-use crate::settings::{Grammar, Line, Mistake, Names, Node, Sample, accept};
 
 /// An address of this machine, with a port.
 pub struct ListenAddress;

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use ralph_policy::settings::{Keys, Layer, Leaf, Merged, Mistake, Mistakes, Node, Origin, Shape, format_duration};
 use serde_json::Value;
 
 use super::{
@@ -11,7 +12,6 @@ use super::{
     settings::Config,
     sources::{Flag, Sources},
 };
-use crate::settings::{Keys, Layer, Leaf, Merged, Mistake, Mistakes, Node, Origin, Shape, format_duration};
 
 /// The settings of a run, and where they came from.
 #[derive(Debug, Clone, PartialEq)]
@@ -229,8 +229,10 @@ fn backoff_in_order(config: &Config, merged: &Merged) -> Option<Mistake> {
 mod tests {
     use serde_json::json;
 
+    use ralph_text::Position;
+
     use super::*;
-    use crate::{config::testing::Files, text::Position};
+    use crate::config::testing::Files;
 
     #[test]
     fn nothing_anywhere_is_the_defaults() {

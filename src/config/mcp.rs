@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
-
-use crate::{
-    agent::mcp::{McpServer, OWN_NAME},
-    settings::{Grammar, Line, Mistake, Node, Open, Text, Texts, accept, accept_or, read_item, schema_of, settings},
+use ralph_agent::mcp::{McpServer, OWN_NAME};
+use ralph_policy::{
+    settings,
+    settings::{Grammar, Line, Mistake, Node, Open, Text, Texts, accept, accept_or, read_item, schema_of},
 };
+use serde_json::{Value, json};
 
 /// Most bytes of a name: agents put it before the names of the server's tools.
 const NAME_BYTES: usize = 32;
@@ -94,7 +94,7 @@ fn no_name(name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::Origin;
+    use ralph_policy::settings::Origin;
 
     fn read(value: Value) -> Result<Vec<McpServer>, String> {
         let read = McpTables::read(&Node::of(value, &Origin::Default), "mcp");

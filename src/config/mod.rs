@@ -4,7 +4,7 @@
 //! flags. They are merged key by key, once, when ralph starts: an agent that edits a file or its environment changes
 //! nothing. Every layer is checked by itself, so a mistake is an error even where a stronger layer hides it.
 //!
-//! A setting is one row in `settings`; all that is known of it comes from there, by the engine of [`crate::settings`].
+//! A setting is one row in `settings`; all that is known of it comes from there, by the engine of [`ralph_policy::settings`].
 
 mod env;
 mod file;
@@ -29,7 +29,8 @@ mod sources;
 mod testing;
 mod values;
 
-pub use crate::settings::format_duration;
+pub use ralph_policy::settings::format_duration;
+
 pub use env::RUNTIME_VARIABLES;
 pub use keys::SharedKeys;
 pub use load::{Loaded, load};

@@ -1,10 +1,12 @@
 //! What ralph's own agent is run with, as it is written.
 
-use serde_json::{Map, Value, json};
-
-use crate::settings::{
-    Amount, Choice, Count, Grammar, Line, Maybe, Mistake, Node, OneOf, Within, accept, read_item, schema_of, settings,
+use ralph_policy::{
+    settings,
+    settings::{
+        Amount, Choice, Count, Grammar, Line, Maybe, Mistake, Node, OneOf, Within, accept, read_item, schema_of,
+    },
 };
+use serde_json::{Map, Value, json};
 
 settings! {
     /// ralph's own agent, the adapter `native`: which model it asks, and how. Its key comes from RALPH_NATIVE_API_KEY, else from

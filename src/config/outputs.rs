@@ -3,12 +3,10 @@
 use std::{fs, path::Path};
 
 use insta::assert_snapshot;
+use ralph_core::testing::assert_committed;
+use ralph_policy::settings::{Field, reference};
 
 use super::{RUNTIME_VARIABLES, env::variable, example, file, schema, settings::Config, show, testing::Files};
-use crate::{
-    settings::{Field, reference},
-    testing::assert_committed,
-};
 
 const FILTER: &str = "the_example_file";
 

@@ -4,16 +4,16 @@
 
 use std::marker::PhantomData;
 
-use serde_json::{Value, json};
-
-use crate::{
-    event::{DenialLimits, PermissionMode, Unanswered},
+use ralph_core::event::{DenialLimits, PermissionMode, Unanswered};
+use ralph_policy::{
     permissions::{List, Policy, Rule},
+    settings,
     settings::{
         Choice, Count, Duration, Grammar, Layer, Leaf, Limit, Merged, Mistake, Node, OneOf, Origin, Section, Shape,
-        Within, accept, accept_or, settings,
+        Within, accept, accept_or,
     },
 };
+use serde_json::{Value, json};
 
 settings! {
     /// What an agent may do, in the words of Claude's rules: "Bash(git push *)", "Edit(src/**)", "Read(~/.ssh/**)",
@@ -36,14 +36,14 @@ settings! {
         /// What becomes of a question that nobody answers: "deny", with an explanation, and the agent continues without; "allow";
         /// "pause", which holds the run; or "block", which sets the task aside.
         unanswered("onTimeout"): OneOf<Unanswered> = "deny",
-        denials("limits"): Section<DenialLimits>,
+        denials("limits"): Section<DenialSettings>,
     }
 }
 
 settings! {
     /// What becomes of an agent that is denied something again and again, and of one that asks too much. "unlimited" gives
     /// one of the first three up.
-    impl DenialLimits {
+    pub struct DenialSettings for DenialLimits {
         /// Denials of the same thing in one iteration after which the agent is told to stop trying.
         warn_after("warnAfter"): Limit<Count> = 3,
         /// Denials of the same thing after which the iteration ends, and its task is set aside as blocked.
@@ -66,24 +66,6 @@ impl Permissions {
             granted: Vec::new(),
         }
     }
-}
-
-impl Choice for PermissionMode {
-    const CHOICES: &'static [(&'static str, Self)] = &[
-        ("auto", PermissionMode::Auto),
-        ("ask", PermissionMode::Ask),
-        ("restricted", PermissionMode::Restricted),
-        ("readonly", PermissionMode::Readonly),
-    ];
-}
-
-impl Choice for Unanswered {
-    const CHOICES: &'static [(&'static str, Self)] = &[
-        ("deny", Unanswered::Deny),
-        ("allow", Unanswered::Allow),
-        ("pause", Unanswered::Pause),
-        ("block", Unanswered::Block),
-    ];
 }
 
 /// Which list rules are of.

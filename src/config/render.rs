@@ -2,6 +2,7 @@
 
 use std::{fmt::Write as _, path::Path};
 
+use ralph_policy::settings::{self, FlagDeclaration, Keys, Node, Origin};
 use serde_json::{Map, Value};
 
 use super::{
@@ -9,7 +10,6 @@ use super::{
     settings::Config,
     sources::{ProjectContent, Sources},
 };
-use crate::settings::{self, FlagDeclaration, Keys, Node, Origin};
 
 /// Where the example file finds its schema.
 const SCHEMA: &str = "docs/config.schema.json";

@@ -4,12 +4,12 @@
 
 use std::path::Path;
 
-use serde_json::{Value, json};
-
-use crate::{
-    sandbox::hosts::Host,
-    settings::{Choice, Grammar, Leaf, Mistake, Names, Node, OneOf, Origin, Sample, accept, settings},
+use ralph_policy::{
+    settings,
+    settings::{Choice, Grammar, Leaf, Mistake, Names, Node, OneOf, Origin, Sample, accept},
 };
+use ralph_system::sandbox::hosts::Host;
+use serde_json::{Value, json};
 
 settings! {
     /// What an agent, the goals and everything that they start may do on this machine, held by the kernel (Landlock, Linux 5.13

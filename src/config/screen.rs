@@ -1,6 +1,9 @@
 //! How the screen is to look, as it is written.
 
-use crate::settings::{Choice, OneOf, Switch, settings};
+use ralph_policy::{
+    settings,
+    settings::{Choice, OneOf, Switch},
+};
 
 settings! {
     /// How runs are shown in your terminal.

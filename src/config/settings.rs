@@ -4,15 +4,16 @@
 //! `config.example.json` say, so they speak to users. One that would do nothing is no setting: whoever writes it has to be
 //! told.
 
-use crate::{
-    agent::Channel,
-    event::{
-        BackgroundLimits, Backoff, Bite, BreakerLimits, DayLimits, GoalsWhen, Limits, Mode, OnDayLimit, Proof,
-        ReviewWhen, SessionMode, TaskLimits,
-    },
+use ralph_agent::Channel;
+use ralph_core::event::{
+    BackgroundLimits, Backoff, Bite, BreakerLimits, DayLimits, GoalsWhen, Limits, Mode, OnDayLimit, Proof, ReviewWhen,
+    SessionMode, TaskLimits,
+};
+use ralph_policy::{
+    settings,
     settings::{
         Amount, BigCount, Choice, Count, Duration, FilePath, Limit, Line, Maybe, Names, OneOf, OptionalLimit, Percent,
-        Prose, Record, Sample, Section, Share, Switch, Within, settings,
+        Prose, Record, Sample, Section, Share, Switch, Within,
     },
 };
 
@@ -92,8 +93,8 @@ settings! {
         /// "fresh": every iteration begins without memory of the one before. "resume": it continues the session.
         #[flag("--session", "MODE", "Whether an iteration starts a new session or continues the last one: fresh or resume [default: fresh]")]
         session("session"): OneOf<SessionMode> = "fresh",
-        limits("limits"): Section<Limits>,
-        backoff("backoff"): Section<Backoff>,
+        limits("limits"): Section<LimitSettings>,
+        backoff("backoff"): Section<BackoffSettings>,
         /// Adapters that take over while the first one is limited, in this order, until it is back: ["claude", "codex"]. One
         /// that is not installed is left out with a notice.
         fallback("fallback"): Names<Adapters> = [],
@@ -125,13 +126,13 @@ settings! {
         /// MCP servers of your own, by name, that every agent gets which can be told of them; each is started by the agent:
         /// "mcp": { "serena": { "command": "uvx", "args": ["--from", "serena-agent", "serena", "start-mcp-server"], "env": {} } }
         mcp("mcp"): McpTables = {},
-        background("background"): Section<BackgroundLimits>,
+        background("background"): Section<BackgroundSettings>,
         /// Changes to the language servers that ralph knows, and others, by name: each has `command`, `args`, the `extensions` of its
         /// files, `roots` (files that a root has), `language` (what the protocol calls it), `options` (its own), and `enabled`:
         /// "languageServers": { "pylsp": { "enabled": false }, "nixd": { "command": "nixd", "extensions": ["nix"], "roots": ["flake.nix"] } }
         language_servers("languageServers"): LanguageServers = {},
         checkpoint("checkpoint"): Section<CheckpointSettings>,
-        breaker("breaker"): Section<BreakerLimits>,
+        breaker("breaker"): Section<BreakerSettings>,
         /// Changes to adapters, and adapters of your own, by id and with the keys of a manifest:
         /// "adapters": { "codex": { "command": { "program": "/opt/codex/bin/codex" } } }
         adapters("adapters"): AdapterTables = {},
@@ -158,7 +159,7 @@ settings! {
 
 settings! {
     /// Durations are written 500ms, 90s, 10m, 8h, 1h30m or 2d. Only "unlimited" removes a limit.
-    impl Limits {
+    pub struct LimitSettings for Limits {
         /// Iterations in a run.
         #[flag("--max-iterations", "N", "Stop after N iterations, or \"unlimited\" [default: 50]")]
         max_iterations("maxIterations"): Limit<Count> = 50,
@@ -185,15 +186,15 @@ settings! {
         calls_per_hour("callsPerHour"): OptionalLimit<Count> = null,
         /// Uses of tools in one iteration, which ends with the one beyond. null is unlimited.
         max_steps("maxSteps"): OptionalLimit<Count> = null,
-        per_task("perTask"): Section<TaskLimits>,
-        per_day("perDay"): Section<DayLimits>,
+        per_task("perTask"): Section<TaskLimitSettings>,
+        per_day("perDay"): Section<DayLimitSettings>,
     }
 }
 
 settings! {
     /// What a run may use for one task of the plan. A task that has used it up is set aside, as one that is blocked, and the run
     /// goes on with the others; `ralph continue` with a higher limit takes it up again.
-    impl TaskLimits {
+    pub struct TaskLimitSettings for TaskLimits {
         /// Iterations on a task. null is unlimited.
         #[flag("--max-iterations-per-task", "N", "Set a task aside after N iterations on it [default: unlimited]")]
         max_iterations("maxIterations"): OptionalLimit<Count> = null,
@@ -208,7 +209,7 @@ settings! {
 
 settings! {
     /// What all runs of the project may use together in a day, from midnight to midnight on your clock.
-    impl DayLimits {
+    pub struct DayLimitSettings for DayLimits {
         /// Dollars a day may cost, as far as agents report them. It ends an iteration that is running. null is unlimited.
         #[flag("--max-cost-usd-per-day", "USD", "Wait for tomorrow when agents have reported this cost today [default: unlimited]")]
         max_cost_usd("maxCostUsd"): OptionalLimit<Amount> = null,
@@ -224,7 +225,7 @@ settings! {
 settings! {
     /// Delays after a failure: `base`, doubled with each further failure, at most `max`, and up to the share `jitter` of it
     /// more.
-    impl Backoff {
+    pub struct BackoffSettings for Backoff {
         /// Delay after the first failure.
         base_ms("base"): Duration = "5s",
         /// Longest delay after a failure.
@@ -321,7 +322,7 @@ settings! {
     /// The stuck detector: stops a loop that makes no progress. After so many consecutive iterations the agent is told; after
     /// twice as many the run stops. Only iterations that failed get one more try first, after the cooldown. "unlimited" gives one
     /// of them up.
-    impl BreakerLimits {
+    pub struct BreakerSettings for BreakerLimits {
         /// Consecutive iterations without progress: no new tree, no new box, nothing committed.
         no_progress("noProgress"): Limit<Count> = 3,
         /// Consecutive iterations that failed in the same way, or whose claim was refused as a goal failed in the same way.
@@ -335,7 +336,7 @@ settings! {
 settings! {
     /// Background tasks (`ralph tasks`): commands that outlive an iteration and not the run, such as a development server or a long
     /// test. They are confined as goals are.
-    impl BackgroundLimits {
+    pub struct BackgroundSettings for BackgroundLimits {
         /// How many run at a time.
         at_once("atOnce"): Count = 3,
         /// Time after which one is ended.
@@ -368,34 +369,6 @@ impl Default for Config {
     }
 }
 
-impl Choice for Channel {
-    const CHOICES: &'static [(&'static str, Self)] = &[
-        ("auto", Channel::Auto),
-        ("one-way", Channel::OneWay),
-        ("live", Channel::Live),
-    ];
-}
-
-impl Choice for SessionMode {
-    const CHOICES: &'static [(&'static str, Self)] = &[("fresh", SessionMode::Fresh), ("resume", SessionMode::Resume)];
-}
-
-impl Choice for OnDayLimit {
-    const CHOICES: &'static [(&'static str, Self)] = &[("wait", OnDayLimit::Wait), ("stop", OnDayLimit::Stop)];
-}
-
-impl Choice for ReviewWhen {
-    const CHOICES: &'static [(&'static str, Self)] = &[("task", ReviewWhen::Task), ("end", ReviewWhen::End)];
-}
-
-impl Choice for Mode {
-    const CHOICES: &'static [(&'static str, Self)] = &[
-        ("implementation", Mode::Implementation),
-        ("refactor", Mode::Refactor),
-        ("fix", Mode::Fix),
-    ];
-}
-
 /// Whether the goals are run before the first iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Baseline {
@@ -407,31 +380,6 @@ pub enum Baseline {
 impl Choice for Baseline {
     const CHOICES: &'static [(&'static str, Self)] =
         &[("auto", Baseline::Auto), ("on", Baseline::On), ("off", Baseline::Off)];
-}
-
-impl Choice for Bite {
-    const CHOICES: &'static [(&'static str, Self)] = &[
-        ("off", Bite::Off),
-        ("report", Bite::Report),
-        ("refuse", Bite::Refuse),
-        ("require", Bite::Require),
-    ];
-}
-
-impl Choice for Proof {
-    const CHOICES: &'static [(&'static str, Self)] = &[
-        ("any", Proof::Nothing),
-        ("passed", Proof::ExitCodes),
-        ("verified", Proof::Tests),
-    ];
-}
-
-impl Choice for GoalsWhen {
-    const CHOICES: &'static [(&'static str, Self)] = &[
-        ("claim", GoalsWhen::Claim),
-        ("iteration", GoalsWhen::Iteration),
-        ("both", GoalsWhen::Iteration),
-    ];
 }
 
 /// Ids of adapters.
@@ -466,12 +414,11 @@ impl Sample for GuardPatterns {
 mod tests {
     use std::path::Path;
 
+    use ralph_core::event::Completion;
+    use ralph_policy::settings::{Keys, Merged, Node, Origin};
+
     use super::*;
-    use crate::{
-        config::{Flag, Sources, example, file, load},
-        event::Completion,
-        settings::{Keys, Merged, Node, Origin},
-    };
+    use crate::config::{Flag, Sources, example, file, load};
 
     #[test]
     fn the_defaults_are_those_of_the_documentation() {

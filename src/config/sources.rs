@@ -2,9 +2,8 @@
 
 use std::{env, ffi::OsString, path::PathBuf};
 
+use ralph_system::files::{self, CONFIG_CAP_BYTES, ReadError};
 use serde_json::Value;
-
-use crate::files::{self, CONFIG_CAP_BYTES, ReadError};
 
 /// Where settings may come from, weakest first.
 #[derive(Debug, Clone, Default)]

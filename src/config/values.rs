@@ -2,13 +2,10 @@
 
 use std::str::FromStr;
 
+use ralph_agent::opencode::ServerUrl;
+use ralph_plan::claims::promise_token;
+use ralph_policy::settings::{Form, Grammar, Line, Mistake, Node, Prose, accept, accept_or};
 use serde_json::{Value, json};
-
-use crate::{
-    agent::opencode::ServerUrl,
-    claims::promise_token,
-    settings::{Form, Grammar, Line, Mistake, Node, Prose, accept, accept_or},
-};
 
 /// The address of a server.
 pub struct ServerAddress;

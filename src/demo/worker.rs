@@ -7,12 +7,13 @@ use std::{
     process::{Command, Stdio},
 };
 
+use ralph_system::files::{self, PLAN_CAP_BYTES};
+
 use super::{
     checklist::{self, Task},
     recipes::{self, REPAIR, Recipe},
     stage::Stage,
 };
-use crate::files::{self, PLAN_CAP_BYTES};
 
 /// Created, it claims that all is done. The promise that the prompt asks for would do as well, but says nothing to whoever
 /// watches.

@@ -12,10 +12,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{
-    event::{Notice, RunBy},
-    files,
-};
+use ralph_core::event::{Notice, RunBy};
+use ralph_system::files;
 
 /// Most bytes of a file that are compared.
 const CAP_BYTES: u64 = 1 << 20;

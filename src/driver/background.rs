@@ -9,21 +9,22 @@ use std::{
     time::{Duration, Instant},
 };
 
+use ralph_core::{
+    event::{BackgroundEnd, BackgroundLimits, BackgroundProgress, BackgroundResult, clip},
+    machine::Input,
+};
+use ralph_state::store::task_output::TaskOutput;
+use ralph_system::{
+    diagnostics::inherited,
+    proc::{Child, End, Output, Stop},
+};
+use ralph_text::{Keep, PlainText, with_causes};
 use tokio::{
     sync::{mpsc, oneshot, watch},
     task::{JoinSet, spawn_blocking},
     time::{sleep, timeout},
 };
 use tracing::debug;
-
-use crate::{
-    diagnostics::inherited,
-    event::{BackgroundEnd, BackgroundLimits, BackgroundProgress, BackgroundResult, clip},
-    machine::Input,
-    proc::{Child, End, Output, Stop},
-    store::task_output::TaskOutput,
-    text::{Keep, PlainText, with_causes},
-};
 
 use super::goals::{Place, launch};
 

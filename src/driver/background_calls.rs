@@ -1,15 +1,16 @@
 //! Background tasks by ralph's own tools. The rules are those of `ralph tasks` in the agent's shell.
 
-use tokio::task::spawn_blocking;
-
-use crate::{
-    control::{Reply, Role, ToolAnswer},
+use ralph_core::{
     event::{BackgroundCommand, BackgroundRefusal},
     run::BackgroundTask,
-    store::task_output::{self, Piece},
-    text::{Keep, PlainText, last_line},
-    words::{background_refusal_in_words, tools as words},
 };
+use ralph_state::{
+    control::{Reply, Role, ToolAnswer},
+    store::task_output::{self, Piece},
+};
+use ralph_text::{Keep, PlainText, last_line};
+use ralph_words::{background_refusal_in_words, tools as words};
+use tokio::task::spawn_blocking;
 
 use super::{
     run::{Driver, DriverError},

@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
+use ralph_core::{machine::Input, run::Phase};
+use ralph_system::diagnostics::inherited;
 use tokio::task::spawn_blocking;
-
-use crate::{diagnostics::inherited, machine::Input, run::Phase};
 
 use super::{
     plan_look::BoxesSeen,

@@ -4,16 +4,15 @@
 
 use std::sync::Arc;
 
-use tokio::{task::spawn_blocking, time::Instant};
-
-use crate::{
-    control::{Called, Request, Role, SAID_CAP_BYTES, ToolAnswer, ToolCall},
-    diagnostics::inherited,
+use ralph_core::{
     event::{AgentCall, Choice, Event, Goal, GoalResult, Missing, PlanSnapshot, Question},
     machine::{Input, claim_reasons, goal_reasons},
     run::{Phase, RunView},
-    words::{NoTool, no_tool_in_words, prompt::plan_in_prompt, tools as words},
 };
+use ralph_state::control::{Called, Request, Role, SAID_CAP_BYTES, ToolAnswer, ToolCall};
+use ralph_system::diagnostics::inherited;
+use ralph_words::{NoTool, no_tool_in_words, prompt::plan_in_prompt, tools as words};
+use tokio::{task::spawn_blocking, time::Instant};
 
 use super::{
     goals::GoalRun,

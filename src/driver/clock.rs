@@ -11,8 +11,7 @@ use std::{
 };
 
 use jiff::{Timestamp, tz::TimeZone};
-
-use crate::event::{Day, RunId};
+use ralph_core::event::{Day, RunId};
 
 /// Returns the wall clock in milliseconds since the Unix epoch.
 pub fn now_ms() -> u64 {

@@ -2,18 +2,17 @@
 
 use std::sync::Arc;
 
-use ralph_gate::{guard::Guard, runner::Runners};
-use tokio::sync::mpsc;
-
-use crate::{
-    agent::AgentAdapter,
+use ralph_agent::AgentAdapter;
+use ralph_core::{
     event::{Notice, PermissionRequest, Ruling, Settings},
-    git::Repository,
-    language::LanguageServer,
-    proc::{Confinement, Size, Supervisor},
-    prompt::{Confined, Template},
     run::Permissions,
 };
+use ralph_gate::{guard::Guard, runner::Runners};
+use ralph_git::Repository;
+use ralph_plan::prompt::{Confined, Template};
+use ralph_system::proc::{Confinement, Size, Supervisor};
+use ralph_tools::language::LanguageServer;
+use tokio::sync::mpsc;
 
 use super::clock::Clock;
 

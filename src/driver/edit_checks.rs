@@ -5,14 +5,13 @@ use std::{
     sync::{Arc, PoisonError},
 };
 
-use tokio::{task::spawn_blocking, time::Instant};
-
-use crate::{
-    diagnostics::inherited,
+use ralph_core::{
     event::Goal,
     machine::{Input, checks_edits},
     run::Phase,
 };
+use ralph_system::diagnostics::inherited;
+use tokio::{task::spawn_blocking, time::Instant};
 
 use super::{
     edits::{EditsSeen, QUIET},

@@ -5,9 +5,8 @@
 
 use std::time::Duration;
 
+use ralph_core::event::{AgentSignal, GoalResult};
 use tokio::time::{Instant, sleep_until};
-
-use crate::event::{AgentSignal, GoalResult};
 
 use super::goals::GoalRun;
 

@@ -5,17 +5,19 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use crate::{
-    control::{Asked, Request, Role},
+use ralph_core::{
     event::{
         Answer, AnswerPlace, AnsweredAsk, CommandRefusal, Event, RequestedBy, RuleScope, SteeringId, SteeringKind,
         StopReason, StopRequest, TestsChange, UserCommand,
     },
     machine::{Input, LateAnswer, late_answer, tests_confirmed},
     run::RunView,
-    store::{lock::Lock, paths::ProjectPaths, rules},
-    words::{closed_in_words, command_refusal_in_words, fate_in_words, no_answer_in_words},
 };
+use ralph_state::{
+    control::{Asked, Request, Role},
+    store::{lock::Lock, paths::ProjectPaths, rules},
+};
+use ralph_words::{closed_in_words, command_refusal_in_words, fate_in_words, no_answer_in_words};
 
 use super::{
     clock::now_ms,
@@ -215,7 +217,7 @@ pub fn withdraw(paths: &ProjectPaths, id: SteeringId) -> Result<bool, OpenError>
     let _lock = Lock::take(paths)?;
     let Some(run) = latest(paths)? else { return Ok(false) };
     let mut run = run.understood()?;
-    let waits = |message: &crate::run::Message| message.id == id && message.is_due();
+    let waits = |message: &ralph_core::run::Message| message.id == id && message.is_due();
     if !run.state.view.messages.iter().any(waits) {
         return Ok(false);
     }

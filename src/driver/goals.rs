@@ -8,22 +8,20 @@ use std::{
     time::{Duration, Instant},
 };
 
+use ralph_core::event::{Exit, Goal, GoalFailure, GoalResult};
 use ralph_gate::runner::{OutputReader, Runners, TestReport, read_report};
+use ralph_system::{
+    diagnostics::inherited,
+    files::read_bytes,
+    proc::{End, Ladder, Launch, Output, Size, Stdin, Stdout, Stop, StopSignal, Supervisor},
+    tree_copy::TreeCopy,
+};
+use ralph_text::{Keep, PlainText, with_causes};
 use tokio::{
     sync::{Mutex, OwnedMutexGuard, mpsc, oneshot},
     task::{JoinHandle, JoinSet, spawn_blocking},
 };
 use tracing::debug;
-
-use crate::{
-    diagnostics::inherited,
-    event::{Exit, Goal, GoalFailure, GoalResult},
-    files::read_bytes,
-    proc::{End, Ladder, Launch, Output, Size, Stdin, Stdout, Stop, StopSignal, Supervisor},
-    text::{Keep, PlainText, with_causes},
-    tree_copy::TreeCopy,
-    words,
-};
 
 use super::sealed::{self, SealedPlace};
 
@@ -233,7 +231,7 @@ async fn run_in(goal: Goal, place: Arc<Place>, turn: Turn) -> Checked {
 /// Runs a sealed goal in a copy of the project with the files of `sealed` laid over it.
 async fn run_sealed(goal: Goal, sealed: PathBuf, place: Arc<Place>, turn: Turn) -> Checked {
     let Some(sealing) = place.sealed.clone() else {
-        return not_run(&goal, words::sealed_without_sandbox().to_owned());
+        return not_run(&goal, ralph_words::sealed_without_sandbox().to_owned());
     };
     let prepare = {
         let (sealing, place) = (Arc::clone(&sealing), Arc::clone(&place));
@@ -265,7 +263,7 @@ async fn run_sealed(goal: Goal, sealed: PathBuf, place: Arc<Place>, turn: Turn) 
     match told {
         Ok(result) => Checked { result, report: None },
         // The result may name sealed files.
-        Err(_) => not_run(&known, words::sealed_not_started().to_owned()),
+        Err(_) => not_run(&known, ralph_words::sealed_not_started().to_owned()),
     }
 }
 

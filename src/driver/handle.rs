@@ -6,16 +6,13 @@ use std::{
     time::{Duration, Instant},
 };
 
+use ralph_core::event::{RequestedBy, UserCommand};
+use ralph_state::control::{self, Asked, Reply, Request, Role};
+use ralph_system::proc::Size;
 use thiserror::Error;
 use tokio::sync::{
     Notify,
     mpsc::{self, error::TrySendError},
-};
-
-use crate::{
-    control::{self, Asked, Reply, Request, Role},
-    event::{RequestedBy, UserCommand},
-    proc::Size,
 };
 
 /// Messages under way to the loop; a user is far slower than it.

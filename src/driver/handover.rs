@@ -1,14 +1,16 @@
 //! What the session before hands to the next prompt, as the records have it: a restart changes nothing about it.
 
-use crate::{
-    claims::reported,
+use ralph_core::{
     event::{Checkpoint, Outcome},
-    git::Repository,
     machine::LoopState,
-    prompt::{Handover, SessionEnd},
     run::Iteration,
-    text::sanitized,
 };
+use ralph_git::Repository;
+use ralph_plan::{
+    claims::reported,
+    prompt::{Handover, SessionEnd},
+};
+use ralph_text::sanitized;
 
 /// Most lines that are handed over of a terminal, in which nothing says where the last words begin.
 const SHOWN_LINES: usize = 12;

@@ -22,10 +22,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{
-    agent::Display,
-    event::{AgentSignal, Record},
-};
+use ralph_agent::Display;
+use ralph_core::event::{AgentSignal, Record};
 
 use shared::{HOLD_PATIENCE, Shared};
 

@@ -9,27 +9,27 @@ use std::{
     time::Duration,
 };
 
-use ralph_gate::guard::GuardError;
-
-use crate::{
-    claims::{self, StatusPlace},
+use ralph_core::{
     event::{
         Changes, Checkpoint, Claim, Notice, Outcome, PlanSnapshot, RestoreMoment, RunId, SteeringId, SteeringKind,
         TestsChange,
     },
-    git::{
-        Moment, Repository,
-        fingerprint::{Seen, fingerprint},
-    },
     machine::{FoundTests, LoopState, Preparation, Refusal, Settlement, Statement, Verification},
-    plan::{self, PlanChanges, PlanKind, Reading},
-    proc::Supervisor,
-    prompt::{self, Confined, Prompt, PromptInput, ReviewInput, Template, render_review},
     run::Phase,
-    store::paths::{ProjectPaths, RunPaths, create_anew},
-    text::with_causes,
-    words,
 };
+use ralph_gate::guard::GuardError;
+use ralph_git::{
+    Moment, Repository,
+    fingerprint::{Seen, fingerprint},
+};
+use ralph_plan::{
+    PlanChanges, PlanKind, Reading,
+    claims::{self, StatusPlace},
+    prompt::{self, Confined, Prompt, PromptInput, ReviewInput, Template, render_review},
+};
+use ralph_state::store::paths::{ProjectPaths, RunPaths, create_anew};
+use ralph_system::proc::Supervisor;
+use ralph_text::with_causes;
 
 use super::{
     autorun::Autorun,
@@ -138,15 +138,15 @@ impl Prepare {
             untouched,
             promise: state.rules.promise.clone(),
             steering: due
-                .map(|steering| (steering.id, steering.kind, words::message_in_prompt(steering)))
+                .map(|steering| (steering.id, steering.kind, ralph_words::message_in_prompt(steering)))
                 .collect(),
             feedback: feedback
                 .iter()
-                .map(|feedback| words::prompt::feedback(feedback, &state.view.settings.goals))
+                .map(|feedback| ralph_words::prompt::feedback(feedback, &state.view.settings.goals))
                 .collect(),
             background: state
                 .background_for_prompt()
-                .map(|task| words::background_in_prompt(task, state.view.clock.now_ms))
+                .map(|task| ralph_words::background_in_prompt(task, state.view.clock.now_ms))
                 .collect(),
             before: None,
             live_steering,
@@ -384,7 +384,7 @@ impl JobContext {
     /// The plan's path as the agent can use it.
     fn shown_plan(&self) -> String {
         let shown = self.plan.strip_prefix(self.paths.project()).unwrap_or(&self.plan);
-        words::prompt::plan_in_prompt(&shown.to_string_lossy(), self.section.as_deref())
+        ralph_words::prompt::plan_in_prompt(&shown.to_string_lossy(), self.section.as_deref())
     }
 
     fn render(&self, job: &Prepare, plan: &PlanSnapshot) -> Prompt {
@@ -445,7 +445,7 @@ impl JobContext {
     /// The tasks of `before` whose box is the other one on disk, by position; none if the plan cannot be read now.
     pub(super) fn toggled_boxes(&self, before: &PlanSnapshot) -> Option<Vec<u32>> {
         let reading = read_plan(&self.plan, self.section.as_deref(), self.taskless).ok()?;
-        Some(plan::toggled(before, &reading.plan))
+        Some(ralph_plan::toggled(before, &reading.plan))
     }
 
     /// Reads the plan after the goals were run: what they run may be the agent's.
@@ -605,11 +605,14 @@ pub(super) fn statement(message: &str, promise: &str, last_line_claims: bool) ->
 
 /// What was done to the tasks; nothing can be told of a plan that cannot be read.
 fn edits(before: &PlanSnapshot, after: &Result<PlanSnapshot, String>) -> PlanChanges {
-    after.as_ref().map(|plan| plan::diff(before, plan)).unwrap_or_default()
+    after
+        .as_ref()
+        .map(|plan| ralph_plan::diff(before, plan))
+        .unwrap_or_default()
 }
 
 /// The tasks that went while no agent worked. It is the user who does that, but what is gone is never done.
 fn taken_out(before: &PlanSnapshot, now: &PlanSnapshot) -> Option<Notice> {
-    let tasks = plan::diff(before, now).vanished;
+    let tasks = ralph_plan::diff(before, now).vanished;
     (!tasks.is_empty()).then_some(Notice::TasksRemoved { tasks, more: 0 })
 }

@@ -1,12 +1,12 @@
 //! Questions of agents to language servers, beside the loop, which goes on meanwhile.
 
-use crate::{
-    control::{ToolAnswer, ToolCall},
+use ralph_core::{
     event::{AskId, Decision, Notice, PermissionRequest, ToolKind},
-    language::{At, News, Pattern, Question},
     run::Permissions,
-    words::language as words,
 };
+use ralph_state::control::{ToolAnswer, ToolCall};
+use ralph_tools::language::{At, News, Pattern, Question};
+use ralph_words::language as words;
 
 use super::{
     run::Driver,

@@ -2,14 +2,13 @@
 
 use std::mem::{Discriminant, discriminant};
 
-use tracing::{debug, info, trace};
-
-use crate::{
-    diagnostics::kind,
+use ralph_core::{
     event::{AgentSignal, Event},
     machine::{Input, LoopState},
     run::Phase,
 };
+use ralph_system::diagnostics::kind;
+use tracing::{debug, info, trace};
 
 /// Logs a step: at info what a run is made of, in detail all of it. `before` is the phase it began in.
 pub(super) fn log_step(before: Discriminant<Phase>, input: &Input, state: &LoopState, events: &[Event]) {

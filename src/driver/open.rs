@@ -5,28 +5,31 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ralph_gate::guard::GuardError;
-use thiserror::Error;
-
-use crate::{
-    control::{self, Reply, Request},
+use ralph_core::{
     event::{
         BreakerCause, BreakerState, Event, Notice, PlanSnapshot, Record, RequestedBy, RunId, Settings, Spent,
         SteeringId, StopReason, StopRequest, UserCommand,
     },
-    files::is_same_file,
-    git::Repository,
     machine::LoopState,
-    proc::{Hold, Supervisor},
     run::{Breaker, RunView},
+};
+use ralph_gate::guard::GuardError;
+use ralph_git::Repository;
+use ralph_state::{
+    control::{self, Reply, Request},
     store::{
         journal::{self, Journal, JournalError, ReadNote},
         lock::{Holder, Lock, LockError},
         paths::{DONE_FILE, PAUSE_FILE, PathsError, ProjectPaths, RunPaths, replace_file},
         rules::{self, RulesError},
     },
-    text::with_causes,
 };
+use ralph_system::{
+    files::is_same_file,
+    proc::{Hold, Supervisor},
+};
+use ralph_text::with_causes;
+use thiserror::Error;
 
 use super::{
     clock::{new_run_id, now_ms},

@@ -2,21 +2,20 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tracing::debug;
-
-use crate::{
-    agent::{SessionCommand, SessionRequest},
-    diagnostics::{inherited, kind},
+use ralph_agent::{SessionCommand, SessionRequest};
+use ralph_core::{
     event::{AgentSignal, AskId, ChannelKind, Claim, Notice, PermissionAnswer, SteeringId},
     machine::{Effect, Input, Refusal, Settlement, Verification},
-    store::{
-        recording::Recording,
-        rules::{self, RulesError},
-        signal_log::SignalLog,
-    },
-    text::with_causes,
-    words::{Advice, denial, no_answer, tools::edits_checked},
 };
+use ralph_state::store::{
+    recording::Recording,
+    rules::{self, RulesError},
+    signal_log::SignalLog,
+};
+use ralph_system::diagnostics::{inherited, kind};
+use ralph_text::with_causes;
+use ralph_words::{Advice, denial, no_answer, tools::edits_checked};
+use tracing::debug;
 
 use super::{
     background,

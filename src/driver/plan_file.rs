@@ -6,12 +6,10 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use crate::{
-    event::{Goal, Notice, PlanSnapshot, TaskSettings},
-    files::{self, PLAN_CAP_BYTES, ReadError},
-    plan::{self, PlanError, PlanKind, Reading, TaskMistake},
-    text::with_causes,
-};
+use ralph_core::event::{Goal, Notice, PlanSnapshot, TaskSettings};
+use ralph_plan::{PlanError, PlanKind, Reading, TaskMistake};
+use ralph_system::files::{self, PLAN_CAP_BYTES, ReadError};
+use ralph_text::with_causes;
 
 use super::config::Agent;
 
@@ -31,7 +29,7 @@ impl Taskless {
     /// asked for, and some plans are descriptions by their names; else a plan without tasks is rather a mistake, and a run over
     /// it could only end unverified.
     pub fn with(plan: &Path, goals: &[Goal], promise: Option<&str>) -> Self {
-        if goals.is_empty() && promise.is_none() && !plan::is_description(plan) {
+        if goals.is_empty() && promise.is_none() && !ralph_plan::is_description(plan) {
             Taskless::Refused
         } else {
             Taskless::Allowed
@@ -66,8 +64,8 @@ pub(crate) fn read_plan(path: &Path, section: Option<&str>, taskless: Taskless) 
         (format!("{}: {why}", path.display()), hint.to_owned())
     })?;
     let kind = PlanKind::of(path);
-    let read = plan::read_bytes(kind, &bytes).and_then(|reading| match section {
-        Some(section) => plan::only_section(kind, &bytes, reading, section),
+    let read = ralph_plan::read_bytes(kind, &bytes).and_then(|reading| match section {
+        Some(section) => ralph_plan::only_section(kind, &bytes, reading, section),
         None => Ok(reading),
     });
     read.or_else(|error| {
@@ -134,7 +132,12 @@ impl TaskRules {
             None => self.agents.first()?,
             Some(id) => match self.agents.iter().find(|agent| agent.adapter.id() == id) {
                 Some(agent) => agent,
-                None => return Some(format!("the run was started without adapter `{}`", plan::shown(id))),
+                None => {
+                    return Some(format!(
+                        "the run was started without adapter `{}`",
+                        ralph_plan::shown(id)
+                    ));
+                }
             },
         };
         let model = settings.model.as_deref()?;

@@ -2,12 +2,11 @@
 
 use std::{sync::Arc, time::Duration};
 
+use ralph_core::{event::PlanSnapshot, run::Shared};
 use tokio::{
     sync::Notify,
     time::{Instant, sleep_until},
 };
-
-use crate::{event::PlanSnapshot, run::Shared};
 
 /// A look waits so long after a write: files are written in pieces.
 const QUIET: Duration = Duration::from_millis(100);

@@ -2,18 +2,17 @@
 
 use std::path::Path;
 
-use crate::{
-    event::PlanSnapshot,
-    git::Repository,
-    machine::LoopState,
-    plan::PlanKind,
+use ralph_core::{event::PlanSnapshot, machine::LoopState};
+use ralph_git::Repository;
+use ralph_plan::{
+    PlanKind,
     prompt::{Confined, Template},
-    store::{
-        journal::{self, JournalError},
-        paths::ProjectPaths,
-    },
-    words::prompt::plan_in_prompt,
 };
+use ralph_state::store::{
+    journal::{self, JournalError},
+    paths::ProjectPaths,
+};
+use ralph_words::prompt::plan_in_prompt;
 
 use super::{
     clock::new_promise,

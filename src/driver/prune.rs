@@ -6,14 +6,11 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use ralph_core::event::RunId;
+use ralph_git::{GitError, NoRepository, Repository};
+use ralph_state::store::paths::{ProjectPaths, RunPaths};
+use ralph_system::proc::Supervisor;
 use thiserror::Error;
-
-use crate::{
-    event::RunId,
-    git::{GitError, NoRepository, Repository},
-    proc::Supervisor,
-    store::paths::{ProjectPaths, RunPaths},
-};
 
 use super::read_view;
 
@@ -154,11 +151,10 @@ fn has_ended(paths: &ProjectPaths, run: &RunId) -> bool {
 mod tests {
     use std::path::Path;
 
+    use ralph_core::event::{BackgroundEnd, BackgroundResult, Event, StopReason, Totals};
+    use ralph_state::store::journal::Journal;
+
     use super::*;
-    use crate::{
-        event::{BackgroundEnd, BackgroundResult, Event, StopReason, Totals},
-        store::journal::Journal,
-    };
 
     struct Runs {
         _dir: tempfile::TempDir,

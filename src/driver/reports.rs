@@ -1,6 +1,6 @@
 //! What becomes of an agent's reports beside the records: its log, and what is shown without being kept.
 
-use crate::{
+use ralph_core::{
     event::{AgentSignal, Event, Role},
     machine::Input,
 };

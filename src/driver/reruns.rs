@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use crate::event::{Flaky, Goal, GoalResult};
+use ralph_core::event::{Flaky, Goal, GoalResult};
 
 use super::goals::{Checked, Place, check_all};
 

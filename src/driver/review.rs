@@ -2,18 +2,22 @@
 
 use std::{fs, path::Path};
 
-use crate::{
-    claims::{StatusPlace, review_answer},
+use ralph_core::{
     event::{Checkpoint, Notice, RunId},
-    files::{self, PLAN_CAP_BYTES},
-    git::{Moment, Repository},
     machine::{LoopState, Statement, Subject},
-    proc::Supervisor,
-    prompt::Changed,
-    store::paths::RunPaths,
-    text::{sanitized, with_causes},
-    words::goal_in_words,
 };
+use ralph_git::{Moment, Repository};
+use ralph_plan::{
+    claims::{StatusPlace, review_answer},
+    prompt::Changed,
+};
+use ralph_state::store::paths::RunPaths;
+use ralph_system::{
+    files::{self, PLAN_CAP_BYTES},
+    proc::Supervisor,
+};
+use ralph_text::{sanitized, with_causes};
+use ralph_words::goal_in_words;
 
 /// What is to be reviewed, as the records have it.
 #[derive(Debug)]

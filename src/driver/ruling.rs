@@ -2,7 +2,7 @@
 //!
 //! The rules are looked at here and not in the machine, since paths have to be resolved for that.
 
-use crate::{
+use ralph_core::{
     event::{
         Answer, AskId, BackgroundCommand, BackgroundRefusal, CommandRefusal, Decider, Decision, Offer, PermissionMode,
         PermissionRequest, RememberedRule, Requester, Ruling, RunId, UserCommand,

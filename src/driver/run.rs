@@ -12,18 +12,19 @@ use std::{
     time::Duration,
 };
 
-use thiserror::Error;
-use tokio::sync::mpsc;
-
-use crate::{
-    control::{Asked, Request, Role},
+use ralph_core::{
     event::{AgentSignal, BackgroundCommand, Day, Event, Notice, StopReason, StopRequest},
-    git::Repository,
-    language::{Home, Languages},
     machine::{Input, LoopState, Start, Step, step},
-    proc::{Size, Supervisor},
+};
+use ralph_git::Repository;
+use ralph_state::{
+    control::{Asked, Request, Role},
     store::journal::{Journal, JournalError},
 };
+use ralph_system::proc::{Size, Supervisor};
+use ralph_tools::language::{Home, Languages};
+use thiserror::Error;
+use tokio::sync::mpsc;
 
 use super::{
     agent_commands::AgentCommands,

@@ -8,17 +8,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use tracing::debug;
-
-use crate::{
-    event::{GoalFailure, GoalResult, Notice, RunId},
+use ralph_core::event::{GoalFailure, GoalResult, Notice, RunId};
+use ralph_state::store::paths::{ProjectPaths, RunPaths, create_private_dir, replace_file};
+use ralph_system::{
     files::{create_new, read_bytes},
     proc::{Confinement, Supervisor},
-    store::paths::{ProjectPaths, RunPaths, create_private_dir, replace_file},
-    text::with_causes,
     tree_copy::{self, TreeCopy},
-    words,
 };
+use ralph_text::with_causes;
+use tracing::debug;
 
 /// Bytes that are kept of the end of a sealed goal's output, in its file.
 pub(super) const KEPT_BYTES: usize = 1 << 20;
@@ -90,16 +88,16 @@ impl SealedPlace {
 
     /// Returns the result as agents may hear it, and writes the output to a file.
     pub(super) fn told(&self, result: GoalResult) -> GoalResult {
-        let why = result.why.as_ref().map(words::goal_failure_in_words);
+        let why = result.why.as_ref().map(ralph_words::goal_failure_in_words);
         let ended = why.iter().chain(&result.doubt).map(|line| format!("{line}\n"));
         let output = self.keep(&result.name, &(result.tail.clone() + &ended.collect::<String>()));
         GoalResult {
             tail: match (result.passed, &result.tests) {
-                (false, Some(tests)) => words::passed_of_all(tests),
+                (false, Some(tests)) => ralph_words::passed_of_all(tests),
                 (true, _) | (false, None) => String::new(),
             },
             why: result.why.map(without_details),
-            doubt: result.doubt.map(|_| words::doubt_of_sealed().to_owned()),
+            doubt: result.doubt.map(|_| ralph_words::doubt_of_sealed().to_owned()),
             failed_tests: Vec::new(),
             sealed_output: Some(output),
             ..result
@@ -130,7 +128,7 @@ impl SealedPlace {
 fn without_details(why: GoalFailure) -> GoalFailure {
     match why {
         GoalFailure::NotStarted { .. } | GoalFailure::Text { .. } => GoalFailure::NotStarted {
-            why: words::sealed_not_started().to_owned(),
+            why: ralph_words::sealed_not_started().to_owned(),
         },
         GoalFailure::Exited { .. }
         | GoalFailure::TimedOut { .. }
@@ -190,7 +188,7 @@ pub fn read_earlier(paths: &ProjectPaths, run: &RunId, sealed: &[PathBuf]) -> Ve
             was_there && !hidden_in(files).contains(directory)
         };
         let runs = earlier.iter().filter(could_read).count();
-        (runs > 0).then(|| Notice::warning(words::sealed_was_readable(directory, runs)))
+        (runs > 0).then(|| Notice::warning(ralph_words::sealed_was_readable(directory, runs)))
     };
     sealed.iter().filter_map(notice).collect()
 }

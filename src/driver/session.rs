@@ -8,14 +8,11 @@ use std::{
     time::Duration,
 };
 
+use ralph_agent::{Activity, AgentAdapter, Display, Session, SessionCommand, SessionRequest};
+use ralph_core::event::{AgentSignal, CancelReason, Usage};
+use ralph_state::store::{recording::Recording, signal_log::SignalLog};
+use ralph_system::proc::{Size, Stop};
 use tokio::{sync::mpsc, time::Instant};
-
-use crate::{
-    agent::{Activity, AgentAdapter, Display, Session, SessionCommand, SessionRequest},
-    event::{AgentSignal, CancelReason, Usage},
-    proc::{Size, Stop},
-    store::{recording::Recording, signal_log::SignalLog},
-};
 
 use super::{hub::Hub, spending::Spending};
 

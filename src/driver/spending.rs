@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
+use ralph_core::event::Usage;
 use tokio::time::{Instant, sleep_until};
-
-use crate::event::Usage;
 
 /// A usage this soon after the one before it is added to the next: an agent may tell of each token.
 const INTERVAL: Duration = Duration::from_millis(250);

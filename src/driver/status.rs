@@ -2,20 +2,20 @@
 
 use std::time::Duration;
 
-use crate::{
-    control::{BreakerStatus, PendingAsk, QueuedSteering, Quiet, Reply, Request, Reviewer, Role, Status},
+use ralph_core::{
     event::{
         Answer, AnswerPlace, BackgroundCommand, BackgroundRefusal, Event, NewLimits, Notice, RequestedBy, Requester,
         RunId, SteeringKind, StopRequest, UserCommand,
     },
     machine::{Input, LoopState, late_answer, read_answer},
     run::{Phase, RunView, TESTS},
-    text::one_line,
-    words::{
-        NoTool, agent_command_in_words, background_refusal_in_words, breaker_cause_in_words, closed_in_words,
-        command_refusal_in_words, fate_in_words, mode_in_words, mode_word, new_limits_in_words, no_answer_in_words,
-        no_tool_in_words, phase_in_words, scope_in_words, tests_confirmed_in_words,
-    },
+};
+use ralph_state::control::{BreakerStatus, PendingAsk, QueuedSteering, Quiet, Reply, Request, Reviewer, Role, Status};
+use ralph_text::one_line;
+use ralph_words::{
+    NoTool, agent_command_in_words, background_refusal_in_words, breaker_cause_in_words, closed_in_words,
+    command_refusal_in_words, fate_in_words, mode_in_words, mode_word, new_limits_in_words, no_answer_in_words,
+    no_tool_in_words, phase_in_words, scope_in_words, tests_confirmed_in_words,
 };
 
 use super::{
@@ -415,7 +415,7 @@ fn stopped_iteration(events: &[Event]) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
+    use ralph_core::{
         event::{PlanSnapshot, PlanTask, StopReason, Totals},
         testing::{iteration_ended, iteration_started},
     };

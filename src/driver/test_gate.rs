@@ -12,23 +12,19 @@ use std::{
     time::{Duration, Instant},
 };
 
+use ralph_core::event::{
+    Bite, GateSettings, Goal, GoalResult, GuardedChange, MutantOutcome, Notice, TestsChange, Trial, TriedMutant,
+};
 use ralph_gate::{
     guard::{self, Guard, GuardError, Originals},
     mutants::{Mutation, MutationKind, test_mutants, work_mutants},
     runner::Runners,
 };
+use ralph_state::store::paths::{ProjectPaths, RunPaths};
+use ralph_system::{diagnostics::inherited, files::read_bytes};
+use ralph_text::{is_part_of_word, whole_words, with_causes};
 use tokio::task::spawn_blocking;
 use tracing::debug;
-
-use crate::{
-    diagnostics::inherited,
-    event::{
-        Bite, GateSettings, Goal, GoalResult, GuardedChange, MutantOutcome, Notice, TestsChange, Trial, TriedMutant,
-    },
-    files::read_bytes,
-    store::paths::{ProjectPaths, RunPaths},
-    text::{is_part_of_word, whole_words, with_causes},
-};
 
 pub use merged::check_merged;
 

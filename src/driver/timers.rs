@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use crate::machine::{Timer, TimerKind};
+use ralph_core::machine::{Timer, TimerKind};
 
 #[derive(Debug, Default)]
 pub(super) struct Timers(BTreeMap<TimerKind, Timer>);

@@ -1,15 +1,12 @@
 //! What an agent has asked of ralph's own tools and does not know yet.
 
+use ralph_core::event::{GoalResult, PlanSnapshot};
+use ralph_state::control::{Reply, ToolAnswer};
+use ralph_tools::language::News;
+use ralph_words::{NoTool, no_tool_in_words};
 use tokio::{
     sync::{mpsc, oneshot},
     time::Instant,
-};
-
-use crate::{
-    control::{Reply, ToolAnswer},
-    event::{GoalResult, PlanSnapshot},
-    language::News,
-    words::{NoTool, no_tool_in_words},
 };
 
 use super::{edits::EditsSeen, goals::GoalRun, plan_look::BoxesSeen};

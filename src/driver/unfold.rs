@@ -6,14 +6,11 @@ use std::{
     path::Path,
 };
 
-use crate::{
-    agent::transcript::unfolded::Unfolding,
-    files::{self, ReadError},
-    store::{signal_log, task_output},
-    text::{Keep, PlainText},
-};
-
-pub use crate::agent::transcript::unfolded::Unfold;
+pub use ralph_agent::transcript::unfolded::Unfold;
+use ralph_agent::transcript::unfolded::Unfolding;
+use ralph_state::store::{signal_log, task_output};
+use ralph_system::files::{self, ReadError};
+use ralph_text::{Keep, PlainText};
 
 /// Renders what is folded in the iteration whose signal log is at `path`, as ANSI text for a terminal of so many columns; none if
 /// nothing is.

@@ -10,18 +10,17 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use ralph_git::OwnReferences;
+use ralph_plan::batch::{Batch, BatchEnd, BatchId, Kept, Phase, Plan};
+use ralph_state::store::{lock, paths::ProjectPaths};
+
 use super::{
     BatchPaths, Site, batches_in,
     journal::read,
     latest,
     worker::{Failed, of_git},
 };
-use crate::{
-    batch::{Batch, BatchEnd, BatchId, Kept, Phase, Plan},
-    driver::prune::{Keep, size_of},
-    git::OwnReferences,
-    store::{lock, paths::ProjectPaths},
-};
+use crate::driver::prune::{Keep, size_of};
 
 /// How much of a batch is removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,6 +11,12 @@ use std::{
     time::Duration,
 };
 
+use ralph_plan::batch::{
+    Batch, BatchEnd, BatchId, BatchRecord, Finding, Input, JobNews, Phase, PlanName, Resumption, StoppedBy, WorkerTask,
+    step,
+};
+use ralph_state::store::paths::PathsError;
+use ralph_system::proc::{Stop, Supervisor};
 use thiserror::Error;
 
 use super::{
@@ -25,15 +31,7 @@ use super::{
     watch::Watch,
     worker::used,
 };
-use crate::{
-    batch::{
-        Batch, BatchEnd, BatchId, BatchRecord, Finding, Input, JobNews, Phase, PlanName, Resumption, StoppedBy,
-        WorkerTask, step,
-    },
-    driver::now_ms,
-    proc::{Stop, Supervisor},
-    store::paths::PathsError,
-};
+use crate::driver::now_ms;
 
 /// Between two looks at what other processes ask for.
 const LOOK: Duration = Duration::from_millis(200);

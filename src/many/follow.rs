@@ -15,17 +15,18 @@ use std::{
     time::Duration,
 };
 
+use ralph_core::event::{RunId, Usage};
+use ralph_plan::batch::{Batch, Phase, PlanName};
+use ralph_state::store::{
+    journal::Reader,
+    paths::{ProjectPaths, RunPaths},
+};
+use ralph_system::os::watch::ChangeWatch;
+
 use super::{BatchPaths, read};
 use crate::{
-    batch::{Batch, Phase, PlanName},
     board::{Board, Seen},
     driver::read_view,
-    event::{RunId, Usage},
-    os::watch::ChangeWatch,
-    store::{
-        journal::Reader,
-        paths::{ProjectPaths, RunPaths},
-    },
 };
 
 /// How often is looked where the kernel tells of no change.

@@ -5,14 +5,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use ralph_core::event::Proof;
 use ralph_gate::guard::Guard;
-
-use crate::{
-    batch::{MergedLook, Side},
-    event::Proof,
-    files,
-    text::with_causes,
-};
+use ralph_plan::batch::{MergedLook, Side};
+use ralph_system::files;
+use ralph_text::with_causes;
 
 /// Most bytes of what the goals of a merged tree came to.
 const LOOK_CAP_BYTES: u64 = 16 << 20;

@@ -2,8 +2,8 @@
 
 use std::{collections::VecDeque, ffi::OsString, fs::File, io::Write, path::Path, time::Duration};
 
-use crate::{
-    event::Exit,
+use ralph_core::event::Exit;
+use ralph_system::{
     files,
     proc::{
         Child, End, Ladder, Launch, Output, Size, SpawnError, Stdin, Stdout, StopSignal, Supervisor, own_executable,

@@ -5,13 +5,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use ralph_plan::batch::{BatchEvent, BatchId, BatchRecord};
+use ralph_state::store::append::{AppendError, AppendOnly};
+use ralph_system::files::{self, ReadError};
 use thiserror::Error;
-
-use crate::{
-    batch::{BatchEvent, BatchId, BatchRecord},
-    files::{self, ReadError},
-    store::append::{AppendError, AppendOnly},
-};
 
 const FORMAT: &str = "ralph-batch";
 const VERSION: u32 = 1;
@@ -167,14 +164,15 @@ fn parse(path: &Path) -> Result<(Vec<BatchRecord>, u64), JournalError> {
 mod tests {
     use std::{fs, io::Write};
 
+    use ralph_plan::batch::Resumption;
+
     use super::*;
-    use crate::batch::Resumption;
 
     fn resumed() -> BatchEvent {
         let changes = Resumption::default();
         BatchEvent::BatchResumed { changes }
     }
-    use crate::batch::{Batch, StoppedBy};
+    use ralph_plan::batch::{Batch, StoppedBy};
 
     #[test]
     fn a_journal_cut_at_any_byte_holds_the_records_before_it_and_goes_on() {

@@ -9,23 +9,25 @@ use std::{
     path::PathBuf,
 };
 
+use ralph_core::{
+    event::{Event, Exit, Proof, RunId, StopReason},
+    run::{GoalState, RunView},
+};
 use ralph_gate::guard::{Guard, Trial};
+use ralph_git::{below_root, changed_since_fork, overlay};
+use ralph_plan::batch::{
+    Batch, Confirmed, Finding, GoalTests, Loss, Phase, Plan, PlanName, Side, TestTrouble, Yardstick, judge,
+};
+use ralph_state::store::{journal, paths::ProjectPaths};
+use ralph_text::with_causes;
+use ralph_words::{too_little_proof, untried_tests};
 
 use super::{
     gate::JudgingFiles,
     job::Ended,
     worker::{Failed, Site, of_git, said},
 };
-use crate::{
-    batch::{Batch, Confirmed, Finding, GoalTests, Loss, Phase, Plan, PlanName, Side, TestTrouble, Yardstick, judge},
-    driver::read_view,
-    event::{Event, Exit, Proof, RunId, StopReason},
-    git::{below_root, changed_since_fork, overlay},
-    run::{GoalState, RunView},
-    store::{journal, paths::ProjectPaths},
-    text::with_causes,
-    words::{too_little_proof, untried_tests},
-};
+use crate::driver::read_view;
 
 /// A merged tree that is checked out for its goals.
 #[derive(Debug)]
@@ -329,25 +331,25 @@ mod tests {
 
     #[test]
     fn a_file_in_conflict_counts_as_it_was_before_unless_it_is_confirmed_afterwards() {
-        let id = crate::batch::BatchId("b".to_owned());
+        let id = ralph_plan::batch::BatchId("b".to_owned());
         let mut batch = Batch::opened(id);
-        let planned = crate::batch::Planned {
+        let planned = ralph_plan::batch::Planned {
             name: PlanName("api".to_owned()),
             file: "api.md".to_owned(),
             section: None,
             after: Vec::new(),
         };
-        let event = crate::batch::BatchEvent::BatchStarted {
+        let event = ralph_plan::batch::BatchEvent::BatchStarted {
             target: "t".to_owned(),
             base: "c0".to_owned(),
             jobs: 1,
             engine: "local".to_owned(),
             arguments: Vec::new(),
             plans: vec![planned],
-            limits: crate::batch::BatchLimits::default(),
+            limits: ralph_plan::batch::BatchLimits::default(),
         };
         let (seq, at_ms) = (0, 0);
-        batch.apply(&crate::batch::BatchRecord { seq, at_ms, event });
+        batch.apply(&ralph_plan::batch::BatchRecord { seq, at_ms, event });
         let plan = &mut batch.plans[0];
         let conflicts = [("a.test.js", "b1"), ("old.test.js", "")];
         plan.conflicts = conflicts

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, btree_map::Entry};
 
-use crate::{
-    batch::PlanName,
+use ralph_core::{
     event::{BreakerCause, Usage, Wait},
     run::{Phase, RunView},
-    store::{journal::Reader, paths::ProjectPaths},
 };
+use ralph_plan::batch::PlanName;
+use ralph_state::store::{journal::Reader, paths::ProjectPaths};
 
 #[derive(Default)]
 pub(super) struct Meter {
@@ -100,7 +100,7 @@ fn limits_met(view: &RunView) -> Vec<Met> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{Event, Problem, ProblemKind, Settings, WaitCause};
+    use ralph_core::event::{Event, Problem, ProblemKind, Settings, WaitCause};
 
     #[test]
     fn a_wait_for_a_limit_is_one_that_was_met_and_another_wait_is_none() {

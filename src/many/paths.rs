@@ -7,16 +7,17 @@ use std::{
     time::Duration,
 };
 
-use super::journal::has_begun;
-use crate::{
-    batch::{BatchId, PlanName},
+use ralph_plan::batch::{BatchId, PlanName};
+use ralph_state::store::{
+    lock,
+    paths::{PathsError, ProjectPaths, create_private_dir},
+};
+use ralph_system::{
     files::{append_private, lock_within},
     proc::{Hold, Supervisor},
-    store::{
-        lock,
-        paths::{PathsError, ProjectPaths, create_private_dir},
-    },
 };
+
+use super::journal::has_begun;
 
 /// The scratch work tree of the merge queue. No plan has a name with this sign.
 const SCRATCH_TREE: &str = "_merge";

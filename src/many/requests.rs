@@ -2,8 +2,10 @@
 
 use std::{fs, io};
 
+use ralph_plan::batch::PlanName;
+use ralph_state::store::paths::replace_file;
+
 use super::BatchPaths;
-use crate::{batch::PlanName, store::paths::replace_file};
 
 /// No plan has this name.
 const ALL: &str = "_all";

@@ -3,9 +3,9 @@
 use std::{io, thread};
 
 use nix::sys::signal::Signal;
+use ralph_plan::batch::StoppedBy;
+use ralph_system::os::signals::is_ignored;
 use tokio::signal::unix::{SignalKind, signal};
-
-use crate::{batch::StoppedBy, os::signals::is_ignored};
 
 /// Calls `stop` for every signal that asks this process to end.
 ///

@@ -3,13 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use ralph_git::{References, changed_keys, config_file, config_text, is_moved_in_root, references};
+use ralph_plan::batch::{Batch, Phase, Plan, RepositoryChange};
+use ralph_state::store::paths::replace_file;
+
 use super::worker::Site;
-use crate::{
-    batch::{Batch, Phase, Plan, RepositoryChange},
-    driver::now_ms,
-    git::{References, changed_keys, config_file, config_text, is_moved_in_root, references},
-    store::paths::replace_file,
-};
+use crate::driver::now_ms;
 
 /// The branches of batches.
 const OWN: &str = "refs/heads/ralph/";

@@ -8,6 +8,25 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use ralph_core::{
+    event::{Exit, RunId, StopReason, StopRequest, Usage, UserCommand},
+    run::RunView,
+};
+use ralph_git::{Branches, GitError, Merge, Move, below_project, marked};
+use ralph_plan::{
+    PlanKind,
+    batch::{Batch, BatchId, Finding, JobEnd, Plan, PlanName, Trouble, WorkTree},
+};
+use ralph_state::{
+    control::{self, Request},
+    store::{lock, paths::ProjectPaths, trust::trust},
+};
+use ralph_system::files::{self, PLAN_CAP_BYTES};
+use ralph_text::{Keep, PlainText, with_causes};
+use ralph_words::{
+    conflict_in_words, plan_commit_message, repository_within, target_commit_message, target_lost,
+    target_merge_message, trouble_task,
+};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -17,22 +36,7 @@ use super::{
     job::{Ended, Job},
     meter::Meter,
 };
-use crate::{
-    batch::{Batch, BatchId, Finding, JobEnd, Plan, PlanName, Trouble, WorkTree},
-    control::{self, Request},
-    driver::{now_ms, read_view},
-    event::{Exit, RunId, StopReason, StopRequest, Usage, UserCommand},
-    files::{self, PLAN_CAP_BYTES},
-    git::{Branches, GitError, Merge, Move, below_project, marked},
-    plan::{self, PlanKind},
-    run::RunView,
-    store::{lock, paths::ProjectPaths, trust::trust},
-    text::{Keep, PlainText, with_causes},
-    words::{
-        conflict_in_words, plan_commit_message, repository_within, target_commit_message, target_lost,
-        target_merge_message, trouble_task,
-    },
-};
+use crate::driver::{now_ms, read_view};
 
 /// Where a batch works, and what its runs are given.
 #[derive(Debug, Clone)]
@@ -393,7 +397,8 @@ impl Site {
             false => before,
         };
         if !String::from_utf8_lossy(&bytes).contains(&text) {
-            let text = plan::add(kind, &bytes, &text, plan.section.as_deref()).map_err(|error| because(&error))?;
+            let text =
+                ralph_plan::add(kind, &bytes, &text, plan.section.as_deref()).map_err(|error| because(&error))?;
             fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
         }
         Ok(Finding::TaskAdded)

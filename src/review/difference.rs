@@ -2,14 +2,11 @@
 
 use std::io;
 
+use ralph_core::event::RunId;
+use ralph_git::{After, Around, Colour, Detail, Difference, GitError, NoRepository, Repository};
+use ralph_state::store::{lock, paths::ProjectPaths};
+use ralph_system::proc::Supervisor;
 use thiserror::Error;
-
-use crate::{
-    event::RunId,
-    git::{After, Around, Colour, Detail, Difference, GitError, NoRepository, Repository},
-    proc::Supervisor,
-    store::{lock, paths::ProjectPaths},
-};
 
 #[derive(Debug, Error)]
 pub(crate) enum DifferenceError {

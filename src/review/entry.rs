@@ -2,13 +2,12 @@
 
 use std::path::PathBuf;
 
-use serde::Serialize;
-
-use crate::{
+use ralph_core::{
     event::{Proof, RunId, StopReason},
     run::RunView,
-    words::{phase_in_words, stop_in_words},
 };
+use ralph_words::{phase_in_words, stop_in_words};
+use serde::Serialize;
 
 /// How a run stands at a glance.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -115,7 +114,7 @@ impl RunEntry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
+    use ralph_core::{
         event::{Event, StopReason, Totals},
         testing::permission_asked,
     };

@@ -8,13 +8,11 @@ use std::{
     time::SystemTime,
 };
 
-use crate::{
-    event::{Event, RunId},
-    store::{
-        journal::Reader,
-        lock,
-        paths::{ProjectPaths, States},
-    },
+use ralph_core::event::{Event, RunId};
+use ralph_state::store::{
+    journal::Reader,
+    lock,
+    paths::{ProjectPaths, States},
 };
 
 use super::{RunEntry, Shelf};

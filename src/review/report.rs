@@ -1,13 +1,13 @@
 //! What a run did, with the commits of each iteration.
 
+use ralph_core::{event::RunId, run::RunView};
+use ralph_git::Repository;
+use ralph_state::store::{journal::JournalError, lock, paths::ProjectPaths};
+use ralph_system::proc::Supervisor;
+use ralph_text::{one_line, pretty_json};
+
 use crate::{
     driver::{now_ms, read_view},
-    event::RunId,
-    git::Repository,
-    proc::Supervisor,
-    run::RunView,
-    store::{journal::JournalError, lock, paths::ProjectPaths},
-    text::{one_line, pretty_json},
     ui::report::{self, CommitLine, Report, Style},
 };
 

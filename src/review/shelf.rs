@@ -6,16 +6,13 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use crate::{
-    event::RunId,
-    run::RunView,
-    store::{
-        journal::{JournalError, Reader},
-        lock,
-        paths::ProjectPaths,
-    },
-    text::with_causes,
+use ralph_core::{event::RunId, run::RunView};
+use ralph_state::store::{
+    journal::{JournalError, Reader},
+    lock,
+    paths::ProjectPaths,
 };
+use ralph_text::with_causes;
 
 use super::{RunEntry, Standing};
 

@@ -25,14 +25,13 @@ use axum::{
     response::{IntoResponse, Response},
     routing::post,
 };
-use serde::Serialize;
-use tracing::warn;
-
-use crate::{
+use ralph_state::{
     control::Role,
-    proc::Origin,
     store::tokens::{Token, TokenFile, Tokens, TokensError, Version},
 };
+use ralph_system::proc::Origin;
+use serde::Serialize;
+use tracing::warn;
 
 use super::{
     json::Json,

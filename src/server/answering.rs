@@ -4,9 +4,8 @@ use axum::extract::{
     Path, Query,
     rejection::{JsonRejection, PathRejection, QueryRejection},
 };
+use ralph_core::event::{Answer, AnswerPlace};
 use serde::Deserialize;
-
-use crate::event::{Answer, AnswerPlace};
 
 use super::{
     json::Json,

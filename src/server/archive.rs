@@ -5,15 +5,13 @@ use std::{convert::Infallible, io, path::PathBuf, sync::Arc};
 
 use axum::body::{Body, Bytes};
 use futures_util::stream;
+use ralph_core::event::RunId;
+use ralph_state::store::{journal::JournalError, paths::ProjectPaths};
+use ralph_system::proc::Supervisor;
+use ralph_text::with_causes;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::{
-    event::RunId,
-    proc::Supervisor,
-    review::{RunEntry, Shelf},
-    store::{journal::JournalError, paths::ProjectPaths},
-    text::with_causes,
-};
+use crate::review::{RunEntry, Shelf};
 
 use super::problem::{Answered, Problem};
 

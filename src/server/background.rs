@@ -11,19 +11,21 @@ use axum::{
     http::{HeaderName, header::CONTENT_TYPE},
     response::{IntoResponse, Response},
 };
-use serde::Deserialize;
-
-use crate::{
-    control::{OUTPUT_END, OUTPUT_FROM, OUTPUT_OVER, Role},
-    driver::now_ms,
+use ralph_core::{
     event::RunId,
     run::{BackgroundState, BackgroundTask},
+};
+use ralph_state::{
+    control::{OUTPUT_END, OUTPUT_FROM, OUTPUT_OVER, Role},
     store::{
         paths::ProjectPaths,
         task_output::{self, Piece},
     },
-    text::last_line,
 };
+use ralph_text::last_line;
+use serde::Deserialize;
+
+use crate::driver::now_ms;
 
 use super::{
     archive::Kept,
@@ -33,7 +35,7 @@ use super::{
     socket::OnTheSocket,
 };
 
-pub(super) use crate::control::{BackgroundEntry, StartBackground, StartedBackground};
+pub(super) use ralph_state::control::{BackgroundEntry, StartBackground, StartedBackground};
 
 /// What is read for the last line of an output.
 const LAST_LINE_BYTES: u64 = 4 * 1024;

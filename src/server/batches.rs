@@ -8,14 +8,14 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use ralph_plan::batch::{BatchId, PlanName};
+use ralph_state::store::paths::{ProjectPaths, States};
 use serde::Serialize;
 
 use crate::{
-    batch::{BatchId, PlanName},
     board::Board,
     many::{BatchPaths, Follower, batches_in},
     review::Projects,
-    store::paths::{ProjectPaths, States},
 };
 
 /// Projects whose last batch is listed.

@@ -15,16 +15,16 @@ use axum::{
 use base64::{Engine, engine::general_purpose::STANDARD};
 use futures_util::{Stream, StreamExt, stream};
 use jiff::Timestamp;
+use ralph_core::event::{EndKind, Event as Happened, Record};
+use ralph_state::control::{Role, Status};
+use ralph_system::diagnostics::kind;
+use ralph_words::{Line, Tone, narrate, stop_in_words};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::{
-    control::{Role, Status},
-    diagnostics::kind,
     driver::{Subscription, UiEvent},
-    event::{EndKind, Event as Happened, Record},
     review,
-    words::{Line, Tone, narrate, stop_in_words},
 };
 
 use super::{
@@ -257,7 +257,7 @@ fn kebab(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
+    use ralph_core::{
         event::Outcome,
         testing::{iteration_started, permission_decided},
     };
@@ -266,7 +266,7 @@ mod tests {
     fn events_are_called_as_in_the_journal() {
         let events = [
             iteration_started(1, None, None),
-            permission_decided(None, true, crate::event::Decider::Unclear, None),
+            permission_decided(None, true, ralph_core::event::Decider::Unclear, None),
             Happened::Held,
             Happened::IterationEnded {
                 iteration: 1,

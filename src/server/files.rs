@@ -18,15 +18,12 @@ use axum::{
     routing::get,
 };
 use futures_util::stream;
+use ralph_git::{Colour, Detail, GitError};
+use ralph_state::{control::Role, store::recording};
+use ralph_text::with_causes;
 use serde::Deserialize;
 
-use crate::{
-    control::Role,
-    git::{Colour, Detail, GitError},
-    review::{self, DifferenceError, DifferenceRequest, ReportFormat, difference, written},
-    store::recording,
-    text::with_causes,
-};
+use crate::review::{self, DifferenceError, DifferenceRequest, ReportFormat, difference, written};
 
 use super::{
     archive::{Kept, in_pieces, of_journal},

@@ -23,14 +23,12 @@ use axum::{
     response::Response,
     routing::{any, get},
 };
+use ralph_state::control::{Client, ControlError, Role};
+use ralph_system::proc::{Origin, Supervisor, origin_of_peer};
 use tokio::{net::UnixStream, sync::watch};
 use tracing::warn;
 
-use crate::{
-    control::{Client, ControlError, Role},
-    proc::{Origin, Supervisor, origin_of_peer},
-    review::{Projects, RunEntry},
-};
+use crate::review::{Projects, RunEntry};
 
 use super::{
     Listening, PATIENCE,

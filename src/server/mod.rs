@@ -31,16 +31,14 @@ mod tests;
 use std::{io, net::TcpListener, ops::Deref, path::Path, sync::Arc, thread, time::Duration};
 
 use axum::{Router, middleware::from_fn_with_state};
+use ralph_system::diagnostics::inherited;
 use tokio::{
     runtime::{Builder, Runtime},
     sync::{mpsc, watch},
 };
 use tracing::warn;
 
-use crate::{
-    diagnostics::inherited,
-    driver::{Handle, Hub},
-};
+use crate::driver::{Handle, Hub};
 
 use access::Access;
 pub(crate) use archive::{Archive, Desk, Kept};

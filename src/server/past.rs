@@ -14,17 +14,16 @@ use axum::{
     routing::{get, post},
 };
 use futures_util::{StreamExt, stream};
+use ralph_core::{event::Answer, run::RunView};
+use ralph_state::{
+    control::{Role, Status, asks_json},
+    store::journal::Reader,
+};
+use ralph_text::with_causes;
+use ralph_words::{left_in_words, tests_confirmed_in_words};
 use serde_json::Value;
 
-use crate::{
-    control::{Role, Status, asks_json},
-    driver::{self, Left, Message, OpenError, read_view, status_of},
-    event::Answer,
-    run::RunView,
-    store::journal::Reader,
-    text::with_causes,
-    words::{left_in_words, tests_confirmed_in_words},
-};
+use crate::driver::{self, Left, Message, OpenError, read_view, status_of};
 
 use super::{
     answering::{Answering, answer_of},

@@ -11,13 +11,10 @@ use axum::{
     http::{HeaderMap, StatusCode, header},
     response::{IntoResponse, Response},
 };
+use ralph_core::event::{Answer, SteeringKind, UserCommand};
+use ralph_state::control::{Called, Personal, Role, Status, ToolAnswer, asks_json};
 use serde::Deserialize;
 use serde_json::Value;
-
-use crate::{
-    control::{Called, Personal, Role, Status, ToolAnswer, asks_json},
-    event::{Answer, SteeringKind, UserCommand},
-};
 
 use super::{
     answering::{Answering, answer_of},

@@ -10,8 +10,9 @@ use axum::{
 };
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
+use ralph_state::control::Role;
 
-use crate::{control::Role, review::RunEntry};
+use crate::review::RunEntry;
 
 use super::{
     archive::{Archive, Kept},

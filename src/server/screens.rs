@@ -2,9 +2,10 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use ralph_core::event::RunId;
+use ralph_state::control::frames::Show;
+use ralph_system::proc::Size;
 use tokio::sync::watch;
-
-use crate::{control::frames::Show, event::RunId, proc::Size};
 
 /// What screens have to know of the run they show.
 #[derive(Debug, Clone)]

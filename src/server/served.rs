@@ -9,16 +9,18 @@ use axum::{
     http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
+use ralph_core::{
+    event::{BackgroundCommand, RunId, UserCommand},
+    run::{BackgroundTask, RunView},
+};
+use ralph_state::control::{Called, Personal, Reply, Request, Role, Status, ToolAnswer};
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::{net::UnixStream, time::timeout};
 
 use crate::{
-    control::{Called, Personal, Reply, Request, Role, Status, ToolAnswer},
     driver::{Handle, Hub, Subscription, Terminal, UiEvent, Wants, status_of},
-    event::{BackgroundCommand, RunId, UserCommand},
     review::RunEntry,
-    run::{BackgroundTask, RunView},
 };
 
 use super::{

@@ -15,6 +15,7 @@ use axum::{
     middleware::{Next, from_fn_with_state},
     response::Response,
 };
+use ralph_state::control::Role;
 use tokio::{
     net::UnixListener,
     sync::{Semaphore, watch},
@@ -22,8 +23,6 @@ use tokio::{
     time::{MissedTickBehavior, interval},
 };
 use tracing::warn;
-
-use crate::control::Role;
 
 use super::{
     connection::{ACCEPT_PAUSE, Impatient, Patience, serve_connection},

@@ -13,20 +13,18 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use futures_util::{StreamExt, stream};
+use ralph_state::control::{
+    Role,
+    frames::{DetailFrame, Frame, Hello, put_output},
+};
+use ralph_system::proc::Size;
 use serde::Deserialize;
 use tokio::{
     sync::watch,
     time::{Instant, sleep_until},
 };
 
-use crate::{
-    control::{
-        Role,
-        frames::{DetailFrame, Frame, Hello, put_output},
-    },
-    driver::{Handle, Subscription, UiEvent, Wants, WhenSlow},
-    proc::Size,
-};
+use crate::driver::{Handle, Subscription, UiEvent, Wants, WhenSlow};
 
 use super::{
     json::Json,

@@ -12,13 +12,12 @@ use std::{
 };
 
 use axum::{Extension, Router};
+use ralph_system::proc::{ClientOrigin, Origin, origin_of_client};
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::{OwnedSemaphorePermit, Semaphore, watch},
     task::{AbortHandle, JoinSet, spawn_blocking},
 };
-
-use crate::proc::{ClientOrigin, Origin, origin_of_client};
 
 use super::{
     connection::{ACCEPT_PAUSE, Impatient, Patience, serve_connection},

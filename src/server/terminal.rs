@@ -19,14 +19,12 @@ use axum::{
     },
 };
 use futures_util::{Stream, StreamExt, stream};
+use ralph_core::event::Event as Happened;
+use ralph_state::store::recording::{self, Shown};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::{
-    driver::{Subscription, UiEvent},
-    event::Event as Happened,
-    store::recording::{self, Shown},
-};
+use crate::driver::{Subscription, UiEvent};
 
 use super::{
     archive::Kept,

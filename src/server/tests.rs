@@ -2,20 +2,20 @@ use std::{path::PathBuf, sync::mpsc, thread};
 
 use eventsource_stream::Eventsource;
 use futures_util::StreamExt;
-use reqwest::{Method, StatusCode};
-
-use super::*;
-use crate::{
+use ralph_core::event::{Event, Notice, RunId};
+use ralph_state::{
     control::{
         Client, Role,
         frames::{Frame, Show},
         stream::{Address, FrameReader, Looks},
     },
-    event::{Event, Notice, RunId},
-    proc::Supervisor,
     store::{journal::Journal, paths::ProjectPaths},
-    text::with_causes,
 };
+use ralph_system::proc::Supervisor;
+use ralph_text::with_causes;
+use reqwest::{Method, StatusCode};
+
+use super::*;
 
 /// Longer than anything here takes, on a machine that has other work.
 const SOON: Duration = Duration::from_secs(60);

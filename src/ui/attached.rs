@@ -7,22 +7,23 @@ use std::{
     sync::Arc,
 };
 
-use tempfile::TempDir;
-use thiserror::Error;
-
-use crate::{
-    config::Notify,
-    console,
+use ralph_core::event::{RequestedBy, RunId};
+use ralph_git::Differ;
+use ralph_state::{
     control::{
         ControlError,
         frames::{Hello, Signalling},
         stream::{Address, FrameReader, Looks, fetch},
     },
-    event::{RequestedBy, RunId},
-    git::Differ,
-    proc::Supervisor,
     store::paths::ProjectPaths,
-    text::with_causes,
+};
+use ralph_system::proc::Supervisor;
+use ralph_text::{console, with_causes};
+use tempfile::TempDir;
+use thiserror::Error;
+
+use crate::{
+    config::Notify,
     ui::{
         front_end::{differ, theme, unfolder},
         headless,

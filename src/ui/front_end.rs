@@ -12,19 +12,17 @@ use std::{
     time::Duration,
 };
 
+use ralph_core::event::{Record, RunId};
+use ralph_git::Differ;
+use ralph_state::store::paths::{ProjectPaths, RunPaths};
+use ralph_system::{diagnostics::inherited, proc::Supervisor};
+use ralph_text::{Form, console, with_causes};
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::{
     config::{Config, Notify},
-    console,
-    diagnostics::inherited,
     driver::{Handle, Hub, OpenRun, Subscription, UiEvent, Unfold, WhenSlow, prompt_text, task_text, unfolded},
-    event::{Record, RunId},
-    git::Differ,
-    proc::Supervisor,
-    store::paths::{ProjectPaths, RunPaths},
-    text::{Form, with_causes},
     ui::{
         headless::{self, Format},
         notify::{Teller, notifier},

@@ -2,13 +2,12 @@
 
 use std::{convert::Infallible, path::Path, sync::Arc, thread, time::Duration};
 
+use ralph_core::{event::Record, run::RunView};
+use ralph_system::proc::{Supervisor, helper::Helper};
 use tokio::sync::mpsc;
 
 use crate::{
     config::Notify,
-    event::Record,
-    proc::{Supervisor, helper::Helper},
-    run::RunView,
     ui::tui::{Notifier, Reason, reason},
 };
 

@@ -1,8 +1,9 @@
 //! How a run is shown: what the user asked for, as far as stdout can have it.
 
+use ralph_text::console;
+
 use crate::{
     config::{Screen, ScreenTheme, Signs},
-    console,
     ui::{
         headless::{Format, Style},
         terminal,

@@ -17,18 +17,20 @@ use std::{
 };
 
 use nix::sys::signal::Signal;
-use serde_json::json;
-
-use crate::{
+use ralph_core::event::{Event, Record, RequestedBy, UserCommand};
+use ralph_state::{
     control::{
         ControlError,
         frames::{Frame, Hello},
         stream::{Address, Closer, FrameReader, Looks, Poster, problem_in},
     },
-    driver::{self, Detail, Poll, UiEvent},
-    event::{Event, Record, RequestedBy, UserCommand},
-    proc::{self, Size},
     store::{journal::Reader, paths::RunPaths},
+};
+use ralph_system::proc::{self, Size};
+use serde_json::json;
+
+use crate::{
+    driver::{self, Detail, Poll, UiEvent},
     ui::tui::{AfterSignal, Reach, Source, Wake},
 };
 

@@ -7,12 +7,14 @@ use std::{
 };
 
 use nix::sys::signal::Signal;
+use ralph_core::event::RequestedBy;
+use ralph_system::proc::signal_loop;
 use tokio::{
     runtime::Builder,
     signal::unix::{SignalKind, signal},
 };
 
-use crate::{event::RequestedBy, proc::signal_loop, ui::tui};
+use crate::ui::tui;
 
 /// What a signal that ends programs does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,12 +2,11 @@
 
 use std::io::Write;
 
-use crate::{
-    console,
-    run::RunView,
-    store::{journal, paths::RunPaths},
-    ui::report::{Report, Style, write_head},
-};
+use ralph_core::run::RunView;
+use ralph_state::store::{journal, paths::RunPaths};
+use ralph_text::console;
+
+use crate::ui::report::{Report, Style, write_head};
 
 /// Prints how the run in `files` ended and where its recordings are. Nothing, if its journal cannot be read.
 pub(crate) fn print(files: &RunPaths, style: Style) {

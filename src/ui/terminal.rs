@@ -2,13 +2,12 @@
 
 use std::env;
 
-use crate::{
-    console,
-    proc::Size,
-    ui::{
-        headless::Pace,
-        tui::{self, Layout, theme::Surroundings},
-    },
+use ralph_system::proc::Size;
+use ralph_text::console;
+
+use crate::ui::{
+    headless::Pace,
+    tui::{self, Layout, theme::Surroundings},
 };
 
 /// The size of an agent's terminal when ralph has none itself.

@@ -1,6 +1,6 @@
 //! Background tasks by the tools: the rules are those of `ralph tasks`, and no answer is long.
 
-use ralph::event::{BackgroundEnd, Event, Requester};
+use ralph_core::event::{BackgroundEnd, Event, Requester};
 use serde_json::{Value, json};
 
 use super::goals::{answers, begin};

@@ -1,7 +1,7 @@
 //! A model that says nothing, one that is asked too often, and a connection that is cut: one task is done in the end, with the
 //! model and the agent that were asked for, and what is committed is the user's.
 
-use ralph::event::{CancelReason, Outcome, ProblemKind};
+use ralph_core::event::{CancelReason, Outcome, ProblemKind};
 
 use super::{PATIENCE, assert_done, in_order, outcomes, plan_one_task, ralph, work_on};
 use crate::{

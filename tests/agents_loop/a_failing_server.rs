@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use ralph::event::{Event, Outcome, ProblemKind, Record, StopReason, Wait};
+use ralph_core::event::{Event, Outcome, ProblemKind, Record, StopReason, Wait};
 use serde_json::json;
 
 use super::{PATIENCE, outcomes, ralph, stopped};

@@ -1,6 +1,6 @@
 //! A model that uses tools without end: a limit on tokens ends the turn in which it is reached.
 
-use ralph::event::StopReason;
+use ralph_core::event::StopReason;
 
 use super::{PATIENCE, ralph, stopped};
 use crate::{

@@ -1,6 +1,6 @@
 //! A plan of two tasks is worked off, each by a session of its own, in the sandbox.
 
-use ralph::event::AgentSignal;
+use ralph_core::event::AgentSignal;
 
 use super::{PATIENCE, assert_done, in_order, ralph, signals, stopped, work_on};
 use crate::{

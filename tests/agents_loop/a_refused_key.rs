@@ -1,6 +1,6 @@
 //! A key that is refused ends the run also where the agent would ask again and again.
 
-use ralph::event::{ProblemKind, StopReason};
+use ralph_core::event::{ProblemKind, StopReason};
 
 use super::{PATIENCE, a_failing_server::login, ralph, stopped};
 use crate::{

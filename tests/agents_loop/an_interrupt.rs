@@ -2,7 +2,7 @@
 //! tools.
 
 use nix::sys::signal::Signal;
-use ralph::event::{AgentSignal, CancelReason, Event, Finding, StopReason};
+use ralph_core::event::{AgentSignal, CancelReason, Event, Finding, StopReason};
 
 use super::{
     PATIENCE, assert_background_task_used, assert_own_tools_answered, ralph, signals, stopped, use_a_background_task,

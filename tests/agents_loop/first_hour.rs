@@ -3,7 +3,7 @@
 
 use std::{env, fs, path::Path};
 
-use ralph::event::{Proof, StopReason};
+use ralph_core::event::{Proof, StopReason};
 
 use super::{PATIENCE, in_order, stopped, work_by, work_on};
 use crate::{harness::agent::Agent, stand_in::StandIn};

@@ -18,7 +18,7 @@ mod whichever;
 
 use std::time::Duration;
 
-use ralph::event::{AgentCall, AgentSignal, Event, Outcome, Proof, Record, Requester, StopReason, Totals};
+use ralph_core::event::{AgentCall, AgentSignal, Event, Outcome, Proof, Record, Requester, StopReason, Totals};
 use serde_json::json;
 
 use crate::{
@@ -149,7 +149,7 @@ pub(crate) fn stopped(finished: &Finished) -> (StopReason, Vec<String>, Totals) 
     let mut events = finished.records().into_iter().map(|record| record.event);
     match events.rfind(|event| !matches!(event, Event::BackgroundEnded { .. })) {
         Some(Event::RunStopped { reason, hints, totals }) => {
-            (reason, hints.iter().map(ralph::words::hint_in_words).collect(), totals)
+            (reason, hints.iter().map(ralph_words::hint_in_words).collect(), totals)
         }
         other => panic!(
             "{other:?} is not the end of a run\n{}{}",

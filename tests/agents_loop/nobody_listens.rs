@@ -1,6 +1,6 @@
 //! A model that cannot be reached: a problem of the network, tried again later. codex would wait for it for ever.
 
-use ralph::event::{Outcome, ProblemKind};
+use ralph_core::event::{Outcome, ProblemKind};
 
 use super::{PATIENCE, outcomes, ralph};
 use crate::{

@@ -1,7 +1,7 @@
 //! The agent that `docs/guide/adapters.md` adds as an example, with the file that stands there and nothing else.
 
 use nix::sys::signal::Signal;
-use ralph::event::{AgentSignal, Event, ProblemKind, StopReason};
+use ralph_core::event::{AgentSignal, Event, ProblemKind, StopReason};
 
 use super::{PATIENCE, assert_done, in_order, signals, stopped, work_on};
 use crate::{

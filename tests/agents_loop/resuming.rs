@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use ralph::event::{AgentSignal, Event, Notice, Outcome, ProblemKind, Record, SessionId};
+use ralph_core::event::{AgentSignal, Event, Notice, Outcome, ProblemKind, Record, SessionId};
 use serde_json::json;
 
 use super::{PATIENCE, assert_done, in_order, outcomes, ralph, signals, work_on};

@@ -1,6 +1,6 @@
 //! codex reviews what claude has changed.
 
-use ralph::event::{Event, ReviewResult};
+use ralph_core::event::{Event, ReviewResult};
 use serde_json::json;
 
 use super::{PATIENCE, assert_done, in_order, plan_one_task, ralph, work_on};

@@ -1,6 +1,6 @@
 //! A limit that an agent would sleep through for an hour: another agent works meanwhile, long before the idle limit.
 
-use ralph::event::Event;
+use ralph_core::event::Event;
 
 use super::{PATIENCE, outcomes, plan_one_task, ralph, work_on};
 use crate::{

@@ -1,6 +1,6 @@
 //! Two tasks, each for another agent.
 
-use ralph::event::Event;
+use ralph_core::event::Event;
 
 use super::{PATIENCE, assert_done, in_order, ralph, work_on};
 use crate::{

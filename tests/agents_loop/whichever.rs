@@ -1,9 +1,7 @@
 //! ralph with a real agent, where it does not matter which: what is printed, counted and tried again.
 
-use ralph::{
-    event::{Changes, Event, Outcome},
-    store::{journal, paths::ProjectPaths},
-};
+use ralph_core::event::{Changes, Event, Outcome};
+use ralph_state::store::{journal, paths::ProjectPaths};
 
 use super::{in_order, ralph, work_on};
 use crate::{

@@ -5,7 +5,7 @@ use std::{
     net::{SocketAddr, TcpStream},
 };
 
-use ralph::event::{Event, Notice};
+use ralph_core::event::{Event, Notice};
 use serde_json::Value;
 
 use crate::harness::{SOON, Sandbox, running::Running};

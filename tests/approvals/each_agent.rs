@@ -1,6 +1,6 @@
 //! What holds with every agent that has a live channel: rules, keys, answers from elsewhere, and what comes while it writes.
 
-use ralph::event::{AnswerPlace, Decider, Delivery, Event};
+use ralph_core::event::{AnswerPlace, Decider, Delivery, Event};
 use serde_json::{Value, json};
 
 use super::{answer, asked, decided_by_now, decisions, wait_for_question, with_permissions};

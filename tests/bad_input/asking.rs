@@ -2,10 +2,8 @@
 
 use std::fs;
 
-use ralph::{
-    event::{CancelReason, Decider, Event, Outcome, ProblemKind, Record},
-    store::paths::ProjectPaths,
-};
+use ralph_core::event::{CancelReason, Decider, Event, Outcome, ProblemKind, Record};
+use ralph_state::store::paths::ProjectPaths;
 
 use super::output::assert_harmless;
 use crate::{

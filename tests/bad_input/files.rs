@@ -7,7 +7,7 @@ use std::{
 };
 
 use nix::sys::stat::Mode;
-use ralph::event::{Event, StopReason};
+use ralph_core::event::{Event, StopReason};
 
 use super::assert_refused;
 use crate::harness::{SOON, Sandbox, Script};
@@ -134,7 +134,7 @@ fn a_plan_that_outgrows_its_bound_during_a_run_ends_it_with_the_way_back() {
         panic!("{finished:?}");
     };
     assert!(why.contains("it has 20,002 tasks; ralph takes at most 10,000"), "{why}");
-    let hints: Vec<String> = hints.iter().map(ralph::words::hint_in_words).collect();
+    let hints: Vec<String> = hints.iter().map(ralph_words::hint_in_words).collect();
     assert!(hints.iter().any(|hint| hint.contains("ralph restore 1")), "{hints:?}");
     let largest = finished.stdout.lines().map(str::len).max();
     assert!(largest < Some(64 << 10), "{largest:?} bytes");

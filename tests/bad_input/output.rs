@@ -7,7 +7,7 @@ use std::{
 };
 
 use nix::sys::signal::Signal;
-use ralph::event::{Event, Outcome, Record};
+use ralph_core::event::{Event, Outcome, Record};
 
 use crate::harness::{SOON, Sandbox, Script, events, wait_until};
 
@@ -168,7 +168,7 @@ fn when_stdout_is_closed_the_loop_goes_on() {
             .run(SOON);
         assert_eq!(finished.stdout.lines().count(), 1, "{finished:?}");
         wait_until(SOON, "end of the run", || {
-            let end = ralph::store::journal::read(&sandbox.the_run().journal())
+            let end = ralph_state::store::journal::read(&sandbox.the_run().journal())
                 .ok()?
                 .0
                 .pop()?;

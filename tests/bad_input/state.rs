@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ralph::event::Event;
+use ralph_core::event::Event;
 
 use super::{assert_complains, assert_refused};
 use crate::harness::{

@@ -1,9 +1,7 @@
 //! Odd surroundings in which a run goes on all the same, with a word about it, and a second ralph.
 
-use ralph::{
-    event::{Event, Level},
-    words::notice_in_words,
-};
+use ralph_core::event::{Event, Level};
+use ralph_words::notice_in_words;
 
 use super::assert_complains;
 use crate::harness::{SOON, Sandbox, Script, events, running::Finished};

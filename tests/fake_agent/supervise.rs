@@ -15,7 +15,7 @@ use std::{
     time::Duration,
 };
 
-use ralph::proc::{End, Ladder, Launch, Output, Size, Stdin, Stdout, Stop, StopSignal, Supervisor};
+use ralph_system::proc::{End, Ladder, Launch, Output, Size, Stdin, Stdout, Stop, StopSignal, Supervisor};
 
 use crate::Outcome;
 

@@ -16,21 +16,23 @@ use std::{
 
 use jiff::tz::TimeZone;
 use ralph::{
-    agent::{
-        Activity, AgentAdapter, AgentError, Capabilities, Display, NotLive, Session, SessionCommand, SessionRequest,
-        dialect::{self, Dialect, DialectKind, Finish},
-    },
     config::Config,
-    control::{Called, Reply, Request, Role, Status, ToolAnswer, ToolCall},
     driver::{self, Clock, Driver, DriverError, Handle, Hub, OpenRun, Reading, RunConfig},
-    event::{
-        AgentSignal, Backoff, Event, Exit, Record, RequestedBy, RunId, SessionId, Settings, SteeringKind, StopReason,
-        StopRequest, UserCommand,
-    },
-    proc::{Size, Stop, Supervisor},
-    prompt::{Confined, Template},
+};
+use ralph_agent::{
+    Activity, AgentAdapter, AgentError, Capabilities, Display, NotLive, Session, SessionCommand, SessionRequest,
+    dialect::{self, Dialect, DialectKind, Finish},
+};
+use ralph_core::event::{
+    AgentSignal, Backoff, Event, Exit, Record, RequestedBy, RunId, SessionId, Settings, SteeringKind, StopReason,
+    StopRequest, UserCommand,
+};
+use ralph_plan::prompt::{Confined, Template};
+use ralph_state::{
+    control::{Called, Reply, Request, Role, Status, ToolAnswer, ToolCall},
     store::journal::{self, Reader},
 };
+use ralph_system::proc::{Size, Stop, Supervisor};
 use serde_json::{Value, json};
 use tokio::{
     sync::{mpsc, watch},

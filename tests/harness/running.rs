@@ -12,7 +12,7 @@ use std::{
 };
 
 use nix::{sys::signal::Signal, unistd::Pid};
-use ralph::event::{Event, Record};
+use ralph_core::event::{Event, Record};
 
 use super::wait::{poll, wait_until};
 

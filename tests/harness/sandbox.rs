@@ -377,7 +377,7 @@ impl Drop for Sandbox {
 #[cfg(test)]
 mod tests {
     use nix::sys::signal::Signal;
-    use ralph::event::Event;
+    use ralph_core::event::Event;
 
     use super::*;
     use crate::harness::wait_until;

@@ -2,12 +2,10 @@
 
 use std::{ffi::OsStr, fmt::Write as _, fs, path::Path};
 
-use ralph::{
-    event::{Event, Record},
-    store::{
-        journal,
-        paths::{ProjectPaths, RunPaths},
-    },
+use ralph_core::event::{Event, Record};
+use ralph_state::store::{
+    journal,
+    paths::{ProjectPaths, RunPaths},
 };
 
 use super::{running::Program, sandbox::Sandbox, wait::SOON, write_program};

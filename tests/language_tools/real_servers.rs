@@ -2,7 +2,7 @@
 
 use std::{fs, time::Instant};
 
-use ralph::event::{Event, Notice};
+use ralph_core::event::{Event, Notice};
 use serde_json::{Value, json};
 
 use crate::harness::{SOON, Sandbox, Script, events, languages, wait_until};

@@ -8,13 +8,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ralph::{
-    agent::{
-        dialect::Clock,
-        protocol::{Exchange, LiveKind, Opening, Protocol, SessionCommand, Steering},
-    },
-    event::{AgentSignal, SteeringId},
+use ralph_agent::{
+    dialect::Clock,
+    protocol::{Exchange, LiveKind, Opening, Protocol, SessionCommand, Steering},
 };
+use ralph_core::event::{AgentSignal, SteeringId};
 
 use super::{bodies, most_often, text_of};
 use crate::{

@@ -1,6 +1,6 @@
 //! Loops beside each other in one process.
 
-use ralph::event::StopReason;
+use ralph_core::event::StopReason;
 
 use super::{outcomes, reason, said};
 use crate::harness::in_process::{Agent, Project};

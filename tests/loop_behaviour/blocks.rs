@@ -1,6 +1,6 @@
 //! Agents that cannot go on without a person.
 
-use ralph::event::{Event, SteeringKind, StopReason, StopRequest, UserCommand};
+use ralph_core::event::{Event, SteeringKind, StopReason, StopRequest, UserCommand};
 
 use super::{reason, said};
 use crate::harness::{
@@ -117,7 +117,7 @@ async fn a_blocked_run_that_nobody_watches_is_answered_by_steer_and_resumed() {
     let Some(Event::RunStopped { hints, .. }) = blocked.records().pop().map(|record| record.event) else {
         panic!("no end")
     };
-    let hints: Vec<String> = hints.iter().map(ralph::words::hint_in_words).collect();
+    let hints: Vec<String> = hints.iter().map(ralph_words::hint_in_words).collect();
     assert!(hints[0].contains("answer with `ralph answer"), "{hints:?}");
     let steered = project.ralph(["steer", "the", "blue", "one"]).run(SOON);
     assert_eq!(steered.code(), Some(0), "{steered:?}");

@@ -1,6 +1,6 @@
 //! The breaker, through the loop.
 
-use ralph::event::{BreakerState, Event, Record, StopReason, UserCommand, Wait, WaitEnd};
+use ralph_core::event::{BreakerState, Event, Record, StopReason, UserCommand, Wait, WaitEnd};
 use serde_json::json;
 
 use super::{reason, said, started};

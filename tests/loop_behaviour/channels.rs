@@ -1,6 +1,6 @@
 //! Which channel an agent is talked with on, and what happens where the installed version has only one.
 
-use ralph::event::{ChannelKind, Event};
+use ralph_core::event::{ChannelKind, Event};
 
 use crate::{
     harness::{SOON, Sandbox, Script, events},

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use ralph::event::{Claim, Event, Exit, Proof, Record, StopReason};
+use ralph_core::event::{Claim, Event, Exit, Proof, Record, StopReason};
 use serde_json::json;
 
 use super::{notices, reason};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ralph::event::{Event, Outcome};
+use ralph_core::event::{Event, Outcome};
 
 use super::{outcomes, said};
 use crate::harness::in_process::{Agent, Project};

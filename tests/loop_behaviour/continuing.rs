@@ -3,10 +3,8 @@
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
-use ralph::{
-    driver,
-    event::{Event, Proof, Record, RunId, StopReason},
-};
+use ralph::driver;
+use ralph_core::event::{Event, Proof, Record, RunId, StopReason};
 
 use super::reason;
 use crate::harness::{SOON, Sandbox, Script, events, running::Finished, wait_until};

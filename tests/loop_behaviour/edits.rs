@@ -2,7 +2,7 @@
 
 use std::{path::Path, time::Duration};
 
-use ralph::{
+use ralph_core::{
     event::{Event, Goal, Record, Settings},
     run::{GoalState, RunView},
 };

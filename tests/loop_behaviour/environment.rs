@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::chown;
 
-use ralph::event::Outcome;
+use ralph_core::event::Outcome;
 
 use super::{outcomes, said};
 use crate::harness::{SOON, Sandbox, Script};

@@ -1,7 +1,7 @@
 //! Agents that fail, and how long the loop waits.
 
 use nix::sys::signal::Signal;
-use ralph::event::{
+use ralph_core::event::{
     Event, Exit, LimitKind, Outcome, ProblemKind, Record, StopReason, UserCommand, Wait, WaitCause, WaitEnd,
 };
 use serde_json::json;
@@ -155,7 +155,7 @@ async fn what_would_fail_the_same_way_again_stops_the_run_at_once_with_a_hint() 
         let Some(Event::RunStopped { reason, hints, .. }) = records.last().map(|record| &record.event) else {
             panic!("no end")
         };
-        let hints: Vec<String> = hints.iter().map(ralph::words::hint_in_words).collect();
+        let hints: Vec<String> = hints.iter().map(ralph_words::hint_in_words).collect();
         assert!(
             matches!(reason, StopReason::AgentFailed { problem, .. } if problem.text == "it said so"),
             "{kind}: {reason:?}"

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ralph::event::{Event, Proof, Record, StopReason, UserCommand, Wait, WaitEnd};
+use ralph_core::event::{Event, Proof, Record, StopReason, UserCommand, Wait, WaitEnd};
 use serde_json::json;
 
 use super::{notices, reason, said, started};

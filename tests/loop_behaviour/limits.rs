@@ -2,14 +2,12 @@
 
 use std::time::Duration;
 
-use ralph::{
-    event::{
-        CancelReason, Event, LimitKind, Notice, Outcome, ProblemKind, Record, RunId, StopReason, StopRequest,
-        UserCommand, Wait,
-    },
-    store::journal::Journal,
-    words::stop_in_words,
+use ralph_core::event::{
+    CancelReason, Event, LimitKind, Notice, Outcome, ProblemKind, Record, RunId, StopReason, StopRequest, UserCommand,
+    Wait,
 };
+use ralph_state::store::journal::Journal;
+use ralph_words::stop_in_words;
 use serde_json::json;
 
 use super::{outcomes, reason, said, started};
@@ -289,7 +287,7 @@ async fn after_the_last_iteration_allowed_the_exit_code_is_6_and_the_hint_names_
     let Some(Event::RunStopped { reason, hints, totals }) = records.last().map(|record| &record.event) else {
         panic!("no end")
     };
-    let hints: Vec<String> = hints.iter().map(ralph::words::hint_in_words).collect();
+    let hints: Vec<String> = hints.iter().map(ralph_words::hint_in_words).collect();
     let limit = LimitKind::MaxIterations;
     assert_eq!(*reason, StopReason::LimitReached { limit });
     assert!(hints[0].contains("`ralph continue --iterations N`"), "{hints:?}");

@@ -3,10 +3,8 @@
 use std::fs;
 
 use nix::sys::signal::Signal;
-use ralph::{
-    driver,
-    event::{Proof, StopReason},
-};
+use ralph::driver;
+use ralph_core::event::{Proof, StopReason};
 
 use super::notices;
 use crate::harness::{SOON, Sandbox, Script, running::Finished, wait_until};

@@ -1,6 +1,6 @@
 //! Pausing and going on: by file, from another terminal, by both.
 
-use ralph::event::{Event, PausedBy, Record, UserCommand};
+use ralph_core::event::{Event, PausedBy, Record, UserCommand};
 use serde_json::Value;
 
 use super::{notices, said, started};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ralph::{
+use ralph_core::{
     event::{Claim, Event, Proof, StopReason},
     run::RunView,
 };
@@ -126,7 +126,7 @@ fn a_plan_that_the_agent_destroys_stops_the_run_with_code_3_and_a_way_back() {
     let Some(Event::RunStopped { reason, hints, .. }) = records.last().map(|record| &record.event) else {
         panic!("no end")
     };
-    let hints: Vec<String> = hints.iter().map(ralph::words::hint_in_words).collect();
+    let hints: Vec<String> = hints.iter().map(ralph_words::hint_in_words).collect();
     assert!(
         matches!(reason, StopReason::PlanInvalid { why } if why.contains("PLAN.md")),
         "{reason:?}"

@@ -1,10 +1,10 @@
 //! Reviews by an agent that is not the author.
 
-use ralph::control::ToolCall;
-use ralph::event::{
+use ralph_core::event::{
     Event, Limits, Record, ReviewResult, ReviewSettings, ReviewWhen, Role, SteeringKind, StopReason, StopRequest,
     UserCommand, Worker,
 };
+use ralph_state::control::ToolCall;
 use serde_json::json;
 
 use super::{notices, reason, said};

@@ -1,6 +1,6 @@
 //! Sessions that go on from one iteration to the next.
 
-use ralph::{
+use ralph_core::{
     event::{Event, Record, SessionId, SessionMode, Settings, UserCommand},
     run::RunView,
 };

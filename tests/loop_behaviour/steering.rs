@@ -1,6 +1,6 @@
 //! Messages of the user: when they reach the agent, and that they do once.
 
-use ralph::event::{
+use ralph_core::event::{
     CancelReason, Delivery, Event, Outcome, Record, SteeringId, SteeringKind, StopRequest, UserCommand,
 };
 
@@ -230,7 +230,7 @@ async fn a_message_that_was_not_delivered_when_the_run_ended_is_named() {
     let Some(Event::RunStopped { hints, .. }) = finished.records().pop().map(|record| record.event) else {
         panic!("no end")
     };
-    let hints: Vec<String> = hints.iter().map(ralph::words::hint_in_words).collect();
+    let hints: Vec<String> = hints.iter().map(ralph_words::hint_in_words).collect();
     assert!(
         hints
             .iter()
@@ -286,7 +286,7 @@ async fn a_message_that_a_limit_keeps_from_the_agent_is_no_green_end_and_is_name
     let Some(Event::RunStopped { hints, .. }) = finished.records().pop().map(|record| record.event) else {
         panic!("no end")
     };
-    let hints: Vec<String> = hints.iter().map(ralph::words::hint_in_words).collect();
+    let hints: Vec<String> = hints.iter().map(ralph_words::hint_in_words).collect();
     let named = |hint: &String| hint.contains("message 1 was never delivered") && hint.contains("add a licence");
     assert!(hints.iter().any(named), "{hints:?}");
 }

@@ -1,7 +1,7 @@
 //! Signals and `ralph stop`: the agent is ended as it likes best, its work kept, the exit code says who it was.
 
 use nix::sys::signal::Signal;
-use ralph::event::{CancelReason, Event, Exit, Outcome, RequestedBy, StopReason, StopRequest, UserCommand};
+use ralph_core::event::{CancelReason, Event, Exit, Outcome, RequestedBy, StopReason, StopRequest, UserCommand};
 
 use super::{outcomes, reason, said};
 use crate::harness::{

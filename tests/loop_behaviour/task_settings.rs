@@ -1,6 +1,6 @@
 //! Tasks that ask for another agent or model than the run's own, or are handed on to one.
 
-use ralph::event::{AgentSignal, Escalation, Event, Record, SessionMode, Settings, Worker};
+use ralph_core::event::{AgentSignal, Escalation, Event, Record, SessionMode, Settings, Worker};
 use serde_json::json;
 
 use super::{notices, reason, started};

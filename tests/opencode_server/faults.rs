@@ -2,14 +2,12 @@
 
 use std::{net::TcpListener, path::Path, time::Duration};
 
-use ralph::{
-    agent::{
-        AgentAdapter, AgentError, NotLive, SessionCommand,
-        opencode::{Credentials, Patience, ServerError, ServerOptions},
-    },
-    event::{AgentSignal, AskId, PermissionAnswer, ProblemKind, SteeringId},
-    proc::Stop,
+use ralph_agent::{
+    AgentAdapter, AgentError, NotLive, SessionCommand,
+    opencode::{Credentials, Patience, ServerError, ServerOptions},
 };
+use ralph_core::event::{AgentSignal, AskId, PermissionAnswer, ProblemKind, SteeringId};
+use ralph_system::proc::Stop;
 use serde_json::json;
 
 use super::{

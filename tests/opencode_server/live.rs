@@ -11,16 +11,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ralph::{
-    agent::{
-        AgentAdapter, Display, Session, SessionRequest,
-        catalog::{Catalog, Sources},
-        opencode::{ServerAdapter, ServerOptions},
-    },
-    event::{AgentSignal, Problem, RunId, SessionId},
-    proc::{Size, Supervisor},
-    settings::{Node, Origin},
+use ralph_agent::{
+    AgentAdapter, Display, Session, SessionRequest,
+    catalog::{Catalog, Sources},
+    opencode::{ServerAdapter, ServerOptions},
 };
+use ralph_core::event::{AgentSignal, Problem, RunId, SessionId};
+use ralph_policy::settings::{Node, Origin};
+use ralph_system::proc::{Size, Supervisor};
 use serde_json::Value;
 use tempfile::TempDir;
 

@@ -9,11 +9,9 @@ use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
-use ralph::{
-    agent::{AgentAdapter, opencode::ServerOptions},
-    event::{AgentSignal, ChoiceReason, Event, Notice, Outcome, ProblemKind},
-    proc::Stop,
-};
+use ralph_agent::{AgentAdapter, opencode::ServerOptions};
+use ralph_core::event::{AgentSignal, ChoiceReason, Event, Notice, Outcome, ProblemKind};
+use ralph_system::proc::Stop;
 use serde_json::json;
 
 use super::{fake::FakeServer, live::Live, ralph, serve};

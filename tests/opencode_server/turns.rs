@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ralph::event::{
+use ralph_core::event::{
     AgentSignal, Claim, Decider, Delivery, Event, Outcome, ProblemKind, Record, SteeringId, StopReason,
 };
 use serde_json::{Value, json};

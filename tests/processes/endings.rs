@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use ralph::{
-    event::Exit,
-    proc::{End, Launch, Stdin, Stop, StopSignal, Supervisor},
-};
+use ralph_core::event::Exit;
+use ralph_system::proc::{End, Launch, Stdin, Stop, StopSignal, Supervisor};
 
 use super::{Recorder, SHORT, STUBBORN, Sandbox, Session};
 

@@ -13,7 +13,7 @@ use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
-use ralph::proc;
+use ralph_system::proc;
 use rustix::process::{PidfdFlags, pidfd_open};
 
 use super::{AGENT, DEADLINE, GUARD, STUBBORN, Sandbox, alive_in};

@@ -10,10 +10,8 @@ use nix::{
     unistd::Pid,
 };
 
-use ralph::{
-    event::Exit,
-    proc::{End, Launch, NotTaken, Output, Size, Stdin, Stdout, Stop, Supervisor},
-};
+use ralph_core::event::Exit;
+use ralph_system::proc::{End, Launch, NotTaken, Output, Size, Stdin, Stdout, Stop, Supervisor};
 
 use super::{DEADLINE, GUARD, Sandbox, alive_in, wait_until};
 
@@ -303,7 +301,7 @@ impl Output for Stuck {
 }
 
 /// Starts an agent whose output is stuck. Dropping the sender frees it.
-fn stuck(launch: Launch) -> (ralph::proc::Child, mpsc::Sender<()>, Receiver<(End, usize)>) {
+fn stuck(launch: Launch) -> (ralph_system::proc::Child, mpsc::Sender<()>, Receiver<(End, usize)>) {
     let (stuck, is_stuck) = mpsc::channel();
     let (go_on, gone_on) = mpsc::channel();
     let (ended, end) = mpsc::channel();

@@ -1,6 +1,6 @@
 //! A run that is over goes on with a message, while its end is on the screen.
 
-use ralph::event::{Event, LimitKind, Proof, StopReason};
+use ralph_core::event::{Event, LimitKind, Proof, StopReason};
 
 use super::{Terminal, reason, screen, watching};
 use crate::{

@@ -4,7 +4,7 @@ use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
-use ralph::event::StopReason;
+use ralph_core::event::StopReason;
 
 use super::{PATIENT, Terminal, reason, screen, watching};
 use crate::harness::{SOON, Sandbox, Script, wait_until};

@@ -1,6 +1,6 @@
 //! A newcomer's first run, by keys alone: what the screen offers is enough to read, find, copy, steer, answer, leave and come back.
 
-use ralph::event::{Proof, StopReason};
+use ralph_core::event::{Proof, StopReason};
 
 use super::{Terminal, reason, screen};
 use crate::{

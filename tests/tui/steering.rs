@@ -1,6 +1,6 @@
 //! What one does to the run from the screen.
 
-use ralph::event::{CancelReason, Event, Outcome, PausedBy, StopReason};
+use ralph_core::event::{CancelReason, Event, Outcome, PausedBy, StopReason};
 
 use super::{PATIENT, reason, watching};
 use crate::harness::{SOON, Sandbox, Script, events};

@@ -1,19 +1,20 @@
 //! Which agents are there, which versions, and whether they can reach their models as far as can be told for free.
 
+use ralph_agent::{
+    AgentError,
+    catalog::Catalog,
+    check::{CheckReport, Comparison, Version},
+    login::Login,
+};
+use ralph_system::proc::Supervisor;
+use ralph_text::with_causes;
+use ralph_words::short_duration;
+
 use super::model::{Fatal, Finding, State};
 use crate::{
-    agent::{
-        AgentError,
-        catalog::Catalog,
-        check::{CheckReport, Comparison, Version},
-        login::Login,
-    },
     app::{self, Place},
     config::Config,
     error::{Failure, FailureKind},
-    proc::Supervisor,
-    text::with_causes,
-    words::short_duration,
 };
 
 use crate::cli::adapters::{NATIVE, is_of_use};

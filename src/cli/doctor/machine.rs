@@ -7,22 +7,24 @@ use std::{
     time::Duration,
 };
 
-use super::model::{Fatal, Finding, State};
-use crate::{
-    app::{self, Place},
-    config::{Config, SandboxMode},
-    console,
-    error::Failure,
-    event::Exit,
-    git::{self, NoRepository},
+use ralph_core::event::Exit;
+use ralph_git::NoRepository;
+use ralph_system::{
     os::{
         disk::{self, FileSystem},
         watch,
     },
     proc::{ConfinementLevel, End, Ladder, Launch, Output, Size, Stdin, Stdout, StopSignal, Supervisor},
-    text::with_causes,
+};
+use ralph_text::{console, with_causes};
+use ralph_words::{counted, exit_in_words, lacking_in_words};
+
+use super::model::{Fatal, Finding, State};
+use crate::{
+    app::{self, Place},
+    config::{Config, SandboxMode},
+    error::Failure,
     ui::terminal::surroundings,
-    words::{counted, exit_in_words, lacking_in_words},
 };
 
 /// How long a shell may take to say that it has a terminal.
@@ -159,7 +161,7 @@ fn sandbox(mode: SandboxMode, level: ConfinementLevel) -> Finding {
 }
 
 fn git(supervisor: &Supervisor) -> Finding {
-    match git::version(supervisor) {
+    match ralph_git::version(supervisor) {
         Ok(version) => Finding::new("git", State::Good, version),
         Err(NoRepository::NoGit) => Finding::new(
             "git",

@@ -1,17 +1,18 @@
 //! The project: its repository, its plan, and what earlier runs have left.
 
+use ralph_core::event::EndKind;
+use ralph_git::{NoRepository, Repository};
+use ralph_state::store::lock;
+use ralph_system::proc::Supervisor;
+use ralph_text::with_causes;
+use ralph_words::{counted, stop_in_words};
+
 use super::model::{Fatal, Finding, State};
 use crate::{
     app::{self, Place},
     config::Config,
     driver::read_view,
     error::Failure,
-    event::EndKind,
-    git::{NoRepository, Repository},
-    proc::Supervisor,
-    store::lock,
-    text::with_causes,
-    words::{counted, stop_in_words},
 };
 
 pub(super) fn findings(

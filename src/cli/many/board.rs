@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 
 use clap::ValueEnum;
+use ralph_plan::batch::BatchId;
+use ralph_system::proc::Supervisor;
 
 use super::super::{
     args::Args,
@@ -10,9 +12,7 @@ use super::super::{
 };
 use crate::{
     app::{self, BatchBegan, Place, Watched},
-    batch::BatchId,
     error::{Failure, FailureKind},
-    proc::Supervisor,
     ui::ScreenOptions,
 };
 

@@ -5,17 +5,20 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use ralph_plan::batch::BatchId;
+use ralph_state::control::Personal;
+use ralph_system::proc::Supervisor;
+use ralph_text::{
+    console::{complain, print},
+    one_line,
+};
+use ralph_words::counted;
+
 use super::super::{args::Args, run::place, trust};
 use crate::{
     app,
-    batch::BatchId,
-    console::{complain, print},
-    control::Personal,
     error::{Failure, FailureKind},
     many::{self, Cleaned, Stay},
-    proc::Supervisor,
-    text::one_line,
-    words::counted,
 };
 
 /// Removes what batches have left in which nothing has happened for `older_ms`.

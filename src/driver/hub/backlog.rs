@@ -5,7 +5,7 @@
 
 use std::{collections::VecDeque, ops::Range, sync::Arc};
 
-use crate::event::{Event, Record};
+use ralph_core::event::{Event, Record};
 
 use super::{
     event::{Detail, UiEvent},

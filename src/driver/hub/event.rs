@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::{
-    event::{AgentSignal, Record},
-    proc::Size,
-};
+use ralph_core::event::{AgentSignal, Record};
+use ralph_system::proc::Size;
 
 /// What a user interface is told, in the order in which it happened.
 #[derive(Debug, Clone, PartialEq)]

@@ -6,7 +6,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{event::Record, store::journal::Reader};
+use ralph_core::event::Record;
+use ralph_state::store::journal::Reader;
 
 use super::{
     backlog::Next,

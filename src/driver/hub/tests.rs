@@ -1,12 +1,11 @@
 use std::{path::PathBuf, sync::mpsc, thread};
 
+use ralph_core::event::{Event, Notice, RunId};
+use ralph_state::store::journal::Journal;
+
 use super::{
     backlog::{MARK_CAP, OUTPUT_CAP_BYTES},
     *,
-};
-use crate::{
-    event::{Event, Notice, RunId},
-    store::journal::Journal,
 };
 
 const DEADLINE: Duration = Duration::from_secs(20);

@@ -2,16 +2,14 @@
 
 use std::path::PathBuf;
 
+use ralph_plan::batch::LOCAL;
+use ralph_policy::settings::{Layered, Origin, closest};
+use ralph_system::files::Directory;
 use thiserror::Error;
 
 use super::{
     manifest::{Manifest, ManifestError},
     written::{LANGUAGE, Written},
-};
-use crate::{
-    batch::LOCAL,
-    files::Directory,
-    settings::{Layered, Origin, closest},
 };
 
 /// The engines that come with ralph: file name without `.toml`, and text.
@@ -169,7 +167,7 @@ impl Catalog {
         Ok(shown)
     }
 
-    fn entry(&self, id: &str) -> Result<&crate::settings::Entry, EngineError> {
+    fn entry(&self, id: &str) -> Result<&ralph_policy::settings::Entry, EngineError> {
         if id == LOCAL {
             return Err(EngineError::Local);
         }
@@ -187,7 +185,7 @@ impl Catalog {
 /// What is wrong, without saying again which engine it is about.
 fn why(error: &EngineError) -> String {
     match error {
-        EngineError::Manifest { source, .. } => crate::text::with_causes(&**source),
+        EngineError::Manifest { source, .. } => ralph_text::with_causes(&**source),
         error => error.to_string(),
     }
 }
@@ -195,7 +193,7 @@ fn why(error: &EngineError) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::Keys;
+    use ralph_policy::settings::Keys;
 
     fn with(id: &str, text: &str) -> Catalog {
         let dir = tempfile::tempdir().unwrap();

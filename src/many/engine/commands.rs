@@ -2,16 +2,14 @@
 
 use std::path::PathBuf;
 
+use ralph_system::proc::{
+    Supervisor,
+    helper::{Finished, HelperError},
+};
+use ralph_text::one_line;
 use serde_json::Value;
 
 use super::manifest::{Manifest, Meaning, Placeholder, Reading, Text};
-use crate::{
-    proc::{
-        Supervisor,
-        helper::{Finished, HelperError},
-    },
-    text::one_line,
-};
 
 /// More is in no answer.
 const ANSWER_CAP_BYTES: usize = 4 << 20;

@@ -11,13 +11,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use ralph_state::store::paths::{create_private_dir, replace_file};
+use ralph_system::files;
 use serde::{Deserialize, Serialize};
 
 use super::super::worker::Before;
-use crate::{
-    files,
-    store::paths::{create_private_dir, replace_file},
-};
 
 /// More is in no file of a job.
 const MEMORY_CAP_BYTES: u64 = 64 << 10;

@@ -11,6 +11,12 @@ use std::{
     time::{Duration, Instant},
 };
 
+use ralph_plan::batch::{Batch, EngineEnd, EngineJob, JobEnd, JobNews, Plan, PlanName};
+use ralph_system::{
+    files,
+    proc::{Stop, Supervisor},
+};
+
 use super::{
     super::{
         job::Job,
@@ -21,11 +27,6 @@ use super::{
     judge::{Seen, Shown, Verdict, judge},
     manifest::{Manifest, Meaning},
     running::{News, Running},
-};
-use crate::{
-    batch::{Batch, EngineEnd, EngineJob, JobEnd, JobNews, Plan, PlanName},
-    files,
-    proc::{Stop, Supervisor},
 };
 
 /// How often a job is handed over before its plan is left as it is.

@@ -5,8 +5,10 @@
 
 use std::time::Duration;
 
+use ralph_core::event::StopReason;
+use ralph_plan::batch::EngineEnd;
+
 use super::{commands::Told, manifest::Meaning};
-use crate::{batch::EngineEnd, event::StopReason};
 
 /// How long a run may be silent after its engine has said that the job is over: another machine's files are seen late.
 const LATE: Duration = Duration::from_secs(2);
@@ -128,7 +130,7 @@ fn ended_by(meaning: Meaning, word: &str, progress: bool) -> EngineEnd {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::Proof;
+    use ralph_core::event::Proof;
 
     const NOW: Duration = Duration::ZERO;
     const EVER: Duration = Duration::from_secs(3600);

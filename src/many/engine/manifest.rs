@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
+use ralph_policy::settings::{LayerError, Merged, Origin, Slot, Template};
 use regex_lite::Regex;
 use thiserror::Error;
 
 use super::written::Written;
-use crate::settings::{LayerError, Merged, Origin, Slot, Template};
 
 /// What the commands of an engine can refer to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -367,7 +367,7 @@ fn template(at: &Origin, key: &'static str, text: &str, allowed: &[Placeholder])
     };
     let template: Text = text
         .parse()
-        .map_err(|error: crate::settings::UnknownPlaceholder| unknown(error.0))?;
+        .map_err(|error: ralph_policy::settings::UnknownPlaceholder| unknown(error.0))?;
     let misplaced = template.placeholders().find(|slot| !allowed.contains(slot));
     misplaced.map_or(Ok(template), |misplaced| Err(unknown(misplaced.name().to_owned())))
 }

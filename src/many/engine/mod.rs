@@ -17,13 +17,11 @@ use std::sync::Arc;
 pub(crate) use catalog::{Catalog, EngineError};
 pub(super) use judge::Shown;
 pub(crate) use manifest::Manifest;
+use ralph_plan::batch::{Batch, Plan};
+use ralph_system::proc::Supervisor;
 pub(super) use running::{News, Running};
 
 use super::{job, worker::Site};
-use crate::{
-    batch::{Batch, Plan},
-    proc::Supervisor,
-};
 
 /// Who runs the jobs of a batch.
 #[derive(Debug, Clone)]
@@ -38,7 +36,7 @@ impl Engine {
     /// What its records call it.
     pub(crate) fn id(&self) -> &str {
         match self {
-            Engine::Local => crate::batch::LOCAL,
+            Engine::Local => ralph_plan::batch::LOCAL,
             Engine::Described(manifest) => &manifest.id,
         }
     }

@@ -1,9 +1,7 @@
 //! What a batch and its jobs have to say to each other, whoever runs them.
 
-use crate::{
-    batch::{Finding, JobNews},
-    proc::{Child, Stop},
-};
+use ralph_plan::batch::{Finding, JobNews};
+use ralph_system::proc::{Child, Stop};
 
 /// A job that was started.
 pub(in crate::many) trait Running {

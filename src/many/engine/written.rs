@@ -1,6 +1,9 @@
 //! Every key of an engine's file, declared. `docs/guide/engines.md` is the reference for users.
 
-use crate::settings::{Language, Maybe, Open, Section, Text, Texts, Within, settings};
+use ralph_policy::{
+    settings,
+    settings::{Language, Maybe, Open, Section, Text, Texts, Within},
+};
 
 /// How files of engines are spoken of.
 pub(super) const LANGUAGE: Language = Language {

@@ -7,7 +7,9 @@ mod text;
 
 use std::io::{self, Write};
 
-use crate::{driver::UiEvent, text::signs::AsciiSigns};
+use ralph_text::signs::AsciiSigns;
+
+use crate::driver::UiEvent;
 
 pub use crate::ui::report::Style;
 pub use text::{Pace, TextPrinter};

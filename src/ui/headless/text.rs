@@ -5,16 +5,19 @@ use std::{
     io::{self, Write},
 };
 
-use crate::{
-    driver::UiEvent,
+use ralph_core::{
     event::{Event, Limits, Record, Settings},
     run::RunView,
-    text::{
-        Form, Keep, PlainText, RESET, one_line,
-        wrap::{Word, Wrapper},
-    },
+};
+use ralph_text::{
+    Form, Keep, PlainText, RESET, one_line,
+    wrap::{Word, Wrapper},
+};
+use ralph_words::{Tone, agent_with_channel, counted, date_ahead, narrate, short_count};
+
+use crate::{
+    driver::UiEvent,
     ui::report::{Report, Style, write_head},
-    words::{Tone, agent_with_channel, counted, date_ahead, narrate, short_count},
 };
 
 /// Sets the lines of a transcript apart from those of the loop.
@@ -280,7 +283,7 @@ fn code_and_sign(tone: Tone) -> (&'static str, &'static str) {
 }
 
 /// A line of news with its time, as a run without a screen prints them.
-pub(crate) fn dated_line(at_ms: u64, line: &crate::words::Line, style: Style) -> String {
+pub(crate) fn dated_line(at_ms: u64, line: &ralph_words::Line, style: Style) -> String {
     let (code, sign) = code_and_sign(line.tone);
     let text = style.paint(code, &format!("{sign} {}", one_line(&line.text)));
     format!("{} {text}\n", style.paint("2", &clock_time(at_ms)))
@@ -351,7 +354,7 @@ fn moment(at_ms: u64, now_ms: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::Notice;
+    use ralph_core::event::Notice;
 
     fn style(colour: bool) -> Style {
         Style { colour, ..Style::PLAIN }
@@ -466,7 +469,7 @@ mod tests {
         let text = "one\r\ntwo \x1b[32mgreen\n日本 e\u{301}🎉\x1b[0m\n10%\r20%\nlast";
         let ended = Event::IterationEnded {
             iteration: 1,
-            outcome: crate::event::Outcome::Completed,
+            outcome: ralph_core::event::Outcome::Completed,
             exit: None,
             duration_ms: 1,
             output_bytes: 1,

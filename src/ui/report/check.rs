@@ -2,13 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use super::{Report, Task};
-use crate::{
+use ralph_core::{
     event::{Decider, GoalResult, Proof, ReviewResult, StopReason},
     run::{RunView, TaskState},
-    text::one_line,
-    words::{asked_in_words, counted, goal_failure_in_words, review_in_words, stop_in_words, task_at_limit_in_words},
 };
+use ralph_text::one_line;
+use ralph_words::{
+    asked_in_words, counted, goal_failure_in_words, review_in_words, stop_in_words, task_at_limit_in_words,
+};
+
+use super::{Report, Task};
 
 /// What a run that only claims to be done asks for.
 pub(super) const UNVERIFIED: &str = "a look at the result: it is unverified";

@@ -2,15 +2,14 @@
 
 use std::io::{self, Write};
 
-use super::{Iteration, Report, Style};
-use crate::{
-    event::{EndKind, Outcome, ReviewResult},
-    text::one_line,
-    words::{
-        changes_in_words, counted, outcome_word, problem_in_words, short_duration, stop_in_words, task_in_words,
-        usage_in_words,
-    },
+use ralph_core::event::{EndKind, Outcome, ReviewResult};
+use ralph_text::one_line;
+use ralph_words::{
+    changes_in_words, counted, outcome_word, problem_in_words, short_duration, stop_in_words, task_in_words,
+    usage_in_words,
 };
+
+use super::{Iteration, Report, Style};
 
 /// Most iterations in the table; the first ones of a longer run are in the journal.
 const ROWS: usize = 40;

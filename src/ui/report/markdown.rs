@@ -2,15 +2,14 @@
 
 use std::fmt::Write as _;
 
+use ralph_core::run::TaskState;
+use ralph_text::one_line;
+use ralph_words::{changes_in_words, short_duration};
+
 use super::{
     Report,
     head::{end_in_words, outcome_cell, row_task, totals_in_words, waits_in_words},
     sections::{Telling, origin_in_words, sections},
-};
-use crate::{
-    run::TaskState,
-    text::one_line,
-    words::{changes_in_words, short_duration},
 };
 
 /// Renders all of a report. `time` renders a moment, given in milliseconds since the Unix epoch.

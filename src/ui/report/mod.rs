@@ -14,15 +14,14 @@ mod style;
 mod tests;
 mod text;
 
-use serde::Serialize;
-
-use crate::{
+use ralph_core::{
     event::{
         Changes, Checkpoint, Delivery, LimitKind, Outcome, ReviewResult, Role, RunId, SteeringId, SteeringKind,
         StopReason, Totals, Usage,
     },
     run::{BackgroundTask, ConfirmedTests, EditChecks, Look, TaskState, Waited},
 };
+use serde::Serialize;
 
 pub(crate) use head::write_head;
 pub(crate) use markdown::{escaped, markdown};

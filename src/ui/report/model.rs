@@ -2,16 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use super::{End, Iteration, Message, Report, Task, check};
-use crate::{
+use ralph_core::{
     event::{Decider, Level},
     run::{self, AddedRule, AnsweredQuestions, Decided, RunView, Trouble},
-    text::one_line,
-    words::{
-        answers_in_words, asked_in_words, breaker_cause_in_words, breaker_state_word, counted, decider_in_words,
-        hint_for, notice_in_words, scope_in_words, short_duration,
-    },
 };
+use ralph_text::one_line;
+use ralph_words::{
+    answers_in_words, asked_in_words, breaker_cause_in_words, breaker_state_word, counted, decider_in_words, hint_for,
+    notice_in_words, scope_in_words, short_duration,
+};
+
+use super::{End, Iteration, Message, Report, Task, check};
 
 impl Report {
     /// Reports a run that has no process: its work, what is unverified and what needs a person.

@@ -1,16 +1,17 @@
 //! The report for a screen: lines without a width, which say how they are meant and not how they look.
 
+use ralph_core::{
+    event::{Delivery, EndKind, Proof, StopReason},
+    run::{self, Look, TaskState},
+};
+use ralph_text::one_line;
+use ralph_words::{claim_in_words, goal_in_words, mutants_in_words, problem_in_words, short_duration, trial_in_words};
+
 use super::{
     Report, Task,
     check::UNVERIFIED,
     head::{end_in_words, totals_in_words, waits_in_words},
     sections::{Section, Telling, judged_in_words, origin_in_words, sections, tail},
-};
-use crate::{
-    event::{Delivery, EndKind, Proof, StopReason},
-    run::{self, Look, TaskState},
-    text::one_line,
-    words::{claim_in_words, goal_in_words, mutants_in_words, problem_in_words, short_duration, trial_in_words},
 };
 
 /// Most items of a section: a page is made anew while a run goes on.

@@ -1,21 +1,22 @@
 //! What stands below a report's head, in words, whatever it is written as.
 
-use super::{Iteration, Report, head::shortened};
-use crate::{
+use ralph_core::{
     event::{
         ConfirmedBy, Decider, Delivery, GoalResult, MutantOutcome, Outcome, Proof, ReviewResult, SteeringKind,
         StopReason, Usage, Wait,
     },
     run::{ConfirmedTests, EditChecks, Look, TaskState, Waited},
-    text::one_line,
-    words::{
-        background_end_in_words, background_state_in_words, background_went_well, changes_in_words, claim_in_words,
-        command_in_words, confidence_in_words, counted, findings_in_words, goal_in_words, guarded_change_in_words,
-        missing_in_words, mutant_in_words, mutants_in_words, outcome_in_words, place_of_decision, review_in_words,
-        sealed_output_in_words, short_duration, status_in_words, task_at_limit_in_words, task_in_words, tests_in_words,
-        trial_in_words, usage_in_words, wait_cause_in_words,
-    },
 };
+use ralph_text::one_line;
+use ralph_words::{
+    background_end_in_words, background_state_in_words, background_went_well, changes_in_words, claim_in_words,
+    command_in_words, confidence_in_words, counted, findings_in_words, goal_in_words, guarded_change_in_words,
+    missing_in_words, mutant_in_words, mutants_in_words, outcome_in_words, place_of_decision, review_in_words,
+    sealed_output_in_words, short_duration, status_in_words, task_at_limit_in_words, task_in_words, tests_in_words,
+    trial_in_words, usage_in_words, wait_cause_in_words,
+};
+
+use super::{Iteration, Report, head::shortened};
 
 /// Lines of what a goal or a background task that failed has written.
 const TAIL_LINES: usize = 10;

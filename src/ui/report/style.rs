@@ -1,6 +1,6 @@
 //! How text is set.
 
-use crate::text::Form;
+use ralph_text::Form;
 
 /// Colour and width of what is written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,14 +1,15 @@
 use std::path::PathBuf;
 
-use super::*;
-use crate::event::{
+use ralph_core::event::{
     AgentSignal, BreakerCause, BreakerState, Event, Exit, Goal, Hint, LimitKind, Missing, PlanSnapshot, PlanTask,
     Problem, ProblemKind, Proof, Record, Settings, Wait, WaitCause, WaitEnd,
 };
-use crate::{
+use ralph_core::{
     run::RunView,
     testing::{goal_checked, iteration_started},
 };
+
+use super::*;
 
 fn records(events: impl IntoIterator<Item = (u64, Event)>) -> Vec<Record> {
     let numbered = events.into_iter().zip(0..);

@@ -2,12 +2,13 @@
 
 use std::io::{self, Write};
 
+use ralph_core::run::TaskState;
+
 use super::{
     Report, Style,
     head::write_head,
     sections::{Telling, origin_in_words, sections},
 };
-use crate::run::TaskState;
 
 /// Writes all of a report. `time` renders a moment, given in milliseconds since the Unix epoch.
 ///

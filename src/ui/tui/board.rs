@@ -14,17 +14,14 @@ use std::{
 };
 
 use crossterm::event::Event as Input;
+use ralph_core::event::{RequestedBy, UserCommand};
+use ralph_plan::batch::PlanName;
+use ralph_system::files;
+use ralph_text::{one_line, sanitized};
+use ralph_words::Tone;
 use ratatui::{Terminal, backend::CrosstermBackend, layout::Rect};
 
-use crate::{
-    batch::PlanName,
-    board::Board,
-    driver::now_ms,
-    event::{RequestedBy, UserCommand},
-    files,
-    text::{one_line, sanitized},
-    words::Tone,
-};
+use crate::{board::Board, driver::now_ms};
 
 use super::{
     Left, ScreenError,

@@ -1,11 +1,10 @@
 //! Recordings (asciicast v2), line by line. Pure.
 
-use serde::Deserialize;
-
-use crate::proc::{
+use ralph_system::proc::{
     Size,
     screen::{Screen, Scrollback},
 };
+use serde::Deserialize;
 
 use super::screens::{Page, SCROLLBACK_ROWS};
 

@@ -1,8 +1,8 @@
 //! The clipboard of the user's terminal (OSC 52). Pure.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-
-use crate::{text::sanitized, words::counted};
+use ralph_text::sanitized;
+use ralph_words::counted;
 
 /// Most bytes that are copied: terminals drop longer sequences whole.
 const CAP_BYTES: usize = 100 * 1000;

@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
+use ralph_text::{LINE_CAP_BYTES, sanitized};
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::needle::Needle;
-use crate::text::{LINE_CAP_BYTES, sanitized};
 
 /// Most bytes of a text; the rest of a longer paste is dropped.
 const CAP_BYTES: usize = 64 * 1024;

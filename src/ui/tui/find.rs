@@ -1,6 +1,6 @@
 //! Looks for text in a terminal and its history.
 
-use crate::proc::screen::Screen;
+use ralph_system::proc::screen::Screen;
 
 use super::{
     needle::{self, Direction, From, Match, Needle},
@@ -149,7 +149,7 @@ fn each_row(screen: &mut Screen, mut take: impl FnMut(&str, bool)) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::proc::{Size, screen::Scrollback};
+    use ralph_system::proc::{Size, screen::Scrollback};
 
     /// 46 rows above the view of five.
     fn screen() -> Screen {

@@ -9,15 +9,13 @@ use std::{
 };
 
 use crossterm::event::{Event as Input, KeyCode};
+use ralph_core::event::{Event, Record, RequestedBy};
+use ralph_system::proc::{Size, screen::Screen};
+use ralph_text::sanitized;
+use ralph_words::{Tone, short_duration};
 use ratatui::{Terminal, backend::CrosstermBackend, layout::Rect};
 
-use crate::{
-    driver::{Poll, UiEvent},
-    event::{Event, Record, RequestedBy},
-    proc::{Size, screen::Screen},
-    text::sanitized,
-    words::{Tone, short_duration},
-};
+use crate::driver::{Poll, UiEvent};
 
 use super::{
     AfterSignal, Setup,

@@ -14,9 +14,9 @@ use std::{
 
 use crossterm::event::{Event, poll, read};
 use nix::poll::{PollFd, PollFlags, PollTimeout};
+use ralph_core::event::RequestedBy;
+use ralph_system::proc::screen::Screen;
 use tokio::signal::unix::{SignalKind, signal};
-
-use crate::{event::RequestedBy, proc::screen::Screen};
 
 use super::{
     background::{Background, Heard, LateAnswer, Listener, QUESTION, Sifted},

@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use crate::proc::Size;
+use ralph_system::proc::Size;
 
 use super::{
     DiffRequest, Differ, Recordings, Setup, Unfolder,
@@ -153,13 +153,12 @@ fn diff_request(model: &Model, since: u32, iteration: u32) -> Option<Result<Diff
 mod tests {
     use std::collections::BTreeMap;
 
+    use ralph_core::event::Checkpoint;
+
     use super::*;
-    use crate::{
-        event::Checkpoint,
-        ui::tui::{
-            model::Timeline,
-            testing::{model, running, started},
-        },
+    use crate::ui::tui::{
+        model::Timeline,
+        testing::{model, running, started},
     };
 
     fn checkpoint(name: &str) -> Checkpoint {

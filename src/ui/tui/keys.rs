@@ -390,7 +390,7 @@ impl Chord {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::assert_committed;
+    use ralph_core::testing::assert_committed;
 
     const PLACES: [Place; 10] = [
         Place::Plan,

@@ -4,9 +4,8 @@
 //! What a small terminal has no room for goes in a fixed order: the line above the footer, the side bar becomes a strip,
 //! the strip goes, then the second rows of header and footer, then the title of the main area.
 
+use ralph_system::proc::Size;
 use ratatui::layout::{Margin, Rect};
-
-use crate::proc::Size;
 
 /// From this width on the tasks are beside the main area.
 const SIDE_COLS: u16 = 110;

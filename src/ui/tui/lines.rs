@@ -1,12 +1,10 @@
 //! The lines that are typed, above all messages to the agent. Pure.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ralph_core::event::{SteeringId, SteeringKind, UserCommand};
+use ralph_words::Tone;
 
-use crate::{
-    event::{SteeringId, SteeringKind, UserCommand},
-    ui::tui::editor::Editor,
-    words::Tone,
-};
+use crate::ui::tui::editor::Editor;
 
 use super::{
     model::{Mode, Model, Recalling},

@@ -7,10 +7,10 @@ use std::{
     path::Path,
 };
 
+use ralph_system::files;
 use rustix::fs::{FlockOperation, flock};
 
 use super::editor::RECALLED;
-use crate::files;
 
 /// What is kept, oldest first. Lines that are none of ralph's are left out.
 pub(super) fn read(path: &Path) -> Vec<String> {

@@ -40,10 +40,8 @@ pub(crate) mod view;
 
 use std::{path::PathBuf, sync::Arc};
 
-use crate::{
-    event::{Checkpoint, RequestedBy, UserCommand},
-    proc::Size,
-};
+use ralph_core::event::{Checkpoint, RequestedBy, UserCommand};
+use ralph_system::proc::Size;
 
 pub use frame_loop::{Left, run};
 pub use layout::Layout;

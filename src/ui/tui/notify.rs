@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::{
+use ralph_core::{
     event::{AgentCall, AgentSignal, Event, Question, StopReason},
     run::{Phase, RunView},
-    text::one_line,
-    words::{answer_command, asked_in_words, counted, narrate, stop_in_words},
 };
+use ralph_text::one_line;
+use ralph_words::{answer_command, asked_in_words, counted, narrate, stop_in_words};
 
 /// Most characters of a reason: notifications are short.
 const REASON_CHARS: usize = 200;
@@ -214,11 +214,12 @@ pub(super) fn bytes(notifier: &Notifier, reason: &str) -> Vec<u8> {
 mod tests {
     use std::path::PathBuf;
 
-    use super::*;
-    use crate::{
+    use ralph_core::{
         event::{Proof, Totals},
         testing::{permission_asked, question_asked},
     };
+
+    use super::*;
 
     fn told(event: &Event) -> Option<String> {
         let mut view = RunView::default();

@@ -1,12 +1,13 @@
 //! Which keys have something to do now, for the help and the palette. Pure.
 
+use ralph_core::{
+    event::StopRequest,
+    run::{Message, Phase},
+};
+
 use super::{
     keys::{self, Action, Binding, Here, When},
     model::{Model, Pane, background_at, has_sections, message_at, more, used_up},
-};
-use crate::{
-    event::StopRequest,
-    run::{Message, Phase},
 };
 
 /// The bindings that have something to do where the focus is, in the order of the table.

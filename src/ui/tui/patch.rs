@@ -3,9 +3,8 @@
 //! What a line is depends on where it stands: in a hunk `--- x` is a removed line, and before it the name of a file. So
 //! lines are counted as the hunk's head says.
 
+use ralph_text::sanitized;
 use unicode_width::UnicodeWidthStr;
-
-use crate::text::sanitized;
 
 /// More is cut, and said: nobody reads it on a screen.
 const MOST_LINES: usize = 200_000;
@@ -287,7 +286,7 @@ fn name_of_both(names: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Dice;
+    use ralph_core::testing::Dice;
 
     const TEXT: &str = " a.rs | 4 ++--\n b => c | 0\n\ndiff --git a/a.rs b/a.rs\nindex 1..2 100644\n--- a/a.rs\n+++ b/a.rs\n\
 @@ -3,4 +3,4 @@ fn main()\n one\n-let old = 1;\n--- x\n+let new = 1;\n+++ y\r\n two\n\\ No newline at end of file\n\

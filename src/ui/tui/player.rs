@@ -8,10 +8,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{
-    driver::{Poll, UiEvent},
-    event::{Event, Record},
-};
+use ralph_core::event::{Event, Record};
+
+use crate::driver::{Poll, UiEvent};
 
 use super::{
     Recordings,
@@ -341,7 +340,7 @@ fn wait_for(woken: &(Mutex<bool>, Condvar), until: Option<Instant>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
+    use ralph_core::{
         event::{Notice, Outcome},
         testing::iteration_started,
     };

@@ -1,12 +1,10 @@
 //! The terminals behind the panes, and what they need to be made anew at another size.
 
-use crate::{
-    proc::{
-        Size,
-        screen::{Screen, Scrollback},
-    },
-    text::wrap::{Word, Wrapper},
+use ralph_system::proc::{
+    Size,
+    screen::{Screen, Scrollback},
 };
+use ralph_text::wrap::{Word, Wrapper};
 
 use super::skim::{self, Skimmer};
 
@@ -236,7 +234,7 @@ fn scrollback(size: Size, only_adds: bool) -> Scrollback {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Dice;
+    use ralph_core::testing::Dice;
 
     const WIDE: Size = Size { cols: 40, rows: 4 };
     const NARROW: Size = Size { cols: 10, rows: 4 };

@@ -147,10 +147,8 @@ pub(super) fn lasting(bytes: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        testing::Dice,
-        text::escapes::{Escapes, Params, Perform},
-    };
+    use ralph_core::testing::Dice;
+    use ralph_text::escapes::{Escapes, Params, Perform};
 
     fn only_adds(output: &[u8]) -> bool {
         let whole = Skimmer::default().take(output);

@@ -2,11 +2,10 @@
 
 use std::{sync::Arc, time::Instant};
 
-use crate::{
-    driver::{self, Handle, Poll, Subscription},
-    event::{Record, RequestedBy, UserCommand},
-    proc::Size,
-};
+use ralph_core::event::{Record, RequestedBy, UserCommand};
+use ralph_system::proc::Size;
+
+use crate::driver::{self, Handle, Poll, Subscription};
 
 use super::{
     AfterSignal, Reach,

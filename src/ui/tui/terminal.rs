@@ -19,8 +19,7 @@ use nix::{
     poll::{PollFd, PollFlags, PollTimeout, poll},
     sys::termios::{FlushArg, tcflush},
 };
-
-use crate::text::{Form, shown};
+use ralph_text::{Form, shown};
 
 /// How long a terminal that takes nothing is waited for when it is given back.
 const PATIENCE_MS: u16 = 100;

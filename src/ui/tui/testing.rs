@@ -2,15 +2,16 @@
 
 use std::path::PathBuf;
 
-use crate::{
-    batch::{Batch, BatchEvent, BatchId, BatchLimits, BatchRecord, JobEnd, PlanName, Planned, Trouble},
-    board::{Board, Seen},
+use ralph_core::{
     event::{
         AgentSignal, Changes, Checkpoint, DayLimits, Event, Goal, Limits, Outcome, PlanSnapshot, PlanTask, Record,
         RunId, Settings, SteeringId, SteeringKind, TaskLimits, Totals, Usage,
     },
     testing::{iteration_started, permission_asked, question_asked},
 };
+use ralph_plan::batch::{Batch, BatchEvent, BatchId, BatchLimits, BatchRecord, JobEnd, PlanName, Planned, Trouble};
+
+use crate::board::{Board, Seen};
 
 use super::model::{BoardModel, Model};
 
@@ -162,10 +163,10 @@ pub(super) fn ended(iteration: u32, outcome: Outcome) -> Vec<Event> {
     ]
 }
 
-pub(super) fn stopped(reason: crate::event::StopReason) -> Event {
+pub(super) fn stopped(reason: ralph_core::event::StopReason) -> Event {
     Event::RunStopped {
         reason,
-        hints: vec![crate::event::Hint::SetGoal],
+        hints: vec![ralph_core::event::Hint::SetGoal],
         totals: Totals {
             iterations: 4,
             tasks_done: 4,
@@ -273,7 +274,7 @@ pub(super) fn at_work(name: &str) -> [BatchEvent; 3] {
 /// Those of one that is done.
 pub(super) fn job_done(name: &str) -> Vec<BatchEvent> {
     let end = JobEnd::Over {
-        reason: crate::event::StopReason::done(crate::event::Proof::ExitCodes),
+        reason: ralph_core::event::StopReason::done(ralph_core::event::Proof::ExitCodes),
     };
     let plan = plan_name(name);
     [
@@ -337,10 +338,10 @@ pub(super) fn busy_board() -> Board {
         },
     };
     let limited = Event::WaitStarted {
-        wait: crate::event::Wait::LimitReset,
+        wait: ralph_core::event::Wait::LimitReset,
         until_ms: START_MS + 3_600_000,
         attempt: 0,
-        why: crate::event::WaitCause::CallsUsedUp,
+        why: ralph_core::event::WaitCause::CallsUsedUp,
     };
     // Five minutes are left when the board is drawn.
     let in_time = |mut event: Event| {
@@ -353,7 +354,7 @@ pub(super) fn busy_board() -> Board {
         running(),
         vec![
             plan(4, 0),
-            stopped(crate::event::StopReason::done(crate::event::Proof::ExitCodes)),
+            stopped(ralph_core::event::StopReason::done(ralph_core::event::Proof::ExitCodes)),
         ],
     ]
     .concat();

@@ -5,9 +5,9 @@
 
 use std::borrow::Cow;
 
+use ralph_text::signs;
+use ralph_words::Tone;
 use ratatui::style::{Color, Modifier, Style};
-
-use crate::{text::signs, words::Tone};
 
 use super::background::Background;
 

@@ -18,14 +18,14 @@ mod report;
 mod search;
 
 use crossterm::event::{Event as Input, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseEvent, MouseEventKind};
-use ratatui::layout::Position;
-
-use crate::{
-    driver::Unfold,
+use ralph_core::{
     event::{RequestedBy, StopRequest, UserCommand},
     run::Phase,
-    words::used_up_in_words,
 };
+use ralph_words::used_up_in_words;
+use ratatui::layout::Position;
+
+use crate::driver::Unfold;
 
 pub(super) use answering::show_question;
 pub(super) use board::{BoardOrder, take_board, update_board};

@@ -1,8 +1,10 @@
 //! A checkup for people: aligned, and coloured on a terminal.
 
+use ralph_text::one_line;
+use ralph_words::counted;
 use unicode_width::UnicodeWidthStr;
 
-use crate::{text::one_line, ui::report::Style, words::counted};
+use crate::ui::report::Style;
 
 use super::{Checkup, Finding, State};
 

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::{
+use ralph_core::{
     event::{Offer, PermissionRequest, Question, RuleScope, ToolKind},
     run::{Ask, Block, RunView},
-    ui::tui::editor::Editor,
 };
+
+use crate::ui::tui::editor::Editor;
 
 /// A question of the agent's that is on the screen, and what its user has done with it.
 #[derive(Debug, Clone, PartialEq, Eq)]

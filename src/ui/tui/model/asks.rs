@@ -1,11 +1,11 @@
 //! The list of what agents asked: what waits first, then what can still be answered, then the past from the newest on.
 
-use crate::{
+use ralph_core::{
     event::Decider,
     run::{AskEnd, AskEntry, AskSubject},
-    text::one_line,
-    words::asked_in_words,
 };
+use ralph_text::one_line;
+use ralph_words::asked_in_words;
 
 use super::Model;
 

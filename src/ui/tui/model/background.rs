@@ -1,6 +1,6 @@
 //! The list of background tasks, the newest first.
 
-use crate::run::BackgroundTask;
+use ralph_core::run::BackgroundTask;
 
 use super::Model;
 

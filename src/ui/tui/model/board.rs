@@ -1,8 +1,10 @@
 //! What the screen of a batch shows: the board, and what its user has done with it.
 
+use ralph_plan::batch::PlanName;
+use ralph_words::Tone;
 use ratatui::layout::Rect;
 
-use crate::{batch::PlanName, board::Board, words::Tone};
+use crate::board::Board;
 
 use super::{Model, Toast, moment};
 

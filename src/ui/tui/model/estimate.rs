@@ -1,10 +1,10 @@
 //! How long the rest will take, as far as the past tells, and whether there can be any.
 
-use crate::{
+use ralph_core::{
     event::LimitKind,
     run::{Phase, RunView},
-    words::more_of,
 };
+use ralph_words::more_of;
 
 /// Fewer iterations than these tell nothing.
 const LEAST: usize = 2;
@@ -55,10 +55,9 @@ pub fn more(run: &RunView) -> Option<[String; 2]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        event::{Event, Outcome, PausedBy},
-        ui::tui::testing::{begun, ended, model, plan, running, started},
-    };
+    use ralph_core::event::{Event, Outcome, PausedBy};
+
+    use crate::ui::tui::testing::{begun, ended, model, plan, running, started};
 
     #[test]
     fn only_iterations_that_closed_a_task_tell_how_long_the_rest_takes_and_only_while_one_runs() {

@@ -2,13 +2,16 @@
 
 use std::collections::VecDeque;
 
-use crate::{
-    driver::Detail,
+use ralph_core::{
     event::{AgentSignal, Event, FileChange, Record, clip},
     run::Iteration,
-    text::one_line,
-    words::{Line, Tone, changes_in_words, narrate, outcome_word, reported_problem, short_duration, usage_in_words},
 };
+use ralph_text::one_line;
+use ralph_words::{
+    Line, Tone, changes_in_words, narrate, outcome_word, reported_problem, short_duration, usage_in_words,
+};
+
+use crate::driver::Detail;
 
 /// Older lines are in the journal.
 const LINES: usize = 5_000;

@@ -1,6 +1,8 @@
 //! What is done with messages on the screen: one is read whole, one is edited, those of before are searched.
 
-use crate::{event::SteeringId, run::Message, ui::tui::editor::Editor};
+use ralph_core::{event::SteeringId, run::Message};
+
+use crate::ui::tui::editor::Editor;
 
 use super::Model;
 

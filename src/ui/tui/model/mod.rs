@@ -24,6 +24,12 @@ pub use log::{Kind, Log, LogLine, Sign};
 pub use messages::{Editing, ReadMessage, Recalling, can_be_edited, message_at};
 pub use outline::{PlanRow, has_sections, heading_of};
 pub(crate) use parts::{PORTIONS, Portion};
+use ralph_core::{
+    event::{CommandRefusal, Event, Notice, Record},
+    run::{Asks, Phase, RunView},
+};
+use ralph_system::proc::Size;
+use ralph_words::date_ahead;
 pub use spoken::Spoken;
 pub(crate) use ui::Landed;
 pub use ui::{
@@ -32,13 +38,7 @@ pub use ui::{
 };
 pub use vitals::{Sandbox, Silence, Vitals};
 
-use crate::{
-    driver::Detail,
-    event::{CommandRefusal, Event, Notice, Record},
-    proc::Size,
-    run::{Asks, Phase, RunView},
-    words::date_ahead,
-};
+use crate::driver::Detail;
 
 use super::{
     editor::Editor,

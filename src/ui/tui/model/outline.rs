@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, ops::Range};
 
-use crate::event::{PlanSnapshot, PlanTask};
+use ralph_core::event::{PlanSnapshot, PlanTask};
 
 /// A row of the plan. Tasks are named by their place in it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! What the agent said last, to be copied.
 
-use crate::event::AgentSignal;
+use ralph_core::event::AgentSignal;
 
 /// Most bytes of a message that are kept.
 const CAP_BYTES: usize = 128 * 1024;

@@ -2,6 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ralph_core::event::{Checkpoint, SteeringId};
+use ralph_words::{Line, Tone};
+
 use super::{
     answering::{Answering, TooLate},
     asks::AskList,
@@ -9,7 +12,6 @@ use super::{
 };
 use crate::{
     driver::Unfold,
-    event::{Checkpoint, SteeringId},
     ui::report::Mark,
     ui::tui::{
         editor::{Editor, Recall},
@@ -18,7 +20,6 @@ use crate::{
         patch::Patch,
         theme::Role,
     },
-    words::{Line, Tone},
 };
 
 /// How long a toast is shown.

@@ -3,7 +3,7 @@
 //! The loop alone knows whether an agent is idle, which is neither writing nor computing, and says so from half of the limit on.
 //! What the screen sees itself is that nothing comes, which it calls quiet and nothing else.
 
-use crate::{
+use ralph_core::{
     event::{Event, Notice, Record},
     run::{Phase, RunView},
 };
@@ -119,10 +119,9 @@ impl Vitals {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        testing::permission_asked,
-        ui::tui::testing::{model, running},
-    };
+    use ralph_core::testing::permission_asked;
+
+    use crate::ui::tui::testing::{model, running};
 
     #[test]
     fn an_agent_is_called_idle_only_where_the_loop_says_so_and_until_something_comes() {

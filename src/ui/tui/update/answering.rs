@@ -1,18 +1,18 @@
 //! The answers to what the agent asks.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-
-use crate::{
+use ralph_core::{
     event::{Answer, AnswerPlace, ConfirmedBy, Decider, PermissionMode, Question, Remember, RuleScope, UserCommand},
     run::ConfirmedTests,
-    ui::tui::{
-        editor::Editor,
-        keys::{self, Chord},
-        lines::{self, Typed},
-        model::{AnswerStep, Answering, Mode, Model, Pane, Subject, TooLate},
-        view,
-    },
-    words::{Tone, fate_in_words, not_an_answer_in_words},
+};
+use ralph_words::{Tone, fate_in_words, not_an_answer_in_words};
+
+use crate::ui::tui::{
+    editor::Editor,
+    keys::{self, Chord},
+    lines::{self, Typed},
+    model::{AnswerStep, Answering, Mode, Model, Pane, Subject, TooLate},
+    view,
 };
 
 use super::{

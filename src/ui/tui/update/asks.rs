@@ -1,11 +1,10 @@
 //! The list of what agents asked: going through it, and into one of its entries.
 
-use crate::{
-    ui::tui::{
-        model::{Answering, Mode, Model, Reading, Subject, listed, position, select, used_up},
-        view,
-    },
-    words::{Tone, used_up_in_words},
+use ralph_words::{Tone, used_up_in_words};
+
+use crate::ui::tui::{
+    model::{Answering, Mode, Model, Reading, Subject, listed, position, select, used_up},
+    view,
 };
 
 use super::order::Scroll;
@@ -51,18 +50,19 @@ pub(super) fn open(model: &mut Model) {
 mod tests {
     use crossterm::event::KeyCode;
 
-    use super::*;
-    use crate::{
+    use ralph_core::{
         event::{Answer, AnswerPlace, AskId, Decider, Event, Outcome, Record, StopReason, UserCommand},
         testing::{iteration_started, permission_asked, question_asked},
-        ui::tui::{
-            model::{Pane, ReplayState},
-            testing::{running, stopped},
-            update::{
-                Order, show_question,
-                tests::{after, key, press},
-                update,
-            },
+    };
+
+    use super::*;
+    use crate::ui::tui::{
+        model::{Pane, ReplayState},
+        testing::{running, stopped},
+        update::{
+            Order, show_question,
+            tests::{after, key, press},
+            update,
         },
     };
 

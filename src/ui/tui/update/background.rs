@@ -1,9 +1,8 @@
 //! The list of background tasks: going through it, and ending one.
 
-use crate::{
-    run::BackgroundState,
-    ui::tui::model::{Model, background_at},
-};
+use ralph_core::run::BackgroundState;
+
+use crate::ui::tui::model::{Model, background_at};
 
 use super::order::{Order, Scroll, refused};
 
@@ -29,17 +28,16 @@ pub(super) fn cancel(model: &mut Model) -> Vec<Order> {
 mod tests {
     use crossterm::event::KeyCode;
 
+    use ralph_core::event::{BackgroundEnd, BackgroundResult, Event, Requester};
+
     use super::*;
-    use crate::{
-        event::{BackgroundEnd, BackgroundResult, Event, Requester},
-        ui::tui::{
-            model::{Overlay, Pane},
-            testing::{model, running},
-            update::{
-                ScreenEvent,
-                tests::{key, press},
-                update,
-            },
+    use crate::ui::tui::{
+        model::{Overlay, Pane},
+        testing::{model, running},
+        update::{
+            ScreenEvent,
+            tests::{key, press},
+            update,
         },
     };
 
@@ -83,7 +81,7 @@ mod tests {
         update(&mut model, key(KeyCode::Esc));
         assert_eq!((model.ui.pane, model.ui.shows_cells()), (Pane::Background, false));
         assert_eq!(press(&mut model, "Gx"), [Order::CancelTask { number: 1 }]);
-        model.apply(&crate::event::Record {
+        model.apply(&ralph_core::event::Record {
             seq: 99,
             at_ms: model.now_ms,
             event: Event::BackgroundCancelled {

@@ -1,18 +1,20 @@
 //! What keys and mouse do to the screen of a batch.
 
 use crossterm::event::{Event as Input, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseEvent, MouseEventKind};
-
-use crate::{
-    batch::{Phase, PlanName},
-    board::{Board, Row},
+use ralph_core::{
     event::UserCommand,
     run::{Ask, RunView},
+};
+use ralph_plan::batch::{Phase, PlanName};
+use ralph_words::Tone;
+
+use crate::{
+    board::{Board, Row},
     ui::tui::{
         keys::{self, Action, BOARD, Chord},
         model::{Answering, BoardFocus, BoardMode, BoardModel, Mode, Model},
         view::{self, BoardSpot},
     },
-    words::Tone,
 };
 
 use super::{

@@ -1,14 +1,12 @@
 //! Keys that go through the choices of an agent's questions.
 
 use crossterm::event::{KeyCode, KeyModifiers};
+use ralph_core::event::{Answer, Question};
 
-use crate::{
-    event::{Answer, Question},
-    ui::tui::{
-        editor::Editor,
-        keys::Chord,
-        model::{AnswerStep, Answering, Choosing, are_marked, choices},
-    },
+use crate::ui::tui::{
+    editor::Editor,
+    keys::Chord,
+    model::{AnswerStep, Answering, Choosing, are_marked, choices},
 };
 
 /// What a key did to the choices.

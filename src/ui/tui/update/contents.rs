@@ -1,17 +1,16 @@
 //! The lines of the panes that have lines of their own: what a search goes through. A terminal's are its owner's.
 
-use crate::{
-    run::{AskEntry, AskSubject},
-    text::one_line,
-    ui::tui::{
-        keys::Place,
-        model::{
-            DiffState, Model, Pane, Part, ReportRow, ask_in_words, background_at, listed, message_at, position, select,
-        },
-        needle::Direction,
-        patch::Patch,
-        view,
+use ralph_core::run::{AskEntry, AskSubject};
+use ralph_text::one_line;
+
+use crate::ui::tui::{
+    keys::Place,
+    model::{
+        DiffState, Model, Pane, Part, ReportRow, ask_in_words, background_at, listed, message_at, position, select,
     },
+    needle::Direction,
+    patch::Patch,
+    view,
 };
 
 /// The lines of a pane, and where in them somebody is.

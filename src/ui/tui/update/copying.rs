@@ -61,16 +61,15 @@ fn copy(model: &mut Model, part: Portion) -> Vec<Order> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        event::{AgentSignal, Event, SteeringKind},
-        ui::tui::{
-            model::DiffState,
-            patch::Patch,
-            testing::{model, queued, running},
-            update::{
-                tests::{key, press},
-                update,
-            },
+    use ralph_core::event::{AgentSignal, Event, SteeringKind};
+
+    use crate::ui::tui::{
+        model::DiffState,
+        patch::Patch,
+        testing::{model, queued, running},
+        update::{
+            tests::{key, press},
+            update,
         },
     };
 
@@ -115,7 +114,7 @@ mod tests {
             iteration: 3,
             signal: AgentSignal::Said { text: text.clone() },
         };
-        model.apply(&crate::event::Record {
+        model.apply(&ralph_core::event::Record {
             seq: 99,
             at_ms: model.now_ms,
             event: said,

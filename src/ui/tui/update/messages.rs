@@ -1,12 +1,11 @@
 //! The messages that were written: one of them whole, edited, or taken back.
 
-use crate::{
-    event::{SteeringId, SteeringKind, UserCommand},
-    ui::tui::{
-        editor::Editor,
-        model::{Editing, Mode, Model, Question, ReadMessage, can_be_edited, message_at},
-        view,
-    },
+use ralph_core::event::{SteeringId, SteeringKind, UserCommand};
+
+use crate::ui::tui::{
+    editor::Editor,
+    model::{Editing, Mode, Model, Question, ReadMessage, can_be_edited, message_at},
+    view,
 };
 
 use super::order::{Order, Scroll, refused};
@@ -69,16 +68,15 @@ pub(super) fn withdrawn(id: SteeringId) -> Order {
 mod tests {
     use crossterm::event::KeyCode;
 
+    use ralph_core::event::{Event, Record};
+
     use super::*;
-    use crate::{
-        event::{Event, Record},
-        ui::tui::{
-            model::Pane,
-            testing::{model, queued, running},
-            update::{
-                tests::{control, key, press},
-                update,
-            },
+    use crate::ui::tui::{
+        model::Pane,
+        testing::{model, queued, running},
+        update::{
+            tests::{control, key, press},
+            update,
         },
     };
 

@@ -1,16 +1,14 @@
 //! What reaches the screen, and what it asks for.
 
 use crossterm::event::Event as Input;
+use ralph_core::event::{RequestedBy, StopRequest, UserCommand};
+use ralph_words::Tone;
 
-use crate::{
-    event::{RequestedBy, StopRequest, UserCommand},
-    ui::tui::{
-        keys::Action,
-        model::{Model, Overlay, Portion},
-        needle::{Direction, Match},
-        patch::Patch,
-    },
-    words::Tone,
+use crate::ui::tui::{
+    keys::Action,
+    model::{Model, Overlay, Portion},
+    needle::{Direction, Match},
+    patch::Patch,
 };
 
 /// Something that happened to the screen.

@@ -44,16 +44,15 @@ pub(super) fn choose(model: &mut Model, key: KeyEvent, mut palette: ActionSearch
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        event::{Record, SteeringKind, UserCommand},
-        ui::tui::{
-            model::{Pane, ReplayState},
-            testing::{model, queued, running},
-            update::{
-                Order,
-                tests::{control, key, press},
-                update,
-            },
+    use ralph_core::event::{Record, SteeringKind, UserCommand};
+
+    use crate::ui::tui::{
+        model::{Pane, ReplayState},
+        testing::{model, queued, running},
+        update::{
+            Order,
+            tests::{control, key, press},
+            update,
         },
     };
 

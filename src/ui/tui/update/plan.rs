@@ -52,15 +52,14 @@ pub(super) fn fold(model: &mut Model) -> Vec<Order> {
 mod tests {
     use crossterm::event::KeyCode;
 
+    use ralph_core::event::{Event, PlanSnapshot, PlanTask};
+
     use super::*;
-    use crate::{
-        event::{Event, PlanSnapshot, PlanTask},
-        ui::tui::{
-            testing::{begun, model},
-            update::{
-                tests::{clicked, key, press},
-                update,
-            },
+    use crate::ui::tui::{
+        testing::{begun, model},
+        update::{
+            tests::{clicked, key, press},
+            update,
         },
     };
 

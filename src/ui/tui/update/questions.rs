@@ -1,15 +1,15 @@
 //! The answers to what the screen asks before it does something that cannot be taken back.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-
-use crate::{
+use ralph_core::{
     event::{RequestedBy, SteeringId, StopRequest, UserCommand},
     run::Phase,
-    ui::tui::{
-        keys::Chord,
-        model::{Mode, Model, Question},
-    },
-    words::Tone,
+};
+use ralph_words::Tone;
+
+use crate::ui::tui::{
+    keys::Chord,
+    model::{Mode, Model, Question},
 };
 
 use super::{messages, order::Order};

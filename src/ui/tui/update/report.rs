@@ -1,12 +1,11 @@
 //! The report on the screen: drawn up when something has changed, and shown by itself when the run is over.
 
-use crate::{
-    event::StopReason,
-    ui::tui::{
-        editor::Editor,
-        model::{AnswerStep, Answering, Mode, Model, Pane, used_up},
-        view,
-    },
+use ralph_core::event::StopReason;
+
+use crate::ui::tui::{
+    editor::Editor,
+    model::{AnswerStep, Answering, Mode, Model, Pane, used_up},
+    view,
 };
 
 use super::order::Scroll;

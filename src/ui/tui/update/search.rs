@@ -1,15 +1,13 @@
 //! The search: its line, and the way from match to match.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ralph_words::Tone;
 
-use crate::{
-    ui::tui::{
-        layout::Focus,
-        lines::edit,
-        model::{Landed, Mode, Model, Search},
-        needle::{self, Direction, From, Match, Needle},
-    },
-    words::Tone,
+use crate::ui::tui::{
+    layout::Focus,
+    lines::edit,
+    model::{Landed, Mode, Model, Search},
+    needle::{self, Direction, From, Match, Needle},
 };
 
 use super::{
@@ -177,17 +175,15 @@ fn in_lines(model: &mut Model, wanted: Wanted) -> Option<Match> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        event::SteeringKind,
-        testing::permission_asked,
-        ui::tui::{
-            model::{DiffState, Pane, Reading},
-            patch::Patch,
-            testing::{model, queued, running},
-            update::{
-                tests::{key, press},
-                update,
-            },
+    use ralph_core::{event::SteeringKind, testing::permission_asked};
+
+    use crate::ui::tui::{
+        model::{DiffState, Pane, Reading},
+        patch::Patch,
+        testing::{model, queued, running},
+        update::{
+            tests::{key, press},
+            update,
         },
     };
 
@@ -274,7 +270,7 @@ mod tests {
         press(&mut limits, "zzz");
         assert!(limits.ui.search.missed());
         let mut asked = watching();
-        asked.apply(&crate::event::Record {
+        asked.apply(&ralph_core::event::Record {
             seq: 99,
             at_ms: asked.now_ms,
             event: permission_asked(1),

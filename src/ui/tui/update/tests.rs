@@ -1,18 +1,18 @@
 //! What keys, pastes and the mouse do.
 
 use crossterm::event::{MouseButton, MouseEvent};
-
-use super::*;
-use crate::{
+use ralph_core::{
     event::{Event, PausedBy, Proof, SteeringId, SteeringKind, StopReason, Wait},
     testing::Dice,
-    ui::tui::{
-        keys::Place,
-        model::{DiffState, Part, ReplayState},
-        needle::Direction,
-        patch::Patch,
-        testing::{START_MS, begun, model, queued, running, stopped},
-    },
+};
+
+use super::*;
+use crate::ui::tui::{
+    keys::Place,
+    model::{DiffState, Part, ReplayState},
+    needle::Direction,
+    patch::Patch,
+    testing::{START_MS, begun, model, queued, running, stopped},
 };
 
 pub(super) fn key(code: KeyCode) -> ScreenEvent {
@@ -74,7 +74,7 @@ fn keys_ask_the_loop_only_for_what_makes_sense_now() {
         wait: Wait::Backoff,
         until_ms: START_MS + 60_000,
         attempt: 1,
-        why: crate::event::WaitCause::BegunBefore,
+        why: ralph_core::event::WaitCause::BegunBefore,
     };
     let mut waiting = after([begun(), vec![wait]].concat());
     assert_eq!(press(&mut waiting, "r"), [Order::by_user(UserCommand::RetryNow)]);
@@ -301,7 +301,7 @@ fn only_a_message_that_is_due_is_taken_back() {
     let delivered = Event::SteeringDelivered {
         id: SteeringId(1),
         iteration: 3,
-        how: crate::event::Delivery::Prompt,
+        how: ralph_core::event::Delivery::Prompt,
     };
     let events = vec![queued(1, SteeringKind::Next), delivered, queued(2, SteeringKind::Next)];
     let mut model = after([running(), events].concat());
@@ -399,7 +399,7 @@ fn an_iteration_that_ended_while_it_was_asked_about_is_not_followed_by_a_skip_of
 
 #[test]
 fn a_run_that_ended_at_a_limit_is_continued_with_more_after_a_question_where_it_was_started() {
-    let limit = crate::event::LimitKind::MaxIterations;
+    let limit = ralph_core::event::LimitKind::MaxIterations;
     let over = || {
         let mut model = after([running(), vec![stopped(StopReason::LimitReached { limit })]].concat());
         model.run.settings.limits.max_iterations = Some(3);
@@ -521,7 +521,7 @@ fn the_plan_takes_the_keys_and_gives_them_back() {
 fn the_end_of_a_run_is_shown_by_itself_once_nothing_is_typed_and_goes_when_the_run_resumes() {
     let end = || stopped(StopReason::done(Proof::Nothing));
     let apply = |model: &mut Model, event: Event| {
-        let record = crate::event::Record {
+        let record = ralph_core::event::Record {
             seq: 99,
             at_ms: model.now_ms,
             event,
@@ -608,7 +608,7 @@ fn what_blocks_a_run_is_answered_below_the_report_of_its_end() {
     assert!(
         matches!(
             &orders[..],
-            [Order::Command { command: UserCommand::Answer { ask, answer: crate::event::Answer::Words { words }, .. }, .. }]
+            [Order::Command { command: UserCommand::Answer { ask, answer: ralph_core::event::Answer::Words { words }, .. }, .. }]
                 if Some(*ask) == number && *words == ["the blue one"]
         ),
         "{orders:?}"
@@ -619,7 +619,7 @@ fn what_blocks_a_run_is_answered_below_the_report_of_its_end() {
         shown.ui.mode = Mode::Normal;
         press(&mut shown, &format!("a{typed}"));
         shown.ui.report.instead_of = Some(Pane::Log);
-        shown.apply(&crate::event::Record {
+        shown.apply(&ralph_core::event::Record {
             seq: 100,
             at_ms: shown.now_ms,
             event: Event::RunReopened {

@@ -2,17 +2,17 @@
 
 use std::{borrow::Cow, ops::Range};
 
-use ratatui::layout::{Position, Rect};
-
-use crate::{
+use ralph_core::{
     event::Question,
     run::{Ask, RunView},
-    text::one_line,
-    ui::tui::{
-        model::{AnswerStep, Answering, Model, Pane, Subject, are_marked},
-        theme::Role,
-    },
-    words::{scope_in_words, ticking},
+};
+use ralph_text::one_line;
+use ralph_words::{scope_in_words, ticking};
+use ratatui::layout::{Position, Rect};
+
+use crate::ui::tui::{
+    model::{AnswerStep, Answering, Model, Pane, Subject, are_marked},
+    theme::Role,
 };
 
 use super::{

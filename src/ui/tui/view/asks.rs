@@ -1,16 +1,16 @@
 //! What agents asked, a row each, and one of them whole.
 
-use ratatui::layout::Rect;
-
-use crate::{
+use ralph_core::{
     event::{AnswerPlace, Decider},
     run::{AskEnd, AskEntry, AskSubject},
-    text::one_line,
-    ui::tui::{
-        model::{Model, Reading, ask_in_words, is_missed, listed, position},
-        theme::Role,
-    },
-    words::{counted, mode_word, place_of_decision, scope_in_words, short_duration, ticking},
+};
+use ralph_text::one_line;
+use ralph_words::{counted, mode_word, place_of_decision, scope_in_words, short_duration, ticking};
+use ratatui::layout::Rect;
+
+use crate::ui::tui::{
+    model::{Model, Reading, ask_in_words, is_missed, listed, position},
+    theme::Role,
 };
 
 use super::{

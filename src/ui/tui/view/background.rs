@@ -1,16 +1,16 @@
 //! The background tasks, a row each, the newest first.
 
-use ratatui::layout::Rect;
-
-use crate::{
+use ralph_core::{
     event::Requester,
     run::{BackgroundState, BackgroundTask},
-    text::one_line,
-    ui::tui::{
-        model::{Model, background_at},
-        theme::Role,
-    },
-    words::{background_state_in_words, background_went_well, command_in_words, short_duration, ticking},
+};
+use ralph_text::one_line;
+use ralph_words::{background_state_in_words, background_went_well, command_in_words, short_duration, ticking};
+use ratatui::layout::Rect;
+
+use crate::ui::tui::{
+    model::{Model, background_at},
+    theme::Role,
 };
 
 use super::pen::{Pen, shortened};

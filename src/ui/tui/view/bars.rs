@@ -1,21 +1,21 @@
 //! The footer: what is to be noticed, what is not told elsewhere, and the keys that work here.
 
-use ratatui::{layout::Rect, style::Style};
-
-use crate::{
+use ralph_core::{
     event::{StopReason, Usage},
     run::Phase,
-    text::one_line,
-    ui::tui::{
-        keys::{Action, Binding},
-        layout::Focus,
-        model::{Model, Pane, can_be_edited, message_at},
-        offers::offered,
-        theme::Role,
-    },
-    words::{
-        changes_in_words, counted, hint_in_words, short_count, short_duration, stop_in_words, wait_cause_in_words,
-    },
+};
+use ralph_text::one_line;
+use ralph_words::{
+    changes_in_words, counted, hint_in_words, short_count, short_duration, stop_in_words, wait_cause_in_words,
+};
+use ratatui::{layout::Rect, style::Style};
+
+use crate::ui::tui::{
+    keys::{Action, Binding},
+    layout::Focus,
+    model::{Model, Pane, can_be_edited, message_at},
+    offers::offered,
+    theme::Role,
 };
 
 use super::{

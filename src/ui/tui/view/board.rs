@@ -1,20 +1,20 @@
 //! The screen of a batch: a row for each plan, what its agents ask, and what can be typed once it is over.
 
+use ralph_plan::batch::{BatchEnd, LOCAL};
+use ralph_text::one_line;
+use ralph_words::{Tone, asked_in_words, counted, held_in_words, short_duration, ticking};
 use ratatui::{
     layout::{Position, Rect},
     style::Style,
 };
 
 use crate::{
-    batch::{BatchEnd, LOCAL},
     board::{Board, PlanAsk, Row},
-    text::one_line,
     ui::tui::{
         keys::{Action, BOARD, Binding, When},
         model::{BoardFocus, BoardLayout, BoardMode, BoardModel, Mode},
         theme::{Role, Theme},
     },
-    words::{Tone, asked_in_words, counted, held_in_words, short_duration, ticking},
 };
 
 use super::{

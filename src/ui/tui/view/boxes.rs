@@ -1,18 +1,18 @@
 //! What lies over the panes: the lines that are typed, questions, the help.
 
-use ratatui::layout::{Position, Rect};
-
-use crate::{
+use ralph_core::{
     event::{SteeringId, SteeringKind},
     run::Phase,
-    text::one_line,
-    ui::tui::{
-        lines,
-        model::{self, Model, PORTIONS, Recalling, TooLate},
-        needle::Needle,
-        theme::Role,
-    },
-    words::ticking,
+};
+use ralph_text::one_line;
+use ralph_words::ticking;
+use ratatui::layout::{Position, Rect};
+
+use crate::ui::tui::{
+    lines,
+    model::{self, Model, PORTIONS, Recalling, TooLate},
+    needle::Needle,
+    theme::Role,
 };
 
 use super::{

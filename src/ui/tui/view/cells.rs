@@ -1,15 +1,13 @@
 //! A terminal's cells, as they are, within a pane.
 
+use ralph_system::proc::screen::Screen;
 use ratatui::{
     layout::{Position, Rect},
     style::{Color, Modifier, Style},
 };
 use unicode_width::UnicodeWidthStr;
 
-use crate::{
-    proc::screen::Screen,
-    ui::tui::model::{Mode, Model},
-};
+use crate::ui::tui::model::{Mode, Model};
 
 use super::pen::Pen;
 

@@ -1,14 +1,14 @@
 //! The goals below the plan: a row each, with its last verdict.
 
-use ratatui::layout::Rect;
-
-use crate::{
+use ralph_core::{
     event::{GoalResult, MutantOutcome, Proof, StopReason},
     run::{GoalState, RunView},
-    text::one_line,
-    ui::tui::{model::Model, theme::Role},
-    words::{goal_failure_in_words, short_duration},
 };
+use ralph_text::one_line;
+use ralph_words::{goal_failure_in_words, short_duration};
+use ratatui::layout::Rect;
+
+use crate::ui::tui::{model::Model, theme::Role};
 
 use super::{limits, pen::Pen};
 

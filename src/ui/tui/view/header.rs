@@ -3,19 +3,19 @@
 //! Each fact is told once on the whole screen. Where there is no room for all of them, the least important go first; what
 //! the run does is never cut for the others.
 
-use ratatui::layout::Rect;
-
-use crate::{
+use ralph_core::{
     event::{BreakerState, EndKind, Proof, StopReason},
     run::{GoalState, GoalStatus, Phase},
-    text::one_line,
-    ui::tui::{
-        model::{Model, Sandbox, Silence, estimate_ms},
-        theme::Role,
-    },
-    words::{
-        agent_with_channel, counted, phase_headline, phase_word, short_count, short_duration, ticking, tool_in_words,
-    },
+};
+use ralph_text::one_line;
+use ralph_words::{
+    agent_with_channel, counted, phase_headline, phase_word, short_count, short_duration, ticking, tool_in_words,
+};
+use ratatui::layout::Rect;
+
+use crate::ui::tui::{
+    model::{Model, Sandbox, Silence, estimate_ms},
+    theme::Role,
 };
 
 use super::pen::{Pen, columns, shortened};
@@ -360,13 +360,12 @@ fn rounded(duration_ms: u64) -> String {
 mod tests {
     use ratatui::{Terminal, backend::TestBackend};
 
+    use ralph_core::event::{Event, Notice, Problem, ProblemKind};
+
     use super::*;
-    use crate::{
-        event::{Event, Notice, Problem, ProblemKind},
-        ui::tui::{
-            testing::{begun, model, running, stopped},
-            theme::{Depth, Palette, Theme},
-        },
+    use crate::ui::tui::{
+        testing::{begun, model, running, stopped},
+        theme::{Depth, Palette, Theme},
     };
 
     /// The rows of the header.
@@ -412,12 +411,12 @@ mod tests {
     #[test]
     fn what_the_agent_does_and_since_when_is_told_where_there_is_room() {
         let mut model = model(120, 30, running());
-        model.apply(&crate::event::Record {
+        model.apply(&ralph_core::event::Record {
             seq: 90,
             at_ms: model.now_ms - 65_000,
             event: Event::AgentReported {
                 iteration: 3,
-                signal: crate::event::AgentSignal::ToolStarted {
+                signal: ralph_core::event::AgentSignal::ToolStarted {
                     call: "1".to_owned(),
                     tool: "shell".to_owned(),
                     input: "cargo test --all-features --workspace\nls".to_owned(),

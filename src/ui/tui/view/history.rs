@@ -1,16 +1,16 @@
 //! The iterations so far, a row each, with what each came to.
 
-use ratatui::{layout::Rect, style::Style};
-
-use crate::{
+use ralph_core::{
     event::{Changes, Outcome},
     run::Iteration,
-    text::one_line,
-    ui::tui::{
-        model::Model,
-        theme::{Role, Theme},
-    },
-    words::{counted, outcome_word, review_word, short_duration, task_in_words, ticking},
+};
+use ralph_text::one_line;
+use ralph_words::{counted, outcome_word, review_word, short_duration, task_in_words, ticking};
+use ratatui::{layout::Rect, style::Style};
+
+use crate::ui::tui::{
+    model::Model,
+    theme::{Role, Theme},
 };
 
 use super::pen::{self, Pen};
@@ -220,10 +220,9 @@ pub(crate) fn first_in_history(model: &Model, area: Rect) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        event::{Claim, Missing},
-        ui::tui::theme::{Depth, Palette},
-    };
+    use ralph_core::event::{Claim, Missing};
+
+    use crate::ui::tui::theme::{Depth, Palette};
 
     #[test]
     fn green_is_for_what_was_closed_or_verified_and_for_nothing_that_was_only_said() {

@@ -1,14 +1,16 @@
 //! Limits and how much of them is used, and what else the run goes by.
 
+use ralph_core::{
+    event::{BreakerState, SessionMode, Usage},
+    run::{GoalState, GoalStatus},
+};
+use ralph_text::one_line;
+use ralph_words::{breaker_in_words, counted, goal_in_words, short_count, short_duration};
 use ratatui::layout::Rect;
 
 use crate::{
     config::format_duration,
-    event::{BreakerState, SessionMode, Usage},
-    run::{GoalState, GoalStatus},
-    text::one_line,
     ui::tui::{model::Model, theme::Role},
-    words::{breaker_in_words, counted, goal_in_words, short_count, short_duration},
 };
 
 use super::pen::Pen;

@@ -1,13 +1,11 @@
 //! The log: what happened, newest at the end.
 
+use ralph_words::{Tone, ticking};
 use ratatui::{layout::Rect, style::Style};
 
-use crate::{
-    ui::tui::{
-        model::{Kind, LogLine, Model, Sign},
-        theme::Role,
-    },
-    words::{Tone, ticking},
+use crate::ui::tui::{
+    model::{Kind, LogLine, Model, Sign},
+    theme::Role,
 };
 
 use super::pen::{Pen, wrapped};

@@ -1,15 +1,15 @@
 //! The user's messages and what became of them, newest first.
 
-use ratatui::layout::Rect;
-
-use crate::{
+use ralph_core::{
     event::{Delivery, SteeringKind},
     run::{Delivered, Message, MessageState},
-    text::{one_line, sanitized},
-    ui::tui::{
-        model::{Model, ReadMessage, message_at},
-        theme::Role,
-    },
+};
+use ralph_text::{one_line, sanitized};
+use ratatui::layout::Rect;
+
+use crate::ui::tui::{
+    model::{Model, ReadMessage, message_at},
+    theme::Role,
 };
 
 use super::pen::{Pen, wrapped};

@@ -181,7 +181,7 @@ pub(crate) fn window_title(model: &Model) -> String {
     let words = words.split(" in ").next().unwrap_or_default();
     let plan = &model.run.plan;
     let text = format!("ralph {}/{} · {words}", plan.done(), plan.tasks.len());
-    crate::text::one_line(&text)
+    ralph_text::one_line(&text)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use ralph_text::one_line;
 use ratatui::{
     buffer::Buffer,
     layout::Rect,
@@ -10,12 +11,9 @@ use ratatui::{
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-use crate::{
-    text::one_line,
-    ui::tui::{
-        needle::Needle,
-        theme::{Role, Theme},
-    },
+use crate::ui::tui::{
+    needle::Needle,
+    theme::{Role, Theme},
 };
 
 pub(super) struct Pen<'a> {

@@ -2,16 +2,14 @@
 
 use std::ops::Range;
 
+use ralph_core::event::{PermissionRequest, Question};
+use ralph_text::{one_line, sanitized};
+use ralph_words::counted;
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::{
-    event::{PermissionRequest, Question},
-    text::{one_line, sanitized},
-    ui::tui::{
-        model::{Choosing, are_marked, choices},
-        theme::Role,
-    },
-    words::counted,
+use crate::ui::tui::{
+    model::{Choosing, are_marked, choices},
+    theme::Role,
 };
 
 use super::{

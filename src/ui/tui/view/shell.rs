@@ -100,7 +100,7 @@ fn word_pieces(word: &str, role: Role) -> Vec<(String, Role)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Dice;
+    use ralph_core::testing::Dice;
 
     fn of(command: &str, role: Role) -> Vec<String> {
         let pieces = coloured(command).into_iter().filter(|(_, found)| *found == role);

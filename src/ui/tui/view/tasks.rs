@@ -1,17 +1,17 @@
 //! The plan's tasks, and beside them, where there is room, the messages that wait and the iterations.
 
-use ratatui::layout::Rect;
-
-use crate::{
+use ralph_core::{
     event::{PlanSnapshot, PlanTask, SteeringKind},
     run::{Message, RunView},
-    text::one_line,
-    ui::tui::{
-        layout::{Focus, Layout},
-        model::{Model, PlanRow},
-        theme::Role,
-    },
-    words::{counted, short_duration, task_at_limit_in_words, ticking},
+};
+use ralph_text::one_line;
+use ralph_words::{counted, short_duration, task_at_limit_in_words, ticking};
+use ratatui::layout::Rect;
+
+use crate::ui::tui::{
+    layout::{Focus, Layout},
+    model::{Model, PlanRow},
+    theme::Role,
 };
 
 use super::{
@@ -446,10 +446,9 @@ fn split(area: Rect, lines: usize) -> (Rect, Rect) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        event::{Delivery, Event, SteeringId, StopReason, Totals},
-        ui::tui::testing::{model, plan, running},
-    };
+    use ralph_core::event::{Delivery, Event, SteeringId, StopReason, Totals};
+
+    use crate::ui::tui::testing::{model, plan, running};
 
     fn shown(done: usize, open: usize, height: usize) -> String {
         let tasks = (0..done + open)

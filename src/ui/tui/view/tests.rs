@@ -1,6 +1,19 @@
 //! What is drawn, pane by pane and size by size.
 
 use insta::assert_snapshot;
+use ralph_core::{
+    event::{
+        AgentSignal, AnswerPlace, AskId, BreakerCause, BreakerState, Decider, Event, Exit, GoalFailure, GoalResult,
+        Hint, Outcome, PausedBy, PlanSnapshot, PlanTask, Problem, ProblemKind, Proof, RuleScope, SteeringId,
+        SteeringKind, StopReason, Wait, WaitCause,
+    },
+    testing::{Dice, permission_asked, question_asked},
+};
+use ralph_system::proc::{
+    Size,
+    screen::{Screen, Scrollback},
+};
+use ralph_words::Tone;
 use ratatui::{
     Terminal,
     backend::TestBackend,
@@ -9,30 +22,17 @@ use ratatui::{
 };
 
 use super::*;
-use crate::{
-    event::{
-        AgentSignal, AnswerPlace, AskId, BreakerCause, BreakerState, Decider, Event, Exit, GoalFailure, GoalResult,
-        Hint, Outcome, PausedBy, PlanSnapshot, PlanTask, Problem, ProblemKind, Proof, RuleScope, SteeringId,
-        SteeringKind, StopReason, Wait, WaitCause,
+use crate::ui::tui::{
+    editor::Editor,
+    layout::Layout,
+    model::{
+        ActionSearch, AnswerStep, Answering, DiffState, Kind, Part, Playback, PlaybackState, Reading, ReplayState,
+        Timeline, TooLate,
     },
-    proc::{
-        Size,
-        screen::{Screen, Scrollback},
-    },
-    testing::{Dice, permission_asked, question_asked},
-    ui::tui::{
-        editor::Editor,
-        layout::Layout,
-        model::{
-            ActionSearch, AnswerStep, Answering, DiffState, Kind, Part, Playback, PlaybackState, Reading, ReplayState,
-            Timeline, TooLate,
-        },
-        patch::Patch,
-        testing::{START_MS, begun, model, queued, running, started, stopped},
-        theme::{Depth, Palette, Role},
-        update::{refresh_report, show_end},
-    },
-    words::Tone,
+    patch::Patch,
+    testing::{START_MS, begun, model, queued, running, started, stopped},
+    theme::{Depth, Palette, Role},
+    update::{refresh_report, show_end},
 };
 
 mod board;
@@ -227,7 +227,7 @@ fn an_iteration_whole_has_its_goals_and_its_messages() {
     events.push(Event::SteeringDelivered {
         id: SteeringId(1),
         iteration: 3,
-        how: crate::event::Delivery::Prompt,
+        how: ralph_core::event::Delivery::Prompt,
     });
     let mut model = with(model(80, 24, events), |model| {
         model.ui.show(Pane::History);
@@ -270,7 +270,7 @@ fn the_messages() {
     events.push(Event::SteeringDelivered {
         id: SteeringId(1),
         iteration: 3,
-        how: crate::event::Delivery::Prompt,
+        how: ralph_core::event::Delivery::Prompt,
     });
     events.push(queued(2, SteeringKind::Standing, "Use tabs"));
     events.push(queued(3, SteeringKind::Next, "Mind the gap\nand the other one"));
@@ -431,7 +431,7 @@ fn the_question_before_leaving() {
 
 #[test]
 fn a_paused_run_is_not_said_to_continue_without_its_screen() {
-    let by = crate::event::PausedBy::User;
+    let by = ralph_core::event::PausedBy::User;
     let model = with(
         model(100, 30, [running(), vec![Event::Paused { by }]].concat()),
         |model| {

@@ -1,13 +1,11 @@
 //! Where a replay is: a line from the beginning of the run to its end, with the iterations as marks.
 
+use ralph_words::ticking;
 use ratatui::layout::Rect;
 
-use crate::{
-    ui::tui::{
-        model::{Model, Timeline},
-        theme::Role,
-    },
-    words::ticking,
+use crate::ui::tui::{
+    model::{Model, Timeline},
+    theme::Role,
 };
 
 use super::pen::{Pen, columns};

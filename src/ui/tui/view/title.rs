@@ -2,15 +2,13 @@
 //!
 //! The panes stay in it whatever else it has to say: their names become digits first.
 
+use ralph_system::proc::screen::Screen;
 use ratatui::layout::Rect;
 
-use crate::{
-    proc::screen::Screen,
-    ui::tui::{
-        layout::Focus,
-        model::{Mode, Model, Overlay, Pane},
-        theme::Role,
-    },
+use crate::ui::tui::{
+    layout::Focus,
+    model::{Mode, Model, Overlay, Pane},
+    theme::Role,
 };
 
 use super::{
@@ -213,10 +211,9 @@ pub(crate) fn tab_at(model: &Model, area: Rect, column: u16) -> Option<Pane> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        testing::permission_asked,
-        ui::tui::testing::{model, running},
-    };
+    use ralph_core::testing::permission_asked;
+
+    use crate::ui::tui::testing::{model, running};
 
     fn names(model: &Model) -> String {
         let tabs = tabs(model, model.layout().title);
@@ -233,7 +230,7 @@ mod tests {
         // What is said of the place beside them costs the names of the others at most.
         let mut scrolled = model(80, 24, running());
         scrolled.ui.show(Pane::Asks);
-        scrolled.apply(&crate::event::Record {
+        scrolled.apply(&ralph_core::event::Record {
             seq: 90,
             at_ms: scrolled.now_ms,
             event: permission_asked(1),

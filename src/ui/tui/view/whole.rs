@@ -1,15 +1,13 @@
 //! An iteration whole, a part at a time: its transcript, what it changed, its goals, the messages it got.
 
+use ralph_system::proc::screen::Screen;
 use ratatui::layout::Rect;
 
-use crate::{
-    proc::screen::Screen,
-    ui::{
-        report::{goals_page, messages_page},
-        tui::{
-            model::{Model, Part, Playback, PlaybackState, ReportRow},
-            theme::Role,
-        },
+use crate::ui::{
+    report::{goals_page, messages_page},
+    tui::{
+        model::{Model, Part, Playback, PlaybackState, ReportRow},
+        theme::Role,
     },
 };
 

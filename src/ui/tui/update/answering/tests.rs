@@ -1,18 +1,18 @@
 //! What keys do while the agent asks.
 
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+use ralph_core::{
+    event::{CommandRefusal, Event, Notice, Record},
+    testing::{permission_asked, permission_decided, question_asked},
+};
 
 use super::{
     super::tests::{after, control, key, press},
     *,
 };
-use crate::{
-    event::{CommandRefusal, Event, Notice, Record},
-    testing::{permission_asked, permission_decided, question_asked},
-    ui::tui::{
-        testing::{START_MS, running},
-        update::{Input, ScreenEvent, update},
-    },
+use crate::ui::tui::{
+    testing::{START_MS, running},
+    update::{Input, ScreenEvent, update},
 };
 
 fn answer_order(ask: u32, answer: Answer) -> Order {

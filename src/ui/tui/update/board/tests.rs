@@ -1,8 +1,7 @@
+use ralph_core::event::{Answer, AnswerPlace};
+
 use super::*;
-use crate::{
-    event::{Answer, AnswerPlace},
-    ui::tui::testing::{board_model, busy_board, plan_name},
-};
+use crate::ui::tui::testing::{board_model, busy_board, plan_name};
 
 fn busy() -> BoardModel {
     board_model(busy_board(), (100, 30))

@@ -1,7 +1,8 @@
 //! The board of a batch: while everything goes on at once, with many plans, and once it is over.
 
+use ralph_plan::batch::{BatchEnd, BatchEvent, Kept};
+
 use crate::{
-    batch::{BatchEnd, BatchEvent, Kept},
     board::{Board, Seen},
     ui::tui::{
         model::{BoardFocus, BoardMode, BoardModel},
@@ -33,7 +34,7 @@ fn over() -> Board {
         plan: plan_name(name),
         why,
     };
-    let trouble = crate::batch::Trouble::Goals {
+    let trouble = ralph_plan::batch::Trouble::Goals {
         output: "test tests::orders ... FAILED".to_owned(),
     };
     let events = [

@@ -16,7 +16,7 @@ fn messages_are_read_whole_found_again_and_taken_back_after_a_question() {
     events.push(Event::SteeringDelivered {
         id: SteeringId(1),
         iteration: 3,
-        how: crate::event::Delivery::Prompt,
+        how: ralph_core::event::Delivery::Prompt,
     });
     events.push(queued(2, SteeringKind::Standing, "Use tabs"));
     let of = |mode, read| {

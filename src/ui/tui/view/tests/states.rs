@@ -5,13 +5,13 @@
 
 use std::{env, fs, path::Path};
 
+use ralph_core::event::{BackgroundEnd, BackgroundResult, Delivery, Exit, Hint, Requester, Usage};
 use ratatui::{
     backend::{Backend, CrosstermBackend},
     style::Style,
 };
 
 use super::*;
-use crate::event::{BackgroundEnd, BackgroundResult, Delivery, Exit, Hint, Requester, Usage};
 
 const SIZES: [(u16, u16); 5] = [(40, 12), (80, 24), (100, 30), (120, 40), (200, 60)];
 /// Of the pictures, and of the colours that are held.
@@ -72,7 +72,7 @@ fn on(iteration: u32, task: usize) -> Event {
 
 fn goal(iteration: u32, passed: bool) -> Event {
     let code = i32::from(!passed);
-    crate::testing::goal_checked(iteration, "tests", code, "test lists::empty ... FAILED")
+    ralph_core::testing::goal_checked(iteration, "tests", code, "test lists::empty ... FAILED")
 }
 
 /// Four iterations: two that closed tasks, one that changed nothing, one that runs.

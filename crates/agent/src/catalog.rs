@@ -1,0 +1,263 @@
+//! All adapters there are: built in, the user's, the project's and those of the configuration, merged key by key.
+//!
+//! A file's name is the adapter's id. A later layer may set a single key of an adapter that an earlier one has, or add
+//! a whole one. A broken adapter harms nobody but who asks for it, and neither does a directory of a million.
+
+use std::{
+    collections::BTreeSet,
+    fmt::Write as _,
+    path::{Path, PathBuf},
+    sync::mpsc,
+    thread,
+};
+
+use ralph_policy::settings::{Entry, Layered, Node, Origin, closest};
+use ralph_system::{files::Directory, proc::Supervisor};
+
+use super::{
+    AgentError,
+    check::{self, CheckReport},
+    login::Login,
+    manifest::{LANGUAGE, Manifest, Transport, Written},
+    opencode::Credentials,
+    subprocess::SubprocessAdapter,
+};
+
+/// The adapters that come with ralph: file name without `.toml`, and text.
+const BUILT_IN: [(&str, &str); 9] = [
+    ("aider", include_str!("../../../adapters/aider.toml")),
+    ("claude", include_str!("../../../adapters/claude.toml")),
+    ("codex", include_str!("../../../adapters/codex.toml")),
+    ("demo", include_str!("../../../adapters/demo.toml")),
+    ("gemini", include_str!("../../../adapters/gemini.toml")),
+    ("native", include_str!("../../../adapters/native.toml")),
+    ("opencode-run", include_str!("../../../adapters/opencode-run.toml")),
+    (
+        "opencode-server",
+        include_str!("../../../adapters/opencode-server.toml"),
+    ),
+    ("qwen-code", include_str!("../../../adapters/qwen-code.toml")),
+];
+
+/// The ids of the adapters that come with ralph.
+pub fn built_in() -> impl Iterator<Item = &'static str> {
+    BUILT_IN.iter().map(|(id, _)| *id)
+}
+
+/// Where adapters may be defined beside the built-in ones, weakest first.
+#[derive(Debug, Clone, Default)]
+pub struct Sources {
+    /// Directories with `<id>.toml` files. One that is not there is empty.
+    pub directories: Vec<PathBuf>,
+    /// What was read of the project's own directory, as far as it counts.
+    pub project: Directory,
+    /// The `adapters` tables of the configuration layers: settings by adapter id.
+    pub config: Vec<Node>,
+}
+
+/// The adapters by id.
+#[derive(Debug)]
+pub struct Catalog(Layered);
+
+/// One line of a list of adapters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    pub id: String,
+    pub title: String,
+    /// How it can be talked with.
+    pub channels: &'static str,
+    /// For which uses of tools it asks.
+    pub asks: String,
+    /// The strongest place that says something about it.
+    pub origin: Origin,
+    /// The program's path if it is installed.
+    pub installed: Option<PathBuf>,
+    /// What was found of its login.
+    pub login: Login,
+    /// Why it cannot be used at all.
+    pub broken: Option<String>,
+}
+
+impl Catalog {
+    /// Reads every layer. What is wrong with an adapter is told when it is asked for.
+    pub fn load(sources: &Sources) -> Self {
+        let mut layered = Layered::new(&LANGUAGE, "an adapter");
+        for (id, text) in BUILT_IN {
+            layered.add_built_in::<Written>(id, text);
+        }
+        for directory in &sources.directories {
+            layered.add_directory::<Written>(&Directory::read(directory));
+        }
+        layered.add_directory::<Written>(&sources.project);
+        for (id, node) in sources.config.iter().filter_map(Node::fields).flatten() {
+            layered.add_node::<Written>(id, node);
+        }
+        Catalog(layered)
+    }
+
+    /// What the user should know that is no error, one sentence each.
+    pub fn notices(&self) -> &[String] {
+        self.0.notices()
+    }
+
+    /// Every id, in alphabetical order.
+    pub fn ids(&self) -> impl Iterator<Item = &str> {
+        self.0.ids()
+    }
+
+    /// The complete manifest of an adapter.
+    ///
+    /// # Errors
+    /// [`AgentError::UnknownAdapter`], or [`AgentError::Manifest`] with the first thing that is wrong in it.
+    pub fn manifest(&self, id: &str) -> Result<Manifest, AgentError> {
+        let adapter = self.get(id)?;
+        let wrong = |source| AgentError::Manifest {
+            id: id.to_owned(),
+            source: Box::new(source),
+        };
+        if let Some(broken) = &adapter.broken {
+            return Err(wrong(broken.clone().into()));
+        }
+        Manifest::of(id, &adapter.merged).map_err(wrong)
+    }
+
+    /// An adapter to run sessions with.
+    ///
+    /// # Errors
+    /// As [`Catalog::manifest`].
+    pub fn adapter(&self, id: &str, supervisor: &Supervisor) -> Result<SubprocessAdapter, AgentError> {
+        Ok(SubprocessAdapter::new(self.manifest(id)?, supervisor))
+    }
+
+    /// Looks for the program and its version, as a session in `cwd` would find it.
+    ///
+    /// # Errors
+    /// As [`Catalog::manifest`]; a program that is missing is in the report.
+    pub fn check(&self, id: &str, cwd: &Path, supervisor: &Supervisor) -> Result<CheckReport, AgentError> {
+        Ok(check::check(&self.manifest(id)?, cwd, &self.keys(), supervisor))
+    }
+
+    /// Checks every adapter, all at the same time: some programs take seconds to tell their version. Returns them in the order of
+    /// their ids.
+    pub fn check_all(&self, cwd: &Path, supervisor: &Supervisor) -> Vec<(&str, Result<CheckReport, AgentError>)> {
+        let mut checked = Vec::new();
+        self.check_each(cwd, supervisor, |id, check| checked.push((id, check)));
+        checked.sort_by_key(|(id, _)| *id);
+        checked
+    }
+
+    /// Checks every adapter at the same time, and tells each when its check has ended.
+    pub fn check_each<'a>(
+        &'a self,
+        cwd: &Path,
+        supervisor: &Supervisor,
+        mut each: impl FnMut(&'a str, Result<CheckReport, AgentError>),
+    ) {
+        let (tell, checked) = mpsc::channel();
+        thread::scope(|scope| {
+            for id in self.ids() {
+                let tell = tell.clone();
+                // The receiver lives until the last check has ended.
+                scope.spawn(move || _ = tell.send((id, self.check(id, cwd, supervisor))));
+            }
+            drop(tell);
+            checked.iter().for_each(|(id, check)| each(id, check));
+        });
+    }
+
+    /// The variables that hold a key of some agent's, each once: what runs beside agents has no use for them.
+    pub fn keys(&self) -> Vec<String> {
+        let manifests = self.ids().filter_map(|id| self.manifest(id).ok());
+        let of_agents = manifests.flat_map(|manifest| {
+            let variables = manifest.credentials.variables();
+            variables.map(str::to_owned).collect::<Vec<_>>()
+        });
+        let keys: BTreeSet<String> = of_agents.chain([Credentials::PASSWORD_VAR.to_owned()]).collect();
+        keys.into_iter().collect()
+    }
+
+    /// The variables with keys that are not for the agent of `manifest`: those of the others. One of which nobody has said
+    /// what it uses gets all of them.
+    pub fn keys_of_others(&self, manifest: &Manifest) -> Vec<String> {
+        let own: Vec<&str> = manifest.credentials.variables().collect();
+        if own.is_empty() {
+            return Vec::new();
+        }
+        let set = manifest.command.env.iter().map(|(name, _)| name.as_str());
+        // ralph gives a server of its own a password.
+        let of_server = (manifest.transport == Transport::Http).then_some(Credentials::PASSWORD_VAR);
+        let kept: Vec<&str> = own.into_iter().chain(set).chain(of_server).collect();
+        self.keys()
+            .into_iter()
+            .filter(|name| !kept.contains(&name.as_str()))
+            .collect()
+    }
+
+    /// Each adapter with whether it can be used in `cwd`.
+    pub fn list(&self, cwd: &Path) -> Vec<Listed> {
+        let listed = |(id, adapter): (&String, &Entry)| {
+            let manifest = self.manifest(id);
+            let title = manifest
+                .as_ref()
+                .map_or_else(|_| id.clone(), |manifest| manifest.title.clone());
+            Listed {
+                id: id.clone(),
+                title,
+                channels: manifest.as_ref().map_or("-", Manifest::channels),
+                asks: manifest.as_ref().map_or_else(|_| "-".to_owned(), Manifest::asks),
+                origin: adapter.origin.clone(),
+                installed: manifest
+                    .as_ref()
+                    .ok()
+                    .and_then(|manifest| check::find(manifest, cwd).ok()),
+                login: manifest.as_ref().map_or(Login::NotAsked, check::login),
+                broken: manifest.err().map(|error| why(&error)),
+            }
+        };
+        self.0.entries().iter().map(listed).collect()
+    }
+
+    /// Each value of an adapter with its origin, as TOML.
+    ///
+    /// # Errors
+    /// [`AgentError::UnknownAdapter`]. What is wrong with an adapter is shown, too: it is what one looks for here.
+    pub fn show(&self, id: &str) -> Result<String, AgentError> {
+        let mut out = self.get(id)?.show::<Written>(is_secret);
+        if let Err(error) = self.manifest(id) {
+            // Writing to a String does not fail.
+            _ = writeln!(out, "# broken: {}", why(&error));
+        }
+        Ok(out)
+    }
+
+    fn get(&self, id: &str) -> Result<&Entry, AgentError> {
+        self.0.get(id).ok_or_else(|| AgentError::UnknownAdapter {
+            id: id.to_owned(),
+            suggestion: closest(id, self.ids()).map(str::to_owned),
+            known: self.ids().map(str::to_owned).collect(),
+        })
+    }
+}
+
+/// Whether the value of a key stays out of sight: variables that hold secrets, by their names.
+fn is_secret(key: &str) -> bool {
+    const SECRET: [&str; 4] = ["KEY", "TOKEN", "SECRET", "PASSWORD"];
+    key.starts_with("command.env.") && SECRET.iter().any(|word| key.to_ascii_uppercase().contains(word))
+}
+
+/// What is wrong, with its causes, without saying again which adapter it is about.
+fn why(error: &AgentError) -> String {
+    let first = std::error::Error::source(error);
+    let causes: Vec<_> = std::iter::successors(first, |error| error.source())
+        .map(ToString::to_string)
+        .collect();
+    if causes.is_empty() {
+        error.to_string()
+    } else {
+        causes.join(": ")
+    }
+}
+
+#[cfg(test)]
+#[path = "catalog_tests.rs"]
+mod tests;

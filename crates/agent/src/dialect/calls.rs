@@ -1,0 +1,253 @@
+//! Tool calls under way: what their ends do not repeat.
+
+use std::collections::HashMap;
+
+use ralph_core::event::clip;
+use serde_json::Value;
+
+use super::OUTPUT_CAP_BYTES;
+
+/// Most calls that are remembered; what an agent leaves open beyond that is forgotten.
+const CALLS_CAP: usize = 1024;
+
+/// The calls that have begun and not ended.
+#[derive(Debug, Default)]
+pub(super) struct Calls(HashMap<String, Call>);
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Call {
+    pub(super) tool: String,
+    /// The file it is about, if it is about one.
+    pub(super) path: Option<String>,
+    started_ms: Option<u64>,
+}
+
+impl Calls {
+    pub(super) fn begin(&mut self, id: &str, tool: &str, path: Option<&str>, started_ms: u64) {
+        if self.0.len() < CALLS_CAP {
+            let call = Call {
+                tool: tool.to_owned(),
+                path: path.map(str::to_owned),
+                started_ms: Some(started_ms),
+            };
+            self.0.insert(id.to_owned(), call);
+        }
+    }
+
+    /// The call that ends; one whose beginning was not reported has no tool.
+    pub(super) fn end(&mut self, id: &str) -> Call {
+        self.0.remove(id).unwrap_or_default()
+    }
+}
+
+impl Call {
+    /// How long it took until `ended_ms`. A clock that was set back makes it nothing.
+    pub(super) fn duration_ms(&self, ended_ms: u64) -> Option<u64> {
+        Some(ended_ms.saturating_sub(self.started_ms?))
+    }
+}
+
+/// What a person has to see of a tool's arguments: the command, the path, the question.
+pub(crate) fn short_input(input: &Value) -> String {
+    let text = |key: &str| input.get(key).and_then(Value::as_str);
+    let short = if let Some(command) = text("command") {
+        command.to_owned()
+    } else if let Some(pattern) = text("pattern") {
+        match path_in(input) {
+            Some(path) => format!("{pattern} in {path}"),
+            None => pattern.to_owned(),
+        }
+    } else if let Some(path) = path_in(input) {
+        path.to_owned()
+    } else if let Some(said) = ["query", "url", "prompt", "description"].into_iter().find_map(text) {
+        said.to_owned()
+    } else if let Some(todos) = input.get("todos").and_then(Value::as_array) {
+        todos.iter().map(todo).collect::<Vec<_>>().join("\n")
+    } else {
+        match input {
+            Value::Null => String::new(),
+            Value::Object(fields) if fields.is_empty() => String::new(),
+            input => input.to_string(),
+        }
+    };
+    clip(&short, OUTPUT_CAP_BYTES)
+}
+
+/// Most of a tool's other arguments that are shown, and most bytes of the text of one.
+const OPTIONS: usize = 8;
+const OPTION_BYTES: usize = 60;
+
+/// What a use of a tool is shown with: what it is about, and then how, as far as that is short: `src/a.rs offset=10 limit=40`.
+///
+/// Of a command it stands behind a `#`, so that nobody takes it for a part of that. What changes a file shows as a change.
+pub(crate) fn tool_input(input: &Value) -> String {
+    let short = short_input(input);
+    let Some(fields) = input.as_object().filter(|_| is_about_something(input)) else {
+        return short;
+    };
+    let option = |(name, value): (&String, &Value)| {
+        let value = match value {
+            Value::Bool(true) | Value::Number(_) => value.to_string(),
+            Value::String(text) if text.is_empty() || text.contains(char::is_whitespace) => value.to_string(),
+            Value::String(text) => text.clone(),
+            // What is off needs no word; some agents write out every default.
+            Value::Bool(false) | Value::Null | Value::Array(_) | Value::Object(_) => return None,
+        };
+        let is_shown = ABOUT.contains(&name.as_str()) || UNSAID.contains(&name.as_str());
+        let fits = value.len() <= OPTION_BYTES && name.len() <= OPTION_BYTES && !value.contains('\n');
+        (fits && (!is_shown || is_beside(name, input))).then(|| format!("{name}={value}"))
+    };
+    let options: Vec<String> = fields.iter().filter_map(option).take(OPTIONS).collect();
+    if options.is_empty() {
+        return short;
+    }
+    let gap = match (input.get("command").is_some(), short.contains('\n')) {
+        (true, false) => "  # ",
+        (true, true) => "\n# ",
+        (false, _) => " ",
+    };
+    clip(&format!("{short}{gap}{}", options.join(" ")), OUTPUT_CAP_BYTES)
+}
+
+/// The arguments that say what a use of a tool is about.
+const ABOUT: &[&str] = &[
+    "command",
+    "pattern",
+    "file_path",
+    "filePath",
+    "absolute_path",
+    "notebook_path",
+    "dir_path",
+    "path",
+    "query",
+    "url",
+    "prompt",
+    "description",
+    "todos",
+];
+/// Those that a change is made of, that say why, or that are the same for each use.
+const UNSAID: &[&str] = &[
+    "cwd",
+    "content",
+    "old_string",
+    "new_string",
+    "oldString",
+    "newString",
+    "new_source",
+    "instruction",
+    "explanation",
+];
+
+/// Whether the arguments have one of those that are shown by themselves. Without one, all are shown as they are.
+fn is_about_something(input: &Value) -> bool {
+    ABOUT.iter().any(|name| input[*name].is_string())
+}
+
+/// Whether an argument that can be what the use is about is only how: the directory of a command.
+fn is_beside(name: &str, input: &Value) -> bool {
+    name == "dir_path" && input["command"].is_string()
+}
+
+/// The file or directory that a tool is to work on.
+pub(crate) fn path_in(input: &Value) -> Option<&str> {
+    [
+        "file_path",
+        "filePath",
+        "absolute_path",
+        "notebook_path",
+        "dir_path",
+        "path",
+    ]
+    .iter()
+    .find_map(|key| input.get(key)?.as_str())
+}
+
+fn todo(todo: &Value) -> String {
+    let text = |key: &str| todo.get(key).and_then(Value::as_str).unwrap_or_default();
+    let mark = match text("status") {
+        "completed" => "[x]",
+        "in_progress" => "[>]",
+        _ => "[ ]",
+    };
+    format!("{mark} {}", text("content"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_short_form_of_arguments_is_what_they_are_about() {
+        for (input, short) in [
+            (json!({"command": "make test", "description": "x"}), "make test"),
+            (json!({"file_path": "/a.rs", "content": "long"}), "/a.rs"),
+            (json!({"pattern": "fn main", "path": "src"}), "fn main in src"),
+            (json!({"query": "how", "limit": 3}), "how"),
+            (
+                json!({"todos": [{"content": "a", "status": "completed"}, {"content": "b", "status": "pending"}]}),
+                "[x] a\n[ ] b",
+            ),
+            (json!({"depth": 3}), r#"{"depth":3}"#),
+            (json!({}), ""),
+            (Value::Null, ""),
+        ] {
+            assert_eq!(short_input(&input), short, "{input}");
+        }
+    }
+
+    #[test]
+    fn how_a_tool_is_used_stands_behind_what_it_is_about() {
+        for (input, shown) in [
+            (
+                json!({"file_path": "src/a.rs", "offset": 10, "limit": 40}),
+                "src/a.rs offset=10 limit=40",
+            ),
+            (
+                json!({"command": "make", "timeout": 600_000, "description": "Build"}),
+                "make  # timeout=600000",
+            ),
+            (
+                json!({"command": "a\nb", "run_in_background": true}),
+                "a\nb\n# run_in_background=true",
+            ),
+            (json!({"command": "ls", "dir_path": "src"}), "ls  # dir_path=src"),
+            (
+                json!({"pattern": "fn main", "path": "src", "glob": "*.rs", "-i": true, "type": null}),
+                "fn main in src glob=*.rs -i=true",
+            ),
+            (
+                json!({"file_path": "/a", "old_string": "x", "new_string": "y", "replace_all": false, "cwd": "/p"}),
+                "/a",
+            ),
+            (json!({"file_path": "/a", "content": "short"}), "/a"),
+            (
+                json!({"url": "http://h/", "format": "two words", "x": "y".repeat(61)}),
+                "http://h/ format=\"two words\"",
+            ),
+            (
+                json!({"todos": [{"content": "a", "status": "pending"}], "merge": true}),
+                "[ ] a",
+            ),
+            (json!({"depth": 3}), r#"{"depth":3}"#),
+            (Value::Null, ""),
+        ] {
+            assert_eq!(tool_input(&input), shown, "{input}");
+        }
+        let mut many: Value = (0..100).map(|n| (format!("k{n}"), json!(n))).collect();
+        many["path"] = json!("p");
+        assert_eq!(tool_input(&many).split(' ').count(), 1 + OPTIONS);
+    }
+
+    #[test]
+    fn a_call_knows_its_tool_and_how_long_it_took() {
+        let mut calls = Calls::default();
+        calls.begin("1", "shell", None, 1000);
+        let call = calls.end("1");
+        assert_eq!((call.tool.as_str(), call.duration_ms(3500)), ("shell", Some(2500)));
+        assert_eq!(call.duration_ms(500), Some(0), "the clock was set back");
+        assert_eq!(calls.end("1"), Call::default(), "it ends once");
+        assert_eq!(calls.end("1").duration_ms(1), None);
+    }
+}

@@ -1,0 +1,458 @@
+//! `claude -p --output-format stream-json --verbose`: an event for each block of a message, and `result` at the end.
+//!
+//! An error of the model's API is a `result` of subtype `success`: only `is_error` tells. It is also said as if it were
+//! a message of the assistant, with an `error` beside it that names its kind.
+
+use std::collections::VecDeque;
+
+use ralph_core::event::{AgentSignal, FileChange, Problem, ProblemKind, SessionId, Usage, clip};
+use serde_json::Value;
+
+use super::{
+    Dialect, Finish, TEXT_CAP_BYTES,
+    calls::{Calls, path_in, short_input, tool_input},
+    classify::{classify, from_name, from_status, one_line, repeated, with_time},
+    clock::Clock,
+    fields::{array, number, text},
+    head,
+    lines::{Objects, Seen},
+    reset::{epoch_ms, in_ms, until_in_text},
+    tail,
+    verdict::without_verdict,
+};
+
+#[derive(Debug, Default)]
+pub(super) struct ClaudeStreamJson {
+    objects: Objects,
+    turn: Turn,
+}
+
+/// Messages of an agent and its sub-agents whose parts may come in turns.
+const MESSAGES_AT_ONCE: usize = 32;
+
+/// One turn, as its events tell it.
+#[derive(Debug, Default)]
+pub(crate) struct Turn {
+    seen: Seen,
+    calls: Calls,
+    opened: bool,
+    /// The last message of the agent itself, not of one of its sub-agents.
+    message: Option<String>,
+    /// What kind of error the API gave, by its name.
+    error: Option<String>,
+    /// When the limit ends that a request was refused for.
+    resets_ms: Option<u64>,
+    /// Usage of single requests that was told so far; the result has the sum of all.
+    told: Usage,
+    /// The latest messages whose usage was told: each part of a message has it.
+    counted: VecDeque<String>,
+    ended: bool,
+}
+
+impl Dialect for ClaudeStreamJson {
+    fn feed(&mut self, bytes: &[u8], clock: &Clock, out: &mut Vec<AgentSignal>) {
+        let Self { objects, turn } = self;
+        objects.feed(bytes, out, |event, out| turn.take(&Value::Object(event), clock, out));
+    }
+
+    fn finish(&mut self, finish: Finish<'_>, clock: &Clock, out: &mut Vec<AgentSignal>) {
+        let Self { objects, turn } = self;
+        objects.finish(out, |event, out| turn.take(&Value::Object(event), clock, out));
+        turn.finish(finish, clock, out);
+    }
+}
+
+impl Turn {
+    /// Takes the end of the program, and gives the verdict if there was none.
+    pub(crate) fn finish(&mut self, finish: Finish<'_>, clock: &Clock, out: &mut Vec<AgentSignal>) {
+        if !self.ended {
+            without_verdict(finish, self.message.take(), clock, out);
+        }
+    }
+
+    /// Ends the turn for a reason that claude does not tell.
+    pub(crate) fn fail_with(&mut self, problem: Problem, out: &mut Vec<AgentSignal>) {
+        if !std::mem::replace(&mut self.ended, true) {
+            out.push(AgentSignal::Problem { problem });
+            let message = self.message.take();
+            out.push(AgentSignal::TurnEnded { ok: false, message });
+        }
+    }
+
+    /// Takes a `result` that ends nothing: messages of the user wait.
+    pub(crate) fn passes(&mut self, result: &Value) {
+        let last = result.get("result").and_then(Value::as_str);
+        self.message = last.map(|text| tail(text, TEXT_CAP_BYTES)).or(self.message.take());
+    }
+
+    pub(crate) fn take(&mut self, event: &Value, clock: &Clock, out: &mut Vec<AgentSignal>) {
+        match text(event, "/type") {
+            "system" => self.system(event, clock, out),
+            "assistant" => self.assistant(event, clock, out),
+            "user" => self.user(event, clock, out),
+            "rate_limit_event" => self.limit(event, out),
+            "result" => self.result(event, clock, out),
+            // Pieces of what comes as a whole later; they are asked for as a sign of life.
+            "stream_event" => delta(event, out),
+            other => self.unknown(other, event, out),
+        }
+    }
+
+    fn unknown(&mut self, kind: &str, event: &Value, out: &mut Vec<AgentSignal>) {
+        self.seen.unknown(kind, || format!("unknown event {event}"), out);
+    }
+
+    fn system(&mut self, event: &Value, clock: &Clock, out: &mut Vec<AgentSignal>) {
+        match text(event, "/subtype") {
+            // Said again for every message of the user.
+            "init" if self.opened => {}
+            "init" => {
+                self.opened = true;
+                let known = |field: &str| event.get(field).and_then(Value::as_str).map(str::to_owned);
+                out.push(AgentSignal::Opened {
+                    session: known("session_id").map(SessionId),
+                    model: known("model"),
+                });
+            }
+            "api_retry" => out.push(retry(event, clock)),
+            "status" | "thinking_tokens" | "task_started" | "task_progress" | "task_updated" | "task_notification"
+            | "hook_started" | "hook_progress" | "hook_response" | "compact_boundary" => {}
+            other => self.unknown(&format!("system {other}"), event, out),
+        }
+    }
+
+    fn assistant(&mut self, event: &Value, clock: &Clock, out: &mut Vec<AgentSignal>) {
+        if let Some(error) = event.get("error").and_then(Value::as_str) {
+            // The result will say it again.
+            self.error = Some(error.to_owned());
+            return;
+        }
+        self.count_request(event, out);
+        let own = event.get("parent_tool_use_id").is_none_or(Value::is_null);
+        for block in array(event, "/message/content") {
+            match text(block, "/type") {
+                "text" => {
+                    let said = tail(text(block, "/text"), TEXT_CAP_BYTES);
+                    if own {
+                        self.message = Some(said.clone());
+                        out.push(AgentSignal::Said { text: said });
+                    } else {
+                        out.push(AgentSignal::Thought { text: said });
+                    }
+                }
+                "thinking" => {
+                    let thought = clip(text(block, "/thinking"), TEXT_CAP_BYTES);
+                    if !thought.is_empty() {
+                        out.push(AgentSignal::Thought { text: thought });
+                    }
+                }
+                "redacted_thinking" => {}
+                "tool_use" | "server_tool_use" => {
+                    let (call, tool) = (text(block, "/id").to_owned(), text(block, "/name").to_owned());
+                    let input = &block["input"];
+                    self.calls.begin(&call, &tool, path_in(input), clock.now_ms);
+                    let input = tool_input(input);
+                    out.push(AgentSignal::ToolStarted { call, tool, input });
+                }
+                other => self.unknown(&format!("block {other}"), event, out),
+            }
+        }
+    }
+
+    /// Tells what the request used that brought this message, so that a limit ends the turn in which it is reached.
+    ///
+    /// Tokens of the answer are not known yet but for the first; the result adds them, and the cost. Other programs that speak this
+    /// dialect tell totals, and their results may sum up a session of several turns: theirs is left to the result.
+    fn count_request(&mut self, event: &Value, out: &mut Vec<AgentSignal>) {
+        let message = event
+            .get("message")
+            .filter(|message| message.pointer("/usage/total_tokens").is_none());
+        let Some(tokens) = message.and_then(tokens_of_turn) else {
+            return;
+        };
+        let id = text(event, "/message/id");
+        if tokens.input == 0 || id.is_empty() || self.counted.iter().any(|counted| counted == id) {
+            return;
+        }
+        if self.counted.len() == MESSAGES_AT_ONCE {
+            self.counted.pop_front();
+        }
+        self.counted.push_back(id.to_owned());
+        let usage = Usage {
+            input_tokens: Some(tokens.input),
+            cached_tokens: Some(tokens.cached),
+            output_tokens: Some(tokens.output),
+            cost_usd: None,
+        };
+        self.told = self.told.plus(usage);
+        out.push(AgentSignal::Usage { usage });
+    }
+
+    fn user(&mut self, event: &Value, clock: &Clock, out: &mut Vec<AgentSignal>) {
+        for block in array(event, "/message/content") {
+            if text(block, "/type") != "tool_result" {
+                continue;
+            }
+            let id = text(block, "/tool_use_id");
+            let call = self.calls.end(id);
+            let ok = block.get("is_error").and_then(Value::as_bool) != Some(true);
+            let changed = file_change(event).filter(|_| ok);
+            let output = match &changed {
+                Some(changed) => changed.diff.clone(),
+                None => content(block),
+            };
+            out.push(AgentSignal::ToolEnded {
+                call: id.to_owned(),
+                ok,
+                output: head(&output),
+                duration_ms: call.duration_ms(clock.now_ms),
+                tool: call.tool,
+            });
+            if let Some(Changed { path, change, .. }) = changed {
+                out.push(AgentSignal::FileChanged { path, change });
+            }
+        }
+    }
+
+    fn limit(&mut self, event: &Value, out: &mut Vec<AgentSignal>) {
+        let status = text(event, "/rate_limit_info/status");
+        if matches!(status, "" | "allowed") {
+            return;
+        }
+        let until_ms = number(event, "/rate_limit_info/resetsAt").map(epoch_ms);
+        if status == "rejected" {
+            self.resets_ms = until_ms;
+        }
+        let limit = match text(event, "/rate_limit_info/rateLimitType") {
+            "" => "a".to_owned(),
+            name => format!("the {}", name.replace('_', " ")),
+        };
+        let state = match status {
+            "rejected" => "is reached",
+            "allowed_warning" => "is near",
+            other => other,
+        };
+        out.push(AgentSignal::LimitHit {
+            kind: ProblemKind::QuotaExhausted { until_ms },
+            until_ms,
+            text: format!("{limit} limit {state}"),
+        });
+    }
+
+    fn result(&mut self, event: &Value, clock: &Clock, out: &mut Vec<AgentSignal>) {
+        if std::mem::replace(&mut self.ended, true) {
+            return self.unknown("second result", event, out);
+        }
+        if let Some(usage) = usage(event) {
+            let usage = usage.since(self.told);
+            out.push(AgentSignal::Usage { usage });
+        }
+        let failed = event.get("is_error").and_then(Value::as_bool) != Some(false);
+        if failed {
+            let problem = self.problem(event, clock);
+            out.push(AgentSignal::Problem { problem });
+        } else if let Some(text) = denials(event) {
+            let kind = ProblemKind::PermissionDenied;
+            out.push(AgentSignal::Problem {
+                problem: Problem::said(kind, text),
+            });
+        }
+        let last = event.get("result").and_then(Value::as_str).filter(|_| !failed);
+        out.push(AgentSignal::TurnEnded {
+            ok: !failed,
+            message: last.map(|text| tail(text, TEXT_CAP_BYTES)).or(self.message.take()),
+        });
+    }
+
+    fn problem(&self, event: &Value, clock: &Clock) -> Problem {
+        // The second is how others say it that speak like claude.
+        let errors: Vec<_> = array(event, "/errors")
+            .filter_map(Value::as_str)
+            .chain(Some(text(event, "/error/message")).filter(|text| !text.is_empty()))
+            .collect();
+        let said = match (text(event, "/result"), errors.is_empty()) {
+            ("", _) if text(event, "/terminal_reason").starts_with("aborted") => "the turn was interrupted".to_owned(),
+            ("", true) => "the turn failed, and claude does not say why".to_owned(),
+            ("", false) => errors.join("; "),
+            (result, _) => result.to_owned(),
+        };
+        let worded = classify(&said, clock);
+        let status = number(event, "/api_error_status").and_then(|status| u16::try_from(status).ok());
+        let named = self.error.as_deref().and_then(from_name);
+        let kind = match (text(event, "/subtype"), named, worded.kind) {
+            ("error_max_turns", _, _) => ProblemKind::TurnLimit,
+            // A connection that is lost is called an error of the server as well, and a limit of the plan one of rate.
+            (_, Some(ProblemKind::Overloaded), ProblemKind::Network) => ProblemKind::Network,
+            (_, Some(ProblemKind::RateLimited { .. }), quota @ ProblemKind::QuotaExhausted { .. }) => quota,
+            (_, Some(ProblemKind::RateLimited { .. }), _) if self.resets_ms.is_some() => {
+                ProblemKind::QuotaExhausted { until_ms: None }
+            }
+            (_, Some(named), _) => named,
+            (_, None, ProblemKind::Other) => status.and_then(from_status).unwrap_or(ProblemKind::Other),
+            (_, None, worded) => worded,
+        };
+        // To the second, which the words for it are not.
+        let kind = match (kind, self.resets_ms) {
+            (ProblemKind::QuotaExhausted { .. }, until_ms @ Some(_)) => ProblemKind::QuotaExhausted { until_ms },
+            (kind, _) => with_time(kind, || until_in_text(&said, clock)),
+        };
+        Problem::said(kind, worded.text)
+    }
+}
+
+/// A piece of the agent's own text, as it is written.
+fn delta(event: &Value, out: &mut Vec<AgentSignal>) {
+    let own = event.get("parent_tool_use_id").is_none_or(Value::is_null);
+    if !own || text(event, "/event/type") != "content_block_delta" {
+        return;
+    }
+    let piece = |field| text(event, field).to_owned();
+    match text(event, "/event/delta/type") {
+        "text_delta" => out.push(AgentSignal::TextDelta {
+            text: piece("/event/delta/text"),
+        }),
+        "thinking_delta" => out.push(AgentSignal::ThoughtDelta {
+            text: piece("/event/delta/thinking"),
+        }),
+        _ => {}
+    }
+}
+
+fn retry(event: &Value, clock: &Clock) -> AgentSignal {
+    let count = |field: &str| number(event, field).and_then(|count| u32::try_from(count).ok());
+    let status = count("/error_status").and_then(|status| u16::try_from(status).ok());
+    let name = text(event, "/error");
+    let kind = match (from_name(name), status) {
+        (Some(kind), _) => Some(kind),
+        (None, Some(status)) => from_status(status),
+        // No answer at all.
+        (None, None) => Some(ProblemKind::Network),
+    };
+    let delay = event.get("retry_delay_ms").and_then(Value::as_f64);
+    // Rounded for people; what is not a sane delay shows as one.
+    let wait = delay
+        .map(|ms| format!(", again in {:.0} s", ms / 1000.0))
+        .unwrap_or_default();
+    let name = match (name, status) {
+        ("" | "unknown", None) => "no answer".to_owned(),
+        (name, _) => name.replace('_', " "),
+    };
+    let status = status.map(|status| format!(" ({status})")).unwrap_or_default();
+    let until = || in_ms(delay?, clock);
+    AgentSignal::Retrying {
+        attempt: count("/attempt"),
+        of: count("/max_retries"),
+        why: one_line(&format!("{name}{status}{wait}")),
+        kind: kind.and_then(repeated).map(|kind| with_time(kind, until)),
+    }
+}
+
+/// What the whole run used; nothing if it used nothing.
+fn usage(event: &Value) -> Option<Usage> {
+    let tokens = tokens_of_models(event).or_else(|| tokens_of_turn(event))?;
+    let cost_usd = event.get("total_cost_usd").and_then(Value::as_f64);
+    let nothing = tokens.input == 0 && tokens.output == 0 && cost_usd.is_none_or(|cost| cost == 0.0);
+    (!nothing).then_some(Usage {
+        input_tokens: Some(tokens.input),
+        cached_tokens: Some(tokens.cached),
+        output_tokens: Some(tokens.output),
+        cost_usd,
+    })
+}
+
+struct Tokens {
+    input: u64,
+    cached: u64,
+    output: u64,
+}
+
+/// The tokens of all models, with those that sub-agents used.
+fn tokens_of_models(event: &Value) -> Option<Tokens> {
+    let models = event.get("modelUsage")?.as_object()?;
+    let sum = |fields: &[&str]| -> u64 {
+        let counts = models
+            .values()
+            .flat_map(|model| fields.iter().filter_map(|field| model.get(*field)?.as_u64()));
+        counts.fold(0, u64::saturating_add)
+    };
+    Some(Tokens {
+        input: sum(&["inputTokens", "cacheReadInputTokens", "cacheCreationInputTokens"]),
+        cached: sum(&["cacheReadInputTokens"]),
+        output: sum(&["outputTokens"]),
+    })
+}
+
+/// The tokens of the turn, as programs give them that speak this dialect and have one model.
+fn tokens_of_turn(event: &Value) -> Option<Tokens> {
+    let usage = event.get("usage")?;
+    let count = |field: &str| usage.get(field).and_then(Value::as_u64);
+    let (input, output) = (count("input_tokens")?, count("output_tokens")?);
+    let cached = count("cache_read_input_tokens").unwrap_or(0);
+    let apart = || {
+        input
+            .saturating_add(cached)
+            .saturating_add(count("cache_creation_input_tokens").unwrap_or(0))
+    };
+    // A total tells whether the cached ones are counted among the others or apart.
+    let input = count("total_tokens").map_or_else(apart, |total| total.saturating_sub(output));
+    Some(Tokens { input, cached, output })
+}
+
+/// What was denied, for a person and for the next prompt; nothing if nothing was.
+fn denials(event: &Value) -> Option<String> {
+    let denied: Vec<_> = array(event, "/permission_denials")
+        .map(|denial| {
+            format!(
+                "{} ({})",
+                text(denial, "/tool_name"),
+                short_input(&denial["tool_input"])
+            )
+        })
+        .collect();
+    (!denied.is_empty()).then(|| one_line(&denied.join(", ")))
+}
+
+/// A tool's result as text, which is a string or a list of blocks.
+fn content(block: &Value) -> String {
+    match block.get("content") {
+        Some(Value::String(text)) => {
+            let bare = text.strip_prefix("<tool_use_error>");
+            let bare = bare.and_then(|text| text.strip_suffix("</tool_use_error>"));
+            bare.unwrap_or(text).to_owned()
+        }
+        Some(Value::Array(parts)) => {
+            let texts = parts.iter().filter_map(|part| part.get("text")?.as_str());
+            texts.collect::<Vec<_>>().join("\n")
+        }
+        Some(_) | None => String::new(),
+    }
+}
+
+struct Changed {
+    path: String,
+    change: FileChange,
+    diff: String,
+}
+
+/// The change to a file that a tool reports beside its result.
+fn file_change(event: &Value) -> Option<Changed> {
+    let result = event.get("tool_use_result")?;
+    let path = result.get("filePath")?.as_str()?.to_owned();
+    let hunks = result.get("structuredPatch")?.as_array()?;
+    let lines = hunks
+        .iter()
+        .flat_map(|hunk| array(hunk, "/lines").filter_map(Value::as_str));
+    let change = match text(result, "/type") {
+        "create" => FileChange::Added,
+        _ => FileChange::Updated,
+    };
+    Some(Changed {
+        path,
+        change,
+        diff: lines.collect::<Vec<_>>().join("\n"),
+    })
+}
+
+#[cfg(test)]
+#[path = "claude_tests.rs"]
+mod tests;

@@ -1,0 +1,248 @@
+use ralph_core::event::{Exit, ProblemKind};
+use serde_json::json;
+
+use crate::dialect::{
+    DialectKind,
+    recordings::{
+        OK, Recording, assert_cuts_change_nothing, assert_noise_is_said_once, assert_one_verdict_wherever_it_stops,
+        assert_pieces_change_nothing, assert_problems, assert_reads_well, assert_reviewed, ms, problem, recordings,
+        signals,
+    },
+};
+
+use super::*;
+
+const KIND: DialectKind = DialectKind::ClaudeStreamJson;
+
+/// What Claude Code 2.1.197 wrote in as many situations.
+fn all() -> Vec<Recording> {
+    recordings! {
+        "claude": "bad-flag" "cut" "http401" "http403" "http404" "http429" "http429x2" "http500" "maxturns" "nokey"
+        "overflow" "q-credit" "q-retry-after-3600" "q-unified-oauth" "resume-1" "resume-2" "resume-bad" "root"
+        "sig-SIGINT" "sig-SIGTERM" "stream_error" "success" "toolfail" "x-default-perm" "x-drip20-partial"
+    }
+}
+
+#[test]
+fn recordings_give_the_signals_that_were_reviewed() {
+    assert_reviewed(KIND, "claude", &all());
+}
+
+#[test]
+fn a_person_can_read_what_happened() {
+    assert_reads_well(
+        KIND,
+        "claude",
+        recordings!("claude": "success" "toolfail" "http429x2" "q-unified-oauth" "x-default-perm"),
+    );
+}
+
+#[test]
+fn every_recording_in_pieces_of_any_size_gives_the_same_signals() {
+    assert_pieces_change_nothing(KIND, &all());
+}
+
+#[test]
+fn a_recording_cut_at_every_byte_gives_the_same_signals() {
+    for recording in recordings!("claude": "toolfail" "q-unified-oauth" "sig-SIGINT") {
+        assert_cuts_change_nothing(KIND, &recording);
+    }
+}
+
+#[test]
+fn a_recording_that_stops_at_any_byte_ends_with_exactly_one_verdict() {
+    for recording in recordings!("claude": "toolfail" "maxturns" "http404") {
+        assert_one_verdict_wherever_it_stops(KIND, &recording);
+    }
+}
+
+#[test]
+fn noise_between_the_lines_changes_no_signal_but_is_said() {
+    for recording in all() {
+        assert_noise_is_said_once(KIND, &recording);
+    }
+}
+
+#[test]
+fn every_way_to_fail_is_told_from_the_others() {
+    let kinds = [
+        ProblemKind::Auth,
+        ProblemKind::Auth,
+        ProblemKind::Auth,
+        ProblemKind::ModelUnknown,
+        ProblemKind::RateLimited { until_ms: None },
+        ProblemKind::RateLimited { until_ms: None },
+        ProblemKind::QuotaExhausted {
+            until_ms: Some(ms("2026-11-20T18:40:00Z")),
+        },
+        ProblemKind::QuotaExhausted { until_ms: None },
+        ProblemKind::Overloaded,
+        ProblemKind::Overloaded,
+        ProblemKind::Network,
+        ProblemKind::ContextOverflow,
+        ProblemKind::TurnLimit,
+        ProblemKind::SessionLost,
+        ProblemKind::Usage,
+        ProblemKind::Usage,
+        ProblemKind::PermissionDenied,
+        ProblemKind::Crashed,
+    ];
+    let recordings = recordings! {
+        "claude": "http401" "http403" "nokey" "http404" "http429" "q-retry-after-3600" "q-unified-oauth" "q-credit"
+        "http500" "stream_error" "cut" "overflow" "maxturns" "resume-bad" "bad-flag" "root" "x-default-perm"
+        "sig-SIGTERM"
+    };
+    assert_eq!(recordings.len(), kinds.len());
+    assert_problems(KIND, &recordings.into_iter().zip(kinds).collect::<Vec<_>>());
+}
+
+fn event(event: Value) -> String {
+    format!("{event}\n")
+}
+
+fn parsed(stdout: &str, exit: Exit) -> Vec<AgentSignal> {
+    signals(KIND, &Recording::made_up(stdout, "", exit))
+}
+
+fn refused(result: &str, error: &str) -> Problem {
+    let said =
+        event(json!({"type": "assistant", "error": error, "message": {"content": [{"type": "text", "text": result}]}}));
+    let end = event(json!({"type": "result", "subtype": "success", "is_error": true, "result": result}));
+    let recording = Recording::made_up(&(said + &end), "", Exit::Code { code: 1 });
+    problem(KIND, &recording).expect("a problem")
+}
+
+#[test]
+fn a_limit_of_the_plan_has_the_time_that_its_words_say() {
+    for (result, until) in [
+        (
+            "You've hit your session limit · resets 7pm (Asia/Tokyo)",
+            "2026-11-20T10:00:00Z",
+        ),
+        (
+            "You've hit your weekly limit · resets Nov 23, 9am",
+            "2026-11-23T07:00:00Z",
+        ),
+        ("Claude AI usage limit reached|1795200000", "2026-11-20T18:40:00Z"),
+    ] {
+        let until_ms = Some(ms(until));
+        assert_eq!(
+            refused(result, "rate_limit").kind,
+            ProblemKind::QuotaExhausted { until_ms },
+            "{result}"
+        );
+    }
+}
+
+#[test]
+fn a_limit_that_is_only_near_is_announced_and_ends_nothing() {
+    let near = json!({"type": "rate_limit_event", "rate_limit_info": {"status": "allowed_warning", "resetsAt": 1_795_200_000, "rateLimitType": "seven_day"}});
+    let fine = json!({"type": "rate_limit_event", "rate_limit_info": {"status": "allowed"}});
+    let end = json!({"type": "result", "subtype": "success", "is_error": false, "result": "done"});
+    let out = parsed(&[near, fine, end].map(event).concat(), OK);
+    let until_ms = Some(ms("2026-11-20T18:40:00Z"));
+    assert_eq!(
+        out,
+        [
+            AgentSignal::LimitHit {
+                kind: ProblemKind::QuotaExhausted { until_ms },
+                until_ms,
+                text: "the seven day limit is near".to_owned(),
+            },
+            AgentSignal::TurnEnded {
+                ok: true,
+                message: Some("done".to_owned()),
+            },
+        ]
+    );
+}
+
+#[test]
+fn what_a_sub_agent_says_is_not_the_final_message() {
+    let said = |text: &str, parent: Value| json!({"type": "assistant", "parent_tool_use_id": parent, "message": {"content": [{"type": "text", "text": text}]}});
+    let stdout = event(said("mine", Value::Null)) + &event(said("the other's", json!("toolu_1")));
+    let out = parsed(&stdout, OK);
+    let text = "the other's".to_owned();
+    assert_eq!(out[1], AgentSignal::Thought { text });
+    assert!(
+        matches!(&out[3], AgentSignal::TurnEnded { ok: false, message: Some(message) } if message == "mine"),
+        "{out:?}"
+    );
+}
+
+#[test]
+fn what_an_agent_quotes_is_not_taken_for_an_error() {
+    let quoted = "API Error: 429 rate limit; You've hit your session limit · resets 7pm; Not logged in";
+    let said = json!({"type": "assistant", "message": {"content": [{"type": "text", "text": quoted}, {"type": "thinking", "thinking": quoted}]}});
+    let result = json!({"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": "1", "is_error": true, "content": quoted}]}});
+    for (end, expected) in [
+        (
+            Some(json!({"type": "result", "subtype": "success", "is_error": false, "result": quoted})),
+            None,
+        ),
+        (None, Some(ProblemKind::Crashed)),
+    ] {
+        let events = [Some(said.clone()), Some(result.clone()), end];
+        let stdout: String = events.into_iter().flatten().map(event).collect();
+        let problem = problem(KIND, &Recording::made_up(&stdout, "", Exit::Code { code: 1 }));
+        assert_eq!(problem.map(|problem| problem.kind), expected);
+    }
+}
+
+#[test]
+fn a_turn_that_succeeded_although_something_was_denied_says_what() {
+    let end = json!({"type": "result", "subtype": "success", "is_error": false, "result": "done", "permission_denials": [{"tool_name": "Bash", "tool_input": {"command": "git push"}}]});
+    let out = parsed(&event(end), OK);
+    assert!(
+        matches!(&out[0], AgentSignal::Problem { problem } if problem.kind == ProblemKind::PermissionDenied && problem.text == "Bash (git push)"),
+        "{out:?}"
+    );
+    assert!(matches!(out[1], AgentSignal::TurnEnded { ok: true, .. }));
+}
+
+#[test]
+fn the_results_of_tools_may_be_lists_of_blocks() {
+    let result = json!({"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": "1", "content": [{"type": "text", "text": "a"}, {"type": "image"}, {"type": "text", "text": "b"}]}]}});
+    let out = parsed(&event(result), OK);
+    assert!(
+        matches!(&out[0], AgentSignal::ToolEnded { output, ok: true, .. } if output == "a\nb"),
+        "{out:?}"
+    );
+}
+
+#[test]
+fn events_of_a_version_to_come_are_shown_once_and_stop_nothing() {
+    let new = json!({"type": "system", "subtype": "brand_new"});
+    let end = json!({"type": "result", "subtype": "success", "is_error": false, "result": "done"});
+    let out = parsed(&[new.clone(), new, end].map(event).concat(), OK);
+    assert!(matches!(&out[0], AgentSignal::Unknown { text } if text.contains("brand_new")));
+    assert!(matches!(out[1], AgentSignal::TurnEnded { ok: true, .. }), "{out:?}");
+}
+
+#[test]
+fn programs_that_speak_the_same_dialect_count_in_their_own_way() {
+    let used = |usage: Value| {
+        let end = json!({"type": "result", "subtype": "success", "is_error": false, "result": "done", "usage": usage});
+        match parsed(&event(end), OK).swap_remove(0) {
+            AgentSignal::Usage { usage } => (usage.input_tokens, usage.cached_tokens, usage.output_tokens),
+            other => panic!("{other:?}"),
+        }
+    };
+    let together =
+        json!({"input_tokens": 2000, "output_tokens": 100, "cache_read_input_tokens": 200, "total_tokens": 2100});
+    assert_eq!(used(together), (Some(2000), Some(200), Some(100)));
+    let apart = json!({"input_tokens": 2000, "output_tokens": 100, "cache_read_input_tokens": 200});
+    assert_eq!(used(apart), (Some(2200), Some(200), Some(100)));
+}
+
+#[test]
+fn an_error_is_understood_as_others_put_it_that_speak_like_claude() {
+    let end = json!({
+        "type": "result", "subtype": "error_during_execution", "is_error": true,
+        "error": { "message": "[API Error: 429 rate limit reached]" },
+    });
+    let recording = Recording::made_up(&event(end), "", Exit::Code { code: 1 });
+    let problem = problem(KIND, &recording).expect("a problem");
+    assert_eq!(problem.kind, ProblemKind::RateLimited { until_ms: None });
+    assert_eq!(problem.text, "[API Error: 429 rate limit reached]");
+}

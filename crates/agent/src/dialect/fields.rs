@@ -1,0 +1,27 @@
+//! Fields of JSON that may be anything.
+
+use ralph_core::event::Choice;
+use serde_json::Value;
+
+/// The text at `pointer`; empty if there is none.
+pub(crate) fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
+    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+pub(crate) fn number(value: &Value, pointer: &str) -> Option<u64> {
+    value.pointer(pointer).and_then(Value::as_u64)
+}
+
+/// The elements at `pointer`; none if it is no array.
+pub(crate) fn array<'a>(value: &'a Value, pointer: &str) -> impl Iterator<Item = &'a Value> + use<'a> {
+    value.pointer(pointer).and_then(Value::as_array).into_iter().flatten()
+}
+
+/// The answers that a question offers, as most agents write them.
+pub(crate) fn choices(question: &Value) -> Vec<Choice> {
+    let choice = |option: &Value| Choice {
+        label: text(option, "/label").to_owned(),
+        description: text(option, "/description").to_owned(),
+    };
+    array(question, "/options").map(choice).collect()
+}

@@ -1,0 +1,315 @@
+//! `gemini --output-format stream-json`: messages come in pieces, `result` at the end.
+//!
+//! The end names an error in words alone, while the exit code has its HTTP status (modulo 256); so a failure is judged
+//! when both are there. What it repeats by itself it says on stderr only.
+
+use ralph_core::event::{AgentSignal, Exit, FileChange, Problem, ProblemKind, SessionId, Usage};
+use serde_json::Value;
+
+use super::{
+    Dialect, Finish, TEXT_CAP_BYTES,
+    calls::{Calls, path_in, tool_input},
+    classify::{classify, classify_last, from_status, one_line, repeated, with_time},
+    clock::Clock,
+    fields::{number, text},
+    head,
+    lines::{Objects, Seen},
+    reset::{next_midnight, until_in_text},
+    tail, verdict,
+};
+
+/// Where the days of Google's daily quotas end.
+const QUOTA_ZONE: &str = "America/Los_Angeles";
+
+#[derive(Debug, Default)]
+pub(super) struct GeminiStreamJson {
+    objects: Objects,
+    turn: Turn,
+}
+
+#[derive(Debug, Default)]
+struct Turn {
+    seen: Seen,
+    calls: Calls,
+    /// The message that is being said.
+    saying: String,
+    /// The last whole one.
+    message: Option<String>,
+    /// An error that was reported before the end.
+    error: Option<String>,
+    end: Option<End>,
+}
+
+/// What `result` said.
+#[derive(Debug)]
+enum End {
+    Good,
+    Bad { kind: String, text: String },
+}
+
+impl Dialect for GeminiStreamJson {
+    fn feed(&mut self, bytes: &[u8], clock: &Clock, out: &mut Vec<AgentSignal>) {
+        let Self { objects, turn } = self;
+        objects.feed(bytes, out, |event, out| turn.take(&Value::Object(event), clock, out));
+    }
+
+    fn stderr_line(&mut self, line: &str, clock: &Clock, out: &mut Vec<AgentSignal>) {
+        out.extend(retry(line, clock));
+    }
+
+    fn finish(&mut self, finish: Finish<'_>, clock: &Clock, out: &mut Vec<AgentSignal>) {
+        let Self { objects, turn } = self;
+        objects.finish(out, |event, out| turn.take(&Value::Object(event), clock, out));
+        turn.say(out);
+        let problem = match (turn.end.take(), turn.error.take()) {
+            (Some(End::Good), _) => None,
+            (Some(End::Bad { kind, text }), error) => {
+                let text = if text.is_empty() {
+                    error.unwrap_or_default()
+                } else {
+                    text
+                };
+                Some(failure(&kind, &text, finish.exit, clock))
+            }
+            (None, Some(error)) => Some(failure("", &error, finish.exit, clock)),
+            (None, None) => Some(without_result(finish, clock)),
+        };
+        let ok = problem.is_none();
+        out.extend(problem.map(|problem| AgentSignal::Problem { problem }));
+        let message = turn.message.take();
+        out.push(AgentSignal::TurnEnded { ok, message });
+    }
+}
+
+impl Turn {
+    fn take(&mut self, event: &Value, clock: &Clock, out: &mut Vec<AgentSignal>) {
+        let kind = text(event, "/type");
+        if kind != "message" {
+            self.say(out);
+        }
+        match kind {
+            "init" => {
+                let known = |field: &str| event.get(field).and_then(Value::as_str).map(str::to_owned);
+                out.push(AgentSignal::Opened {
+                    session: known("session_id").map(SessionId),
+                    model: known("model"),
+                });
+            }
+            "message" => self.message(event, out),
+            "tool_use" => self.tool_use(event, clock, out),
+            "tool_result" => self.tool_result(event, clock, out),
+            "error" => self.error(event, out),
+            "result" => self.result(event, out),
+            other => {
+                let other = other.to_owned();
+                self.seen.unknown(&other, || format!("unknown event {event}"), out);
+            }
+        }
+    }
+
+    fn message(&mut self, event: &Value, out: &mut Vec<AgentSignal>) {
+        // What the user said is the prompt.
+        if text(event, "/role") != "assistant" {
+            return self.say(out);
+        }
+        let piece = event.get("delta").and_then(Value::as_bool) == Some(true);
+        if !piece {
+            self.say(out);
+        }
+        let content = text(event, "/content");
+        self.saying.push_str(content);
+        if self.saying.len() > 2 * TEXT_CAP_BYTES {
+            self.saying = tail(&self.saying, TEXT_CAP_BYTES);
+        }
+        if !piece {
+            self.say(out);
+        } else if !content.is_empty() {
+            out.push(AgentSignal::TextDelta {
+                text: content.to_owned(),
+            });
+        }
+    }
+
+    /// Says the message whose pieces have come, if there is one.
+    fn say(&mut self, out: &mut Vec<AgentSignal>) {
+        let said = std::mem::take(&mut self.saying);
+        if !said.is_empty() {
+            let said = tail(&said, TEXT_CAP_BYTES);
+            self.message = Some(said.clone());
+            out.push(AgentSignal::Said { text: said });
+        }
+    }
+
+    fn tool_use(&mut self, event: &Value, clock: &Clock, out: &mut Vec<AgentSignal>) {
+        let (call, tool) = (text(event, "/tool_id").to_owned(), text(event, "/tool_name").to_owned());
+        let input = &event["parameters"];
+        self.calls.begin(&call, &tool, path_in(input), at_ms(event, clock));
+        out.push(AgentSignal::ToolStarted {
+            call,
+            tool,
+            input: tool_input(input),
+        });
+    }
+
+    fn tool_result(&mut self, event: &Value, clock: &Clock, out: &mut Vec<AgentSignal>) {
+        let id = text(event, "/tool_id");
+        let call = self.calls.end(id);
+        let ok = text(event, "/status") == "success";
+        let output = match text(event, "/output") {
+            "" => text(event, "/error/message"),
+            output => output,
+        };
+        let changed = call
+            .path
+            .clone()
+            .filter(|_| ok && matches!(call.tool.as_str(), "write_file" | "replace"));
+        out.push(AgentSignal::ToolEnded {
+            call: id.to_owned(),
+            ok,
+            output: head(output),
+            duration_ms: call.duration_ms(at_ms(event, clock)),
+            tool: call.tool,
+        });
+        out.extend(changed.map(|path| AgentSignal::FileChanged {
+            path,
+            // Whether the file was there before is not told.
+            change: FileChange::Updated,
+        }));
+    }
+
+    fn error(&mut self, event: &Value, out: &mut Vec<AgentSignal>) {
+        let said = text(event, "/message");
+        if text(event, "/severity") == "warning" {
+            return out.push(AgentSignal::Unknown {
+                text: format!("warning: {}", one_line(said)),
+            });
+        }
+        self.error = Some(said.to_owned());
+    }
+
+    fn result(&mut self, event: &Value, out: &mut Vec<AgentSignal>) {
+        let count = |name: &str| number(event, &format!("/stats/{name}"));
+        if count("total_tokens").is_some_and(|total| total > 0) {
+            out.push(AgentSignal::Usage {
+                usage: Usage {
+                    input_tokens: count("input_tokens"),
+                    cached_tokens: count("cached"),
+                    output_tokens: count("output_tokens"),
+                    cost_usd: None,
+                },
+            });
+        }
+        self.end = Some(match text(event, "/status") {
+            "success" => End::Good,
+            _ => End::Bad {
+                kind: text(event, "/error/type").to_owned(),
+                text: text(event, "/error/message").to_owned(),
+            },
+        });
+    }
+}
+
+/// When an event happened, as it says itself.
+fn at_ms(event: &Value, clock: &Clock) -> u64 {
+    let said: Option<jiff::Timestamp> = text(event, "/timestamp").parse().ok();
+    said.and_then(|said| u64::try_from(said.as_millisecond()).ok())
+        .unwrap_or(clock.now_ms)
+}
+
+/// `Attempt 1 failed with status 429. Retrying with backoff... why`
+fn retry(line: &str, clock: &Clock) -> Option<AgentSignal> {
+    let (attempt, rest) = line.strip_prefix("Attempt ")?.split_once(" failed")?;
+    let (state, why) = rest.split_once("Retrying")?;
+    let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
+    let status = digits(state).parse().ok();
+    let why = why.trim_start_matches(" with backoff").trim_start_matches(['.', ' ']);
+    let said = classify(why, clock);
+    let kind = match (said.kind, status.and_then(from_status)) {
+        (ProblemKind::Other, Some(kind)) => kind,
+        // An answer would have had a status.
+        (ProblemKind::Other, None) => ProblemKind::Network,
+        (kind, _) => kind,
+    };
+    let why = match status {
+        Some(status) => format!("status {status}: {}", said.text),
+        None => said.text,
+    };
+    Some(AgentSignal::Retrying {
+        attempt: attempt.parse().ok(),
+        of: None,
+        kind: repeated(kind).map(|kind| with_time(kind, || until_in_text(&why, clock))),
+        why: one_line(&why),
+    })
+}
+
+/// Why the turn failed, as the program says at its end.
+fn failure(kind: &str, said: &str, exit: Option<Exit>, clock: &Clock) -> Problem {
+    let said = match said {
+        "" => "the turn failed, and gemini does not say why",
+        said => bare(said),
+    };
+    let worded = classify(said, clock);
+    let from_exit = || exit.and_then(http_status).and_then(from_status);
+    let kind = match (fatal(kind), worded.kind) {
+        (Some(kind), _) => kind,
+        (None, ProblemKind::Other) => from_exit().unwrap_or(ProblemKind::Other),
+        (None, worded) => worded,
+    };
+    let until = || match said.contains("daily quota") {
+        true => next_midnight(QUOTA_ZONE, clock),
+        false => until_in_text(said, clock),
+    };
+    Problem::said(with_time(kind, until), worded.text)
+}
+
+/// The error without what is put around and after it: `[API Error: …]`.
+fn bare(said: &str) -> &str {
+    said.strip_prefix("[API Error: ")
+        .and_then(|rest| Some(&rest[..rest.rfind(']')?]))
+        // Of this the wording is all there is, and it is the prefix that makes it one of the connection.
+        .filter(|inner| *inner != "terminated")
+        .unwrap_or(said)
+}
+
+/// The errors that gemini gives names, and exit codes of their own.
+fn fatal(name: &str) -> Option<ProblemKind> {
+    Some(match name {
+        "FatalAuthenticationError" => ProblemKind::Auth,
+        "FatalTurnLimitedError" => ProblemKind::TurnLimit,
+        "FatalInputError" | "FatalConfigError" | "FatalUntrustedWorkspaceError" | "FatalSandboxError" => {
+            ProblemKind::Usage
+        }
+        _ => return None,
+    })
+}
+
+/// The status of the answer that ended it: with structured output the exit code is what is left of it.
+fn http_status(exit: Exit) -> Option<u16> {
+    let Exit::Code { code } = exit else { return None };
+    match u16::try_from(code).ok()? {
+        code @ 144..=255 => Some(code + 256),
+        code @ 8..=17 => Some(code + 512),
+        _ => None,
+    }
+}
+
+/// A program that ended before its turn began says why in its exit code, and in words on stderr.
+fn without_result(finish: Finish<'_>, clock: &Clock) -> Problem {
+    let problem = verdict::problem(finish, clock);
+    let kind = match finish.exit {
+        Some(Exit::Code { code: 41 }) => ProblemKind::Auth,
+        Some(Exit::Code { code: 42 }) if problem.kind == ProblemKind::SessionLost => ProblemKind::SessionLost,
+        Some(Exit::Code {
+            code: 42 | 44 | 52 | 55,
+        }) => ProblemKind::Usage,
+        Some(Exit::Code { code: 53 }) => ProblemKind::TurnLimit,
+        Some(_) | None => return problem,
+    };
+    let explains = |line: &&str| classify_last(line, clock).kind == kind;
+    let line = finish.stderr.lines().find(explains);
+    Problem::said(kind, line.map_or(problem.text, one_line))
+}
+
+#[cfg(test)]
+#[path = "gemini_tests.rs"]
+mod tests;

@@ -1,0 +1,214 @@
+//! Cuts a stream of bytes into lines, and takes JSON objects out of them, with bounded memory.
+
+use std::collections::BTreeSet;
+
+use memchr::memchr;
+use ralph_core::event::{AgentSignal, clip};
+use serde_json::{Map, Value};
+
+/// Most bytes of one line; a longer one is dropped as a whole, since half an object is none.
+pub(super) const LINE_CAP_BYTES: usize = 16 * 1024 * 1024;
+
+/// Most bytes of an unknown event that are shown.
+const UNKNOWN_CAP_BYTES: usize = 400;
+/// Most different unknown things that are told apart.
+const UNKNOWN_CAP: usize = 32;
+
+/// Cuts bytes into lines, wherever the pieces were cut.
+#[derive(Debug, Default)]
+pub(super) struct Lines {
+    partial: Vec<u8>,
+    /// Bytes of a line that is too long, this far.
+    oversized: usize,
+}
+
+/// A line without its end.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Line<'a> {
+    Whole(&'a [u8]),
+    Oversized { bytes: usize },
+}
+
+impl Lines {
+    pub(super) fn feed(&mut self, bytes: &[u8], mut each: impl FnMut(Line<'_>)) {
+        let mut rest = bytes;
+        while let Some(end) = memchr(b'\n', rest) {
+            let (line, after) = (&rest[..end], &rest[end + 1..]);
+            if self.partial.is_empty() && self.oversized == 0 && line.len() <= LINE_CAP_BYTES {
+                each(Line::Whole(line));
+            } else {
+                self.keep(line);
+                self.end(&mut each);
+            }
+            rest = after;
+        }
+        self.keep(rest);
+    }
+
+    /// Hands over the last line if it has no end.
+    pub(super) fn finish(&mut self, mut each: impl FnMut(Line<'_>)) {
+        if !self.partial.is_empty() || self.oversized > 0 {
+            self.end(&mut each);
+        }
+    }
+
+    fn keep(&mut self, piece: &[u8]) {
+        if self.oversized > 0 {
+            self.oversized += piece.len();
+        } else if self.partial.len() + piece.len() > LINE_CAP_BYTES {
+            self.oversized = self.partial.len() + piece.len();
+            // The memory is given back, too: such a line is rare.
+            self.partial = Vec::new();
+        } else {
+            self.partial.extend_from_slice(piece);
+        }
+    }
+
+    fn end(&mut self, each: &mut impl FnMut(Line<'_>)) {
+        let partial = std::mem::take(&mut self.partial);
+        match std::mem::take(&mut self.oversized) {
+            0 => each(Line::Whole(&partial)),
+            bytes => each(Line::Oversized { bytes }),
+        }
+    }
+}
+
+/// Takes JSON objects, one a line, out of a stream that may hold anything else besides.
+#[derive(Debug, Default)]
+pub(crate) struct Objects {
+    lines: Lines,
+    seen: Seen,
+}
+
+impl Objects {
+    pub(crate) fn feed(
+        &mut self,
+        bytes: &[u8],
+        out: &mut Vec<AgentSignal>,
+        mut each: impl FnMut(Map<String, Value>, &mut Vec<AgentSignal>),
+    ) {
+        let Self { lines, seen } = self;
+        lines.feed(bytes, |line| take(line, seen, out, &mut each));
+    }
+
+    pub(crate) fn finish(
+        &mut self,
+        out: &mut Vec<AgentSignal>,
+        mut each: impl FnMut(Map<String, Value>, &mut Vec<AgentSignal>),
+    ) {
+        let Self { lines, seen } = self;
+        lines.finish(|line| take(line, seen, out, &mut each));
+    }
+}
+
+fn take(
+    line: Line<'_>,
+    seen: &mut Seen,
+    out: &mut Vec<AgentSignal>,
+    each: &mut impl FnMut(Map<String, Value>, &mut Vec<AgentSignal>),
+) {
+    let bytes = match line {
+        Line::Whole(bytes) => bytes,
+        Line::Oversized { bytes } => {
+            let text = format!("a line of {bytes} bytes was dropped: longer than {LINE_CAP_BYTES}");
+            return seen.unknown("oversized line", || text, out);
+        }
+    };
+    let text = String::from_utf8_lossy(bytes);
+    // NULs come from files that were truncated while being written to; they are no part of the object.
+    let text = text.trim_matches(|character: char| character.is_whitespace() || character == '\0');
+    if text.is_empty() {
+        return;
+    }
+    match serde_json::from_str(text) {
+        Ok(Value::Object(object)) => each(object, out),
+        Ok(_) | Err(_) => seen.unknown("not an object", || format!("not an event: {text}"), out),
+    }
+}
+
+/// Says each kind of unknown thing once.
+#[derive(Debug, Default)]
+pub(crate) struct Seen(BTreeSet<String>);
+
+impl Seen {
+    pub(crate) fn unknown(&mut self, kind: &str, text: impl FnOnce() -> String, out: &mut Vec<AgentSignal>) {
+        if self.0.len() >= UNKNOWN_CAP || self.0.contains(kind) {
+            return;
+        }
+        self.0.insert(clip(kind, UNKNOWN_CAP_BYTES));
+        out.push(AgentSignal::Unknown {
+            text: clip(&text(), UNKNOWN_CAP_BYTES),
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(pieces: &[&[u8]]) -> Vec<String> {
+        let mut lines = Lines::default();
+        let mut out = Vec::new();
+        let mut add = |line: Line<'_>| {
+            out.push(match line {
+                Line::Whole(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+                Line::Oversized { bytes } => format!("oversized {bytes}"),
+            });
+        };
+        for piece in pieces {
+            lines.feed(piece, &mut add);
+        }
+        lines.finish(&mut add);
+        out
+    }
+
+    #[test]
+    fn lines_are_the_same_wherever_the_pieces_are_cut() {
+        let text = b"one\n\nthree\r\nlast";
+        for at in 0..=text.len() {
+            let (head, tail) = text.split_at(at);
+            assert_eq!(lines(&[head, tail]), ["one", "", "three\r", "last"], "cut at {at}");
+        }
+    }
+
+    #[test]
+    fn a_line_of_fifty_megabytes_is_dropped_without_being_held() {
+        let piece = vec![b'x'; 1024 * 1024];
+        let mut lines = Lines::default();
+        let mut out = Vec::new();
+        for _ in 0..50 {
+            lines.feed(&piece, |line| out.push(format!("{line:?}")));
+            assert!(lines.partial.capacity() <= 2 * LINE_CAP_BYTES);
+        }
+        lines.feed(b"\nnext\n", |line| {
+            out.push(match line {
+                Line::Whole(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+                Line::Oversized { bytes } => bytes.to_string(),
+            });
+        });
+        assert_eq!(out, ["52428800", "next"]);
+        assert_eq!(lines.partial.capacity(), 0);
+    }
+
+    #[test]
+    fn objects_are_found_among_noise_and_the_noise_is_said_once() {
+        let mut objects = Objects::default();
+        let mut out = Vec::new();
+        let mut found = Vec::new();
+        objects.feed(
+            b"npm warn x\n\0\0{\"a\":1}\r\n[1]\n\n\xff\xfe\n{\"a\":\"\xff\"}\n{\"a\":2}",
+            &mut out,
+            |object, _| {
+                found.push(object["a"].to_string());
+            },
+        );
+        objects.finish(&mut out, |object, _| found.push(object["a"].to_string()));
+        assert_eq!(found, ["1", "\"\u{FFFD}\"", "2"]);
+        assert_eq!(
+            out,
+            [AgentSignal::Unknown {
+                text: "not an event: npm warn x".to_owned()
+            }]
+        );
+    }
+}

@@ -1,0 +1,227 @@
+//! Parsers from what an agent writes to signals. Pure: bytes in, signals out.
+//!
+//! Stop 3 of the tour in ARCHITECTURE.md: from here on no code knows which agent runs.
+//!
+//! A dialect gives the verdict on a turn ([`TurnEnded`](ralph_core::event::AgentSignal::TurnEnded)): an exit code alone proves
+//! nothing, since agents exit with 0 without having done the work. What an agent merely quotes (in its messages, in the
+//! output of its tools) is never taken for an error of its own.
+
+mod calls;
+mod classify;
+mod claude;
+mod clock;
+mod codex;
+mod command_line;
+mod excerpt;
+mod fields;
+mod gemini;
+mod lines;
+mod opencode;
+mod opencode_parts;
+mod parser;
+mod patterns;
+mod ralph;
+#[cfg(test)]
+mod recordings;
+mod reset;
+mod terminal;
+mod todos;
+mod verdict;
+mod wording;
+
+use std::sync::Arc;
+
+pub(super) use calls::{path_in, short_input, tool_input};
+pub(super) use classify::{classify, classify_answer, from_status, one_line, repeated, with_time};
+pub(super) use claude::Turn as ClaudeTurn;
+pub use clock::Clock;
+pub(super) use codex::{Turn as CodexTurn, UNEXPLAINED as UNEXPLAINED_BY_CODEX, attempts};
+pub(super) use command_line::script;
+pub use excerpt::{OUTPUT_CAP_BYTES, OUTPUT_CAP_LINES, TEXT_CAP_BYTES};
+pub(super) use excerpt::{head, tail};
+pub(super) use fields::{array, choices, number, text};
+pub(super) use lines::{Objects, Seen};
+pub(super) use opencode_parts::{file_change, is_denial, problem_of, tool_ended, tool_started, usage};
+pub use parser::{Dialect, Finish};
+pub use patterns::{Pattern, Patterns};
+pub(super) use reset::{epoch_ms, until_in_text};
+pub(super) use terminal::Tail;
+pub(super) use todos::Todos;
+pub(super) use verdict::without_verdict;
+
+/// The dialects there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DialectKind {
+    /// `codex exec --json`.
+    CodexJson,
+    /// `claude -p --output-format stream-json --verbose`.
+    ClaudeStreamJson,
+    /// `gemini --output-format stream-json`.
+    GeminiStreamJson,
+    /// `opencode run --format json`.
+    OpencodeJson,
+    /// Our own signals, one JSON object a line.
+    RalphJsonl,
+    /// Any program: no messages, only what it shows.
+    Terminal,
+}
+
+impl DialectKind {
+    /// The names that manifests use.
+    pub const NAMES: [(&'static str, DialectKind); 6] = [
+        ("codex-json", DialectKind::CodexJson),
+        ("claude-stream-json", DialectKind::ClaudeStreamJson),
+        ("gemini-stream-json", DialectKind::GeminiStreamJson),
+        ("opencode-json", DialectKind::OpencodeJson),
+        ("ralph-jsonl", DialectKind::RalphJsonl),
+        ("terminal", DialectKind::Terminal),
+    ];
+
+    /// Whether the program writes signals to stdout, apart from what it shows a person.
+    pub fn is_structured(self) -> bool {
+        match self {
+            DialectKind::CodexJson
+            | DialectKind::ClaudeStreamJson
+            | DialectKind::GeminiStreamJson
+            | DialectKind::OpencodeJson
+            | DialectKind::RalphJsonl => true,
+            DialectKind::Terminal => false,
+        }
+    }
+
+    /// Whether what the agent writes shows as it is written, and not in whole messages.
+    pub fn tells_text_as_it_comes(self) -> bool {
+        match self {
+            DialectKind::ClaudeStreamJson
+            | DialectKind::GeminiStreamJson
+            | DialectKind::RalphJsonl
+            | DialectKind::Terminal => true,
+            DialectKind::CodexJson | DialectKind::OpencodeJson => false,
+        }
+    }
+
+    /// Whether usage is told while a turn goes on, unless the manifest says otherwise.
+    pub fn tells_usage_in_turn(self) -> bool {
+        match self {
+            DialectKind::ClaudeStreamJson
+            | DialectKind::OpencodeJson
+            | DialectKind::RalphJsonl
+            | DialectKind::Terminal => true,
+            DialectKind::CodexJson | DialectKind::GeminiStreamJson => false,
+        }
+    }
+
+    /// Whether usage is the sum over a session unless the manifest says otherwise: so with the program that the dialect
+    /// was made for.
+    pub fn sums_usage(self) -> bool {
+        match self {
+            DialectKind::CodexJson => true,
+            DialectKind::ClaudeStreamJson
+            | DialectKind::GeminiStreamJson
+            | DialectKind::OpencodeJson
+            | DialectKind::RalphJsonl
+            | DialectKind::Terminal => false,
+        }
+    }
+
+    /// A parser for a new session.
+    pub fn parser(self) -> Box<dyn Dialect> {
+        match self {
+            DialectKind::CodexJson => Box::new(codex::CodexJson::default()),
+            DialectKind::ClaudeStreamJson => Box::new(claude::ClaudeStreamJson::default()),
+            DialectKind::GeminiStreamJson => Box::new(gemini::GeminiStreamJson::default()),
+            DialectKind::OpencodeJson => Box::new(opencode::OpencodeJson::default()),
+            DialectKind::RalphJsonl => Box::new(ralph::RalphJsonl::default()),
+            DialectKind::Terminal => Box::new(terminal::Terminal::default()),
+        }
+    }
+}
+
+/// A parser of what a terminal shows, for a new session of an adapter with patterns.
+pub(super) fn terminal_with(patterns: Arc<Patterns>) -> Box<dyn Dialect> {
+    Box::new(terminal::Terminal::with(patterns))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ralph_core::{
+        event::{AgentSignal, Exit},
+        testing::Dice,
+    };
+
+    /// Pieces of what agents write, and of what no agent should.
+    const PIECES: [&[u8]; 40] = [
+        b"\n",
+        b"\r\n",
+        b"\0\xff\xe2\x82",
+        b"\x1b[31m",
+        b"\x1b]0;",
+        b"{\"type\":\"thread.started\",\"thread_id\":7}",
+        b"{\"type\":\"item.completed\",\"item\":[]}",
+        b"{\"type\":\"item.completed\",\"item\":{\"type\":\"agent_message\",\"text\":null}}",
+        b"{\"type\":\"item.started\",\"item\":{\"type\":\"command_execution\",\"command\":\"'\"}}",
+        b"{\"type\":\"error\",\"message\":\"Reconnecting... 9999999999999/x (\"}",
+        b"{\"type\":\"turn.failed\"}",
+        b"{\"type\":\"turn.completed\",\"usage\":{\"input_tokens\":-1}}",
+        b"{\"type\":\"turn-ended\",\"ok\":true}",
+        b"{\"type\":{}}",
+        b"[[[[[[[[[[",
+        b"{\"type\":\"system\",\"subtype\":\"api_retry\",\"retry_delay_ms\":-1e300,\"error_status\":99999}",
+        b"{\"type\":\"assistant\",\"message\":{\"content\":\"text\"}}",
+        b"{\"type\":\"assistant\",\"message\":{\"content\":[7,{\"type\":\"tool_use\",\"input\":[]}]}}",
+        b"{\"type\":\"user\",\"message\":{\"content\":[{\"type\":\"tool_result\"}]},\"tool_use_result\":{\"filePath\":1}}",
+        b"{\"type\":\"rate_limit_event\",\"rate_limit_info\":{\"status\":\"rejected\",\"resetsAt\":18446744073709551615}}",
+        b"{\"type\":\"result\",\"is_error\":true,\"api_error_status\":70000,\"result\":\"resets 7pm (\"}",
+        b"{\"type\":\"result\",\"is_error\":false}",
+        b"{\"type\":\"init\",\"session_id\":[]}",
+        b"{\"type\":\"message\",\"role\":\"assistant\",\"content\":\"a\",\"delta\":true}",
+        b"{\"type\":\"tool_use\",\"tool_id\":1,\"timestamp\":\"-009999-01-01T00:00:00Z\"}",
+        b"{\"type\":\"tool_result\",\"timestamp\":\"never\"}",
+        b"{\"type\":\"result\",\"status\":\"error\",\"error\":{\"message\":\"[API Error: ]]\"}}",
+        b"{\"type\":\"result\",\"status\":\"success\"}",
+        b"{\"type\":\"step_start\",\"sessionID\":\"s\"}",
+        b"{\"type\":\"step_finish\",\"part\":{\"reason\":\"stop\",\"tokens\":[],\"cost\":\"x\"}}",
+        b"{\"type\":\"tool_use\",\"part\":{\"state\":{\"status\":\"completed\",\"time\":{\"start\":9,\"end\":1}}}}",
+        b"{\"type\":\"error\",\"error\":{\"name\":\"ContextOverflowError\"}}",
+        b"{\"type\":\"error\",\"error\":{\"data\":{\"statusCode\":-1,\"responseBody\":\"{\"}}}",
+        b"Attempt x failed with status 99999999. Retrying {",
+        b"timestamp=x level=ERROR message=\"stream error\" error.error=\"rate limit",
+        b"timestamp=x level=ERROR message=\"stream error\" error.error=\"rate limit\"",
+        b"! agent \"x\" not found. Falling back to default agent",
+        b"! permission requested: auto-rejecting",
+        b"error: \xe2\x82",
+        b"\"",
+    ];
+
+    #[test]
+    fn whatever_arrives_every_dialect_ends_with_one_verdict() {
+        let mut dice = Dice::new(0x5eed);
+        for (name, kind) in DialectKind::NAMES {
+            for round in 0..500 {
+                let clock = Clock::at("2026-11-20T10:00:00Z");
+                let mut parser = kind.parser();
+                let mut out = Vec::new();
+                for _ in 0..dice.index(40) {
+                    let piece = PIECES[dice.index(PIECES.len())];
+                    parser.feed(piece, &clock, &mut out);
+                    parser.stderr_line(&String::from_utf8_lossy(piece), &clock, &mut out);
+                }
+                let exit = [None, Some(Exit::Code { code: 1 }), Some(Exit::Signal { signal: 9 })][dice.index(3)];
+                parser.finish(
+                    Finish {
+                        exit,
+                        stderr: "Error: ü",
+                    },
+                    &clock,
+                    &mut out,
+                );
+                let verdicts = out
+                    .iter()
+                    .filter(|signal| matches!(signal, AgentSignal::TurnEnded { .. }))
+                    .count();
+                assert_eq!(verdicts, 1, "{name}, round {round}: {out:?}");
+            }
+        }
+    }
+}

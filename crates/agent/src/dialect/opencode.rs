@@ -1,0 +1,276 @@
+//! `opencode run --format json`: the parts of messages as they are complete, in steps; nothing says that it is the end.
+//!
+//! A turn succeeded if its last step stopped by itself and no error came after it. What opencode repeats by itself, and
+//! what it does instead of what it was asked, it says on stderr only: the log is asked for with `--print-logs`.
+
+use ralph_core::event::{AgentSignal, Problem, ProblemKind, SessionId, clip};
+use serde_json::Value;
+
+use super::{
+    Dialect, Finish, TEXT_CAP_BYTES,
+    calls::tool_input,
+    classify::{classify, is_transient, one_line},
+    clock::Clock,
+    fields::text,
+    lines::{Objects, Seen},
+    opencode_parts::{file_change, is_denial, problem_of, tool_ended, tool_started, usage},
+    tail,
+    verdict::without_verdict,
+};
+
+/// An error that comes so often, with nothing done in between, will come for ever: opencode compacts a session that is
+/// too long for its model, and tries again, without end.
+const ROUNDS: u32 = 3;
+/// Most denied permissions that are named.
+const DENIALS_CAP: usize = 8;
+
+#[derive(Debug, Default)]
+pub(super) struct OpencodeJson {
+    objects: Objects,
+    turn: Turn,
+}
+
+#[derive(Debug, Default)]
+struct Turn {
+    seen: Seen,
+    opened: bool,
+    /// The last message.
+    message: Option<String>,
+    /// Why the last step ended.
+    reason: Option<String>,
+    /// The last error, if nothing was done after it.
+    error: Option<Problem>,
+    /// How often it came.
+    rounds: u32,
+    /// Uses of tools that were denied.
+    denied: Vec<String>,
+    /// Permissions that were refused, as the log puts it.
+    refused: Vec<String>,
+    /// What the log says of a failure whose own words say nothing.
+    logged: Option<Problem>,
+    /// Requests repeated in a row.
+    attempts: u32,
+    ended: bool,
+}
+
+impl Dialect for OpencodeJson {
+    fn feed(&mut self, bytes: &[u8], clock: &Clock, out: &mut Vec<AgentSignal>) {
+        let Self { objects, turn } = self;
+        objects.feed(bytes, out, |event, out| turn.take(&Value::Object(event), clock, out));
+    }
+
+    fn stderr_line(&mut self, line: &str, clock: &Clock, out: &mut Vec<AgentSignal>) {
+        self.turn.stderr_line(line, clock, out);
+    }
+
+    fn is_stuck(&self) -> bool {
+        self.turn.ended
+    }
+
+    fn finish(&mut self, finish: Finish<'_>, clock: &Clock, out: &mut Vec<AgentSignal>) {
+        let Self { objects, turn } = self;
+        objects.finish(out, |event, out| turn.take(&Value::Object(event), clock, out));
+        if !turn.ended {
+            turn.finish(finish, clock, out);
+        }
+    }
+}
+
+impl Turn {
+    fn take(&mut self, event: &Value, clock: &Clock, out: &mut Vec<AgentSignal>) {
+        if self.ended {
+            return;
+        }
+        self.open(event, out);
+        match text(event, "/type") {
+            "step_start" => {}
+            "text" => self.said(event, out),
+            "reasoning" => {
+                let thought = clip(text(event, "/part/text"), TEXT_CAP_BYTES);
+                if !thought.is_empty() {
+                    out.push(AgentSignal::Thought { text: thought });
+                }
+            }
+            "tool_use" => self.tool_use(&event["part"], out),
+            "step_finish" => self.step_finish(&event["part"], out),
+            "error" => self.error(&event["error"], clock, out),
+            other => {
+                let other = other.to_owned();
+                self.seen.unknown(&other, || format!("unknown event {event}"), out);
+            }
+        }
+    }
+
+    fn open(&mut self, event: &Value, out: &mut Vec<AgentSignal>) {
+        let session = event.get("sessionID").and_then(Value::as_str);
+        if let Some(session) = session.filter(|_| !std::mem::replace(&mut self.opened, true)) {
+            out.push(AgentSignal::Opened {
+                session: Some(SessionId(session.to_owned())),
+                model: None,
+            });
+        }
+    }
+
+    fn said(&mut self, event: &Value, out: &mut Vec<AgentSignal>) {
+        // What opencode tells the model in the user's place.
+        if event.pointer("/part/synthetic").and_then(Value::as_bool) == Some(true) {
+            return;
+        }
+        let said = tail(text(event, "/part/text"), TEXT_CAP_BYTES);
+        if !said.is_empty() {
+            self.message = Some(said.clone());
+            out.push(AgentSignal::Said { text: said });
+        }
+    }
+
+    /// A use of a tool, which is told when it is over.
+    fn tool_use(&mut self, part: &Value, out: &mut Vec<AgentSignal>) {
+        let (started, ended) = (tool_started(part), tool_ended(part));
+        let done = text(part, "/state/status") == "completed";
+        if !done && is_denial(text(part, "/state/error")) {
+            let input = tool_input(&part["state"]["input"]);
+            note(&mut self.denied, &format!("{} ({input})", text(part, "/tool")));
+        }
+        out.extend([started, ended]);
+        if done {
+            out.extend(file_change(part));
+            self.go_on(out);
+        }
+    }
+
+    /// Something was done: an error that came before did not end the turn.
+    fn go_on(&mut self, out: &mut Vec<AgentSignal>) {
+        self.rounds = 0;
+        self.attempts = 0;
+        if let Some(error) = self.error.take() {
+            out.push(AgentSignal::Unknown {
+                text: format!("warning: {}", error.text),
+            });
+        }
+    }
+
+    fn step_finish(&mut self, part: &Value, out: &mut Vec<AgentSignal>) {
+        self.attempts = 0;
+        self.reason = Some(text(part, "/reason").to_owned());
+        out.extend(usage(part));
+    }
+
+    fn error(&mut self, error: &Value, clock: &Clock, out: &mut Vec<AgentSignal>) {
+        let problem = problem_of(error, clock);
+        let again = self.error.as_ref().is_some_and(|before| before.kind == problem.kind);
+        self.rounds = if again { self.rounds + 1 } else { 1 };
+        self.reason = None;
+        if self.rounds >= ROUNDS {
+            let text = format!("{} ({ROUNDS} times, with nothing done in between)", problem.text);
+            let kind = problem.kind;
+            return self.fail(Problem::said(kind, text), out);
+        }
+        self.error = Some(problem);
+    }
+
+    fn stderr_line(&mut self, line: &str, clock: &Clock, out: &mut Vec<AgentSignal>) {
+        if self.ended {
+            return;
+        }
+        let said = line.trim_start_matches(['!', ' ']);
+        if said.ends_with("auto-rejecting")
+            && let Some(permission) = said.strip_prefix("permission requested: ")
+        {
+            note(&mut self.refused, permission.trim_end_matches("; auto-rejecting"));
+        } else if said.ends_with("Falling back to default agent") {
+            // Another agent than the one that was asked for is not run.
+            let kind = ProblemKind::Usage;
+            let text = one_line(said);
+            self.fail(Problem::said(kind, text), out);
+        } else if line.starts_with("timestamp=") && line.contains(" level=ERROR ") {
+            self.logged_error(line, clock, out);
+        }
+    }
+
+    fn logged_error(&mut self, line: &str, clock: &Clock, out: &mut Vec<AgentSignal>) {
+        let Some(error) = value_in(line, "error.error").or_else(|| value_in(line, "error")) else {
+            return;
+        };
+        // `AI_APICallError: Rate limit reached`: the name of its class says nothing to a person.
+        let said = match error.split_once("Error: ") {
+            Some((class, said)) if !class.contains(' ') => said,
+            Some(_) | None => &error,
+        };
+        let problem = classify(said, clock);
+        let of_request = value_in(line, "message").is_some_and(|message| message == "stream error");
+        if of_request && is_transient(problem.kind) {
+            self.attempts += 1;
+            out.push(AgentSignal::Retrying {
+                attempt: Some(self.attempts),
+                of: None,
+                why: problem.text,
+                kind: Some(problem.kind),
+            });
+        } else if problem.kind != ProblemKind::Other {
+            self.logged = Some(problem);
+        }
+    }
+
+    fn fail(&mut self, problem: Problem, out: &mut Vec<AgentSignal>) {
+        self.ended = true;
+        out.push(AgentSignal::Problem { problem });
+        let message = self.message.take();
+        out.push(AgentSignal::TurnEnded { ok: false, message });
+    }
+
+    fn finish(&mut self, finish: Finish<'_>, clock: &Clock, out: &mut Vec<AgentSignal>) {
+        let denials = [&self.denied, &self.refused]
+            .into_iter()
+            .find(|denials| !denials.is_empty());
+        let denied = denials.map(|denials| Problem::said(ProblemKind::PermissionDenied, one_line(&denials.join(", "))));
+        match (self.error.take(), self.reason.take().as_deref(), denied) {
+            (Some(error), _, _) => {
+                let kept = |logged: &Problem| error.kind == ProblemKind::Other && logged.kind != ProblemKind::Other;
+                let problem = self.logged.take().filter(kept).unwrap_or(error);
+                self.fail(problem, out);
+            }
+            (None, Some("stop"), denied) => {
+                out.extend(denied.map(|problem| AgentSignal::Problem { problem }));
+                let message = self.message.take();
+                out.push(AgentSignal::TurnEnded { ok: true, message });
+            }
+            // A permission that is refused ends the turn after the step that asked for it.
+            (None, _, Some(denied)) => self.fail(denied, out),
+            (None, Some(reason), None) if reason != "tool-calls" => {
+                let kind = ProblemKind::Other;
+                let text = format!("the model stopped before it was done ({})", one_line(reason));
+                self.fail(Problem::said(kind, text), out);
+            }
+            // Its only answer to a command line that it does not understand is how to call it.
+            (None, _, None) if finish.stderr.trim_start().starts_with("opencode run [message..]") => {
+                let kind = ProblemKind::Usage;
+                let text = "opencode does not understand its command line".to_owned();
+                self.fail(Problem::said(kind, text), out);
+            }
+            (None, _, None) => without_verdict(finish, self.message.take(), clock, out),
+        }
+    }
+}
+
+/// Adds what is new to a list that stays short.
+fn note(denials: &mut Vec<String>, denial: &str) {
+    let denial = one_line(denial);
+    if denials.len() < DENIALS_CAP && !denials.contains(&denial) {
+        denials.push(denial);
+    }
+}
+
+/// The value of `key` in a line of `key=value` or `key="value"`; without the quotes, and with what they protect.
+fn value_in(line: &str, key: &str) -> Option<String> {
+    let marker = format!(" {key}=");
+    let rest = &line[line.find(&marker)? + marker.len()..];
+    if !rest.starts_with('"') {
+        return Some(rest.split(' ').next().unwrap_or_default().to_owned());
+    }
+    let mut values = serde_json::Deserializer::from_str(rest).into_iter::<String>();
+    values.next()?.ok()
+}
+
+#[cfg(test)]
+#[path = "opencode_tests.rs"]
+mod tests;

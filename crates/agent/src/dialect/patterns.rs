@@ -1,0 +1,156 @@
+//! What an adapter says of its agent's words: regular expressions over the plain lines of a terminal.
+//!
+//! For agents that tell a person what others tell in a structure. Only what stands after the last sign that the agent got on is
+//! looked at: before that, it may be a tool's output, or a failure that was overcome.
+
+use ralph_core::event::{Problem, ProblemKind, Usage, clip};
+use regex_lite::{Captures, Regex};
+
+use super::{classify::with_time, clock::Clock, one_line, reset::until_in_text};
+
+/// Most bytes of a line that are looked at.
+const LINE_CAP_BYTES: usize = 4096;
+
+/// A regular expression, which takes time in proportion to what it looks at.
+#[derive(Debug, Clone)]
+pub struct Pattern(Regex);
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.as_str() == other.0.as_str()
+    }
+}
+
+impl Eq for Pattern {}
+
+impl Pattern {
+    /// # Errors
+    /// What is wrong with it, in words.
+    pub fn new(text: &str) -> Result<Self, String> {
+        Regex::new(text).map(Self).map_err(|error| error.to_string())
+    }
+
+    /// Whether it names one of these groups.
+    pub fn has_group(&self, names: &[&str]) -> bool {
+        self.0.capture_names().flatten().any(|name| names.contains(&name))
+    }
+
+    fn fits(&self, line: &str) -> bool {
+        self.0.is_match(&clip(line, LINE_CAP_BYTES))
+    }
+}
+
+/// The patterns of an adapter.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Patterns {
+    /// What a failure is known by; the first that fits a line decides.
+    pub problems: Vec<(ProblemKind, Pattern)>,
+    /// With groups `input`, `cached` and `output`, once for each request.
+    pub usage: Option<Pattern>,
+    /// With a group `cost`, in dollars.
+    pub cost: Option<Pattern>,
+    /// A line by which the agent asks its user something.
+    pub asks: Option<Pattern>,
+    /// The line with which its last message begins.
+    pub message: Option<Pattern>,
+    /// A line after which nothing that stood before it matters.
+    pub after: Option<Pattern>,
+}
+
+impl Patterns {
+    /// What `line` tells that was used.
+    pub(super) fn usage(&self, line: &str) -> Option<Usage> {
+        let line = clip(line, LINE_CAP_BYTES);
+        let tokens = self.usage.as_ref().and_then(|pattern| pattern.0.captures(&line));
+        let cost = self.cost.as_ref().and_then(|pattern| pattern.0.captures(&line));
+        let count = |name| group(tokens.as_ref()?, name).and_then(count_in);
+        let usage = Usage {
+            input_tokens: count("input"),
+            cached_tokens: count("cached"),
+            output_tokens: count("output"),
+            cost_usd: cost.and_then(|cost| group(&cost, "cost")?.replace(',', "").parse().ok()),
+        };
+        (usage != Usage::default()).then_some(usage)
+    }
+
+    /// The lines that count at the end.
+    pub(super) fn last_words<'l>(&self, lines: &'l [String]) -> &'l [String] {
+        let sign = self.after.as_ref();
+        let last = sign.and_then(|sign| lines.iter().rposition(|line| sign.fits(line)));
+        last.map_or(lines, |last| &lines[last + 1..])
+    }
+
+    /// The failure that the last of `lines` tells of that tells of one.
+    pub(super) fn problem(&self, lines: &[String], clock: &Clock) -> Option<Problem> {
+        lines.iter().rev().find_map(|line| {
+            let (kind, _) = self.problems.iter().find(|(_, pattern)| pattern.fits(line))?;
+            let kind = with_time(*kind, || until_in_text(line, clock));
+            Some(Problem::said(kind, one_line(line)))
+        })
+    }
+
+    /// The question that the last of `lines` asks that asks one.
+    pub(super) fn question<'l>(&self, lines: &'l [String]) -> Option<&'l str> {
+        let asks = self.asks.as_ref()?;
+        lines.iter().rfind(|line| asks.fits(line)).map(String::as_str)
+    }
+
+    /// The last message, which is everything where nothing says where it begins.
+    pub(super) fn message<'l>(&self, lines: &'l [String]) -> &'l [String] {
+        let start = self.message.as_ref();
+        let start = start.and_then(|start| lines.iter().rposition(|line| start.fits(line)));
+        &lines[start.unwrap_or(0)..]
+    }
+}
+
+fn group<'l>(found: &Captures<'l>, name: &str) -> Option<&'l str> {
+    found.name(name).map(|found| found.as_str())
+}
+
+/// `812`, `1,204`, `2.3k`, `1.1M`.
+fn count_in(text: &str) -> Option<u64> {
+    let text = text.replace([',', '_'], "");
+    let (number, thousands) = match text.strip_suffix(['k', 'K']) {
+        Some(number) => (number, 1),
+        None => match text.strip_suffix('M') {
+            Some(number) => (number, 2),
+            None => (text.as_str(), 0),
+        },
+    };
+    let (whole, part) = number.split_once('.').unwrap_or((number, ""));
+    let digits = 3 * thousands;
+    let part: String = part.chars().chain(std::iter::repeat('0')).take(digits).collect();
+    whole.bytes().next()?;
+    format!("{whole}{part}").parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_read_as_people_write_them() {
+        for (text, count) in [
+            ("812", Some(812)),
+            ("1,204", Some(1_204)),
+            ("2.3k", Some(2_300)),
+            ("12k", Some(12_000)),
+            ("1.1M", Some(1_100_000)),
+            ("k", None),
+            ("many", None),
+            ("99999999999999999999999", None),
+        ] {
+            assert_eq!(count_in(text), count, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_takes_no_more_time_than_its_text_is_long() {
+        let patterns = Patterns {
+            asks: Some(Pattern::new("^(a+)+$").expect("a pattern")),
+            ..Patterns::default()
+        };
+        let lines = vec![format!("{}b", "a".repeat(100_000))];
+        assert_eq!(patterns.question(&lines), None);
+    }
+}

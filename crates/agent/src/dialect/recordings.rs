@@ -1,0 +1,223 @@
+//! What the real programs wrote in many situations, for the dialects' tests.
+
+use std::path::Path;
+
+use ralph_core::event::{AgentSignal, Exit, Problem, ProblemKind};
+use ralph_text::{Keep, PlainText};
+
+use crate::transcript::Transcript;
+
+use super::{Clock, DialectKind, Finish, Tail};
+
+/// Between two cuts of a recording: about as long as a line of it.
+const CUT_BYTES: usize = 997;
+
+#[derive(Clone)]
+pub(super) struct Recording {
+    pub(super) name: &'static str,
+    pub(super) stdout: Vec<u8>,
+    /// Its lines as plain text.
+    pub(super) stderr: String,
+    pub(super) exit: Exit,
+}
+
+/// The recordings of one program, by their names.
+macro_rules! recordings {
+    ($cli:literal: $($name:literal)*) => {
+        vec![$($crate::dialect::recordings::Recording::new(
+            $name,
+            include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/", $cli, "/", $name, ".jsonl")),
+            include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/", $cli, "/", $name, ".stderr")),
+            include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/", $cli, "/", $name, ".exit")),
+        )),*]
+    };
+}
+pub(super) use recordings;
+
+impl Recording {
+    pub(super) fn new(name: &'static str, stdout: &[u8], stderr: &[u8], exit: &str) -> Self {
+        let exit: i32 = exit.trim().parse().expect("an exit code");
+        let exit = if exit < 0 {
+            Exit::Signal { signal: -exit }
+        } else {
+            Exit::Code { code: exit }
+        };
+        let (mut plain, mut tail) = (PlainText::new(Keep::Nothing), Tail::default());
+        plain.feed(stderr, |line| tail.push(line));
+        plain.finish(|line| tail.push(line));
+        Self {
+            name,
+            stdout: stdout.to_vec(),
+            stderr: tail.text(),
+            exit,
+        }
+    }
+
+    /// A stream that was written by hand.
+    pub(super) fn made_up(stdout: &str, stderr: &str, exit: Exit) -> Self {
+        Self {
+            name: "made up",
+            stdout: stdout.as_bytes().to_vec(),
+            stderr: stderr.to_owned(),
+            exit,
+        }
+    }
+}
+
+/// When all recordings are played.
+pub(super) const NOW: &str = "2026-11-20T10:00:00Z";
+
+pub(super) const OK: Exit = Exit::Code { code: 0 };
+
+pub(super) fn signals(kind: DialectKind, recording: &Recording) -> Vec<AgentSignal> {
+    signals_of_pieces(kind, &[&recording.stdout], recording)
+}
+
+fn signals_of_pieces(kind: DialectKind, pieces: &[&[u8]], recording: &Recording) -> Vec<AgentSignal> {
+    let clock = Clock::at(NOW);
+    let mut dialect = kind.parser();
+    let mut out = Vec::new();
+    for line in recording.stderr.lines() {
+        dialect.stderr_line(line, &clock, &mut out);
+    }
+    for piece in pieces {
+        dialect.feed(piece, &clock, &mut out);
+    }
+    let finish = Finish {
+        exit: Some(recording.exit),
+        stderr: &recording.stderr,
+    };
+    dialect.finish(finish, &clock, &mut out);
+    out
+}
+
+/// Compares the signals of each recording with those that were reviewed.
+pub(super) fn assert_reviewed(kind: DialectKind, cli: &str, recordings: &[Recording]) {
+    for recording in recordings {
+        let lines = signals(kind, recording)
+            .into_iter()
+            .map(|signal| serde_json::to_string(&signal).expect("signals are JSON"));
+        let shown = lines.collect::<Vec<_>>().join("\n");
+        let path = format!("../../../../tests/fixtures/{cli}/signals");
+        insta::with_settings!({ snapshot_path => path, prepend_module_to_snapshot => false, omit_expression => true }, {
+            insta::assert_snapshot!(recording.name, shown);
+        });
+    }
+}
+
+/// Compares what a person reads of a recording with what was reviewed.
+pub(super) fn assert_reads_well(kind: DialectKind, cli: &str, recordings: Vec<Recording>) {
+    for recording in recordings {
+        let (mut transcript, mut out) = (Transcript::of(Path::new("/repo"), 80), Vec::new());
+        for signal in signals(kind, &recording) {
+            transcript.render(&signal, &mut out);
+        }
+        let shown = String::from_utf8(out).expect("UTF-8");
+        let shown = shown.replace("\r\n", "\n").replace('\x1b', "^");
+        let path = format!("../../../../tests/fixtures/{cli}/transcripts");
+        insta::with_settings!({ snapshot_path => path, prepend_module_to_snapshot => false, omit_expression => true }, {
+            insta::assert_snapshot!(recording.name, shown);
+        });
+    }
+}
+
+/// Checks that it does not matter where the bytes of a recording are cut.
+pub(super) fn assert_cuts_change_nothing(kind: DialectKind, recording: &Recording) {
+    let name = recording.name;
+    let whole = signals(kind, recording);
+    // Far apart, so that few lines are cut twice; together they are at every byte.
+    for first in 0..CUT_BYTES.min(recording.stdout.len() + 1) {
+        let (head, rest) = recording.stdout.split_at(first);
+        let pieces: Vec<_> = [head].into_iter().chain(rest.chunks(CUT_BYTES)).collect();
+        let cut = signals_of_pieces(kind, &pieces, recording);
+        assert_eq!(cut, whole, "{name} cut at {first} and after every {CUT_BYTES} bytes");
+    }
+}
+
+/// Checks that it does not matter in how many pieces recordings come.
+pub(super) fn assert_pieces_change_nothing(kind: DialectKind, recordings: &[Recording]) {
+    for recording in recordings {
+        let whole = signals(kind, recording);
+        for size in [1, 2, 3, 7, 64, 4096] {
+            let pieces: Vec<_> = recording.stdout.chunks(size).collect();
+            let name = recording.name;
+            assert_eq!(
+                signals_of_pieces(kind, &pieces, recording),
+                whole,
+                "{name} in pieces of {size}"
+            );
+        }
+    }
+}
+
+/// Checks that a recording that stops anywhere ends with its one verdict, which is good only after its last line.
+pub(super) fn assert_one_verdict_wherever_it_stops(kind: DialectKind, recording: &Recording) {
+    let name = recording.name;
+    let last_line = recording.stdout.trim_ascii_end().len();
+    for at in 0..=recording.stdout.len() {
+        let out = signals_of_pieces(kind, &[&recording.stdout[..at]], recording);
+        let verdicts: Vec<_> = out
+            .iter()
+            .filter_map(|signal| match signal {
+                AgentSignal::TurnEnded { ok, .. } => Some(*ok),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(verdicts.len(), 1, "{name} stopped at {at}");
+        assert!(!verdicts[0] || at >= last_line, "{name} stopped at {at} is no success");
+        assert!(
+            matches!(out.last(), Some(AgentSignal::TurnEnded { .. })),
+            "{name} stopped at {at}"
+        );
+    }
+}
+
+/// Checks that what no dialect knows changes nothing, and is said once.
+pub(super) fn assert_noise_is_said_once(kind: DialectKind, recording: &Recording) {
+    let name = recording.name;
+    let whole = signals(kind, recording);
+    let mut noisy = b"npm warn something\n".to_vec();
+    for line in recording.stdout.split_inclusive(|byte| *byte == b'\n') {
+        noisy.extend_from_slice(b"\0\0\xff garbage {\r\n\n{\"type\":\"brand.new\",\"x\":1}\n\0");
+        noisy.extend_from_slice(line.strip_suffix(b"\n").unwrap_or(line));
+        noisy.extend_from_slice(b"\r\n");
+    }
+    let said = |signal: &AgentSignal, text: &str| matches!(signal, AgentSignal::Unknown { text: said } if said.starts_with(text));
+    let mut out = signals_of_pieces(kind, &[&noisy], recording);
+    let before = out.len();
+    out.retain(|signal| !said(signal, "not an event") && !said(signal, "unknown event {\"type\":\"brand.new\""));
+    assert!(before - out.len() <= 2, "{name}: each kind of noise is said once");
+    assert_eq!(out, whole, "{name}");
+}
+
+/// The problem that a recording ends with; none if its turn succeeded without one.
+pub(super) fn problem(kind: DialectKind, recording: &Recording) -> Option<Problem> {
+    let problems: Vec<_> = signals(kind, recording)
+        .into_iter()
+        .filter_map(|signal| match signal {
+            AgentSignal::Problem { problem } => Some(problem),
+            _ => None,
+        })
+        .collect();
+    assert!(problems.len() <= 1, "{}: {problems:?}", recording.name);
+    problems.into_iter().next()
+}
+
+/// Checks what kind of problem each recording ends with.
+pub(super) fn assert_problems(kind: DialectKind, expected: &[(Recording, ProblemKind)]) {
+    for (recording, expected) in expected {
+        let problem = problem(kind, recording);
+        assert_eq!(
+            problem.as_ref().map(|problem| problem.kind),
+            Some(*expected),
+            "{}: {problem:?}",
+            recording.name
+        );
+    }
+}
+
+/// Milliseconds since 1970.
+pub(super) fn ms(time: &str) -> u64 {
+    let time: jiff::Timestamp = time.parse().expect("a time");
+    u64::try_from(time.as_millisecond()).expect("after 1970")
+}

@@ -1,0 +1,37 @@
+//! The end of a session that did not say how its turn went.
+
+use ralph_core::event::{AgentSignal, Exit, Problem, ProblemKind};
+
+use super::{Finish, classify::classify_last, clock::Clock, wording::last_error};
+
+/// Reports a session that ended without a verdict: a failure, whatever its exit code is.
+pub(crate) fn without_verdict(finish: Finish<'_>, message: Option<String>, clock: &Clock, out: &mut Vec<AgentSignal>) {
+    out.push(AgentSignal::Problem {
+        problem: problem(finish, clock),
+    });
+    out.push(AgentSignal::TurnEnded { ok: false, message });
+}
+
+pub(super) fn problem(finish: Finish<'_>, clock: &Clock) -> Problem {
+    let said = last_error(finish.stderr).map(|error| classify_last(error, clock));
+    let crashed = |text: String| Problem::said(ProblemKind::Crashed, text);
+    match (finish.exit, said) {
+        // Whatever it complained about before, it was the signal that ended it.
+        (Some(Exit::Signal { signal }), _) => crashed(format!("the agent was ended by signal {signal}")),
+        (Some(Exit::Code { code: 0 }), _) => {
+            crashed("the agent ended without finishing its turn (exit code 0)".to_owned())
+        }
+        // The exit code of a command line that was refused, by a convention that clap and getopt share.
+        (Some(Exit::Code { code: 2 }), Some(said)) if said.kind == ProblemKind::Other => {
+            Problem::said(ProblemKind::Usage, said.text)
+        }
+        (Some(Exit::Code { code }), Some(said)) if said.kind == ProblemKind::Other => {
+            crashed(format!("the agent ended with exit code {code}: {}", said.text))
+        }
+        (Some(Exit::Code { .. }), Some(said)) => said,
+        (Some(Exit::Code { code }), None) => {
+            crashed(format!("the agent ended without finishing its turn (exit code {code})"))
+        }
+        (None, _) => crashed("the agent's guard was killed, and the agent with it".to_owned()),
+    }
+}

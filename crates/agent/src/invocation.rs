@@ -1,0 +1,383 @@
+//! From a manifest and a request to the command line of one session.
+
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
+
+use ralph_core::event::{Problem, ProblemKind};
+use ralph_system::proc::{Launch, Stdin, Stdout};
+
+use super::{
+    Capabilities, SessionRequest, check,
+    dialect::DialectKind,
+    manifest::{Live, Manifest, PromptBy},
+    mcp::{McpServer, with_before},
+    template::{Placeholder, Template},
+};
+
+/// What a session is started with, but for the guard.
+///
+/// # Errors
+/// A [`Problem`] that stops the loop: the program is missing, or the request asks for what the agent has no way to be
+/// told. Running it with another model than the one asked for would be worse than not running it.
+pub(super) fn launch(
+    manifest: &Manifest,
+    request: &SessionRequest,
+    live: Option<&Live>,
+    servers: &[McpServer],
+) -> Result<Launch, Problem> {
+    let capabilities = live.map_or(manifest.capabilities, |live| live.capabilities);
+    let values = Values::new(manifest, capabilities, request)?;
+    let program = check::find(manifest, &request.cwd).map_err(|error| {
+        Problem::said(
+            ProblemKind::NotInstalled,
+            error
+                .hints()
+                .into_iter()
+                .fold(error.to_string(), |text, hint| format!("{text}; {hint}")),
+        )
+    })?;
+    let command = &manifest.command;
+    let mut env: Vec<(String, String)> = command
+        .env
+        .iter()
+        .filter_map(|(name, value)| Some((name.clone(), values.fill(value)?)))
+        .collect();
+    env.extend(request.env.iter().cloned());
+    let mut args = values.args(manifest, live.map_or(&command.args, |live| &live.args));
+    if let Some(live) = live.filter(|_| request.asks) {
+        args.extend(
+            live.asking
+                .args
+                .iter()
+                .filter_map(|arg| values.fill(arg))
+                .map(OsString::from),
+        );
+        let told = live.asking.env.iter();
+        env.extend(told.filter_map(|(name, value)| Some((name.clone(), values.fill(value)?))));
+    }
+    let in_messages = live.is_some_and(|live| live.protocol.hands_over(Placeholder::McpServers));
+    if !servers.is_empty() && !in_messages {
+        let mcp = &manifest.mcp;
+        let servers = mcp.form.written(servers);
+        args.extend(
+            mcp.args
+                .iter()
+                .filter_map(|arg| named(arg, &servers))
+                .map(OsString::from),
+        );
+        env.extend(mcp_variables(manifest, &servers, &env));
+    }
+    Ok(Launch {
+        program,
+        args,
+        cwd: request.cwd.clone(),
+        env,
+        env_remove: command.env_remove.clone(),
+        stdin: match command.prompt {
+            _ if live.is_some() => Stdin::Piped,
+            PromptBy::Stdin => Stdin::File(request.prompt.clone()),
+            PromptBy::File => Stdin::Null,
+        },
+        stdout: if live.is_some() || manifest.dialect.is_some_and(DialectKind::is_structured) {
+            Stdout::Piped
+        } else {
+            Stdout::Terminal
+        },
+        size: request.size,
+        ladder: manifest.stop,
+        readable: vec![request.prompt.clone(), request.scratch.clone()],
+        unpacks_to: command.unpacks_to.clone(),
+        run_id: request.run.0.clone(),
+        scratch: request.scratch.clone(),
+        guard: None,
+    })
+}
+
+/// The variables that name the MCP servers, which are `written`, over those that a session has from `before`.
+pub(super) fn mcp_variables(manifest: &Manifest, written: &str, before: &[(String, String)]) -> Vec<(String, String)> {
+    let variables = manifest.mcp.env.iter().filter_map(|(name, value)| {
+        let set = before
+            .iter()
+            .rfind(|(known, _)| known == name)
+            .map(|(_, value)| value.clone());
+        let before = set.or_else(|| std::env::var(name).ok());
+        Some((name.clone(), with_before(&named(value, written)?, before.as_deref())))
+    });
+    variables.collect()
+}
+
+/// A template in which nothing but the MCP servers stands.
+fn named(template: &Template, servers: &str) -> Option<String> {
+    template.fill(|placeholder| (placeholder == Placeholder::McpServers).then(|| servers.to_owned()))
+}
+
+/// Where a session finds the file with what makes its agent ask.
+pub(super) fn asking_file(scratch: &Path) -> PathBuf {
+    scratch.join("asking.toml")
+}
+
+/// What the placeholders stand for in one session.
+struct Values {
+    model: Option<String>,
+    agent: Option<String>,
+    session: Option<String>,
+    prompt: String,
+    asking_file: Option<String>,
+    ralph: Option<String>,
+}
+
+impl Values {
+    fn new(manifest: &Manifest, capabilities: Capabilities, request: &SessionRequest) -> Result<Self, Problem> {
+        let id = &manifest.id;
+        manifest
+            .can_be_given(request.model.as_deref(), request.agent.as_deref())
+            .map_err(|error| Problem::said(ProblemKind::Usage, error.to_string()))?;
+        let takes_session = manifest.command.takes(Placeholder::Session);
+        if request.resume.is_some() && !capabilities.resume && !takes_session {
+            return Err(Problem::said(
+                ProblemKind::SessionLost,
+                format!("adapter `{id}` cannot continue a session"),
+            ));
+        }
+        let Some(prompt) = request.prompt.to_str() else {
+            let text = format!("{}: not a name that can be given to an agent", request.prompt.display());
+            let kind = ProblemKind::Usage;
+            return Err(Problem::said(kind, text));
+        };
+        Ok(Self {
+            model: request
+                .model
+                .as_deref()
+                .and_then(|model| manifest.model_form.of(model).ok())
+                .map(|named| named.name.to_owned()),
+            agent: request.agent.clone(),
+            session: request.resume.as_ref().map(|session| session.0.clone()),
+            prompt: prompt.to_owned(),
+            asking_file: asking_file(&request.scratch).to_str().map(str::to_owned),
+            ralph: check::own_executable(),
+        })
+    }
+
+    fn args(&self, manifest: &Manifest, written: &[Template]) -> Vec<OsString> {
+        let command = &manifest.command;
+        let mut args = Vec::new();
+        for arg in written {
+            let group = match arg.whole() {
+                Some(Placeholder::Model) => &command.model,
+                Some(Placeholder::Agent) => &command.agent,
+                Some(Placeholder::Resume) => &command.resume,
+                Some(
+                    Placeholder::AskingFile
+                    | Placeholder::McpServers
+                    | Placeholder::Port
+                    | Placeholder::PromptFile
+                    | Placeholder::Ralph
+                    | Placeholder::Session,
+                )
+                | None => {
+                    args.extend(self.fill(arg).map(OsString::from));
+                    continue;
+                }
+            };
+            let filled: Option<Vec<_>> = group.iter().flatten().map(|element| self.fill(element)).collect();
+            args.extend(filled.into_iter().flatten().map(OsString::from));
+        }
+        args
+    }
+
+    fn fill(&self, template: &Template) -> Option<String> {
+        template.fill(|placeholder| match placeholder {
+            Placeholder::Model => self.model.clone(),
+            Placeholder::Agent => self.agent.clone(),
+            Placeholder::AskingFile => self.asking_file.clone(),
+            Placeholder::Session => self.session.clone(),
+            Placeholder::PromptFile => Some(self.prompt.clone()),
+            Placeholder::Ralph => self.ralph.clone(),
+            // The one stands for a list, never for a value; the others stand elsewhere.
+            Placeholder::Resume | Placeholder::Port | Placeholder::McpServers => None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use ralph_core::event::{RunId, SessionId};
+    use ralph_policy::settings::{Node, Origin};
+    use ralph_system::proc::Size;
+
+    use crate::{
+        Display,
+        catalog::{Catalog, Sources},
+    };
+
+    use super::*;
+
+    struct Nowhere;
+
+    impl Display for Nowhere {
+        fn show(&mut self, _bytes: &[u8]) {}
+    }
+
+    fn request() -> SessionRequest {
+        SessionRequest {
+            run: RunId("r".to_owned()),
+            iteration: 1,
+            prompt: PathBuf::from("/state/prompt.md"),
+            cwd: PathBuf::from("/"),
+            model: None,
+            agent: None,
+            resume: None,
+            size: Size { cols: 80, rows: 24 },
+            asks: false,
+            one_way: false,
+            env: vec![("RALPH_PLAN".to_owned(), "/plan.md".to_owned())],
+            scratch: PathBuf::from("/scratch"),
+            display: Box::new(Nowhere),
+        }
+    }
+
+    fn manifest(id: &str, settings: serde_json::Value) -> Manifest {
+        let adapters = serde_json::json!({ id: settings });
+        let config = vec![Node::of(adapters, &Origin::Default)];
+        Catalog::load(&Sources {
+            config,
+            ..Sources::default()
+        })
+        .manifest(id)
+        .expect("a manifest")
+    }
+
+    fn codex() -> Manifest {
+        // A program that is on every machine: what is looked at is the command line.
+        manifest("codex", serde_json::json!({"command": {"program": "sh"}}))
+    }
+
+    fn args(manifest: &Manifest, request: &SessionRequest) -> Vec<String> {
+        let launch = launch(manifest, request, None, &[]).expect("a launch");
+        launch
+            .args
+            .into_iter()
+            .map(|arg| arg.into_string().expect("UTF-8"))
+            .collect()
+    }
+
+    #[test]
+    fn a_fresh_session_without_a_model_leaves_both_out() {
+        assert_eq!(
+            args(&codex(), &request()),
+            [
+                "exec",
+                "--json",
+                "--skip-git-repo-check",
+                "--dangerously-bypass-approvals-and-sandbox",
+                "-"
+            ]
+        );
+    }
+
+    #[test]
+    fn model_and_session_stand_where_the_manifest_wants_them() {
+        let request = SessionRequest {
+            model: Some("openai/gpt-5.4".to_owned()),
+            resume: Some(SessionId("01a1".to_owned())),
+            ..request()
+        };
+        let args = args(&codex(), &request);
+        assert_eq!(args[..3], ["exec", "resume", "01a1"]);
+        assert_eq!(args[args.len() - 3..], ["--model", "gpt-5.4", "-"]);
+    }
+
+    #[test]
+    fn the_prompt_is_standard_input_and_stdout_is_apart_from_the_terminal() {
+        let launch = launch(&codex(), &request(), None, &[]).expect("a launch");
+        assert_eq!(launch.stdin, Stdin::File(PathBuf::from("/state/prompt.md")));
+        assert_eq!(launch.stdout, Stdout::Piped);
+        assert!(launch.program.is_absolute());
+        assert!(launch.env.contains(&("RALPH_PLAN".to_owned(), "/plan.md".to_owned())));
+    }
+
+    #[test]
+    fn a_prompt_file_is_named_and_standard_input_is_empty() {
+        let custom = manifest(
+            "mine",
+            serde_json::json!({"dialect": "terminal", "command": {
+                "program": "sh", "args": ["--file={prompt_file}"], "prompt": "file", "env": {"M": "{model}", "X": "1"},
+            }}),
+        );
+        let launch = launch(&custom, &request(), None, &[]).expect("a launch");
+        assert_eq!(launch.args, ["--file=/state/prompt.md"]);
+        assert_eq!((launch.stdin, launch.stdout), (Stdin::Null, Stdout::Terminal));
+        assert!(launch.env.contains(&("X".to_owned(), "1".to_owned())));
+        assert!(
+            !launch.env.iter().any(|(name, _)| name == "M"),
+            "a variable without a value is not set"
+        );
+    }
+
+    #[test]
+    fn a_missing_program_is_a_problem_that_says_how_to_install_it() {
+        let codex = manifest(
+            "codex",
+            serde_json::json!({"command": {"program": "no-such-program-anywhere"}}),
+        );
+        let problem = launch(&codex, &request(), None, &[]).expect_err("no launch");
+        assert_eq!(problem.kind, ProblemKind::NotInstalled);
+        assert!(
+            problem.text.contains("`no-such-program-anywhere` is not on PATH"),
+            "{}",
+            problem.text
+        );
+        assert!(problem.text.contains("npm install"), "{}", problem.text);
+    }
+
+    #[test]
+    fn what_an_agent_cannot_be_told_is_refused_and_not_ignored() {
+        let demo = manifest("demo", serde_json::json!({}));
+        let kind = |request| launch(&demo, &request, None, &[]).expect_err("no launch").kind;
+        assert_eq!(
+            kind(SessionRequest {
+                model: Some("m".to_owned()),
+                ..request()
+            }),
+            ProblemKind::Usage
+        );
+        assert_eq!(
+            kind(SessionRequest {
+                agent: Some("build".to_owned()),
+                ..request()
+            }),
+            ProblemKind::Usage
+        );
+        let resume = Some(SessionId("s".to_owned()));
+        assert_eq!(kind(SessionRequest { resume, ..request() }), ProblemKind::SessionLost);
+    }
+
+    #[test]
+    fn a_model_without_provider_is_refused_where_one_is_needed() {
+        let wants = manifest(
+            "codex",
+            serde_json::json!({"command": {"program": "sh"}, "model": {"form": "provider/name"}}),
+        );
+        let with = |model: &str| SessionRequest {
+            model: Some(model.to_owned()),
+            ..request()
+        };
+        assert_eq!(
+            launch(&wants, &with("m"), None, &[]).expect_err("no launch").kind,
+            ProblemKind::Usage
+        );
+        assert!(args(&wants, &with("p/m")).contains(&"p/m".to_owned()));
+    }
+
+    #[test]
+    fn the_demo_agent_is_ralph_itself() {
+        let launch = launch(&manifest("demo", serde_json::json!({})), &request(), None, &[]).expect("a launch");
+        assert_eq!(launch.program, std::env::current_exe().expect("an executable"));
+        assert_eq!(launch.args, ["__demo-agent"]);
+        assert_ne!(launch.program, Path::new(""));
+    }
+}

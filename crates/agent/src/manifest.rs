@@ -1,0 +1,195 @@
+//! How one agent is run, as its adapter file says. `docs/guide/adapters.md` is the reference for users.
+//!
+//! A [`Manifest`] is always complete and checked: every placeholder in it exists and means something where it stands.
+//! Programs are not looked for here; a manifest of an agent that is not installed is a good manifest.
+
+mod parts;
+mod reader;
+mod written;
+
+use std::sync::Arc;
+
+use ralph_core::event::ToolKinds;
+use ralph_policy::settings::Merged;
+use ralph_system::proc::Ladder;
+
+use super::{
+    AgentError, Capabilities,
+    dialect::{DialectKind, Patterns},
+    login::Credentials,
+    manifest_error::ManifestError,
+    model::{ModelForm, ProviderMissing},
+    template::Placeholder,
+};
+use reader::Reader;
+use written::Counts;
+
+pub(super) use parts::{Asking, Command, Mcp, PromptBy};
+pub use parts::{Live, Transport};
+pub(super) use written::{LANGUAGE, Written};
+
+/// A complete adapter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Manifest {
+    pub id: String,
+    pub title: String,
+    /// The version it was written for and tested with.
+    pub verified: Option<String>,
+    pub transport: Transport,
+    /// How the output is understood of a session that gets its prompt and is listened to. None if it can only be talked
+    /// with on the live channel.
+    pub dialect: Option<DialectKind>,
+    /// What its words mean, where it has nothing but a terminal.
+    pub patterns: Option<Arc<Patterns>>,
+    pub command: Command,
+    /// The channel on which the agent can be told something while it works.
+    pub live: Option<Live>,
+    pub mcp: Mcp,
+    pub model_form: ModelForm,
+    /// Whether usage is reported as the sum over a session, those of its turns that came before included.
+    pub sums_usage: bool,
+    pub stop: Ladder,
+    /// Arguments that make the program print its version.
+    pub probe: Option<Vec<String>>,
+    pub credentials: Credentials,
+    /// The directories of its own state, each beginning with `~/` or with `$NAME`.
+    pub state: Vec<String>,
+    /// The files of its own state beside them.
+    pub state_files: Vec<String>,
+    /// The hosts that it connects to where it cannot connect to all.
+    pub hosts: Vec<String>,
+    /// What to type to install the program.
+    pub install: Option<String>,
+    pub capabilities: Capabilities,
+}
+
+impl Manifest {
+    /// The kinds of tools before every use of which the agent asks on one of its channels, in words.
+    pub fn asks(&self) -> String {
+        let capabilities = self.live.as_ref().map_or(self.capabilities, |live| live.capabilities);
+        match capabilities.asks {
+            ToolKinds::NONE => "asks for nothing".to_owned(),
+            ToolKinds::ALL => "asks for all".to_owned(),
+            kinds => format!("asks for {}", kinds.names().collect::<Vec<_>>().join(", ")),
+        }
+    }
+
+    /// Whether the program is ralph itself.
+    pub fn is_ralph(&self) -> bool {
+        self.command.program.whole() == Some(Placeholder::Ralph)
+    }
+
+    /// The ways in which the agent can be talked with, in words.
+    pub fn channels(&self) -> &'static str {
+        match (self.transport, self.dialect, &self.live) {
+            (Transport::Http, ..) => "server",
+            (Transport::Pty, Some(_), Some(_)) => "one-way, live",
+            (Transport::Pty, None, Some(_)) => "live",
+            (Transport::Pty, _, None) => "one-way",
+        }
+    }
+
+    /// Makes the manifest of adapter `id` out of its merged layers.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with the place where it was written.
+    pub fn of(id: &str, merged: &Merged) -> Result<Self, ManifestError> {
+        let written: Written = merged.read().map_err(ManifestError::written)?;
+        let reader = Reader {
+            id,
+            written: &written,
+            merged,
+        };
+        let transport = written.transport;
+        let dialect = reader.dialect()?;
+        let command = reader.command()?;
+        let live = reader.live(&command)?;
+        let capabilities = Capabilities {
+            live_steering: reader.live_steering()?,
+            permissions: transport == Transport::Http,
+            asks: match transport {
+                Transport::Pty => ToolKinds::NONE,
+                Transport::Http => ToolKinds::ALL,
+            },
+            goes_without: ToolKinds::NONE,
+            resume: transport == Transport::Http || command.resume.is_some() && command.takes(Placeholder::Resume),
+            usage: written.capabilities.usage,
+            cost: written.capabilities.cost,
+            usage_in_turn: written
+                .capabilities
+                .usage_in_turn
+                .unwrap_or_else(|| dialect.is_none_or(DialectKind::tells_usage_in_turn)),
+        };
+        let capabilities = match (&live, dialect) {
+            (Some(live), None) => live.capabilities,
+            (_, _) => capabilities,
+        };
+        Ok(Self {
+            id: id.to_owned(),
+            transport,
+            patterns: reader.patterns(dialect)?,
+            dialect,
+            command,
+            live,
+            mcp: reader.mcp()?,
+            model_form: written.model.form,
+            sums_usage: match written.usage.counts {
+                Some(Counts::Turn) => false,
+                Some(Counts::Session) => true,
+                None => dialect.is_some_and(DialectKind::sums_usage),
+            },
+            stop: reader.stop(),
+            credentials: reader.credentials(),
+            capabilities,
+            title: written.title.unwrap_or_else(|| id.to_owned()),
+            verified: written.verified,
+            probe: written.probe.args,
+            state: written.sandbox.write,
+            state_files: written.sandbox.write_files,
+            hosts: written.sandbox.hosts,
+            install: written.install.hint,
+        })
+    }
+}
+
+impl Manifest {
+    /// Whether sessions on the channel can be given MCP servers; none is the one-way channel.
+    pub fn takes_servers(&self, live: Option<&Live>) -> bool {
+        let in_messages = live.is_some_and(|live| live.protocol.hands_over(Placeholder::McpServers));
+        in_messages || self.mcp.is_there()
+    }
+
+    /// Tells whether the agent can be given a model and an agent of its own. Running it without them would be worse than
+    /// not running it.
+    ///
+    /// # Errors
+    /// [`AgentError::NoPlaceFor`] or [`AgentError::ProviderMissing`].
+    pub fn can_be_given(&self, model: Option<&str>, agent: Option<&str>) -> Result<(), AgentError> {
+        let no_place = |what, value: &str| AgentError::NoPlaceFor {
+            id: self.id.clone(),
+            what,
+            value: value.to_owned(),
+        };
+        // A server is told with each request.
+        let takes = |placeholder| match (&self.live, self.dialect) {
+            _ if self.transport == Transport::Http => true,
+            (Some(live), None) => live.protocol.hands_over(placeholder) || live.takes(placeholder),
+            (_, _) => self.command.takes(placeholder),
+        };
+        if let Some(model) = model {
+            if !takes(Placeholder::Model) {
+                return Err(no_place("model", model));
+            }
+            self.model_form
+                .of(model)
+                .map_err(|ProviderMissing| AgentError::ProviderMissing {
+                    id: self.id.clone(),
+                    model: model.to_owned(),
+                })?;
+        }
+        match agent {
+            Some(agent) if !takes(Placeholder::Agent) => Err(no_place("agent", agent)),
+            Some(_) | None => Ok(()),
+        }
+    }
+}

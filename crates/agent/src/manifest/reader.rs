@@ -1,0 +1,391 @@
+//! What is written in adapter files, made into the parts of a [`Manifest`](super::Manifest).
+
+use std::{str::FromStr, sync::Arc, time::Duration};
+
+use ralph_core::event::{ProblemKind, ToolKinds};
+use ralph_policy::settings::{Merged, Node, Origin, Slot as _, UnknownPlaceholder};
+use ralph_system::proc::Ladder;
+use ralph_text::Position;
+
+use super::{
+    super::{
+        Capabilities,
+        dialect::{DialectKind, Pattern, Patterns},
+        login::Credentials,
+        manifest_error::ManifestError,
+        protocol::Steering,
+        template::{Placeholder, Template},
+    },
+    Asking, Command, Live, Mcp, PromptBy, Transport,
+    written::Written,
+};
+
+/// Where a placeholder may stand, by the kind of value.
+const IN_PROGRAM: &[Placeholder] = &[Placeholder::Ralph];
+const IN_ARGS: &[Placeholder] = &[
+    Placeholder::Model,
+    Placeholder::Agent,
+    Placeholder::Resume,
+    Placeholder::PromptFile,
+    Placeholder::Ralph,
+];
+/// Of the live channel, where the prompt is a message.
+const IN_LIVE: &[Placeholder] = &[
+    Placeholder::Model,
+    Placeholder::Agent,
+    Placeholder::Resume,
+    Placeholder::Ralph,
+];
+/// Of what makes it ask.
+const IN_ASKING: &[Placeholder] = &[Placeholder::AskingFile, Placeholder::Ralph];
+const IN_ASKING_ENV: &[Placeholder] = &[Placeholder::Agent, Placeholder::AskingFile, Placeholder::Ralph];
+/// Of what gives it MCP servers.
+const IN_MCP: &[Placeholder] = &[Placeholder::McpServers];
+/// Of a server, which is started for no session in particular.
+const IN_SERVER: &[Placeholder] = &[Placeholder::Port, Placeholder::Ralph];
+const IN_ENV: &[Placeholder] = &[
+    Placeholder::Model,
+    Placeholder::Agent,
+    Placeholder::Session,
+    Placeholder::PromptFile,
+    Placeholder::Ralph,
+];
+
+/// One adapter as it is written, checked with errors that name the place.
+pub(super) struct Reader<'a> {
+    pub(super) id: &'a str,
+    pub(super) written: &'a Written,
+    pub(super) merged: &'a Merged,
+}
+
+impl Reader<'_> {
+    /// Fails if one of `keys` is nowhere.
+    fn require(&self, keys: &[&'static str]) -> Result<(), ManifestError> {
+        let missing: Vec<_> = keys
+            .iter()
+            .copied()
+            .filter(|key| self.merged.get(key).is_none())
+            .collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        Err(ManifestError::Missing {
+            at: self.whole(),
+            id: self.id.to_owned(),
+            keys: missing,
+        })
+    }
+
+    /// A place for what is about no key in particular.
+    fn whole(&self) -> Origin {
+        let rows = self.merged.rows();
+        match rows.first().map(|(_, node)| &node.origin) {
+            Some(Origin::File { path, .. }) => Origin::file(path, Position { line: 1, column: 1 }),
+            Some(origin) => origin.clone(),
+            None => Origin::BuiltIn,
+        }
+    }
+
+    /// The place of `key`.
+    fn at(&self, key: &str) -> Origin {
+        let found = self.merged.get(key);
+        found.map_or_else(|| self.whole(), |node| node.origin.clone())
+    }
+
+    /// Nothing of a program reads text while it works: one that claims so would never be told what it was sent.
+    pub(super) fn live_steering(&self) -> Result<bool, ManifestError> {
+        match (self.written.capabilities.live_steering, self.written.transport) {
+            (true, Transport::Pty) => Err(ManifestError::NotLive {
+                at: self.at("capabilities.live_steering"),
+            }),
+            (claimed, Transport::Pty | Transport::Http) => Ok(claimed),
+        }
+    }
+
+    pub(super) fn live(&self, command: &Command) -> Result<Option<Live>, ManifestError> {
+        let written = &self.written.live;
+        let (Some(protocol), Some(args)) = (written.protocol, &written.args) else {
+            let half = [
+                ("live.protocol", written.args.is_some()),
+                ("live.args", written.protocol.is_some()),
+            ];
+            return match half.iter().find(|(_, missing)| *missing) {
+                Some((key, _)) => Err(ManifestError::Missing {
+                    at: self.at("live"),
+                    id: self.id.to_owned(),
+                    keys: vec![key],
+                }),
+                None => Ok(None),
+            };
+        };
+        let args = self.templates("live.args", args, IN_LIVE)?;
+        let live = Command {
+            args: args.clone(),
+            ..command.clone()
+        };
+        self.check_groups("live.args", &live)?;
+        let built_in = |key| self.merged.get(key).is_some_and(|node| node.origin == Origin::BuiltIn);
+        Ok(Some(Live {
+            protocol,
+            capabilities: Capabilities {
+                live_steering: written.steering != Steering::Never,
+                resume: written.resume && (protocol.hands_over(Placeholder::Resume) || live.takes(Placeholder::Resume)),
+                usage: written.usage && self.written.capabilities.usage,
+                cost: self.written.capabilities.cost,
+                usage_in_turn: self
+                    .written
+                    .capabilities
+                    .usage_in_turn
+                    .unwrap_or_else(|| protocol.tells_usage_in_turn()),
+                asks: match &written.asking.kinds {
+                    Some(kinds) => ToolKinds::of(kinds),
+                    None => protocol.asks(),
+                },
+                goes_without: protocol.goes_without(),
+                ..Capabilities::default()
+            },
+            args,
+            steering: written.steering,
+            named_calls: written.named_calls,
+            asking: self.asking()?,
+            is_current: built_in("live.args") == built_in("command.args"),
+        }))
+    }
+
+    /// What its words mean; none if nothing is said of them.
+    pub(super) fn patterns(&self, dialect: Option<DialectKind>) -> Result<Option<Arc<Patterns>>, ManifestError> {
+        let written = &self.written.patterns;
+        let named = &written.problem;
+        let problems = [
+            (ProblemKind::Auth, &named.auth),
+            (ProblemKind::ModelUnknown, &named.model_unknown),
+            (ProblemKind::QuotaExhausted { until_ms: None }, &named.quota_exhausted),
+            (ProblemKind::RateLimited { until_ms: None }, &named.rate_limited),
+            (ProblemKind::ContextOverflow, &named.context_overflow),
+            (ProblemKind::Overloaded, &named.overloaded),
+            (ProblemKind::Network, &named.network),
+            (ProblemKind::Other, &named.other),
+        ];
+        let problems = problems.into_iter();
+        let patterns = Patterns {
+            problems: problems
+                .filter_map(|(kind, pattern)| Some((kind, pattern.clone()?)))
+                .collect(),
+            usage: written.usage.clone(),
+            cost: written.cost.clone(),
+            asks: written.asks.clone(),
+            message: written.message.clone(),
+            after: written.after.clone(),
+        };
+        if patterns == Patterns::default() {
+            return Ok(None);
+        }
+        if dialect != Some(DialectKind::Terminal) {
+            return Err(ManifestError::PatternsUnused {
+                at: self.at("patterns"),
+            });
+        }
+        let groups: [(&str, &Option<Pattern>, &[&'static str]); 2] = [
+            ("patterns.usage", &patterns.usage, &["input", "cached", "output"]),
+            ("patterns.cost", &patterns.cost, &["cost"]),
+        ];
+        for (key, pattern, names) in groups {
+            if pattern.as_ref().is_some_and(|pattern| !pattern.has_group(names)) {
+                return Err(ManifestError::NoGroup {
+                    at: self.at(key),
+                    key: key.to_owned(),
+                    names: names.to_vec(),
+                });
+            }
+        }
+        Ok(Some(Arc::new(patterns)))
+    }
+
+    fn asking(&self) -> Result<Asking, ManifestError> {
+        let written = &self.written.live.asking;
+        let env = written.env.iter().map(|(name, value)| {
+            let template = self.template(&format!("live.asking.env.{name}"), value, IN_ASKING_ENV)?;
+            Ok((name.clone(), template))
+        });
+        let mut env = env.collect::<Result<Vec<_>, ManifestError>>()?;
+        env.sort_by(|(one, _), (other, _)| one.cmp(other));
+        Ok(Asking {
+            args: self.templates("live.asking.args", &written.args, IN_ASKING)?,
+            env,
+            file: written.file.clone(),
+            bypass: written.bypass.clone(),
+        })
+    }
+
+    pub(super) fn mcp(&self) -> Result<Mcp, ManifestError> {
+        let written = &self.written.mcp;
+        let env = written.env.iter().map(|(name, value)| {
+            let template = self.template(&format!("mcp.env.{name}"), value, IN_MCP)?;
+            Ok((name.clone(), template))
+        });
+        let mut env = env.collect::<Result<Vec<_>, ManifestError>>()?;
+        env.sort_by(|(one, _), (other, _)| one.cmp(other));
+        Ok(Mcp {
+            form: written.form,
+            args: self.templates("mcp.args", &written.args, IN_MCP)?,
+            env,
+            stays: written.stays,
+        })
+    }
+
+    pub(super) fn credentials(&self) -> Credentials {
+        let login = &self.written.login;
+        Credentials {
+            env: login.env.clone(),
+            keys: login.keys.clone(),
+            files: login.files.clone(),
+            hint: login.hint.clone(),
+        }
+    }
+
+    pub(super) fn stop(&self) -> Ladder {
+        let stop = &self.written.stop;
+        Ladder {
+            first: stop.first,
+            grace: Duration::from_millis(stop.grace_ms.into()),
+        }
+    }
+
+    /// How its output is understood; none if there is only a live channel.
+    pub(super) fn dialect(&self) -> Result<Option<DialectKind>, ManifestError> {
+        let of_one_way = ["dialect", "command.args", "command.prompt"];
+        let is_live_alone = self.written.live.protocol.is_some()
+            && self.written.transport == Transport::Pty
+            && of_one_way.iter().all(|key| self.merged.get(key).is_none());
+        if is_live_alone {
+            self.require(&["command.program"])?;
+            return Ok(None);
+        }
+        match self.written.transport {
+            Transport::Pty => self.require(&["dialect", "command.program", "command.args", "command.prompt"])?,
+            Transport::Http => self.require(&["dialect", "command.program", "command.args"])?,
+        }
+        let dialect = self.written.dialect.unwrap_or(DialectKind::Terminal);
+        match (self.written.transport, dialect) {
+            // The one whose servers are known.
+            (Transport::Pty, _) | (Transport::Http, DialectKind::OpencodeJson) => Ok(Some(dialect)),
+            (Transport::Http, _) => Err(ManifestError::NoServerDialect {
+                at: self.at("dialect"),
+                found: self.merged.get("dialect").map(Node::described).unwrap_or_default(),
+            }),
+        }
+    }
+
+    pub(super) fn command(&self) -> Result<Command, ManifestError> {
+        let (in_args, in_env) = match self.written.transport {
+            Transport::Pty => (IN_ARGS, IN_ENV),
+            Transport::Http => (IN_SERVER, IN_SERVER),
+        };
+        let written = &self.written.command;
+        let list = |key: &str, texts: &Option<Vec<String>>, allowed: &[Placeholder]| {
+            let texts = texts.as_ref().map(|texts| self.templates(key, texts, allowed));
+            texts.transpose()
+        };
+        let program = written.program.as_deref().unwrap_or_default();
+        let command = Command {
+            program: self.template("command.program", program, IN_PROGRAM)?,
+            args: list("command.args", &written.args, in_args)?.unwrap_or_default(),
+            model: list("command.model", &written.model, &[Placeholder::Model])?,
+            agent: list("command.agent", &written.agent, &[Placeholder::Agent])?,
+            resume: list("command.resume", &written.resume, &[Placeholder::Session])?,
+            prompt: written.prompt.unwrap_or(PromptBy::Stdin),
+            env: self.env(in_env)?,
+            env_remove: written.env_remove.clone(),
+            unpacks_to: written.unpacks_to.clone(),
+            git_identity: written.git_identity,
+        };
+        if program.trim().is_empty() {
+            return Err(ManifestError::Empty {
+                at: self.at("command.program"),
+                key: "command.program".to_owned(),
+            });
+        }
+        self.check_groups("command.args", &command)?;
+        self.check_use(&command)?;
+        Ok(command)
+    }
+
+    /// What the agent is given has to have a place where it arrives.
+    fn check_use(&self, command: &Command) -> Result<(), ManifestError> {
+        let takes_port = command
+            .args
+            .iter()
+            .any(|arg| arg.placeholders().any(|found| found == Placeholder::Port));
+        if self.written.transport == Transport::Http && !takes_port {
+            return Err(ManifestError::PortUnused {
+                at: self.at("command.args"),
+            });
+        }
+        if command.prompt == PromptBy::File && !command.takes(Placeholder::PromptFile) {
+            return Err(ManifestError::PromptUnused {
+                at: self.at("command.prompt"),
+            });
+        }
+        Ok(())
+    }
+
+    /// `{model}`, `{agent}` and `{resume}` in `args` stand for whole lists, so they stand alone and have a list.
+    fn check_groups(&self, key: &str, command: &Command) -> Result<(), ManifestError> {
+        let groups = [
+            (Placeholder::Model, &command.model),
+            (Placeholder::Agent, &command.agent),
+            (Placeholder::Resume, &command.resume),
+        ];
+        for (placeholder, group) in groups {
+            let key = key.to_owned();
+            for arg in command
+                .args
+                .iter()
+                .filter(|arg| arg.placeholders().any(|found| found == placeholder))
+            {
+                let name = placeholder.name();
+                if arg.whole() != Some(placeholder) {
+                    return Err(ManifestError::PlaceholderNotAlone {
+                        at: self.at(&key),
+                        key,
+                        name,
+                    });
+                }
+                if group.is_none() {
+                    return Err(ManifestError::PlaceholderUndefined {
+                        at: self.at(&key),
+                        key,
+                        name,
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn env(&self, allowed: &[Placeholder]) -> Result<Vec<(String, Template)>, ManifestError> {
+        let mut env: Vec<_> = self.written.command.env.iter().collect();
+        env.sort();
+        let filled = env.into_iter().map(|(name, value)| {
+            let template = self.template(&format!("command.env.{name}"), value, allowed)?;
+            Ok((name.clone(), template))
+        });
+        filled.collect()
+    }
+
+    fn templates(&self, key: &str, texts: &[String], allowed: &[Placeholder]) -> Result<Vec<Template>, ManifestError> {
+        texts.iter().map(|text| self.template(key, text, allowed)).collect()
+    }
+
+    fn template(&self, key: &str, text: &str, allowed: &[Placeholder]) -> Result<Template, ManifestError> {
+        let unknown = |name: String| ManifestError::UnknownPlaceholder {
+            at: self.at(key),
+            key: key.to_owned(),
+            name,
+            allowed: allowed.iter().map(ToString::to_string).collect(),
+        };
+        let template = Template::from_str(text).map_err(|UnknownPlaceholder(name)| unknown(name))?;
+        let misplaced = template.placeholders().find(|found| !allowed.contains(found));
+        misplaced.map_or(Ok(template), |misplaced| Err(unknown(misplaced.name().to_owned())))
+    }
+}

@@ -1,0 +1,76 @@
+//! What can be wrong with a manifest, always with the place and the key.
+
+use ralph_policy::settings::{LayerError, Mistake, Origin};
+use thiserror::Error;
+
+#[derive(Debug, Clone, Error)]
+pub enum ManifestError {
+    /// What can be told of a layer by itself.
+    #[error(transparent)]
+    Layer(#[from] LayerError),
+    #[error("{at}: `dialect` is {found}; expected \"opencode-json\" with `transport = \"http\"`")]
+    NoServerDialect { at: Origin, found: String },
+    #[error("{at}: unknown placeholder `{{{name}}}` in `{key}`; known there: {}", .allowed.join(", "))]
+    UnknownPlaceholder {
+        at: Origin,
+        key: String,
+        name: String,
+        allowed: Vec<String>,
+    },
+    #[error("{at}: `{{{name}}}` in `{key}` must be an element of its own: it stands for all of `command.{name}`")]
+    PlaceholderNotAlone {
+        at: Origin,
+        key: String,
+        name: &'static str,
+    },
+    #[error("{at}: `{key}` uses `{{{name}}}`, but there is no `command.{name}` to say what it stands for")]
+    PlaceholderUndefined {
+        at: Origin,
+        key: String,
+        name: &'static str,
+    },
+    #[error("{at}: with `command.prompt = \"file\"`, `{{prompt_file}}` must be in `command.args` or `command.env`")]
+    PromptUnused { at: Origin },
+    #[error("{at}: with `transport = \"http\"`, `{{port}}` must be in `command.args`")]
+    PortUnused { at: Origin },
+    #[error(
+        "{at}: `capabilities.live_steering` needs `transport = \"http\"`: a program is not told anything while it works"
+    )]
+    NotLive { at: Origin },
+    #[error("{at}: `patterns` are for `dialect = \"terminal\"`: other dialects have a structure of their own")]
+    PatternsUnused { at: Origin },
+    #[error("{at}: `{key}` has no group that says what is what: name one as in `(?<{}>...)`", .names.join(">...)` or `(?<"))]
+    NoGroup {
+        at: Origin,
+        key: String,
+        names: Vec<&'static str>,
+    },
+    #[error("{at}: `{key}` is empty")]
+    Empty { at: Origin, key: String },
+    #[error("{at}: adapter `{id}` is not complete: {} missing", missing(.keys))]
+    Missing {
+        at: Origin,
+        id: String,
+        keys: Vec<&'static str>,
+    },
+}
+
+impl ManifestError {
+    /// What is wrong with what was written, which is something.
+    pub(super) fn written(mistakes: Vec<Mistake>) -> Self {
+        ManifestError::Layer(LayerError::written(mistakes))
+    }
+
+    /// What else is wrong, one sentence each.
+    pub fn hints(&self) -> Vec<String> {
+        match self {
+            ManifestError::Layer(error) => error.hints(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+fn missing(keys: &[&str]) -> String {
+    let quoted: Vec<_> = keys.iter().map(|key| format!("`{key}`")).collect();
+    format!("{} {}", quoted.join(", "), if keys.len() == 1 { "is" } else { "are" })
+}

@@ -1,0 +1,185 @@
+//! The adapter: what the loop is given.
+
+use std::{path::Path, sync::Arc, thread};
+
+use ralph_core::event::{AgentSignal, Problem, ProblemKind, ToolKinds};
+use ralph_system::proc::Supervisor;
+use tokio::{
+    runtime::Handle,
+    sync::{mpsc, watch},
+};
+
+use crate::{
+    AgentAdapter, AgentError, Capabilities, Session, SessionRequest, check, manifest::Manifest, mcp::McpServers,
+    signal_writer::SignalWriter, subprocess::NeverRan, transcript::Transcript,
+};
+
+use super::{
+    ServerError, ServerOptions,
+    client::{Client, PromptOptions},
+    handle::{ServerSession, Shared},
+    server::{ServerSpec, Servers},
+    server_url::ServerUrl,
+    session::run_session,
+    task::Job,
+};
+
+/// Runs sessions on an opencode server.
+#[derive(Debug)]
+pub struct ServerAdapter {
+    manifest: Manifest,
+    options: ServerOptions,
+    supervisor: Supervisor,
+    servers: Arc<Servers>,
+    mcp: McpServers,
+}
+
+impl ServerAdapter {
+    pub fn new(manifest: Manifest, options: ServerOptions, supervisor: &Supervisor) -> Self {
+        let servers = Servers::new(manifest.clone(), options.clone(), supervisor.clone(), None);
+        Self {
+            servers: Arc::new(servers),
+            supervisor: supervisor.clone(),
+            manifest,
+            options,
+            mcp: McpServers::default(),
+        }
+    }
+
+    /// Gives sessions these MCP servers, where the server is on this machine.
+    #[must_use]
+    pub fn serving(mut self, servers: McpServers) -> Self {
+        self.mcp = servers;
+        self
+    }
+
+    /// Has the server guarded by another executable than the one that is running: for whoever is not ralph itself.
+    #[must_use]
+    pub fn guarded_by(self, guard: std::path::PathBuf) -> Self {
+        let (manifest, options) = (self.manifest.clone(), self.options.clone());
+        Self {
+            servers: Arc::new(Servers::new(manifest, options, self.supervisor.clone(), Some(guard))),
+            ..self
+        }
+    }
+}
+
+impl AgentAdapter for ServerAdapter {
+    fn id(&self) -> &str {
+        &self.manifest.id
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            // A server that others use may have been told to ask no more.
+            asks: match &self.options.url {
+                Some(_) => ToolKinds::NONE,
+                None => self.manifest.capabilities.asks,
+            },
+            ..self.manifest.capabilities
+        }
+    }
+
+    /// Asks the server that was named; else looks for the program.
+    fn takes_model(&self, model: &str) -> Result<(), AgentError> {
+        self.manifest.can_be_given(Some(model), None)
+    }
+
+    fn check(&self, cwd: &Path) -> Result<(), AgentError> {
+        let wrong = |source: ServerError| AgentError::Server {
+            id: self.manifest.id.clone(),
+            source: Box::new(source),
+        };
+        match &self.options.url {
+            Some(url) => probe(url, &self.options, cwd).map_err(wrong),
+            None => check::find(&self.manifest, cwd).map(|_| ()),
+        }
+    }
+
+    fn hands_on_servers(&self, _one_way: bool) -> bool {
+        // One on another machine has neither the run's socket nor the programs.
+        let is_near = self.options.url.as_ref().is_none_or(ServerUrl::is_local);
+        is_near && !self.mcp.is_empty() && self.manifest.mcp.is_there()
+    }
+
+    /// Has to be called within a tokio runtime.
+    fn start(&self, request: SessionRequest, out: mpsc::Sender<AgentSignal>) -> Box<dyn Session> {
+        if let Err(error) = self
+            .manifest
+            .can_be_given(request.model.as_deref(), request.agent.as_deref())
+        {
+            let (kind, text) = (ProblemKind::Usage, error.to_string());
+            return NeverRan::report(Problem::said(kind, text), out);
+        }
+        let servers = self.mcp.of_run(&request.run);
+        let prompt_options = prompt_options(&request);
+        let transcript = Transcript::of(&request.cwd, request.size.cols);
+        let (Ok(runtime), Ok(writer)) = (
+            Handle::try_current(),
+            SignalWriter::start(transcript, request.display, out.clone()),
+        ) else {
+            let problem = Problem::said(ProblemKind::Other, "cannot start a runtime or a thread for the session");
+            return NeverRan::report(problem, out);
+        };
+        let (shared, steering, answers) = Shared::new();
+        let (stop, stopped) = watch::channel(None);
+        let job = Job {
+            servers: Arc::clone(&self.servers),
+            options: self.options.clone(),
+            spec: ServerSpec {
+                run: request.run.0,
+                cwd: request.cwd,
+                env: request.env,
+                asks: request.asks,
+                scratch: request.scratch,
+                servers,
+            },
+            title: format!("ralph, iteration {}", request.iteration),
+            prompt: request.prompt,
+            prompt_options,
+            model: request.model,
+            resume: request.resume,
+            writer,
+            shared: Arc::clone(&shared),
+            steering,
+            answers,
+            asks: request.asks,
+        };
+        // It ends with the session: its handle stops it when it goes.
+        runtime.spawn(run_session(job, stopped));
+        Box::new(ServerSession::new(shared, stop))
+    }
+
+    fn close(&self) {
+        self.servers.close();
+    }
+}
+
+/// What a run asks for, which [`Manifest::can_be_given`].
+fn prompt_options(request: &SessionRequest) -> PromptOptions {
+    let model = request.model.as_deref().and_then(|model| model.split_once('/'));
+    PromptOptions {
+        model: model.map(|(provider, name)| (provider.to_owned(), name.to_owned())),
+        agent: request.agent.clone(),
+    }
+}
+
+/// Asks the server at `url` whether it is well, on a thread of its own: whoever calls may have a runtime, or not.
+fn probe(url: &ServerUrl, options: &ServerOptions, cwd: &Path) -> Result<(), ServerError> {
+    let broken = || ServerError::NotStarted {
+        why: "no thread or runtime could be started".to_owned(),
+    };
+    let client = Client::new(
+        url.clone(),
+        options.credentials.clone(),
+        cwd.to_string_lossy().into_owned(),
+        options.timeout,
+        options.patience.silence,
+    )?;
+    let ask = || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|_| broken())?;
+        runtime.block_on(client.greet(options.timeout)).map(drop)
+    };
+    thread::scope(|threads| threads.spawn(ask).join().unwrap_or_else(|_| Err(broken())))
+}

@@ -1,0 +1,244 @@
+//! Requests that wait for an answer, and in which order the server may be told. Pure.
+//!
+//! A server that is told no by one request of a session refuses all others of that session that still wait, without a
+//! word. So a no is held back until nothing else of its session waits, or is allowed and not yet confirmed.
+
+use std::collections::BTreeSet;
+
+use ralph_core::event::{AskId, PermissionAnswer};
+
+use crate::protocol::PENDING_CAP;
+
+use super::wire::Permission;
+
+/// The requests of a session.
+#[derive(Debug, Default)]
+pub(super) struct Asks {
+    /// Those that the server has not confirmed the answer to.
+    open: Vec<Ask>,
+    /// All that were allowed: what the server says of one may come late, or twice.
+    allowed: BTreeSet<String>,
+}
+
+#[derive(Debug)]
+struct Ask {
+    id: String,
+    session: String,
+    state: State,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum State {
+    Waits,
+    Allowed,
+    /// With what the agent is told.
+    Denied(String),
+}
+
+/// What the server is told of one request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Reply {
+    pub(super) id: String,
+    pub(super) session: String,
+    /// The answer with which the agent goes on.
+    pub(super) answer: PermissionAnswer,
+}
+
+/// What becomes of a request that has just been heard of.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Heard {
+    Asked,
+    /// It was heard of before.
+    Known,
+    /// Too many wait; it is denied.
+    NoRoom,
+}
+
+impl Asks {
+    /// Takes a request that somebody has to decide on.
+    pub(super) fn hear(&mut self, request: &Permission) -> Heard {
+        if self.knows(&request.id) {
+            return Heard::Known;
+        }
+        let waiting = self.open.iter().filter(|ask| ask.state == State::Waits).count();
+        let room = waiting < PENDING_CAP;
+        self.keep(
+            request,
+            match room {
+                true => State::Waits,
+                false => State::Denied("Too many requests wait for an answer.".to_owned()),
+            },
+        );
+        if room { Heard::Asked } else { Heard::NoRoom }
+    }
+
+    /// Takes a request that needs no decision.
+    pub(super) fn allow(&mut self, request: &Permission) -> Option<Reply> {
+        if self.knows(&request.id) {
+            return None;
+        }
+        self.keep(request, State::Allowed);
+        self.allowed.insert(request.id.clone());
+        Some(Reply {
+            id: request.id.clone(),
+            session: request.session.clone(),
+            answer: PermissionAnswer::Allow,
+        })
+    }
+
+    /// Takes a decision and returns what the server is told now.
+    pub(super) fn decided(&mut self, id: &AskId, answer: PermissionAnswer) -> Vec<Reply> {
+        let waits = |ask: &&mut Ask| ask.id == id.0 && ask.state == State::Waits;
+        let Some(ask) = self.open.iter_mut().find(waits) else {
+            return Vec::new();
+        };
+        let session = ask.session.clone();
+        match answer {
+            PermissionAnswer::Allow | PermissionAnswer::Words { .. } => {
+                ask.state = State::Allowed;
+                self.allowed.insert(id.0.clone());
+                vec![Reply {
+                    id: id.0.clone(),
+                    session,
+                    answer: PermissionAnswer::Allow,
+                }]
+            }
+            PermissionAnswer::Deny { message } => {
+                ask.state = State::Denied(message);
+                self.denials(&session)
+            }
+        }
+    }
+
+    /// Takes that the server has an answer to a request. Returns whether somebody still thought about it, and what the
+    /// server is told now.
+    pub(super) fn answered(&mut self, id: &str) -> (bool, Vec<Reply>) {
+        let Some(index) = self.open.iter().position(|ask| ask.id == id) else {
+            return (false, Vec::new());
+        };
+        let ask = self.open.remove(index);
+        (ask.state == State::Waits, self.denials(&ask.session))
+    }
+
+    /// The requests that are not among those that the server still has.
+    pub(super) fn gone(&self, listed: &[Permission]) -> Vec<String> {
+        let is_gone = |ask: &&Ask| !listed.iter().any(|request| request.id == ask.id);
+        self.open.iter().filter(is_gone).map(|ask| ask.id.clone()).collect()
+    }
+
+    /// Whether this request was allowed here.
+    pub(super) fn has_allowed(&self, id: &str) -> bool {
+        self.allowed.contains(id)
+    }
+
+    fn knows(&self, id: &str) -> bool {
+        self.open.iter().any(|ask| ask.id == id)
+    }
+
+    fn keep(&mut self, request: &Permission, state: State) {
+        self.open.push(Ask {
+            id: request.id.clone(),
+            session: request.session.clone(),
+            state,
+        });
+    }
+
+    /// The denials of a session, if nothing else of it waits. The first carries the words of all: it may be the only one
+    /// that the server still listens to.
+    fn denials(&mut self, session: &str) -> Vec<Reply> {
+        let of_session = |ask: &&Ask| ask.session == session;
+        let denied = |ask: &Ask| match &ask.state {
+            State::Denied(message) => Some((ask.id.clone(), message.clone())),
+            State::Waits | State::Allowed => None,
+        };
+        let all: Option<Vec<_>> = self.open.iter().filter(of_session).map(denied).collect();
+        let Some(mut all) = all else { return Vec::new() };
+        self.open.retain(|ask| ask.session != session);
+        let mut words: Vec<String> = all.iter().map(|(_, message)| message.clone()).collect();
+        words.dedup();
+        if let Some((_, first)) = all.first_mut() {
+            *first = words.join("\n");
+        }
+        let reply = |(id, message)| Reply {
+            id,
+            session: session.to_owned(),
+            answer: PermissionAnswer::Deny { message },
+        };
+        all.into_iter().map(reply).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(id: &str, session: &str) -> Permission {
+        Permission {
+            id: id.to_owned(),
+            session: session.to_owned(),
+            ..Permission::default()
+        }
+    }
+
+    fn deny(message: &str) -> PermissionAnswer {
+        PermissionAnswer::Deny {
+            message: message.to_owned(),
+        }
+    }
+
+    fn ids(replies: &[Reply]) -> Vec<&str> {
+        replies.iter().map(|reply| reply.id.as_str()).collect()
+    }
+
+    #[test]
+    fn a_no_waits_for_the_other_requests_of_its_session_and_carries_the_words_of_all() {
+        let mut asks = Asks::default();
+        for id in ["a", "b", "c"] {
+            assert_eq!(asks.hear(&request(id, "s")), Heard::Asked);
+        }
+        assert_eq!(asks.hear(&request("x", "other")), Heard::Asked);
+        assert_eq!(asks.hear(&request("a", "s")), Heard::Known);
+        assert_eq!(asks.decided(&AskId("a".to_owned()), deny("not a")), []);
+        assert_eq!(
+            ids(&asks.decided(&AskId("b".to_owned()), PermissionAnswer::Allow)),
+            ["b"]
+        );
+        assert_eq!(
+            asks.decided(&AskId("c".to_owned()), deny("not c")),
+            [],
+            "b is not confirmed"
+        );
+        let (withdrawn, replies) = asks.answered("b");
+        assert!(!withdrawn);
+        assert_eq!(ids(&replies), ["a", "c"]);
+        assert_eq!(replies[0].answer, deny("not a\nnot c"));
+        assert_eq!(ids(&asks.decided(&AskId("x".to_owned()), deny("no"))), ["x"]);
+        assert_eq!(
+            asks.decided(&AskId("x".to_owned()), deny("no")),
+            [],
+            "it has its answer"
+        );
+    }
+
+    #[test]
+    fn a_request_that_the_server_has_an_answer_to_is_withdrawn_and_lets_the_others_go() {
+        let mut asks = Asks::default();
+        asks.hear(&request("a", "s"));
+        asks.hear(&request("b", "s"));
+        assert_eq!(asks.decided(&AskId("a".to_owned()), deny("no")), []);
+        assert_eq!(asks.gone(&[request("a", "s")]), ["b"]);
+        let (withdrawn, replies) = asks.answered("b");
+        assert!(withdrawn);
+        assert_eq!(ids(&replies), ["a"]);
+        assert_eq!(asks.answered("b"), (false, Vec::new()));
+    }
+
+    #[test]
+    fn an_agent_that_asks_without_end_is_denied_what_comes_on_top() {
+        let mut asks = Asks::default();
+        for number in 0..PENDING_CAP {
+            assert_eq!(asks.hear(&request(&number.to_string(), "s")), Heard::Asked);
+        }
+        assert_eq!(asks.hear(&request("one more", "s")), Heard::NoRoom);
+    }
+}

@@ -1,0 +1,412 @@
+//! The server's HTTP interface, as far as ralph uses it.
+
+use std::{
+    collections::HashMap,
+    time::{Duration, Instant},
+};
+
+use ralph_core::event::PermissionAnswer;
+use ralph_state::http_client;
+use reqwest::{Method, RequestBuilder, Response, StatusCode, redirect::Policy};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tracing::debug;
+
+use super::{
+    Credentials, ServerError,
+    asks::Reply,
+    feed::Feed,
+    held::{KnownAgent, OwnRule},
+    server_url::ServerUrl,
+    wire::{Health, ListedMessage, Paths, Permission, Question, SessionInfo, Status},
+};
+use crate::mcp::McpServer;
+
+/// How long a request may take that the server only has to look up or to write down. Its first one in a directory
+/// makes it read the project's configuration, too, and install what that asks for.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
+/// The version of opencode whose interface this is.
+const KNOWN_MAJOR: u32 = 1;
+/// Most bytes of one answer.
+const ANSWER_CAP_BYTES: usize = 64 * 1024 * 1024;
+/// Most bytes of an error's text that are looked at.
+const ERROR_CAP_BYTES: usize = 64 * 1024;
+
+/// Speaks to one server about one directory.
+#[derive(Debug, Clone)]
+pub(super) struct Client {
+    http: reqwest::Client,
+    /// The same, but for a stream: it may last for ever, and may not be silent for long.
+    streams: reqwest::Client,
+    url: ServerUrl,
+    credentials: Option<Credentials>,
+    /// The project, as the server's machine knows it.
+    directory: String,
+}
+
+/// What a prompt asks for beside its text.
+#[derive(Debug, Clone, Default)]
+pub(super) struct PromptOptions {
+    /// Provider and name.
+    pub(super) model: Option<(String, String)>,
+    pub(super) agent: Option<String>,
+}
+
+impl Client {
+    /// A client of the server at `url`, for `directory`. A connection may take `connect`, a stream may be silent for
+    /// `silence`.
+    ///
+    /// # Errors
+    /// [`ServerError::Client`] if the system has none to give.
+    pub(super) fn new(
+        url: ServerUrl,
+        credentials: Option<Credentials>,
+        directory: String,
+        connect: Duration,
+        silence: Duration,
+    ) -> Result<Self, ServerError> {
+        let builder = || {
+            http_client::encrypted_if(url.is_encrypted())
+                // The server is on this machine, behind a tunnel, or speaks TLS itself.
+                .no_proxy()
+                .redirect(Policy::none())
+                .connect_timeout(connect)
+        };
+        let built = |source| ServerError::Client { source };
+        Ok(Self {
+            http: builder().timeout(REQUEST_TIMEOUT).build().map_err(built)?,
+            streams: builder().read_timeout(silence).build().map_err(built)?,
+            url,
+            credentials,
+            directory,
+        })
+    }
+
+    pub(super) fn url(&self) -> &ServerUrl {
+        &self.url
+    }
+
+    pub(super) fn directory(&self) -> &str {
+        &self.directory
+    }
+
+    /// Asks whether the server is there and well, and one that ralph can talk to.
+    ///
+    /// # Errors
+    /// Among others, [`ServerError::TooNew`], if it tells its version; and [`ServerError::Foreign`] where it shows the page of
+    /// its web application instead, as opencode 2 does for routes that it does not have.
+    pub(super) async fn greet(&self, timeout: Duration) -> Result<Health, ServerError> {
+        let health = self.health(timeout).await?;
+        match health.major() > Some(KNOWN_MAJOR) {
+            true => Err(ServerError::TooNew {
+                url: self.url.clone(),
+                version: health.version,
+            }),
+            false => Ok(health),
+        }
+    }
+
+    async fn health(&self, timeout: Duration) -> Result<Health, ServerError> {
+        let response = self.send(self.get("/global/health").timeout(timeout)).await?;
+        let health: Health = self.json(response).await?;
+        if !health.healthy {
+            return Err(ServerError::Foreign { url: self.url.clone() });
+        }
+        Ok(health)
+    }
+
+    /// Makes a session. With a title of its own, no model is asked for one.
+    pub(super) async fn create_session(&self, title: &str) -> Result<SessionInfo, ServerError> {
+        self.ask(self.post("/session").json(&json!({ "title": title }))).await
+    }
+
+    /// Adds rules to a session, which decide before those of its agent.
+    pub(super) async fn rule(&self, id: &str, rules: &[OwnRule]) -> Result<SessionInfo, ServerError> {
+        let request = self.request(&self.http, Method::PATCH, &session_path(id, ""));
+        self.ask(request.json(&json!({ "permission": rules }))).await
+    }
+
+    pub(super) async fn agents(&self) -> Result<Vec<KnownAgent>, ServerError> {
+        self.list(self.get("/agent")).await
+    }
+
+    pub(super) async fn paths(&self) -> Result<Paths, ServerError> {
+        self.ask(self.get("/path")).await
+    }
+
+    /// Has opencode start an MCP server, under a name that it may have had before.
+    pub(super) async fn connect_mcp_server(&self, server: &McpServer) -> Result<(), ServerError> {
+        let body = json!({"name": server.name, "config": server.of_opencode()});
+        self.done(self.post("/mcp").json(&body)).await
+    }
+
+    /// Has opencode end one.
+    pub(super) async fn disconnect_mcp_server(&self, name: &str) -> Result<(), ServerError> {
+        self.done(self.post(&format!("/mcp/{name}/disconnect"))).await
+    }
+
+    /// The names of the MCP servers that run.
+    pub(super) async fn connected_mcp_servers(&self) -> Result<Vec<String>, ServerError> {
+        let servers: HashMap<String, Value> = self.ask(self.get("/mcp")).await?;
+        let connected = servers
+            .into_iter()
+            .filter(|(_, server)| server["status"] == "connected");
+        Ok(connected.map(|(name, _)| name).collect())
+    }
+
+    /// The names of the MCP servers.
+    pub(super) async fn mcp_servers(&self) -> Result<Vec<String>, ServerError> {
+        let servers: HashMap<String, Value> = self.ask(self.get("/mcp")).await?;
+        Ok(servers.into_keys().collect())
+    }
+
+    /// The session `id`; none if there is no such session.
+    pub(super) async fn session(&self, id: &str) -> Result<Option<SessionInfo>, ServerError> {
+        match self.ask(self.get(&session_path(id, ""))).await {
+            Ok(session) => Ok(Some(session)),
+            // An id that is none at all is refused as such.
+            Err(ServerError::Refused { status: 400 | 404, .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The sessions of subagents.
+    pub(super) async fn children(&self, id: &str) -> Result<Vec<SessionInfo>, ServerError> {
+        self.ask(self.get(&session_path(id, "/children"))).await
+    }
+
+    /// The last `limit` messages, oldest first. Messages that cannot be read are left out.
+    pub(super) async fn messages(&self, id: &str, limit: u32) -> Result<Vec<ListedMessage>, ServerError> {
+        let request = self.get(&session_path(id, "/message"));
+        self.list(request.query(&[("limit", limit)])).await
+    }
+
+    /// What the sessions do that do something.
+    pub(super) async fn statuses(&self) -> Result<HashMap<String, Status>, ServerError> {
+        self.ask(self.get("/session/status")).await
+    }
+
+    /// Hands a prompt to a session, to be worked on next, or at once if it works already.
+    pub(super) async fn prompt(&self, id: &str, text: &str, prompt_options: &PromptOptions) -> Result<(), ServerError> {
+        let mut body = json!({ "parts": [{ "type": "text", "text": text }] });
+        if let Some((provider, model)) = &prompt_options.model {
+            body["model"] = json!({ "providerID": provider, "modelID": model });
+        }
+        if let Some(agent) = &prompt_options.agent {
+            body["agent"] = json!(agent);
+        }
+        self.done(self.post(&session_path(id, "/prompt_async")).json(&body))
+            .await
+    }
+
+    /// Ends what a session does, its running tool included.
+    pub(super) async fn abort(&self, id: &str, timeout: Duration) -> Result<(), ServerError> {
+        self.done(self.post(&session_path(id, "/abort")).timeout(timeout)).await
+    }
+
+    pub(super) async fn permissions(&self) -> Result<Vec<Permission>, ServerError> {
+        self.list(self.get("/permission")).await
+    }
+
+    pub(super) async fn questions(&self) -> Result<Vec<Question>, ServerError> {
+        self.list(self.get("/question")).await
+    }
+
+    /// Answers a permission, unless another client has done so already. A no without a message would end the turn.
+    pub(super) async fn answer_permission(&self, reply: &Reply) -> Result<(), ServerError> {
+        let (word, body) = match &reply.answer {
+            PermissionAnswer::Allow | PermissionAnswer::Words { .. } => ("once", json!({ "reply": "once" })),
+            PermissionAnswer::Deny { message } => ("reject", json!({ "reply": "reject", "message": message })),
+        };
+        let path = format!("/permission/{}/reply", segment(&reply.id));
+        match self.done(self.post(&path).json(&body)).await {
+            Err(ServerError::Refused { status: 404, message }) if !message.contains("PermissionNotFound") => {
+                // A server from before this route.
+                let path = format!("/permissions/{}", segment(&reply.id));
+                let path = session_path(&reply.session, &path);
+                self.done(self.post(&path).json(&json!({ "response": word }))).await
+            }
+            Err(ServerError::Refused { status: 404, .. }) => Ok(()),
+            result => result,
+        }
+    }
+
+    /// Answers a question. Rejected, it would end the turn: who does not answer says so in words.
+    pub(super) async fn answer_question(&self, id: &str, answers: &[Vec<String>]) -> Result<(), ServerError> {
+        let path = format!("/question/{}/reply", segment(id));
+        match self.done(self.post(&path).json(&json!({ "answers": answers }))).await {
+            Err(ServerError::Refused { status: 404, .. }) => Ok(()),
+            result => result,
+        }
+    }
+
+    /// Opens the stream of events.
+    pub(super) async fn events(&self) -> Result<Feed, ServerError> {
+        let request = self.request(&self.streams, Method::GET, "/event");
+        let response = self.send(request.header("accept", "text/event-stream")).await?;
+        let kind = response.headers().get("content-type");
+        if !kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream")) {
+            return Err(ServerError::Foreign { url: self.url.clone() });
+        }
+        Ok(Feed::new(response))
+    }
+
+    fn get(&self, path: &str) -> RequestBuilder {
+        self.request(&self.http, Method::GET, path)
+    }
+
+    fn post(&self, path: &str) -> RequestBuilder {
+        self.request(&self.http, Method::POST, path)
+    }
+
+    fn request(&self, http: &reqwest::Client, method: Method, path: &str) -> RequestBuilder {
+        let request = http
+            .request(method, format!("{}{path}", self.url))
+            .query(&[("directory", &self.directory)]);
+        match &self.credentials {
+            Some(credentials) => request.basic_auth(&credentials.username, Some(&credentials.password)),
+            None => request,
+        }
+    }
+
+    /// Sends a request whose answer says nothing but that it was taken.
+    async fn done(&self, request: RequestBuilder) -> Result<(), ServerError> {
+        self.send(request).await.map(drop)
+    }
+
+    async fn ask<T: DeserializeOwned>(&self, request: RequestBuilder) -> Result<T, ServerError> {
+        let response = self.send(request).await?;
+        self.json(response).await
+    }
+
+    /// Asks for a list and takes what of it can be read.
+    async fn list<T: DeserializeOwned>(&self, request: RequestBuilder) -> Result<Vec<T>, ServerError> {
+        let items: Vec<Value> = self.ask(request).await?;
+        Ok(items
+            .into_iter()
+            .filter_map(|item| serde_json::from_value(item).ok())
+            .collect())
+    }
+
+    async fn send(&self, request: RequestBuilder) -> Result<Response, ServerError> {
+        let (http, request) = request.build_split();
+        let request = request.map_err(|error| self.failed(error))?;
+        // Neither the query, which has the directory, nor headers or a body.
+        let (method, path) = (request.method().clone(), request.url().path().to_owned());
+        let begun = Instant::now();
+        let result = http.execute(request).await;
+        let elapsed_ms = begun.elapsed().as_millis();
+        match &result {
+            Ok(response) => debug!(%method, path, elapsed_ms, status = response.status().as_u16(), "request answered"),
+            Err(error) => debug!(%method, path, elapsed_ms, timeout = error.is_timeout(), "request failed"),
+        }
+        let response = result.map_err(|error| self.failed(error))?;
+        let status = response.status();
+        if status.is_success() {
+            return Ok(response);
+        }
+        if status == StatusCode::UNAUTHORIZED {
+            return Err(ServerError::Unauthorized {
+                url: self.url.clone(),
+                password_given: self.credentials.is_some(),
+            });
+        }
+        // Without its text the status has to do.
+        let text = read(response, ERROR_CAP_BYTES).await.unwrap_or_default();
+        Err(ServerError::Refused {
+            status: status.as_u16(),
+            message: message_in(&text),
+        })
+    }
+
+    async fn json<T: DeserializeOwned>(&self, response: Response) -> Result<T, ServerError> {
+        let bytes = read(response, ANSWER_CAP_BYTES)
+            .await
+            .map_err(|error| self.failed(error))?;
+        // It answers with its web page where it knows no such route.
+        serde_json::from_slice(&bytes).map_err(|_| ServerError::Foreign { url: self.url.clone() })
+    }
+
+    fn failed(&self, source: reqwest::Error) -> ServerError {
+        let source = source.without_url();
+        match source.is_timeout() {
+            true => ServerError::TimedOut {
+                url: self.url.clone(),
+                source,
+            },
+            false => ServerError::Unreachable {
+                url: self.url.clone(),
+                source,
+            },
+        }
+    }
+}
+
+async fn read(mut response: Response, cap_bytes: usize) -> Result<Vec<u8>, reqwest::Error> {
+    let mut bytes = Vec::new();
+    while let Some(chunk) = response.chunk().await? {
+        if bytes.len() + chunk.len() > cap_bytes {
+            break;
+        }
+        bytes.extend_from_slice(&chunk);
+    }
+    Ok(bytes)
+}
+
+/// What an error's body says, with its name: `{"name":…,"data":{"message":…}}`, `{"_tag":…,"message":…}` or a text.
+fn message_in(bytes: &[u8]) -> String {
+    let body: Value = serde_json::from_slice(bytes).unwrap_or_default();
+    let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str);
+    let parts: Vec<&str> = [
+        text("/name").or(text("/_tag")),
+        text("/data/message").or(text("/message")),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    if parts.is_empty() {
+        String::from_utf8_lossy(bytes).chars().take(200).collect()
+    } else {
+        parts.join(": ")
+    }
+}
+
+fn session_path(id: &str, rest: &str) -> String {
+    format!("/session/{}{rest}", segment(id))
+}
+
+/// An id as one segment of a path, whatever is in it.
+fn segment(id: &str) -> String {
+    let mut out = String::with_capacity(id.len());
+    for byte in id.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'-' => out.push(char::from(byte)),
+            byte => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_never_changes_the_path_it_stands_in() {
+        assert_eq!(session_path("ses_1aZ", "/abort"), "/session/ses_1aZ/abort");
+        assert_eq!(session_path("../global?x#", ""), "/session/%2E%2E%2Fglobal%3Fx%23");
+    }
+
+    #[test]
+    fn errors_are_read_in_every_shape_the_server_has() {
+        assert_eq!(
+            message_in(br#"{"name":"NotFoundError","data":{"message":"Session not found: x"}}"#),
+            "NotFoundError: Session not found: x"
+        );
+        assert_eq!(
+            message_in(br#"{"_tag":"PermissionNotFoundError","message":"Permission request not found: x"}"#),
+            "PermissionNotFoundError: Permission request not found: x"
+        );
+        assert_eq!(message_in(b"bad gateway"), "bad gateway");
+    }
+}

@@ -1,0 +1,362 @@
+//! The loop of a session over the server's events: what has to be answered, and a stream that is lost and reopened.
+
+use std::{future::pending, sync::Arc, time::Duration};
+
+use ralph_core::event::{AgentSignal, AskId, PermissionAnswer, Problem, ProblemKind};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+
+use super::{
+    ServerError,
+    asks::{Heard, Reply},
+    client::Client,
+    feed::Feed,
+    handle::Message,
+    outbox, permission,
+    problem::of_server,
+    server::ManagedServer,
+    task::SessionTask,
+    turn::{Next, Turn},
+    wire::{EventKind, Permission, Question, Status},
+};
+
+/// How long the server may take to say that a stream is open.
+const CONNECTED: Duration = Duration::from_secs(30);
+/// First and longest pause between two attempts to get a lost stream back.
+const RECONNECT_PAUSE: Duration = Duration::from_millis(100);
+const RECONNECT_PAUSE_MAX: Duration = Duration::from_secs(2);
+/// Heartbeats without a word about the session, after which the server is asked what it does.
+const QUIET_BEATS: u32 = 2;
+/// Messages that are read when a turn seems to be over, and after the stream was lost.
+const LAST_MESSAGES: u32 = 50;
+const MISSED_MESSAGES: u32 = 500;
+/// Time between two looks at a turn that has neither ended nor goes on, and how many of them it gets.
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
+const LOOKS: u32 = 120;
+
+/// What a look at the server shows.
+enum Look {
+    Over,
+    Works,
+    /// It does nothing, and has not finished.
+    Unclear,
+}
+
+/// What ended a step.
+pub(super) enum Broken {
+    /// The stream, not the turn.
+    Stream(String),
+    Turn(Problem),
+}
+
+impl SessionTask {
+    /// Does the next thing there is to do, and tells whether the turn is over.
+    pub(super) async fn step(&mut self, client: &Client, feed: &mut Feed, turn: &mut Turn) -> Result<bool, Broken> {
+        let managed = self.managed();
+        let look_at = self.look_at;
+        let look = async {
+            match look_at {
+                Some(at) => sleep_until(at).await,
+                None => pending().await,
+            }
+        };
+        let event = tokio::select! {
+            biased;
+            why = end_of(managed.as_ref()) => return Err(Broken::Turn(crashed(format!("the server ended: {why}")))),
+            Some(message) = self.job.steering.recv() => {
+                self.steer(client, turn.session(), message);
+                return Ok(false);
+            }
+            Some((id, answer)) = self.job.answers.recv() => {
+                self.answer(client, &id, answer);
+                return Ok(false);
+            }
+            Some(signals) = self.outbox.join_next(), if !self.outbox.is_empty() => {
+                self.request_ended(signals.unwrap_or_default()).await;
+                return Ok(false);
+            }
+            () = look => return Ok(self.look(client, turn).await),
+            event = feed.next() => event,
+        };
+        let (event, bytes) = event.map_err(Broken::Stream)?;
+        let beat = event.kind == EventKind::Heartbeat;
+        if event.kind.session().is_some_and(|session| turn.is_family(session)) {
+            self.quiet_beats = 0;
+            self.job.shared.add_output(bytes);
+        }
+        let mut signals = Vec::new();
+        let next = turn.take(event, &self.clock(), &mut signals);
+        self.job.shared.set_using_a_tool(turn.is_using_a_tool());
+        self.say(signals).await;
+        if let Some(problem) = turn.is_hopeless(&self.clock()) {
+            return Err(Broken::Turn(problem));
+        }
+        if beat {
+            self.job.shared.beat();
+            self.quiet_beats += 1;
+        }
+        match next {
+            Next::AskPermission(permission) => self.ask_permission(client, permission).await,
+            Next::PermissionAnswered { id, allowed } => {
+                if allowed && self.is_allowed_by_another(&id) {
+                    return Err(Broken::Turn(answered_by_another()));
+                }
+                self.permission_answered(client, &id).await;
+            }
+            Next::AskQuestion(question) => self.ask_question(question).await,
+            Next::QuestionAnswered(id) => self.question_answered(id).await,
+            Next::GoOn if beat && self.quiet_beats >= QUIET_BEATS => {
+                self.quiet_beats = 0;
+                return Ok(self.look(client, turn).await);
+            }
+            Next::GoOn => {}
+            Next::Look => return Ok(self.look(client, turn).await),
+        }
+        Ok(false)
+    }
+
+    fn managed(&self) -> Option<Arc<ManagedServer>> {
+        self.server.as_ref().and_then(|server| server.managed.clone())
+    }
+
+    /// Asks the server whether the turn is over. What cannot be asked now is asked again later.
+    async fn look(&mut self, client: &Client, turn: &mut Turn) -> bool {
+        self.look_at = None;
+        match self.see(client, turn, LAST_MESSAGES).await {
+            Ok(Look::Over) => true,
+            Ok(Look::Works) => {
+                self.looks = 0;
+                false
+            }
+            Ok(Look::Unclear) | Err(_) => {
+                self.looks += 1;
+                self.look_at = Some(Instant::now() + LOOK_AGAIN);
+                self.looks > LOOKS
+            }
+        }
+    }
+
+    async fn see(&mut self, client: &Client, turn: &mut Turn, limit: u32) -> Result<Look, ServerError> {
+        // A message that is on its way keeps the turn going, or begins it anew.
+        while let Some(signals) = self.outbox.join_next().await {
+            self.request_ended(signals.unwrap_or_default()).await;
+        }
+        let statuses = client.statuses().await?;
+        let listed = client.messages(turn.session(), limit).await?;
+        let mut signals = Vec::new();
+        turn.catch_up(&listed, &self.clock(), &mut signals);
+        self.say(signals).await;
+        Ok(match statuses.get(turn.session()) {
+            Some(Status::Busy | Status::Retry { .. } | Status::Other) => Look::Works,
+            Some(Status::Idle) | None if turn.is_unanswered(self.prompts) => Look::Unclear,
+            Some(Status::Idle) | None => Look::Over,
+        })
+    }
+
+    /// Takes no more messages, unless one has been taken that was not handed over.
+    pub(super) fn is_done(&mut self, client: &Client, turn: &Turn) -> bool {
+        self.job.shared.close_steering();
+        let Ok(message) = self.job.steering.try_recv() else {
+            return true;
+        };
+        self.steer(client, turn.session(), message);
+        self.job.shared.open_steering();
+        false
+    }
+
+    /// Takes what came of a request that nothing waited for.
+    async fn request_ended(&mut self, signals: Vec<AgentSignal>) {
+        let refused = |signal: &AgentSignal| matches!(signal, AgentSignal::MessageAnswered { taken: false, .. });
+        if signals.iter().any(refused) {
+            self.prompts -= 1;
+        }
+        self.say(signals).await;
+    }
+
+    fn steer(&mut self, client: &Client, session: &str, message: Message) {
+        self.prompts += 1;
+        let prompt_options = self.job.prompt_options.clone();
+        self.outbox.spawn(outbox::steer(
+            client.clone(),
+            session.to_owned(),
+            message,
+            prompt_options,
+        ));
+    }
+
+    /// Has somebody decide on a permission, unless another request tells more of the same.
+    async fn ask_permission(&mut self, client: &Client, permission: Permission) {
+        if self.job.asks && permission::is_followed_by_another(&permission) {
+            let reply = self.asks.allow(&permission);
+            return self.reply(client, reply.into_iter().collect());
+        }
+        match self.asks.hear(&permission) {
+            Heard::Asked => {
+                let request = Box::new(permission::request(&permission, &self.place));
+                self.say(vec![AgentSignal::PermissionRequested { request }]).await;
+            }
+            Heard::Known | Heard::NoRoom => {}
+        }
+    }
+
+    /// Whether somebody else has allowed what only ralph decides on: nobody but ralph and what its server started knows the
+    /// password of that server.
+    fn is_allowed_by_another(&self, id: &str) -> bool {
+        self.job.asks && self.managed().is_some() && !self.asks.has_allowed(id)
+    }
+
+    async fn permission_answered(&mut self, client: &Client, id: &str) {
+        let (withdrawn, replies) = self.asks.answered(id);
+        if withdrawn {
+            let id = AskId(id.to_owned());
+            self.say(vec![AgentSignal::PermissionWithdrawn { id }]).await;
+        }
+        self.reply(client, replies);
+    }
+
+    fn reply(&mut self, client: &Client, replies: Vec<Reply>) {
+        if !replies.is_empty() {
+            self.outbox.spawn(outbox::answer_permissions(client.clone(), replies));
+        }
+    }
+
+    /// Has somebody answer a question.
+    async fn ask_question(&mut self, question: Question) {
+        if self.questions.contains_key(&question.id) {
+            return;
+        }
+        self.questions.insert(question.id.clone(), question.questions.len());
+        let request = Box::new(permission::questions(&question));
+        self.say(vec![AgentSignal::PermissionRequested { request }]).await;
+    }
+
+    async fn question_answered(&mut self, id: String) {
+        if self.questions.remove(&id).is_some() {
+            self.say(vec![AgentSignal::PermissionWithdrawn { id: AskId(id) }]).await;
+        }
+    }
+
+    /// Tells the server what was decided on, or answered.
+    fn answer(&mut self, client: &Client, id: &AskId, answer: PermissionAnswer) {
+        let Some(count) = self.questions.remove(&id.0) else {
+            let replies = self.asks.decided(id, answer);
+            return self.reply(client, replies);
+        };
+        let answers = match answer {
+            PermissionAnswer::Words { answers } => answers,
+            PermissionAnswer::Deny { message } => vec![vec![message]; count],
+            PermissionAnswer::Allow => vec![Vec::new(); count],
+        };
+        self.outbox
+            .spawn(outbox::answer_question(client.clone(), id.0.clone(), answers));
+    }
+
+    /// Gets a lost stream back, and what it would have told. Tells also whether the turn has ended meanwhile.
+    pub(super) async fn reconnect(
+        &mut self,
+        client: &Client,
+        turn: &mut Turn,
+        why: String,
+    ) -> Result<(Feed, bool), Problem> {
+        let managed = self.managed();
+        let deadline = Instant::now() + self.job.options.patience.reconnect;
+        let mut pause = RECONNECT_PAUSE;
+        loop {
+            let error = match self.resume_stream(client, turn).await {
+                Ok(resumed) => {
+                    // Said once: a server without a heart loses it again and again.
+                    if !std::mem::replace(&mut self.lost, true) {
+                        let text = format!("the server's stream was lost ({why}) and is back");
+                        self.note(Some(text)).await;
+                    }
+                    return Ok(resumed);
+                }
+                Err(error @ ServerError::Unauthorized { .. }) => return Err(of_server(&error)),
+                Err(error) => error,
+            };
+            tokio::select! {
+                why = end_of(managed.as_ref()) => return Err(crashed(format!("the server ended: {why}"))),
+                () = sleep(pause) => {}
+            }
+            if Instant::now() >= deadline {
+                let problem = of_server(&error);
+                let text = format!(
+                    "the server's stream was lost ({why}) and does not come back: {}",
+                    problem.text
+                );
+                return Err(Problem { text, ..problem });
+            }
+            pause = (pause * 2).min(RECONNECT_PAUSE_MAX);
+        }
+    }
+
+    async fn resume_stream(&mut self, client: &Client, turn: &mut Turn) -> Result<(Feed, bool), ServerError> {
+        // First the stream, then the messages: what happens in between is in both, and taken once.
+        let feed = connect(client).await?;
+        for child in client.children(turn.session()).await.unwrap_or_default() {
+            turn.adopt(child.id);
+        }
+        let permissions = client.permissions().await?;
+        for id in self.asks.gone(&permissions) {
+            self.permission_answered(client, &id).await;
+        }
+        for permission in permissions {
+            if turn.is_family(&permission.session) {
+                self.ask_permission(client, permission).await;
+            }
+        }
+        let questions = client.questions().await?;
+        let is_gone = |id: &&String| !questions.iter().any(|question| question.id == **id);
+        for id in self.questions.keys().filter(is_gone).cloned().collect::<Vec<_>>() {
+            self.question_answered(id).await;
+        }
+        for question in questions {
+            if turn.is_family(&question.session) {
+                self.ask_question(question).await;
+            }
+        }
+        let over = match self.see(client, turn, MISSED_MESSAGES).await? {
+            Look::Over => true,
+            Look::Works => false,
+            Look::Unclear => {
+                self.look_at = Some(Instant::now() + LOOK_AGAIN);
+                false
+            }
+        };
+        Ok((feed, over))
+    }
+}
+
+/// Waits for the end of a server's process, for ever if it cannot be seen.
+async fn end_of(managed: Option<&Arc<ManagedServer>>) -> String {
+    match managed {
+        Some(managed) => managed.monitor.ended().await,
+        None => pending().await,
+    }
+}
+
+/// Opens the stream of events and waits until it is open.
+pub(super) async fn connect(client: &Client) -> Result<Feed, ServerError> {
+    let foreign = || ServerError::Foreign {
+        url: client.url().clone(),
+    };
+    let opened = async {
+        let mut feed = client.events().await?;
+        loop {
+            let (event, _) = feed.next().await.map_err(|_| foreign())?;
+            if event.kind == EventKind::Connected {
+                return Ok(feed);
+            }
+        }
+    };
+    timeout(CONNECTED, opened).await.unwrap_or_else(|_| Err(foreign()))
+}
+
+fn answered_by_another() -> Problem {
+    let text =
+        "somebody else, the agent itself perhaps, has allowed what it asked for, so it cannot be held to the rules";
+    Problem::said(ProblemKind::Usage, text.to_owned())
+}
+
+fn crashed(text: String) -> Problem {
+    Problem::said(ProblemKind::Crashed, text)
+}

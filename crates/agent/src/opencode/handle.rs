@@ -1,0 +1,280 @@
+//! A running session as the loop holds it.
+
+use std::{
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use ralph_core::event::{AskId, CancelReason, Finding, PermissionAnswer, Problem, ProblemKind, SteeringId};
+use ralph_system::proc::{Size, Stop};
+use tokio::sync::{mpsc, watch};
+
+use crate::{Activity, NotLive, Session, SessionCommand, protocol::PENDING_CAP};
+
+use super::server::ManagedServer;
+
+/// Messages under way to a session; more than a person can write.
+const STEERING: usize = 32;
+/// A server that waits for its model, or for nothing, uses up to half of this share of a core for itself.
+const IDLE_SHARE: f64 = 0.1;
+
+/// A message for the running turn.
+#[derive(Debug)]
+pub(super) struct Message {
+    pub(super) id: SteeringId,
+    pub(super) text: String,
+}
+
+/// What was decided on what the agent asked for.
+pub(super) type Answers = mpsc::Receiver<(AskId, PermissionAnswer)>;
+
+/// What a session's handle and its task have in common.
+#[derive(Debug)]
+pub(super) struct Shared {
+    /// Bytes of events about the session.
+    output: AtomicU64,
+    /// Signs of life that are no output: polls of a server that starts, which has a limit of its own, and heartbeats
+    /// while a tool runs on a server whose processes cannot be seen.
+    beats: AtomicU64,
+    using_a_tool: AtomicBool,
+    finished: AtomicBool,
+    managed: Mutex<Option<ServerUse>>,
+    steering: mpsc::Sender<Message>,
+    answers: mpsc::Sender<(AskId, PermissionAnswer)>,
+    /// Messages are taken.
+    live: Mutex<bool>,
+    /// Why ralph ends the session, once it does.
+    ended_for: OnceLock<CancelReason>,
+}
+
+impl Shared {
+    /// Also returns where messages and answers for the running turn arrive.
+    pub(super) fn new() -> (Arc<Self>, mpsc::Receiver<Message>, Answers) {
+        let (steering, messages) = mpsc::channel(STEERING);
+        // One for each request that may wait.
+        let (answers, received) = mpsc::channel(PENDING_CAP);
+        let shared = Self {
+            output: AtomicU64::new(0),
+            beats: AtomicU64::new(0),
+            using_a_tool: AtomicBool::new(false),
+            finished: AtomicBool::new(false),
+            managed: Mutex::new(None),
+            steering,
+            answers,
+            live: Mutex::new(false),
+            ended_for: OnceLock::new(),
+        };
+        (Arc::new(shared), messages, received)
+    }
+
+    /// The session waits for this process to answer.
+    pub(super) fn starts(&self, managed: &Arc<ManagedServer>) {
+        let mut used = lock(&self.managed);
+        if used.is_none() {
+            *used = Some(ServerUse::new(Arc::clone(managed)));
+        }
+        self.beats.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn add_output(&self, bytes: usize) {
+        self.output.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    pub(super) fn output_bytes(&self) -> u64 {
+        self.output.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_using_a_tool(&self, using: bool) {
+        self.using_a_tool.store(using, Ordering::Relaxed);
+    }
+
+    pub(super) fn beat(&self) {
+        if self.using_a_tool.load(Ordering::Relaxed) && lock(&self.managed).is_none() {
+            self.beats.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    pub(super) fn open_steering(&self) {
+        *lock(&self.live) = true;
+    }
+
+    /// Takes no more messages; those that were taken are in the channel when this returns.
+    pub(super) fn close_steering(&self) {
+        *lock(&self.live) = false;
+    }
+
+    /// The end of a session that ralph ends for a reason.
+    pub(super) fn end_by_ralph(&self) -> Option<Problem> {
+        let reason = *self.ended_for.get()?;
+        let finding = Finding::EndedByRalph { reason };
+        Some(Problem::found(ProblemKind::Crashed, finding))
+    }
+
+    pub(super) fn finish(&self) {
+        self.finished.store(true, Ordering::Relaxed);
+    }
+
+    fn steer(&self, message: Message) -> Result<(), NotLive> {
+        let live = lock(&self.live);
+        match *live && self.steering.try_send(message).is_ok() {
+            true => Ok(()),
+            false => Err(NotLive),
+        }
+    }
+}
+
+/// The handle. Dropping it before the session has ended aborts it at once.
+pub(super) struct ServerSession {
+    shared: Arc<Shared>,
+    stop: watch::Sender<Option<Stop>>,
+}
+
+impl ServerSession {
+    pub(super) fn new(shared: Arc<Shared>, stop: watch::Sender<Option<Stop>>) -> Self {
+        Self { shared, stop }
+    }
+}
+
+impl Session for ServerSession {
+    fn stop(&self, stop: Stop) {
+        self.stop.send_if_modified(|asked| {
+            let faster = *asked != Some(Stop::Immediate) && *asked != Some(stop);
+            if faster {
+                *asked = Some(stop);
+            }
+            faster
+        });
+    }
+
+    fn ends_for(&self, reason: CancelReason) {
+        // A session that is stopped faster still ends for the first reason.
+        _ = self.shared.ended_for.set(reason);
+    }
+
+    fn resize(&self, _size: Size) {}
+
+    fn type_bytes(&self, _bytes: &[u8]) {}
+
+    fn send(&self, command: SessionCommand) -> Result<(), NotLive> {
+        match command {
+            SessionCommand::Steer { id, text } => self.shared.steer(Message { id, text }),
+            SessionCommand::Answer { id, answer } => self.shared.answers.try_send((id, answer)).map_err(|_| NotLive),
+        }
+    }
+
+    /// Events about the session count as output, heartbeats do not. The server's processes can be seen if ralph has
+    /// started them: a build without a word is work. Elsewhere a tool that has not ended counts as work, for as long
+    /// as the server's heart beats; what limits that is the iteration's time.
+    fn activity(&self) -> Activity {
+        let used = lock(&self.shared.managed).as_mut().map(ServerUse::work);
+        Activity {
+            output_bytes: self.shared.output_bytes() + self.shared.beats.load(Ordering::Relaxed),
+            cpu: used.unwrap_or_default(),
+        }
+    }
+}
+
+impl Drop for ServerSession {
+    fn drop(&mut self) {
+        if !self.shared.finished.load(Ordering::Relaxed) {
+            self.stop(Stop::Immediate);
+        }
+    }
+}
+
+/// A process that ralph has started, and what it has done since the session began.
+#[derive(Debug)]
+struct ServerUse {
+    managed: Arc<ManagedServer>,
+    work: WorkMeter,
+}
+
+impl ServerUse {
+    fn new(managed: Arc<ManagedServer>) -> Self {
+        let work = WorkMeter::new(managed.child.activity().cpu, Instant::now());
+        Self { managed, work }
+    }
+
+    fn work(&mut self) -> Duration {
+        self.work.take(self.managed.child.activity().cpu, Instant::now())
+    }
+}
+
+/// Counts the time on the CPU that is more than a server uses while it waits.
+#[derive(Debug)]
+struct WorkMeter {
+    last: (Duration, Instant),
+    work: Duration,
+}
+
+impl WorkMeter {
+    fn new(cpu: Duration, now: Instant) -> Self {
+        Self {
+            last: (cpu, now),
+            work: Duration::ZERO,
+        }
+    }
+
+    fn take(&mut self, cpu: Duration, now: Instant) -> Duration {
+        let (before, at) = std::mem::replace(&mut self.last, (cpu, now));
+        let idle = now.saturating_duration_since(at).mul_f64(IDLE_SHARE);
+        self.work += cpu.saturating_sub(before).saturating_sub(idle);
+        self.work
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_waits_does_no_work_and_a_build_in_it_does() {
+        let start = Instant::now();
+        let seconds = |seconds: u64| start + Duration::from_secs(seconds);
+        let ms = Duration::from_millis;
+        let mut meter = WorkMeter::new(ms(9_000), seconds(0));
+        assert_eq!(meter.take(ms(9_450), seconds(10)), ms(0));
+        assert_eq!(meter.take(ms(12_450), seconds(20)), ms(2_000));
+        assert_eq!(meter.take(ms(12_500), seconds(30)), ms(2_000), "it never falls");
+    }
+
+    fn message(text: &str) -> Message {
+        Message {
+            id: SteeringId(1),
+            text: text.to_owned(),
+        }
+    }
+
+    #[test]
+    fn messages_are_taken_only_while_a_turn_runs() {
+        let (shared, mut received, _answers) = Shared::new();
+        assert_eq!(shared.steer(message("early")), Err(NotLive));
+        shared.open_steering();
+        assert_eq!(shared.steer(message("now")), Ok(()));
+        shared.close_steering();
+        assert_eq!(shared.steer(message("late")), Err(NotLive));
+        assert_eq!(received.try_recv().map(|message| message.text), Ok("now".to_owned()));
+        assert!(received.try_recv().is_err());
+    }
+
+    #[test]
+    fn stopping_gets_faster_and_never_slower() {
+        let (stop, seen) = watch::channel(None);
+        let session = ServerSession::new(Shared::new().0, stop);
+        for (asked, then) in [
+            (Stop::Graceful, Stop::Graceful),
+            (Stop::Immediate, Stop::Immediate),
+            (Stop::Graceful, Stop::Immediate),
+        ] {
+            session.stop(asked);
+            assert_eq!(*seen.borrow(), Some(then));
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Events of the server that are ignored: those seen before, and those that add nothing. Pure.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use ralph_core::event::AgentSignal;
+
+use crate::dialect::one_line;
+
+use super::wire::Todo;
+
+/// Events that are remembered, to know them when they come again.
+const EVENTS_CAP: usize = 512;
+
+/// The ids of the last events.
+#[derive(Debug, Default)]
+pub(super) struct Recent {
+    order: VecDeque<String>,
+    known: BTreeSet<String>,
+}
+
+impl Recent {
+    /// Whether an event has not been seen, or so long ago that it is forgotten.
+    pub(super) fn is_new(&mut self, id: &str) -> bool {
+        if !self.known.insert(id.to_owned()) {
+            return false;
+        }
+        self.order.push_back(id.to_owned());
+        if self.order.len() > EVENTS_CAP
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.known.remove(&oldest);
+        }
+        true
+    }
+}
+
+/// Events about a session that repeat what other events say.
+pub(super) fn is_ignored(name: &str) -> bool {
+    // A second set of events for the same things, for another client.
+    name.starts_with("session.next.")
+        || matches!(
+            name,
+            "session.updated"
+                | "session.diff"
+                | "session.compacted"
+                | "session.deleted"
+                | "message.removed"
+                | "message.part.removed"
+                | "permission.v2.asked"
+                | "permission.v2.replied"
+                | "question.v2.asked"
+                | "question.v2.replied"
+                | "question.v2.rejected"
+                | "command.executed"
+        )
+}
+
+/// The agent's own list of steps in one line.
+pub(super) fn progress_of(todos: &[Todo]) -> Option<AgentSignal> {
+    let done = todos.iter().filter(|todo| todo.status == "completed").count();
+    let current = todos.iter().find(|todo| todo.status == "in_progress");
+    let current = current.map(|todo| format!(": {}", one_line(&todo.content)));
+    (!todos.is_empty()).then(|| AgentSignal::Unknown {
+        text: format!("{done} of {} steps done{}", todos.len(), current.unwrap_or_default()),
+    })
+}

@@ -1,0 +1,132 @@
+//! Watches a server's process by its output: whether it has ended, and its last words.
+
+use std::{
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use ralph_system::proc::{End, Output};
+use ralph_text::{Keep, PlainText, one_line};
+use ralph_words::exit_in_words;
+use tokio::sync::watch;
+
+use crate::dialect::Tail;
+
+/// Shared by the users of a server and the thread that reads its output.
+#[derive(Debug)]
+pub(super) struct ProcessMonitor {
+    tail: Mutex<Tail>,
+    /// How it ended; none while it runs.
+    end: watch::Sender<Option<String>>,
+    /// The same for threads that wait.
+    ended: (Mutex<bool>, Condvar),
+}
+
+impl Default for ProcessMonitor {
+    fn default() -> Self {
+        Self {
+            tail: Mutex::default(),
+            end: watch::Sender::new(None),
+            ended: (Mutex::new(false), Condvar::new()),
+        }
+    }
+}
+
+impl ProcessMonitor {
+    /// Where the process writes to.
+    pub(super) fn output(self: &Arc<Self>) -> Box<dyn Output> {
+        Box::new(Listener {
+            monitor: Arc::clone(self),
+            plain: PlainText::new(Keep::Nothing),
+        })
+    }
+
+    /// How the process ended, with its last words; none while something of it runs.
+    pub(super) fn end(&self) -> Option<String> {
+        self.end.borrow().clone()
+    }
+
+    /// Waits for the end. Cancel safe.
+    pub(super) async fn ended(&self) -> String {
+        let mut end = self.end.subscribe();
+        let end = end.wait_for(Option::is_some).await;
+        end.ok().and_then(|end| end.clone()).unwrap_or_default()
+    }
+
+    /// Waits for the end on this thread; returns whether it came in time.
+    pub(super) fn wait_for_end(&self, patience: Duration) -> bool {
+        let deadline = Instant::now() + patience;
+        let mut ended = lock(&self.ended.0);
+        while !*ended {
+            let Some(left) = deadline.checked_duration_since(Instant::now()) else {
+                return false;
+            };
+            (ended, _) = self
+                .ended
+                .1
+                .wait_timeout(ended, left)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        true
+    }
+
+    /// The last thing it wrote, on one line.
+    pub(super) fn last_words(&self) -> String {
+        let tail = lock(&self.tail).text();
+        let last = tail.lines().rfind(|line| !line.trim().is_empty());
+        last.map(one_line).unwrap_or_default()
+    }
+
+    fn finish(&self, end: &End) {
+        let said = match self.last_words() {
+            words if words.is_empty() => String::new(),
+            words => format!("; its last words: {words}"),
+        };
+        let why = match end {
+            End::Exited(exit) => format!("it ended with {}{said}", exit_in_words(*exit)),
+            End::NotStarted { why, .. } => why.clone(),
+            End::GuardLost => "its guard was killed, and the server with it".to_owned(),
+        };
+        self.end.send_replace(Some(why));
+        *lock(&self.ended.0) = true;
+        self.ended.1.notify_all();
+    }
+}
+
+struct Listener {
+    monitor: Arc<ProcessMonitor>,
+    plain: PlainText,
+}
+
+impl Output for Listener {
+    fn terminal(&mut self, bytes: &[u8]) {
+        let mut tail = lock(&self.monitor.tail);
+        self.plain.feed(bytes, |line| tail.push(line));
+    }
+
+    fn stdout(&mut self, bytes: &[u8]) {
+        self.terminal(bytes);
+    }
+
+    fn ended(&mut self, end: End) {
+        let monitor = Arc::clone(&self.monitor);
+        {
+            let mut tail = lock(&monitor.tail);
+            self.plain.finish(|line| tail.push(line));
+        }
+        monitor.finish(&end);
+    }
+}
+
+impl Drop for Listener {
+    /// A listener that is gone without an end panicked, or its thread did: its waiters must not wait for ever.
+    fn drop(&mut self) {
+        if self.monitor.end().is_none() {
+            self.monitor.finish(&End::GuardLost);
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

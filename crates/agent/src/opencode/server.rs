@@ -1,0 +1,337 @@
+//! The server that the sessions of a run share: named by the user, or started under a guard.
+//!
+//! What ralph has started ends with the run, and before: by [`Servers::close`] in order, by its guard whatever happens
+//! to ralph. What was named is never touched.
+
+use std::{
+    net::{Ipv4Addr, TcpListener},
+    path::PathBuf,
+    pin::pin,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use ralph_system::proc::{Child, Launch, Size, Stdin, Stdout, Stop, Supervisor};
+use tokio::time::{Instant, sleep, timeout};
+use tracing::info;
+
+use crate::{
+    check,
+    invocation::mcp_variables,
+    manifest::Manifest,
+    mcp::McpServer,
+    template::{Placeholder, Template},
+};
+
+use super::{
+    Credentials, ServerError, ServerOptions, client::Client, held, monitor::ProcessMonitor, server_url::ServerUrl,
+};
+
+/// Ports that are tried, from the first one on.
+const PORTS: u16 = 64;
+/// Time between two looks at a server that starts.
+const READY_POLL: Duration = Duration::from_millis(100);
+/// How long a server that is no longer needed may take beyond its grace.
+const CLOSING: Duration = Duration::from_secs(10);
+/// How often an own server may answer as something else, before it is held for something else: another version.
+const FOREIGN: u32 = 20;
+const ROWS_AND_COLUMNS: Size = Size { cols: 120, rows: 40 };
+/// What the server does not get of what sessions get: it outlives the iteration that it was started in.
+const OF_ONE_SESSION: &str = "RALPH_ITERATION";
+
+/// A server that answers.
+#[derive(Debug, Clone)]
+pub(super) struct Server {
+    pub(super) client: Client,
+    /// The process, if ralph has started it.
+    pub(super) managed: Option<Arc<ManagedServer>>,
+    /// What to say about it, to whoever uses it first.
+    pub(super) notice: Option<String>,
+}
+
+/// A server's process, under its guard.
+#[derive(Debug)]
+pub(super) struct ManagedServer {
+    pub(super) child: Child,
+    pub(super) monitor: Arc<ProcessMonitor>,
+    port: u16,
+    credentials: Credentials,
+}
+
+/// Is given a process again and again while it starts.
+pub(super) type OnStarting<'a> = dyn Fn(&Arc<ManagedServer>) + Send + Sync + 'a;
+
+/// What a session asks of the server that it is to run on.
+#[derive(Debug, Clone)]
+pub(super) struct ServerSpec {
+    pub(super) run: String,
+    pub(super) cwd: PathBuf,
+    pub(super) env: Vec<(String, String)>,
+    /// Its sessions ask before every use of a tool.
+    pub(super) asks: bool,
+    pub(super) scratch: PathBuf,
+    /// The MCP servers of the run.
+    pub(super) servers: Vec<McpServer>,
+}
+
+/// Reaches or starts the one server of a run.
+#[derive(Debug)]
+pub(super) struct Servers {
+    manifest: Manifest,
+    options: ServerOptions,
+    supervisor: Supervisor,
+    guard: Option<PathBuf>,
+    /// One session at a time looks for a server.
+    looking: tokio::sync::Mutex<()>,
+    /// The process that was started last; it may not answer yet, or no longer run.
+    started: Mutex<Option<Arc<ManagedServer>>>,
+}
+
+impl Servers {
+    pub(super) fn new(
+        manifest: Manifest,
+        options: ServerOptions,
+        supervisor: Supervisor,
+        guard: Option<PathBuf>,
+    ) -> Self {
+        Self {
+            manifest,
+            options,
+            supervisor,
+            guard,
+            looking: tokio::sync::Mutex::new(()),
+            started: Mutex::new(None),
+        }
+    }
+
+    /// Returns a server that answers: the one that was named, the one that was started before, or a new one. Never one
+    /// that merely happens to be there: it may be somebody else's, and would be given the prompt.
+    ///
+    /// A process is shown to `starting` again and again while it does not answer. Cancel safe: a server that is
+    /// starting goes on starting.
+    pub(super) async fn ready(&self, spec: &ServerSpec, starting: &OnStarting<'_>) -> Result<Server, ServerError> {
+        let _one_at_a_time = self.looking.lock().await;
+        if let Some(url) = &self.options.url {
+            let credentials = self.options.credentials.clone();
+            let client = self.client(url.clone(), credentials, spec)?;
+            return self.found(client).await;
+        }
+        let before = self.started();
+        if let Some(managed) = before.filter(|managed| managed.monitor.end().is_none()) {
+            return self.started_at(managed, spec, starting, None).await;
+        }
+        self.start(spec, starting).await
+    }
+
+    /// Ends what was started and waits for it.
+    pub(super) fn close(&self) {
+        let managed = lock(&self.started).take();
+        if let Some(managed) = managed {
+            managed.child.stop(Stop::Graceful);
+            if !managed.monitor.wait_for_end(self.manifest.stop.grace + CLOSING) {
+                managed.child.stop(Stop::Immediate);
+                managed.monitor.wait_for_end(CLOSING); // after that, its guard goes on alone
+            }
+        }
+    }
+
+    fn client(
+        &self,
+        url: ServerUrl,
+        credentials: Option<Credentials>,
+        spec: &ServerSpec,
+    ) -> Result<Client, ServerError> {
+        let directory = spec.cwd.to_string_lossy().into_owned();
+        let patience = &self.options.patience;
+        Client::new(url, credentials, directory, self.options.timeout, patience.silence)
+    }
+
+    async fn found(&self, client: Client) -> Result<Server, ServerError> {
+        let health = client.greet(self.options.timeout).await?;
+        let version = health.version.unwrap_or_else(|| "unknown".to_owned());
+        let tested = self.manifest.verified.as_ref().filter(|verified| **verified != version);
+        let tested = tested
+            .map(|tested| format!(" (tested with {tested})"))
+            .unwrap_or_default();
+        Ok(Server {
+            notice: Some(format!("attached to {}, opencode {version}{tested}", client.url())),
+            client,
+            managed: None,
+        })
+    }
+
+    /// Starts a server on the first port that nobody has.
+    async fn start(&self, spec: &ServerSpec, starting: &OnStarting<'_>) -> Result<Server, ServerError> {
+        let first = self.options.port;
+        for port in (first..=u16::MAX)
+            .take(usize::from(PORTS))
+            .filter(|port| is_free(*port))
+        {
+            let managed = self.spawn(port, spec)?;
+            *lock(&self.started) = Some(Arc::clone(&managed));
+            let notice = (port != first).then(|| format!("port {first} is taken: the server of this run has {port}"));
+            match self.started_at(managed, spec, starting, notice).await {
+                // Somebody was faster; another ralph that starts now looks for a port in the same way.
+                Err(ServerError::NotStarted { .. }) if !is_free(port) => {}
+                result => return result,
+            }
+        }
+        Err(ServerError::NotStarted {
+            why: format!("no port is free from {first} on"),
+        })
+    }
+
+    fn spawn(&self, port: u16, spec: &ServerSpec) -> Result<Arc<ManagedServer>, ServerError> {
+        info!(port, "starting a server");
+        let failed = |why: String| ServerError::NotStarted { why };
+        let command = &self.manifest.command;
+        let program = check::find(&self.manifest, &spec.cwd).map_err(|error| failed(error.to_string()))?;
+        // Nobody else on this machine may make it do something.
+        let credentials = match &self.options.credentials {
+            Some(credentials) => credentials.clone(),
+            None => Credentials::made_up().map_err(|error| failed(format!("no password could be made up: {error}")))?,
+        };
+        let mut env: Vec<(String, String)> = command
+            .env
+            .iter()
+            .filter_map(|(name, value)| Some((name.clone(), filled(value, port)?)))
+            .collect();
+        env.extend(spec.env.iter().filter(|(name, _)| name != OF_ONE_SESSION).cloned());
+        if !spec.servers.is_empty() {
+            let servers = self.manifest.mcp.form.written(&spec.servers);
+            env.extend(mcp_variables(&self.manifest, &servers, &env));
+        }
+        let inherited = |name: &str| {
+            let set = env
+                .iter()
+                .rfind(|(known, _)| known == name)
+                .map(|(_, value)| value.clone());
+            set.or_else(|| std::env::var(name).ok())
+        };
+        let held = held::variables(spec.asks, inherited);
+        env.extend(held);
+        env.push((Credentials::USERNAME_VAR.to_owned(), credentials.username.clone()));
+        env.push((Credentials::PASSWORD_VAR.to_owned(), credentials.password.clone()));
+        let monitor = Arc::new(ProcessMonitor::default());
+        let launch = Launch {
+            program,
+            args: command
+                .args
+                .iter()
+                .filter_map(|arg| Some(filled(arg, port)?.into()))
+                .collect(),
+            cwd: spec.cwd.clone(),
+            env,
+            env_remove: command.env_remove.clone(),
+            stdin: Stdin::Null,
+            stdout: Stdout::Terminal,
+            size: ROWS_AND_COLUMNS,
+            ladder: self.manifest.stop,
+            readable: Vec::new(),
+            unpacks_to: command.unpacks_to.clone(),
+            run_id: spec.run.clone(),
+            scratch: spec.scratch.clone(),
+            guard: self.guard.clone(),
+        };
+        let child = self
+            .supervisor
+            .spawn(launch, monitor.output())
+            .map_err(|error| failed(ralph_text::with_causes(&error)))?;
+        Ok(Arc::new(ManagedServer {
+            child,
+            monitor,
+            port,
+            credentials,
+        }))
+    }
+
+    /// Waits until a started server answers, or ends.
+    async fn started_at(
+        &self,
+        managed: Arc<ManagedServer>,
+        spec: &ServerSpec,
+        starting: &OnStarting<'_>,
+        notice: Option<String>,
+    ) -> Result<Server, ServerError> {
+        let url = ServerUrl::local(managed.port);
+        let client = self.client(url, Some(managed.credentials.clone()), spec)?;
+        let deadline = Instant::now() + self.options.patience.start;
+        let mut foreign = 0;
+        loop {
+            // It takes connections some time before it answers.
+            let mut health = pin!(client.greet(self.options.timeout));
+            let mut answer = None;
+            while answer.is_none() && managed.monitor.end().is_none() && Instant::now() < deadline {
+                starting(&managed);
+                answer = timeout(READY_POLL, &mut health).await.ok();
+            }
+            match answer {
+                Some(Ok(_)) => {
+                    return Ok(Server {
+                        client: client.clone(),
+                        managed: Some(managed),
+                        notice,
+                    });
+                }
+                Some(Err(error @ ServerError::TooNew { .. })) => {
+                    managed.child.stop(Stop::Graceful);
+                    return Err(error);
+                }
+                Some(Err(error @ ServerError::Foreign { .. })) => {
+                    foreign += 1;
+                    if foreign == FOREIGN {
+                        managed.child.stop(Stop::Graceful);
+                        return Err(error);
+                    }
+                }
+                Some(Err(_)) | None => {}
+            }
+            if let Some(why) = managed.monitor.end() {
+                return Err(ServerError::NotStarted { why });
+            }
+            if Instant::now() >= deadline {
+                managed.child.stop(Stop::Graceful);
+                return Err(ServerError::NotReady {
+                    seconds: self.options.patience.start.as_secs(),
+                    tail: managed.monitor.last_words(),
+                });
+            }
+            starting(&managed);
+            sleep(READY_POLL).await;
+        }
+    }
+
+    fn started(&self) -> Option<Arc<ManagedServer>> {
+        lock(&self.started).clone()
+    }
+}
+
+impl Drop for Servers {
+    fn drop(&mut self) {
+        if let Some(managed) = self.started() {
+            managed.child.stop(Stop::Graceful);
+        }
+    }
+}
+
+fn filled(template: &Template, port: u16) -> Option<String> {
+    template.fill(|placeholder| match placeholder {
+        Placeholder::Port => Some(port.to_string()),
+        Placeholder::Ralph => check::own_executable(),
+        Placeholder::Agent
+        | Placeholder::AskingFile
+        | Placeholder::McpServers
+        | Placeholder::Model
+        | Placeholder::PromptFile
+        | Placeholder::Resume
+        | Placeholder::Session => None,
+    })
+}
+
+fn is_free(port: u16) -> bool {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok()
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,296 @@
+//! One session on a server: opened, prompted, followed to its end, or aborted.
+//!
+//! The end of the stream proves nothing, and neither does a single event: whether a turn is over is what the server
+//! says when it is asked, and how it went is in the session's messages.
+
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
+
+use jiff::tz::TimeZone;
+use ralph_core::event::{AgentSignal, Problem, ProblemKind, SessionId};
+use ralph_system::proc::Stop;
+use tokio::{
+    sync::watch,
+    task::JoinSet,
+    time::{sleep, timeout},
+};
+
+use crate::{dialect::one_line, mcp::OWN_NAME};
+
+use super::{
+    ServerError,
+    asks::Asks,
+    client::Client,
+    event_loop::{Broken, connect},
+    held::asking,
+    permission::Place,
+    problem::of_server,
+    server::ManagedServer,
+    server_url::ServerUrl,
+    task::{Job, SessionTask},
+    turn::Turn,
+    verdict::Verdict,
+    wire::Status,
+};
+
+/// Time between two looks at a session that was aborted.
+const ABORT_POLL: Duration = Duration::from_millis(50);
+/// How long a server may take to abort a session that has to end at once.
+const AT_ONCE: Duration = Duration::from_secs(1);
+/// How long a server may take to start an MCP server.
+const HANDING: Duration = Duration::from_secs(30);
+/// After this, a prompt that was under way when the session was stopped has arrived.
+const PROMPT_UNDER_WAY: Duration = Duration::from_millis(500);
+
+/// Runs a session to its end. Stopping it is a value on `stop`.
+pub(super) async fn run_session(job: Job, mut stop: watch::Receiver<Option<Stop>>) {
+    let mut task = SessionTask {
+        job,
+        server: None,
+        handed: Vec::new(),
+        session: None,
+        prompting: false,
+        outbox: JoinSet::new(),
+        questions: BTreeMap::new(),
+        asks: Asks::default(),
+        place: Place::default(),
+        quiet_beats: 0,
+        looks: 0,
+        look_at: None,
+        lost: false,
+        prompts: 0,
+        zone: TimeZone::system(),
+    };
+    let result = tokio::select! {
+        biased;
+        _ = stop.wait_for(Option::is_some) => None,
+        result = task.work() => Some(result),
+    };
+    task.job.shared.close_steering();
+    let client = task.server.as_ref().map(|server| server.client.clone());
+    let (ok, message) = match result {
+        Some(Ok(verdict)) => task.judge(verdict, &mut stop).await,
+        Some(Err(problem)) => {
+            task.say(vec![AgentSignal::Problem { problem }]).await;
+            task.abandon(&mut stop).await;
+            (false, None)
+        }
+        None => {
+            let ended = task.job.shared.end_by_ralph();
+            let ended = ended.map(|problem| AgentSignal::Problem { problem });
+            task.say(ended.into_iter().collect()).await;
+            task.abandon(&mut stop).await;
+            (false, None)
+        }
+    };
+    task.take_servers_back(client).await;
+    let output_bytes = task.job.shared.output_bytes();
+    task.job.shared.finish();
+    let last = [
+        AgentSignal::TurnEnded { ok, message },
+        AgentSignal::Ended {
+            exit: None,
+            output_bytes,
+        },
+    ];
+    task.say(last.into()).await;
+}
+
+impl SessionTask {
+    async fn work(&mut self) -> Result<Verdict, Problem> {
+        let prompt = read_prompt(self.job.prompt.clone()).await?;
+        // A server that starts works, and is not idle.
+        let starts = |managed: &Arc<ManagedServer>| self.job.shared.starts(managed);
+        let server = self.job.servers.ready(&self.job.spec, &starts).await;
+        let server = server.map_err(|error| of_server(&error))?;
+        self.note(server.notice.clone()).await;
+        self.server = Some(server.clone());
+        let client = server.client;
+        self.hand_servers(&client).await;
+        let (session, baseline) = self.open(&client).await?;
+        self.place = place(&client).await;
+        if self.job.asks {
+            self.hold(&client, &session).await?;
+        }
+        self.session = Some(session.clone());
+        // Before the prompt: what happened first would be missed.
+        let mut feed = connect(&client).await.map_err(|error| of_server(&error))?;
+        let mut turn = Turn::new(&session, baseline);
+        self.say(vec![AgentSignal::Opened {
+            session: Some(SessionId(session.clone())),
+            model: self.job.model.clone(),
+        }])
+        .await;
+        self.prompting = true;
+        self.prompts = 1;
+        let prompted = client.prompt(&session, &prompt, &self.job.prompt_options).await;
+        prompted.map_err(|error| of_server(&error))?;
+        self.prompting = false;
+        self.job.shared.open_steering();
+        loop {
+            let over = match self.step(&client, &mut feed, &mut turn).await {
+                Ok(over) => over,
+                Err(Broken::Stream(why)) => {
+                    let over;
+                    (feed, over) = self.reconnect(&client, &mut turn, why).await?;
+                    over
+                }
+                Err(Broken::Turn(problem)) => return Err(problem),
+            };
+            if over && self.is_done(&client, &turn) {
+                let mut signals = Vec::new();
+                turn.finish(&mut signals);
+                self.say(signals).await;
+                return Ok(turn.verdict());
+            }
+        }
+    }
+
+    /// Has a server that the user has named run the MCP servers of the session, if it is on this machine. One that it runs already under
+    /// such a name stays: it is the user's.
+    async fn hand_servers(&mut self, client: &Client) {
+        let is_near = self.job.options.url.as_ref().is_some_and(ServerUrl::is_local);
+        if !is_near || self.job.spec.servers.is_empty() {
+            return;
+        }
+        let running = client.connected_mcp_servers().await.unwrap_or_default();
+        for server in self.job.spec.servers.clone() {
+            if server.name != OWN_NAME && running.contains(&server.name) {
+                continue;
+            }
+            match timeout(HANDING, client.connect_mcp_server(&server)).await {
+                Ok(Ok(())) => self.handed.push(server.name),
+                Ok(Err(error)) => {
+                    let text = format!("the MCP server `{}` could not be handed over: {error}", server.name);
+                    self.note(Some(text)).await;
+                }
+                Err(_) => {
+                    let text = format!("the MCP server `{}` does not begin", server.name);
+                    self.handed.push(server.name);
+                    self.note(Some(text)).await;
+                }
+            }
+        }
+    }
+
+    /// Ends the MCP servers that were handed over.
+    async fn take_servers_back(&mut self, client: Option<Client>) {
+        let Some(client) = client else { return };
+        for name in std::mem::take(&mut self.handed) {
+            _ = timeout(AT_ONCE, client.disconnect_mcp_server(&name)).await; // it may be gone
+        }
+    }
+
+    /// The session to work in, and the newest message in it.
+    async fn open(&self, client: &Client) -> Result<(String, Option<String>), Problem> {
+        let failed = |error: ServerError| of_server(&error);
+        let Some(SessionId(id)) = &self.job.resume else {
+            let session = client.create_session(&self.job.title).await.map_err(failed)?;
+            return Ok((session.id, None));
+        };
+        let Some(session) = client.session(id).await.map_err(failed)? else {
+            return Err(Problem::said(
+                ProblemKind::SessionLost,
+                format!("the server knows no session {}", one_line(id)),
+            ));
+        };
+        let newest = client.messages(&session.id, 1).await.map_err(failed)?;
+        Ok((session.id, newest.last().map(|message| message.info.id.clone())))
+    }
+
+    /// Has the session ask before every use of a tool.
+    async fn hold(&self, client: &Client, session: &str) -> Result<(), Problem> {
+        let failed = |error: ServerError| of_server(&error);
+        let agents = client.agents().await.map_err(failed)?;
+        let (rules, unheld) = asking(&agents, self.job.prompt_options.agent.as_deref());
+        let held = client.rule(session, &rules).await.map_err(failed)?;
+        if !held.permission.ends_with(&rules) {
+            let text = "this version of opencode cannot be held to rules: it takes none for a session";
+            return Err(Problem::said(ProblemKind::Usage, text));
+        }
+        if !unheld.is_empty() {
+            let text = format!(
+                "the agent does without these subagents, whose own settings allow tools without asking: {}",
+                unheld.join(", ")
+            );
+            self.note(Some(text)).await;
+        }
+        Ok(())
+    }
+
+    /// Tells what the verdict is about. A turn that has not succeeded may be one that only seems to be over.
+    async fn judge(&mut self, verdict: Verdict, stop: &mut watch::Receiver<Option<Stop>>) -> (bool, Option<String>) {
+        let problem = verdict.problem.map(|problem| AgentSignal::Problem { problem });
+        self.say(problem.into_iter().collect()).await;
+        if !verdict.ok {
+            self.abandon(stop).await;
+        }
+        (verdict.ok, verdict.message)
+    }
+
+    /// Ends what the session may still do on the server, within bounds, faster if that is asked for meanwhile.
+    async fn abandon(&mut self, stop: &mut watch::Receiver<Option<Stop>>) {
+        self.outbox.shutdown().await;
+        let Some(server) = self.server.take() else { return };
+        // Nothing was asked of it before there was a session.
+        let Some(session) = &self.session else { return };
+        let hurry = async {
+            // The handle is gone, or asks for it.
+            _ = stop.wait_for(|stop| *stop == Some(Stop::Immediate)).await;
+            match server.managed {
+                Some(_) => {}
+                None => sleep(AT_ONCE).await,
+            }
+        };
+        let aborted = tokio::select! {
+            biased;
+            () = hurry => false,
+            aborted = self.abort(&server.client, session) => aborted,
+        };
+        // A server that does not obey is ended, if it is ours, and with it whatever runs in it.
+        if let (false, Some(managed)) = (aborted, &server.managed) {
+            managed.child.stop(Stop::Immediate);
+            managed.monitor.ended().await;
+        }
+    }
+
+    /// Aborts the session and waits until it does nothing; returns whether that was seen in time.
+    async fn abort(&self, client: &Client, session: &str) -> bool {
+        let patience = self.job.options.patience.abort;
+        let idle = async {
+            if self.prompting {
+                sleep(PROMPT_UNDER_WAY).await;
+            }
+            client.abort(session, patience).await?;
+            loop {
+                match client.statuses().await?.get(session) {
+                    None | Some(Status::Idle) => return Ok::<(), ServerError>(()),
+                    Some(_) => sleep(ABORT_POLL).await,
+                }
+            }
+        };
+        matches!(timeout(patience, idle).await, Ok(Ok(())))
+    }
+}
+
+/// Where the server works; what it does not tell is taken for what it mostly is.
+async fn place(client: &Client) -> Place {
+    let worktree = client.paths().await.map(|paths| paths.worktree);
+    Place {
+        worktree: worktree.unwrap_or_else(|_| client.directory().to_owned()),
+        mcp_servers: client.mcp_servers().await.unwrap_or_default(),
+    }
+}
+
+async fn read_prompt(path: PathBuf) -> Result<String, Problem> {
+    let shown = path.display().to_string();
+    let read = tokio::task::spawn_blocking(move || std::fs::read_to_string(path)).await;
+    let why = match read {
+        Ok(Ok(prompt)) => return Ok(prompt),
+        Ok(Err(error)) => error.to_string(),
+        Err(_) => "the reader broke down".to_owned(),
+    };
+    Err(Problem::said(
+        ProblemKind::Other,
+        format!("{shown}: the prompt cannot be read: {why}"),
+    ))
+}

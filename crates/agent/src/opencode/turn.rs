@@ -1,0 +1,404 @@
+//! One turn of a session, as the server's events and lists of messages tell it. Pure.
+//!
+//! The same thing may be told more than once and in any order: by an event, by the list of messages that is read after
+//! a lost connection, by an event again that was under way meanwhile. So every part only ever moves forward, and what
+//! was reported of it is remembered.
+
+use std::collections::{BTreeSet, HashMap};
+
+use ralph_core::event::{AgentSignal, Problem, ProblemKind};
+use serde_json::Value;
+
+use crate::dialect::{Clock, classify, one_line, usage, with_time};
+
+use super::{
+    ignored_events::{Recent, is_ignored, progress_of},
+    messages::{Messages, Speaker},
+    parts::{PartState, TextPart, ToolPart},
+    problem::{denial, long_wait, of_error},
+    verdict::Verdict,
+    wire::{Event, EventKind, ListedMessage, MessageInfo, Part, PartKind, Permission, Question, Status, ToolStatus},
+};
+
+/// An error that comes so often, with nothing done in between, will come for ever: opencode compacts a session that is
+/// too long for its model, and tries again, without end.
+const ROUNDS: u32 = 3;
+/// Different things that are said once, and denied permissions that are named.
+const ODDITIES_CAP: usize = 32;
+const DENIALS_CAP: usize = 8;
+
+/// What a turn makes of what the server says.
+#[derive(Debug)]
+pub(super) struct Turn {
+    session: String,
+    /// The session and those of its subagents.
+    family: BTreeSet<String>,
+    /// The newest message there was before the turn; empty if there was none.
+    baseline: String,
+    events: Recent,
+    messages: Messages,
+    /// Parts that came before the message they belong to.
+    early: HashMap<String, Vec<Part>>,
+    parts: HashMap<String, PartState>,
+    /// Texts that still grow, in the order in which they began.
+    open: Vec<String>,
+    /// Uses of tools that have not ended, those of subagents included.
+    running: BTreeSet<String>,
+    status: Option<Status>,
+    /// Why the turn fails, if nothing is done any more.
+    error: Option<Problem>,
+    rounds: u32,
+    /// Permissions that were denied.
+    denied: Vec<String>,
+    oddities: BTreeSet<String>,
+}
+
+/// What has to be done about what was just told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Next {
+    GoOn,
+    /// The turn may be over; the server's list of messages knows.
+    Look,
+    AskPermission(Permission),
+    /// This one has its answer.
+    PermissionAnswered {
+        id: String,
+        allowed: bool,
+    },
+    AskQuestion(Question),
+    QuestionAnswered(String),
+}
+
+impl Turn {
+    /// The turn of `session` that begins after message `baseline`.
+    pub(super) fn new(session: &str, baseline: Option<String>) -> Self {
+        Self {
+            session: session.to_owned(),
+            family: BTreeSet::from([session.to_owned()]),
+            baseline: baseline.unwrap_or_default(),
+            events: Recent::default(),
+            messages: Messages::default(),
+            early: HashMap::new(),
+            parts: HashMap::new(),
+            open: Vec::new(),
+            running: BTreeSet::new(),
+            status: None,
+            error: None,
+            rounds: 0,
+            denied: Vec::new(),
+            oddities: BTreeSet::new(),
+        }
+    }
+
+    pub(super) fn session(&self) -> &str {
+        &self.session
+    }
+
+    /// Takes one event.
+    pub(super) fn take(&mut self, event: Event, clock: &Clock, out: &mut Vec<AgentSignal>) -> Next {
+        if !event.id.is_empty() && !self.events.is_new(&event.id) {
+            return Next::GoOn;
+        }
+        match event.kind {
+            EventKind::Connected | EventKind::Heartbeat => {}
+            EventKind::SessionCreated(info) => {
+                if info.parent.is_some_and(|parent| self.family.contains(&parent)) {
+                    self.family.insert(info.id);
+                }
+            }
+            EventKind::MessageUpdated(info) => self.message(info, clock, out),
+            EventKind::PartUpdated(part) => self.part(*part, out),
+            EventKind::PartDelta(delta) if delta.field == "text" => {
+                if let Some(PartState::Text(text)) = self.parts.get_mut(&delta.part) {
+                    out.extend(text.grow(&delta.delta));
+                }
+            }
+            EventKind::PartDelta(_) => {}
+            EventKind::Status { session, status } => return self.status(&session, status, clock, out),
+            EventKind::Idle { session } if session == self.session => {
+                self.status = Some(Status::Idle);
+                return Next::Look;
+            }
+            EventKind::Idle { .. } => {}
+            EventKind::Failed { session, error } if session.as_deref() == Some(&self.session) => {
+                self.failed(&error, clock);
+                // A prompt that is refused fails before the session was ever busy.
+                let works = matches!(self.status, Some(Status::Busy | Status::Retry { .. }));
+                return if works { Next::GoOn } else { Next::Look };
+            }
+            EventKind::Failed { .. } => {}
+            EventKind::PermissionAsked(permission) if self.is_family(&permission.session) => {
+                return Next::AskPermission(permission);
+            }
+            EventKind::PermissionAnswered { id, allowed, .. } => return Next::PermissionAnswered { id, allowed },
+            EventKind::QuestionAsked(question) if self.is_family(&question.session) => {
+                return Next::AskQuestion(question);
+            }
+            EventKind::QuestionAnswered { id, .. } => return Next::QuestionAnswered(id),
+            EventKind::PermissionAsked(_) | EventKind::QuestionAsked(_) => {}
+            EventKind::Todos { session, todos } if session == self.session => out.extend(progress_of(&todos)),
+            EventKind::Todos { .. } => {}
+            EventKind::Other { name, session } if session.as_deref() == Some(&self.session) => {
+                if !is_ignored(&name) {
+                    self.odd(&name, "unknown event", out);
+                }
+            }
+            EventKind::Other { .. } => {}
+            EventKind::Garbled { name, .. } => self.odd(&name, "unreadable event", out),
+        }
+        Next::GoOn
+    }
+
+    /// Takes the messages of the session, oldest first: what events may have missed.
+    pub(super) fn catch_up(&mut self, listed: &[ListedMessage], clock: &Clock, out: &mut Vec<AgentSignal>) {
+        for message in listed {
+            let id = &message.info.id;
+            if *id <= self.baseline {
+                continue;
+            }
+            self.message(message.info.clone(), clock, out);
+            self.messages.forget_texts(id);
+            for part in message.parts() {
+                let id = part.id.clone();
+                self.part(part, out);
+                if let Some(PartState::Text(text)) = self.parts.get_mut(&id) {
+                    text.doubt();
+                }
+            }
+        }
+    }
+
+    /// Shows what was said and has no end, before the verdict.
+    pub(super) fn finish(&mut self, out: &mut Vec<AgentSignal>) {
+        for part in std::mem::take(&mut self.open) {
+            if let Some(PartState::Text(text)) = self.parts.get_mut(&part) {
+                text.report(out);
+            }
+        }
+    }
+
+    /// Judges the turn, which is over.
+    pub(super) fn verdict(&self) -> Verdict {
+        Verdict::of(&self.messages, self.error.as_ref(), &self.denied)
+    }
+
+    /// Whether one of so many messages of the user has not arrived, or the newest still waits for its answer.
+    pub(super) fn is_unanswered(&self, prompts: usize) -> bool {
+        self.error.is_none() && (self.messages.prompts() < prompts || self.messages.is_unanswered())
+    }
+
+    /// Why it would be wrong to wait for the end of the turn: what the server repeats helps in hours, or never.
+    pub(super) fn is_hopeless(&self, clock: &Clock) -> Option<Problem> {
+        if self.rounds >= ROUNDS {
+            let error = self.error.as_ref()?;
+            return Some(Problem::said(
+                error.kind,
+                format!("{} ({ROUNDS} times, with nothing done in between)", error.text),
+            ));
+        }
+        match &self.status {
+            Some(Status::Retry { message, next, .. }) => long_wait(message, *next, clock),
+            Some(Status::Idle | Status::Busy | Status::Other) | None => None,
+        }
+    }
+
+    /// Whether a tool runs.
+    pub(super) fn is_using_a_tool(&self) -> bool {
+        !self.running.is_empty()
+    }
+
+    /// Whether a session is this one, or of one of its subagents.
+    pub(super) fn is_family(&self, session: &str) -> bool {
+        self.family.contains(session)
+    }
+
+    /// Adds the session of a subagent.
+    pub(super) fn adopt(&mut self, session: String) {
+        self.family.insert(session);
+    }
+
+    fn status(&mut self, session: &str, status: Status, clock: &Clock, out: &mut Vec<AgentSignal>) -> Next {
+        if session != self.session {
+            return Next::GoOn;
+        }
+        let again = self.status.as_ref() == Some(&status);
+        if let Status::Retry { attempt, message, next } = &status
+            && !again
+        {
+            let problem = classify(message, clock);
+            out.push(AgentSignal::Retrying {
+                attempt: *attempt,
+                of: None,
+                why: problem.text,
+                kind: Some(with_time(problem.kind, || *next)).filter(|kind| *kind != ProblemKind::Other),
+            });
+        }
+        let idle = status == Status::Idle;
+        self.status = Some(status);
+        if idle { Next::Look } else { Next::GoOn }
+    }
+
+    fn failed(&mut self, error: &Value, clock: &Clock) {
+        let problem = of_error(error, clock);
+        let again = self.error.as_ref().is_some_and(|before| before.kind == problem.kind);
+        if problem.kind == ProblemKind::ContextOverflow {
+            self.rounds = if again { self.rounds + 1 } else { 1 };
+        }
+        // The server tells some errors twice, the second time in other words, or in none.
+        let another = problem.kind != ProblemKind::Other && !again;
+        if self.error.is_none() || another {
+            self.error = Some(problem);
+        }
+    }
+
+    /// Something was done: an error that came before did not end the turn.
+    fn go_on(&mut self, out: &mut Vec<AgentSignal>) {
+        self.rounds = 0;
+        if let Some(error) = self.error.take() {
+            out.push(AgentSignal::Unknown {
+                text: format!("warning: {}", error.text),
+            });
+        }
+    }
+
+    fn message(&mut self, info: MessageInfo, clock: &Clock, out: &mut Vec<AgentSignal>) {
+        if info.session != self.session || info.id <= self.baseline {
+            return;
+        }
+        let id = info.id.clone();
+        let (said, error) = (info.is_said(), info.error.clone());
+        let ends = self.messages.update(info);
+        match error {
+            // Told by an event of its own as well, unless that was missed.
+            Some(error) if said && self.error.is_none() => self.failed(&error, clock),
+            Some(_) => {}
+            None if ends => self.go_on(out),
+            None => {}
+        }
+        for part in self.early.remove(&id).unwrap_or_default() {
+            self.part(part, out);
+        }
+    }
+
+    fn part(&mut self, part: Part, out: &mut Vec<AgentSignal>) {
+        if part.session != self.session {
+            return self.part_of_subagent(&part, out);
+        }
+        if part.message <= self.baseline {
+            return;
+        }
+        match self.messages.speaker(&part.message) {
+            None => return self.early.entry(part.message.clone()).or_default().push(part),
+            Some(Speaker::Assistant) => {}
+            Some(Speaker::User) => return self.messages.prompted(&part),
+            Some(Speaker::Nobody) => return self.usage(&part, out),
+        }
+        match part.kind {
+            PartKind::Text | PartKind::Reasoning => self.text(part, out),
+            PartKind::Tool => self.tool(&part, out),
+            PartKind::StepFinish => self.usage(&part, out),
+            PartKind::Other => {}
+        }
+    }
+
+    /// A subagent's work is a tool of the agent; what it costs, and that it works, is known by its parts.
+    fn part_of_subagent(&mut self, part: &Part, out: &mut Vec<AgentSignal>) {
+        if !self.is_family(&part.session) {
+            return;
+        }
+        match part.kind {
+            PartKind::Tool => self.track(part),
+            PartKind::StepFinish => self.usage(part, out),
+            PartKind::Text | PartKind::Reasoning | PartKind::Other => {}
+        }
+    }
+
+    fn text(&mut self, part: Part, out: &mut Vec<AgentSignal>) {
+        if part.synthetic {
+            return;
+        }
+        let (id, message) = (part.id.clone(), part.message.clone());
+        let told = self
+            .parts
+            .entry(id.clone())
+            .or_insert_with(|| PartState::Text(TextPart::new(part.kind == PartKind::Reasoning)));
+        let PartState::Text(text) = told else { return };
+        text.update(&part);
+        if !text.is_whole() {
+            if !self.open.contains(&id) {
+                self.open.push(id);
+            }
+            return;
+        }
+        text.report(out);
+        self.open.retain(|open| *open != id);
+        if part.kind == PartKind::Text {
+            self.messages.keep(&message, id, &part.text);
+        }
+    }
+
+    fn tool(&mut self, part: &Part, out: &mut Vec<AgentSignal>) {
+        self.track(part);
+        let told = self
+            .parts
+            .entry(part.id.clone())
+            .or_insert_with(|| PartState::Tool(ToolPart::default()));
+        let PartState::Tool(tool) = told else { return };
+        let mut signals = Vec::new();
+        let done = tool.update(part, &mut signals);
+        if matches!(signals.first(), Some(AgentSignal::ToolStarted { .. })) {
+            // What the model said before it called the tool is told as complete only after the call.
+            for open in &self.open {
+                if let Some(PartState::Text(text)) = self.parts.get_mut(open) {
+                    text.report_so_far(out);
+                }
+            }
+        }
+        out.append(&mut signals);
+        if let Some(denied) = denial(&part.raw) {
+            note(&mut self.denied, denied);
+        }
+        if done {
+            self.go_on(out);
+        }
+    }
+
+    fn track(&mut self, part: &Part) {
+        match part.tool_status() {
+            ToolStatus::Running => {
+                let ended = matches!(self.parts.get(&part.id), Some(PartState::Tool(tool)) if tool.has_ended());
+                if !ended {
+                    self.running.insert(part.id.clone());
+                }
+            }
+            ToolStatus::Completed | ToolStatus::Failed => {
+                self.running.remove(&part.id);
+            }
+            ToolStatus::Pending => {}
+        }
+    }
+
+    fn usage(&mut self, part: &Part, out: &mut Vec<AgentSignal>) {
+        if part.kind == PartKind::StepFinish && self.parts.insert(part.id.clone(), PartState::Done).is_none() {
+            out.extend(usage(&part.raw));
+        }
+    }
+
+    fn odd(&mut self, name: &str, what: &str, out: &mut Vec<AgentSignal>) {
+        if self.oddities.len() < ODDITIES_CAP && self.oddities.insert(name.to_owned()) {
+            out.push(AgentSignal::Unknown {
+                text: format!("{what} `{}`", one_line(name)),
+            });
+        }
+    }
+}
+
+fn note(denials: &mut Vec<String>, denial: String) {
+    if denials.len() < DENIALS_CAP && !denials.contains(&denial) {
+        denials.push(denial);
+    }
+}
+
+#[cfg(test)]
+#[path = "turn_tests.rs"]
+mod tests;

@@ -1,0 +1,45 @@
+//! How a turn went, by what is left of it. Pure.
+
+use ralph_core::event::{Problem, ProblemKind};
+
+use crate::dialect::one_line;
+
+use super::messages::Messages;
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Verdict {
+    pub(super) ok: bool,
+    /// Why it failed, or what it had to do without.
+    pub(super) problem: Option<Problem>,
+    /// The last message of the assistant.
+    pub(super) message: Option<String>,
+}
+
+impl Verdict {
+    /// Judges a turn that is over: by the error after which nothing was done any more, the permissions that were
+    /// denied, and how the last message ended.
+    pub(super) fn of(messages: &Messages, error: Option<&Problem>, denied: &[String]) -> Self {
+        let problem = |kind, text| Some(Problem::said(kind, text));
+        let without = denied.join(", ");
+        let (ok, problem) = match (error, messages.last_reason()) {
+            (Some(error), _) => (false, Some(error.clone())),
+            (None, Some("stop")) if denied.is_empty() => (true, None),
+            (None, Some("stop")) => (true, problem(ProblemKind::PermissionDenied, without)),
+            // A permission that is refused without a word ends the turn after the step that asked for it.
+            (None, _) if !denied.is_empty() => (false, problem(ProblemKind::PermissionDenied, without)),
+            (None, Some("tool-calls") | None) => {
+                let text = "the server ended the turn before it was finished".to_owned();
+                (false, problem(ProblemKind::Crashed, text))
+            }
+            (None, Some(reason)) => {
+                let text = format!("the model stopped before it was done ({})", one_line(reason));
+                (false, problem(ProblemKind::Other, text))
+            }
+        };
+        Self {
+            ok,
+            problem,
+            message: messages.last_text(),
+        }
+    }
+}

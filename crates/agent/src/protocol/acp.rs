@@ -1,0 +1,504 @@
+//! Any agent with the Agent Client Protocol, version 1: JSON-RPC in lines, in both directions.
+//!
+//! The turn is over when the prompt has been answered, and with it every message that was sent as a prompt of its own.
+//! ACP has no message for a running turn. Some agents have an extension for it, which they announce; with others a second
+//! prompt joins the turn, which nothing announces, and with a third kind it ends the turn: so the manifest says it.
+//!
+//! Nor has it words for a denial: the agent hears that a use was rejected, and its reason only as a message, where it
+//! takes one.
+
+mod asks;
+mod failure;
+mod tools;
+mod updates;
+
+use std::collections::HashMap;
+
+use ralph_core::event::{AgentSignal, AskId, PermissionAnswer, Problem, ProblemKind, SessionId, SteeringId};
+use ralph_tools::json_rpc::{self, METHOD_NOT_FOUND, Message};
+use serde_json::{Map, Value, json};
+
+use super::{Exchange, Opening, Protocol, SessionCommand, Steering, seam::used_without_asking};
+use crate::{
+    dialect::{Clock, Finish, Objects, Seen, array, text, without_verdict},
+    mcp::of_acp,
+};
+
+use asks::{Ask, Asks};
+use updates::Updates;
+
+/// The version that is spoken here.
+pub(super) const VERSION: u64 = 1;
+/// The names that agents give the mode in which they ask for nothing.
+const UNASKING_MODES: [&str; 3] = ["yolo", "bypassPermissions", "full-access"];
+
+#[derive(Debug, Default)]
+pub(super) struct Acp {
+    objects: Objects,
+    conversation: Conversation,
+}
+
+#[derive(Debug, Default)]
+struct Conversation {
+    opening: Opening,
+    stage: Stage,
+    session: String,
+    /// It takes messages for the running turn by the extension.
+    is_steerable: bool,
+    requests: u64,
+    /// The requests that the agent has not answered yet.
+    sent: HashMap<u64, Sent>,
+    /// The answer to the prompt, if others still wait for theirs.
+    result: Option<Value>,
+    /// Messages that came before the prompt was sent.
+    early: Vec<(SteeringId, String)>,
+    asks: Asks,
+    updates: Updates,
+    seen: Seen,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Stage {
+    /// The prompt is not sent yet.
+    #[default]
+    Opening,
+    Working,
+    /// The verdict on the turn is given.
+    Closed,
+}
+
+/// What the agent was asked for.
+#[derive(Debug)]
+enum Sent {
+    Initialize,
+    Session,
+    Model,
+    /// The mode that was asked for, or one that is merely better than none.
+    Mode {
+        wanted: bool,
+    },
+    Prompt,
+    /// A message for the running turn, as a prompt of its own or by the extension; none if ralph itself says it.
+    Message {
+        id: Option<SteeringId>,
+        is_prompt: bool,
+    },
+}
+
+impl Protocol for Acp {
+    fn start(&mut self, opening: Opening, exchange: &mut Exchange) {
+        self.conversation.updates.tools.named_calls = opening.named_calls;
+        self.conversation.opening = opening;
+        let params = json!({
+            "protocolVersion": VERSION,
+            "clientCapabilities": {"fs": {"readTextFile": false, "writeTextFile": false}, "terminal": false},
+            "clientInfo": {"name": "ralph", "title": "ralph", "version": env!("CARGO_PKG_VERSION")},
+        });
+        self.conversation
+            .request(Sent::Initialize, "initialize", &params, exchange);
+    }
+
+    fn feed(&mut self, bytes: &[u8], clock: &Clock, exchange: &mut Exchange) {
+        let Self { objects, conversation } = self;
+        let mut signals = std::mem::take(&mut exchange.signals);
+        objects.feed(bytes, &mut signals, |object, out| {
+            conversation.take(object, clock, exchange, out);
+        });
+        signals.append(&mut exchange.signals);
+        exchange.signals = signals;
+    }
+
+    fn command(&mut self, command: SessionCommand, exchange: &mut Exchange) {
+        match command {
+            SessionCommand::Steer { id, text } => self.conversation.steer(id, text, exchange),
+            SessionCommand::Answer { id, answer } => self.conversation.answer(&id, &answer, exchange),
+        }
+    }
+
+    fn is_stuck(&self) -> bool {
+        self.conversation.opening.stays && self.conversation.stage == Stage::Closed
+    }
+
+    fn finish(&mut self, finish: Finish<'_>, clock: &Clock, exchange: &mut Exchange) {
+        let Self { objects, conversation } = self;
+        let mut signals = std::mem::take(&mut exchange.signals);
+        objects.finish(&mut signals, |object, out| {
+            conversation.take(object, clock, exchange, out);
+        });
+        if conversation.stage != Stage::Closed {
+            conversation.stage = Stage::Closed;
+            let message = conversation.updates.end(&Value::Null, &mut signals);
+            without_verdict(finish, message, clock, &mut signals);
+        }
+        signals.append(&mut exchange.signals);
+        exchange.signals = signals;
+    }
+}
+
+impl Conversation {
+    fn take(&mut self, object: Map<String, Value>, clock: &Clock, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
+        match Message::of(object) {
+            Some(Message::Request { id, method, params }) if method == "session/request_permission" => {
+                self.asked(id, &params, clock, exchange, out);
+            }
+            // A form for the user. No agent that ralph was tried with sends one, and none may: clients announce that they show
+            // forms. Declined, its turn goes on.
+            Some(Message::Request { id, method, .. }) if method == "elicitation/create" => {
+                exchange.write(&json_rpc::result(&id, &json!({"action": "decline"})));
+                let text = || "the agent has a form for its user, which was declined".to_owned();
+                self.seen.unknown(&method, text, out);
+            }
+            Some(Message::Request { id, method, .. }) => {
+                exchange.write(&json_rpc::refusal(
+                    &id,
+                    METHOD_NOT_FOUND,
+                    &format!("Method not found: {method}"),
+                ));
+                // opencode writes files this way as well, whatever it is told of what there is.
+                if !method.starts_with("fs/") && !method.starts_with("terminal/") {
+                    let text = || format!("the agent asks for {method}, which is not known");
+                    self.seen.unknown(&method, text, out);
+                }
+            }
+            Some(Message::Notification { method, params }) => self.told(&method, &params, clock, exchange, out),
+            Some(Message::Response { id, outcome }) => {
+                if let Some(sent) = self.sent.remove(&id) {
+                    self.answered(sent, outcome, clock, exchange, out);
+                }
+            }
+            None => self
+                .seen
+                .unknown("no message", || "a line is no message of ACP".to_owned(), out),
+        }
+    }
+
+    fn told(
+        &mut self,
+        method: &str,
+        params: &Value,
+        clock: &Clock,
+        exchange: &mut Exchange,
+        out: &mut Vec<AgentSignal>,
+    ) {
+        match (method, self.stage) {
+            // What is told before the prompt is the past of a session that is loaded.
+            ("session/update", Stage::Opening) => self.updates.take_before(&params["update"]),
+            ("session/update", Stage::Working) if text(params, "/sessionId") == self.session => {
+                let update = &params["update"];
+                self.updates.take(update, clock, out);
+                if matches!(text(update, "/status"), "completed" | "failed") {
+                    let ended = self.asks.take_of(text(update, "/toolCallId"));
+                    out.extend(ended.into_iter().map(|id| AgentSignal::PermissionWithdrawn { id }));
+                    self.deny_what_is_due(exchange);
+                }
+                if let Some(tool) = self.updates.tools.unasked(self.opening.asks) {
+                    self.fail(used_without_asking("the agent", &tool), exchange, out);
+                }
+            }
+            ("session/update", Stage::Working | Stage::Closed) => {}
+            ("$/cancel_request", _) => {
+                let id = asks::name(&params["requestId"]);
+                if self.asks.take(&id).is_some() {
+                    out.push(AgentSignal::PermissionWithdrawn { id });
+                    self.deny_what_is_due(exchange);
+                }
+            }
+            // Extensions, which agents are free to have and others to ignore.
+            (other, _) if !other.starts_with("session/") => {}
+            (other, _) => {
+                let text = || format!("the agent tells {other}, which is not known");
+                self.seen.unknown(other, text, out);
+            }
+        }
+    }
+
+    fn answered(
+        &mut self,
+        sent: Sent,
+        outcome: Result<Value, Value>,
+        clock: &Clock,
+        exchange: &mut Exchange,
+        out: &mut Vec<AgentSignal>,
+    ) {
+        match (sent, outcome) {
+            (Sent::Initialize, Ok(result)) => self.initialized(&result, exchange, out),
+            (Sent::Session, Ok(result)) => self.opened(&result, exchange, out),
+            (Sent::Model | Sent::Mode { .. }, Ok(_)) | (Sent::Mode { wanted: false }, Err(_)) => self.prompt(exchange),
+            (Sent::Prompt, Ok(result)) => self.stopped(result, exchange, out),
+            (Sent::Message { id, is_prompt: true }, Ok(result)) => {
+                answer_message(id, text(&result, "/stopReason") != "cancelled", out);
+                self.stopped(result, exchange, out);
+            }
+            (Sent::Message { id, is_prompt: false }, Ok(result)) => {
+                // A turn that it has begun for the message would end with the program.
+                answer_message(id, text(&result, "/outcome") == "injected", out);
+            }
+            (Sent::Message { id, is_prompt }, Err(_)) => {
+                answer_message(id, false, out);
+                // It changes nothing of how the turn ended, if it has.
+                if let Some(result) = self.result.take().filter(|_| is_prompt) {
+                    self.stopped(result, exchange, out);
+                }
+            }
+            (Sent::Session, Err(error)) if self.opening.resume.is_some() => {
+                let problem = or_else(failure::of_error(&error, clock), ProblemKind::SessionLost);
+                self.fail(problem, exchange, out);
+            }
+            (Sent::Model, Err(error)) => {
+                let problem = or_else(failure::of_error(&error, clock), ProblemKind::ModelUnknown);
+                self.fail(problem, exchange, out);
+            }
+            (Sent::Mode { wanted: true }, Err(error)) => {
+                let problem = or_else(failure::of_error(&error, clock), ProblemKind::Usage);
+                self.fail(problem, exchange, out);
+            }
+            // Some agents tell with the error what the turn has used until then.
+            (Sent::Initialize | Sent::Session | Sent::Prompt, Err(error)) => {
+                self.close(&error["data"], Some(failure::of_error(&error, clock)), exchange, out);
+            }
+        }
+    }
+
+    fn initialized(&mut self, result: &Value, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
+        let version = &result["protocolVersion"];
+        if version.as_u64() != Some(VERSION) {
+            let text = format!("the agent speaks version {version} of ACP, and ralph version {VERSION}");
+            return self.fail(Problem::said(ProblemKind::Usage, text), exchange, out);
+        }
+        self.is_steerable = ["/_meta", "/agentCapabilities/_meta"]
+            .iter()
+            .any(|place| result.pointer(&format!("{place}/steering/supported")) == Some(&Value::Bool(true)));
+        let cwd = self.opening.cwd.clone();
+        let servers = of_acp(&self.opening.servers);
+        let Some(SessionId(session)) = self.opening.resume.clone() else {
+            let params = json!({"cwd": cwd, "mcpServers": servers});
+            return self.request(Sent::Session, "session/new", &params, exchange);
+        };
+        let can = |pointer: &str| !matches!(result.pointer(pointer), None | Some(Value::Null | Value::Bool(false)));
+        let method = if can("/agentCapabilities/sessionCapabilities/resume") {
+            "session/resume"
+        } else if can("/agentCapabilities/loadSession") {
+            "session/load"
+        } else {
+            let text = "the agent cannot continue a session".to_owned();
+            return self.fail(Problem::said(ProblemKind::SessionLost, text), exchange, out);
+        };
+        let params = json!({"sessionId": session, "cwd": cwd, "mcpServers": servers});
+        self.session = session;
+        self.request(Sent::Session, method, &params, exchange);
+    }
+
+    /// The session is there: sets what it is to work with, then begins.
+    fn opened(&mut self, result: &Value, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
+        let named = text(result, "/sessionId");
+        if !named.is_empty() {
+            named.clone_into(&mut self.session);
+        }
+        let models = option(result, "model");
+        let current = models.map_or_else(
+            || text(result, "/models/currentModelId"),
+            |option| text(option, "/currentValue"),
+        );
+        let current = Some(current.to_owned()).filter(|current| !current.is_empty());
+        out.push(AgentSignal::Opened {
+            session: Some(SessionId(self.session.clone())),
+            model: self.opening.model.clone().or(current),
+        });
+        if let Some(model) = self.opening.model.clone() {
+            if models.is_none() && result["models"].is_null() {
+                let text = "the agent takes no model over ACP".to_owned();
+                return self.fail(Problem::said(ProblemKind::Usage, text), exchange, out);
+            }
+            self.set(Sent::Model, models, "session/set_model", ("modelId", &model), exchange);
+        }
+        let modes = option(result, "mode");
+        let offered: Vec<&str> = match modes {
+            Some(option) => array(option, "/options").map(|mode| text(mode, "/value")).collect(),
+            None => array(result, "/modes/availableModes")
+                .map(|mode| text(mode, "/id"))
+                .collect(),
+        };
+        let unasking = UNASKING_MODES.iter().find(|mode| offered.contains(mode));
+        let (wanted, mode) = match (&self.opening.agent, unasking) {
+            (Some(agent), _) if offered.contains(&agent.as_str()) => (true, Some(agent.clone())),
+            (Some(agent), _) => {
+                let text = format!("the agent has no mode `{agent}`; it has: {}", offered.join(", "));
+                return self.fail(Problem::said(ProblemKind::Usage, text), exchange, out);
+            }
+            (None, Some(mode)) if self.opening.asks.is_empty() => (false, Some((*mode).to_owned())),
+            (None, _) => (false, None),
+        };
+        if let Some(mode) = mode {
+            let sent = Sent::Mode { wanted };
+            self.set(sent, modes, "session/set_mode", ("modeId", &mode), exchange);
+        }
+        self.prompt(exchange);
+    }
+
+    /// Sets a configuration option; where the agent has none for it, by the method that there was before.
+    fn set(
+        &mut self,
+        sent: Sent,
+        option: Option<&Value>,
+        method: &str,
+        (name, value): (&str, &str),
+        exchange: &mut Exchange,
+    ) {
+        let session = &self.session;
+        let (method, params) = match option {
+            Some(option) => (
+                "session/set_config_option",
+                json!({"sessionId": session, "configId": option["id"], "value": value}),
+            ),
+            None => (method, json!({"sessionId": session, name: value})),
+        };
+        self.request(sent, method, &params, exchange);
+    }
+
+    /// Sends the prompt, once everything is set.
+    fn prompt(&mut self, exchange: &mut Exchange) {
+        let is_set = !self
+            .sent
+            .values()
+            .any(|sent| matches!(sent, Sent::Model | Sent::Mode { .. }));
+        if self.stage != Stage::Opening || !is_set {
+            return;
+        }
+        self.stage = Stage::Working;
+        self.updates
+            .begin(self.opening.resume.is_none(), self.opening.without_tokens);
+        let prompt = std::mem::take(&mut self.opening.prompt);
+        self.request(Sent::Prompt, "session/prompt", &self.content(&prompt), exchange);
+        for (id, text) in std::mem::take(&mut self.early) {
+            self.steer(id, text, exchange);
+        }
+    }
+
+    /// A prompt was answered; the turn is over if it was the last that waits.
+    fn stopped(&mut self, result: Value, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
+        if self.waits_for_prompts() {
+            self.result = Some(result);
+            return;
+        }
+        let problem = failure::of_stop(text(&result, "/stopReason"));
+        self.close(&result, problem, exchange, out);
+    }
+
+    fn waits_for_prompts(&self) -> bool {
+        let is_prompt = |sent: &Sent| matches!(sent, Sent::Prompt | Sent::Message { is_prompt: true, .. });
+        self.sent.values().any(is_prompt)
+    }
+
+    fn fail(&mut self, problem: Problem, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
+        self.close(&Value::Null, Some(problem), exchange, out);
+    }
+
+    fn close(&mut self, result: &Value, problem: Option<Problem>, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
+        if std::mem::replace(&mut self.stage, Stage::Closed) == Stage::Closed {
+            return;
+        }
+        for (id, _) in std::mem::take(&mut self.early) {
+            answer_message(Some(id), false, out);
+        }
+        let message = self.updates.end(result, out);
+        let ok = problem.is_none();
+        out.extend(problem.map(|problem| AgentSignal::Problem { problem }));
+        out.push(AgentSignal::TurnEnded { ok, message });
+        exchange.close = true;
+    }
+
+    fn asked(&mut self, id: Value, params: &Value, clock: &Clock, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
+        let name = asks::name(&id);
+        let ask = Ask::of(id, params);
+        let tool = self.updates.tools.ask(&params["toolCall"]);
+        if self.opening.asks.is_empty() {
+            self.updates.tools.start(&ask.call, Some(clock.now_ms), out);
+            return exchange.write(&json_rpc::result(&ask.id, &ask.allowed()));
+        }
+        if !self.asks.keep(&name, &ask) {
+            let message = "too many requests wait for an answer".to_owned();
+            let denied = ask.answered(&PermissionAnswer::Deny { message });
+            return exchange.write(&json_rpc::result(&ask.id, &denied));
+        }
+        out.push(AgentSignal::PermissionRequested {
+            request: Box::new(asks::request(name, &ask, &tool)),
+        });
+    }
+
+    /// Answers what still waits for it. The message of a denial goes before it as one for the running turn, if it takes any:
+    /// so it is there for the next request to the model.
+    fn answer(&mut self, id: &AskId, answer: &PermissionAnswer, exchange: &mut Exchange) {
+        let Some(ask) = self.asks.take(id) else { return };
+        let response = json_rpc::result(&ask.id, &ask.answered(answer));
+        match answer {
+            PermissionAnswer::Allow | PermissionAnswer::Words { .. } => {
+                self.updates.tools.start(&ask.call, None, &mut exchange.signals);
+                exchange.write(&response);
+            }
+            PermissionAnswer::Deny { message } => {
+                self.say(None, message, exchange);
+                self.asks.hold(response);
+            }
+        }
+        self.deny_what_is_due(exchange);
+    }
+
+    fn deny_what_is_due(&mut self, exchange: &mut Exchange) {
+        for denial in self.asks.due() {
+            exchange.write(&denial);
+        }
+    }
+
+    fn steer(&mut self, id: SteeringId, text: String, exchange: &mut Exchange) {
+        match self.stage {
+            Stage::Opening => self.early.push((id, text)),
+            Stage::Working => self.say(Some(id), &text, exchange),
+            Stage::Closed => answer_message(Some(id), false, &mut exchange.signals),
+        }
+    }
+
+    /// Sends a message for the running turn in the way that the agent takes it.
+    fn say(&mut self, id: Option<SteeringId>, text: &str, exchange: &mut Exchange) {
+        let mut params = self.content(text);
+        let (method, is_prompt) = match self.opening.steering {
+            Steering::Prompt => ("session/prompt", true),
+            Steering::Protocol if self.is_steerable => {
+                params["_meta"] = json!({"steering": {"idleBehavior": "promptRequired"}});
+                ("_session/steering", false)
+            }
+            Steering::Protocol | Steering::Never => return answer_message(id, false, &mut exchange.signals),
+        };
+        self.request(Sent::Message { id, is_prompt }, method, &params, exchange);
+    }
+
+    fn content(&self, text: &str) -> Value {
+        json!({"sessionId": self.session, "prompt": [{"type": "text", "text": text}]})
+    }
+
+    fn request(&mut self, sent: Sent, method: &str, params: &Value, exchange: &mut Exchange) {
+        self.requests += 1;
+        exchange.write(&json_rpc::request(self.requests, method, params));
+        self.sent.insert(self.requests, sent);
+    }
+}
+
+fn answer_message(id: Option<SteeringId>, taken: bool, out: &mut Vec<AgentSignal>) {
+    out.extend(id.map(|id| AgentSignal::MessageAnswered { id, taken, text: None }));
+}
+
+/// The session's configuration option of a category.
+fn option<'a>(result: &'a Value, category: &str) -> Option<&'a Value> {
+    array(result, "/configOptions").find(|option| text(option, "/category") == category)
+}
+
+/// The problem, of the kind that it has to be if it is of no other.
+fn or_else(problem: Problem, kind: ProblemKind) -> Problem {
+    match problem.kind {
+        ProblemKind::Other => Problem { kind, ..problem },
+        _ => problem,
+    }
+}
+
+#[cfg(test)]
+#[path = "acp_tests.rs"]
+mod tests;

@@ -1,0 +1,60 @@
+//! Why a turn failed: an error of JSON-RPC, or the reason for which it stopped.
+
+use ralph_core::event::{Problem, ProblemKind};
+use serde_json::Value;
+
+use crate::dialect::{Clock, classify_answer, one_line, text};
+
+/// The code by which an agent says that nobody is logged in.
+const AUTH_REQUIRED: i64 = -32000;
+
+/// What an error that the agent answers is. Some agents give the status of a failed request as the code.
+pub(super) fn of_error(error: &Value, clock: &Clock) -> Problem {
+    let code = error["code"].as_i64();
+    let status = code.and_then(|code| u16::try_from(code).ok());
+    let said = match text(error, "/message") {
+        "" => "the agent answers with an error and does not say why",
+        said => said,
+    };
+    let problem = classify_answer(said, status, clock);
+    let details = ["/data/details", "/data/message"]
+        .into_iter()
+        .map(|pointer| text(error, pointer))
+        .find(|details| !details.is_empty());
+    match (problem.kind, code, details) {
+        (ProblemKind::Other, Some(AUTH_REQUIRED), _) => Problem {
+            kind: ProblemKind::Auth,
+            ..problem
+        },
+        (ProblemKind::Other, _, Some(details)) => {
+            let of_details = classify_answer(details, None, clock);
+            Problem::said(
+                of_details.kind,
+                one_line(&format!("{}: {}", problem.text, of_details.text)),
+            )
+        }
+        (_, _, _) => problem,
+    }
+}
+
+/// Why a turn that stopped for `reason` failed; none if it did not.
+pub(super) fn of_stop(reason: &str) -> Option<Problem> {
+    let (kind, text) = match reason {
+        "end_turn" => return None,
+        "cancelled" => (ProblemKind::Other, "the turn was cancelled".to_owned()),
+        "refusal" => (ProblemKind::Other, "the agent refuses to go on".to_owned()),
+        "max_tokens" => (
+            ProblemKind::Other,
+            "the model stopped before it was done (max_tokens)".to_owned(),
+        ),
+        "max_turn_requests" => (
+            ProblemKind::TurnLimit,
+            "the agent has made as many requests as a turn may have".to_owned(),
+        ),
+        other => {
+            let text = format!("the turn stopped for an unknown reason ({})", one_line(other));
+            (ProblemKind::Other, text)
+        }
+    };
+    Some(Problem::said(kind, text))
+}

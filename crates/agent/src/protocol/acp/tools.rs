@@ -1,0 +1,333 @@
+//! Uses of tools, as ACP tells of them: an update has only the fields that are new.
+//!
+//! A use is told when it starts rather than when it is announced, which some agents do before they know its arguments.
+//! Agents have no names for tools in ACP, only kinds and titles, so a tool is called by its kind. With some agents the name
+//! of a use begins with that of its tool, which manifests tell.
+
+use std::collections::HashMap;
+
+use ralph_core::event::{AgentSignal, FileChange, ToolKind, ToolKinds};
+use serde_json::Value;
+
+use crate::dialect::{Clock, array, head, one_line, path_in, short_input, text, tool_input};
+
+/// Most uses that are remembered; what an agent leaves open beyond that is forgotten.
+const TOOLS_CAP: usize = 1024;
+
+/// The uses that were announced and have not ended.
+#[derive(Debug, Default)]
+pub(super) struct Tools {
+    uses: HashMap<String, Tool>,
+    /// The names of uses begin with those of their tools.
+    pub(super) named_calls: bool,
+    /// The last use that ended without having been asked for.
+    unasked: Option<(ToolKind, String)>,
+}
+
+/// One use of a tool, as far as it is known.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Tool {
+    kind: String,
+    title: String,
+    input: Value,
+    content: Value,
+    output: Value,
+    locations: Vec<String>,
+    /// The tool's own name, where it can be told from that of the use.
+    name: Option<String>,
+    /// What it was called when it was announced: later titles are about what it does.
+    announced: String,
+    asked: bool,
+    started: bool,
+    started_ms: Option<u64>,
+}
+
+impl Tools {
+    pub(super) fn knows(&self, call: &str) -> bool {
+        self.uses.contains_key(call)
+    }
+
+    /// Takes a `tool_call` or a `tool_call_update`.
+    pub(super) fn take(&mut self, update: &Value, clock: &Clock, out: &mut Vec<AgentSignal>) {
+        let call = text(update, "/toolCallId");
+        let status = text(update, "/status");
+        if status.is_empty() && text(update, "/sessionUpdate") == "tool_call_update" && !self.knows(call) {
+            // Said after the end, for whoever is interested in more than that.
+            return;
+        }
+        self.merge(update);
+        match status {
+            "" | "pending" => {}
+            "completed" | "failed" => {
+                self.start(call, Some(clock.now_ms), out);
+                self.end(call, status == "completed", clock, out);
+            }
+            _ => self.start(call, Some(clock.now_ms), out),
+        }
+    }
+
+    /// Takes what a request for permission tells of a use, and returns all that is known of it.
+    pub(super) fn ask(&mut self, update: &Value) -> Tool {
+        let mut tool = self.merge(update);
+        tool.asked = true;
+        if let Some(known) = self.uses.get_mut(text(update, "/toolCallId")) {
+            known.asked = true;
+        }
+        tool
+    }
+
+    /// A use of one of these kinds that has ended without having been asked for; told once.
+    pub(super) fn unasked(&mut self, concerned: ToolKinds) -> Option<String> {
+        let (kind, tool) = self.unasked.take()?;
+        concerned.has(kind).then_some(tool)
+    }
+
+    fn merge(&mut self, update: &Value) -> Tool {
+        let call = text(update, "/toolCallId");
+        let named_calls = self.named_calls;
+        let mut tool = self.uses.remove(call).unwrap_or_else(|| Tool {
+            name: named_calls.then(|| name_in(call)).flatten(),
+            announced: text(update, "/title").to_owned(),
+            ..Tool::default()
+        });
+        tool.merge(update);
+        if self.uses.len() < TOOLS_CAP {
+            self.uses.insert(call.to_owned(), tool.clone());
+        }
+        tool
+    }
+
+    /// Tells the start of a use, once.
+    pub(super) fn start(&mut self, call: &str, now_ms: Option<u64>, out: &mut Vec<AgentSignal>) {
+        let Some(tool) = self.uses.get_mut(call).filter(|tool| !tool.started) else {
+            return;
+        };
+        tool.started = true;
+        tool.started_ms = now_ms;
+        out.push(AgentSignal::ToolStarted {
+            call: call.to_owned(),
+            tool: tool.name().to_owned(),
+            input: tool.input_in_words(tool_input),
+        });
+    }
+
+    fn end(&mut self, call: &str, completed: bool, clock: &Clock, out: &mut Vec<AgentSignal>) {
+        let Some(tool) = self.uses.remove(call) else { return };
+        // What failed may have been refused before it was asked for; a kind of tools of which nothing is known may be anything.
+        if completed && !tool.asked && tool.kind() != ToolKind::Other {
+            self.unasked = Some((tool.kind(), one_line(&format!("{}: {}", tool.name(), tool.title()))));
+        }
+        let ok = completed && tool.exit_code().is_none_or(|code| code == 0);
+        out.push(AgentSignal::ToolEnded {
+            call: call.to_owned(),
+            tool: tool.name().to_owned(),
+            ok,
+            output: head(&tool.result()),
+            duration_ms: tool.started_ms.map(|started| clock.now_ms.saturating_sub(started)),
+        });
+        if ok {
+            out.extend(tool.changes());
+        }
+    }
+}
+
+impl Tool {
+    fn merge(&mut self, update: &Value) {
+        for (known, told) in [
+            (&mut self.kind, text(update, "/kind")),
+            (&mut self.title, text(update, "/title")),
+        ] {
+            if !told.is_empty() {
+                told.clone_into(known);
+            }
+        }
+        for (known, name) in [
+            (&mut self.input, "rawInput"),
+            (&mut self.content, "content"),
+            (&mut self.output, "rawOutput"),
+        ] {
+            if let Some(told) = update.get(name).filter(|told| !is_empty(told)) {
+                known.clone_from(told);
+            }
+        }
+        let locations: Vec<_> = array(update, "/locations")
+            .map(|location| text(location, "/path").to_owned())
+            .collect();
+        if !locations.is_empty() {
+            self.locations = locations;
+        }
+    }
+
+    pub(super) fn name(&self) -> &str {
+        if let Some(name) = &self.name {
+            return name;
+        }
+        match self.kind.as_str() {
+            "execute" => "shell",
+            kind @ ("edit" | "delete" | "move" | "read" | "search" | "fetch") => kind,
+            _ if self.announced.is_empty() => "tool",
+            _ => &self.announced,
+        }
+    }
+
+    pub(super) fn kind(&self) -> ToolKind {
+        match self.kind.as_str() {
+            "execute" => ToolKind::Shell,
+            "edit" | "delete" | "move" => ToolKind::Edit,
+            // Of the web, too.
+            "search" if self.name.as_ref().is_some_and(|name| name.contains("web")) => ToolKind::Fetch,
+            "read" | "search" => ToolKind::Read,
+            "fetch" => ToolKind::Fetch,
+            // A server and a tool of it, joined; the names of other tools are words.
+            _ if is_joined(self.name()) => ToolKind::Mcp,
+            _ => ToolKind::Other,
+        }
+    }
+
+    pub(super) fn title(&self) -> &str {
+        &self.title
+    }
+
+    /// What a person has to see of the arguments; the title where there are none.
+    pub(super) fn short_input(&self) -> String {
+        self.input_in_words(short_input)
+    }
+
+    fn input_in_words(&self, in_words: fn(&Value) -> String) -> String {
+        let tells = |input: &Value| match input {
+            Value::Object(fields) => fields.keys().any(|name| name != "cwd"),
+            Value::Null => false,
+            _ => true,
+        };
+        match &self.input {
+            input if tells(input) => in_words(input),
+            _ if self.name() == self.title => String::new(),
+            _ => self.title.clone(),
+        }
+    }
+
+    /// The command of a shell; the title where an agent does not tell it apart.
+    pub(super) fn command(&self) -> Option<String> {
+        if self.kind() != ToolKind::Shell {
+            return None;
+        }
+        Some(match &self.input["command"] {
+            Value::String(command) => command.clone(),
+            Value::Array(words) => words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" "),
+            _ => self.title.clone(),
+        })
+    }
+
+    pub(super) fn reason(&self) -> Option<String> {
+        self.input["description"].as_str().map(str::to_owned)
+    }
+
+    pub(super) fn url(&self) -> Option<String> {
+        self.input["url"].as_str().map(str::to_owned)
+    }
+
+    /// The files that it is about. What is told of a shell is its directory.
+    pub(super) fn paths(&self) -> Vec<String> {
+        if self.kind() == ToolKind::Shell {
+            return Vec::new();
+        }
+        let mut paths = self.locations.clone();
+        let others = self.diffs().map(|diff| text(diff, "/path")).chain(path_in(&self.input));
+        for path in others {
+            if !paths.iter().any(|known| known == path) {
+                paths.push(path.to_owned());
+            }
+        }
+        paths
+    }
+
+    /// What it changes, line by line.
+    pub(super) fn diff(&self) -> Option<String> {
+        let diffs: Vec<_> = self.diffs().map(difference).collect();
+        (!diffs.is_empty()).then(|| diffs.join("\n"))
+    }
+
+    fn diffs(&self) -> impl Iterator<Item = &Value> {
+        array(&self.content, "").filter(|part| text(part, "/type") == "diff")
+    }
+
+    fn exit_code(&self) -> Option<i64> {
+        ["/metadata/exit", "/exitCode", "/exit_code"]
+            .iter()
+            .find_map(|pointer| self.output.pointer(pointer)?.as_i64())
+    }
+
+    /// What a person wants to see of the result: of a change the change, else what the tool said.
+    fn result(&self) -> String {
+        if let Some(diff) = self.diff() {
+            return diff;
+        }
+        let said: Vec<_> = array(&self.content, "")
+            .map(|part| text(part, "/content/text"))
+            .filter(|said| !said.is_empty())
+            .collect();
+        match (&self.output, &said[..]) {
+            (Value::String(output), []) => output.clone(),
+            (output, []) => match text(output, "/output") {
+                "" => text(output, "/error").to_owned(),
+                output => output.to_owned(),
+            },
+            (_, said) => said.join("\n"),
+        }
+    }
+
+    fn changes(&self) -> Vec<AgentSignal> {
+        let change = match self.kind.as_str() {
+            "delete" => FileChange::Deleted,
+            "edit" if self.output.pointer("/metadata/exists") == Some(&Value::Bool(false)) => FileChange::Added,
+            "edit" | "move" => FileChange::Updated,
+            _ => return Vec::new(),
+        };
+        let diffs: Vec<_> = self.diffs().collect();
+        let is_new = |diff: &Value| text(diff, "/_meta/kind") == "add" || diff["oldText"].is_null();
+        if !diffs.is_empty() && change == FileChange::Updated {
+            let changed = diffs.into_iter().map(|diff| AgentSignal::FileChanged {
+                path: text(diff, "/path").to_owned(),
+                change: if is_new(diff) { FileChange::Added } else { change },
+            });
+            return changed.collect();
+        }
+        let changed = self
+            .paths()
+            .into_iter()
+            .map(|path| AgentSignal::FileChanged { path, change });
+        changed.collect()
+    }
+}
+
+/// The tool in the name of a use, such as `read_file` in `read_file__fc_1`.
+fn name_in(call: &str) -> Option<String> {
+    let name = match call.starts_with("mcp_") {
+        // The names of servers and their tools may have it, too.
+        true => call.rsplit_once("__")?.0,
+        false => call.split_once("__")?.0,
+    };
+    Some(name.to_owned()).filter(|name| !name.is_empty())
+}
+
+fn is_joined(name: &str) -> bool {
+    let is_part = |character: char| character.is_alphanumeric() || matches!(character, '_' | '-' | '.');
+    name.contains('_') && name.chars().all(is_part)
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(elements) => elements.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
+/// A `diff`, with the place where it begins.
+fn difference(diff: &Value) -> String {
+    let (alike, lines) = super::super::difference::difference(text(diff, "/oldText"), text(diff, "/newText"));
+    let place = format!("@@ {}:{} @@", text(diff, "/path"), alike + 1);
+    let lines: Vec<_> = std::iter::once(place).chain(lines).collect();
+    lines.join("\n")
+}

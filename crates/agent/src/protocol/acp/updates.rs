@@ -1,0 +1,191 @@
+//! What an agent tells of its turn, `session/update` by `session/update`, as signals.
+
+use ralph_core::event::{AgentSignal, Usage};
+use serde_json::Value;
+
+use super::tools::Tools;
+use crate::dialect::{Clock, Seen, TEXT_CAP_BYTES, Todos, number, tail, text};
+
+#[derive(Debug, Default)]
+pub(super) struct Updates {
+    seen: Seen,
+    pub(super) tools: Tools,
+    /// The text that is being written.
+    writing: Writing,
+    /// The last whole message.
+    message: Option<String>,
+    todos: Todos,
+    /// What it tells of tokens is not told on.
+    without_tokens: bool,
+    /// Cost of the session when the turn began, and now.
+    cost_before: Option<f64>,
+    cost: Option<f64>,
+    /// Usage of the turn that was told so far.
+    told: Usage,
+}
+
+#[derive(Debug, Default)]
+struct Writing {
+    voice: Voice,
+    /// The agent's name for the message, if it has one.
+    id: String,
+    text: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Voice {
+    #[default]
+    Said,
+    Thought,
+}
+
+impl Updates {
+    /// Begins a turn of a session that is new or was there before.
+    pub(super) fn begin(&mut self, is_new: bool, without_tokens: bool) {
+        self.without_tokens = without_tokens;
+        self.cost_before = if is_new { Some(0.0) } else { self.cost };
+        self.told = Usage::default();
+    }
+
+    /// Takes an update from before the turn: of it only what the session has cost counts.
+    pub(super) fn take_before(&mut self, update: &Value) {
+        self.take_cost(update);
+    }
+
+    pub(super) fn take(&mut self, update: &Value, clock: &Clock, out: &mut Vec<AgentSignal>) {
+        match text(update, "/sessionUpdate") {
+            "agent_message_chunk" => self.grow(Voice::Said, update, out),
+            "agent_thought_chunk" => self.grow(Voice::Thought, update, out),
+            "tool_call" | "tool_call_update" => {
+                if !self.tools.knows(text(update, "/toolCallId")) {
+                    self.say(out);
+                }
+                self.tools.take(update, clock, out);
+            }
+            "plan" => self.take_plan(update, out),
+            "usage_update" => {
+                self.take_cost(update);
+                self.tell_usage(&update["_meta"], out);
+            }
+            "user_message_chunk"
+            | "available_commands_update"
+            | "current_mode_update"
+            | "config_option_update"
+            | "session_info_update" => {}
+            other => {
+                let other = other.to_owned();
+                self.seen.unknown(&other, || format!("unknown update {update}"), out);
+            }
+        }
+    }
+
+    fn grow(&mut self, voice: Voice, update: &Value, out: &mut Vec<AgentSignal>) {
+        let id = text(update, "/messageId");
+        if self.writing.voice != voice || self.writing.id != id {
+            self.say(out);
+            self.writing = Writing {
+                voice,
+                id: id.to_owned(),
+                text: String::new(),
+            };
+        }
+        let piece = text(update, "/content/text").to_owned();
+        if piece.is_empty() {
+            return;
+        }
+        let writing = &mut self.writing;
+        writing.text.push_str(&piece);
+        if writing.text.len() > 2 * TEXT_CAP_BYTES {
+            writing.text = tail(&writing.text, TEXT_CAP_BYTES);
+        }
+        out.push(match voice {
+            Voice::Said => AgentSignal::TextDelta { text: piece },
+            Voice::Thought => AgentSignal::ThoughtDelta { text: piece },
+        });
+    }
+
+    /// Says the text whose pieces have come, if there is one.
+    fn say(&mut self, out: &mut Vec<AgentSignal>) {
+        let said = tail(&std::mem::take(&mut self.writing.text), TEXT_CAP_BYTES);
+        match self.writing.voice {
+            _ if said.is_empty() => {}
+            Voice::Said => {
+                self.message = Some(said.clone());
+                out.push(AgentSignal::Said { text: said });
+            }
+            Voice::Thought => out.push(AgentSignal::Thought { text: said }),
+        }
+    }
+
+    fn take_plan(&mut self, update: &Value, out: &mut Vec<AgentSignal>) {
+        let entries = &update["entries"];
+        if self.todos.are_new(entries) {
+            self.say(out);
+            self.todos.tell(entries.clone(), out);
+        }
+    }
+
+    fn take_cost(&mut self, update: &Value) {
+        let cost = &update["cost"];
+        if text(cost, "/currency") == "USD" {
+            self.cost = cost["amount"].as_f64().or(self.cost);
+        }
+    }
+
+    /// Tells the usage of the turn as far as it is new: its cost, and its tokens by `counts`.
+    ///
+    /// The protocol has tokens in the result of a turn only. ralph's own agent has them in the `_meta` of each `usage_update`.
+    fn tell_usage(&mut self, counts: &Value, out: &mut Vec<AgentSignal>) {
+        let cost = self.cost.zip(self.cost_before).map(|(cost, before)| cost - before);
+        let tokens = match self.without_tokens {
+            true => Usage::default(),
+            false => tokens(counts),
+        };
+        let usage = Usage {
+            cost_usd: cost.filter(|cost| *cost > 0.0),
+            ..tokens
+        };
+        let more = usage.since(self.told);
+        let is_first = self.told == Usage::default() && usage != Usage::default();
+        if is_first || more.tokens() > Some(0) || more.cost_usd > Some(0.0) {
+            self.told = self.told.plus(more);
+            out.push(AgentSignal::Usage { usage: more });
+        }
+    }
+
+    /// Ends the turn: says what is still unsaid, and what the turn used. Returns the last message.
+    pub(super) fn end(&mut self, result: &Value, out: &mut Vec<AgentSignal>) -> Option<String> {
+        self.say(out);
+        self.tell_usage(result, out);
+        self.message.take()
+    }
+}
+
+/// The tokens of a turn, from the result of its prompt or what stands for it.
+fn tokens(result: &Value) -> Usage {
+    let usage = |name: &str| number(result, &format!("/usage/{name}"));
+    let quota = |name: &str| number(result, &format!("/_meta/quota/token_count/{name}"));
+    let Some((input, output)) = usage("inputTokens").zip(usage("outputTokens")) else {
+        return Usage {
+            input_tokens: quota("input_tokens"),
+            output_tokens: quota("output_tokens"),
+            ..Usage::default()
+        };
+    };
+    let sum = |names: [&str; 2]| names.into_iter().filter_map(usage).fold(0, u64::saturating_add);
+    let cached = sum(["cachedReadTokens", "cachedWriteTokens"]);
+    // Some agents count the cache in, some beside it: the total tells which.
+    let (input, output) = match usage("totalTokens") {
+        Some(total) if total == input.saturating_add(output) => (input, output),
+        _ => (
+            input.saturating_add(cached),
+            output.saturating_add(usage("thoughtTokens").unwrap_or_default()),
+        ),
+    };
+    Usage {
+        input_tokens: Some(input),
+        cached_tokens: usage("cachedReadTokens"),
+        output_tokens: Some(output),
+        cost_usd: None,
+    }
+}

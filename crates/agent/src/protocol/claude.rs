@@ -1,0 +1,391 @@
+//! claude in both directions: `claude -p --input-format stream-json --output-format stream-json`.
+//!
+//! A message for the running turn is a line of the user's; claude repeats it (`isReplay`) when it has taken it into the
+//! conversation. One that was sent while a tool ran joins the turn, one that was sent while the last answer was written
+//! begins another: so the turn is over at the first `result` after which no message waits.
+//!
+//! Permissions are a hook before every use of a tool. It is asked even where permissions are skipped, so that nothing
+//! passes by the rules that claude's own mode would allow without a word; what is denied is told to the model. A version that
+//! takes the hook and does not call it shows by the first use that was not asked for, which ends the turn.
+
+use std::{
+    collections::{HashMap, HashSet},
+    hash::{DefaultHasher, Hash, Hasher},
+};
+
+use ralph_core::event::{
+    AgentSignal, AskId, PermissionAnswer, PermissionRequest, Problem, Question, SteeringId, ToolKind, ToolKinds,
+};
+use serde_json::{Map, Value, json};
+
+use super::{
+    Exchange, Opening, PENDING_CAP, Protocol, SessionCommand, difference::difference, seam::used_without_asking,
+};
+use crate::dialect::{ClaudeTurn, Clock, Finish, Objects, Seen, array, choices, one_line, path_in, short_input, text};
+
+/// How long a hook may take to answer, in seconds: longer than anybody is waited for.
+const HOOK_TIMEOUT_S: u64 = 7 * 24 * 3600;
+
+/// Has claude ask before every use of a tool.
+pub(super) fn initialize() -> Value {
+    let hook = json!({"matcher": null, "hookCallbackIds": ["before"], "timeout": HOOK_TIMEOUT_S});
+    let request = json!({"subtype": "initialize", "hooks": {"PreToolUse": [hook]}});
+    json!({"type": "control_request", "request_id": "initialize", "request": request})
+}
+
+#[derive(Debug, Default)]
+pub(super) struct ClaudeLive {
+    objects: Objects,
+    conversation: Conversation,
+}
+
+#[derive(Debug, Default)]
+struct Conversation {
+    turn: ClaudeTurn,
+    seen: Seen,
+    /// What the names of lines are made from, so that no two sessions have the same.
+    seed: String,
+    /// Messages that claude has not repeated yet, by the names of their lines; none for the prompt.
+    sent: HashMap<String, Option<SteeringId>>,
+    lines: u64,
+    /// The kinds of tools whose use has to be asked for.
+    asks: ToolKinds,
+    /// What waits for an answer, and how it was asked.
+    pending: HashMap<AskId, Asked>,
+    /// The uses that were asked for and have not ended.
+    asked: HashSet<String>,
+    /// The turn is over.
+    closed: bool,
+    /// It is over, and claude would begin another.
+    stuck: bool,
+}
+
+/// How permission was asked, and for which input: that is handed back, with the answers to questions.
+#[derive(Debug, Clone)]
+enum Asked {
+    Hook { input: Value },
+    Prompt { input: Value },
+}
+
+impl Protocol for ClaudeLive {
+    fn start(&mut self, opening: Opening, exchange: &mut Exchange) {
+        let conversation = &mut self.conversation;
+        conversation.seed = opening.seed;
+        conversation.asks = opening.asks;
+        if !opening.asks.is_empty() {
+            exchange.write(&initialize());
+        }
+        conversation.say(None, &opening.prompt, exchange);
+    }
+
+    fn feed(&mut self, bytes: &[u8], clock: &Clock, exchange: &mut Exchange) {
+        let Self { objects, conversation } = self;
+        let mut signals = std::mem::take(&mut exchange.signals);
+        objects.feed(bytes, &mut signals, |event, out| {
+            conversation.take(&Value::Object(event), clock, exchange, out);
+        });
+        exchange.signals = signals;
+    }
+
+    fn command(&mut self, command: SessionCommand, exchange: &mut Exchange) {
+        self.conversation.command(command, exchange);
+    }
+
+    fn is_stuck(&self) -> bool {
+        self.conversation.stuck
+    }
+
+    fn finish(&mut self, finish: Finish<'_>, clock: &Clock, exchange: &mut Exchange) {
+        let Self { objects, conversation } = self;
+        let mut signals = std::mem::take(&mut exchange.signals);
+        objects.finish(&mut signals, |event, out| {
+            conversation.take(&Value::Object(event), clock, exchange, out);
+        });
+        conversation.turn.finish(finish, clock, &mut signals);
+        exchange.signals = signals;
+    }
+}
+
+impl Conversation {
+    fn take(&mut self, event: &Value, clock: &Clock, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
+        let kind = event.get("type").and_then(Value::as_str);
+        match kind {
+            // It is being ended. A request that is not answered waits until then.
+            Some("control_request" | "result") if self.stuck => {}
+            Some("control_request") => self.asked(event, exchange, out),
+            Some("control_cancel_request") => {
+                let id = AskId(name(event, "/request_id"));
+                if self.pending.remove(&id).is_some() {
+                    out.push(AgentSignal::PermissionWithdrawn { id });
+                }
+            }
+            // Answers to what was asked here, and repetitions of what was answered.
+            Some("control_response") => {}
+            Some("user") if event.get("isReplay") == Some(&Value::Bool(true)) => {
+                if let Some(Some(id)) = self.sent.remove(&name(event, "/uuid")) {
+                    out.push(AgentSignal::MessageAnswered {
+                        id,
+                        taken: true,
+                        text: None,
+                    });
+                }
+            }
+            Some("result") => self.result(event, clock, exchange, out),
+            _ => {
+                let told = out.len();
+                self.turn.take(event, clock, out);
+                let unasked: Vec<Problem> = out[told..].iter().filter_map(|signal| self.unasked(signal)).collect();
+                if let Some(problem) = unasked.into_iter().next() {
+                    self.fail(problem, out);
+                }
+            }
+        }
+    }
+
+    /// The problem that a use of a tool has ended without having been asked for, though rules concern it.
+    fn unasked(&mut self, signal: &AgentSignal) -> Option<Problem> {
+        let AgentSignal::ToolEnded {
+            call, tool, ok, output, ..
+        } = signal
+        else {
+            return None;
+        };
+        let was_asked = self.asked.remove(call) || self.asked.contains(tool);
+        // One that claude refuses itself, for its arguments as an example, was not run. A command that failed was.
+        let ran = *ok || output.starts_with("Exit code ");
+        let kind = kind_of(tool);
+        if was_asked || !ran || kind == ToolKind::Other || !self.asks.has(kind) {
+            return None;
+        }
+        Some(used_without_asking("claude", tool))
+    }
+
+    /// Ends the turn, which claude would go on with. Its standard input stays open: what waits for an answer there is allowed
+    /// at the end of it.
+    fn fail(&mut self, problem: Problem, out: &mut Vec<AgentSignal>) {
+        self.turn.fail_with(problem, out);
+        self.stuck = true;
+        self.closed = true;
+    }
+
+    fn result(&mut self, event: &Value, clock: &Clock, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
+        let failed = event.get("is_error").and_then(Value::as_bool) != Some(false);
+        let waiting = self.sent.values().any(Option::is_some);
+        if waiting && !failed && !self.closed {
+            // The messages that wait begin the next turn; what was used is told as a sum at the end of that.
+            self.turn.passes(event);
+            return;
+        }
+        self.turn.take(event, clock, out);
+        self.stuck = waiting;
+        self.closed = true;
+        // The end of the input would allow them.
+        let left: Vec<AskId> = self.pending.keys().cloned().collect();
+        for id in left {
+            let message = "the turn is over".to_owned();
+            self.answer(&id, &PermissionAnswer::Deny { message }, exchange);
+        }
+        exchange.close = true;
+    }
+
+    fn asked(&mut self, event: &Value, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
+        let id = AskId(name(event, "/request_id"));
+        let request = &event["request"];
+        let (asked, tool, input, call) = match request["subtype"].as_str() {
+            Some("hook_callback") if request["input"]["hook_event_name"] == "PreToolUse" => {
+                let told = &request["input"];
+                (
+                    Asked::Hook {
+                        input: told["tool_input"].clone(),
+                    },
+                    &told["tool_name"],
+                    &told["tool_input"],
+                    &request["tool_use_id"],
+                )
+            }
+            Some("can_use_tool") => {
+                let input = request["input"].clone();
+                let asked = Asked::Prompt { input };
+                (asked, &request["tool_name"], &request["input"], &request["tool_use_id"])
+            }
+            other => {
+                let what = other.unwrap_or("nothing").to_owned();
+                let refusal =
+                    json!({"subtype": "error", "request_id": id.0, "error": format!("{what} is not supported")});
+                exchange.write(&json!({"type": "control_response", "response": refusal}));
+                self.seen
+                    .unknown(&what, || format!("claude asks for {what}, which is not known"), out);
+                return;
+            }
+        };
+        let tool = tool.as_str().unwrap_or_default();
+        let questions = questions(tool, input);
+        let reason = input["description"].as_str().map(str::to_owned);
+        let request = PermissionRequest {
+            id: id.clone(),
+            call: call.as_str().map(str::to_owned),
+            tool: tool.to_owned(),
+            kind: kind_of(tool),
+            title: match questions.first() {
+                Some(question) => one_line(&question.text),
+                None => short_input(input),
+            },
+            reason,
+            command: input["command"].as_str().map(str::to_owned),
+            paths: path_in(input).into_iter().map(str::to_owned).collect(),
+            url: input["url"].as_str().map(str::to_owned),
+            diff: change(input),
+            questions,
+        };
+        self.asked
+            .insert(request.call.clone().unwrap_or_else(|| tool.to_owned()));
+        self.pending.insert(id.clone(), asked);
+        if self.pending.len() > PENDING_CAP {
+            let message = "too many requests wait for an answer".to_owned();
+            return self.answer(&id, &PermissionAnswer::Deny { message }, exchange);
+        }
+        out.push(AgentSignal::PermissionRequested {
+            request: Box::new(request),
+        });
+    }
+
+    fn command(&mut self, command: SessionCommand, exchange: &mut Exchange) {
+        match command {
+            SessionCommand::Steer { id, .. } if self.closed => {
+                exchange.signals.push(AgentSignal::MessageAnswered {
+                    id,
+                    taken: false,
+                    text: None,
+                });
+            }
+            SessionCommand::Steer { id, text } => self.say(Some(id), &text, exchange),
+            SessionCommand::Answer { id, answer } => self.answer(&id, &answer, exchange),
+        }
+    }
+
+    /// Answers what still waits for it; nothing else is to be had for an answer.
+    fn answer(&mut self, id: &AskId, answer: &PermissionAnswer, exchange: &mut Exchange) {
+        let Some(asked) = self.pending.remove(id) else { return };
+        let response = match (asked, answer) {
+            (Asked::Hook { .. }, PermissionAnswer::Allow) => {
+                json!({"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "allow"}})
+            }
+            (Asked::Hook { input }, PermissionAnswer::Words { answers }) => json!({"hookSpecificOutput": {
+                "hookEventName": "PreToolUse",
+                "permissionDecision": "allow",
+                "updatedInput": answered(input, answers),
+            }}),
+            (Asked::Hook { .. }, PermissionAnswer::Deny { message }) => json!({"hookSpecificOutput": {
+                "hookEventName": "PreToolUse",
+                "permissionDecision": "deny",
+                "permissionDecisionReason": message,
+            }}),
+            (Asked::Prompt { input }, PermissionAnswer::Allow) => json!({"behavior": "allow", "updatedInput": input}),
+            (Asked::Prompt { input }, PermissionAnswer::Words { answers }) => {
+                json!({"behavior": "allow", "updatedInput": answered(input, answers)})
+            }
+            (Asked::Prompt { .. }, PermissionAnswer::Deny { message }) => {
+                json!({"behavior": "deny", "message": message})
+            }
+        };
+        let response = json!({"subtype": "success", "request_id": id.0, "response": response});
+        exchange.write(&json!({"type": "control_response", "response": response}));
+    }
+
+    fn say(&mut self, id: Option<SteeringId>, text: &str, exchange: &mut Exchange) {
+        self.lines += 1;
+        let line = uuid(&self.seed, self.lines);
+        exchange.write(&json!({
+            "type": "user",
+            "message": {"role": "user", "content": [{"type": "text", "text": text}]},
+            "parent_tool_use_id": null,
+            "uuid": line,
+        }));
+        self.sent.insert(line, id);
+    }
+}
+
+fn name(event: &Value, pointer: &str) -> String {
+    event
+        .pointer(pointer)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned()
+}
+
+/// What the use of a tool changes. Where in the file that is, claude does not say.
+fn change(input: &Value) -> Option<String> {
+    let path = path_in(input)?;
+    let words = |part: &Value, name: &str| part[name].as_str().map(str::to_owned);
+    let edit = |part: &Value| Some(difference(&words(part, "old_string")?, &words(part, "new_string")?).1);
+    let written = || words(input, "content").or_else(|| words(input, "new_source"));
+    let several: Vec<Vec<String>> = array(input, "/edits").filter_map(edit).collect();
+    let changes = match (several.is_empty(), edit(input)) {
+        (false, _) => several,
+        (true, Some(one)) => vec![one],
+        (true, None) => vec![difference("", &written()?).1],
+    };
+    let each = changes
+        .into_iter()
+        .map(|lines| format!("@@ {path} @@\n{}", lines.join("\n")));
+    Some(each.collect::<Vec<_>>().join("\n"))
+}
+
+/// What the use of a tool asks the user. claude takes words of the user's own in place of a choice.
+fn questions(tool: &str, input: &Value) -> Vec<Question> {
+    let asked = array(input, "/questions").filter(|_| tool == "AskUserQuestion");
+    let question = |asked: &Value| Question {
+        header: text(asked, "/header").to_owned(),
+        text: text(asked, "/question").to_owned(),
+        choices: choices(asked),
+        multiple: asked["multiSelect"] == true,
+        free_text: true,
+    };
+    asked.map(question).collect()
+}
+
+/// The input of a use of a tool with the answers to its questions.
+fn answered(mut input: Value, answers: &[Vec<String>]) -> Value {
+    let questions: Vec<String> = array(&input, "/questions")
+        .map(|asked| text(asked, "/question").to_owned())
+        .collect();
+    let pairs = questions.into_iter().zip(answers);
+    let pairs: Map<String, Value> = pairs
+        .map(|(question, answer)| (question, answer.join(", ").into()))
+        .collect();
+    input["answers"] = Value::Object(pairs);
+    input
+}
+
+fn kind_of(tool: &str) -> ToolKind {
+    match tool {
+        "Bash" | "BashOutput" | "KillShell" => ToolKind::Shell,
+        "Edit" | "Write" | "MultiEdit" | "NotebookEdit" => ToolKind::Edit,
+        "Read" | "Glob" | "Grep" | "LS" | "NotebookRead" => ToolKind::Read,
+        "WebFetch" | "WebSearch" => ToolKind::Fetch,
+        tool if tool.starts_with("mcp__") => ToolKind::Mcp,
+        _ => ToolKind::Other,
+    }
+}
+
+/// A name that no other line has: claude leaves out a line whose name it has seen, also in a session that is continued.
+fn uuid(seed: &str, line: u64) -> String {
+    let half = |salt: u8| {
+        let mut hasher = DefaultHasher::new();
+        (seed, line, salt).hash(&mut hasher);
+        hasher.finish()
+    };
+    let (high, low) = (half(0), half(1));
+    format!(
+        "{:08x}-{:04x}-4{:03x}-8{:03x}-{:012x}",
+        high >> 32,
+        (high >> 16) & 0xffff,
+        high & 0xfff,
+        low >> 52,
+        low & 0xffff_ffff_ffff,
+    )
+}
+
+#[cfg(test)]
+#[path = "claude_tests.rs"]
+mod tests;

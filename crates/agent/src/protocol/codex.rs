@@ -1,0 +1,432 @@
+//! codex in both directions: `codex app-server`, one JSON-RPC message a line, without the `jsonrpc` field.
+//!
+//! A session is one thread with one turn. Its items give the same signals as those of `codex exec --json`.
+//!
+//! A message for the running turn is accepted before it counts: codex keeps it until its next request to the model, and loses
+//! it if the turn fails before that. It is taken when it shows up among the items, under the name that it was sent with.
+//!
+//! The end of its standard input ends codex at once, with every command that it left running in the background.
+
+use ralph_core::event::{AgentSignal, AskId, PermissionAnswer, Problem, ProblemKind, SessionId, ToolKind, Usage};
+use serde_json::{Value, json};
+
+use super::{
+    Exchange, Opening, Protocol, SessionCommand, codex_asking,
+    codex_asking::{Answer, Asks},
+    codex_items::{Limits, as_exec, problem_of, used},
+    codex_steering::SteeringQueue,
+};
+use crate::dialect::{
+    Clock, CodexTurn, Finish, Objects, Seen, UNEXPLAINED_BY_CODEX, attempts, classify, one_line, repeated,
+};
+
+/// What an answer of JSON-RPC says of a method that is not known.
+const METHOD_NOT_FOUND: i32 = -32601;
+
+#[derive(Debug, Default)]
+pub(super) struct CodexLive {
+    objects: Objects,
+    conversation: Conversation,
+}
+
+#[derive(Debug, Default)]
+struct Conversation {
+    opening: Opening,
+    thread: Option<String>,
+    turn_id: Option<String>,
+    turn: CodexTurn,
+    seen: Seen,
+    steering: SteeringQueue,
+    asks: Asks,
+    /// What the thread has used, all its turns together.
+    used: Option<Usage>,
+    limits: Limits,
+    /// An error that was reported and may be the end.
+    error: Option<Problem>,
+    /// The turn is over.
+    closed: bool,
+}
+
+impl Protocol for CodexLive {
+    fn start(&mut self, opening: Opening, exchange: &mut Exchange) {
+        let conversation = &mut self.conversation;
+        conversation.steering = SteeringQueue::new(&opening.seed);
+        conversation.opening = opening;
+        let client = json!({"name": "ralph", "title": "ralph", "version": env!("CARGO_PKG_VERSION")});
+        // It would repeat all the turn's changes after every step.
+        let capabilities = json!({"optOutNotificationMethods": ["turn/diff/updated"]});
+        let params = json!({"clientInfo": client, "capabilities": capabilities});
+        exchange.write(&json!({"id": "initialize", "method": "initialize", "params": params}));
+    }
+
+    fn feed(&mut self, bytes: &[u8], clock: &Clock, exchange: &mut Exchange) {
+        let Self { objects, conversation } = self;
+        let mut signals = std::mem::take(&mut exchange.signals);
+        objects.feed(bytes, &mut signals, |message, out| {
+            conversation.take(&Value::Object(message), clock, exchange, out);
+        });
+        exchange.signals = signals;
+    }
+
+    fn command(&mut self, command: SessionCommand, exchange: &mut Exchange) {
+        let conversation = &mut self.conversation;
+        match command {
+            SessionCommand::Steer { id, .. } if conversation.closed => {
+                exchange.signals.push(AgentSignal::MessageAnswered {
+                    id,
+                    taken: false,
+                    text: None,
+                });
+            }
+            SessionCommand::Steer { id, text } => {
+                conversation.steering.add(id, text);
+                conversation.steer(exchange);
+            }
+            SessionCommand::Answer { id, answer } => conversation.answer(&id, &answer, exchange),
+        }
+    }
+
+    fn finish(&mut self, finish: Finish<'_>, clock: &Clock, exchange: &mut Exchange) {
+        let Self { objects, conversation } = self;
+        let mut signals = std::mem::take(&mut exchange.signals);
+        objects.finish(&mut signals, |message, out| {
+            conversation.take(&Value::Object(message), clock, exchange, out);
+        });
+        conversation.steering.give_up(&mut signals);
+        match conversation.error.take() {
+            Some(problem) => conversation.turn.fail_with(problem, &mut signals),
+            None => conversation.turn.finish(finish, clock, &mut signals),
+        }
+        exchange.signals = signals;
+    }
+}
+
+impl Conversation {
+    fn take(&mut self, message: &Value, clock: &Clock, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
+        if self.closed {
+            return;
+        }
+        let params = &message["params"];
+        match (message["method"].as_str(), message.get("id")) {
+            (Some(method), Some(id)) => self.asked(method, id, params, exchange, out),
+            (Some(method), None) if self.is_ours(params) => self.told(method, params, clock, exchange, out),
+            // Threads of agents that this one has started, which ask here as well.
+            (Some("item/started"), None) => self.asks.item_started(&params["item"]),
+            (Some(_), None) => {}
+            (None, Some(id)) => self.answered(id.as_str().unwrap_or_default(), message, clock, exchange, out),
+            (None, None) => self
+                .seen
+                .unknown("neither", || format!("unknown message {message}"), out),
+        }
+    }
+
+    fn is_ours(&self, params: &Value) -> bool {
+        match (params["threadId"].as_str(), &self.thread) {
+            (Some(thread), Some(ours)) => thread == ours,
+            (_, _) => true,
+        }
+    }
+
+    /// Takes the answer to a request of ralph's.
+    fn answered(
+        &mut self,
+        id: &str,
+        message: &Value,
+        clock: &Clock,
+        exchange: &mut Exchange,
+        out: &mut Vec<AgentSignal>,
+    ) {
+        let refused = message.get("error").is_some();
+        if id.starts_with("steer/") {
+            if refused {
+                self.steering.refused(id, out);
+            }
+            return;
+        }
+        if refused {
+            let problem = classify(message["error"]["message"].as_str().unwrap_or_default(), clock);
+            return self.close(Some(problem), exchange, out);
+        }
+        let result = &message["result"];
+        match id {
+            "initialize" => {
+                exchange.write(&json!({"method": "initialized"}));
+                // Whose tools have to be asked for is in its configuration.
+                match self.opening.asks.has(ToolKind::Mcp) {
+                    true => {
+                        let params = json!({"cwd": self.opening.cwd});
+                        exchange.write(&json!({"id": "config", "method": "config/read", "params": params}));
+                    }
+                    false => self.open_thread(&Value::Null, exchange),
+                }
+            }
+            "config" => self.open_thread(&result["config"]["mcp_servers"], exchange),
+            "thread" => self.thread_opened(result, exchange, out),
+            "turn" => self.turn_began(&result["turn"], exchange),
+            _ => {}
+        }
+    }
+
+    fn open_thread(&self, servers: &Value, exchange: &mut Exchange) {
+        let opening = &self.opening;
+        let mut params = json!({"cwd": opening.cwd, "sandbox": "danger-full-access"});
+        let mut config = json!({});
+        match opening.asks.is_empty() {
+            true => params["approvalPolicy"] = json!("never"),
+            // With `on-request` it would ask for nothing: its sandbox holds nothing back.
+            false => {
+                params["approvalPolicy"] = json!("untrusted");
+                params["approvalsReviewer"] = json!("user");
+                config = codex_asking::settings(opening.asks, servers);
+            }
+        }
+        // Beside those of its user, which are in its own configuration.
+        for server in &opening.servers {
+            let table = &mut config["mcp_servers"][&server.name];
+            table["command"] = json!(server.command);
+            table["args"] = json!(server.args);
+            table["env"] = server.variables().into();
+            if opening.asks.has(ToolKind::Mcp) {
+                table["default_tools_approval_mode"] = json!("prompt");
+            }
+        }
+        if config.as_object().is_some_and(|config| !config.is_empty()) || !opening.asks.is_empty() {
+            params["config"] = config;
+        }
+        if let Some(model) = &opening.model {
+            params["model"] = json!(model);
+        }
+        let method = match &opening.resume {
+            None => "thread/start",
+            Some(session) => {
+                params["threadId"] = json!(session.0);
+                params["excludeTurns"] = json!(true);
+                "thread/resume"
+            }
+        };
+        exchange.write(&json!({"id": "thread", "method": method, "params": params}));
+    }
+
+    fn thread_opened(&mut self, result: &Value, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
+        let thread = result["thread"]["id"].as_str().unwrap_or_default().to_owned();
+        out.push(AgentSignal::Opened {
+            session: Some(SessionId(thread.clone())),
+            model: result["model"].as_str().map(str::to_owned),
+        });
+        let prompt = std::mem::take(&mut self.opening.prompt);
+        let params = json!({"threadId": thread, "input": [{"type": "text", "text": prompt}]});
+        exchange.write(&json!({"id": "turn", "method": "turn/start", "params": params}));
+        self.thread = Some(thread);
+    }
+
+    fn turn_began(&mut self, turn: &Value, exchange: &mut Exchange) {
+        if self.turn_id.is_none() {
+            self.turn_id = turn["id"].as_str().map(str::to_owned);
+            self.steer(exchange);
+        }
+    }
+
+    /// Sends the messages that wait, once there is a turn to take them.
+    fn steer(&mut self, exchange: &mut Exchange) {
+        if let (Some(thread), Some(turn)) = (&self.thread, &self.turn_id) {
+            self.steering.send(thread, turn, exchange);
+        }
+    }
+
+    fn told(
+        &mut self,
+        method: &str,
+        params: &Value,
+        clock: &Clock,
+        exchange: &mut Exchange,
+        out: &mut Vec<AgentSignal>,
+    ) {
+        let text = |field: &str| params[field].as_str().unwrap_or_default().to_owned();
+        match method {
+            "turn/started" => self.turn_began(&params["turn"], exchange),
+            "turn/completed" => self.completed(&params["turn"], clock, exchange, out),
+            "item/started" => self.item_started(&params["item"], clock, out),
+            "item/completed" => self.item_completed(&params["item"], clock, exchange, out),
+            "item/agentMessage/delta" => out.push(AgentSignal::TextDelta { text: text("delta") }),
+            "item/reasoning/summaryTextDelta" | "item/reasoning/textDelta" => {
+                out.push(AgentSignal::ThoughtDelta { text: text("delta") });
+            }
+            // The parts of a thought are lines of its whole.
+            "item/reasoning/summaryPartAdded" if params["summaryIndex"].as_u64() > Some(0) => {
+                out.push(AgentSignal::ThoughtDelta { text: "\n".to_owned() });
+            }
+            "item/commandExecution/outputDelta" => out.push(AgentSignal::ToolOutput {
+                call: text("itemId"),
+                text: text("delta"),
+            }),
+            "turn/plan/updated" => self.turn.plan_updated(&params["plan"], out),
+            "thread/tokenUsage/updated" => self.usage(params, out),
+            "account/rateLimits/updated" => self.limits.update(&params["rateLimits"]),
+            "error" => self.failed(params, clock, out),
+            "warning" | "guardianWarning" => out.push(AgentSignal::Unknown {
+                text: format!("warning: {}", one_line(&text("message"))),
+            }),
+            "serverRequest/resolved" => self.asks.resolved(&params["requestId"], out),
+            other if is_beside_the_turn(other) => {}
+            other => self
+                .seen
+                .unknown(other, || format!("unknown event {other} {params}"), out),
+        }
+    }
+
+    fn item_started(&mut self, item: &Value, clock: &Clock, out: &mut Vec<AgentSignal>) {
+        self.asks.item_started(item);
+        match item["type"].as_str() {
+            Some("userMessage") => self.steering.taken(item["clientId"].as_str().unwrap_or_default(), out),
+            Some("fileChange") => {}
+            _ => self.item("item.started", item, clock, out),
+        }
+    }
+
+    fn item_completed(&mut self, item: &Value, clock: &Clock, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
+        let unasked = self.asks.item_completed(item, self.opening.asks);
+        self.item("item.completed", item, clock, out);
+        if unasked.is_some() {
+            self.close(unasked, exchange, out);
+        }
+    }
+
+    fn item(&mut self, kind: &str, item: &Value, clock: &Clock, out: &mut Vec<AgentSignal>) {
+        if let Some(item) = as_exec(item) {
+            self.turn.take(&json!({"type": kind, "item": item}), clock, out);
+        }
+    }
+
+    /// Takes the sum over the thread, which is told again where nothing was added.
+    fn usage(&mut self, params: &Value, out: &mut Vec<AgentSignal>) {
+        let told = &params["tokenUsage"];
+        let total = used(&told["total"]);
+        let of_this_turn = self.turn_id.is_some() && params["turnId"].as_str() == self.turn_id.as_deref();
+        // A thread that is resumed begins with what it used before.
+        let before = self
+            .used
+            .replace(total)
+            .or_else(|| of_this_turn.then(|| total.since(used(&told["last"]))));
+        let usage = before.map(|before| total.since(before));
+        if let Some(usage) = usage.filter(|usage| usage.input_tokens > Some(0) || usage.output_tokens > Some(0)) {
+            out.push(AgentSignal::Usage { usage });
+        }
+    }
+
+    fn failed(&mut self, params: &Value, clock: &Clock, out: &mut Vec<AgentSignal>) {
+        let error = &params["error"];
+        let problem = problem_of(error, &self.limits, clock);
+        if params["willRetry"] != json!(true) {
+            self.error = Some(problem);
+            return;
+        }
+        let count = error["message"]
+            .as_str()
+            .and_then(|said| said.strip_prefix("Reconnecting..."));
+        let numbers = count.and_then(attempts);
+        out.push(AgentSignal::Retrying {
+            attempt: numbers.map(|(attempt, _)| attempt),
+            of: numbers.map(|(_, of)| of),
+            kind: repeated(problem.kind),
+            why: problem.text,
+        });
+    }
+
+    fn completed(&mut self, turn: &Value, clock: &Clock, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
+        let other = |ours: &String| turn["id"].as_str() != Some(ours);
+        if self.turn_id.as_ref().is_some_and(other) {
+            return;
+        }
+        let reported = self.error.take();
+        let problem = match turn["status"].as_str() {
+            Some("completed") => {
+                // It went on after that error, so it was none that ended the turn.
+                out.extend(reported.map(|error| AgentSignal::Unknown {
+                    text: format!("warning: {}", error.text),
+                }));
+                None
+            }
+            _ if turn["error"].is_object() => Some(problem_of(&turn["error"], &self.limits, clock)),
+            status => reported.or_else(|| {
+                let why = match status {
+                    Some("interrupted") => "the turn was interrupted",
+                    _ => UNEXPLAINED_BY_CODEX,
+                };
+                Some(Problem::said(ProblemKind::Other, why))
+            }),
+        };
+        self.close(problem, exchange, out);
+    }
+
+    /// Gives the verdict on the turn, and lets codex end.
+    fn close(&mut self, problem: Option<Problem>, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
+        self.closed = true;
+        exchange.close = true;
+        self.steering.give_up(out);
+        match problem {
+            None => self.turn.end(true, out),
+            Some(problem) => self.turn.fail_with(problem, out),
+        }
+    }
+
+    /// Takes a request of codex's.
+    fn asked(&mut self, method: &str, id: &Value, params: &Value, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
+        if self.asks.asked(method, id, params, exchange, out).is_err() {
+            // A form of an MCP server for the user: declined, the server's tool goes on.
+            if method == "mcpServer/elicitation/request" {
+                exchange.write(&json!({"id": id, "result": {"action": "decline"}}));
+                let text = || "an MCP server has a form for the user, which was declined".to_owned();
+                return self.seen.unknown(method, text, out);
+            }
+            let error = json!({"code": METHOD_NOT_FOUND, "message": format!("{method} is not supported")});
+            exchange.write(&json!({"id": id, "error": error}));
+            let text = || format!("codex asks for {method}, which is not known");
+            self.seen.unknown(method, text, out);
+        }
+    }
+
+    /// Answers. A refusal says nothing to the model but that it is one: sent before it, the reason is there for the next
+    /// request.
+    fn answer(&mut self, id: &AskId, answer: &PermissionAnswer, exchange: &mut Exchange) {
+        let Some(Answer { reason, response }) = self.asks.answer(id, answer) else {
+            return;
+        };
+        if let (Some(reason), Some(thread), Some(turn)) = (reason, &self.thread, &self.turn_id) {
+            self.steering.explain(&reason, thread, turn, exchange);
+        }
+        exchange.write(&response);
+    }
+}
+
+/// Whether a notification is about something else than what the turn does, or repeats what its items tell.
+fn is_beside_the_turn(method: &str) -> bool {
+    let rooms = [
+        "account/",
+        "app/",
+        "command/exec/",
+        "externalAgentConfig/",
+        "fs/",
+        "fuzzyFileSearch/",
+        "hook/",
+        "item/autoApprovalReview/",
+        "item/commandExecution/",
+        "item/fileChange/",
+        "item/mcpToolCall/",
+        "item/plan/",
+        "item/reasoning/",
+        "mcpServer/",
+        "model/",
+        "modelProvider/",
+        "process/",
+        "project/",
+        "remoteControl/",
+        "skills/",
+        "thread/",
+        "turn/diff/",
+    ];
+    matches!(method, "configWarning" | "deprecationNotice") || rooms.iter().any(|room| method.starts_with(room))
+}
+
+#[cfg(test)]
+#[path = "codex_tests.rs"]
+mod tests;

@@ -1,0 +1,245 @@
+//! What codex asks to be allowed, and what it is told so that it asks.
+//!
+//! With the policy `untrusted` codex asks before each command, each change of files and most tools of MCP servers. What it
+//! uses without asking has to be switched off, or asked for by name; what it uses all the same ends the turn.
+
+use std::collections::{HashMap, HashSet};
+
+use ralph_core::event::{AgentSignal, AskId, PermissionAnswer, PermissionRequest, Problem, ToolKind, ToolKinds};
+use serde_json::{Map, Value, json};
+
+use super::{
+    Exchange, PENDING_CAP,
+    codex_items::{change_request, command_request, question_request, tool_request},
+    seam::used_without_asking,
+};
+use crate::dialect::{array, one_line, text};
+
+/// What codex asks for.
+pub(super) const KINDS: ToolKinds = ToolKinds::of(&[ToolKind::Shell, ToolKind::Edit, ToolKind::Mcp]);
+/// What it would use without asking: its look at images, its search of the web, its agents and goals.
+pub(super) const SWITCHED_OFF: ToolKinds = ToolKinds::of(&[ToolKind::Read, ToolKind::Fetch, ToolKind::Other]);
+
+/// Most uses that are remembered as asked for.
+const ASKED_CAP: usize = 4096;
+
+/// The requests of one turn.
+#[derive(Debug, Default)]
+pub(super) struct Asks {
+    /// What waits for an answer.
+    pending: HashMap<AskId, Pending>,
+    /// The uses that were asked for.
+    asked: HashSet<String>,
+    /// Changes of files under way, which a request only names.
+    changes: HashMap<String, Value>,
+}
+
+/// A request that waits.
+#[derive(Debug)]
+struct Pending {
+    /// The id as codex wrote it.
+    id: Value,
+    title: String,
+    form: Form,
+}
+
+/// How a request is answered.
+#[derive(Debug)]
+enum Form {
+    Approval,
+    /// As a question of an MCP server.
+    Elicitation,
+    /// In words, by the names of the questions.
+    Questions(Vec<String>),
+}
+
+/// An answer to write, and what the model has to be told before it.
+pub(super) struct Answer {
+    pub(super) reason: Option<String>,
+    pub(super) response: Value,
+}
+
+impl Asks {
+    /// Takes the start of an item.
+    pub(super) fn item_started(&mut self, item: &Value) {
+        if text(item, "/type") == "fileChange" && self.changes.len() < PENDING_CAP {
+            self.changes
+                .insert(text(item, "/id").to_owned(), item["changes"].clone());
+        }
+    }
+
+    /// Takes the end of an item. The problem is that it was used without asking, though rules concern it.
+    pub(super) fn item_completed(&mut self, item: &Value, concerned: ToolKinds) -> Option<Problem> {
+        let id = text(item, "/id");
+        self.changes.remove(id);
+        let kind = kind_of(item).filter(|kind| !id.is_empty() && concerned.has(*kind))?;
+        let name = match kind {
+            ToolKind::Mcp => format!("mcp__{}__{}", text(item, "/server"), text(item, "/tool")),
+            ToolKind::Shell | ToolKind::Edit | ToolKind::Read | ToolKind::Fetch | ToolKind::Other => id.to_owned(),
+        };
+        if self.asked.contains(&name) || self.asked.len() >= ASKED_CAP || text(item, "/status") == "declined" {
+            return None;
+        }
+        let what = match kind {
+            ToolKind::Shell => text(item, "/command"),
+            ToolKind::Mcp => &name,
+            ToolKind::Edit | ToolKind::Read | ToolKind::Fetch | ToolKind::Other => text(item, "/type"),
+        };
+        Some(used_without_asking("codex", &one_line(what)))
+    }
+
+    /// Takes a request for permission; gives it back if codex asks for something else.
+    pub(super) fn asked(
+        &mut self,
+        method: &str,
+        id: &Value,
+        params: &Value,
+        exchange: &mut Exchange,
+        out: &mut Vec<AgentSignal>,
+    ) -> Result<(), ()> {
+        let ask = ask_id(id);
+        let (form, request) = match method {
+            "item/commandExecution/requestApproval" => (Form::Approval, command_request(ask, params)),
+            "item/fileChange/requestApproval" => {
+                let changes = self.changes.get(text(params, "/itemId")).unwrap_or(&Value::Null);
+                (Form::Approval, change_request(ask, params, changes))
+            }
+            "mcpServer/elicitation/request" if text(params, "/_meta/codex_approval_kind") == "mcp_tool_call" => {
+                (Form::Elicitation, tool_request(ask, params))
+            }
+            "item/tool/requestUserInput" if array(params, "/questions").next().is_some() => {
+                let names = array(params, "/questions").map(|question| text(question, "/id").to_owned());
+                (Form::Questions(names.collect()), question_request(ask, params))
+            }
+            _ => return Err(()),
+        };
+        // A question has no refusal.
+        if self.pending.len() >= PENDING_CAP && request.questions.is_empty() {
+            exchange.write(&json!({"id": id, "result": form.denial()}));
+            return Ok(());
+        }
+        self.remember(&request);
+        let pending = Pending {
+            id: id.clone(),
+            title: request.title.clone(),
+            form,
+        };
+        self.pending.insert(request.id.clone(), pending);
+        out.push(AgentSignal::PermissionRequested {
+            request: Box::new(request),
+        });
+        Ok(())
+    }
+
+    /// Remembers that a use was asked for; of a tool of an MCP server codex does not tell which use it is.
+    fn remember(&mut self, request: &PermissionRequest) {
+        if self.asked.len() < ASKED_CAP {
+            self.asked
+                .insert(request.call.clone().unwrap_or_else(|| request.tool.clone()));
+        }
+    }
+
+    /// The answer to what still waits for it; nothing else is to be had for an answer.
+    pub(super) fn answer(&mut self, id: &AskId, answer: &PermissionAnswer) -> Option<Answer> {
+        let Pending { id, title, form } = self.pending.remove(id)?;
+        let (reason, result) = match (answer, &form) {
+            (PermissionAnswer::Words { answers }, _) => (None, form.words(answers)),
+            // The words say that nobody answers.
+            (PermissionAnswer::Deny { message }, Form::Questions(names)) => {
+                (None, form.words(&vec![vec![message.clone()]; names.len()]))
+            }
+            (PermissionAnswer::Allow, _) => (None, form.permission()),
+            (PermissionAnswer::Deny { message }, Form::Approval | Form::Elicitation) => {
+                let reason = (!message.is_empty()).then(|| format!("Denied: {title}\n{message}"));
+                (reason, form.denial())
+            }
+        };
+        let response = json!({"id": id, "result": result});
+        Some(Answer { reason, response })
+    }
+
+    /// Takes that a request does not wait any more.
+    pub(super) fn resolved(&mut self, id: &Value, out: &mut Vec<AgentSignal>) {
+        let id = ask_id(id);
+        if self.pending.remove(&id).is_some() {
+            out.push(AgentSignal::PermissionWithdrawn { id });
+        }
+    }
+}
+
+impl Form {
+    /// For this once: never for the session, in which nothing like it would be asked any more.
+    fn permission(&self) -> Value {
+        match self {
+            Form::Approval => json!({"decision": "accept"}),
+            Form::Elicitation => json!({"action": "accept", "content": {}}),
+            Form::Questions(_) => self.words(&[]),
+        }
+    }
+
+    fn denial(&self) -> Value {
+        match self {
+            Form::Approval => json!({"decision": "decline"}),
+            Form::Elicitation => json!({"action": "decline"}),
+            Form::Questions(_) => self.words(&[]),
+        }
+    }
+
+    /// What the questions are answered.
+    fn words(&self, answers: &[Vec<String>]) -> Value {
+        let names: &[String] = match self {
+            Form::Questions(names) => names,
+            Form::Approval | Form::Elicitation => &[],
+        };
+        let pairs = names.iter().zip(answers);
+        let answers: Map<String, Value> = pairs
+            .map(|(name, answer)| (name.clone(), json!({"answers": answer})))
+            .collect();
+        json!({"answers": answers})
+    }
+}
+
+/// codex numbers what it asks; a name is as good.
+fn ask_id(id: &Value) -> AskId {
+    AskId(id.to_string())
+}
+
+/// What an item uses, if it is a use of a tool.
+fn kind_of(item: &Value) -> Option<ToolKind> {
+    match text(item, "/type") {
+        "commandExecution" => Some(ToolKind::Shell),
+        "fileChange" => Some(ToolKind::Edit),
+        "imageView" => Some(ToolKind::Read),
+        "webSearch" => Some(ToolKind::Fetch),
+        // What codex offers of its own as if it were a server's only lists what there is.
+        "mcpToolCall" if text(item, "/server") != "codex" => Some(ToolKind::Mcp),
+        _ => None,
+    }
+}
+
+/// The settings of a thread in which tools of the kinds `concerned` are asked for, or are not there. `servers` are the MCP
+/// servers that codex knows, by name.
+pub(super) fn settings(concerned: ToolKinds, servers: &Value) -> Value {
+    let mut settings = json!({});
+    if concerned.has(ToolKind::Fetch) {
+        settings["web_search"] = json!("disabled");
+    }
+    if concerned.has(ToolKind::Read) {
+        settings["features"]["view_image"] = json!(false);
+    }
+    if concerned.has(ToolKind::Other) {
+        for feature in ["goals", "image_generation", "multi_agent"] {
+            settings["features"][feature] = json!(false);
+        }
+    }
+    if concerned.has(ToolKind::Mcp) {
+        for (name, server) in servers.as_object().into_iter().flatten() {
+            let settings = &mut settings["mcp_servers"][name];
+            settings["default_tools_approval_mode"] = json!("prompt");
+            for tool in server["tools"].as_object().into_iter().flat_map(Map::keys) {
+                settings["tools"][tool]["approval_mode"] = json!("prompt");
+            }
+        }
+    }
+    settings
+}

@@ -1,0 +1,213 @@
+//! The seam between a session and its agent, in both directions. Pure: bytes and commands in, signals and bytes out.
+//!
+//! A [`Dialect`] only listens; as a [`OneWay`] protocol it is the channel that needs nothing but the agent's stdout. A live
+//! protocol also writes: the prompt, messages for the running turn, answers to what the agent asks.
+
+mod acp;
+mod claude;
+mod codex;
+mod codex_asking;
+mod codex_items;
+mod codex_steering;
+mod difference;
+mod seam;
+#[cfg(test)]
+mod testing;
+
+use ralph_core::event::{AgentSignal, ToolKinds};
+use ralph_text::one_line;
+use serde_json::Value;
+
+use super::{
+    dialect::{Clock, Dialect, Finish},
+    template::Placeholder,
+};
+
+pub(super) use seam::PENDING_CAP;
+pub use seam::{Exchange, Opening, Protocol, SessionCommand, Steering};
+
+/// The live protocols there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LiveKind {
+    /// `claude -p --input-format stream-json --output-format stream-json`.
+    ClaudeStreamJson,
+    /// `codex app-server`.
+    CodexAppServer,
+    /// Any agent with the Agent Client Protocol, version 1.
+    Acp,
+}
+
+impl LiveKind {
+    /// The names that manifests use.
+    pub const NAMES: [(&'static str, LiveKind); 3] = [
+        ("claude-stream-json", LiveKind::ClaudeStreamJson),
+        ("codex-app-server", LiveKind::CodexAppServer),
+        ("acp", LiveKind::Acp),
+    ];
+
+    /// Whether it tells what each turn of a continued session used, whatever the one-way channel tells.
+    pub(super) fn counts_turns(self) -> bool {
+        match self {
+            LiveKind::ClaudeStreamJson => false,
+            LiveKind::CodexAppServer | LiveKind::Acp => true,
+        }
+    }
+
+    /// Whether it hands over by itself what other agents get as arguments.
+    pub(super) fn hands_over(self, placeholder: Placeholder) -> bool {
+        match self {
+            LiveKind::ClaudeStreamJson => false,
+            LiveKind::CodexAppServer => matches!(
+                placeholder,
+                Placeholder::Model | Placeholder::Resume | Placeholder::McpServers
+            ),
+            LiveKind::Acp => matches!(
+                placeholder,
+                Placeholder::Model | Placeholder::Agent | Placeholder::Resume | Placeholder::McpServers
+            ),
+        }
+    }
+
+    /// Whether usage is told while a turn goes on, unless the manifest says otherwise: ACP has tokens with the end of a turn alone.
+    pub fn tells_usage_in_turn(self) -> bool {
+        match self {
+            LiveKind::ClaudeStreamJson | LiveKind::CodexAppServer => true,
+            LiveKind::Acp => false,
+        }
+    }
+
+    /// The kinds of tools before every use of which the agent asks, if its manifest does not say it. Over ACP agents ask for
+    /// what they find dangerous themselves, unless they are told otherwise in a way of their own.
+    pub fn asks(self) -> ToolKinds {
+        match self {
+            LiveKind::ClaudeStreamJson => ToolKinds::ALL,
+            LiveKind::CodexAppServer => codex_asking::KINDS,
+            LiveKind::Acp => ToolKinds::NONE,
+        }
+    }
+
+    /// The kinds whose tools the agent is told to do without where rules have something to say about them: it would use
+    /// them without asking.
+    pub fn goes_without(self) -> ToolKinds {
+        match self {
+            LiveKind::ClaudeStreamJson | LiveKind::Acp => ToolKinds::NONE,
+            LiveKind::CodexAppServer => codex_asking::SWITCHED_OFF,
+        }
+    }
+
+    /// What an agent is told first, and answers before there is a prompt.
+    pub(super) fn greeting(self) -> Vec<u8> {
+        let mut exchange = Exchange::default();
+        match self {
+            LiveKind::ClaudeStreamJson => exchange.write(&claude::initialize()),
+            LiveKind::CodexAppServer => codex::CodexLive::default().start(Opening::default(), &mut exchange),
+            LiveKind::Acp => acp::Acp::default().start(Opening::default(), &mut exchange),
+        }
+        exchange.input
+    }
+
+    /// The answer to the greeting in what an agent has written so far, if it is there: that it speaks the protocol, or why not.
+    pub(super) fn answer(self, written: &[u8]) -> Option<Result<(), String>> {
+        let lines = written.split(|byte| *byte == b'\n');
+        let mut messages = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
+        messages.find_map(|message| match self {
+            LiveKind::ClaudeStreamJson => (message["type"] == "control_response").then(|| {
+                let response = &message["response"];
+                verdict(response["subtype"] == "success", &response["error"])
+            }),
+            LiveKind::CodexAppServer => (message["id"] == "initialize" && message["method"].is_null())
+                .then(|| verdict(message["result"].is_object(), &message["error"]["message"])),
+            LiveKind::Acp => (message["id"] == 1 && message["method"].is_null()).then(|| {
+                let is_spoken = message["result"]["protocolVersion"] == acp::VERSION;
+                verdict(is_spoken, &message["error"]["message"])
+            }),
+        })
+    }
+
+    /// The protocol of a new session.
+    pub fn protocol(self) -> Box<dyn Protocol> {
+        match self {
+            LiveKind::ClaudeStreamJson => Box::new(claude::ClaudeLive::default()),
+            LiveKind::CodexAppServer => Box::new(codex::CodexLive::default()),
+            LiveKind::Acp => Box::new(acp::Acp::default()),
+        }
+    }
+}
+
+fn verdict(is_good: bool, error: &Value) -> Result<(), String> {
+    let why = || error.as_str().unwrap_or("it speaks another version of the protocol");
+    if is_good { Ok(()) } else { Err(one_line(why())) }
+}
+
+/// A dialect as a protocol: it listens, and takes no command.
+pub struct OneWay(pub Box<dyn Dialect>);
+
+impl Protocol for OneWay {
+    fn feed(&mut self, bytes: &[u8], clock: &Clock, exchange: &mut Exchange) {
+        self.0.feed(bytes, clock, &mut exchange.signals);
+    }
+
+    fn stderr_line(&mut self, line: &str, clock: &Clock, exchange: &mut Exchange) {
+        self.0.stderr_line(line, clock, &mut exchange.signals);
+    }
+
+    fn command(&mut self, command: SessionCommand, exchange: &mut Exchange) {
+        match command {
+            SessionCommand::Steer { id, .. } => {
+                exchange.signals.push(AgentSignal::MessageAnswered {
+                    id,
+                    taken: false,
+                    text: None,
+                });
+            }
+            // It asks nothing.
+            SessionCommand::Answer { .. } => {}
+        }
+    }
+
+    fn is_stuck(&self) -> bool {
+        self.0.is_stuck()
+    }
+
+    fn finish(&mut self, finish: Finish<'_>, clock: &Clock, exchange: &mut Exchange) {
+        self.0.finish(finish, clock, &mut exchange.signals);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_answer_to_a_greeting_is_found_among_what_is_written_when_it_is_whole() {
+        for (kind, good, bad) in [
+            (
+                LiveKind::ClaudeStreamJson,
+                r#"{"type":"control_response","response":{"subtype":"success","request_id":"initialize"}}"#,
+                r#"{"type":"control_response","response":{"subtype":"error","error":"no hooks"}}"#,
+            ),
+            (
+                LiveKind::CodexAppServer,
+                r#"{"id":"initialize","result":{"userAgent":"x"}}"#,
+                r#"{"id":"initialize","error":{"code":1,"message":"no hooks"}}"#,
+            ),
+            (
+                LiveKind::Acp,
+                r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}"#,
+                r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no hooks"}}"#,
+            ),
+        ] {
+            let greeting = kind.greeting();
+            assert!(
+                greeting.ends_with(b"\n") && kind.answer(&greeting).is_none(),
+                "an echo is no answer"
+            );
+            let written = format!("warning: x\n{{\"method\":\"noise\"}}\n{good}");
+            assert_eq!(kind.answer(written.as_bytes()), Some(Ok(())), "{kind:?}");
+            assert_eq!(kind.answer(&written.as_bytes()[..written.len() - 1]), None);
+            assert_eq!(kind.answer(bad.as_bytes()), Some(Err("no hooks".to_owned())));
+        }
+        let later = br#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":2}}"#;
+        assert!(matches!(LiveKind::Acp.answer(later), Some(Err(why)) if why.contains("another version")));
+    }
+}

@@ -1,0 +1,71 @@
+//! A session as the tests of every protocol hold it.
+
+use ralph_core::event::AgentSignal;
+use serde_json::Value;
+
+use super::{Exchange, Opening, Protocol, SessionCommand};
+use crate::dialect::Clock;
+
+/// What a protocol was told, and what it has said and written since.
+pub(super) struct Session<P> {
+    pub(super) protocol: P,
+    pub(super) clock: Clock,
+    pub(super) signals: Vec<AgentSignal>,
+    pub(super) written: Vec<Value>,
+    pub(super) closed: bool,
+}
+
+impl<P: Protocol + Default> Session<P> {
+    pub(super) fn begin(opening: Opening) -> Self {
+        let mut session = Self {
+            protocol: P::default(),
+            clock: Clock::at("2026-11-20T10:00:00Z"),
+            signals: Vec::new(),
+            written: Vec::new(),
+            closed: false,
+        };
+        session.with(|protocol, _, exchange| protocol.start(opening, exchange));
+        session
+    }
+
+    pub(super) fn with(&mut self, act: impl FnOnce(&mut P, &Clock, &mut Exchange)) {
+        let mut exchange = Exchange::default();
+        act(&mut self.protocol, &self.clock, &mut exchange);
+        self.signals.append(&mut exchange.signals);
+        let lines = String::from_utf8(exchange.input).unwrap();
+        assert!(lines.is_empty() || lines.ends_with('\n'), "{lines}");
+        let messages = lines
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("one object a line"));
+        self.written.extend(messages);
+        self.closed |= exchange.close;
+    }
+
+    pub(super) fn feed(&mut self, bytes: &[u8]) {
+        self.with(|protocol, clock, exchange| protocol.feed(bytes, clock, exchange));
+    }
+
+    pub(super) fn hear(&mut self, message: &Value) {
+        self.feed(format!("{message}\n").as_bytes());
+    }
+
+    pub(super) fn tell(&mut self, command: SessionCommand) {
+        self.with(|protocol, _, exchange| protocol.command(command, exchange));
+    }
+
+    pub(super) fn verdicts(&self) -> Vec<(bool, Option<&str>)> {
+        let ended = self.signals.iter().filter_map(|signal| match signal {
+            AgentSignal::TurnEnded { ok, message } => Some((*ok, message.as_deref())),
+            _ => None,
+        });
+        ended.collect()
+    }
+
+    pub(super) fn answered(&self) -> Vec<(u32, bool)> {
+        let answers = self.signals.iter().filter_map(|signal| match signal {
+            AgentSignal::MessageAnswered { id, taken, .. } => Some((id.0, *taken)),
+            _ => None,
+        });
+        answers.collect()
+    }
+}

@@ -1,0 +1,522 @@
+//! Turns what one agent writes into signals and into something to look at, on the reader thread of its process.
+//!
+//! Stop 2 of the tour in ARCHITECTURE.md. The bytes go to the display as they are, or as a transcript of the signals, and to the
+//! dialect (stop 3), whose signals go into the session's channel.
+
+use std::{
+    collections::VecDeque,
+    fs,
+    path::PathBuf,
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak,
+        atomic::{AtomicU32, Ordering},
+    },
+    thread,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use jiff::tz::TimeZone;
+use ralph_core::event::{AgentSignal, CancelReason, Exit, Finding, Problem, ProblemKind, SessionId, SteeringId};
+use ralph_system::proc::{Child, End, Output, Size, Stop};
+use ralph_text::{Keep, PlainText};
+use tokio::sync::mpsc;
+
+use super::{
+    Display, SessionRequest,
+    dialect::{Clock, DialectKind, Finish, Patterns, Tail, terminal_with},
+    protocol::{Exchange, LiveKind, OneWay, Opening, Protocol, SessionCommand},
+    queries::Queries,
+    transcript::Transcript,
+    usage::Meter,
+};
+
+/// What a session and its reporter know of each other.
+pub(super) struct Link {
+    /// Weak: what the reporter holds must not keep a dropped session's child alive.
+    child: OnceLock<Weak<Child>>,
+    /// The terminal's size, both numbers in one.
+    size: AtomicU32,
+    /// From the start on the reporter answers for the session's end, even if it panics. Whoever starts does before, and the reporter may
+    /// be gone by then.
+    start: Mutex<Start>,
+    /// What the agent is to be told.
+    commands: Mutex<VecDeque<SessionCommand>>,
+    /// Why ralph ends the session, once it does.
+    ended_for: OnceLock<CancelReason>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Start {
+    #[default]
+    Pending,
+    Started,
+    /// The reporter was gone first.
+    Missed,
+}
+
+impl Link {
+    pub(super) fn new(size: Size) -> Self {
+        Self {
+            child: OnceLock::new(),
+            size: AtomicU32::new(packed(size)),
+            start: Mutex::default(),
+            commands: Mutex::default(),
+            ended_for: OnceLock::new(),
+        }
+    }
+
+    /// Remembers the first reason for which ralph ends the session: what the agent reports after it follows from that.
+    pub(super) fn ends_for(&self, reason: CancelReason) {
+        // A session that is stopped faster still ends for the first reason.
+        _ = self.ended_for.set(reason);
+    }
+
+    /// Leaves a command for the reporter, which has to be woken.
+    pub(super) fn send(&self, command: SessionCommand) {
+        self.commands().push_back(command);
+    }
+
+    fn commands(&self) -> MutexGuard<'_, VecDeque<SessionCommand>> {
+        // A queue that a panic left behind is whole.
+        self.commands.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Leaves the end of the session to the reporter; returns whether it is there to answer for it.
+    pub(super) fn start(&self, child: &Arc<Child>) -> bool {
+        // A child is started once.
+        _ = self.child.set(Arc::downgrade(child));
+        self.hand_over()
+    }
+
+    fn hand_over(&self) -> bool {
+        let mut start = self.start.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_there = *start == Start::Pending;
+        if is_there {
+            *start = Start::Started;
+        }
+        is_there
+    }
+
+    /// The reporter is gone; returns whether it has to answer for the end.
+    fn leave(&self) -> bool {
+        let mut start = self.start.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_started = *start == Start::Started;
+        if !is_started {
+            *start = Start::Missed;
+        }
+        is_started
+    }
+
+    pub(super) fn resize(&self, size: Size) {
+        self.size.store(packed(size), Ordering::Relaxed);
+    }
+
+    fn size(&self) -> Size {
+        let [cols_high, cols_low, rows_high, rows_low] = self.size.load(Ordering::Relaxed).to_be_bytes();
+        Size {
+            cols: u16::from_be_bytes([cols_high, cols_low]),
+            rows: u16::from_be_bytes([rows_high, rows_low]),
+        }
+    }
+}
+
+fn packed(size: Size) -> u32 {
+    u32::from(size.cols) << 16 | u32::from(size.rows)
+}
+
+/// Sends from a thread of its own: the caller may be the one that has to make room in the channel first.
+pub(super) fn send_apart(signals: [AgentSignal; 2], out: mpsc::Sender<AgentSignal>) {
+    let sending = thread::Builder::new().spawn({
+        let (signals, out) = (signals.clone(), out.clone());
+        move || {
+            for signal in signals {
+                _ = out.blocking_send(signal); // the loop has ended
+            }
+        }
+    });
+    if sending.is_err() {
+        // No thread is to be had. There is room enough in the channel of a session that has said nothing yet.
+        for signal in signals {
+            _ = out.try_send(signal);
+        }
+    }
+}
+
+/// The end of a session whose reporter panicked.
+pub(super) fn broke_down(output_bytes: u64) -> [AgentSignal; 2] {
+    let text = "ralph's reader of this agent broke down".to_owned();
+    let problem = AgentSignal::Problem {
+        problem: Problem::said(ProblemKind::Crashed, text),
+    };
+    let ended = AgentSignal::Ended {
+        exit: None,
+        output_bytes,
+    };
+    [problem, ended]
+}
+
+pub(super) struct Reporter {
+    out: mpsc::Sender<AgentSignal>,
+    display: Box<dyn Display>,
+    protocol: Box<dyn Protocol>,
+    /// What a live session begins with, until it has.
+    opening: Option<(Opening, PathBuf)>,
+    /// Where the machine is, for times that are said without a zone.
+    zone: TimeZone,
+    form: Form,
+    link: Arc<Link>,
+    /// For dialects that sum up usage over a session.
+    meter: Option<Arc<Meter>>,
+    session: Option<SessionId>,
+    continued: bool,
+    /// What the agent was told and has not answered.
+    messages: Vec<(SteeringId, String)>,
+    output_bytes: u64,
+    /// The program was ended because it would not have ended by itself.
+    cut_short: bool,
+    /// It has said nothing yet on its live channel, and has another: an older version may not know this one.
+    may_lack_channel: bool,
+    ended: bool,
+}
+
+/// How an agent is talked with.
+pub(super) enum Conversation {
+    OneWay {
+        dialect: DialectKind,
+        patterns: Option<Arc<Patterns>>,
+    },
+    Live {
+        kind: LiveKind,
+        opening: Opening,
+        /// The agent has a one-way channel, too.
+        has_another: bool,
+    },
+}
+
+/// What the terminal is to a dialect.
+enum Form {
+    /// All there is.
+    Terminal { queries: Queries },
+    /// What the program writes beside its signals, which are shown as a transcript.
+    Structured {
+        transcript: Box<Transcript>,
+        plain: PlainText,
+        tail: Tail,
+        /// The terminal's last line has no end yet.
+        mid_line: bool,
+        /// The transcript's last line has none.
+        mid_text: bool,
+    },
+}
+
+impl Reporter {
+    pub(super) fn new(
+        conversation: Conversation,
+        request: SessionRequest,
+        out: mpsc::Sender<AgentSignal>,
+        link: Arc<Link>,
+        meter: Option<Arc<Meter>>,
+    ) -> Self {
+        let may_lack_channel = matches!(&conversation, Conversation::Live { has_another: true, .. });
+        let is_structured = match &conversation {
+            Conversation::OneWay { dialect, .. } => dialect.is_structured(),
+            Conversation::Live { .. } => true,
+        };
+        let (protocol, opening): (Box<dyn Protocol>, _) = match conversation {
+            Conversation::OneWay { dialect, patterns } => {
+                let parser = patterns.map_or_else(|| dialect.parser(), terminal_with);
+                (Box::new(OneWay(parser)), None)
+            }
+            Conversation::Live { kind, opening, .. } => (kind.protocol(), Some((opening, request.prompt.clone()))),
+        };
+        let form = if is_structured {
+            Form::Structured {
+                transcript: Box::new(Transcript::of(&request.cwd, request.size.cols)),
+                plain: PlainText::new(Keep::Nothing),
+                tail: Tail::default(),
+                mid_line: false,
+                mid_text: false,
+            }
+        } else {
+            Form::Terminal {
+                queries: Queries::new(request.size),
+            }
+        };
+        Self {
+            out,
+            display: request.display,
+            protocol,
+            opening,
+            zone: TimeZone::system(),
+            form,
+            link,
+            meter,
+            continued: request.resume.is_some(),
+            session: request.resume,
+            messages: Vec::new(),
+            output_bytes: 0,
+            cut_short: false,
+            may_lack_channel,
+            ended: false,
+        }
+    }
+
+    fn clock(&self) -> Clock {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Clock {
+            now_ms: u64::try_from(now.as_millis()).unwrap_or(u64::MAX),
+            zone: self.zone.clone(),
+            named: |name| TimeZone::get(name).ok(),
+        }
+    }
+
+    fn child(&self) -> Option<Arc<Child>> {
+        self.link.child.get().and_then(Weak::upgrade)
+    }
+
+    /// Reports what was understood, tells the agent what follows from it, and ends a program that has nothing more to tell
+    /// and would not end.
+    fn carry_out(&mut self, exchange: Exchange) {
+        let Exchange { signals, input, close } = exchange;
+        self.report(signals);
+        let Some(child) = self.child() else { return };
+        // An agent that takes no more is about to end, and says why itself, or has stopped reading for good.
+        let refused = (close || !input.is_empty()) && child.write_input(&input).is_err();
+        if close {
+            child.close_input();
+        }
+        if (refused || self.protocol.is_stuck()) && !std::mem::replace(&mut self.cut_short, true) {
+            child.stop(Stop::Graceful);
+        }
+    }
+
+    /// Begins a live conversation.
+    fn open(&mut self) {
+        let Some((opening, path)) = self.opening.take() else {
+            return;
+        };
+        let mut exchange = Exchange::default();
+        match fs::read_to_string(&path) {
+            Ok(prompt) => self.protocol.start(Opening { prompt, ..opening }, &mut exchange),
+            Err(error) => {
+                let text = format!("{}: the prompt cannot be read: {error}", path.display());
+                let kind = ProblemKind::Other;
+                exchange.signals.push(AgentSignal::Problem {
+                    problem: Problem::said(kind, text),
+                });
+                exchange.close = true;
+            }
+        }
+        self.carry_out(exchange);
+    }
+
+    /// Shows and sends signals, in this order: what is seen must not wait for a slow listener.
+    fn report(&mut self, signals: Vec<AgentSignal>) {
+        let mut signals: Vec<_> = signals
+            .into_iter()
+            .filter_map(|signal| self.completed(signal))
+            .collect();
+        if let Form::Structured {
+            transcript,
+            mid_line,
+            mid_text,
+            ..
+        } = &mut self.form
+        {
+            let mut shown = Vec::new();
+            signals.iter().for_each(|signal| transcript.render(signal, &mut shown));
+            signals.retain(|signal| !signal.is_live_text());
+            if !shown.is_empty() {
+                if std::mem::take(mid_line) {
+                    self.display.show(b"\r\n");
+                }
+                self.display.show(&shown);
+                *mid_text = shown.last() != Some(&b'\n');
+            }
+        }
+        for signal in signals {
+            // Fails when the loop has ended; the child is being stopped then.
+            _ = self.out.blocking_send(signal);
+        }
+    }
+
+    /// Adds what the dialect cannot know: the text of a message that was taken; what was used by turns before this one is taken off.
+    fn completed(&mut self, signal: AgentSignal) -> Option<AgentSignal> {
+        if let AgentSignal::Opened { session, .. } = &signal {
+            self.session.clone_from(session);
+        }
+        match (&self.meter, signal) {
+            (Some(meter), AgentSignal::Usage { usage }) => {
+                let usage = meter.turn(self.session.as_ref(), self.continued, usage)?;
+                Some(AgentSignal::Usage { usage })
+            }
+            (_, AgentSignal::MessageAnswered { id, taken, .. }) => {
+                let at = self.messages.iter().position(|(told, _)| *told == id);
+                let text = at.map(|at| self.messages.remove(at).1).filter(|_| taken);
+                Some(AgentSignal::MessageAnswered { id, taken, text })
+            }
+            (_, AgentSignal::Problem { mut problem }) => {
+                if let Some(reason) = self.link.ended_for.get() {
+                    problem.finding = Some(Finding::EndedByRalph { reason: *reason });
+                }
+                Some(AgentSignal::Problem { problem })
+            }
+            (_, signal) => Some(signal),
+        }
+    }
+
+    fn finish(&mut self, exit: Option<Exit>, exchange: &mut Exchange) {
+        let clock = self.clock();
+        let Self { form, protocol, .. } = self;
+        let stderr = match form {
+            Form::Structured { plain, tail, .. } => {
+                plain.finish(|line| {
+                    tail.push(line);
+                    protocol.stderr_line(line, &clock, exchange);
+                });
+                tail.text()
+            }
+            Form::Terminal { .. } => String::new(),
+        };
+        protocol.finish(Finish { exit, stderr: &stderr }, &clock, exchange);
+    }
+}
+
+/// Says of a failure without a reason of its own that it may be for want of a live channel.
+fn blame_channel(signal: &mut AgentSignal) {
+    let AgentSignal::Problem { problem } = signal else {
+        return;
+    };
+    let unexplained = matches!(
+        problem.kind,
+        ProblemKind::Usage | ProblemKind::Crashed | ProblemKind::Other
+    );
+    if unexplained {
+        problem.finding = Some(Finding::NoLiveChannel);
+    }
+}
+
+impl Output for Reporter {
+    fn terminal(&mut self, bytes: &[u8]) {
+        self.output_bytes += bytes.len() as u64;
+        if let Form::Structured { mid_text, .. } = &mut self.form
+            && std::mem::take(mid_text)
+        {
+            self.display.show(b"\r\n");
+        }
+        self.display.show(bytes);
+        let mut exchange = Exchange::default();
+        let clock = self.clock();
+        let Self { form, protocol, .. } = self;
+        match form {
+            Form::Structured {
+                plain, tail, mid_line, ..
+            } => {
+                plain.feed(bytes, |line| {
+                    tail.push(line);
+                    protocol.stderr_line(line, &clock, &mut exchange);
+                });
+                *mid_line = bytes.last() != Some(&b'\n');
+            }
+            Form::Terminal { queries } => {
+                queries.resize(self.link.size());
+                let replies = queries.take(bytes);
+                let child = self.link.child.get().and_then(Weak::upgrade);
+                if let Some(child) = child.filter(|_| !replies.is_empty()) {
+                    child.type_bytes(&replies);
+                }
+                protocol.feed(bytes, &clock, &mut exchange);
+            }
+        }
+        self.carry_out(exchange);
+    }
+
+    fn stdout(&mut self, bytes: &[u8]) {
+        self.output_bytes += bytes.len() as u64;
+        let mut exchange = Exchange::default();
+        let clock = self.clock();
+        self.protocol.feed(bytes, &clock, &mut exchange);
+        let is_word = |signal: &AgentSignal| !matches!(signal, AgentSignal::Unknown { .. });
+        self.may_lack_channel &= exchange.input.is_empty() && !exchange.signals.iter().any(is_word);
+        self.carry_out(exchange);
+    }
+
+    fn woken(&mut self) {
+        self.open();
+        let commands = std::mem::take(&mut *self.link.commands());
+        for command in commands {
+            if let SessionCommand::Steer { id, text } = &command {
+                self.messages.push((*id, text.clone()));
+            }
+            let mut exchange = Exchange::default();
+            self.protocol.command(command, &mut exchange);
+            self.carry_out(exchange);
+        }
+    }
+
+    fn ended(&mut self, end: End) {
+        let mut exchange = Exchange::default();
+        let exit = match end {
+            End::NotStarted { why, missing } => {
+                let kind = if missing {
+                    ProblemKind::NotInstalled
+                } else {
+                    ProblemKind::Other
+                };
+                exchange.signals.push(AgentSignal::Problem {
+                    problem: Problem::said(kind, why),
+                });
+                None
+            }
+            End::Exited(exit) => {
+                self.finish(Some(exit), &mut exchange);
+                if self.may_lack_channel && matches!(exit, Exit::Code { .. }) {
+                    exchange.signals.iter_mut().for_each(blame_channel);
+                }
+                Some(exit)
+            }
+            End::GuardLost => {
+                self.finish(None, &mut exchange);
+                None
+            }
+        };
+        exchange.signals.push(AgentSignal::Ended {
+            exit,
+            output_bytes: self.output_bytes,
+        });
+        self.report(exchange.signals);
+        self.ended = true;
+    }
+}
+
+impl Drop for Reporter {
+    /// A reporter that is gone without its end panicked, or its thread did: the session still has to end for the loop.
+    fn drop(&mut self) {
+        if !self.ended && self.link.leave() {
+            send_apart(broke_down(self.output_bytes), self.out.clone());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zones_that_the_system_has_are_known_by_name() {
+        if std::path::Path::new("/usr/share/zoneinfo/Europe/Berlin").exists() {
+            assert!(TimeZone::get("Europe/Berlin").is_ok());
+        }
+    }
+
+    #[test]
+    fn whoever_comes_second_answers_for_the_end_of_a_session() {
+        let size = Size { cols: 80, rows: 24 };
+        let link = Link::new(size);
+        assert!(link.hand_over(), "the reporter is there");
+        assert!(link.leave(), "it answers for the end");
+        let link = Link::new(size);
+        assert!(!link.leave(), "nobody knows yet whether there is a session");
+        assert!(!link.hand_over(), "whoever starts answers for the end");
+    }
+}

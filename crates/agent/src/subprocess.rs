@@ -1,0 +1,318 @@
+//! An agent that is a program: started anew for every session, under a guard, with a terminal.
+//!
+//! The bytes go one way only: child → reader thread → reporter → signals and display. The reporter may block there
+//! as long as it likes (a full channel slows the agent); stopping does not pass through it.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use ralph_core::event::{AgentSignal, CancelReason, Problem, ProblemKind, ToolKinds};
+use ralph_system::proc::{Child, Launch, Size, SpawnError, Stop, Supervisor};
+use tokio::sync::mpsc;
+use tracing::{info, warn};
+
+use super::{
+    Activity, AgentAdapter, AgentError, Capabilities, GitIdentity, NotLive, Session, SessionCommand, SessionRequest,
+    check,
+    dialect::DialectKind,
+    invocation,
+    manifest::{Live, Manifest},
+    mcp::{McpServer, McpServers},
+    protocol::Opening,
+    reporter::{Conversation, Link, Reporter, broke_down, send_apart},
+    template::Placeholder,
+    usage::Meter,
+};
+
+/// Runs sessions of the agent that a manifest describes.
+#[derive(Debug)]
+pub struct SubprocessAdapter {
+    manifest: Manifest,
+    supervisor: Supervisor,
+    guard: Option<PathBuf>,
+    identity: Option<GitIdentity>,
+    meter: Arc<Meter>,
+    live: bool,
+    asking: ToolKinds,
+    servers: McpServers,
+}
+
+impl SubprocessAdapter {
+    pub fn new(manifest: Manifest, supervisor: &Supervisor) -> Self {
+        Self {
+            live: manifest.dialect.is_none(),
+            manifest,
+            supervisor: supervisor.clone(),
+            guard: None,
+            identity: None,
+            meter: Arc::default(),
+            asking: ToolKinds::NONE,
+            servers: McpServers::default(),
+        }
+    }
+
+    /// Runs sessions on the live channel, if the agent has one.
+    #[must_use]
+    pub fn live(mut self, live: bool) -> Self {
+        self.live = self.manifest.live.is_some() && (live || self.manifest.dialect.is_none());
+        self
+    }
+
+    /// Has sessions that are to ask wait for an answer before they use tools of these kinds.
+    #[must_use]
+    pub fn asking(mut self, kinds: ToolKinds) -> Self {
+        self.asking = kinds;
+        self
+    }
+
+    /// Gives sessions these MCP servers, where the agent has a way to be told of them.
+    #[must_use]
+    pub fn serving(mut self, servers: McpServers) -> Self {
+        self.servers = servers;
+        self
+    }
+
+    /// Has sessions guarded by another executable than the one that is running: for whoever is not ralph itself.
+    #[must_use]
+    pub fn guarded_by(mut self, guard: PathBuf) -> Self {
+        self.guard = Some(guard);
+        self
+    }
+
+    /// Tells sessions who commits in the project.
+    #[must_use]
+    pub fn committing_as(mut self, identity: Option<GitIdentity>) -> Self {
+        self.identity = identity;
+        self
+    }
+
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+}
+
+impl AgentAdapter for SubprocessAdapter {
+    fn id(&self) -> &str {
+        &self.manifest.id
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        let live = self.manifest.live.as_ref().filter(|_| self.live);
+        live.map_or(self.manifest.capabilities, |live| live.capabilities)
+    }
+
+    fn takes_model(&self, model: &str) -> Result<(), AgentError> {
+        self.manifest.can_be_given(Some(model), None)
+    }
+
+    fn check(&self, cwd: &Path) -> Result<(), AgentError> {
+        check::find(&self.manifest, cwd).map(|_| ())
+    }
+
+    fn hands_on_servers(&self, one_way: bool) -> bool {
+        let live = self.manifest.live.as_ref().filter(|_| self.live && !one_way);
+        !self.servers.is_empty() && self.manifest.takes_servers(live)
+    }
+
+    fn start(&self, request: SessionRequest, out: mpsc::Sender<AgentSignal>) -> Box<dyn Session> {
+        let live = self.manifest.live.as_ref().filter(|_| self.live && !request.one_way);
+        let servers = self.servers.of_run(&request.run);
+        let mut launch = match invocation::launch(&self.manifest, &request, live, &servers) {
+            Ok(launch) => Launch {
+                guard: self.guard.clone(),
+                ..launch
+            },
+            Err(problem) => return NeverRan::report(problem, out),
+        };
+        let asking = live.filter(|_| request.asks).and_then(|live| live.asking.file.as_ref());
+        if let Some(text) = asking {
+            let path = invocation::asking_file(&request.scratch);
+            if let Err(error) = fs::write(&path, text) {
+                let text = format!("{}: {error}", path.display());
+                return NeverRan::report(Problem::said(ProblemKind::Other, text), out);
+            }
+        }
+        let told = self
+            .identity
+            .as_ref()
+            .map(|identity| identity.variables(&request.scratch));
+        match told.transpose() {
+            Ok(variables) => launch.env.extend(variables.unwrap_or_default()),
+            Err(error) => {
+                let text = format!("{}: {error}", request.scratch.display());
+                let kind = ProblemKind::Other;
+                return NeverRan::report(Problem::said(kind, text), out);
+            }
+        }
+        let link = Arc::new(Link::new(request.size));
+        let conversation = match live {
+            Some(live) => Conversation::Live {
+                kind: live.protocol,
+                opening: opening(&self.manifest, live, &request, self.asking, servers),
+                has_another: self.manifest.dialect.is_some(),
+            },
+            // Without a dialect it is live.
+            None => Conversation::OneWay {
+                dialect: self.manifest.dialect.unwrap_or(DialectKind::Terminal),
+                patterns: self.manifest.patterns.clone(),
+            },
+        };
+        let sums_usage = self.manifest.sums_usage && live.is_none_or(|live| !live.protocol.counts_turns());
+        let reporter = Reporter::new(
+            conversation,
+            request,
+            out.clone(),
+            Arc::clone(&link),
+            sums_usage.then(|| Arc::clone(&self.meter)),
+        );
+        let is_live = live.is_some();
+        let program = launch.program.clone();
+        match self.supervisor.spawn(launch, Box::new(reporter)) {
+            Ok(child) => {
+                info!(adapter = self.id(), ?program, "agent started");
+                let child = Arc::new(child);
+                if !link.start(&child) {
+                    send_apart(broke_down(0), out);
+                }
+                if is_live {
+                    // The reporter begins the conversation, now that it can write.
+                    child.wake();
+                }
+                Box::new(Running {
+                    child,
+                    link,
+                    live: is_live,
+                })
+            }
+            Err(error) => {
+                warn!(adapter = self.id(), ?program, %error, "agent not started");
+                NeverRan::report(problem_of(error), out)
+            }
+        }
+    }
+}
+
+fn problem_of(error: SpawnError) -> Problem {
+    let source = std::error::Error::source(&error)
+        .map(|source| format!(": {source}"))
+        .unwrap_or_default();
+    let kind = match &error {
+        SpawnError::Program { source, .. } if is_missing(source) => ProblemKind::NotInstalled,
+        SpawnError::Program { .. }
+        | SpawnError::WorkingDirectory { .. }
+        | SpawnError::Stdin { .. }
+        | SpawnError::Scratch { .. }
+        | SpawnError::Terminal { .. }
+        | SpawnError::Guard { .. }
+        | SpawnError::Thread { .. } => ProblemKind::Other,
+    };
+    Problem::said(kind, format!("{error}{source}"))
+}
+
+fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied)
+}
+
+/// What the agent is told at the start of a live session, but for the prompt.
+fn opening(
+    manifest: &Manifest,
+    live: &Live,
+    request: &SessionRequest,
+    asking: ToolKinds,
+    servers: Vec<McpServer>,
+) -> Opening {
+    let named = request
+        .model
+        .as_deref()
+        .and_then(|model| manifest.model_form.of(model).ok());
+    Opening {
+        cwd: request.cwd.display().to_string(),
+        seed: format!("{}/{}", request.run, request.iteration),
+        model: named
+            .filter(|_| !live.takes(Placeholder::Model))
+            .map(|model| model.name.to_owned()),
+        agent: request.agent.clone().filter(|_| !live.takes(Placeholder::Agent)),
+        resume: request.resume.clone(),
+        steering: live.steering,
+        without_tokens: manifest.capabilities.usage && !live.capabilities.usage,
+        asks: if request.asks { asking } else { ToolKinds::NONE },
+        named_calls: live.named_calls,
+        stays: manifest.mcp.stays && !servers.is_empty(),
+        servers,
+        ..Opening::default()
+    }
+}
+
+struct Running {
+    child: Arc<Child>,
+    link: Arc<Link>,
+    live: bool,
+}
+
+impl Session for Running {
+    fn stop(&self, stop: Stop) {
+        self.child.stop(stop);
+    }
+
+    fn ends_for(&self, reason: CancelReason) {
+        self.link.ends_for(reason);
+    }
+
+    fn resize(&self, size: Size) {
+        self.link.resize(size);
+        self.child.resize(size);
+    }
+
+    fn type_bytes(&self, bytes: &[u8]) {
+        self.child.type_bytes(bytes);
+    }
+
+    fn send(&self, command: SessionCommand) -> Result<(), NotLive> {
+        if !self.live {
+            return Err(NotLive);
+        }
+        self.link.send(command);
+        self.child.wake();
+        Ok(())
+    }
+
+    fn activity(&self) -> Activity {
+        self.child.activity()
+    }
+}
+
+/// A session that could not be started. It has ended when it begins.
+pub(super) struct NeverRan;
+
+impl NeverRan {
+    pub(super) fn report(problem: Problem, out: mpsc::Sender<AgentSignal>) -> Box<dyn Session> {
+        let signals = [
+            AgentSignal::Problem { problem },
+            AgentSignal::Ended {
+                exit: None,
+                output_bytes: 0,
+            },
+        ];
+        send_apart(signals, out);
+        Box::new(NeverRan)
+    }
+}
+
+impl Session for NeverRan {
+    fn stop(&self, _stop: Stop) {}
+
+    fn resize(&self, _size: Size) {}
+
+    fn type_bytes(&self, _bytes: &[u8]) {}
+
+    fn send(&self, _command: SessionCommand) -> Result<(), NotLive> {
+        Err(NotLive)
+    }
+
+    fn activity(&self) -> Activity {
+        Activity::default()
+    }
+}

@@ -1,0 +1,131 @@
+//! What manifests can refer to in arguments and environment variables.
+
+use std::fmt;
+
+use ralph_policy::settings::{self, Slot};
+
+/// Everything a manifest can refer to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Placeholder {
+    Agent,
+    /// The file with what makes an agent ask.
+    AskingFile,
+    /// The MCP servers of the session, as `mcp.form` has them.
+    McpServers,
+    Model,
+    PromptFile,
+    /// The port a server is to listen on.
+    Port,
+    /// The executable of the running ralph.
+    Ralph,
+    Resume,
+    Session,
+}
+
+impl Slot for Placeholder {
+    const ALL: &[Placeholder] = &[
+        Placeholder::Agent,
+        Placeholder::AskingFile,
+        Placeholder::McpServers,
+        Placeholder::Model,
+        Placeholder::PromptFile,
+        Placeholder::Port,
+        Placeholder::Ralph,
+        Placeholder::Resume,
+        Placeholder::Session,
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            Placeholder::Agent => "agent",
+            Placeholder::AskingFile => "asking_file",
+            Placeholder::McpServers => "mcp_servers",
+            Placeholder::Model => "model",
+            Placeholder::PromptFile => "prompt_file",
+            Placeholder::Port => "port",
+            Placeholder::Ralph => "ralph",
+            Placeholder::Resume => "resume",
+            Placeholder::Session => "session",
+        }
+    }
+}
+
+impl fmt::Display for Placeholder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{{{}}}", self.name())
+    }
+}
+
+/// A text of an adapter.
+pub(super) type Template = settings::Template<Placeholder>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ralph_policy::settings::UnknownPlaceholder;
+
+    fn filled(text: &str) -> Option<String> {
+        let template: Template = text.parse().expect("a template");
+        template.fill(|placeholder| match placeholder {
+            Placeholder::Model => Some("gpt".to_owned()),
+            Placeholder::PromptFile => Some("/p.md".to_owned()),
+            Placeholder::Agent
+            | Placeholder::AskingFile
+            | Placeholder::McpServers
+            | Placeholder::Port
+            | Placeholder::Ralph
+            | Placeholder::Resume
+            | Placeholder::Session => None,
+        })
+    }
+
+    #[test]
+    fn placeholders_are_filled_wherever_they_stand() {
+        assert_eq!(
+            filled("--model={model}@{prompt_file}!").as_deref(),
+            Some("--model=gpt@/p.md!")
+        );
+        assert_eq!(filled("").as_deref(), Some(""));
+        assert_eq!(filled("{model}").as_deref(), Some("gpt"));
+    }
+
+    #[test]
+    fn a_text_whose_placeholder_has_no_value_is_nothing() {
+        assert_eq!(filled("x{agent}"), None);
+    }
+
+    #[test]
+    fn other_braces_stand_for_themselves() {
+        for text in [
+            r#"{"a":{"b":1}}"#,
+            "{ model }",
+            "${X}",
+            "{}",
+            "{",
+            "a}}",
+            "{MODEL}",
+            "{mo",
+        ] {
+            assert_eq!(filled(text).as_deref(), Some(text));
+        }
+    }
+
+    #[test]
+    fn a_doubled_pair_is_a_literal_word_in_braces() {
+        assert_eq!(filled("${{model}}{{x_y}}{model}").as_deref(), Some("${model}{x_y}gpt"));
+    }
+
+    #[test]
+    fn a_word_that_is_no_placeholder_is_refused_by_name() {
+        assert_eq!(
+            "a {modle}".parse::<Template>(),
+            Err(UnknownPlaceholder("modle".to_owned()))
+        );
+    }
+
+    #[test]
+    fn a_lone_placeholder_is_told_from_one_with_text_around_it() {
+        assert_eq!("{model}".parse::<Template>().unwrap().whole(), Some(Placeholder::Model));
+        assert_eq!("={model}".parse::<Template>().unwrap().whole(), None);
+    }
+}

@@ -1,0 +1,533 @@
+//! Signals as a person would want to read them: ANSI text for terminal panes, recordings and headless output. Pure.
+//!
+//! What an agent says is Markdown, and passes through [`Sanitizer`] first: the only escape sequences in a transcript are its own. It
+//! uses the sixteen colours of the terminal's own theme, so it is legible on dark and light ones alike.
+
+mod block;
+mod folded;
+mod ink;
+mod inline;
+mod lines;
+mod markdown;
+mod table;
+mod thought;
+pub mod unfolded;
+
+use std::{borrow::Cow, collections::VecDeque, path::Path};
+
+use ralph_core::event::{AgentSignal, FileChange, Problem, SteeringId, Usage};
+use ralph_text::{Sanitizer, one_line, sanitized};
+use ralph_words::{Tone, reported_problem};
+
+use self::{
+    folded::{Folded, SHOWN_LINES, counted, more_lines},
+    ink::Face,
+    lines::{BOLD, CYAN, DIM, GREEN, RED, RESET, YELLOW, line},
+    markdown::Markdown,
+    thought::Thought,
+};
+
+use super::live_output::LiveOutput;
+
+/// Most calls under way that are remembered.
+const CALLS_CAP: usize = 64;
+/// A tool that took less is not worth a line about it.
+const SHOWN_DURATION_MS: u64 = 1000;
+
+/// Renders one session. It remembers what was shown last, to separate and not to repeat.
+#[derive(Debug, Default)]
+pub(crate) struct Transcript {
+    /// The directory that paths are shown relative to, with a slash at its end; none if it is not known.
+    project: Option<String>,
+    /// The terminal's width, if it is known.
+    columns: Option<u16>,
+    /// Nothing is left out.
+    is_unfolded: bool,
+    last: Last,
+    /// The last message that was shown.
+    said: Option<String>,
+    /// A text that is being written.
+    live: Option<Live>,
+    /// Why the turn failed has been shown.
+    explained: bool,
+    /// The calls of tools under way, the latest last.
+    calls: VecDeque<Call>,
+    /// The call whose head was shown last, if no result came after it.
+    head: Option<String>,
+    /// What the latest tool has written so far, and what of it is shown.
+    output: Option<(LiveOutput, Folded)>,
+    /// What the latest tool was asked for: a path that was changed need not be named again.
+    input: String,
+    /// What was used and not shown yet: some agents tell it after every step, and it is of interest at the end.
+    usage: Option<Usage>,
+}
+
+/// A text of which pieces have been shown as they came.
+#[derive(Debug)]
+struct Live {
+    voice: Voice,
+    /// All of it so far, up to a bound; its whole may come as a signal that need not be shown again.
+    text: String,
+    sanitizer: Sanitizer,
+    markdown: Markdown,
+    /// What is not shown of a thought.
+    fold: Option<Thought>,
+    /// Something else was shown since.
+    ended: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Voice {
+    Said,
+    Thought,
+}
+
+impl Voice {
+    fn face(self) -> Face {
+        match self {
+            Voice::Said => Face::PLAIN,
+            Voice::Thought => Face::THOUGHT,
+        }
+    }
+}
+
+/// The width of a terminal that is not known.
+const COLUMNS: u16 = 80;
+
+/// Most bytes of a text under way that are remembered; the whole of a longer one is shown again.
+const LIVE_CAP_BYTES: usize = 1024 * 1024;
+
+/// A call of a tool, as it was shown when it began.
+#[derive(Debug)]
+struct Call {
+    id: String,
+    tool: String,
+    /// The first line of what it was asked for.
+    input: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Last {
+    #[default]
+    Nothing,
+    Text,
+    Tool,
+    Note,
+}
+
+impl Transcript {
+    /// A transcript of an agent that works in `project`, for a terminal of so many columns.
+    pub(crate) fn of(project: &Path, columns: u16) -> Self {
+        let project = project.to_str().map(|path| format!("{}/", path.trim_end_matches('/')));
+        Self {
+            project: project.filter(|path| path != "/"),
+            columns: Some(columns),
+            ..Self::default()
+        }
+    }
+
+    /// One that leaves nothing out.
+    fn unfolded(project: &Path, columns: u16) -> Self {
+        Self {
+            is_unfolded: true,
+            ..Self::of(project, columns)
+        }
+    }
+
+    /// Appends what `signal` looks like to `out`: whole lines, each ended with CR and LF, but for a text that is being
+    /// written.
+    pub(crate) fn render(&mut self, signal: &AgentSignal, out: &mut Vec<u8>) {
+        match signal {
+            AgentSignal::TextDelta { text } => return self.grow(Voice::Said, text, out),
+            AgentSignal::ThoughtDelta { text } => return self.grow(Voice::Thought, text, out),
+            AgentSignal::Said { text } if self.was_live(Voice::Said, text, out) => {
+                self.said = Some(text.clone());
+                return;
+            }
+            AgentSignal::Thought { text } if self.was_live(Voice::Thought, text, out) => return,
+            AgentSignal::Usage { usage } => {
+                self.usage = Some(self.usage.map_or(*usage, |sum| sum.plus(*usage)));
+                return;
+            }
+            // The call of the tool is shown, and what becomes of the request is told where it is decided.
+            AgentSignal::PermissionRequested { .. }
+            | AgentSignal::PermissionWithdrawn { .. }
+            | AgentSignal::MessageAnswered { text: None, .. } => return,
+            AgentSignal::ToolOutput { .. } if self.last != Last::Tool => return,
+            _ => self.end_live(out),
+        }
+        match signal {
+            AgentSignal::Opened { session, model } => {
+                let session = session.as_ref().map(|session| format!("session {}", session.0));
+                let parts: Vec<_> = session.into_iter().chain(model.clone()).collect();
+                if !parts.is_empty() {
+                    self.note(DIM, &parts.join(" · "), out);
+                }
+            }
+            AgentSignal::Said { text } => self.said(text, out),
+            AgentSignal::Thought { text } => self.whole(Voice::Thought, text, out),
+            AgentSignal::ToolStarted { call, tool, input } => self.tool_started(call, tool, input, out),
+            AgentSignal::ToolEnded {
+                call,
+                tool,
+                ok,
+                output,
+                duration_ms,
+            } => {
+                self.tool_ends(call, out);
+                self.result(call, tool, output, *ok, *duration_ms, out);
+            }
+            AgentSignal::FileChanged { path, change } => self.file_changed(path, *change, out),
+            AgentSignal::Retrying { attempt, of, why, .. } => {
+                let count = match (attempt, of) {
+                    (Some(attempt), Some(of)) => format!(" {attempt} of {of}"),
+                    (Some(attempt), None) => format!(" {attempt}"),
+                    (None, _) => String::new(),
+                };
+                self.note(YELLOW, &format!("↻ retry{count}: {why}"), out);
+            }
+            AgentSignal::LimitHit { text, .. } => self.note(YELLOW, &format!("limit: {text}"), out),
+            AgentSignal::PermissionAsked { text, allowed, .. } => {
+                let colour = if *allowed { DIM } else { YELLOW };
+                self.note(colour, &format!("asks for permission: {text}"), out);
+            }
+            AgentSignal::QuestionAsked { text, .. } => self.note(YELLOW, &format!("asks: {text}"), out),
+            AgentSignal::Problem { problem } => self.problem(problem, out),
+            AgentSignal::TurnEnded { ok, message } => self.turn_ended(*ok, message.as_deref(), out),
+            AgentSignal::MessageAnswered {
+                id, text: Some(text), ..
+            } => {
+                let from = if *id == SteeringId::RALPH { "ralph" } else { "you" };
+                self.message(from, text, out);
+            }
+            AgentSignal::Unknown { text } => self.note(DIM, text, out),
+            AgentSignal::ToolOutput { call, text } => self.tool_output(call, text, out),
+            AgentSignal::Usage { .. }
+            | AgentSignal::PermissionRequested { .. }
+            | AgentSignal::PermissionWithdrawn { .. }
+            | AgentSignal::MessageAnswered { text: None, .. }
+            | AgentSignal::TextDelta { .. }
+            | AgentSignal::ThoughtDelta { .. } => {}
+            AgentSignal::Ended { .. } => self.show_usage(out),
+        }
+    }
+
+    /// Shows a piece of a text as it comes.
+    fn grow(&mut self, voice: Voice, piece: &str, out: &mut Vec<u8>) {
+        let is_more = |live: &Live| live.voice == voice && self.last == Last::Text && !live.ended;
+        if !self.live.as_ref().is_some_and(is_more) {
+            self.end_live(out);
+            self.live = None;
+        }
+        if self.live.is_none() {
+            // Blank lines before the first word would be taken off the whole, too.
+            if piece.trim().is_empty() {
+                return;
+            }
+            self.begin(Last::Text, out);
+        }
+        let (columns, fold) = (self.columns(), self.fold(voice));
+        let is_first = self.live.is_none();
+        let live = self.live.get_or_insert_with(|| Live {
+            voice,
+            text: String::new(),
+            sanitizer: Sanitizer::default(),
+            markdown: Markdown::new(voice.face(), columns),
+            fold,
+            ended: false,
+        });
+        if live.text.len() + piece.len() <= LIVE_CAP_BYTES {
+            live.text.push_str(piece);
+        }
+        let shown = match &mut live.fold {
+            Some(fold) if is_first => fold.shown(piece.trim_start()),
+            Some(fold) => fold.shown(piece),
+            None => piece,
+        };
+        live.markdown.feed(&live.sanitizer.take(shown), out);
+    }
+
+    fn fold(&self, voice: Voice) -> Option<Thought> {
+        (voice == Voice::Thought && !self.is_unfolded).then(Thought::default)
+    }
+
+    /// Most lines of a tool's input, and of its result.
+    fn most_lines(&self) -> usize {
+        if self.is_unfolded { usize::MAX } else { SHOWN_LINES }
+    }
+
+    fn columns(&self) -> usize {
+        usize::from(self.columns.unwrap_or(COLUMNS))
+    }
+
+    /// Whether the text was shown as it came; it is complete with this.
+    fn was_live(&mut self, voice: Voice, text: &str, out: &mut Vec<u8>) -> bool {
+        self.end_live(out);
+        let shown = self.live.take_if(|live| live.voice == voice);
+        shown.is_some_and(|live| live.text.trim() == text.trim())
+    }
+
+    fn end_live(&mut self, out: &mut Vec<u8>) {
+        if let Some(live) = &mut self.live
+            && !std::mem::replace(&mut live.ended, true)
+        {
+            live.markdown.finish(out);
+            folded_thought(live.fold.as_ref(), out);
+        }
+    }
+
+    fn said(&mut self, text: &str, out: &mut Vec<u8>) {
+        if !text.trim().is_empty() {
+            self.whole(Voice::Said, text, out);
+            self.said = Some(text.to_owned());
+        }
+    }
+
+    /// Shows a text that came at once.
+    fn whole(&mut self, voice: Voice, text: &str, out: &mut Vec<u8>) {
+        self.begin(Last::Text, out);
+        let mut markdown = Markdown::new(voice.face(), self.columns());
+        let mut fold = self.fold(voice);
+        let shown = fold.as_mut().map_or(text, |fold| fold.shown(text.trim_start()));
+        markdown.feed(&Sanitizer::default().take(shown), out);
+        markdown.finish(out);
+        folded_thought(fold.as_ref(), out);
+    }
+
+    /// Shows what the user has said to the agent, all of it.
+    fn message(&mut self, from: &str, text: &str, out: &mut Vec<u8>) {
+        self.begin(Last::Note, out);
+        let text = sanitized(text.trim());
+        let mut lines = text.lines();
+        let first = lines.next().unwrap_or_default();
+        line(out, &[GREEN, "❯ ", BOLD, from, RESET, GREEN, " ", first, RESET]);
+        lines.for_each(|text| line(out, &["  ", GREEN, text, RESET]));
+    }
+
+    fn tool_started(&mut self, call: &str, tool: &str, input: &str, out: &mut Vec<u8>) {
+        self.begin(Last::Tool, out);
+        self.head = Some(call.to_owned());
+        if self.calls.len() >= CALLS_CAP {
+            self.calls.pop_front();
+        }
+        self.calls.push_back(Call {
+            id: call.to_owned(),
+            tool: tool.to_owned(),
+            input: input.trim().lines().next().unwrap_or_default().to_owned(),
+        });
+        input.clone_into(&mut self.input);
+        let input = sanitized(&self.relative(input.trim())).into_owned();
+        let mut lines = input.lines();
+        let first = lines.next().unwrap_or_default();
+        line(out, &[CYAN, "▸ ", BOLD, &one_line(tool), RESET, " ", first]);
+        capped(lines, self.most_lines() - 1, |text| line(out, &["  ", text]));
+    }
+
+    /// A path or a search as it is named in the project. Commands stay what they are, wherever they begin.
+    fn relative<'a>(&self, input: &'a str) -> Cow<'a, str> {
+        let Some(project) = &self.project else {
+            return Cow::Borrowed(input);
+        };
+        if input == project.trim_end_matches('/') {
+            return Cow::Borrowed(".");
+        }
+        if let Some(path) = input.strip_prefix(project.as_str()) {
+            return Cow::Borrowed(path);
+        }
+        match input.rsplit_once(" in ") {
+            Some((pattern, path)) if path.starts_with(project.as_str()) => {
+                Cow::Owned(format!("{pattern} in {}", &path[project.len()..]))
+            }
+            _ => Cow::Borrowed(input),
+        }
+    }
+
+    /// A result in which the places of changes, `@@ /project/src/a.rs:3 @@`, are named as they are in the project.
+    fn with_relative_places<'a>(&self, result: &'a str) -> Cow<'a, str> {
+        let Some(project) = self.project.as_ref().filter(|_| result.contains("@@ /")) else {
+            return Cow::Borrowed(result);
+        };
+        let place = format!("@@ {project}");
+        let relative = |line: &str| match line.strip_prefix(&place) {
+            Some(rest) => format!("@@ {rest}"),
+            None => line.to_owned(),
+        };
+        Cow::Owned(result.split_inclusive('\n').map(relative).collect())
+    }
+
+    /// Shows what a tool writes, where its head was the last thing shown.
+    fn tool_output(&mut self, call: &str, piece: &str, out: &mut Vec<u8>) {
+        if self.head.as_deref() != Some(call) || self.last != Last::Tool {
+            return;
+        }
+        if !self.output.as_ref().is_some_and(|(live, _)| live.is_of(call)) {
+            let tool = self.calls.iter().find(|known| known.id == call);
+            let folded = Folded::of(tool.map_or("", |call| &call.tool), self.most_lines());
+            self.output = Some((LiveOutput::new(call), folded));
+        }
+        let Some((live, folded)) = &mut self.output else { return };
+        folded.show(&sanitized(live.grow(piece)), out);
+    }
+
+    /// Says which call ends, unless it is the one that was shown last.
+    fn tool_ends(&mut self, call: &str, out: &mut Vec<u8>) {
+        let Some(at) = self.calls.iter().position(|known| known.id == call) else {
+            return;
+        };
+        let under_its_head = self.head.take().as_deref() == Some(call);
+        let Some(Call { tool, input, .. }) = self.calls.remove(at).filter(|_| !under_its_head) else {
+            return;
+        };
+        let input = one_line(&self.relative(&input));
+        line(out, &[CYAN, "◂ ", BOLD, &one_line(&tool), RESET, " ", &input]);
+    }
+
+    /// Shows what is left of a tool's result, folded, and how it ended.
+    fn result(&mut self, call: &str, tool: &str, output: &str, ok: bool, ms: Option<u64>, out: &mut Vec<u8>) {
+        self.last = Last::Tool;
+        let whole = output.trim_end();
+        let (kept, lines) = counted(whole);
+        let live = self.output.take_if(|(live, _)| live.is_of(call));
+        let most = self.most_lines();
+        let (before, left, mut folded) = match live {
+            Some((live, folded)) => match live.left_of(call, output) {
+                Some(left) => (left.before, counted(left.after.trim_end()).0, folded),
+                // Of a long output the end is shortened differently.
+                None if folded.is_full() => ("", "", folded),
+                None => ("", kept, Folded::of(tool, most)),
+            },
+            None => ("", kept, Folded::of(tool, most)),
+        };
+        folded.show(&sanitized(&self.with_relative_places(left)), out);
+        if !before.is_empty() && !folded.is_full() {
+            line(out, &["  ", DIM, "… before that:", RESET]);
+            folded.show(&sanitized(before), out);
+        }
+        let hidden = folded.hidden(lines);
+        let took = ms.filter(|ms| *ms >= SHOWN_DURATION_MS).map(seconds);
+        match (hidden, &took) {
+            (0, _) => {}
+            (hidden, Some(took)) if ok => line(out, &["  ", DIM, &more_lines(hidden), " · ", took, RESET]),
+            (hidden, _) => line(out, &["  ", DIM, &more_lines(hidden), RESET]),
+        }
+        match (ok, took) {
+            (true, Some(took)) if hidden == 0 => line(out, &["  ", DIM, "took ", &took, RESET]),
+            (true, _) => {}
+            (false, None) => line(out, &["  ", RED, "✗ ", &one_line(tool), " failed", RESET]),
+            (false, Some(took)) => line(out, &["  ", RED, "✗ ", &one_line(tool), " failed after ", &took, RESET]),
+        }
+    }
+
+    fn file_changed(&mut self, path: &str, change: FileChange, out: &mut Vec<u8>) {
+        let (colour, sign, word) = match change {
+            FileChange::Added => (GREEN, "+", "added"),
+            FileChange::Updated => (YELLOW, "~", "updated"),
+            FileChange::Deleted => (RED, "-", "deleted"),
+        };
+        // How the tool was used stands behind the path.
+        let is_named = |rest: &str| rest.is_empty() || rest.starts_with(' ');
+        if self.last == Last::Tool && self.input.strip_prefix(path).is_some_and(is_named) {
+            line(out, &["  ", colour, sign, " ", word, RESET]);
+        } else {
+            self.begin(Last::Tool, out);
+            line(out, &[colour, sign, RESET, " ", &one_line(&self.relative(path))]);
+        }
+    }
+
+    fn show_usage(&mut self, out: &mut Vec<u8>) {
+        if let Some(text) = self.usage.take().as_ref().and_then(usage_line) {
+            self.note(DIM, &text, out);
+        }
+    }
+
+    fn problem(&mut self, problem: &Problem, out: &mut Vec<u8>) {
+        self.explained = true;
+        match reported_problem(problem) {
+            (Tone::Bad, text) => self.note(RED, &format!("✗ {text}"), out),
+            (_, text) => self.note(YELLOW, &format!("● {text}"), out),
+        }
+    }
+
+    fn turn_ended(&mut self, ok: bool, message: Option<&str>, out: &mut Vec<u8>) {
+        // Most agents have said their last message already, as a message.
+        if let Some(message) = message.filter(|message| self.said.as_deref() != Some(*message)) {
+            self.said(message, out);
+        }
+        if !ok && !self.explained {
+            self.note(RED, "✗ the turn failed", out);
+        }
+        self.show_usage(out);
+    }
+
+    /// One line that is no part of the conversation.
+    fn note(&mut self, colour: &str, text: &str, out: &mut Vec<u8>) {
+        self.begin(Last::Note, out);
+        line(out, &[colour, &one_line(text), RESET]);
+    }
+
+    /// Separates texts from what came before with an empty line, and tools from texts.
+    fn begin(&mut self, next: Last, out: &mut Vec<u8>) {
+        let last = std::mem::replace(&mut self.last, next);
+        let apart = match (last, next) {
+            (Last::Nothing, _) | (Last::Note, Last::Note) | (Last::Tool, Last::Tool) => false,
+            (Last::Text | Last::Tool | Last::Note, _) => true,
+        };
+        if apart {
+            out.extend_from_slice(b"\r\n");
+        }
+    }
+}
+
+fn folded_thought(fold: Option<&Thought>, out: &mut Vec<u8>) {
+    match fold.map_or(0, Thought::hidden) {
+        0 => {}
+        hidden => line(out, &[DIM, &more_lines(hidden), RESET]),
+    }
+}
+
+fn capped<'a>(mut lines: impl Iterator<Item = &'a str>, cap: usize, mut each: impl FnMut(&str)) {
+    lines.by_ref().take(cap).for_each(&mut each);
+    match lines.count() {
+        0 => {}
+        more => each(&more_lines(more)),
+    }
+}
+
+fn seconds(ms: u64) -> String {
+    match ms / 1000 {
+        whole @ 0..60 => format!("{whole}.{} s", ms % 1000 / 100),
+        whole => format!("{} min {} s", whole / 60, whole % 60),
+    }
+}
+
+/// What a session used, in one line; nothing if the agent told nothing.
+fn usage_line(usage: &Usage) -> Option<String> {
+    let cached = usage.cached_tokens.filter(|count| *count > 0);
+    let cached = cached
+        .map(|count| format!(" ({} cached)", grouped(count)))
+        .unwrap_or_default();
+    let parts = [
+        usage
+            .input_tokens
+            .map(|count| format!("{} tokens in{cached}", grouped(count))),
+        usage.output_tokens.map(|count| format!("{} out", grouped(count))),
+        usage.cost_usd.map(|cost| format!("${cost:.4}")),
+    ];
+    let parts: Vec<_> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join(" · "))
+}
+
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests;

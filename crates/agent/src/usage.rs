@@ -1,0 +1,66 @@
+//! What one turn used, of agents that count for a whole session.
+//!
+//! A continued codex session reports the sum over all its turns. Taken as it is, every turn would be counted again
+//! with each one that follows.
+
+use std::sync::{Mutex, PoisonError};
+
+use ralph_core::event::{SessionId, Usage};
+
+/// Remembers the last session's sum. Shared by the sessions of one adapter.
+#[derive(Debug, Default)]
+pub(super) struct Meter {
+    last: Mutex<Option<(SessionId, Usage)>>,
+}
+
+impl Meter {
+    /// What was used since the session's last report. Nothing, rather than too much, for a session that was continued
+    /// and whose sum so far is not known, as after a restart of ralph.
+    pub(super) fn turn(&self, session: Option<&SessionId>, continued: bool, total: Usage) -> Option<Usage> {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = last
+            .take()
+            .filter(|(id, _)| Some(id) == session)
+            .map(|(_, usage)| usage);
+        *last = session.map(|id| (id.clone(), total));
+        match before {
+            Some(before) => Some(total.since(before)),
+            None if continued => None,
+            None => Some(total),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tokens(input: u64) -> Usage {
+        Usage {
+            input_tokens: Some(input),
+            ..Usage::default()
+        }
+    }
+
+    fn session(id: &str) -> SessionId {
+        SessionId(id.to_owned())
+    }
+
+    #[test]
+    fn each_turn_of_a_session_counts_for_itself() {
+        let meter = Meter::default();
+        let a = session("a");
+        assert_eq!(meter.turn(Some(&a), false, tokens(100)), Some(tokens(100)));
+        assert_eq!(meter.turn(Some(&a), true, tokens(150)), Some(tokens(50)));
+        assert_eq!(meter.turn(Some(&a), true, tokens(155)), Some(tokens(5)));
+        assert_eq!(meter.turn(Some(&session("b")), false, tokens(7)), Some(tokens(7)));
+    }
+
+    #[test]
+    fn a_continued_session_whose_sum_is_not_known_counts_from_its_next_turn() {
+        let meter = Meter::default();
+        let a = session("a");
+        assert_eq!(meter.turn(Some(&a), true, tokens(900)), None);
+        assert_eq!(meter.turn(Some(&a), true, tokens(910)), Some(tokens(10)));
+    }
+}

@@ -1,0 +1,243 @@
+//! Counts what changed between checkpoints, and counts nothing twice.
+
+use std::{
+    sync::{Mutex, PoisonError, mpsc},
+    thread,
+};
+
+use ralph_core::event::{Changes, Checkpoint};
+
+use super::{
+    Counted, GitError, Repository, alone,
+    beside::Beside,
+    counts::{Commits, Counts, Lines, Point, find_commits},
+};
+
+/// Is told the tree that is there now.
+pub(super) struct Now(mpsc::Sender<String>);
+
+impl Now {
+    pub(super) fn is(self, tree: &str) {
+        _ = self.0.send(tree.to_owned()); // without a thread, it is read after this
+    }
+}
+
+impl Repository {
+    /// Counts the commits, files and lines between two checkpoints.
+    ///
+    /// A renamed file is one file with the lines that differ, a binary one a file without lines. Commits are those that
+    /// HEAD reaches and did not reach before, so a rewritten history counts its new commits.
+    ///
+    /// # Errors
+    /// [`GitError::Refused`] when a checkpoint is gone.
+    pub fn changes(&self, from: &Checkpoint, to: &Checkpoint) -> Result<Changes, GitError> {
+        let (since, to) = ([Point::of(from)], Point::of(to));
+        let make = |now: Now| {
+            now.is(to.tree);
+            Ok((to.tree.to_owned(), ()))
+        };
+        let counts = &mut Counts::default();
+        let ((), counted) = self.count_beside(counts, &since, to.head, make)?;
+        counted.map(|changes| changes.into_iter().next().unwrap_or_default())
+    }
+
+    /// Has `make` find out what tree is there now, and counts the changes since some points beside the rest of what it does.
+    ///
+    /// # Errors
+    /// Those of `make`; the inner ones as [`Repository::changes`].
+    pub(super) fn count_beside<T>(
+        &self,
+        counts: &mut Counts,
+        since: &[Point],
+        head: Option<&str>,
+        make: impl FnOnce(Now) -> Result<(String, T), GitError>,
+    ) -> Result<(T, Counted), GitError> {
+        let (sender, tree) = mpsc::channel::<String>();
+        let tree = Mutex::new(tree);
+        let count_commits = || self.count_commits(&counts.commits, since, head);
+        let count_lines = || match tree.lock().unwrap_or_else(PoisonError::into_inner).recv() {
+            Ok(tree) => self.count_lines(counts, since, &tree),
+            Err(_) => Ok(Vec::new()), // there is none
+        };
+        let ((tree, made), lines, commits) = thread::scope(|threads| {
+            let commits = Beside::start(threads, &count_commits);
+            let lines = Beside::start(threads, &count_lines);
+            let made = make(Now(sender))?;
+            Ok((made, lines.result(), commits.result()))
+        })?;
+        let counted = lines.and_then(|lines| {
+            counts.lines.extend(lines);
+            counts.commits = commits?;
+            since
+                .iter()
+                .map(|from| counts.changes(*from, Point { tree: &tree, head }))
+                .collect()
+        });
+        counts.keep(&tree, head);
+        Ok((made, counted))
+    }
+
+    /// Adds the commits since some points to those that were counted.
+    fn count_commits(&self, known: &[Commits], since: &[Point], head: Option<&str>) -> Result<Vec<Commits>, GitError> {
+        let mut known = known.to_vec();
+        // HEAD of an orphan branch has none: there is nothing that could be new.
+        let Some(head) = head else { return Ok(known) };
+        for from in since.iter().filter(|from| from.head != Some(head)) {
+            let commits = match find_commits(&known, from.head, head) {
+                Some(commits) => commits,
+                None => self.commits(from.head, head)?,
+            };
+            if !known.contains(&commits) {
+                known.push(commits);
+            }
+        }
+        Ok(known)
+    }
+
+    fn commits(&self, from: Option<&str>, to: &str) -> Result<Commits, GitError> {
+        if let Some(count) = from.and_then(|from| self.loose()?.commits_between(from, to)) {
+            return Ok(Commits {
+                from: from.map(str::to_owned),
+                to: to.to_owned(),
+                count,
+                is_onward: true,
+            });
+        }
+        let git = self.git().args(["rev-list", "--count"]);
+        let git = match from {
+            Some(from) => git.args(["--left-right".to_owned(), format!("{from}...{to}")]),
+            None => git.args([to]),
+        };
+        let output = git.run()?;
+        let line = output.line()?;
+        let (lost, count) = line.split_once('\t').unwrap_or(("0", &line));
+        Ok(Commits {
+            from: from.map(str::to_owned),
+            to: to.to_owned(),
+            count: count.parse().map_err(|_| output.unexpected())?,
+            is_onward: lost == "0",
+        })
+    }
+
+    /// Compares the trees of some points with `tree`, as far as they were not before.
+    fn count_lines(&self, counts: &Counts, since: &[Point], tree: &str) -> Result<Vec<Lines>, GitError> {
+        let (mut all, mut pairs) = (Vec::new(), String::new());
+        for from in since.iter().filter(|from| counts.lines(from.tree, tree).is_none()) {
+            let alone = self
+                .loose()
+                .and_then(|loose| alone::changes(loose, &self.layout, from.tree, tree));
+            match alone {
+                Some(changes) => all.push(Lines {
+                    from: from.tree.to_owned(),
+                    to: tree.to_owned(),
+                    changes,
+                }),
+                None => pairs.extend([from.tree, " ", tree, "\n"]),
+            }
+        }
+        if !pairs.is_empty() {
+            all.extend(self.count_lines_by_git(pairs)?);
+        }
+        Ok(all)
+    }
+
+    /// Compares the trees of which `pairs` has the names, two a line.
+    fn count_lines_by_git(&self, pairs: String) -> Result<Vec<Lines>, GitError> {
+        let args = [
+            "diff-tree",
+            "--stdin",
+            "-r",
+            "-z",
+            "--numstat",
+            "--find-renames",
+            "--no-ext-diff",
+            "--no-textconv",
+        ];
+        let output = self.git().args(args).input(pairs.into_bytes()).run()?;
+        read_lines(&output.stdout).ok_or_else(|| output.unexpected())
+    }
+}
+
+/// Reads, for each pair of trees, their names and a line end, and then the files that differ: `added TAB removed TAB path NUL`,
+/// where a rename has an empty path and then two, each with NUL.
+fn read_lines(output: &[u8]) -> Option<Vec<Lines>> {
+    let mut all: Vec<Lines> = Vec::new();
+    let mut rest = output;
+    while !rest.is_empty() {
+        if let Some((pair, after)) = take_pair(rest) {
+            all.push(pair);
+            rest = after;
+            continue;
+        }
+        let changes = &mut all.last_mut()?.changes;
+        let mut fields = take_item(&mut rest)?.splitn(3, |&byte| byte == b'\t');
+        changes.added += number(fields.next()?)?;
+        changes.removed += number(fields.next()?)?;
+        changes.files += 1;
+        if fields.next()?.is_empty() {
+            take_item(&mut rest)?;
+            take_item(&mut rest)?;
+        }
+    }
+    Some(all)
+}
+
+/// Two trees and a line end; none where a file comes next, whose numbers are shorter than the name of a tree.
+fn take_pair(output: &[u8]) -> Option<(Lines, &[u8])> {
+    let end = output.iter().position(|&byte| byte == b'\n' || byte == b'\t')?;
+    let (line, rest) = output.split_at(end);
+    let (from, to) = str::from_utf8(line).ok()?.split_once(' ')?;
+    let lines = Lines {
+        from: from.to_owned(),
+        to: to.to_owned(),
+        changes: Changes::default(),
+    };
+    Some((lines, rest.strip_prefix(b"\n")?))
+}
+
+/// Takes what is before the next NUL.
+fn take_item<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let end = rest.iter().position(|&byte| byte == 0)?;
+    let (item, after) = rest.split_at(end);
+    *rest = &after[1..];
+    Some(item)
+}
+
+/// A number of lines; `-` for a binary file.
+fn number(field: &[u8]) -> Option<u64> {
+    if field == b"-" {
+        Some(0)
+    } else {
+        str::from_utf8(field).ok()?.parse().ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn renames_and_binary_files_are_one_file_each() {
+        let output = b"a b\n1\t2\ta file\x00-\t-\timage.png\x003\t0\t\0old\0new\0c b\nd b\n1\t0\tx y\nz\0";
+        let lines = |from: &str, files, added, removed| Lines {
+            from: from.to_owned(),
+            to: "b".to_owned(),
+            changes: Changes {
+                commits: 0,
+                files,
+                added,
+                removed,
+            },
+        };
+        let expected = [lines("a", 3, 4, 2), lines("c", 0, 0, 0), lines("d", 1, 1, 0)];
+        assert_eq!(read_lines(output).unwrap(), expected);
+    }
+
+    #[test]
+    fn other_output_is_not_guessed_at() {
+        assert_eq!(read_lines(b"a b\n1\t2\0"), None);
+        assert_eq!(read_lines(b"a b\n1\t2\t\0old\0"), None);
+        assert_eq!(read_lines(b"1\t2\tno pair\0"), None);
+        assert_eq!(read_lines(b"a b"), None);
+    }
+}

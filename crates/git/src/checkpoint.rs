@@ -1,0 +1,318 @@
+//! Makes checkpoints: one scan for what differs, then only those files are read.
+
+use std::{
+    mem,
+    sync::{MutexGuard, PoisonError},
+    thread,
+};
+
+use ralph_core::event::{Checkpoint, RunId};
+
+use super::{
+    Counted, GitError, Moment, Repository, Taken,
+    counts::{Counts, Point},
+    index::When,
+    loose::Loose,
+    process::Git,
+    rules::Known,
+    state::State,
+    table::Table,
+};
+
+/// Who makes the commits.
+const NAME: &str = "ralph";
+const EMAIL: &str = "ralph@localhost";
+
+/// How often a checkpoint is made of which git has collected something meanwhile.
+const ATTEMPTS: u32 = 3;
+
+/// What a checkpoint is called.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Name<'a> {
+    pub(super) reference: &'a str,
+    pub(super) message: &'a str,
+}
+
+impl Repository {
+    /// Records the work tree as it is under `refs/ralph/<run>/<n>-before` or `-after`.
+    ///
+    /// All tracked and untracked files are in it, ignored ones are not. Only the object database, that reference and
+    /// ralph's own index are written.
+    ///
+    /// # Errors
+    /// [`GitError`]; nothing of the user's has changed then either.
+    pub fn checkpoint(&self, run: &RunId, n: u32, moment: Moment) -> Result<Taken, GitError> {
+        self.checkpoint_since(run, n, moment, &[]).map(|(taken, _)| taken)
+    }
+
+    /// Does the same and counts the changes since each of some earlier checkpoints, as [`Repository::changes`] does:
+    /// they are known before the checkpoint is a commit, so both are done at once.
+    ///
+    /// # Errors
+    /// [`GitError`] as [`Repository::checkpoint`]; the inner one as [`Repository::changes`].
+    pub fn checkpoint_since(
+        &self,
+        run: &RunId,
+        n: u32,
+        moment: Moment,
+        since: &[&Checkpoint],
+    ) -> Result<(Taken, Counted), GitError> {
+        let name = Name {
+            reference: &reference(run, n, moment),
+            message: &format!("ralph {run}: {moment} iteration {n}"),
+        };
+        self.checkpoint_as(name, since)
+    }
+
+    /// Records an earlier checkpoint under another name, for a work tree in which nothing happened since.
+    ///
+    /// Returns at once: that commit is kept under its first name, so nobody has to wait for the second. What goes wrong
+    /// becomes a notice of the next checkpoint.
+    pub fn repeat(&self, checkpoint: &Checkpoint, run: &RunId, n: u32, moment: Moment) {
+        let name = reference(run, n, moment);
+        let mut state = self.lock();
+        state.finish_naming();
+        if let Err(error) = self.verify(&mut state) {
+            state.tell(format!("No checkpoint {moment} iteration {n}: {error}."));
+            return;
+        }
+        if self
+            .loose()
+            .is_some_and(|loose| loose.set_reference(&name, &checkpoint.commit))
+        {
+            return;
+        }
+        let git = self.git_set_reference(&name, &checkpoint.commit);
+        // Without a thread it keeps its first name alone.
+        state.naming = thread::Builder::new().spawn(move || git.run().map(drop)).ok();
+    }
+
+    pub(super) fn checkpoint_as(&self, name: Name, since: &[&Checkpoint]) -> Result<(Taken, Counted), GitError> {
+        let mut state = self.lock();
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            let collections = self.collections();
+            let mut taken = self.take(&mut state, name, since);
+            let may_be_collected = self.may_be_collected(collections);
+            if may_be_collected {
+                taken = taken.and_then(|taken| self.kept_whole(&mut state, name, taken));
+            }
+            if taken.is_err() {
+                // A process that was killed may have left a lock; the next checkpoint starts from the user's index.
+                state.origin = None;
+                state.forget();
+                _ = self.forget_index(); // the error before this one says more
+            }
+            let is_spoilt = may_be_collected && matches!(taken, Err(GitError::Refused { .. }));
+            if !is_spoilt || attempts == ATTEMPTS {
+                return taken;
+            }
+        }
+    }
+
+    /// Returns the checkpoint if git has collected nothing of it. Else deletes its reference: every git command fails on references
+    /// without their objects.
+    fn kept_whole(&self, state: &mut State, name: Name, taken: (Taken, Counted)) -> Result<(Taken, Counted), GitError> {
+        let Err(error) = self.outlast_collection(&taken.0.checkpoint.commit) else {
+            return Ok(taken);
+        };
+        let delete = ["update-ref", "--no-deref", "-d", name.reference];
+        _ = self.git().args(delete).run(); // the error before this one says more
+        state.kept = None;
+        // The next attempt tells them.
+        for notice in taken.0.notices {
+            state.told.remove(&notice);
+            state.tell(notice);
+        }
+        Err(error)
+    }
+
+    fn take(&self, state: &mut State, name: Name, since: &[&Checkpoint]) -> Result<(Taken, Counted), GitError> {
+        state.finish_naming();
+        self.verify(state)?;
+        let copied = self.follow_index(state, When::Changed)?;
+        let found = match self.find_alone(state) {
+            Some(found) => found,
+            None => self.find_by_git(state, copied)?,
+        };
+        let last = state.last.take().filter(|_| found.unchanged);
+        let table = &mut state.table;
+        let (checkpoint, counted) = self.keep(&mut state.counts, table, last, found.head, name, since)?;
+        if let Some((ignored, rules)) = found.ignoring {
+            state.table = self.read_table(ignored, rules, &checkpoint.tree);
+        }
+        state.kept = Some((name.reference.to_owned(), checkpoint.commit.clone()));
+        state.last = Some(checkpoint.clone());
+        let untold = mem::take(&mut state.untold);
+        let notices = found.notices.into_iter().chain(untold);
+        let notices = notices.filter(|notice| state.told.insert(notice.clone())).collect();
+        Ok((Taken { checkpoint, notices }, counted))
+    }
+
+    /// Gives what ralph's index holds its name, as a new commit unless it is the `last` one still, and counts beside it.
+    fn keep(
+        &self,
+        counts: &mut Counts,
+        table: &mut Option<Table>,
+        last: Option<Checkpoint>,
+        head: Option<String>,
+        name: Name,
+        since: &[&Checkpoint],
+    ) -> Result<(Checkpoint, Counted), GitError> {
+        // A commit of a tree that somebody took away would be broken: git makes sure that all of it is there.
+        let last = last.filter(|last| last.head == head || self.loose().is_none_or(|loose| loose.has(&last.tree)));
+        let known = last.as_ref().map(|last| last.tree.clone());
+        let same = last.filter(|last| last.head == head);
+        let since: Vec<Point> = since.iter().map(|from| Point::of(from)).collect();
+        self.count_beside(counts, &since, head.as_deref(), |now| {
+            let tree = match &known {
+                Some(tree) => tree.clone(),
+                None => self.write_trees(table)?,
+            };
+            now.is(&tree);
+            // Everything else that git is to find in ralph's index is written when git is let work on it.
+            if let Some(table) = table.as_mut().filter(|table| table.has_other_attributes) {
+                self.write_table(table)?;
+            }
+            let here = Point {
+                tree: &tree,
+                head: head.as_deref(),
+            };
+            let checkpoint = match same {
+                Some(same) => same,
+                None => self.commit(here, name.message)?,
+            };
+            self.set_reference(name.reference, &checkpoint.commit)?;
+            Ok((tree, checkpoint))
+        })
+    }
+
+    /// Writes a commit of what is there now.
+    fn commit(&self, here: Point, message: &str) -> Result<Checkpoint, GitError> {
+        let written = self
+            .loose()
+            .and_then(|loose| loose.write_commit(&text_of(here, message)));
+        let commit = match written {
+            Some(commit) => commit,
+            None => self.commit_by_git(here, message)?,
+        };
+        Ok(Checkpoint {
+            commit,
+            tree: here.tree.to_owned(),
+            head: here.head.map(str::to_owned),
+        })
+    }
+
+    fn commit_by_git(&self, here: Point, message: &str) -> Result<String, GitError> {
+        let mut git = self
+            .git()
+            .args(["commit-tree", "--no-gpg-sign", "-m", message, here.tree]);
+        for person in ["AUTHOR", "COMMITTER"] {
+            git = git
+                .env(&format!("GIT_{person}_NAME"), NAME)
+                .env(&format!("GIT_{person}_EMAIL"), EMAIL);
+        }
+        if let Some(head) = here.head {
+            git = git.args(["-p", head]);
+        }
+        git.run()?.line()
+    }
+
+    fn set_reference(&self, reference: &str, commit: &str) -> Result<(), GitError> {
+        if self.loose().is_some_and(|loose| loose.set_reference(reference, commit)) {
+            return Ok(());
+        }
+        self.git_set_reference(reference, commit).run().map(drop)
+    }
+
+    /// Has git set a reference; not the one to which it may have been made to lead, which is the user's.
+    fn git_set_reference(&self, reference: &str, commit: &str) -> Git {
+        self.git().args(["update-ref", "--no-deref", reference, commit])
+    }
+
+    /// Makes sure that git can be let near the repository, and that it is still the one it was.
+    pub(super) fn verify(&self, state: &mut State) -> Result<(), GitError> {
+        let marks = self.layout.marks()?;
+        self.layout.inspect()?;
+        if marks == state.marks {
+            return Ok(());
+        }
+        // Not every file system tells the same of a directory twice. What was written there does.
+        let (reference, commit) = state.kept.as_ref().ok_or_else(|| self.replaced())?;
+        let found = self
+            .git()
+            .args(["rev-parse", "--verify", "--quiet", reference])
+            .run_any()?;
+        if found.line().is_ok_and(|found| found == *commit) {
+            state.marks = marks;
+            return Ok(());
+        }
+        Err(self.replaced())
+    }
+
+    fn replaced(&self) -> GitError {
+        GitError::Replaced {
+            path: self.layout.git_dir.clone(),
+        }
+    }
+
+    /// A git command on this repository alone: were it deleted, or told that it is another one, that one must not be taken
+    /// for it. The user's index is left alone as well: an agent can make it anything.
+    pub(super) fn git(&self) -> Git {
+        Git::at(&self.supervisor, &self.layout.root)
+            .deadline(self.deadline)
+            .env("GIT_DIR", &self.layout.git_dir)
+            .env("GIT_COMMON_DIR", &self.layout.common_dir)
+            .env("GIT_WORK_TREE", &self.layout.root)
+            .env("GIT_INDEX_FILE", &self.index)
+    }
+
+    /// What git is set to now; none where it cannot be told, which git says better where it is let work.
+    pub(super) fn settings(&self) -> Option<Known> {
+        let list = || {
+            let listed = self.git().args(["config", "--list", "--show-origin", "-z"]).run();
+            listed.ok().map(|listed| listed.stdout)
+        };
+        let mut known = self.settings.lock().unwrap_or_else(PoisonError::into_inner);
+        if !known.as_ref().is_some_and(|known| known.still_holds(&self.layout)) {
+            *known = Known::found(&self.layout, list);
+        }
+        known.clone()
+    }
+
+    /// What can be written without git; none where that may be something else than git would write.
+    pub(super) fn loose(&self) -> Option<&Loose> {
+        let found = || Loose::found(&self.settings()?.settings, &self.layout, self.id_bytes);
+        self.loose.get_or_init(found).as_ref()
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        // The state is forgotten with each error, so one that a panic left behind is at worst stale.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The commit of a point, as an object's text.
+fn text_of(here: Point, message: &str) -> String {
+    let now = jiff::Zoned::now();
+    let minutes = now.offset().seconds() / 60;
+    let (sign, minutes) = (if minutes < 0 { '-' } else { '+' }, minutes.abs());
+    let time = format!(
+        "{} {sign}{:02}{:02}",
+        now.timestamp().as_second(),
+        minutes / 60,
+        minutes % 60
+    );
+    let parent = here.head.map_or_else(String::new, |head| format!("parent {head}\n"));
+    let person = format!("{NAME} <{EMAIL}> {time}");
+    format!(
+        "tree {}\n{parent}author {person}\ncommitter {person}\n\n{message}\n",
+        here.tree
+    )
+}
+
+/// The name of an iteration's checkpoint.
+pub(super) fn reference(run: &RunId, n: u32, moment: Moment) -> String {
+    format!("refs/ralph/{run}/{n}-{moment}")
+}

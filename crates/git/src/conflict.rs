@@ -1,0 +1,178 @@
+//! Conflicts of a merge, as git's index and the files tell them.
+
+use std::{fs, path::Path};
+
+use ralph_system::files;
+
+use super::process::nul_separated;
+
+/// The mode of an entry that is a repository of its own.
+const GITLINK: &str = "160000";
+/// How the lines begin that enclose a conflict.
+const MARKERS: [&str; 2] = ["<<<<<<< ", ">>>>>>> "];
+/// A larger file is not looked through for markers.
+const MARKED_CAP_BYTES: u64 = 16 << 20;
+
+/// A file that both sides of a merge changed, and which of them have it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FileConflict {
+    pub path: String,
+    /// Before both.
+    pub in_base: bool,
+    /// In the branch that is merged into.
+    pub in_branch: bool,
+    pub in_target: bool,
+}
+
+impl FileConflict {
+    /// Reads what `git ls-files --unmerged -z` prints.
+    pub(super) fn parse(printed: &[u8]) -> Vec<FileConflict> {
+        let mut conflicts: Vec<FileConflict> = Vec::new();
+        for entry in nul_separated(printed) {
+            // `MODE OBJECT STAGE<TAB>PATH`
+            let entry = String::from_utf8_lossy(entry);
+            let Some((stage, path)) = entry.split_once('\t') else {
+                continue;
+            };
+            if conflicts.last().is_none_or(|last| last.path != path) {
+                conflicts.push(FileConflict {
+                    path: path.to_owned(),
+                    ..FileConflict::default()
+                });
+            }
+            if let Some(conflict) = conflicts.last_mut() {
+                conflict.in_base |= stage.ends_with('1');
+                conflict.in_branch |= stage.ends_with('2');
+                conflict.in_target |= stage.ends_with('3');
+            }
+        }
+        conflicts
+    }
+}
+
+/// Returns the files that have lines which mark a conflict.
+pub fn marked(tree: &Path, files: &[String]) -> Vec<String> {
+    let is_marked = |file: &&String| {
+        let bytes = files::read_unfollowed(&tree.join(file), MARKED_CAP_BYTES).unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
+        let has = |marker: &str| text.lines().any(|line| line.starts_with(marker));
+        MARKERS.iter().all(|marker| has(marker))
+    };
+    files.iter().filter(is_marked).cloned().collect()
+}
+
+/// Whether `messages` name `file`, as a word of its own: `new` is not named by `newer` or by `src/new`.
+fn is_named(messages: &str, file: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '/');
+    messages.match_indices(file).any(|(at, _)| {
+        let before = messages[..at].chars().next_back();
+        let mut after = messages[at + file.len()..].chars();
+        let next = after.next();
+        // A sentence may end with the name, and a name goes on with an extension.
+        let goes_on = next == Some('.') && after.next().is_some_and(is_part);
+        !before.is_some_and(|c| is_part(c) || c == '.') && !next.is_some_and(is_part) && !goes_on
+    })
+}
+
+/// Whether a file of a merge is neither as one of the sides has it, whose `differs`, nor as git has left it, or is named by `messages`.
+pub(super) fn is_resolved(tree: &Path, file: &str, differs: [bool; 2], messages: &str) -> bool {
+    let is_nowhere = differs == [false; 2] && tree.join(file).symlink_metadata().is_err();
+    let names = match is_nowhere {
+        true => moved_aside(tree, file),
+        false => vec![file.to_owned()],
+    };
+    differs == [true; 2] || names.iter().all(|name| is_named(messages, name))
+}
+
+/// Returns the files in a work tree that git has moved aside where a merge puts a directory in the place of one. git calls it
+/// `NAME~SIDE`, and names the sides differently in each work tree: `file` may be its name in another one.
+fn moved_aside(tree: &Path, file: &str) -> Vec<String> {
+    let Some((name, _)) = file.rsplit_once('~') else {
+        return Vec::new();
+    };
+    let (directory, name) = name
+        .rsplit_once('/')
+        .map_or(("", name), |(directory, name)| (directory, name));
+    let Ok(entries) = fs::read_dir(tree.join(directory)) else {
+        return Vec::new();
+    };
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let is_aside = |found: &String| {
+        let side = found.strip_prefix(name).and_then(|rest| rest.strip_prefix('~'));
+        side.is_some_and(|side| !side.is_empty())
+    };
+    let aside = names.filter(is_aside);
+    aside
+        .map(|name| match directory {
+            "" => name,
+            directory => format!("{directory}/{name}"),
+        })
+        .collect()
+}
+
+/// The paths that become repositories of their own, in what `git diff --raw -z` prints.
+pub(super) fn repositories_added(printed: &[u8]) -> Vec<String> {
+    let mut fields = nul_separated(printed);
+    let mut added = Vec::new();
+    // `:100644 160000 OLD NEW M`, then the path.
+    while let (Some(change), Some(path)) = (fields.next(), fields.next()) {
+        let modes = String::from_utf8_lossy(change);
+        let mut modes = modes.trim_start_matches(':').split(' ');
+        let (before, after) = (modes.next(), modes.next());
+        if before != Some(GITLINK) && after == Some(GITLINK) {
+            added.push(String::from_utf8_lossy(path).into_owned());
+        }
+    }
+    added
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stages_say_which_side_has_a_file() {
+        let printed =
+            b"100644 a 1\tboth\x00100644 b 2\tboth\x00100644 c 3\tboth\x00100644 d 1\tgone\x00100644 e 3\tgone\0garbage\0";
+        let sides: Vec<_> = FileConflict::parse(printed)
+            .into_iter()
+            .map(|file| (file.path, file.in_base, file.in_branch, file.in_target))
+            .collect();
+        assert_eq!(
+            sides,
+            [
+                ("both".to_owned(), true, true, true),
+                ("gone".to_owned(), true, false, true)
+            ]
+        );
+    }
+
+    #[test]
+    fn a_file_is_named_by_itself_and_not_by_a_longer_name() {
+        for message in [
+            "Keep our logo.png, it is right",
+            "`logo.png`",
+            "logo.png",
+            "Keep logo.png.",
+        ] {
+            assert!(is_named(message, "logo.png"), "{message}");
+        }
+        for message in [
+            "",
+            "src/logo.png",
+            "logo.png.bak",
+            "my-logo.png",
+            "logo_png",
+            "logo.pngx",
+        ] {
+            assert!(!is_named(message, "logo.png"), "{message}");
+        }
+        assert!(!is_named("Make it newer", "new"));
+    }
+
+    #[test]
+    fn a_repository_that_was_there_before_is_not_added() {
+        let printed = b":160000 160000 a b M\0old\0:000000 160000 0 c A\0new\0:100644 100644 d e M\0file\0";
+        assert_eq!(repositories_added(printed), ["new"]);
+    }
+}

@@ -1,0 +1,122 @@
+//! What was counted between checkpoints, and what follows from it without counting again.
+
+use ralph_core::event::{Changes, Checkpoint};
+
+use super::GitError;
+
+/// What of a checkpoint matters for counting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Point<'a> {
+    pub(super) tree: &'a str,
+    pub(super) head: Option<&'a str>,
+}
+
+impl<'a> Point<'a> {
+    pub(super) fn of(checkpoint: &'a Checkpoint) -> Self {
+        Self {
+            tree: &checkpoint.tree,
+            head: checkpoint.head.as_deref(),
+        }
+    }
+}
+
+/// What was counted up to the latest checkpoint.
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    pub(super) lines: Vec<Lines>,
+    pub(super) commits: Vec<Commits>,
+}
+
+/// The files and lines that differ between two trees.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Lines {
+    pub(super) from: String,
+    pub(super) to: String,
+    pub(super) changes: Changes,
+}
+
+/// The commits that HEAD reaches at one time and did not reach at another, when there may have been none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Commits {
+    pub(super) from: Option<String>,
+    pub(super) to: String,
+    pub(super) count: u32,
+    /// Whether all that was reached then is reached now as well: such counts add up.
+    pub(super) is_onward: bool,
+}
+
+impl Counts {
+    pub(super) fn lines(&self, from: &str, to: &str) -> Option<Changes> {
+        if from == to {
+            return Some(Changes::default());
+        }
+        let known = self.lines.iter().find(|lines| lines.from == from && lines.to == to);
+        known.map(|lines| lines.changes)
+    }
+
+    pub(super) fn commits(&self, from: Option<&str>, to: Option<&str>) -> u32 {
+        let to = to.filter(|_| from != to);
+        let counted = to.and_then(|to| find_commits(&self.commits, from, to));
+        counted.map_or(0, |commits| commits.count)
+    }
+
+    /// The changes between two points, both of which were counted.
+    pub(super) fn changes(&self, from: Point, to: Point) -> Result<Changes, GitError> {
+        let lines = self.lines(from.tree, to.tree).ok_or_else(|| GitError::Refused {
+            command: format!("git diff-tree {} {}", from.tree, to.tree),
+            said: "one of them cannot be read".to_owned(),
+        })?;
+        Ok(Changes {
+            commits: self.commits(from.head, to.head),
+            ..lines
+        })
+    }
+
+    /// Forgets what leads to anywhere else.
+    pub(super) fn keep(&mut self, tree: &str, head: Option<&str>) {
+        self.lines.retain(|lines| lines.to == tree);
+        self.commits.retain(|commits| Some(&*commits.to) == head);
+    }
+}
+
+/// Finds among counts that were made one from `from` to `to`, or two that lead there together.
+pub(super) fn find_commits(known: &[Commits], from: Option<&str>, to: &str) -> Option<Commits> {
+    let begins = || known.iter().filter(|commits| commits.from.as_deref() == from);
+    let together = |first: &Commits| {
+        let second = |second: &&Commits| second.is_onward && second.from.as_ref() == Some(&first.to) && second.to == to;
+        known.iter().find(second).map(|second| Commits {
+            to: to.to_owned(),
+            count: first.count.saturating_add(second.count),
+            ..first.clone()
+        })
+    };
+    let whole = begins().find(|commits| commits.to == to).cloned();
+    whole.or_else(|| begins().filter(|first| first.is_onward).find_map(together))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn commits(from: &str, to: &str, count: u32, is_onward: bool) -> Commits {
+        Commits {
+            from: Some(from.to_owned()),
+            to: to.to_owned(),
+            count,
+            is_onward,
+        }
+    }
+
+    #[test]
+    fn counts_add_up_where_nothing_was_rewritten() {
+        let known = [commits("a", "b", 2, true), commits("b", "c", 3, true)];
+        assert_eq!(find_commits(&known, Some("a"), "c"), Some(commits("a", "c", 5, true)));
+        assert_eq!(find_commits(&known, Some("b"), "c"), Some(commits("b", "c", 3, true)));
+        assert_eq!(find_commits(&known, None, "c"), None);
+        for rewritten in 0..known.len() {
+            let mut known = known.clone();
+            known[rewritten].is_onward = false;
+            assert_eq!(find_commits(&known, Some("a"), "c"), None);
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Makes patches for a screen that asks for them now and then.
+
+use std::{
+    path::PathBuf,
+    sync::{Mutex, PoisonError},
+};
+
+use ralph_core::event::Checkpoint;
+use ralph_state::store::paths::{PathsError, ProjectPaths, States, create_private_dir};
+use ralph_system::proc::Supervisor;
+use thiserror::Error;
+
+use super::{GitError, NoRepository, Repository};
+
+/// A repository that is looked for when the first patch is asked for, with an index of its own: the loop's is never waited
+/// for.
+#[derive(Debug)]
+pub struct Differ {
+    project: PathBuf,
+    scratch: PathBuf,
+    states: States,
+    include: Vec<String>,
+    supervisor: Supervisor,
+    repository: Mutex<Option<Repository>>,
+}
+
+#[derive(Debug, Error)]
+pub enum DifferError {
+    #[error(transparent)]
+    Scratch(#[from] PathsError),
+    #[error(transparent)]
+    NoRepository(#[from] NoRepository),
+    #[error(transparent)]
+    Git(#[from] GitError),
+}
+
+impl Differ {
+    /// `include` is the setting of the run, so that what a checkpoint has beyond what git would is there on both sides.
+    pub fn new(paths: &ProjectPaths, scratch: PathBuf, include: Vec<String>, supervisor: &Supervisor) -> Self {
+        Self {
+            project: paths.project().to_owned(),
+            scratch,
+            states: paths.states(),
+            include,
+            supervisor: supervisor.clone(),
+            repository: Mutex::new(None),
+        }
+    }
+
+    /// Makes the patch from one checkpoint to another, or to the files as they are now.
+    ///
+    /// # Errors
+    /// [`DifferError`] if there is no repository, or as [`Repository::patch`].
+    pub fn patch(&self, from: &Checkpoint, to: Option<&Checkpoint>) -> Result<String, DifferError> {
+        let mut found = self.repository.lock().unwrap_or_else(PoisonError::into_inner);
+        let repository = match found.take() {
+            Some(repository) => repository,
+            None => self.discover()?,
+        };
+        let patch = repository.patch(from, to);
+        *found = Some(repository);
+        Ok(patch?)
+    }
+
+    fn discover(&self) -> Result<Repository, DifferError> {
+        create_private_dir(&self.scratch)?;
+        let (repository, _) = Repository::discover(&self.project, &self.scratch, &self.supervisor)?;
+        Ok(repository.including(self.include.clone()).sparing(self.states.clone()))
+    }
+}

@@ -1,0 +1,225 @@
+//! Finds the repository a project is in, and what is special about it.
+
+use std::{
+    env, fs, io,
+    path::{Path, PathBuf},
+    sync::{Mutex, OnceLock},
+};
+
+use ralph_system::{files::open_unfollowed, proc::Supervisor};
+
+use super::{
+    GitError, NoRepository, Repository,
+    layout::{Layout, inspect_above, root_of},
+    process::{self, DEADLINE, DISCOVERY_DEADLINE, Git},
+    state::State,
+};
+
+impl Repository {
+    /// Finds the repository that `project` is in; `scratch` is an existing directory outside of it that only ralph
+    /// uses, where its own index goes.
+    ///
+    /// The sentences beside the repository are for the user: what a checkpoint will not hold, what is unusual.
+    ///
+    /// # Errors
+    /// [`NoRepository`] where there can be no checkpoints. The loop works without.
+    pub fn discover(
+        project: &Path,
+        scratch: &Path,
+        supervisor: &Supervisor,
+    ) -> Result<(Repository, Vec<String>), NoRepository> {
+        let project = project.canonicalize().map_err(|source| unreadable(project, source))?;
+        let scratch = scratch.canonicalize().map_err(|source| unreadable(scratch, source))?;
+        inspect_above(&project).map_err(NoRepository::Unreadable)?;
+        let (layout, id_bytes) = locate(&project, supervisor)?;
+        let marks = layout.marks().map_err(NoRepository::Unreadable)?;
+        let repository = Repository {
+            layout,
+            id_bytes,
+            supervisor: supervisor.clone(),
+            index: scratch.join("git-index"),
+            plain: scratch.join("git-plain"),
+            deadline: DEADLINE,
+            settings: Mutex::new(None),
+            loose: OnceLock::new(),
+            include: Vec::new(),
+            spared: None,
+            state: Mutex::new(State::of(marks)),
+        };
+        if repository.root() != project {
+            refuse_home(repository.root())?;
+            repository.refuse_ignored(&project)?;
+        }
+        // What another process left there tells nothing about the files as they are now.
+        repository.forget_index().map_err(NoRepository::Unreadable)?;
+        let notes = repository.notes(&project)?;
+        Ok((repository, notes))
+    }
+
+    fn notes(&self, project: &Path) -> Result<Vec<String>, NoRepository> {
+        let mut notes = Vec::new();
+        if self.layout.root != project {
+            notes.push(format!(
+                "Checkpoints hold the whole repository {}.",
+                self.layout.root.display()
+            ));
+        }
+        let head = || {
+            let git = self.git().deadline(DISCOVERY_DEADLINE);
+            git.args(["rev-parse", "--verify", "--quiet", "HEAD"]).run_any()
+        };
+        if self.head_alone().is_none() && !head().map_err(NoRepository::Unreadable)?.success() {
+            notes.push("The repository has no commit yet; checkpoints work all the same.".to_owned());
+        }
+        if let Some(operation) = self.operation() {
+            notes.push(format!(
+                "A {operation} is in progress; checkpoints hold the files as they are."
+            ));
+        }
+        if self.layout.root.join(".gitmodules").exists() {
+            notes.push("Of submodules, checkpoints hold only which commit is checked out.".to_owned());
+        }
+        Ok(notes)
+    }
+
+    /// A project that its repository ignores would have checkpoints of everything but itself.
+    fn refuse_ignored(&self, project: &Path) -> Result<(), NoRepository> {
+        // What is tracked is not ignored, as far as there is an index that git can read.
+        let theirs = self.layout.git_dir.join("index");
+        let by = if matches!(open_unfollowed(&theirs), Ok(Some(_))) {
+            theirs
+        } else {
+            self.index.clone()
+        };
+        let git = self.git().env("GIT_INDEX_FILE", by).deadline(DISCOVERY_DEADLINE);
+        let check = git.args(["check-ignore", "--quiet", "--"]).args([project]).run_any();
+        if check.map_err(NoRepository::Unreadable)?.success() {
+            return Err(NoRepository::Ignored {
+                path: project.to_owned(),
+                root: self.root().to_owned(),
+            });
+        }
+        Ok(())
+    }
+
+    /// What the user has begun and not finished.
+    fn operation(&self) -> Option<&'static str> {
+        const MARKS: [(&str, &str); 6] = [
+            ("MERGE_HEAD", "merge"),
+            ("rebase-merge", "rebase"),
+            ("rebase-apply", "rebase"),
+            ("CHERRY_PICK_HEAD", "cherry-pick"),
+            ("REVERT_HEAD", "revert"),
+            ("BISECT_LOG", "bisection"),
+        ];
+        MARKS
+            .into_iter()
+            .find(|(mark, _)| self.layout.git_dir.join(mark).exists())
+            .map(|(_, operation)| operation)
+    }
+}
+
+/// The version of the git that is installed, such as `2.47.3`.
+///
+/// # Errors
+/// [`NoRepository::NoGit`], or [`NoRepository::Unreadable`] if it does not say.
+pub fn version(supervisor: &Supervisor) -> Result<String, NoRepository> {
+    let git = Git::at(supervisor, Path::new("/")).args(["--version"]);
+    let output = match git.deadline(DISCOVERY_DEADLINE).run() {
+        Ok(output) => output,
+        Err(GitError::Start { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+            return Err(NoRepository::NoGit);
+        }
+        Err(error) => return Err(NoRepository::Unreadable(error)),
+    };
+    let said = String::from_utf8_lossy(&output.stdout);
+    let said = said.trim();
+    Ok(said.strip_prefix("git version ").unwrap_or(said).to_owned())
+}
+
+/// Asks git where it finds a repository, and believes nothing that leads away from the project: an agent can write what git
+/// reads, and what is restored there would be somebody else's.
+fn locate(project: &Path, supervisor: &Supervisor) -> Result<(Layout, usize), NoRepository> {
+    let args = [
+        "rev-parse",
+        "--is-bare-repository",
+        "--is-inside-git-dir",
+        "--absolute-git-dir",
+        "--git-common-dir",
+        "--show-toplevel",
+        "--show-object-format",
+    ];
+    let output = match Git::at(supervisor, project)
+        .deadline(DISCOVERY_DEADLINE)
+        .args(args)
+        .run_any()
+    {
+        Ok(output) => output,
+        Err(GitError::Start { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+            return Err(NoRepository::NoGit);
+        }
+        Err(error) => return Err(NoRepository::Unreadable(error)),
+    };
+    let path = project.to_owned();
+    let lines: Vec<&[u8]> = output.stdout.split(|&byte| byte == b'\n').collect();
+    match lines[..] {
+        // git stops with an error at the first question that has no answer.
+        [b"true", ..] => Err(NoRepository::Bare { path }),
+        [_, b"true", ..] => Err(NoRepository::InsideGitDirectory { path }),
+        [_, _, git_dir, common_dir, root, format, b""] => {
+            let absolute = |printed: &[u8]| {
+                let path = project.join(process::path(printed));
+                path.canonicalize().map_err(|source| unreadable(&path, source))
+            };
+            let layout = Layout {
+                root: process::path(root),
+                git_dir: absolute(git_dir)?,
+                common_dir: absolute(common_dir)?,
+            };
+            // A git that is too old for the question repeats it, and knows one format only.
+            let id_bytes = if format == b"sha256" { 32 } else { 20 };
+            Ok((believe(project, layout)?, id_bytes))
+        }
+        _ if output.stderr.contains("not a git repository") => Err(NoRepository::NotARepository { path }),
+        _ => Err(NoRepository::Unreadable(output.refusal())),
+    }
+}
+
+/// Returns git's directories of `project`, wherever they are; none if it is in no repository that ralph would keep.
+pub fn directories(project: &Path, supervisor: &Supervisor) -> Vec<PathBuf> {
+    match locate(project, supervisor) {
+        Ok((layout, _)) if layout.git_dir == layout.common_dir => vec![layout.git_dir],
+        Ok((layout, _)) => vec![layout.git_dir, layout.common_dir],
+        Err(_) => Vec::new(),
+    }
+}
+
+fn believe(project: &Path, layout: Layout) -> Result<Layout, NoRepository> {
+    let git_dir = layout.git_dir.clone();
+    if root_of(project, &git_dir).as_ref() != Some(&layout.root) {
+        let to = layout.root;
+        return Err(NoRepository::WorkTreeElsewhere { git_dir, to });
+    }
+    // That of a linked work tree is below the one they share.
+    if !git_dir.starts_with(&layout.common_dir) {
+        let to = layout.common_dir;
+        return Err(NoRepository::ReferencesElsewhere { git_dir, to });
+    }
+    Ok(layout)
+}
+
+/// A home directory under git is somebody's configuration files; a checkpoint would read all there is.
+fn refuse_home(root: &Path) -> Result<(), NoRepository> {
+    let home = env::home_dir().and_then(|home| fs::canonicalize(home).ok());
+    if root == Path::new("/") || home.is_some_and(|home| home == root) {
+        return Err(NoRepository::Home { root: root.to_owned() });
+    }
+    Ok(())
+}
+
+fn unreadable(path: &Path, source: io::Error) -> NoRepository {
+    NoRepository::Unreadable(GitError::File {
+        path: path.to_owned(),
+        source,
+    })
+}

@@ -1,0 +1,98 @@
+//! Why there can be no checkpoints, and what went wrong with git.
+
+use std::{io, path::PathBuf};
+
+use ralph_core::event::RunId;
+use thiserror::Error;
+
+/// Why there can be no checkpoints here.
+#[derive(Debug, Error)]
+pub enum NoRepository {
+    #[error("git is not installed")]
+    NoGit,
+    #[error("{path}: not in a git repository", path = path.display())]
+    NotARepository { path: PathBuf },
+    #[error("{path}: a bare repository has no work tree", path = path.display())]
+    Bare { path: PathBuf },
+    #[error("{path}: inside of a repository's own directory", path = path.display())]
+    InsideGitDirectory { path: PathBuf },
+    #[error("{path}: ignored by the repository {root}", path = path.display(), root = root.display())]
+    Ignored { path: PathBuf, root: PathBuf },
+    #[error("{root}: a repository of everything in a home directory is not checkpointed", root = root.display())]
+    Home { root: PathBuf },
+    /// The repository says that its files are somewhere else.
+    #[error("`core.worktree` of {git_dir} leads away from the project, to {to}",
+        git_dir = git_dir.display(), to = to.display())]
+    WorkTreeElsewhere { git_dir: PathBuf, to: PathBuf },
+    /// The same of its references.
+    #[error("{git_dir}/commondir leads to another repository, {to}", git_dir = git_dir.display(), to = to.display())]
+    ReferencesElsewhere { git_dir: PathBuf, to: PathBuf },
+    #[error("the repository cannot be read")]
+    Unreadable(#[source] GitError),
+}
+
+/// What went wrong with git.
+#[derive(Debug, Error)]
+pub enum GitError {
+    #[error("`{command}` cannot be run")]
+    Start {
+        command: String,
+        #[source]
+        source: io::Error,
+    },
+    /// `said` is the first line of what git printed as the error.
+    #[error("`{command}`: {said}")]
+    Refused { command: String, said: String },
+    #[error("`{command}` did not end within {seconds} s")]
+    TimedOut { command: String, seconds: u64 },
+    #[error("`{command}` printed more than 64 MiB")]
+    TooMuch { command: String },
+    #[error("`{command}`: unexpected output: {output}")]
+    Output { command: String, output: String },
+    #[error("{path}", path = path.display())]
+    File {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    #[error("{path} is gone", path = path.display())]
+    Gone { path: PathBuf },
+    #[error("{path} is another repository than at first", path = path.display())]
+    Replaced { path: PathBuf },
+    /// Whoever reads it waits for ever.
+    #[error("{path} is not a regular file", path = path.display())]
+    NotAFile { path: PathBuf },
+    #[error("{path} has more than 1 GiB, which git would read", path = path.display())]
+    TooLarge { path: PathBuf },
+    #[error("there is no checkpoint {moment} iteration {n} of run {run}{}", counted_to(*.last))]
+    NoCheckpoint {
+        run: RunId,
+        n: u32,
+        /// Before or after.
+        moment: String,
+        /// The last iteration with any; none where there are none.
+        last: Option<u32>,
+    },
+    #[error("nothing was restored in run {run}, so there is nothing to undo")]
+    NothingRestored { run: RunId },
+    #[error("iteration {since} is later than iteration {n}")]
+    Later { since: u32, n: u32 },
+    /// Restoring would overwrite what no checkpoint holds.
+    #[error("{path}{and} would be overwritten and is in no checkpoint", path = path.display(), and = and_more(*more))]
+    InTheWay { path: PathBuf, more: usize },
+}
+
+fn and_more(more: usize) -> String {
+    if more == 0 {
+        String::new()
+    } else {
+        format!(" (and {more} more)")
+    }
+}
+
+fn counted_to(last: Option<u32>) -> String {
+    match last {
+        Some(last) => format!(": its last iteration is {last}"),
+        None => ": it has none".to_owned(),
+    }
+}

@@ -1,0 +1,61 @@
+//! Has git ignore files in one repository, without a change of the project: `info/exclude`, which all its work trees share.
+
+use std::{
+    fs::{self, OpenOptions},
+    io::{self, Write as _},
+    os::unix::fs::OpenOptionsExt,
+    path::PathBuf,
+};
+
+use nix::fcntl::OFlag;
+use ralph_system::files::{self, ReadError};
+
+use super::{GitError, Repository};
+
+/// A list that people keep by hand has some lines.
+const CAP_BYTES: u64 = 1 << 20;
+const WHY: &str = "# Messages to ralph, which belong in no commit:";
+
+impl Repository {
+    /// Has git ignore files of these names, wherever they lie in the repository.
+    ///
+    /// # Errors
+    /// [`GitError::File`] if `info/exclude` cannot be read or written, or if a line is missing in one that is a link.
+    pub fn exclude(&self, names: &[&str]) -> Result<(), GitError> {
+        let path = self.layout.common_dir.join("info/exclude");
+        let known = match files::read_bytes(&path, CAP_BYTES) {
+            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            Err(error) if error.is_missing() => String::new(),
+            Err(ReadError::System(source)) => return Err(GitError::File { path, source }),
+            Err(error) => {
+                let source = io::Error::other(error);
+                return Err(GitError::File { path, source });
+            }
+        };
+        let is_missing = |name: &&&str| !known.lines().any(|line| line.trim_end() == **name);
+        let missing: Vec<&str> = names.iter().filter(is_missing).copied().collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let end = if known.is_empty() || known.ends_with('\n') {
+            ""
+        } else {
+            "\n"
+        };
+        append(path, &format!("{end}{WHY}\n{}\n", missing.join("\n")))
+    }
+}
+
+/// Appends to a file that others may append to at the same time. An agent could have made a link of it to any file of the user's.
+fn append(path: PathBuf, text: &str) -> Result<(), GitError> {
+    let append = || {
+        if let Some(directory) = path.parent() {
+            fs::create_dir_all(directory)?;
+        }
+        let mut options = OpenOptions::new();
+        let options = options.append(true).create(true);
+        let mut file = options.custom_flags(OFlag::O_NOFOLLOW.bits()).open(&path)?;
+        file.write_all(text.as_bytes())
+    };
+    append().map_err(|source| GitError::File { path, source })
+}

@@ -1,0 +1,56 @@
+//! Who commits in a project, where the user's own configuration says so and the repository's does not.
+
+use std::path::{Path, PathBuf};
+
+use ralph_system::proc::Supervisor;
+
+use super::{
+    layout::inspect_above,
+    process::{DISCOVERY_DEADLINE, Git},
+};
+
+/// What a program has to be told that does not see the user's own configuration of git.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    pub name: Option<String>,
+    pub email: Option<String>,
+    /// The repository it is for.
+    pub git_dir: PathBuf,
+}
+
+impl Identity {
+    /// Looks for it as git does in `project`; none where there is no repository, or nothing to tell.
+    pub fn in_project(project: &Path, supervisor: &Supervisor) -> Option<Self> {
+        inspect_above(project).ok()?;
+        let ask = |args: &[&str]| ask(project, args, supervisor);
+        let identity = Identity {
+            name: of_the_user("user.name", ask),
+            email: of_the_user("user.email", ask),
+            git_dir: ask(&["rev-parse", "--absolute-git-dir"])?.into(),
+        };
+        (identity.name.is_some() || identity.email.is_some()).then_some(identity)
+    }
+}
+
+/// Whether git signs commits in `project`, if it is in a repository.
+pub fn signs_commits(project: &Path, supervisor: &Supervisor) -> bool {
+    let set = ["config", "--type=bool", "--get", "commit.gpgsign"];
+    inspect_above(project).is_ok() && ask(project, &set, supervisor).is_some_and(|value| value == "true")
+}
+
+/// The value of `key`, unless it is the repository's own.
+fn of_the_user(key: &str, ask: impl Fn(&[&str]) -> Option<String>) -> Option<String> {
+    let told = ask(&["config", "--show-scope", "--get", key])?;
+    let (scope, value) = told.split_once('\t')?;
+    matches!(scope, "global" | "system").then(|| value.to_owned())
+}
+
+fn ask(project: &Path, args: &[&str], supervisor: &Supervisor) -> Option<String> {
+    let output = Git::at(supervisor, project)
+        .deadline(DISCOVERY_DEADLINE)
+        .args(args)
+        .run()
+        .ok()?;
+    let line = String::from_utf8(output.stdout).ok()?;
+    Some(line.trim_end_matches('\n').to_owned())
+}

@@ -1,0 +1,300 @@
+//! ralph's own index: the user's files and the untracked ones, as they are and not as git would store them, kept between
+//! checkpoints.
+
+use std::{
+    collections::{HashMap, HashSet},
+    fs::{self, File, Metadata},
+    io::{self, Read},
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+};
+
+use ralph_system::files::open_unfollowed;
+
+use super::{
+    GitError, Repository,
+    entries::{self, Entry},
+    file_identity::Identity,
+    process,
+    rules::Rules,
+    state::State,
+    table::Table,
+};
+
+/// A larger index is not plausible: git's own have a hundred bytes for each file.
+const CAP_BYTES: u64 = 512 << 20;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Copied {
+    Yes,
+    No,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum When {
+    /// Only if the user's index is another one than before.
+    Changed,
+    /// In any case: what ralph's has beyond the user's may be ignored by now.
+    Always,
+}
+
+/// The user's index as it is found.
+enum Theirs {
+    Missing,
+    /// Nothing that git would leave there.
+    Odd,
+    File(File, Metadata),
+}
+
+/// The second in which an index was written: what is as young may have changed since it was read.
+#[derive(Debug, Clone, Copy, Default)]
+struct Written(u32);
+
+impl Written {
+    fn of(metadata: &Metadata) -> Written {
+        Written(u32::try_from(metadata.mtime()).unwrap_or(0))
+    }
+}
+
+/// An entry that can be moved to a younger index.
+fn settled(entry: Entry, written: Written) -> Entry {
+    if entry.is_racy(written.0) {
+        entry.unread()
+    } else {
+        entry
+    }
+}
+
+impl Repository {
+    /// Brings ralph's index up to the user's, unless that is the one it was brought up to last.
+    ///
+    /// The user's index knows which ignored files are tracked, and at first it spares reading the files that it has seen
+    /// unchanged. What ralph's knows of a file stays: the user's can hold something else than the file is.
+    pub(super) fn follow_index(&self, state: &mut State, when: When) -> Result<Copied, GitError> {
+        self.make_plain()?;
+        let identity = match self.open_theirs()? {
+            Theirs::Missing => Identity::Missing,
+            Theirs::Odd => Identity::Odd,
+            Theirs::File(_, metadata) => Identity::of(&metadata),
+        };
+        let is_known = state.origin == Some(identity) && !self.any_appeared(&state.absent);
+        if is_known && when == When::Changed {
+            return Ok(Copied::No);
+        }
+        if let Some(mut table) = state.table.take().filter(|_| when == When::Changed) {
+            let (mut theirs, _) = self.read_theirs()?;
+            theirs.retain(|entry| !self.spares(&process::path(&entry.path)));
+            if table.follow(&self.layout.root, &theirs) {
+                state.table = Some(table);
+                state.origin = Some(identity);
+                return Ok(Copied::No);
+            }
+            self.write_table(&mut table)?;
+        }
+        let ours = match state.origin.take() {
+            Some(_) => self.read_ours(),
+            None => None,
+        };
+        state.last = None;
+        let (theirs, written) = self.read_theirs()?;
+        let merged = self.merge(theirs, written, ours);
+        self.write_ours(&merged)?;
+        if identity == Identity::Odd {
+            state.tell(format!(
+                "{} is not a regular file of at most {} MiB: checkpoints are made without it, and hold no ignored files.",
+                self.theirs().display(),
+                CAP_BYTES >> 20
+            ));
+        }
+        let absent = merged.iter().filter(|entry| entry.absent);
+        state.absent = absent.map(|entry| process::path(&entry.path)).collect();
+        state.origin = Some(identity);
+        Ok(Copied::Yes)
+    }
+
+    /// Finds which of some files the user's index has; ralph's has the untracked ones too.
+    pub(super) fn tracked(&self, paths: &[PathBuf]) -> Result<HashSet<PathBuf>, GitError> {
+        if paths.is_empty() {
+            return Ok(HashSet::new());
+        }
+        let paths: HashSet<&Path> = paths.iter().map(PathBuf::as_path).collect();
+        let (theirs, _) = self.read_theirs()?;
+        let theirs = theirs.into_iter().map(|entry| process::path(&entry.path));
+        Ok(theirs.filter(|path| paths.contains(path.as_path())).collect())
+    }
+
+    fn theirs(&self) -> PathBuf {
+        self.layout.git_dir.join("index")
+    }
+
+    fn open_theirs(&self) -> Result<Theirs, GitError> {
+        let path = self.theirs();
+        match open_unfollowed(&path) {
+            Ok(Some((file, metadata))) if metadata.len() <= CAP_BYTES => Ok(Theirs::File(file, metadata)),
+            Ok(_) => Ok(Theirs::Odd),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Theirs::Missing),
+            Err(source) => Err(GitError::File { path, source }),
+        }
+    }
+
+    /// Reads the user's index, and when it was written.
+    fn read_theirs(&self) -> Result<(Vec<Entry>, Written), GitError> {
+        let Theirs::File(file, metadata) = self.open_theirs()? else {
+            return Ok((Vec::new(), Written::default()));
+        };
+        let mut bytes = Vec::new();
+        let read = file.take(CAP_BYTES).read_to_end(&mut bytes);
+        read.map_err(|source| GitError::File {
+            path: self.theirs(),
+            source,
+        })?;
+        if let Some(entries) = entries::read(&bytes, self.id_bytes) {
+            return Ok((entries, Written::of(&metadata)));
+        }
+        let git = self.git().env("GIT_INDEX_FILE", self.theirs());
+        let output = git.args(["ls-files", "-t", "--stage", "-z"]).run()?;
+        let listed = entries::read_listed(&output.stdout).ok_or_else(|| output.unexpected())?;
+        Ok((listed, Written::default()))
+    }
+
+    /// What ralph's index holds, by path; none if it cannot be read.
+    fn read_ours(&self) -> Option<HashMap<Vec<u8>, Entry>> {
+        let (file, metadata) = open_unfollowed(&self.index).ok()??;
+        let mut bytes = Vec::new();
+        file.take(CAP_BYTES).read_to_end(&mut bytes).ok()?;
+        let written = Written::of(&metadata);
+        let entries = entries::read(&bytes, self.id_bytes)?.into_iter();
+        let whole = entries.filter(|entry| entry.stage == 0);
+        Some(
+            whole
+                .map(|entry| (entry.path.clone(), settled(entry, written)))
+                .collect(),
+        )
+    }
+
+    /// Has ralph's index hold what the table does, unless it does already.
+    pub(super) fn write_table(&self, table: &mut Table) -> Result<(), GitError> {
+        if !table.is_written {
+            self.write_ours(&table.entries())?;
+            (table.is_written, table.has_other_attributes) = (true, false);
+        }
+        Ok(())
+    }
+
+    /// Leaves ralph's index to git, which works on it from here on. If it cannot be written, the next checkpoint starts from the
+    /// user's.
+    pub(super) fn give_up_table(&self, state: &mut State) -> Result<(), GitError> {
+        match state.table.take() {
+            Some(mut table) => self.write_table(&mut table).inspect_err(|_| state.origin = None),
+            None => Ok(()),
+        }
+    }
+
+    /// Reads what ralph's index holds, for the next checkpoint to do without git. None where something about the repository
+    /// is unusual, or another tree is found in it than git has written.
+    pub(super) fn read_table(&self, ignored: HashSet<Vec<u8>>, rules: Rules, tree: &str) -> Option<Table> {
+        if self.loose().is_none() || !self.include.is_empty() {
+            return None;
+        }
+        let (theirs, _) = self.read_theirs().ok()?;
+        let tracked = theirs.into_iter().map(|entry| entry.path);
+        let tracked = tracked.filter(|path| !self.spares(&process::path(path))).collect();
+        let (file, metadata) = open_unfollowed(&self.index).ok()??;
+        let mut bytes = Vec::new();
+        file.take(CAP_BYTES).read_to_end(&mut bytes).ok()?;
+        let written = Written::of(&metadata);
+        let entries = entries::read(&bytes, self.id_bytes)?.into_iter().map(|entry| {
+            let is_suspect = entry.is_racy(written.0);
+            (entry, is_suspect)
+        });
+        let mut table = Table::new(entries.collect(), tracked, ignored, rules)?;
+        table.is_of(tree).then_some(table)
+    }
+
+    fn write_ours(&self, entries: &[Entry]) -> Result<(), GitError> {
+        let failed = |source| GitError::File {
+            path: self.index.clone(),
+            source,
+        };
+        self.forget_index()?;
+        // In one step: a git that counts lines at the same time looks at it for attributes, and would not take half of one.
+        let unfinished = self.index.with_extension("new");
+        fs::write(&unfinished, entries::write(entries, self.id_bytes))
+            .and_then(|()| fs::rename(&unfinished, &self.index))
+            .map_err(failed)
+    }
+
+    /// The user's entries, with what ralph knows of their files in place of what the user's index says.
+    fn merge(&self, mut theirs: Vec<Entry>, written: Written, ours: Option<HashMap<Vec<u8>, Entry>>) -> Vec<Entry> {
+        theirs.retain(|entry| !self.spares(&process::path(&entry.path)));
+        theirs.sort_by(|a, b| (&a.path, a.stage).cmp(&(&b.path, b.stage)));
+        let Some(ours) = ours else {
+            let converts = self.converts(&theirs);
+            let first = |entry: Entry| {
+                let absent = entry.absent && !self.is_there(&entry.path);
+                let is_news = converts || entry.absent != absent;
+                let mut entry = if is_news {
+                    entry.unread()
+                } else {
+                    settled(entry, written)
+                };
+                entry.absent = absent;
+                entry
+            };
+            return theirs.into_iter().map(first).collect();
+        };
+        let mut merged: Vec<Entry> = Vec::with_capacity(theirs.len());
+        for entry in theirs {
+            let known = ours.get(&entry.path).filter(|known| known.is_link() == entry.is_link());
+            let absent = entry.absent && !self.is_there(&entry.path);
+            match known {
+                Some(known) if merged.last().is_some_and(|last| last.path == known.path) => {} // a side of a conflict
+                Some(known) if known.absent == absent || absent => merged.push(known.clone()),
+                // Marked as out of the work tree after its file was deleted.
+                None if absent => {}
+                Some(_) | None => {
+                    let mut entry = entry.unread();
+                    entry.absent = absent;
+                    merged.push(entry);
+                }
+            }
+        }
+        merged
+    }
+
+    fn is_there(&self, path: &[u8]) -> bool {
+        fs::symlink_metadata(self.layout.root.join(process::path(path))).is_ok()
+    }
+
+    /// Whether one of the files has come to be that are not to be in the work tree.
+    fn any_appeared(&self, absent: &[PathBuf]) -> bool {
+        let mut directory: Option<(&Path, bool)> = None;
+        absent.iter().any(|path| {
+            let parent = path.parent().unwrap_or(Path::new(""));
+            let is_there = match directory {
+                Some((known, is_there)) if known == parent => is_there,
+                Some(_) | None => self.layout.root.join(parent).is_dir(),
+            };
+            directory = Some((parent, is_there));
+            is_there && fs::symlink_metadata(self.layout.root.join(path)).is_ok()
+        })
+    }
+
+    /// Removes the index: the next checkpoint copies the user's again.
+    pub(super) fn forget_index(&self) -> Result<(), GitError> {
+        for path in [self.index.clone(), self.index.with_extension("lock")] {
+            match fs::remove_file(&path) {
+                Err(source) if source.kind() != io::ErrorKind::NotFound => return Err(GitError::File { path, source }),
+                Ok(()) | Err(_) => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Repository {
+    fn drop(&mut self) {
+        self.lock().finish_naming();
+        _ = self.forget_index(); // a copy, worth nothing to the next run
+    }
+}

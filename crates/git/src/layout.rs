@@ -1,0 +1,191 @@
+//! Where a repository's files are, and whether git can be let near them.
+//!
+//! An agent can write all of them: a pipe in the place of a file makes git wait for ever, and a repository in the place of
+//! this one would get its checkpoints.
+
+use std::{
+    env,
+    fs::{self, Metadata},
+    io::{self, Read},
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
+
+use ralph_system::files::open_unfollowed;
+
+use super::{GitError, process};
+
+/// Files that say what git thinks of other files.
+pub(super) const GITATTRIBUTES: &str = ".gitattributes";
+/// What git reads of a work tree's root and of its own directories, whatever it is asked.
+const OF_THE_ROOT: [&str; 3] = [".gitignore", GITATTRIBUTES, ".gitmodules"];
+const OF_THE_WORK_TREE: [&str; 4] = ["HEAD", "config.worktree", "commondir", "info/sparse-checkout"];
+const OF_ALL_WORK_TREES: [&str; 7] = [
+    "config",
+    "packed-refs",
+    "shallow",
+    "info/exclude",
+    "info/attributes",
+    "info/grafts",
+    "objects/info/alternates",
+];
+
+/// What a file that takes the place of `.git` may have: a path and a word.
+const GITFILE_BYTES: u64 = 8192;
+
+/// The most that git is let read of one of these files. References of a million branches take less than a tenth of it; git
+/// sorts what is not sorted in memory, holes of a sparse file included.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// How many references that name another one git follows.
+const MOST_HOPS: usize = 5;
+
+/// The directories of a repository.
+#[derive(Debug)]
+pub(super) struct Layout {
+    /// The work tree's root, absolute.
+    pub(super) root: PathBuf,
+    /// Of this work tree, absolute: a linked work tree has its own.
+    pub(super) git_dir: PathBuf,
+    /// What all work trees of the repository share, absolute.
+    pub(super) common_dir: PathBuf,
+}
+
+/// Tells one directory from another that takes its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Mark {
+    device: u64,
+    inode: u64,
+    /// None where the file system does not know.
+    made: Option<SystemTime>,
+}
+
+impl Layout {
+    /// Marks the repository's directories.
+    ///
+    /// # Errors
+    /// [`GitError::Gone`]; [`GitError::Replaced`] where something else is in their place.
+    pub(super) fn marks(&self) -> Result<[Mark; 2], GitError> {
+        Ok([mark(&self.git_dir)?, mark(&self.common_dir)?])
+    }
+
+    /// Looks at each file that git is about to read.
+    ///
+    /// # Errors
+    /// [`GitError::NotAFile`] and [`GitError::TooLarge`] name the first that would make git wait or read without end.
+    pub(super) fn inspect(&self) -> Result<(), GitError> {
+        inspect(&self.root, &self.git_dir, &self.common_dir)
+    }
+}
+
+/// Looks at what git finds on its way up from a project, before git does.
+///
+/// # Errors
+/// [`GitError::NotAFile`], [`GitError::TooLarge`].
+pub(super) fn inspect_above(project: &Path) -> Result<(), GitError> {
+    for root in project.ancestors() {
+        if let Some(git_dir) = git_dir_of(root) {
+            let common_dir = read_small(&git_dir.join("commondir")).map_or_else(
+                || git_dir.clone(),
+                |named| git_dir.join(process::path(named.trim_ascii_end())),
+            );
+            inspect(root, &git_dir, &common_dir)?;
+        }
+    }
+    Ok(())
+}
+
+/// Finds the directory above a project, or the project itself, whose `.git` is `git_dir`. git believes its configuration
+/// instead of looking.
+pub(super) fn root_of(project: &Path, git_dir: &Path) -> Option<PathBuf> {
+    let is_root = |root: &&Path| {
+        let found = git_dir_of(root).and_then(|found| found.canonicalize().ok());
+        found.is_some_and(|found| found == git_dir)
+    };
+    project.ancestors().find(is_root).map(Path::to_owned)
+}
+
+/// The directory that `.git` is, or names.
+fn git_dir_of(root: &Path) -> Option<PathBuf> {
+    let entry = root.join(".git");
+    if fs::metadata(&entry).ok()?.is_dir() {
+        return Some(entry);
+    }
+    let text = read_small(&entry)?;
+    let named = text.strip_prefix(b"gitdir:")?.trim_ascii();
+    Some(root.join(process::path(named)))
+}
+
+fn inspect(root: &Path, git_dir: &Path, common_dir: &Path) -> Result<(), GitError> {
+    let of = |directory: &Path, names: &[&str]| names.iter().map(|name| directory.join(name)).collect::<Vec<_>>();
+    let files = [
+        of(git_dir, &OF_THE_WORK_TREE),
+        of(common_dir, &OF_ALL_WORK_TREES),
+        of(root, &OF_THE_ROOT),
+        references(git_dir, common_dir),
+    ];
+    files.into_iter().flatten().try_for_each(inspect_file)
+}
+
+/// Refuses what would be read without end, itself or by a link. git says itself what it thinks of a directory.
+fn inspect_file(path: PathBuf) -> Result<(), GitError> {
+    match fs::metadata(&path) {
+        Ok(metadata) if !metadata.is_file() && !metadata.is_dir() => Err(GitError::NotAFile { path }),
+        Ok(metadata) if metadata.len() > MOST_BYTES => Err(GitError::TooLarge { path }),
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
+/// Where the references may be that HEAD leads to: git reads all of such a file, whatever it is.
+fn references(git_dir: &Path, common_dir: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut next = read_small(&git_dir.join("HEAD"));
+    for _ in 0..MOST_HOPS {
+        let Some(name) = next.as_deref().and_then(|text| text.strip_prefix(b"ref:")) else {
+            break;
+        };
+        let name = process::path(name.trim_ascii());
+        // Most are shared by all work trees, and some are each one's own.
+        let both = [common_dir.join(&name), git_dir.join(&name)];
+        next = both.iter().find_map(|path| read_small(path));
+        found.extend(both);
+    }
+    found
+}
+
+fn mark(directory: &Path) -> Result<Mark, GitError> {
+    let path = directory.to_owned();
+    match fs::symlink_metadata(directory) {
+        Ok(metadata) if metadata.is_dir() => Ok(Mark::of(&metadata)),
+        Ok(_) => Err(GitError::Replaced { path }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(GitError::Gone { path }),
+        Err(source) => Err(GitError::File { path, source }),
+    }
+}
+
+impl Mark {
+    fn of(metadata: &Metadata) -> Mark {
+        Mark {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            made: metadata.created().ok(),
+        }
+    }
+}
+
+/// Reads what ought to be a short regular file, up to some kilobytes.
+pub(super) fn read_small(path: &Path) -> Option<Vec<u8>> {
+    let (file, _) = open_unfollowed(path).ok()??;
+    let mut bytes = Vec::new();
+    file.take(GITFILE_BYTES).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+/// Where the user keeps configuration.
+pub(super) fn config_home() -> Option<PathBuf> {
+    let named = env::var_os("XDG_CONFIG_HOME").filter(|path| !path.is_empty());
+    named
+        .map(PathBuf::from)
+        .or_else(|| Some(env::home_dir()?.join(".config")))
+}

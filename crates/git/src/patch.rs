@@ -1,0 +1,72 @@
+//! Shows what changed, for people to read.
+
+use ralph_core::event::Checkpoint;
+
+use super::{GitError, Repository, index::When};
+
+/// Most bytes of a patch: more than a person reads on a screen.
+const CAP_BYTES: usize = 1024 * 1024;
+
+impl Repository {
+    /// Makes the patch from one checkpoint to another, or to the files as they are now: statistics first, then the lines.
+    ///
+    /// A longer one is cut, and says so.
+    ///
+    /// # Errors
+    /// [`GitError::Refused`] when a checkpoint is gone.
+    pub fn patch(&self, from: &Checkpoint, to: Option<&Checkpoint>) -> Result<String, GitError> {
+        let to = self.tree_of(to)?;
+        if from.tree == to {
+            return Ok(String::new());
+        }
+        let args = [
+            "diff-tree",
+            "-r",
+            "--patch",
+            "--stat=72",
+            "--find-renames",
+            "--no-color",
+            "--no-ext-diff",
+            "--no-textconv",
+        ];
+        let git = self.git().output_cap(CAP_BYTES).args(args);
+        let output = git.args([&from.tree, &to]).run()?;
+        let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
+        if output.cut {
+            text.push_str(&format!(
+                "\n[the patch is longer: `git diff {:.12} {to:.12}` shows it all]\n",
+                from.tree
+            ));
+        }
+        Ok(text)
+    }
+
+    /// The tree of a checkpoint, or that of the files as they are now.
+    pub(super) fn tree_of(&self, checkpoint: Option<&Checkpoint>) -> Result<String, GitError> {
+        match checkpoint {
+            Some(checkpoint) => Ok(checkpoint.tree.clone()),
+            None => self.tree_now(),
+        }
+    }
+
+    /// Writes the work tree as it is as a tree object, and nothing else.
+    fn tree_now(&self) -> Result<String, GitError> {
+        let mut state = self.lock();
+        let verified = self.verify(&mut state);
+        let tree = verified
+            .and_then(|()| self.give_up_table(&mut state))
+            .and_then(|()| self.follow_index(&mut state, When::Changed))
+            .and_then(|_| {
+                let (status, _) = self.scan()?;
+                let mut work = self.sort(status)?;
+                self.update_index(&mut work)?;
+                self.own_index_git().args(["write-tree"]).run()?.line()
+            });
+        if tree.is_err() {
+            state.origin = None;
+            _ = self.forget_index(); // the error before this one says more
+        }
+        state.last = None;
+        tree
+    }
+}

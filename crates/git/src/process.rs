@@ -1,0 +1,322 @@
+//! One git process: cut off from the user's configuration where that could touch anything, bounded in time
+//! and memory.
+
+use std::{
+    env,
+    ffi::OsStr,
+    io,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+    process::ExitStatus,
+    time::Duration,
+};
+
+use ralph_system::proc::{
+    Supervisor,
+    helper::{Helper, HelperError},
+};
+use tracing::debug_span;
+
+use super::GitError;
+
+/// How long one git process may take. Long, because the first checkpoint of a large tree reads all of it.
+pub(super) const DEADLINE: Duration = Duration::from_secs(120);
+
+/// The same for finding a repository, when nobody sees anything yet: it reads a few small files.
+pub(super) const DISCOVERY_DEADLINE: Duration = Duration::from_secs(10);
+
+/// How much one git process may allocate. A status of millions of files takes less than one GiB, and git reads no file above
+/// 512 MiB whole; what asks for more reads something that has no end, such as a device in the place of a reference.
+const MEMORY_BYTES: u64 = 4 << 30;
+
+/// Configuration that must not act in ralph's name: no daemons, no clean-up in the background, no hooks, no log of
+/// ralph's references, no shared index beside the user's.
+const SETTINGS: [&str; 9] = [
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.logAllRefUpdates=false",
+    "core.safecrlf=false",
+    "core.splitIndex=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "submodule.recurse=false",
+    "advice.addEmbeddedRepo=false",
+];
+
+/// Inherited variables of git that may stay: where its configuration is, and how far it looks for a repository.
+const KEPT: [&str; 8] = [
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_CONFIG_NOSYSTEM",
+    "GIT_CONFIG_COUNT",
+    "GIT_EXEC_PATH",
+    "GIT_CEILING_DIRECTORIES",
+    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+    "GIT_TEMPLATE_DIR",
+];
+
+/// A git command being put together.
+pub(super) struct Git {
+    helper: Helper,
+    /// The command as a user would type it, without ralph's settings.
+    shown: String,
+    /// How much output is taken; none if all of it is needed.
+    output_cap_bytes: Option<usize>,
+}
+
+/// What a git process left.
+pub(super) struct Output {
+    pub(super) stdout: Vec<u8>,
+    /// There was more of it than was asked for.
+    pub(super) cut: bool,
+    pub(super) stderr: String,
+    status: ExitStatus,
+    command: String,
+}
+
+impl Git {
+    /// Looks for the repository from `directory` on.
+    pub(super) fn at(supervisor: &Supervisor, directory: &Path) -> Git {
+        let foreign = env::vars_os().map(|(name, _)| name).filter(|name| is_foreign(name));
+        let helper = foreign.fold(supervisor.helper("git"), Helper::env_remove);
+        let helper = helper
+            .current_dir(directory)
+            .deadline(DEADLINE)
+            .memory(MEMORY_BYTES)
+            .env("LC_ALL", "C")
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("GIT_OPTIONAL_LOCKS", "0")
+            .env("GIT_NO_LAZY_FETCH", "1");
+        let git = Git {
+            helper,
+            shown: "git".to_owned(),
+            output_cap_bytes: None,
+        };
+        SETTINGS.into_iter().fold(git, Git::setting)
+    }
+
+    /// Overrides the user's configuration; to be called before [`Git::args`].
+    pub(super) fn setting(mut self, setting: &str) -> Git {
+        self.helper = self.helper.args(["-c", setting]);
+        self
+    }
+
+    pub(super) fn args<I: IntoIterator<Item: AsRef<OsStr>>>(mut self, args: I) -> Git {
+        for arg in args {
+            self.shown.push(' ');
+            self.shown.push_str(&arg.as_ref().to_string_lossy());
+            self.helper = self.helper.args([arg]);
+        }
+        self
+    }
+
+    pub(super) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Git {
+        self.helper = self.helper.env(name, value.as_ref());
+        self
+    }
+
+    pub(super) fn input(mut self, bytes: Vec<u8>) -> Git {
+        self.helper = self.helper.input(bytes);
+        self
+    }
+
+    pub(super) fn deadline(mut self, deadline: Duration) -> Git {
+        self.helper = self.helper.deadline(deadline);
+        self
+    }
+
+    /// Takes the beginning of what git prints: [`Output::cut`] says whether there was more. Without a cap, more than
+    /// 64 MiB are an error.
+    pub(super) fn output_cap(mut self, bytes: usize) -> Git {
+        self.helper = self.helper.output_cap(bytes);
+        self.output_cap_bytes = Some(bytes);
+        self
+    }
+
+    /// Runs git to its end.
+    ///
+    /// # Errors
+    /// [`GitError::Refused`] unless it exits with 0.
+    pub(super) fn run(self) -> Result<Output, GitError> {
+        let output = self.run_any()?;
+        if output.success() {
+            Ok(output)
+        } else {
+            Err(output.refusal())
+        }
+    }
+
+    /// Runs git to its end, whatever it exits with.
+    pub(super) fn run_any(self) -> Result<Output, GitError> {
+        let command = self.shown;
+        // Only the word after `git`: what follows may name files.
+        let span = debug_span!("git", command = command.split(' ').nth(1));
+        let finished = match span.in_scope(|| self.helper.run()) {
+            Ok(finished) => finished,
+            Err(HelperError::Start(source)) => return Err(GitError::Start { command, source }),
+            Err(HelperError::TimedOut { deadline }) => {
+                let seconds = deadline.as_secs();
+                return Err(GitError::TimedOut { command, seconds });
+            }
+            Err(error @ HelperError::GuardLost) => {
+                let source = io::Error::other(error);
+                return Err(GitError::Start { command, source });
+            }
+        };
+        if finished.stdout.cut && self.output_cap_bytes.is_none() {
+            return Err(GitError::TooMuch { command });
+        }
+        Ok(Output {
+            stdout: finished.stdout.bytes,
+            cut: finished.stdout.cut,
+            stderr: String::from_utf8_lossy(&finished.stderr.bytes).into_owned(),
+            status: finished.status,
+            command,
+        })
+    }
+}
+
+impl Output {
+    pub(super) fn success(&self) -> bool {
+        self.status.success()
+    }
+
+    /// The one line that was printed.
+    pub(super) fn line(&self) -> Result<String, GitError> {
+        match str::from_utf8(&self.stdout).map(str::trim_end) {
+            Ok(line) if !line.is_empty() && !line.contains('\n') => Ok(line.to_owned()),
+            _ => Err(self.unexpected()),
+        }
+    }
+
+    /// The error that a failed command is.
+    pub(super) fn refusal(&self) -> GitError {
+        let said = self.stderr.lines().map(str::trim).find(|line| !line.is_empty());
+        let said = said.map_or_else(|| self.status.to_string(), str::to_owned);
+        GitError::Refused {
+            command: self.command.clone(),
+            said,
+        }
+    }
+
+    /// The error that output in an unknown form is.
+    pub(super) fn unexpected(&self) -> GitError {
+        let output = String::from_utf8_lossy(&self.stdout);
+        GitError::Output {
+            command: self.command.clone(),
+            output: output.chars().take(200).collect(),
+        }
+    }
+}
+
+/// How variables end that hold what lets somebody in: git's filters and helpers are not told.
+const KEYS: [&str; 4] = ["_API_KEY", "_AUTH_TOKEN", "_OAUTH_TOKEN", "_SERVER_PASSWORD"];
+
+/// Whether an inherited variable would point git somewhere else or make it behave in another way, or is a secret.
+fn is_foreign(name: &OsStr) -> bool {
+    let Some(name) = name.to_str() else { return false };
+    if KEYS.iter().any(|end| name.ends_with(end)) {
+        return true;
+    }
+    let numbered = name.starts_with("GIT_CONFIG_KEY_") || name.starts_with("GIT_CONFIG_VALUE_");
+    name.starts_with("GIT_") && !numbered && !KEPT.contains(&name)
+}
+
+/// Splits output that has NUL after each item.
+pub(super) fn nul_separated(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    bytes.split(|&byte| byte == 0).filter(|item| !item.is_empty())
+}
+
+/// A path as git prints it.
+pub(super) fn path(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(OsStr::from_bytes(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_git_that_hangs_is_ended_and_said_to_have_taken_too_long() {
+        let git = Git::at(&Supervisor::default(), &env::temp_dir()).args(["-c", "alias.hang=!sleep 600", "hang"]);
+        let result = git.deadline(Duration::from_secs(1)).run();
+        assert!(matches!(result, Err(GitError::TimedOut { seconds: 1, .. })));
+    }
+
+    #[test]
+    fn a_filter_that_floods_stderr_takes_no_memory_and_changes_nothing() {
+        let alias = "alias.flood=!head -c 50000000 /dev/zero >&2; echo done";
+        let output = Git::at(&Supervisor::default(), &env::temp_dir())
+            .args(["-c", alias, "flood"])
+            .run()
+            .unwrap();
+        assert_eq!(output.line().unwrap(), "done");
+        assert!(output.stderr.len() < 100_000, "{}", output.stderr.len());
+    }
+
+    #[test]
+    fn output_above_its_cap_is_cut_where_that_was_asked_for() {
+        let git = Git::at(&Supervisor::default(), &env::temp_dir()).args([
+            "-c",
+            "alias.flood=!head -c 50000 /dev/zero",
+            "flood",
+        ]);
+        let output = git.output_cap(1000).run().unwrap();
+        assert_eq!((output.stdout.len(), output.cut), (1000, true));
+    }
+
+    #[test]
+    fn who_is_left_behind_by_a_git_that_has_ended_is_not_waited_for() {
+        let directory = tempfile::tempdir().unwrap();
+        // One in its group, which is ended, and one that goes by itself, after the deadline.
+        let alias = "alias.leave=!echo done; (sleep 600 &); (setsid sleep 40 &)";
+        let git = Git::at(&Supervisor::default(), directory.path()).args(["-c", alias, "leave"]);
+        let output = git.deadline(Duration::from_secs(20)).run().unwrap();
+        assert_eq!(output.line().unwrap(), "done");
+    }
+
+    #[test]
+    fn an_error_names_the_command_and_the_first_line_of_what_git_said() {
+        let error = Git::at(&Supervisor::default(), &env::temp_dir())
+            .args(["cat-file", "-t"])
+            .run()
+            .err()
+            .unwrap()
+            .to_string();
+        assert!(error.starts_with("`git cat-file -t`: "), "{error}");
+    }
+
+    #[test]
+    fn input_larger_than_a_pipe_is_read_whole() {
+        let bytes = vec![b'x'; 1 << 20];
+        let output = Git::at(&Supervisor::default(), &env::temp_dir())
+            .args(["-c", "alias.cat=!cat", "cat"])
+            .input(bytes.clone())
+            .run()
+            .unwrap();
+        assert_eq!(output.stdout.len(), bytes.len());
+    }
+
+    #[test]
+    fn only_harmless_variables_of_git_are_inherited() {
+        let foreign = [
+            "GIT_DIR",
+            "GIT_INDEX_FILE",
+            "GIT_WORK_TREE",
+            "GIT_TRACE",
+            "GIT_EXTERNAL_DIFF",
+            "GIT_AUTHOR_DATE",
+            "ANTHROPIC_API_KEY",
+            "CLAUDE_CODE_OAUTH_TOKEN",
+        ];
+        assert!(foreign.iter().all(|name| is_foreign(OsStr::new(name))));
+        let harmless = [
+            "HOME",
+            "GIT_CONFIG_GLOBAL",
+            "GIT_CONFIG_COUNT",
+            "GIT_CONFIG_KEY_0",
+            "GIT_CONFIG_VALUE_0",
+        ];
+        assert!(!harmless.iter().any(|name| is_foreign(OsStr::new(name))));
+    }
+}

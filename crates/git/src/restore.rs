@@ -1,0 +1,288 @@
+//! Lists checkpoints and brings the files of one back.
+
+use std::{
+    collections::HashSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use ralph_core::event::{Checkpoint, RunId};
+
+use super::{
+    GitError, Moment, Repository,
+    checkpoint::{Name, reference},
+    process::{self, nul_separated},
+    take::listed,
+};
+
+/// A checkpoint that is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Saved {
+    pub place: Place,
+    pub checkpoint: Checkpoint,
+    /// When its commit was made, in seconds since the Unix epoch; checkpoints of the same state share one commit.
+    pub at_s: u64,
+}
+
+/// Where in a run a checkpoint is, in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    Iteration {
+        n: u32,
+        moment: Moment,
+    },
+    /// Made before the `k`-th restoring.
+    Restore {
+        k: u32,
+    },
+}
+
+/// What restoring did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Restored {
+    /// Holds the work tree as it was before: the way back.
+    pub saved: Place,
+    /// Files that were written, relative to the root.
+    pub written: Vec<PathBuf>,
+    /// Files that were deleted, because the checkpoint does not have them.
+    pub deleted: Vec<PathBuf>,
+    /// What the checkpoint made before does not hold.
+    pub notices: Vec<String>,
+}
+
+impl Place {
+    fn parse(name: &str) -> Option<Place> {
+        if let Some(k) = name.strip_prefix("restore-") {
+            return Some(Place::Restore { k: k.parse().ok()? });
+        }
+        let (n, moment) = name.split_once('-')?;
+        let moment = match moment {
+            "before" => Moment::Before,
+            "after" => Moment::After,
+            _ => return None,
+        };
+        Some(Place::Iteration {
+            n: n.parse().ok()?,
+            moment,
+        })
+    }
+
+    pub(super) fn reference(self, run: &RunId) -> String {
+        match self {
+            Place::Iteration { n, moment } => reference(run, n, moment),
+            Place::Restore { k } => format!("refs/ralph/{run}/restore-{k}"),
+        }
+    }
+}
+
+/// What to say where that checkpoint is not among those that were `saved`.
+pub(super) fn no_checkpoint(saved: &[Saved], run: &RunId, n: u32, moment: Moment) -> GitError {
+    let iterations = saved.iter().filter_map(|saved| match saved.place {
+        Place::Iteration { n, .. } => Some(n),
+        Place::Restore { .. } => None,
+    });
+    GitError::NoCheckpoint {
+        run: run.clone(),
+        n,
+        moment: moment.to_string(),
+        last: iterations.max(),
+    }
+}
+
+/// The number of the last restoring among what was `saved`.
+fn last_restoring(saved: &[Saved]) -> Option<u32> {
+    let restorings = saved.iter().filter_map(|saved| match saved.place {
+        Place::Restore { k } => Some(k),
+        Place::Iteration { .. } => None,
+    });
+    restorings.max()
+}
+
+impl Repository {
+    /// Lists the checkpoints of a run, in the order of its iterations.
+    ///
+    /// # Errors
+    /// [`GitError`] when git cannot read its references.
+    pub fn list(&self, run: &RunId) -> Result<Vec<Saved>, GitError> {
+        self.verify(&mut self.lock())?;
+        let prefix = format!("refs/ralph/{run}/");
+        let format = "--format=%(refname)%09%(objectname)%09%(tree)%09%(parent)%09%(committerdate:unix)";
+        let output = self.git().args(["for-each-ref", format, &prefix]).run()?;
+        let text = str::from_utf8(&output.stdout).map_err(|_| output.unexpected())?;
+        // A reference that someone else put there is not ralph's to show.
+        let mut saved: Vec<Saved> = text.lines().filter_map(|line| read_saved(line, &prefix)).collect();
+        saved.sort_by_key(|saved| saved.place);
+        Ok(saved)
+    }
+
+    /// Makes the work tree what it was before or after an iteration, as [`Repository::restore_at`] does.
+    ///
+    /// # Errors
+    /// As [`Repository::restore_at`].
+    pub fn restore(&self, run: &RunId, n: u32, moment: Moment) -> Result<Restored, GitError> {
+        self.restore_at(run, Place::Iteration { n, moment })
+    }
+
+    /// Finds what the work tree was before the last restoring of a run; none if nothing of it was restored.
+    ///
+    /// # Errors
+    /// As [`Repository::list`].
+    pub fn last_restoring(&self, run: &RunId) -> Result<Option<Place>, GitError> {
+        Ok(last_restoring(&self.list(run)?).map(|k| Place::Restore { k }))
+    }
+
+    /// Makes the work tree what it was at a checkpoint, after a checkpoint of what it is.
+    ///
+    /// Files that were not there then are deleted, except ignored ones and those that checkpoints leave out. HEAD, the
+    /// branch and the user's index stay: afterwards git shows the difference as the user's own change.
+    ///
+    /// # Errors
+    /// [`GitError::NoCheckpoint`] or [`GitError::NothingRestored`]; [`GitError::InTheWay`] and [`GitError::Refused`] before any file has
+    /// changed.
+    pub fn restore_at(&self, run: &RunId, place: Place) -> Result<Restored, GitError> {
+        let checkpoints = self.list(run)?;
+        let Some(target) = checkpoints.iter().find(|saved| saved.place == place) else {
+            return Err(match place {
+                Place::Iteration { n, moment } => no_checkpoint(&checkpoints, run, n, moment),
+                Place::Restore { .. } => GitError::NothingRestored { run: run.clone() },
+            });
+        };
+        let saved = Place::Restore {
+            k: last_restoring(&checkpoints).unwrap_or(0) + 1,
+        };
+        let what = match place {
+            Place::Iteration { n, moment } => format!("restoring {moment} iteration {n}"),
+            Place::Restore { k } => format!("undoing restore {k}"),
+        };
+        let name = Name {
+            reference: &saved.reference(run),
+            message: &format!("ralph {run}: before {what}"),
+        };
+        // git leaves files alone that it has not found unchanged itself.
+        self.give_up_table(&mut self.lock())?;
+        let (now, _) = self.checkpoint_as(name, &[])?;
+        let (written, deleted) = self.replace(&now.checkpoint.tree, &target.checkpoint.tree)?;
+        Ok(Restored {
+            saved,
+            written,
+            deleted,
+            notices: now.notices,
+        })
+    }
+
+    /// Turns the files of one tree, which ralph's index holds, into those of another.
+    fn replace(&self, from: &str, to: &str) -> Result<(Vec<PathBuf>, Vec<PathBuf>), GitError> {
+        // From here on ralph's index may hold either tree.
+        self.lock().forget();
+        let args = ["diff-tree", "-r", "-z", "--name-status", "--no-renames", from, to];
+        let output = self.git().args(args).run()?;
+        let (mut added, mut written, mut deleted) = (Vec::new(), Vec::new(), Vec::new());
+        let mut spared = Vec::new();
+        let mut items = nul_separated(&output.stdout);
+        while let (Some(status), Some(path)) = (items.next(), items.next()) {
+            let path = process::path(path);
+            if self.spares(&path) {
+                spared.push(path);
+                continue;
+            }
+            match status {
+                b"D" => deleted.push(path),
+                b"A" => {
+                    added.push(path.clone());
+                    written.push(path);
+                }
+                _ => written.push(path),
+            }
+        }
+        self.refuse_to_overwrite(&added, &deleted)?;
+        let to = &self.without(to, &spared)?;
+        // Two trees: only what differs between them is touched, and nothing at all if that is not possible.
+        self.own_index_git().args(["read-tree", "-m", "-u", from, to]).run()?;
+        Ok((written, deleted))
+    }
+
+    /// The same tree without some files: a checkpoint that was made before ralph's state came to lie there can have them.
+    fn without(&self, tree: &str, paths: &[PathBuf]) -> Result<String, GitError> {
+        if paths.is_empty() {
+            return Ok(tree.to_owned());
+        }
+        let index = self.index.with_extension("restored");
+        let git = || self.own_index_git().env("GIT_INDEX_FILE", &index);
+        git().args(["read-tree", tree]).run()?;
+        let remove = ["update-index", "--force-remove", "-z", "--stdin"];
+        git().args(remove).input(listed(paths)).run()?;
+        let tree = git().args(["write-tree"]).run()?.line();
+        _ = fs::remove_file(&index); // of no use to anybody else
+        tree
+    }
+
+    /// git overwrites ignored files; what no checkpoint holds must stay.
+    fn refuse_to_overwrite(&self, added: &[PathBuf], deleted: &[PathBuf]) -> Result<(), GitError> {
+        let deleted: HashSet<&Path> = deleted.iter().map(PathBuf::as_path).collect();
+        let mut in_the_way = Vec::new();
+        for path in added {
+            // A file where a directory has to be is in the way as well.
+            let on_the_way = path.ancestors().filter(|part| !part.as_os_str().is_empty());
+            for part in on_the_way {
+                let is_file_itself = part == path;
+                match fs::symlink_metadata(self.layout.root.join(part)) {
+                    Ok(found) if found.is_dir() && is_file_itself => {
+                        self.files_below(part, &deleted, &mut in_the_way)?
+                    }
+                    Ok(found) if !found.is_dir() && !deleted.contains(part) => in_the_way.push(part.to_owned()),
+                    Ok(_) | Err(_) => {}
+                }
+            }
+        }
+        match in_the_way.first() {
+            None => Ok(()),
+            Some(path) => Err(GitError::InTheWay {
+                path: path.clone(),
+                more: in_the_way.len() - 1,
+            }),
+        }
+    }
+
+    /// Finds files below a directory that stay when `deleted` are gone.
+    fn files_below(
+        &self,
+        directory: &Path,
+        deleted: &HashSet<&Path>,
+        found: &mut Vec<PathBuf>,
+    ) -> Result<(), GitError> {
+        let path = self.layout.root.join(directory);
+        let failed = |source| GitError::File {
+            path: path.clone(),
+            source,
+        };
+        for entry in fs::read_dir(&path).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let below = directory.join(entry.file_name());
+            if entry.file_type().map_err(failed)?.is_dir() {
+                self.files_below(&below, deleted, found)?;
+            } else if !deleted.contains(below.as_path()) {
+                found.push(below);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn read_saved(line: &str, prefix: &str) -> Option<Saved> {
+    let fields: Vec<&str> = line.split('\t').collect();
+    let [name, commit, tree, parent, at] = fields[..] else {
+        return None;
+    };
+    let place = Place::parse(name.strip_prefix(prefix)?)?;
+    let head = (!parent.is_empty()).then(|| parent.to_owned());
+    let checkpoint = Checkpoint {
+        commit: commit.to_owned(),
+        tree: tree.to_owned(),
+        head,
+    };
+    Some(Saved {
+        place,
+        checkpoint,
+        at_s: at.parse().ok()?,
+    })
+}

@@ -1,0 +1,301 @@
+//! What lies between two checkpoints as people read it, and the end of a run's checkpoints.
+
+use std::collections::HashMap;
+
+use ralph_core::event::{Checkpoint, RunId};
+
+use super::{
+    GitError, Moment, Place, Repository, alone,
+    loose::is_name,
+    process::{Git, nul_separated},
+    restore::no_checkpoint,
+};
+
+/// Most commits that are listed of one iteration.
+const COMMITS: &str = "--max-count=50";
+const MOST_COMMITS: usize = 50;
+
+/// Most bytes of a difference. A person reads no more, and a program can ask git.
+const DIFFERENCE_BYTES: usize = 8 << 20;
+/// The same of the subjects of commits.
+const SUBJECTS_BYTES: usize = 1 << 20;
+
+/// The same of the names of files.
+const NAMES_BYTES: usize = 64 << 10;
+
+/// What is shown of a difference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    Patch,
+    /// Files and counts of lines, at most so many columns wide.
+    Stat {
+        columns: u16,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Colour {
+    Yes,
+    No,
+}
+
+/// The checkpoints around iterations.
+#[derive(Debug)]
+pub struct Around {
+    pub before: Checkpoint,
+    pub after: After,
+}
+
+/// The checkpoint after an iteration.
+#[derive(Debug)]
+pub enum After {
+    Checkpoint(Checkpoint),
+    /// The last iteration of the run has none: it goes on, or was cut off. Holds what to say in the second case.
+    NotYet(GitError),
+}
+
+/// What differs, as people read it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    pub bytes: Vec<u8>,
+    /// The command that shows all of it, where this is the beginning only.
+    pub whole: Option<String>,
+}
+
+/// A commit in one line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Commit {
+    /// Abbreviated.
+    pub id: String,
+    pub subject: String,
+}
+
+/// What `git log` is asked for, the latest 50 at most.
+pub(super) const LOG: [&str; 5] = ["log", "--no-color", "--no-show-signature", "--format=%h%x09%s", COMMITS];
+
+/// The `git log` by which commits are followed from parent to parent; it leaves out those that are gone.
+const LOG_OF_CHAINS: [&str; 7] = [
+    "log",
+    "--no-color",
+    "--no-show-signature",
+    "--format=%H %P%x09%h%x09%s",
+    "--max-count=50000",
+    "--ignore-missing",
+    "--stdin",
+];
+
+/// Most bytes that are read of it: the newest commits come first.
+const CHAINS_BYTES: usize = 16 << 20;
+
+/// Commits by their full names, each with its parent, if it has one only.
+#[derive(Debug, Default)]
+pub(super) struct Chains(HashMap<String, (Option<String>, Commit)>);
+
+impl Chains {
+    fn read(printed: &[u8]) -> Self {
+        let text = String::from_utf8_lossy(printed);
+        let commits = text.lines().filter_map(|line| {
+            let mut fields = line.splitn(3, '\t');
+            let (names, id, subject) = (fields.next()?, fields.next()?, fields.next()?);
+            let mut names = names.split_whitespace();
+            let name = names.next()?.to_owned();
+            let parent = names.next().filter(|_| names.next().is_none()).map(str::to_owned);
+            let (id, subject) = (id.to_owned(), subject.to_owned());
+            Some((name, (parent, Commit { id, subject })))
+        });
+        Self(commits.collect())
+    }
+
+    /// As [`Repository::commits_between`]; none unless few commits, each with one parent, lead from one to the other.
+    pub(super) fn between(&self, from: &Checkpoint, to: &Checkpoint) -> Option<Vec<Commit>> {
+        let (from, mut at) = (from.head.as_ref()?, to.head.as_ref()?);
+        let mut commits = Vec::new();
+        while at != from {
+            let (parent, commit) = self.0.get(at).filter(|_| commits.len() < MOST_COMMITS)?;
+            commits.push(commit.clone());
+            at = parent.as_ref()?;
+        }
+        commits.reverse();
+        Some(commits)
+    }
+}
+
+/// The commits that [`LOG`] printed, oldest first.
+pub(super) fn oldest_first(printed: &[u8]) -> Vec<Commit> {
+    let text = String::from_utf8_lossy(printed);
+    let commits = text.lines().filter_map(|line| {
+        let (id, subject) = line.split_once('\t')?;
+        Some(Commit {
+            id: id.to_owned(),
+            subject: subject.to_owned(),
+        })
+    });
+    let mut commits: Vec<Commit> = commits.collect();
+    commits.reverse();
+    commits
+}
+
+impl Repository {
+    /// Finds the checkpoints around iteration `n` of a run, or around the last that has both; with `since`, around all from that
+    /// iteration on.
+    ///
+    /// # Errors
+    /// [`GitError::NoCheckpoint`] names the one that is not there; [`GitError::Later`] if `since` is none of those before.
+    pub fn around(&self, run: &RunId, since: Option<u32>, n: Option<u32>) -> Result<Around, GitError> {
+        let saved = self.list(run)?;
+        let iterations = saved.iter().filter_map(|saved| match saved.place {
+            Place::Iteration { n, moment } => Some((n, moment)),
+            Place::Restore { .. } => None,
+        });
+        let ended = iterations.clone().filter(|(_, moment)| *moment == Moment::After);
+        let n = n.or_else(|| ended.map(|(n, _)| n).max()).unwrap_or(1);
+        let since = since.unwrap_or(n);
+        if since > n {
+            return Err(GitError::Later { since, n });
+        }
+        let find = |n, moment| {
+            let place = Place::Iteration { n, moment };
+            let found = saved.iter().find(|saved| saved.place == place);
+            found
+                .map(|saved| saved.checkpoint.clone())
+                .ok_or_else(|| no_checkpoint(&saved, run, n, moment))
+        };
+        let before = find(since, Moment::Before)?;
+        let is_last = iterations.map(|(n, _)| n).max() == Some(n);
+        let after = match find(n, Moment::After) {
+            Ok(after) => After::Checkpoint(after),
+            Err(why) if is_last => After::NotYet(why),
+            Err(why) => return Err(why),
+        };
+        Ok(Around { before, after })
+    }
+
+    /// Renders the difference from one checkpoint to another, or to the files as they are now, as git prints it, up to a bound.
+    /// The contents of files are in it as they are.
+    ///
+    /// # Errors
+    /// [`GitError::Refused`] when a checkpoint is gone.
+    pub fn difference(
+        &self,
+        from: &Checkpoint,
+        to: Option<&Checkpoint>,
+        detail: Detail,
+        colour: Colour,
+    ) -> Result<Difference, GitError> {
+        let to = self.tree_of(to)?;
+        let detail = match detail {
+            Detail::Patch => "--patch".to_owned(),
+            Detail::Stat { columns } => format!("--stat={columns}"),
+        };
+        let colour = match colour {
+            Colour::Yes => "--color=always",
+            Colour::No => "--color=never",
+        };
+        let git = self.git().output_cap(DIFFERENCE_BYTES).args([
+            "diff-tree",
+            "-r",
+            "--find-renames",
+            "--no-ext-diff",
+            "--no-textconv",
+        ]);
+        let output = git.args([detail.as_str(), colour, &from.tree, &to]).run()?;
+        let whole = format!("git diff {:.12} {to:.12}", from.tree);
+        Ok(Difference {
+            bytes: output.stdout,
+            whole: output.cut.then_some(whole),
+        })
+    }
+
+    /// Names the files that differ between two checkpoints, the first of very many.
+    ///
+    /// # Errors
+    /// [`GitError::Refused`] when a checkpoint is gone.
+    pub fn names_between(&self, from: &Checkpoint, to: &Checkpoint) -> Result<Vec<String>, GitError> {
+        if from.tree == to.tree {
+            return Ok(Vec::new());
+        }
+        let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
+        if let Some(names) = self.loose().and_then(|loose| alone::names(loose, &from.tree, &to.tree)) {
+            return Ok(names.iter().map(|name| text(name)).collect());
+        }
+        let git = self
+            .git()
+            .args(["diff-tree", "-r", "-z", "--name-only", "--no-renames"]);
+        let output = git.output_cap(NAMES_BYTES).args([&from.tree, &to.tree]).run()?;
+        Ok(nul_separated(&output.stdout).map(text).collect())
+    }
+
+    /// Lists the commits that HEAD reached at `to` and did not at `from`, oldest first, the latest 50 at most.
+    ///
+    /// # Errors
+    /// [`GitError::Refused`] when a commit is gone.
+    pub fn commits_between(&self, from: &Checkpoint, to: &Checkpoint) -> Result<Vec<Commit>, GitError> {
+        let Some(head) = to.head.as_ref().filter(|_| from.head != to.head) else {
+            return Ok(Vec::new());
+        };
+        let mut git = self.git().args(LOG).args([head]);
+        if let Some(head) = &from.head {
+            git = git.args([format!("^{head}")]);
+        }
+        let output = git.output_cap(SUBJECTS_BYTES).run()?;
+        Ok(oldest_first(&output.stdout))
+    }
+
+    /// Lists the commits of several spans, each as [`Repository::commits_between`] does. One git answers for all spans that commits
+    /// with one parent lead through: a process for each of thousands takes seconds.
+    pub fn commits_of_each(&self, spans: &[(Checkpoint, Checkpoint)]) -> Vec<Vec<Commit>> {
+        let chains = self.chains(spans);
+        let commits = spans.iter().map(|(from, to)| {
+            let known = chains.between(from, to);
+            known
+                .or_else(|| self.commits_between(from, to).ok())
+                .unwrap_or_default()
+        });
+        commits.collect()
+    }
+
+    /// Reads the commits that the spans may have between them; what is not known afterwards is asked for one by one.
+    pub(super) fn chains(&self, spans: &[(Checkpoint, Checkpoint)]) -> Chains {
+        let since = spans.first().and_then(|(from, _)| from.head.as_deref());
+        let ends = spans.iter().filter_map(|(_, to)| to.head.as_deref());
+        let mut asked: String = ends.filter(|end| is_name(end)).map(|end| format!("{end}\n")).collect();
+        if asked.is_empty() {
+            return Chains::default();
+        }
+        if let Some(since) = since.filter(|since| is_name(since)) {
+            asked += &format!("^{since}\n");
+        }
+        let git = self.git().args(LOG_OF_CHAINS).input(asked.into_bytes());
+        let output = git.output_cap(CHAINS_BYTES).run();
+        output.map_or_else(|_| Chains::default(), |output| Chains::read(&output.stdout))
+    }
+
+    /// Deletes the checkpoints of a run; git may then collect what only they held.
+    ///
+    /// # Errors
+    /// [`GitError`]; those that were not deleted are still there then.
+    pub fn forget(&self, run: &RunId) -> Result<(), GitError> {
+        self.verify(&mut self.lock())?;
+        let output = self
+            .git()
+            .args([
+                "for-each-ref",
+                "--format=delete %(refname)",
+                &format!("refs/ralph/{run}/"),
+            ])
+            .run()?;
+        delete_references(self.git(), output.stdout)
+    }
+}
+
+/// Deletes references, each a line `delete NAME`. One that an agent has made to lead elsewhere is deleted itself, and not what it leads
+/// to, which may be a branch of the user's.
+pub(super) fn delete_references(git: Git, lines: Vec<u8>) -> Result<(), GitError> {
+    if lines.is_empty() {
+        return Ok(());
+    }
+    git.args(["update-ref", "--no-deref", "--stdin"])
+        .input(lines)
+        .run()
+        .map(drop)
+}

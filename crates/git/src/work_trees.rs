@@ -1,0 +1,796 @@
+//! Branches and linked work trees of a batch: what git is told in the user's name, with the user's identity.
+//!
+//! Nothing here touches the user's own work tree but [`Branches::fast_forward`], and that only where it is clean. A branch is moved
+//! from a commit that is named: whoever moved it meanwhile is not overruled.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use ralph_system::{
+    files::{self, ReadError},
+    proc::Supervisor,
+};
+
+use super::{
+    GitError, NoRepository,
+    conflict::{FileConflict, is_resolved, marked, repositories_added},
+    fingerprint,
+    head::{branch_in, head_in, is_on},
+    layout::inspect_above,
+    process::{self, Git},
+    show::{Commit, LOG, oldest_first},
+};
+
+/// How long git may take to write a whole work tree.
+pub(super) const DEADLINE: Duration = Duration::from_secs(900);
+/// Who commits where the user's configuration names nobody.
+const NOBODY: [&str; 2] = ["user.name=ralph", "user.email=ralph@localhost"];
+/// A path, and the end of its line.
+const GITDIR_CAP_BYTES: u64 = 64 << 10;
+/// References that keep the merges of a batch.
+pub(super) const HELD: &str = "refs/ralph/batches/";
+
+/// The repository of a batch.
+#[derive(Debug, Clone)]
+pub struct Branches {
+    /// The root of the user's work tree.
+    root: PathBuf,
+    /// What all work trees share.
+    common_dir: PathBuf,
+    /// The project below the root; empty where it is the root.
+    prefix: PathBuf,
+    supervisor: Supervisor,
+    is_anonymous: bool,
+}
+
+/// What came of a merge.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Merge {
+    Made {
+        commit: String,
+    },
+    /// The branch has nothing that the target has not.
+    Unneeded,
+    Conflict {
+        files: Vec<String>,
+    },
+}
+
+/// Whether a branch was moved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Move {
+    Done,
+    /// It is not where it was expected to be.
+    HadMoved,
+    /// It is checked out, and cannot be moved there.
+    InUse {
+        why: String,
+    },
+}
+
+impl Branches {
+    /// The repository that `project` is in.
+    ///
+    /// # Errors
+    /// [`NoRepository`] if it is in none with a work tree.
+    pub fn of(project: &Path, supervisor: &Supervisor) -> Result<Branches, NoRepository> {
+        inspect_above(project).map_err(NoRepository::Unreadable)?;
+        let git = |args: &[&str]| Git::at(supervisor, project).args(args).run_any();
+        let asked = git(&["rev-parse", "--is-inside-work-tree"]).map_err(|error| match error {
+            GitError::Start { source, .. } if source.kind() == io::ErrorKind::NotFound => NoRepository::NoGit,
+            error => NoRepository::Unreadable(error),
+        })?;
+        let path = || project.to_owned();
+        match (asked.success(), asked.stdout.starts_with(b"true")) {
+            (true, true) => {}
+            (true, false) => return Err(NoRepository::Bare { path: path() }),
+            (false, _) => return Err(NoRepository::NotARepository { path: path() }),
+        }
+        let line = |args: &[&str]| {
+            git(args)
+                .and_then(|output| output.line())
+                .map_err(NoRepository::Unreadable)
+        };
+        let root = PathBuf::from(line(&["rev-parse", "--show-toplevel"])?);
+        let common_dir = project.join(line(&["rev-parse", "--git-common-dir"])?);
+        // As git names it in its own files.
+        let common_dir = common_dir.canonicalize().unwrap_or(common_dir);
+        let prefix = project.strip_prefix(&root).map(Path::to_owned).unwrap_or_default();
+        let identity = git(&["var", "GIT_COMMITTER_IDENT"]).map_err(NoRepository::Unreadable)?;
+        Ok(Branches {
+            common_dir,
+            prefix,
+            supervisor: supervisor.clone(),
+            is_anonymous: !identity.success(),
+            root,
+        })
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub(super) fn common_dir(&self) -> &Path {
+        &self.common_dir
+    }
+
+    /// Where the project is in a work tree of the repository.
+    pub fn project_in(&self, tree: &Path) -> PathBuf {
+        match self.prefix.as_os_str().is_empty() {
+            true => tree.to_owned(),
+            false => tree.join(&self.prefix),
+        }
+    }
+
+    /// The commit that a branch, or anything else that git knows, stands for; none if it is not there.
+    ///
+    /// # Errors
+    /// [`GitError`] if git cannot be asked.
+    pub fn commit_of(&self, name: &str) -> Result<Option<String>, GitError> {
+        let name = format!("{name}^{{commit}}");
+        let output = self.git().args(["rev-parse", "--verify", "--quiet", &name]).run_any()?;
+        match output.success() {
+            true => output.line().map(Some),
+            false => Ok(None),
+        }
+    }
+
+    /// Where a branch is.
+    ///
+    /// # Errors
+    /// As [`Branches::commit_of`].
+    pub fn tip(&self, branch: &str) -> Result<Option<String>, GitError> {
+        let branch = full(branch);
+        match branch_in(&self.common_dir, &branch) {
+            Some(tip) => Ok(Some(tip)),
+            None => self.commit_of(&branch),
+        }
+    }
+
+    /// The commits that `to` has and `from` has not, oldest first, the latest 50 at most.
+    ///
+    /// # Errors
+    /// [`GitError::Refused`] if one of them is gone.
+    pub fn commits_between(&self, from: &str, to: &str) -> Result<Vec<Commit>, GitError> {
+        let output = self.git().args(LOG).args([to, &format!("^{from}")]).run()?;
+        Ok(oldest_first(&output.stdout))
+    }
+
+    /// Whether git takes it as the name of a branch.
+    ///
+    /// # Errors
+    /// [`GitError`] if git cannot be asked.
+    pub fn is_name(&self, branch: &str) -> Result<bool, GitError> {
+        Ok(self
+            .git()
+            .args(["check-ref-format", "--branch", branch])
+            .run_any()?
+            .success())
+    }
+
+    /// The branch that is checked out in the project; none if none is.
+    ///
+    /// # Errors
+    /// [`GitError`] if git cannot be asked.
+    pub fn current(&self) -> Result<Option<String>, GitError> {
+        let output = self
+            .git()
+            .args(["symbolic-ref", "--quiet", "--short", "HEAD"])
+            .run_any()?;
+        output.success().then(|| output.line()).transpose()
+    }
+
+    /// Whether all that is tracked in a work tree, and what is not, is as it was committed.
+    ///
+    /// # Errors
+    /// [`GitError`] if git cannot tell.
+    pub fn is_clean(&self, tree: &Path, untracked: bool) -> Result<bool, GitError> {
+        let untracked = if untracked {
+            "--untracked-files=normal"
+        } else {
+            "--untracked-files=no"
+        };
+        let output = self
+            .at(tree)
+            .args(["status", "--porcelain", untracked])
+            .output_cap(1)
+            .run()?;
+        Ok(output.stdout.is_empty())
+    }
+
+    /// Whether a file of the project is committed as it lies there.
+    ///
+    /// # Errors
+    /// [`GitError`] if git cannot tell.
+    pub fn is_committed(&self, file: &Path) -> Result<bool, GitError> {
+        let project = self.project_in(&self.root);
+        let arguments = ["status", "--porcelain", "--ignored", "--"];
+        let output = self.at(&project).args(arguments).args([file]).run()?;
+        Ok(output.stdout.is_empty())
+    }
+
+    /// Whether a file is tracked whose work tree would miss what is in another repository.
+    ///
+    /// # Errors
+    /// [`GitError`] if git cannot tell.
+    pub fn has_submodules(&self) -> Result<bool, GitError> {
+        let output = self.git().args(["ls-tree", "-r", "HEAD"]).run()?;
+        Ok(output
+            .stdout
+            .split(|byte| *byte == b'\n')
+            .any(|line| line.starts_with(b"160000 ")))
+    }
+
+    /// Makes a branch at `commit`; one that is there stays where it is.
+    ///
+    /// # Errors
+    /// [`GitError::Refused`] if git will not.
+    pub fn create(&self, branch: &str, commit: &str) -> Result<(), GitError> {
+        if self.tip(branch)?.is_none() {
+            // Nowhere: a branch that somebody makes meanwhile is not taken.
+            self.git()
+                .args(["update-ref", &full(branch), commit, &"0".repeat(commit.len())])
+                .run()?;
+        }
+        Ok(())
+    }
+
+    /// Moves a branch from one commit to another.
+    ///
+    /// # Errors
+    /// [`GitError`] if git cannot be asked.
+    pub fn fast_forward(&self, branch: &str, onto: &str, commit: &str) -> Result<Move, GitError> {
+        match self.tip(branch)? {
+            Some(tip) if tip == commit => return Ok(Move::Done),
+            Some(tip) if tip == onto => {}
+            // It has the commit already, and more.
+            Some(tip) if self.is_ancestor(commit, &tip)? => return Ok(Move::Done),
+            Some(_) | None => return Ok(Move::HadMoved),
+        }
+        let Some(tree) = self.checked_out_in(branch)? else {
+            let moved = self.git().args(["update-ref", &full(branch), commit, onto]).run_any()?;
+            return Ok(match moved.success() {
+                true => Move::Done,
+                false if self.tip(branch)?.as_deref() == Some(onto) => Move::InUse {
+                    why: moved.refusal().to_string(),
+                },
+                false => Move::HadMoved,
+            });
+        };
+        if !self.is_clean(&tree, false)? {
+            let why = format!("{} has changes that are not committed", tree.display());
+            return Ok(Move::InUse { why });
+        }
+        let moved = self
+            .at(&tree)
+            .args(["merge", "--ff-only", "--quiet", commit])
+            .run_any()?;
+        if moved.success() && self.tip(branch)?.as_deref() == Some(commit) {
+            return Ok(Move::Done);
+        }
+        Ok(match self.tip(branch)? {
+            Some(tip) if tip == onto => Move::InUse {
+                why: moved.refusal().to_string(),
+            },
+            Some(_) | None => Move::HadMoved,
+        })
+    }
+
+    /// The work tree that a branch is checked out in.
+    ///
+    /// # Errors
+    /// [`GitError`] if git cannot be asked.
+    pub fn checked_out_in(&self, branch: &str) -> Result<Option<PathBuf>, GitError> {
+        if self.is_nowhere(branch) == Some(true) {
+            return Ok(None);
+        }
+        let output = self.git().args(["worktree", "list", "--porcelain"]).run()?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let wanted = format!("branch {}", full(branch));
+        let found = text
+            .split("\n\n")
+            .find(|entry| entry.lines().any(|line| line == wanted));
+        let tree = found.and_then(|entry| entry.lines().next()?.strip_prefix("worktree "));
+        Ok(tree.map(PathBuf::from))
+    }
+
+    /// Whether no work tree has a branch checked out; none where git has to be asked.
+    fn is_nowhere(&self, branch: &str) -> Option<bool> {
+        let entries = self.entries().ok()?;
+        let branch = full(branch);
+        for git_dir in entries.iter().chain([&self.common_dir]) {
+            if is_on(git_dir, &branch)? {
+                return Some(false);
+            }
+        }
+        Some(true)
+    }
+
+    /// Adds a work tree of a branch, which is made at `base` if it is not there. What is left there of an attempt that was cut off is
+    /// replaced.
+    ///
+    /// # Errors
+    /// [`GitError::Refused`] if git will not.
+    pub fn add_branch(&self, tree: &Path, branch: &str, base: &str) -> Result<(), GitError> {
+        match self.tip(branch)? {
+            Some(_) => self.add_tree(tree, &[], branch),
+            None => self.add_tree(tree, &["-b", branch, "--no-track"], base),
+        }
+    }
+
+    /// Adds a work tree of a branch or a commit. What is left there of an attempt that was cut off is replaced.
+    fn add_tree(&self, tree: &Path, options: &[&str], branch_or_commit: &str) -> Result<(), GitError> {
+        self.make_room(tree)?;
+        let git = self.git().deadline(DEADLINE).args(["worktree", "add", "--quiet"]);
+        let git = git.args(options).args([tree]).args([branch_or_commit]);
+        git.run().map(drop)
+    }
+
+    /// Takes away what is where a work tree will be.
+    fn make_room(&self, tree: &Path) -> Result<(), GitError> {
+        match tree.symlink_metadata().is_ok() || self.has_entry(tree) {
+            true => self.remove_tree(tree),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether a work tree is there as a whole, with its entry in the repository.
+    ///
+    /// # Errors
+    /// [`GitError`] if git cannot be asked.
+    pub fn has_tree(&self, tree: &Path) -> Result<bool, GitError> {
+        if !tree.join(".git").is_file() {
+            return Ok(false);
+        }
+        // Git marks one that it is still writing.
+        if let Some(admin) = self.entry_of(tree) {
+            return Ok(!admin.join("locked").exists());
+        }
+        let output = self.at(tree).args(["rev-parse", "--show-toplevel"]).run_any()?;
+        let is_it = output.success() && output.line().is_ok_and(|line| Path::new(&line) == tree);
+        Ok(is_it && !self.admin_of(tree)?.join("locked").exists())
+    }
+
+    /// Whether the repository has an entry of a work tree, whatever has become of the tree; true where that cannot be read.
+    fn has_entry(&self, tree: &Path) -> bool {
+        let Ok(entries) = self.entries() else { return true };
+        let git_file = tree.join(".git");
+        entries
+            .iter()
+            .any(|entry| git_file_of(entry).map_or(true, |named| named == git_file))
+    }
+
+    /// Where git keeps what belongs to each of the linked work trees.
+    fn entries(&self) -> io::Result<Vec<PathBuf>> {
+        match fs::read_dir(self.common_dir.join("worktrees")) {
+            Ok(entries) => entries.map(|entry| Ok(entry?.path())).collect(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Takes away what a git that was killed in a work tree of the batch left behind: nothing else runs there.
+    ///
+    /// # Errors
+    /// [`GitError`] if git cannot be asked.
+    pub fn unlock_tree(&self, tree: &Path) -> Result<(), GitError> {
+        remove_locks(&self.admin_of(tree)?)
+    }
+
+    /// The same for the branches of a batch.
+    ///
+    /// # Errors
+    /// [`GitError::File`] if one cannot be removed.
+    pub fn unlock_branches(&self, below: &str) -> Result<(), GitError> {
+        remove_locks(&self.common_dir.join("refs/heads").join(below))
+    }
+
+    /// Takes away the entries of work trees below `trees` that git was killed in writing: with one of them it refuses to list any,
+    /// and the user's own `git worktree` fails, too.
+    ///
+    /// # Errors
+    /// [`GitError::File`] if one cannot be removed.
+    pub fn remove_torn_entries(&self, trees: &Path) -> Result<(), GitError> {
+        for entry in self.entries().unwrap_or_default() {
+            let is_below = git_file_of(&entry).is_ok_and(|named| named.starts_with(trees));
+            // What git writes there is never empty.
+            let is_torn = || fs::metadata(entry.join("commondir")).is_ok_and(|meta| meta.len() == 0);
+            if is_below && is_torn() {
+                if_there(&entry, fs::remove_dir_all(&entry))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes a work tree with all that is in it. Killed on the way, it leaves the tree as it was or none: half of one would look
+    /// like somebody's changes.
+    ///
+    /// # Errors
+    /// [`GitError`] if something of it stays.
+    pub fn remove_tree(&self, tree: &Path) -> Result<(), GitError> {
+        let removed = tree.with_extension("removed");
+        if_there(tree, fs::remove_dir_all(&removed))?;
+        if_there(tree, fs::rename(tree, &removed))?;
+        if_there(tree, fs::remove_dir_all(&removed))?;
+        // Its entry, which `prune` leaves alone if git was killed while it added the tree; there may be none.
+        let entry = ["worktree", "remove", "--force", "--force"];
+        match self.git().args(entry).args([tree]).run_any()?.success() {
+            true => Ok(()),
+            false => self.git().args(["worktree", "prune"]).run().map(drop),
+        }
+    }
+
+    /// Deletes a branch that is at `commit`.
+    ///
+    /// # Errors
+    /// [`GitError::Refused`] if it is somewhere else.
+    pub fn delete(&self, branch: &str, commit: &str) -> Result<(), GitError> {
+        match self.tip(branch)? {
+            Some(_) => self
+                .git()
+                .args(["update-ref", "-d", &full(branch), commit])
+                .run()
+                .map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// Commits everything in a work tree that is not ignored, and concludes a merge that was begun there; nothing if there is
+    /// nothing to commit.
+    ///
+    /// # Errors
+    /// [`GitError::Refused`] if git will not.
+    pub fn commit_all(&self, tree: &Path, message: &str) -> Result<(), GitError> {
+        self.unlock_tree(tree)?;
+        if self.is_clean(tree, true)? && !self.merges(tree)? {
+            return Ok(());
+        }
+        self.at(tree).deadline(DEADLINE).args(["add", "--all"]).run()?;
+        let staged = self.at(tree).args(["diff", "--cached", "--quiet"]).run_any()?;
+        if staged.success() && !self.merges(tree)? {
+            return Ok(());
+        }
+        let commit = ["commit", "--quiet", "--no-verify", "--message", message];
+        self.at(tree).deadline(DEADLINE).args(commit).run().map(drop)
+    }
+
+    /// The paths of repositories that `branch` has commits of and `base` has not: git would keep their names and not their files.
+    ///
+    /// # Errors
+    /// [`GitError`] if git cannot be asked.
+    pub fn new_repositories(&self, base: &str, branch: &str) -> Result<Vec<String>, GitError> {
+        let range = format!("{base}...{branch}");
+        let diff = ["diff", "--raw", "-z", "--no-renames", "--no-abbrev", &range];
+        let output = self.git().deadline(DEADLINE).args(diff).run()?;
+        Ok(repositories_added(&output.stdout))
+    }
+
+    /// Keeps `commit` from being collected as garbage, under a name that is the batch's.
+    ///
+    /// # Errors
+    /// [`GitError`] if the reference cannot be written.
+    pub fn hold(&self, batch: &str, commit: &str) -> Result<(), GitError> {
+        let reference = format!("{HELD}{batch}");
+        self.git().args(["update-ref", &reference, commit]).run().map(drop)
+    }
+
+    /// Lets go of what [`hold`](Self::hold) has kept.
+    ///
+    /// # Errors
+    /// [`GitError`] if the reference cannot be deleted.
+    pub fn release(&self, batch: &str) -> Result<(), GitError> {
+        let reference = format!("{HELD}{batch}");
+        self.git().args(["update-ref", "-d", &reference]).run_any().map(drop)
+    }
+
+    /// Brings a branch to what is checked out in its work tree, where an agent may have gone to another branch; false if that does
+    /// not contain what the branch had.
+    ///
+    /// # Errors
+    /// [`GitError`] if git cannot be asked.
+    pub fn adopt(&self, tree: &Path, branch: &str) -> Result<bool, GitError> {
+        let head = self.head_of(tree)?;
+        let Some(tip) = self.tip(branch)? else {
+            self.create(branch, &head)?;
+            return Ok(true);
+        };
+        if tip == head {
+            return Ok(true);
+        }
+        if !self.is_ancestor(&tip, &head)? {
+            return Ok(false);
+        }
+        self.git().args(["update-ref", &full(branch), &head, &tip]).run()?;
+        Ok(true)
+    }
+
+    /// Whether what is checked out in a work tree is a part of what `of` has.
+    ///
+    /// # Errors
+    /// [`GitError`] if git cannot be asked.
+    pub fn has_work_of(&self, of: &str, tree: &Path) -> Result<bool, GitError> {
+        self.is_ancestor(&self.head_of(tree)?, of)
+    }
+
+    /// Whether a merge was begun in a work tree and is not concluded.
+    ///
+    /// # Errors
+    /// [`GitError`] if git cannot be asked.
+    pub fn merges(&self, tree: &Path) -> Result<bool, GitError> {
+        Ok(self.admin_of(tree)?.join("MERGE_HEAD").exists())
+    }
+
+    /// Whether `commit` is a part of what `of` has.
+    ///
+    /// # Errors
+    /// [`GitError`] if git cannot be asked.
+    pub fn is_ancestor(&self, commit: &str, of: &str) -> Result<bool, GitError> {
+        let output = self.git().args(["merge-base", "--is-ancestor", commit, of]).run_any()?;
+        Ok(output.success())
+    }
+
+    /// Brings a work tree of ralph's own to `commit` from any state. Ignored files stay.
+    ///
+    /// # Errors
+    /// [`GitError`] if it cannot be had.
+    pub fn reset_tree(&self, tree: &Path, commit: &str) -> Result<(), GitError> {
+        if self.has_tree(tree)? {
+            self.unlock_tree(tree)?;
+            let reset = self.at(tree).deadline(DEADLINE);
+            let reset = reset
+                .args(["checkout", "--quiet", "--force", "--detach", commit])
+                .run_any()?;
+            let clean = || self.at(tree).deadline(DEADLINE).args(["clean", "-ffdq"]).run_any();
+            if reset.success() && (self.is_clean(tree, true)? || clean()?.success() && self.is_clean(tree, true)?) {
+                return Ok(());
+            }
+        }
+        self.add_tree(tree, &["--detach"], commit)
+    }
+
+    /// Returns the ignored paths of a work tree that no tool would make anew: no commit has them.
+    ///
+    /// # Errors
+    /// [`GitError`] if git cannot be asked.
+    pub fn ignored_files(&self, tree: &Path) -> Result<Vec<String>, GitError> {
+        let list = [
+            "ls-files",
+            "--others",
+            "--ignored",
+            "--exclude-standard",
+            "--directory",
+            "-z",
+        ];
+        let output = self.at(tree).deadline(DEADLINE).args(list).run()?;
+        let paths = process::nul_separated(&output.stdout).map(process::path);
+        let kept = paths.filter(|path| !fingerprint::is_made_anew(&tree.join(path)));
+        Ok(kept.map(|path| path.to_string_lossy().into_owned()).collect())
+    }
+
+    /// Removes what git ignores from a work tree of ralph's own.
+    ///
+    /// # Errors
+    /// [`GitError`] if it cannot be removed.
+    pub fn remove_ignored(&self, tree: &Path) -> Result<(), GitError> {
+        let clean = ["clean", "-ffdxq"];
+        self.at(tree).deadline(DEADLINE).args(clean).run().map(drop)
+    }
+
+    /// Merges `branch` into what is checked out in a work tree of ralph's own, with a commit of both.
+    ///
+    /// # Errors
+    /// [`GitError`] if it fails for another reason than a conflict.
+    pub fn merge(&self, tree: &Path, branch: &str, message: &str) -> Result<Merge, GitError> {
+        let Some(tip) = self.tip(branch)? else {
+            return Err(GitError::Gone {
+                path: PathBuf::from(branch),
+            });
+        };
+        if self.is_ancestor(&tip, &self.head_of(tree)?)? {
+            return Ok(Merge::Unneeded);
+        }
+        // Never a fast-forward: what the target was moved to is told from what was merged by the first parent.
+        let merge = ["merge", "--quiet", "--no-ff", "--no-verify", "--message", message, &tip];
+        let merged = self.at(tree).deadline(DEADLINE).args(merge).run_any()?;
+        if merged.success() {
+            let commit = self.head_of(tree)?;
+            return Ok(Merge::Made { commit });
+        }
+        let files = self.unmerged(tree)?;
+        match files.is_empty() {
+            true => Err(merged.refusal()),
+            false => Ok(Merge::Conflict { files }),
+        }
+    }
+
+    /// Begins the merge of `commit` into the branch of a work tree, as far as git can, and returns the conflicts. They stay in the
+    /// work tree's index until they are resolved; those of text stand in the files as well, between markers. A merge without
+    /// conflict is committed.
+    ///
+    /// # Errors
+    /// [`GitError`] if it fails for another reason than a conflict.
+    pub fn begin_merge(&self, tree: &Path, commit: &str, message: &str) -> Result<Vec<FileConflict>, GitError> {
+        if self.merges(tree)? || self.is_ancestor(commit, &self.head_of(tree)?)? {
+            return self.conflicts(tree);
+        }
+        self.unlock_tree(tree)?;
+        let merge = [
+            "merge",
+            "--quiet",
+            "--no-ff",
+            "--no-verify",
+            "--message",
+            message,
+            commit,
+        ];
+        let merged = self.at(tree).deadline(DEADLINE).args(merge).run_any()?;
+        let conflicts = self.conflicts(tree)?;
+        match merged.success() || !conflicts.is_empty() {
+            true => Ok(conflicts),
+            false => Err(merged.refusal()),
+        }
+    }
+
+    /// The conflicts in the index of a work tree.
+    fn conflicts(&self, tree: &Path) -> Result<Vec<FileConflict>, GitError> {
+        let output = self.at(tree).args(["ls-files", "--unmerged", "-z"]).run()?;
+        Ok(FileConflict::parse(&output.stdout))
+    }
+
+    /// Returns the files of a merge that are not resolved: those with conflict markers, and those that are as one of the sides has
+    /// them although no commit message names them. An agent that does nothing leaves the work of the other side out.
+    ///
+    /// # Errors
+    /// [`GitError`] if git cannot be asked.
+    pub fn unresolved(&self, tree: &Path, files: &[String]) -> Result<Vec<String>, GitError> {
+        let mut unresolved = marked(tree, files);
+        let Some([branch, target]) = self.sides(tree)? else {
+            return Ok(unresolved);
+        };
+        let in_branch = self.differing(tree, &branch, files)?;
+        let in_target = self.differing(tree, &target, files)?;
+        let messages = self.messages(tree, &branch, &target)?;
+        for file in files {
+            let differs = [&in_branch, &in_target].map(|side| side.contains(file));
+            if !is_resolved(tree, file, differs, &messages) && !unresolved.contains(file) {
+                unresolved.push(file.clone());
+            }
+        }
+        Ok(unresolved)
+    }
+
+    /// The commits that the latest merge into the branch of a work tree brings together: the branch's own, and the other.
+    fn sides(&self, tree: &Path) -> Result<Option<[String; 2]>, GitError> {
+        let merge_head = self.admin_of(tree)?.join("MERGE_HEAD");
+        if let Ok(merged) = files::read_text(&merge_head, GITDIR_CAP_BYTES) {
+            return Ok(Some([self.head_of(tree)?, merged.trim().to_owned()]));
+        }
+        let latest = [
+            "rev-list",
+            "--merges",
+            "--first-parent",
+            "--parents",
+            "--max-count=1",
+            "HEAD",
+        ];
+        let line = self.at(tree).args(latest).run()?;
+        let line = String::from_utf8_lossy(&line.stdout).into_owned();
+        let mut commits = line.split_whitespace().skip(1).map(str::to_owned);
+        Ok(commits.next().zip(commits.next()).map(|(one, other)| [one, other]))
+    }
+
+    /// Returns the files that differ between the work tree and `commit`.
+    fn differing(&self, tree: &Path, commit: &str, files: &[String]) -> Result<Vec<String>, GitError> {
+        // An index of its own: that of the work tree may have conflicts.
+        let index = self.admin_of(tree)?.join("ralph-sides");
+        let git = || self.at(tree).deadline(DEADLINE).env("GIT_INDEX_FILE", &index);
+        git().args(["read-tree", commit]).run()?;
+        let paths = || files.iter().map(String::as_str);
+        git()
+            .args(["update-index", "--add", "--remove", "--"])
+            .args(paths())
+            .run()?;
+        let diff = ["diff-index", "--cached", "--name-only", "-z", commit, "--"];
+        let output = git().args(diff).args(paths()).run()?;
+        _ = fs::remove_file(&index); // the next one is written over it
+        let names = process::nul_separated(&output.stdout);
+        Ok(names.map(|name| String::from_utf8_lossy(name).into_owned()).collect())
+    }
+
+    /// The commit messages of a work tree since the merge began, without git's own comments.
+    fn messages(&self, tree: &Path, branch: &str, target: &str) -> Result<String, GitError> {
+        let log = ["log", "--format=%B", "HEAD", "--not", branch, target];
+        let output = self.at(tree).args(log).run()?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
+        Ok(lines.join("\n"))
+    }
+
+    fn unmerged(&self, tree: &Path) -> Result<Vec<String>, GitError> {
+        let output = self
+            .at(tree)
+            .args(["diff", "--name-only", "--diff-filter=U", "-z"])
+            .run()?;
+        let files = process::nul_separated(&output.stdout);
+        Ok(files.map(|file| String::from_utf8_lossy(file).into_owned()).collect())
+    }
+
+    pub(super) fn head_of(&self, tree: &Path) -> Result<String, GitError> {
+        let head = self.entry_of(tree).and_then(|admin| head_in(&admin, &self.common_dir));
+        if let Some(head) = head {
+            return Ok(head);
+        }
+        self.at(tree).args(["rev-parse", "--verify", "HEAD"]).run()?.line()
+    }
+
+    /// Where git keeps what belongs to one work tree.
+    pub(super) fn admin_of(&self, tree: &Path) -> Result<PathBuf, GitError> {
+        if let Some(admin) = self.entry_of(tree) {
+            return Ok(admin);
+        }
+        let output = self.at(tree).args(["rev-parse", "--absolute-git-dir"]).run()?;
+        output.line().map(PathBuf::from)
+    }
+
+    /// The entry of a work tree that names it and is named by it; none where git has to be asked.
+    fn entry_of(&self, tree: &Path) -> Option<PathBuf> {
+        let git_file = tree.join(".git");
+        let named = files::read_text(&git_file, GITDIR_CAP_BYTES).ok()?;
+        let entry = PathBuf::from(named.trim_end().strip_prefix("gitdir: ")?);
+        let is_ours = entry.parent() == Some(&self.common_dir.join("worktrees"));
+        let is_whole = || fs::metadata(entry.join("commondir")).is_ok_and(|file| file.len() > 0);
+        (is_ours && is_whole() && git_file_of(&entry).is_ok_and(|named| named == git_file)).then_some(entry)
+    }
+
+    pub(super) fn git(&self) -> Git {
+        self.at(&self.root)
+    }
+
+    pub(super) fn at(&self, tree: &Path) -> Git {
+        let git = Git::at(&self.supervisor, tree).setting("commit.gpgSign=false");
+        // What is recorded of other merges is the user's to apply.
+        let git = git.setting("rerere.enabled=false").setting("merge.renames=true");
+        match self.is_anonymous {
+            true => NOBODY.into_iter().fold(git, Git::setting),
+            false => git,
+        }
+    }
+}
+
+/// The reference of a branch.
+pub(super) fn full(branch: &str) -> String {
+    format!("refs/heads/{branch}")
+}
+
+/// Removes the locks that lie in a directory, of whatever file they are.
+fn remove_locks(directory: &Path) -> Result<(), GitError> {
+    let Ok(entries) = fs::read_dir(directory) else {
+        return Ok(());
+    };
+    for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
+        if path.extension().is_some_and(|extension| extension == "lock") {
+            if_there(&path, fs::remove_file(&path))?;
+        }
+    }
+    Ok(())
+}
+
+/// The file `.git` of the work tree that the repository has an entry of.
+fn git_file_of(entry: &Path) -> Result<PathBuf, ReadError> {
+    let named = files::read_text(&entry.join("gitdir"), GITDIR_CAP_BYTES)?;
+    Ok(PathBuf::from(named.trim_end()))
+}
+
+/// What was done to `path`, where nothing was to be done if it is not there.
+fn if_there(path: &Path, done: io::Result<()>) -> Result<(), GitError> {
+    match done {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => Err(GitError::File {
+            path: path.to_owned(),
+            source,
+        }),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}

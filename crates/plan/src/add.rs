@@ -1,0 +1,397 @@
+//! A plan with one more task, which is written as its neighbours are.
+//!
+//! Nothing else of the text changes: marks of a list, indentation, line ends, a byte order mark and a missing last line end stay
+//! as they are. Whatever the text looks like, what comes out is read again, and has exactly one task more.
+
+use jsonc_parser::{
+    ast::{Object, Value},
+    parse_to_ast,
+};
+use pulldown_cmark::{Event, Options, Parser, Tag};
+use ralph_core::event::{PlanSnapshot, PlanTask};
+use ralph_text::{Lines, STRICT_JSON};
+use serde_json::json;
+use thiserror::Error;
+
+use super::{
+    error::PlanError,
+    headings::{below, headings},
+    kind::PlanKind,
+    line::one_line,
+    prd::field,
+    read::{not_utf8, read_bytes},
+};
+
+/// Why a task was not added.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum AddError {
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    #[error("a prd.json has no sections")]
+    NoSections,
+    #[error("there is no place in it where the task would be read as one")]
+    NoPlace,
+}
+
+/// Returns the text of a plan of these bytes with an open task more: after the last one, or after the last one below the heading `section`,
+/// which is added at the end if it is not there.
+///
+/// # Errors
+/// [`AddError`] if it is no plan, or if the task would not be read as one.
+pub fn add(kind: PlanKind, bytes: &[u8], task: &str, section: Option<&str>) -> Result<String, AddError> {
+    let text = std::str::from_utf8(bytes).map_err(|_| not_utf8(bytes))?;
+    let (mark, body) = match text.strip_prefix('\u{feff}') {
+        Some(body) => ("\u{feff}", body),
+        None => ("", text),
+    };
+    let before = match parse(kind, body) {
+        Ok(tasks) => tasks,
+        // The first task of a plan is the one that is added.
+        Err(PlanError::NoTasks { .. } | PlanError::NoTaskYet) => PlanSnapshot::default(),
+        Err(PlanError::Empty {
+            kind: PlanKind::Markdown,
+        }) => PlanSnapshot::default(),
+        Err(error) => return Err(error.into()),
+    };
+    let task = one_line(task);
+    let added = match (kind, section) {
+        (PlanKind::Markdown, section) => to_markdown(body, &before, &task, section),
+        (PlanKind::Prd, Some(_)) => return Err(AddError::NoSections),
+        (PlanKind::Prd, None) => to_prd(body, &task).ok_or(AddError::NoPlace)?,
+    };
+    let after = parse(kind, &added).map_err(|error| match error {
+        PlanError::NoTasks { .. } | PlanError::NoTaskYet | PlanError::Empty { .. } => AddError::NoPlace,
+        other => other.into(),
+    })?;
+    if !is_one_more(&before.tasks, &after.tasks) {
+        return Err(AddError::NoPlace);
+    }
+    Ok(format!("{mark}{added}"))
+}
+
+/// Whether there is an open task more, and all others are what they were.
+fn is_one_more(before: &[PlanTask], after: &[PlanTask]) -> bool {
+    let same =
+        |one: &PlanTask, other: &PlanTask| (&one.text, one.done, one.depth) == (&other.text, other.done, other.depth);
+    let alike = before
+        .iter()
+        .zip(after)
+        .take_while(|(one, other)| same(one, other))
+        .count();
+    let rest = after.get(alike..).unwrap_or_default();
+    let Some((new, rest)) = rest.split_first() else {
+        return false;
+    };
+    let old = &before[alike..];
+    !new.done && rest.len() == old.len() && rest.iter().zip(old).all(|(one, other)| same(one, other))
+}
+
+fn parse(kind: PlanKind, text: &str) -> Result<PlanSnapshot, PlanError> {
+    read_bytes(kind, text.as_bytes()).map(|reading| reading.plan)
+}
+
+fn to_markdown(text: &str, before: &PlanSnapshot, task: &str, section: Option<&str>) -> String {
+    let end_of_line = end_of_line(text);
+    let headings = headings(text);
+    let (range, is_new) = match section {
+        None => (0..text.len(), false),
+        Some(name) => match below(&headings, name, text.len()) {
+            Some(range) => (range, false),
+            None => (text.len()..text.len(), true),
+        },
+    };
+    let lines = Lines::of(text);
+    let tasks = before.tasks.iter().filter(|task| {
+        let start = lines.start_of(task.line);
+        range.contains(&start)
+    });
+    let tasks: Vec<&PlanTask> = tasks.collect();
+    let depth = tasks.iter().map(|task| task.depth).min();
+    let last = tasks.iter().rfind(|task| Some(task.depth) == depth);
+    if let Some(sibling) = last.and_then(|last| Sibling::on(text, &lines, last.line)) {
+        let gap = sibling.gap(text, end_of_line);
+        let line = format!("{gap}{}[ ] {task}", sibling.marker);
+        return inserted(text, sibling.end, &line);
+    }
+    let head = text[..range.end].trim_end().len();
+    let title = match (section, is_new) {
+        (Some(name), true) => {
+            let level = headings.last().map_or(2, |heading| heading.level);
+            format!("{} {}{end_of_line}{end_of_line}", "#".repeat(level), one_line(name))
+        }
+        (Some(_) | None, _) => String::new(),
+    };
+    let gap = if head == 0 {
+        String::new()
+    } else {
+        end_of_line.repeat(2)
+    };
+    let tail = if text.is_empty() { end_of_line } else { "" };
+    inserted(text, head, &format!("{gap}{title}- [ ] {task}{tail}"))
+}
+
+fn inserted(text: &str, at: usize, line: &str) -> String {
+    let (before, after) = text.split_at(at);
+    format!("{before}{line}{after}")
+}
+
+/// How lines of the text end.
+fn end_of_line(text: &str) -> &'static str {
+    match text.find(['\n', '\r']) {
+        Some(at) if text[at..].starts_with("\r\n") => "\r\n",
+        Some(at) if text[at..].starts_with('\r') => "\r",
+        Some(_) | None => "\n",
+    }
+}
+
+/// The task that the new one is put after.
+struct Sibling {
+    /// Where all of it ends, notes and tasks below it included.
+    end: usize,
+    /// What stands before the box of the new one, with the indentation.
+    marker: String,
+    /// Where its line begins.
+    start: usize,
+}
+
+impl Sibling {
+    fn on(text: &str, lines: &Lines, line: u32) -> Option<Self> {
+        let start = lines.start_of(line);
+        let items = Parser::new_ext(text, Options::ENABLE_STRIKETHROUGH).into_offset_iter();
+        let items = items.filter(|(event, _)| matches!(event, Event::Start(Tag::Item)));
+        // Of several that begin in one line, the innermost has the box.
+        let (_, range) = items
+            .filter(|(_, range)| lines.line_of(first_sign(text, range.start)) == line)
+            .last()?;
+        let sign = first_sign(text, range.start);
+        let indent: String = text[start..sign]
+            .chars()
+            .map(|character| if character == '\t' { '\t' } else { ' ' })
+            .collect();
+        let box_at = text[sign..range.end].find('[')? + sign;
+        let end = range.start + text[range.clone()].trim_end().len();
+        Some(Self {
+            end,
+            marker: indent + &next_marker(&text[sign..box_at]),
+            start,
+        })
+    }
+
+    /// What parts the new task from this one: an empty line where this one has one before it.
+    fn gap(&self, text: &str, end_of_line: &str) -> String {
+        let above = text[..self.start].trim_end_matches([' ', '\t']);
+        let line_above = above.strip_suffix(end_of_line).unwrap_or(above);
+        let is_loose = line_above.ends_with(end_of_line) && is_below_an_item(line_above);
+        end_of_line.repeat(if is_loose { 2 } else { 1 })
+    }
+}
+
+/// Whether the text ends in a list, as far as its last line tells.
+fn is_below_an_item(text: &str) -> bool {
+    let last = text.trim_end().rsplit(['\n', '\r']).next().unwrap_or_default();
+    let last = last.trim_start();
+    let number = last.trim_start_matches(|character: char| character.is_ascii_digit());
+    last.starts_with(['-', '*', '+']) || (number.len() < last.len() && number.starts_with(['.', ')']))
+}
+
+fn first_sign(text: &str, from: usize) -> usize {
+    let rest = &text[from..];
+    from + rest.len() - rest.trim_start().len()
+}
+
+/// The marker of the item after one with this one: a number counts on.
+fn next_marker(marker: &str) -> String {
+    let digits = marker.len()
+        - marker
+            .trim_start_matches(|character: char| character.is_ascii_digit())
+            .len();
+    match marker[..digits].parse::<u32>() {
+        Ok(number) => format!("{}{}", number.saturating_add(1), &marker[digits..]),
+        Err(_) => marker.to_owned(),
+    }
+}
+
+/// Adds a story in the manner of the last one; none if there is no list to add it to.
+fn to_prd(text: &str, task: &str) -> Option<String> {
+    let parsed = parse_to_ast(text, &Default::default(), &STRICT_JSON).ok()?;
+    let stories = match parsed.value.as_ref()? {
+        Value::Array(list) => list,
+        Value::Object(object) => match field(object, "userStories")? {
+            Value::Array(list) => list,
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let Some(last) = stories.elements.last() else {
+        let story = json!({ "title": task, "passes": false });
+        return Some(inserted(text, stories.range.start + 1, &story.to_string()));
+    };
+    let Value::Object(last) = last else { return None };
+    let all: Vec<&Object<'_>> = stories.elements.iter().filter_map(Value::as_object).collect();
+    let before = &text[..last.range.start];
+    let space = &before[before.trim_end().len()..];
+    Some(inserted(
+        text,
+        last.range.end,
+        &format!(",{space}{}", story_like(text, last, &all, task)),
+    ))
+}
+
+/// A story with the keys of the last one that say what it is, in its order and on as many lines.
+fn story_like(text: &str, last: &Object<'_>, all: &[&Object<'_>], task: &str) -> String {
+    let has_title = field(last, "title").is_some() || field(last, "description").is_none();
+    let mut fields: Vec<(String, serde_json::Value)> = Vec::new();
+    for property in &last.properties {
+        let value = match property.name.as_str() {
+            "id" => next_id(all),
+            "title" => Some(json!(task)),
+            "description" if !has_title => Some(json!(task)),
+            "priority" => next_number(all, "priority").map(|number| json!(number)),
+            "acceptanceCriteria" | "steps" => Some(json!([])),
+            "passes" => Some(json!(false)),
+            _ => None,
+        };
+        fields.extend(value.map(|value| (property.name.as_str().to_owned(), value)));
+    }
+    for (name, value) in [("title", json!(task)), ("passes", json!(false))] {
+        let is_said = fields.iter().any(|(known, _)| known == name) || (name == "title" && !has_title);
+        if !is_said {
+            fields.push((name.to_owned(), value));
+        }
+    }
+    // What stands between the brace and the first key, between two keys, and before the last brace.
+    let source = &text[last.range.start..last.range.end];
+    let open = &source[1..source.len() - source[1..].trim_start().len()];
+    let close = &source[source[..source.len() - 1].trim_end().len()..source.len() - 1];
+    let between = if open.contains(['\n', '\r']) { open } else { " " };
+    let rows: Vec<String> = fields
+        .into_iter()
+        .map(|(name, value)| format!("{}: {value}", json!(name)))
+        .collect();
+    format!("{{{open}{}{close}}}", rows.join(&format!(",{between}")))
+}
+
+/// The id after the highest: `US-007` after `US-006`, 4 after 3. None if ids are no such things.
+fn next_id(all: &[&Object<'_>]) -> Option<serde_json::Value> {
+    if let Some(number) = next_number(all, "id") {
+        return Some(json!(number));
+    }
+    let ids = all.iter().filter_map(|story| match field(story, "id") {
+        Some(Value::StringLit(id)) => Some(id.value.to_string()),
+        _ => None,
+    });
+    let counted = ids.filter_map(|id| {
+        let stem = id.trim_end_matches(|character: char| character.is_ascii_digit()).len();
+        let number = id[stem..].parse::<u64>().ok()?;
+        Some((number, id.len() - stem, id[..stem].to_owned()))
+    });
+    let (number, width, stem) = counted.max()?;
+    Some(json!(format!("{stem}{:0width$}", number.checked_add(1)?)))
+}
+
+fn next_number(all: &[&Object<'_>], name: &str) -> Option<u64> {
+    let numbers = all.iter().filter_map(|story| match field(story, name) {
+        Some(Value::NumberLit(number)) => number.value.parse::<u64>().ok(),
+        _ => None,
+    });
+    numbers.max()?.checked_add(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ralph_core::testing::Dice;
+
+    fn markdown(text: &str, section: Option<&str>) -> String {
+        add(PlanKind::Markdown, text.as_bytes(), "new", section).unwrap_or_else(|error| panic!("{error}: {text:?}"))
+    }
+
+    #[test]
+    fn a_task_is_written_as_those_around_it() {
+        for (text, with) in [
+            ("- [ ] one\n", "- [ ] one\n- [ ] new\n"),
+            ("- [ ] one", "- [ ] one\n- [ ] new"),
+            ("* [x] one\r\n\r\n# End\r\n", "* [x] one\r\n* [ ] new\r\n\r\n# End\r\n"),
+            ("9) [ ] one\n   note\n", "9) [ ] one\n   note\n10) [ ] new\n"),
+            (
+                "\u{feff}- [ ] one\n  - [ ] part\n\n    more\n\nend\n",
+                "\u{feff}- [ ] one\n  - [ ] part\n\n    more\n- [ ] new\n\nend\n",
+            ),
+            ("- [ ] one\n\n- [ ] two\n", "- [ ] one\n\n- [ ] two\n\n- [ ] new\n"),
+            ("# Plan\n\n- [ ] one\n", "# Plan\n\n- [ ] one\n- [ ] new\n"),
+            ("- Group\n  - [ ] one\n", "- Group\n  - [ ] one\n  - [ ] new\n"),
+            ("# Plan\n", "# Plan\n\n- [ ] new\n"),
+            ("", "- [ ] new\n"),
+            ("- [ ] one\r- [ ] two\r", "- [ ] one\r- [ ] two\r- [ ] new\r"),
+        ] {
+            assert_eq!(markdown(text, None), with, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_section_is_found_by_its_heading_and_added_where_there_is_none() {
+        let text = "# Plan\n\n## Parser\n\n- [ ] one\n\n### Later\n\n## Printer\n\ntext\n";
+        for (section, with) in [
+            ("parser", text.replace("- [ ] one\n", "- [ ] one\n- [ ] new\n")),
+            ("Later", text.replace("### Later\n", "### Later\n\n- [ ] new\n")),
+            ("Printer", format!("{text}\n- [ ] new\n")),
+            ("Other", format!("{text}\n## Other\n\n- [ ] new\n")),
+        ] {
+            assert_eq!(markdown(text, Some(section)), with, "{section}");
+        }
+    }
+
+    #[test]
+    fn a_story_gets_the_next_id_and_the_form_of_the_last_one() {
+        let prd = |text: &str| add(PlanKind::Prd, text.as_bytes(), "new", None);
+        assert_eq!(
+            prd(r#"[{"id":"US-009","title":"a","passes":true}]"#).as_deref(),
+            Ok(r#"[{"id":"US-009","title":"a","passes":true},{"id": "US-010", "title": "new", "passes": false}]"#)
+        );
+        assert_eq!(
+            prd("{\n  \"userStories\": [\n    {\n      \"priority\": 2,\n      \"description\": \"a\",\n      \"notes\": \"x\"\n    }\n  ]\n}\n").as_deref(),
+            Ok("{\n  \"userStories\": [\n    {\n      \"priority\": 2,\n      \"description\": \"a\",\n      \"notes\": \"x\"\n    },\n    \
+                {\n      \"priority\": 3,\n      \"description\": \"new\",\n      \"passes\": false\n    }\n  ]\n}\n")
+        );
+        assert_eq!(prd("[]").as_deref(), Ok(r#"[{"title":"new","passes":false}]"#));
+        assert_eq!(add(PlanKind::Prd, b"[]", "new", Some("x")), Err(AddError::NoSections));
+        assert!(matches!(prd("{}"), Err(AddError::Plan(_))));
+    }
+
+    #[test]
+    fn whatever_the_text_is_nothing_but_one_task_changes() {
+        const PIECES: [&str; 18] = [
+            "# Head\n",
+            "- [ ] a\n",
+            "- [x] b\n",
+            "  - [ ] c\n",
+            "* d\n",
+            "\n",
+            "\n\n",
+            "1. [ ] e\n",
+            "```\n",
+            "<!--\n",
+            "-->\n",
+            "> - [ ] q\n",
+            "text\n",
+            "\t- [ ] t\n",
+            "    code\n",
+            "- [ ] z",
+            "\r\n",
+            "- - [ ] i\n",
+        ];
+        let mut dice = Dice::new(11);
+        for _ in 0..4_000 {
+            let text: String = (0..dice.index(12)).map(|_| PIECES[dice.index(PIECES.len())]).collect();
+            let section = (dice.index(3) == 0).then_some("Head");
+            let Ok(added) = add(PlanKind::Markdown, text.as_bytes(), "new", section) else {
+                continue;
+            };
+            let at = added.find("new").unwrap();
+            assert!(added.len() > text.len() && added[at..].starts_with("new"), "{text:?}");
+            let before = parse(PlanKind::Markdown, &text).unwrap_or_default();
+            let after = parse(PlanKind::Markdown, &added).unwrap();
+            assert_eq!(after.open(), before.open() + 1, "{text:?} → {added:?}");
+        }
+    }
+}

@@ -1,0 +1,415 @@
+//! The tests of a merged tree, judged by their numbers and by the tests of both sides: those of the target before the merge, and
+//! those of the plan as its branch ended.
+
+use std::collections::BTreeMap;
+
+use ralph_core::event::{GoalResult, GuardedChange, Proof, TEXT_CAP_BYTES, TestCounts, Trial, clip_start};
+use serde::{Deserialize, Serialize};
+
+/// Most changes that a record names.
+const CHANGES: usize = 100;
+
+/// A branch that is merged with another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Side {
+    Target,
+    Plan,
+}
+
+/// The tests of goals by the names of these.
+pub type GoalTests = BTreeMap<String, TestCounts>;
+
+/// Changes of tests that the user has confirmed for a plan: the other side does not count where they are.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Confirmed {
+    /// The changed files, relative to the project.
+    pub paths: Vec<String>,
+    /// Lost tests by the names of the goals.
+    pub goals: BTreeMap<String, Loss>,
+}
+
+/// How much less a goal tests than before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Loss {
+    /// How many fewer tests it ran.
+    pub fewer: u32,
+    /// How many more it skipped or expected to fail.
+    pub unmeasured: u32,
+}
+
+impl Loss {
+    /// The loss from `before` to `now`.
+    pub fn between(before: &TestCounts, now: &TestCounts) -> Loss {
+        Loss {
+            fewer: before.ran().saturating_sub(now.ran()),
+            unmeasured: now.unmeasured().saturating_sub(before.unmeasured()),
+        }
+    }
+
+    fn and(self, other: Loss) -> Loss {
+        Loss {
+            fewer: self.fewer.saturating_add(other.fewer),
+            unmeasured: self.unmeasured.saturating_add(other.unmeasured),
+        }
+    }
+}
+
+impl Confirmed {
+    /// Adds changes of another run or plan.
+    pub fn add(&mut self, other: &Confirmed) {
+        self.paths.extend(other.paths.iter().cloned());
+        self.paths.sort();
+        self.paths.dedup();
+        for (goal, loss) in &other.goals {
+            let known = self.goals.entry(goal.clone()).or_default();
+            *known = known.and(*loss);
+        }
+    }
+
+    /// True if nothing was confirmed.
+    pub fn is_empty(&self) -> bool {
+        *self == Confirmed::default()
+    }
+
+    fn of(&self, goal: &str) -> Loss {
+        self.goals.get(goal).copied().unwrap_or_default()
+    }
+}
+
+/// The numbers that a merged tree has to reach.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Yardstick {
+    /// The tests of the target before the merge, as far as they are known.
+    pub target: GoalTests,
+    /// The tests of the plan when its run ended.
+    pub plan: GoalTests,
+    /// The fewest that one of its runs ended with: a trial may have the plan's tests from before a conflict in place.
+    pub plan_fewest: GoalTests,
+    /// Changes that the plan may make to the target's tests.
+    pub by_plan: Confirmed,
+    /// Changes that the target may have made to the plan's tests: those of plans that were merged before.
+    pub by_target: Confirmed,
+}
+
+/// The results of the goals on a merged tree.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct MergedLook {
+    pub results: Vec<GoalResult>,
+    /// The results with the tests of a side in place, where the merged tree has others.
+    pub trials: Vec<(Side, Trial)>,
+}
+
+/// The evidence for a merged tree that was accepted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MergeProof {
+    pub proof: Proof,
+    #[serde(default, skip_serializing_if = "GoalTests::is_empty")]
+    pub tests: GoalTests,
+    /// The changes of tests that were confirmed for the plan.
+    #[serde(default, skip_serializing_if = "Confirmed::is_empty")]
+    pub confirmed: Confirmed,
+}
+
+/// Why the tests of a merged tree do not count, although its goals pass.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum TestTrouble {
+    /// A goal runs fewer tests than on a side, or skips more.
+    Fewer {
+        side: Side,
+        goal: String,
+        before: TestCounts,
+        now: Option<TestCounts>,
+    },
+    /// A goal does not pass with the tests of a side.
+    Fails {
+        side: Side,
+        goal: String,
+        /// The files of tests that the merged tree has otherwise.
+        changes: Vec<GuardedChange>,
+        /// The end of what it printed.
+        output: String,
+    },
+    /// The output of a goal's runner contradicts itself.
+    Doubtful { goal: String, why: String },
+    /// The tests of a side could not be tried.
+    Untried {
+        side: Side,
+        why: String,
+        changes: Vec<GuardedChange>,
+    },
+}
+
+/// Judges a merged tree whose goals pass.
+///
+/// # Errors
+/// The reasons why its tests do not count; at least one.
+pub fn judge(yardstick: &Yardstick, look: &MergedLook) -> Result<MergeProof, Vec<TestTrouble>> {
+    let mut troubles: Vec<TestTrouble> = look.results.iter().filter_map(doubt).collect();
+    for side in [Side::Target, Side::Plan] {
+        let known = yardstick.tests_of(side);
+        troubles.extend(
+            look.results
+                .iter()
+                .filter_map(|goal| yardstick.fewer(side, known, goal)),
+        );
+    }
+    for (side, trial) in &look.trials {
+        troubles.extend(yardstick.tried(*side, trial));
+    }
+    if !troubles.is_empty() {
+        return Err(troubles);
+    }
+    let tests = look.results.iter();
+    let tests: GoalTests = tests
+        .filter_map(|goal| Some((goal.name.clone(), goal.tests.clone()?)))
+        .collect();
+    let has_tests = tests.values().any(TestCounts::all_passed);
+    Ok(MergeProof {
+        proof: match (look.results.is_empty(), has_tests) {
+            (true, _) => Proof::Nothing,
+            (false, true) => Proof::Tests,
+            (false, false) => Proof::ExitCodes,
+        },
+        tests,
+        confirmed: yardstick.by_plan.clone(),
+    })
+}
+
+fn doubt(goal: &GoalResult) -> Option<TestTrouble> {
+    let why = goal.doubt.clone()?;
+    Some(TestTrouble::Doubtful {
+        goal: goal.name.clone(),
+        why,
+    })
+}
+
+impl Yardstick {
+    fn tests_of(&self, side: Side) -> &GoalTests {
+        match side {
+            Side::Target => &self.target,
+            Side::Plan => &self.plan,
+        }
+    }
+
+    /// Why the tests that a goal ran are fewer than those that are `known` of a side.
+    fn fewer(&self, side: Side, known: &GoalTests, goal: &GoalResult) -> Option<TestTrouble> {
+        let allowed = match side {
+            Side::Target => &self.by_plan,
+            Side::Plan => &self.by_target,
+        };
+        let before = known.get(&goal.name).filter(|before| before.ran() > 0)?;
+        let allowed = allowed.of(&goal.name);
+        let least = before.ran().saturating_sub(allowed.fewer);
+        let most = before.unmeasured().saturating_add(allowed.unmeasured);
+        let is_fewer = match &goal.tests {
+            Some(now) => now.ran() < least || now.unmeasured() > most,
+            None => least > 0,
+        };
+        is_fewer.then(|| TestTrouble::Fewer {
+            side,
+            goal: goal.name.clone(),
+            before: before.clone(),
+            now: goal.tests.clone(),
+        })
+    }
+
+    /// Troubles of a merged tree that was tried with the tests of a side.
+    fn tried(&self, side: Side, trial: &Trial) -> Vec<TestTrouble> {
+        let changes = || trial.changes.iter().take(CHANGES).cloned().collect();
+        let problem = trial.problem.clone().map(|why| TestTrouble::Untried {
+            side,
+            why,
+            changes: changes(),
+        });
+        let known = match side {
+            Side::Target => &self.target,
+            Side::Plan => &self.plan_fewest,
+        };
+        let failed = |goal: &GoalResult| match goal.passed {
+            true => doubt(goal).or_else(|| self.fewer(side, known, goal)),
+            false => Some(TestTrouble::Fails {
+                side,
+                goal: goal.name.clone(),
+                changes: changes(),
+                output: clip_start(&goal.tail, TEXT_CAP_BYTES),
+            }),
+        };
+        problem
+            .into_iter()
+            .chain(trial.results.iter().filter_map(failed))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ralph_core::event::GuardedChangeKind;
+
+    fn counts(passed: u32, skipped: u32) -> TestCounts {
+        TestCounts {
+            passed,
+            skipped,
+            ..TestCounts::default()
+        }
+    }
+
+    fn goal(passed: bool, tests: Option<TestCounts>) -> GoalResult {
+        GoalResult {
+            name: "t".to_owned(),
+            passed,
+            exit: None,
+            score: None,
+            target: None,
+            duration_ms: 0,
+            why: None,
+            tail: "no".to_owned(),
+            tests,
+            doubt: None,
+            failed_tests: Vec::new(),
+            flaky: None,
+            sealed_output: None,
+        }
+    }
+
+    fn of(tests: TestCounts) -> GoalTests {
+        GoalTests::from([("t".to_owned(), tests)])
+    }
+
+    fn look(tests: Option<TestCounts>) -> MergedLook {
+        MergedLook {
+            results: vec![goal(true, tests)],
+            trials: Vec::new(),
+        }
+    }
+
+    fn allowing(fewer: u32, unmeasured: u32) -> Confirmed {
+        Confirmed {
+            paths: vec!["a.test.js".to_owned()],
+            goals: BTreeMap::from([("t".to_owned(), Loss { fewer, unmeasured })]),
+        }
+    }
+
+    #[test]
+    fn a_merged_tree_runs_as_many_tests_as_each_side_unless_the_other_was_confirmed_to_take_some() {
+        let five = || of(counts(5, 0));
+        for (side, yardstick, confirmed) in [
+            (
+                Side::Target,
+                Yardstick {
+                    target: five(),
+                    ..Yardstick::default()
+                },
+                Yardstick {
+                    target: five(),
+                    by_plan: allowing(1, 2),
+                    ..Yardstick::default()
+                },
+            ),
+            (
+                Side::Plan,
+                Yardstick {
+                    plan: five(),
+                    ..Yardstick::default()
+                },
+                Yardstick {
+                    plan: five(),
+                    by_target: allowing(1, 2),
+                    ..Yardstick::default()
+                },
+            ),
+        ] {
+            let verdict = |yardstick: &Yardstick, now: Option<TestCounts>| match judge(yardstick, &look(now)) {
+                Ok(proof) => Some(proof.proof),
+                Err(troubles) => {
+                    assert!(
+                        matches!(&troubles[..], [TestTrouble::Fewer { side: of, .. }] if *of == side),
+                        "{troubles:?}"
+                    );
+                    None
+                }
+            };
+            assert_eq!(verdict(&yardstick, Some(counts(5, 0))), Some(Proof::Tests));
+            assert_eq!(verdict(&yardstick, Some(counts(9, 0))), Some(Proof::Tests));
+            assert_eq!(verdict(&yardstick, Some(counts(4, 0))), None, "fewer");
+            assert_eq!(verdict(&yardstick, Some(counts(5, 1))), None, "more are skipped");
+            assert_eq!(verdict(&yardstick, None), None, "no tests where there were tests");
+            assert_eq!(verdict(&confirmed, Some(counts(4, 2))), Some(Proof::Tests));
+            assert_eq!(verdict(&confirmed, Some(counts(3, 0))), None);
+            assert_eq!(verdict(&confirmed, Some(counts(5, 3))), None);
+        }
+    }
+
+    #[test]
+    fn the_tests_of_a_side_have_to_pass_and_to_run() {
+        let changes = vec![GuardedChange {
+            path: "a.test.js".to_owned(),
+            kind: GuardedChangeKind::Deleted,
+            part: None,
+        }];
+        let yardstick = Yardstick {
+            plan: of(counts(3, 0)),
+            plan_fewest: of(counts(3, 0)),
+            ..Yardstick::default()
+        };
+        let tried = |results, problem: Option<&str>| {
+            let trial = Trial {
+                changes: changes.clone(),
+                results,
+                problem: problem.map(str::to_owned),
+            };
+            judge(
+                &yardstick,
+                &MergedLook {
+                    trials: vec![(Side::Plan, trial)],
+                    ..look(Some(counts(3, 0)))
+                },
+            )
+        };
+        assert!(tried(vec![goal(true, Some(counts(3, 0)))], None).is_ok());
+        let fails = TestTrouble::Fails {
+            side: Side::Plan,
+            goal: "t".to_owned(),
+            changes: changes.clone(),
+            output: "no".to_owned(),
+        };
+        assert_eq!(tried(vec![goal(false, Some(counts(3, 0)))], None), Err(vec![fails]));
+        let fewer = tried(vec![goal(true, Some(counts(2, 0)))], None).unwrap_err();
+        assert!(matches!(fewer[..], [TestTrouble::Fewer { .. }]), "{fewer:?}");
+        let untried = tried(Vec::new(), Some("a directory is in the way")).unwrap_err();
+        assert!(matches!(untried[..], [TestTrouble::Untried { .. }]), "{untried:?}");
+    }
+
+    #[test]
+    fn the_proof_of_a_merged_tree_is_what_its_goals_show() {
+        let proof = |look: &MergedLook| judge(&Yardstick::default(), look).map(|proof| proof.proof);
+        assert_eq!(proof(&MergedLook::default()), Ok(Proof::Nothing));
+        assert_eq!(proof(&look(None)), Ok(Proof::ExitCodes));
+        assert_eq!(proof(&look(Some(counts(0, 0)))), Ok(Proof::ExitCodes));
+        assert_eq!(proof(&look(Some(counts(1, 0)))), Ok(Proof::Tests));
+        let mut doubtful = look(Some(counts(20, 0)));
+        doubtful.results[0].doubt = Some("20 tests announced, 3 accounted for".to_owned());
+        assert!(matches!(
+            judge(&Yardstick::default(), &doubtful).unwrap_err()[..],
+            [TestTrouble::Doubtful { .. }]
+        ));
+    }
+
+    #[test]
+    fn confirmed_changes_of_several_runs_add_up() {
+        let mut all = allowing(1, 0);
+        all.add(&allowing(2, 3));
+        let loss = Loss {
+            fewer: 3,
+            unmeasured: 3,
+        };
+        assert_eq!(all.of("t"), loss);
+        assert_eq!(all.paths, ["a.test.js"]);
+    }
+}

@@ -1,0 +1,131 @@
+//! What the plans of a batch may use together, and what holds the starts of runs.
+
+use ralph_core::event::{LimitKind, Limits, Usage};
+use serde::{Deserialize, Serialize};
+
+const HOUR_MS: u64 = 3_600_000;
+
+/// What the plans may use together; none is unlimited.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct BatchLimits {
+    pub max_cost_usd: Option<f64>,
+    pub max_tokens: Option<u64>,
+    pub calls_per_hour: Option<u32>,
+}
+
+/// The iterations that a run which has ended began within the hour before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Calls {
+    pub ended_ms: u64,
+    pub count: u32,
+}
+
+/// Why no run starts, and until when.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Held {
+    /// Milliseconds since the Unix epoch.
+    pub until_ms: u64,
+    pub why: Hold,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum Hold {
+    /// The account's limit is used up with this adapter, and with all that could stand in for it.
+    AdapterLimited { adapter: String },
+    /// The calls of the hour are used up.
+    CallsUsedUp,
+}
+
+impl BatchLimits {
+    pub fn is_none(&self) -> bool {
+        *self == BatchLimits::default()
+    }
+
+    /// The limit that is used up.
+    pub fn spent(&self, usage: &Usage) -> Option<LimitKind> {
+        let limits = Limits {
+            max_cost_usd: self.max_cost_usd,
+            max_tokens: self.max_tokens,
+            ..Limits::default()
+        };
+        limits.spent(usage)
+    }
+
+    /// How many of `jobs` there may be at a time: each needs a call of its own.
+    pub(super) fn runs_at_a_time(&self, jobs: u32) -> u32 {
+        self.calls_per_hour.map_or(jobs, |calls| jobs.min(calls)).max(1)
+    }
+
+    /// How many iterations each of `jobs` may begin in an hour, so that all together stay below what the batch may.
+    pub(super) fn calls_of_a_run(&self, jobs: u32) -> Option<u32> {
+        let calls = self.calls_per_hour?;
+        Some((calls / self.runs_at_a_time(jobs)).max(1))
+    }
+
+    /// When the next run may start beside those that go on and after those that ended; none if it may at `at_ms`.
+    ///
+    /// A run that goes on may use its share at any time, so it is counted as a whole; of one that ended, what it used.
+    pub(super) fn calls_free_at(&self, jobs: u32, running: u32, mut ended: Vec<Calls>, at_ms: u64) -> Option<u64> {
+        let (most, share) = (self.calls_per_hour?, self.calls_of_a_run(jobs)?);
+        ended.retain(|calls| calls.ended_ms + HOUR_MS > at_ms);
+        ended.sort_by_key(|calls| std::cmp::Reverse(calls.ended_ms));
+        let used_by_ended: u64 = ended.iter().map(|calls| u64::from(calls.count)).sum();
+        let mut used = u64::from(share) * u64::from(running) + used_by_ended;
+        let mut free_at = None;
+        while used + u64::from(share) > u64::from(most) {
+            let Some(oldest) = ended.pop() else { break };
+            used -= u64::from(oldest.count);
+            free_at = Some(oldest.ended_ms + HOUR_MS);
+        }
+        free_at
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limits(calls_per_hour: u32) -> BatchLimits {
+        BatchLimits {
+            calls_per_hour: Some(calls_per_hour),
+            ..BatchLimits::default()
+        }
+    }
+
+    #[test]
+    fn the_calls_of_an_hour_are_shared_by_the_runs_of_that_time() {
+        assert_eq!(
+            (limits(10).runs_at_a_time(4), limits(10).calls_of_a_run(4)),
+            (4, Some(2))
+        );
+        assert_eq!((limits(3).runs_at_a_time(4), limits(3).calls_of_a_run(4)), (3, Some(1)));
+        assert_eq!(BatchLimits::default().calls_of_a_run(4), None);
+        assert_eq!(BatchLimits::default().runs_at_a_time(4), 4);
+    }
+
+    #[test]
+    fn a_run_starts_once_calls_of_runs_that_ended_are_an_hour_old() {
+        let ended = |all: &[(u64, u32)]| {
+            all.iter()
+                .map(|(ended_ms, count)| Calls {
+                    ended_ms: *ended_ms,
+                    count: *count,
+                })
+                .collect()
+        };
+        let at = 1_000_000;
+        let free_at = |running, all: &[(u64, u32)]| limits(10).calls_free_at(2, running, ended(all), at);
+        assert_eq!(free_at(1, &[]), None);
+        assert_eq!(free_at(0, &[(at - 1, 5)]), None, "five of ten are left");
+        assert_eq!(free_at(1, &[(at - 1, 1)]), Some(at - 1 + HOUR_MS));
+        assert_eq!(
+            free_at(0, &[(at - 5, 3), (at - 9, 4)]),
+            Some(at - 9 + HOUR_MS),
+            "the oldest are free first"
+        );
+        assert_eq!(limits(10).calls_free_at(2, 1, ended(&[(at, 5)]), at + HOUR_MS), None);
+    }
+}

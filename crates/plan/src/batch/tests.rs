@@ -1,0 +1,922 @@
+//! Whatever is found in whatever order, and wherever a batch is cut off: its rules hold.
+
+mod merges;
+
+use std::collections::BTreeMap;
+
+use ralph_core::{
+    event::{BreakerCause, LimitKind, Proof, StopReason, TestCounts, Usage},
+    testing::{Dice, rounds},
+};
+
+use super::*;
+
+const DONE: JobEnd = JobEnd::Over {
+    reason: StopReason::done(Proof::Tests),
+};
+
+const UNCONFIRMED: JobEnd = JobEnd::Over {
+    reason: StopReason::done(Proof::Unconfirmed),
+};
+
+const RESUME: Input = Input::Resume {
+    changes: Resumption {
+        limits: None,
+        arguments: None,
+        jobs: None,
+        plans: Vec::new(),
+        confirmed: Vec::new(),
+    },
+    usage: NOTHING,
+};
+
+const NOTHING: Usage = Usage {
+    input_tokens: None,
+    cached_tokens: None,
+    output_tokens: None,
+    cost_usd: None,
+};
+
+/// A batch with what a driver would know: which tasks are in flight.
+struct World {
+    records: Vec<BatchRecord>,
+    batch: Batch,
+    in_flight: Vec<(PlanName, WorkerTask)>,
+    commits: u32,
+    target: String,
+    now_ms: u64,
+}
+
+fn name(text: &str) -> PlanName {
+    PlanName(text.to_owned())
+}
+
+fn added(base: &str) -> Finding {
+    Finding::WorkTreeAdded {
+        base: base.to_owned(),
+        tree: "/trees/a".to_owned(),
+    }
+}
+
+/// Goals whose tests were counted.
+fn passed() -> Finding {
+    let proof = MergeProof {
+        proof: Proof::Tests,
+        tests: GoalTests::new(),
+        confirmed: Confirmed::default(),
+    };
+    Finding::GoalsPassed { proof: Some(proof) }
+}
+
+/// Goals that ran fewer tests than on the target.
+fn fewer_tests() -> Finding {
+    let before = TestCounts {
+        passed: 5,
+        ..TestCounts::default()
+    };
+    let troubles = vec![TestTrouble::Fewer {
+        side: Side::Target,
+        goal: "tests".to_owned(),
+        before,
+        now: None,
+    }];
+    Finding::TestsRefused { troubles }
+}
+
+/// A batch that goes on; some of the tests that wait for it are confirmed by then.
+fn resumed_with(batch: &Batch, dice: &mut Dice) -> Input {
+    let mut confirmed = Vec::new();
+    for plan in &batch.plans {
+        if matches!(&plan.phase, Phase::Kept { why } if why.is_unconfirmed()) && dice.roll(2) == 0 {
+            confirmed.push(plan.name.clone());
+        }
+    }
+    let changes = Resumption {
+        confirmed,
+        ..Resumption::default()
+    };
+    Input::Resume {
+        changes,
+        usage: NOTHING,
+    }
+}
+
+fn planned(plans: &[(&str, &[&str])]) -> Vec<Planned> {
+    let plans = plans.iter().map(|(plan, after)| Planned {
+        name: name(plan),
+        file: format!("{plan}.md"),
+        section: None,
+        after: after.iter().map(|after| name(after)).collect(),
+    });
+    plans.collect()
+}
+
+impl World {
+    fn start(plans: &[(&str, &[&str])], jobs: u32) -> World {
+        World::limited(plans, jobs, BatchLimits::default())
+    }
+
+    fn limited(plans: &[(&str, &[&str])], jobs: u32, limits: BatchLimits) -> World {
+        let id = BatchId("b".to_owned());
+        let mut world = World {
+            records: Vec::new(),
+            batch: Batch::opened(id.clone()),
+            in_flight: Vec::new(),
+            commits: 0,
+            target: "c0".to_owned(),
+            now_ms: 0,
+        };
+        world.record(BatchEvent::BatchOpened {
+            format: "ralph-batch".to_owned(),
+            version: 1,
+            ralph: "0".to_owned(),
+            batch: id.clone(),
+        });
+        world.take(Input::Start {
+            target: id.target(),
+            base: "c0".to_owned(),
+            jobs,
+            engine: LOCAL.to_owned(),
+            arguments: Vec::new(),
+            plans: planned(plans),
+            limits,
+        });
+        world
+    }
+
+    fn record(&mut self, event: BatchEvent) {
+        let record = BatchRecord {
+            seq: self.records.len() as u64,
+            at_ms: self.now_ms,
+            event,
+        };
+        self.batch.apply(&record);
+        self.records.push(record);
+    }
+
+    fn take(&mut self, input: Input) {
+        for event in step(&self.batch, self.now_ms, input) {
+            self.record(event);
+        }
+        self.begin();
+        self.check();
+    }
+
+    /// What a driver starts.
+    fn begin(&mut self) {
+        for plan in &self.batch.plans {
+            if self.in_flight.iter().any(|(name, _)| *name == plan.name) {
+                continue;
+            }
+            let task = self.batch.task_of(plan);
+            self.in_flight.extend(task.map(|task| (plan.name.clone(), task)));
+        }
+    }
+
+    fn phase(&self, plan: &str) -> &Phase {
+        &self.batch.plan(&name(plan)).unwrap().phase
+    }
+
+    fn find(&mut self, plan: &str, finding: Finding) {
+        self.in_flight.retain(|(name, _)| name.0 != plan);
+        self.take(Input::Found {
+            plan: name(plan),
+            finding,
+        });
+    }
+
+    /// What holds after every record.
+    fn check(&self) {
+        assert_eq!(
+            Batch::of(&self.records).as_ref(),
+            Some(&self.batch),
+            "the state is the fold"
+        );
+        let plans = &self.batch.plans;
+        let count = |is: fn(&Phase) -> bool| plans.iter().filter(|plan| is(&plan.phase)).count();
+        assert!(count(|phase| matches!(phase, Phase::Preparing | Phase::Running)) <= self.batch.jobs as usize);
+        let merging = |phase: &Phase| matches!(phase, Phase::Merging | Phase::Verifying { .. } | Phase::Moving { .. });
+        assert!(count(merging) <= 1, "{plans:?}");
+        for plan in plans {
+            let begun = !matches!(plan.phase, Phase::Waiting | Phase::Kept { .. });
+            let is_merged = |name: &PlanName| matches!(self.batch.plan(name).unwrap().phase, Phase::Merged { .. });
+            assert!(
+                !begun || plan.after.iter().all(is_merged),
+                "{plan:?} began before what it waits for"
+            );
+            assert!(plan.tasks_given <= TASKS_GIVEN);
+        }
+        let mut verified: Option<(&PlanName, &String)> = None;
+        let mut merged = Vec::new();
+        for record in &self.records {
+            match &record.event {
+                BatchEvent::MergeMade { plan, commit, .. } => verified = Some((plan, commit)),
+                BatchEvent::TargetHadMoved { .. } | BatchEvent::MergeRefused { .. } => verified = None,
+                BatchEvent::TargetMoved { plan, commit } => {
+                    assert!(!merged.contains(plan), "{plan} was merged twice");
+                    merged.push(plan.clone());
+                    if commit != "had" {
+                        assert_eq!(verified, Some((plan, commit)));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Something that may come of a task.
+    fn answer(&mut self, task: &WorkerTask, dice: &mut Dice) -> Finding {
+        if dice.roll(25) == 0 {
+            return Finding::Failed {
+                why: "no space".to_owned(),
+            };
+        }
+        let conflict = Trouble::Conflict {
+            files: vec!["a".to_owned()],
+        };
+        match task {
+            WorkerTask::AddWorkTree => added(&self.target),
+            WorkerTask::RunJob => Finding::JobEnded {
+                end: match dice.index(8) {
+                    0 => JobEnd::Crashed,
+                    1 => JobEnd::Over {
+                        reason: StopReason::Interrupted,
+                    },
+                    2 => UNCONFIRMED,
+                    _ => DONE,
+                },
+                calls: 1,
+            },
+            WorkerTask::Merge => match dice.index(6) {
+                0 => Finding::MergeRefused {
+                    trouble: conflict,
+                    onto: self.target.clone(),
+                    branch: "b1".to_owned(),
+                },
+                1 => Finding::MergeUnneeded {
+                    commit: "had".to_owned(),
+                },
+                2 => Finding::TargetInUse {
+                    why: "dirty".to_owned(),
+                },
+                _ => {
+                    self.commits += 1;
+                    Finding::MergeMade {
+                        commit: format!("c{}", self.commits),
+                        onto: self.target.clone(),
+                    }
+                }
+            },
+            WorkerTask::CheckGoals { .. } => match dice.index(6) {
+                0 => Finding::GoalsFailed {
+                    output: "no".to_owned(),
+                },
+                2 => fewer_tests(),
+                1 if self.batch.stopped.is_some() => Finding::GoalsUnknown,
+                _ => passed(),
+            },
+            WorkerTask::MoveTarget { commit, .. } => match dice.index(5) {
+                0 => Finding::TargetHadMoved,
+                _ => {
+                    self.target.clone_from(commit);
+                    Finding::TargetMoved
+                }
+            },
+            WorkerTask::GiveTask { .. } => Finding::TaskAdded,
+            WorkerTask::RemoveWorkTree => Finding::WorkTreeRemoved,
+        }
+    }
+}
+
+#[test]
+fn plans_run_side_by_side_and_are_merged_one_after_the_other_in_the_order_they_finish() {
+    let mut world = World::start(&[("api", &[]), ("ui", &[]), ("docs", &[])], 2);
+    assert_eq!(
+        (world.phase("ui"), world.phase("docs")),
+        (&Phase::Preparing, &Phase::Waiting)
+    );
+    for plan in ["api", "ui"] {
+        world.find(plan, added("c0"));
+    }
+    world.find("ui", Finding::JobEnded { end: DONE, calls: 1 });
+    assert_eq!(
+        (world.phase("ui"), world.phase("docs")),
+        (&Phase::Merging, &Phase::Preparing)
+    );
+    world.find("api", Finding::JobEnded { end: DONE, calls: 1 });
+    assert_eq!(world.phase("api"), &Phase::Finished);
+    let (commit, onto) = ("c1".to_owned(), "c0".to_owned());
+    world.find("ui", Finding::MergeMade { commit, onto });
+    world.find("ui", passed());
+    assert_eq!(world.phase("api"), &Phase::Finished, "the target is not moved yet");
+    world.find("ui", Finding::TargetMoved);
+    assert_eq!(world.phase("api"), &Phase::Merging);
+}
+
+#[test]
+fn a_merge_that_fails_gives_two_tasks_and_then_leaves_the_plan_as_it_is() {
+    let mut world = World::start(&[("api", &[])], 1);
+    world.find("api", added("c0"));
+    let trouble = Trouble::Conflict {
+        files: vec!["a".to_owned()],
+    };
+    for _ in 0..TASKS_GIVEN {
+        world.find("api", Finding::JobEnded { end: DONE, calls: 1 });
+        world.find(
+            "api",
+            Finding::MergeRefused {
+                trouble: trouble.clone(),
+                onto: "c0".to_owned(),
+                branch: "b1".to_owned(),
+            },
+        );
+        assert_eq!(world.phase("api"), &Phase::Repairing);
+        world.find("api", Finding::TaskAdded);
+        assert_eq!(world.phase("api"), &Phase::Running);
+    }
+    world.find("api", Finding::JobEnded { end: DONE, calls: 1 });
+    world.find(
+        "api",
+        Finding::MergeRefused {
+            trouble: trouble.clone(),
+            onto: "c0".to_owned(),
+            branch: "b1".to_owned(),
+        },
+    );
+    let why = Kept::NotMerged { trouble };
+    assert_eq!(world.phase("api"), &Phase::Kept { why });
+    assert_eq!(world.batch.end, Some(BatchEnd::Incomplete));
+    world.take(RESUME);
+    assert_eq!(world.phase("api"), &Phase::Merging, "it may be resolved by now");
+}
+
+fn conflict(onto: &str) -> Finding {
+    Finding::MergeRefused {
+        trouble: Trouble::Conflict {
+            files: vec!["a".to_owned()],
+        },
+        onto: onto.to_owned(),
+        branch: "b1".to_owned(),
+    }
+}
+
+#[test]
+fn plans_that_touch_one_place_are_all_merged_whichever_ends_first() {
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    let plans: Vec<(&str, &[&str])> = names.iter().map(|name| (*name, &[][..])).collect();
+    for seed in 1..=rounds(50) {
+        let mut dice = Dice::new(seed as u64);
+        let mut world = World::start(&plans, 1 + u32::try_from(dice.index(8)).unwrap());
+        // The commit of the target that each plan has resolved its conflict with.
+        let mut resolved: BTreeMap<PlanName, String> = BTreeMap::new();
+        while !world.in_flight.is_empty() {
+            let at = dice.index(world.in_flight.len());
+            let (plan, task) = world.in_flight[at].clone();
+            let finding = match task {
+                WorkerTask::AddWorkTree => added("c0"),
+                WorkerTask::RunJob => Finding::JobEnded { end: DONE, calls: 1 },
+                WorkerTask::Merge if world.target != "c0" && resolved.get(&plan) != Some(&world.target) => {
+                    conflict(&world.target)
+                }
+                WorkerTask::Merge => {
+                    world.commits += 1;
+                    let (commit, onto) = (format!("c{}", world.commits), world.target.clone());
+                    Finding::MergeMade { commit, onto }
+                }
+                WorkerTask::CheckGoals { .. } => passed(),
+                WorkerTask::MoveTarget { commit, .. } => {
+                    world.target = commit;
+                    Finding::TargetMoved
+                }
+                WorkerTask::GiveTask { .. } => {
+                    resolved.insert(plan.clone(), world.target.clone());
+                    Finding::TaskAdded
+                }
+                WorkerTask::RemoveWorkTree => Finding::WorkTreeRemoved,
+            };
+            world.find(&plan.0, finding);
+        }
+        assert_eq!(
+            world.batch.end,
+            Some(BatchEnd::Merged),
+            "seed {seed}: {:?}",
+            world.batch
+        );
+        let given = world.batch.plans.iter().map(|plan| plan.refusals).max();
+        assert!(given <= Some(1), "seed {seed}: a repaired plan is merged next");
+    }
+}
+
+/// Two plans that are done, of which `api` works on its conflict.
+fn one_repairs() -> World {
+    let mut world = World::start(&[("api", &[]), ("ui", &[])], 2);
+    for plan in ["api", "ui"] {
+        world.find(plan, added("c0"));
+    }
+    world.find("api", Finding::JobEnded { end: DONE, calls: 1 });
+    world.find("api", conflict("c0"));
+    world.find("ui", Finding::JobEnded { end: DONE, calls: 1 });
+    world.find("api", Finding::TaskAdded);
+    assert_eq!(
+        (world.phase("api"), world.phase("ui")),
+        (&Phase::Running, &Phase::Finished)
+    );
+    world
+}
+
+#[test]
+fn merges_wait_for_a_repair_unless_it_gives_up_or_waits_itself() {
+    let mut world = one_repairs();
+    world.find("api", Finding::JobEnded { end: DONE, calls: 1 });
+    assert_eq!(
+        (world.phase("api"), world.phase("ui")),
+        (&Phase::Merging, &Phase::Finished)
+    );
+    let is_merging = |world: &World| *world.phase("ui") == Phase::Merging;
+
+    let mut cancelled = one_repairs();
+    let plan = Some(name("api"));
+    cancelled.take(Input::Cancel { plan });
+    assert!(!is_merging(&cancelled), "its run still ends");
+    let end = JobEnd::Over {
+        reason: StopReason::Interrupted,
+    };
+    cancelled.find("api", Finding::JobEnded { end, calls: 1 });
+    assert!(is_merging(&cancelled));
+
+    let mut failed = one_repairs();
+    let end = JobEnd::Over {
+        reason: StopReason::Requested,
+    };
+    failed.find("api", Finding::JobEnded { end, calls: 1 });
+    assert!(is_merging(&failed));
+
+    let mut limited = one_repairs();
+    limited.take(Input::Limited {
+        plan: name("api"),
+        adapter: "codex".to_owned(),
+        until_ms: 100,
+        workers: vec!["codex".to_owned()],
+    });
+    assert!(is_merging(&limited), "it can do nothing until then");
+
+    let mut spent = one_repairs().batch;
+    spent.limits = TEN_TOKENS;
+    let events = step(&spent, 0, Input::Used { usage: tokens(10) });
+    let plan = name("ui");
+    assert!(events.contains(&BatchEvent::MergeStarted { plan }), "{events:?}");
+
+    let mut slow = one_repairs();
+    slow.now_ms = 3_599_999;
+    slow.take(Input::Used { usage: NOTHING });
+    assert!(!is_merging(&slow));
+    slow.now_ms = 3_600_000;
+    slow.take(Input::Used { usage: NOTHING });
+    assert!(is_merging(&slow), "an hour is enough");
+}
+
+#[test]
+fn a_conflict_with_another_commit_of_the_target_is_no_attempt_in_vain() {
+    let mut world = World::start(&[("api", &[])], 1);
+    world.find("api", added("c0"));
+    let again = |world: &mut World, finding| {
+        world.find("api", Finding::JobEnded { end: DONE, calls: 1 });
+        world.find("api", finding);
+        if *world.phase("api") == Phase::Repairing {
+            world.find("api", Finding::TaskAdded);
+        }
+    };
+    for onto in ["c1", "c2", "c3", "c4"] {
+        again(&mut world, conflict(onto));
+        assert_eq!(world.batch.plans[0].tasks_given, 1, "{onto}");
+    }
+    let trouble = Trouble::Markers {
+        files: vec!["a".to_owned()],
+    };
+    let onto = "c5".to_owned();
+    again(
+        &mut world,
+        Finding::MergeRefused {
+            trouble,
+            onto,
+            branch: String::new(),
+        },
+    );
+    assert_eq!(
+        world.batch.plans[0].tasks_given, 2,
+        "what was left is an attempt in vain"
+    );
+    again(&mut world, conflict("c4"));
+    assert!(matches!(
+        world.phase("api"),
+        Phase::Kept {
+            why: Kept::NotMerged { .. }
+        }
+    ));
+}
+
+/// The finding that the target has uncommitted changes.
+fn dirty() -> Finding {
+    Finding::TargetInUse {
+        why: "dirty".to_owned(),
+    }
+}
+
+#[test]
+fn a_target_with_changes_is_waited_for_and_said_once() {
+    let mut world = World::start(&[("api", &[])], 1);
+    world.find("api", added("c0"));
+    world.find("api", Finding::JobEnded { end: DONE, calls: 1 });
+    world.find("api", dirty());
+    let said = world.records.len();
+    for _ in 0..3 {
+        world.now_ms += 1_000;
+        world.find("api", dirty());
+        assert_eq!(world.in_flight, [(name("api"), WorkerTask::Merge)], "it is tried again");
+    }
+    assert_eq!(world.records.len(), said);
+    let (commit, onto) = ("c1".to_owned(), "c0".to_owned());
+    world.find("api", Finding::MergeMade { commit, onto });
+    assert_eq!(world.batch.plans[0].target_in_use, None);
+    world.find("api", passed());
+    world.find("api", dirty());
+    assert!(matches!(world.phase("api"), Phase::Moving { .. }), "it stays verified");
+    world.find("api", Finding::TargetMoved);
+    assert!(matches!(world.phase("api"), Phase::Merged { .. }));
+}
+
+#[test]
+fn a_target_with_changes_is_given_up_once_nothing_else_is_left_for_a_while() {
+    let mut world = World::start(&[("api", &[]), ("ui", &[]), ("docs", &["api"])], 2);
+    for plan in ["api", "ui"] {
+        world.find(plan, added("c0"));
+    }
+    world.find("api", Finding::JobEnded { end: DONE, calls: 1 });
+    world.find("api", dirty());
+    world.now_ms = 86_400_000;
+    world.find("api", dirty());
+    assert_eq!(world.phase("api"), &Phase::Merging, "another plan still runs");
+    world.find("ui", Finding::JobEnded { end: DONE, calls: 1 });
+    world.now_ms += 899_999;
+    world.find("api", dirty());
+    assert_eq!(world.phase("api"), &Phase::Merging);
+    world.now_ms += 1;
+    world.find("api", dirty());
+    let why = "dirty".to_owned();
+    let kept = Phase::Kept {
+        why: Kept::TargetInUse { why },
+    };
+    assert_eq!((world.phase("api"), world.phase("ui")), (&kept, &kept));
+    assert_eq!(world.batch.end, Some(BatchEnd::Incomplete));
+    world.take(RESUME);
+    assert_eq!(world.phase("api"), &Phase::Merging);
+}
+
+/// A resumption for these plans alone.
+fn alone(plans: &[&str]) -> Input {
+    let changes = Resumption {
+        plans: plans.iter().map(|plan| name(plan)).collect(),
+        ..Resumption::default()
+    };
+    Input::Resume {
+        changes,
+        usage: NOTHING,
+    }
+}
+
+#[test]
+fn a_plan_is_resumed_alone_whatever_the_others_were_at() {
+    let mut world = World::start(&[("api", &[]), ("ui", &[]), ("docs", &["ui"])], 2);
+    for plan in ["api", "ui"] {
+        world.find(plan, added("c0"));
+    }
+    world.take(Input::Cancel {
+        plan: Some(name("api")),
+    });
+    world.find("api", Finding::JobEnded { end: DONE, calls: 1 });
+    assert_eq!(world.phase("api"), &Phase::Kept { why: Kept::Cancelled });
+    // Killed while `ui` runs.
+    world.in_flight.clear();
+    world.take(alone(&["api"]));
+    assert_eq!(world.phase("api"), &Phase::Merging, "it was done, and is named");
+    assert_eq!(world.in_flight, [(name("api"), WorkerTask::Merge)]);
+    world.find(
+        "api",
+        Finding::MergeUnneeded {
+            commit: "had".to_owned(),
+        },
+    );
+    world.find("api", Finding::WorkTreeRemoved);
+    assert_eq!(world.batch.end, Some(BatchEnd::Incomplete));
+    assert_eq!(
+        (world.phase("ui"), world.phase("docs")),
+        (&Phase::Running, &Phase::Waiting)
+    );
+    world.take(alone(&["docs"]));
+    let why = Kept::Waits { dependency: name("ui") };
+    assert_eq!(world.phase("docs"), &Phase::Kept { why });
+    assert_eq!(world.in_flight, []);
+    world.take(RESUME);
+    assert_eq!(world.in_flight, [(name("ui"), WorkerTask::RunJob)]);
+    assert_eq!(world.phase("docs"), &Phase::Waiting);
+}
+
+#[test]
+fn options_at_resume_count_from_then_on() {
+    let mut world = World::start(&[("api", &[])], 1);
+    let arguments = vec!["--model".to_owned(), "small".to_owned()];
+    let changes = Resumption {
+        arguments: Some(arguments.clone()),
+        jobs: Some(7),
+        ..Resumption::default()
+    };
+    world.take(Input::Resume {
+        changes,
+        usage: NOTHING,
+    });
+    world.take(RESUME);
+    assert_eq!((&world.batch.arguments, world.batch.jobs), (&arguments, 7));
+}
+
+#[test]
+fn a_plan_whose_dependency_is_not_merged_is_left_alone_and_comes_back_with_it() {
+    let mut world = World::start(&[("ui", &["api"]), ("api", &[]), ("docs", &["ui"])], 4);
+    world.find("api", added("c0"));
+    let end = JobEnd::Over {
+        reason: StopReason::Requested,
+    };
+    world.find("api", Finding::JobEnded { end, calls: 1 });
+    assert_eq!(
+        world.phase("docs"),
+        &Phase::Kept {
+            why: Kept::Waits { dependency: name("ui") }
+        }
+    );
+    assert_eq!(world.batch.end, Some(BatchEnd::Incomplete));
+    world.take(RESUME);
+    assert_eq!(
+        (world.phase("api"), world.phase("docs")),
+        (&Phase::Running, &Phase::Waiting)
+    );
+}
+
+#[test]
+fn what_is_cancelled_while_something_is_done_for_it_ends_with_that_and_stays_cancelled() {
+    let mut world = World::start(&[("api", &[]), ("ui", &[])], 1);
+    world.take(Input::Cancel { plan: None });
+    assert_eq!(world.phase("api"), &Phase::Preparing);
+    let cancelled = Phase::Kept { why: Kept::Cancelled };
+    assert_eq!(world.phase("ui"), &cancelled);
+    world.find("api", added("c0"));
+    assert_eq!(world.phase("api"), &cancelled);
+    world.take(RESUME);
+    assert_eq!(
+        (world.phase("api"), world.batch.end),
+        (&cancelled, Some(BatchEnd::Incomplete))
+    );
+}
+
+#[test]
+fn the_target_that_was_verified_counts_before_a_cancel() {
+    let mut world = World::start(&[("api", &[])], 1);
+    world.find("api", added("c0"));
+    world.find("api", Finding::JobEnded { end: DONE, calls: 1 });
+    let (commit, onto) = ("c1".to_owned(), "c0".to_owned());
+    world.find("api", Finding::MergeMade { commit, onto });
+    world.find("api", passed());
+    world.take(Input::Cancel { plan: None });
+    world.find("api", Finding::TargetMoved);
+    assert!(matches!(world.phase("api"), Phase::Merged { .. }));
+}
+
+fn tokens(output_tokens: u64) -> Usage {
+    Usage {
+        output_tokens: Some(output_tokens),
+        ..NOTHING
+    }
+}
+
+const TEN_TOKENS: BatchLimits = BatchLimits {
+    max_cost_usd: None,
+    max_tokens: Some(10),
+    calls_per_hour: None,
+};
+
+#[test]
+fn a_budget_that_is_used_up_ends_runs_and_merges_what_is_done_until_there_is_a_larger_one() {
+    let mut world = World::limited(&[("api", &[]), ("ui", &[]), ("docs", &[])], 2, TEN_TOKENS);
+    for plan in ["api", "ui"] {
+        world.find(plan, added("c0"));
+    }
+    world.take(Input::Used { usage: tokens(9) });
+    assert_eq!(world.batch.spent, None);
+    world.find("api", Finding::JobEnded { end: DONE, calls: 1 });
+    world.take(Input::Used { usage: tokens(10) });
+    assert_eq!(world.batch.spent, Some(LimitKind::MaxTokens));
+    let stops = |world: &World, plan: &str| world.batch.stops(world.batch.plan(&name(plan)).unwrap());
+    assert_eq!((stops(&world, "ui"), stops(&world, "api")), (true, false));
+    let end = JobEnd::Over {
+        reason: StopReason::Interrupted,
+    };
+    world.find("ui", Finding::JobEnded { end, calls: 1 });
+    assert_eq!(
+        (world.phase("ui"), world.phase("docs")),
+        (&Phase::Ready, &Phase::Preparing)
+    );
+    world.find("docs", added("c0"));
+    let (commit, onto) = ("c1".to_owned(), "c0".to_owned());
+    world.find("api", Finding::MergeMade { commit, onto });
+    world.find("api", passed());
+    world.find("api", Finding::TargetMoved);
+    world.find("api", Finding::WorkTreeRemoved);
+    assert_eq!(world.in_flight, []);
+    world.take(Input::Idle);
+    let by = StoppedBy::Budget;
+    assert_eq!(world.batch.end, Some(BatchEnd::Stopped { by }));
+    let limits = BatchLimits {
+        max_tokens: Some(20),
+        ..TEN_TOKENS
+    };
+    world.take(Input::Resume {
+        changes: Resumption::default(),
+        usage: tokens(10),
+    });
+    assert_eq!(world.in_flight, [], "the budget is the same");
+    world.take(Input::Idle);
+    world.take(Input::Resume {
+        changes: Resumption {
+            limits: Some(limits),
+            ..Resumption::default()
+        },
+        usage: tokens(10),
+    });
+    assert_eq!(
+        (world.phase("ui"), world.phase("docs")),
+        (&Phase::Running, &Phase::Running)
+    );
+}
+
+#[test]
+fn a_limit_that_one_run_met_holds_the_starts_of_all_until_it_resets_unless_another_can_stand_in() {
+    let limited = |adapter: &str, until_ms, workers: &[&str]| Input::Limited {
+        plan: name("api"),
+        adapter: adapter.to_owned(),
+        until_ms,
+        workers: workers.iter().map(|worker| (*worker).to_owned()).collect(),
+    };
+    let done = || Finding::JobEnded { end: DONE, calls: 1 };
+    let mut world = World::start(&[("api", &[]), ("ui", &[]), ("docs", &[])], 2);
+    for plan in ["api", "ui"] {
+        world.find(plan, added("c0"));
+    }
+    world.take(limited("codex", 100, &["codex", "claude"]));
+    assert_eq!(world.batch.held(0), None, "claude stands in");
+    world.take(limited("claude", 80, &["codex", "claude"]));
+    world.find("ui", done());
+    assert_eq!(world.phase("docs"), &Phase::Waiting);
+    assert_eq!(world.phase("ui"), &Phase::Merging, "no agent is needed for a merge");
+    let held = Held {
+        until_ms: 80,
+        why: Hold::AdapterLimited {
+            adapter: "codex".to_owned(),
+        },
+    };
+    assert_eq!(world.batch.told_hold, Some((0, held)));
+    let records = world.records.len();
+    world.now_ms = 79;
+    world.take(Input::Used { usage: NOTHING });
+    world.take(limited("claude", 80, &["codex", "claude"]));
+    assert_eq!(world.records.len(), records, "it is told once");
+    world.now_ms = 80;
+    world.take(Input::Used { usage: NOTHING });
+    assert_eq!(world.phase("docs"), &Phase::Preparing);
+}
+
+#[test]
+fn calls_of_an_hour_are_kept_for_the_runs_that_go_on() {
+    let limits = BatchLimits {
+        calls_per_hour: Some(2),
+        ..BatchLimits::default()
+    };
+    let mut world = World::limited(&[("api", &[]), ("ui", &[]), ("docs", &[])], 3, limits);
+    assert_eq!(world.phase("docs"), &Phase::Waiting, "two runs at a time");
+    world.find("api", added("c0"));
+    world.now_ms = 1_000;
+    world.find("api", Finding::JobEnded { end: DONE, calls: 1 });
+    assert_eq!(world.phase("docs"), &Phase::Waiting);
+    world.now_ms = 3_600_999;
+    world.take(Input::Used { usage: NOTHING });
+    assert_eq!(world.phase("docs"), &Phase::Waiting);
+    world.now_ms = 3_601_000;
+    world.take(Input::Used { usage: NOTHING });
+    assert_eq!(world.phase("docs"), &Phase::Preparing);
+}
+
+#[test]
+fn whatever_is_found_and_wherever_it_is_cut_off_a_batch_ends_by_its_rules() {
+    for seed in 1..=rounds(300) {
+        let mut dice = Dice::new(seed as u64);
+        let plans: &[(&str, &[&str])] = &[("a", &[]), ("b", &[]), ("c", &["a"]), ("d", &[]), ("e", &["c", "d"])];
+        let jobs = 1 + u32::try_from(dice.index(3)).unwrap();
+        let mut world = World::limited(plans, jobs, TEN_TOKENS);
+        let mut steps = 0;
+        loop {
+            steps += 1;
+            // Later on it is let come to its end.
+            let is_wild = steps < 60;
+            if world.in_flight.is_empty() {
+                world.take(Input::Idle);
+                let stopped = matches!(world.batch.end, Some(BatchEnd::Stopped { .. }));
+                assert!(
+                    world.batch.end.is_some(),
+                    "seed {seed}: it stands still: {:?}",
+                    world.batch
+                );
+                if !(stopped || is_wild && dice.roll(2) == 0) {
+                    break;
+                }
+                world.take(resumed_with(&world.batch, &mut dice));
+                continue;
+            }
+            match dice.index(if is_wild { 40 } else { 1_000_000 }) {
+                4 => world.take(Input::Used { usage: tokens(11) }),
+                0 => world.take(Input::Cancel {
+                    plan: Some(name(["a", "b", "c", "d", "e"][dice.index(5)])),
+                }),
+                1 => world.take(Input::Stop {
+                    by: StoppedBy::Interrupt,
+                }),
+                // Killed: what was in flight is forgotten, and may have been done.
+                2 | 3 => {
+                    world.in_flight.clear();
+                    world.batch = Batch::of(&world.records).unwrap();
+                    world.take(RESUME);
+                }
+                _ => {
+                    let at = dice.index(world.in_flight.len());
+                    let (plan, task) = world.in_flight.remove(at);
+                    let finding = world.answer(&task, &mut dice);
+                    world.take(Input::Found { plan, finding });
+                }
+            }
+            assert!(steps < 5_000, "seed {seed}: it never ends: {:?}", world.batch);
+        }
+    }
+}
+
+#[test]
+fn a_job_that_was_cut_off_goes_on_as_long_as_it_gets_somewhere() {
+    let end = |progress| JobEnd::Engine {
+        engine: "slurm".to_owned(),
+        end: EngineEnd::CutOff {
+            state: "TIMEOUT".to_owned(),
+            progress,
+        },
+    };
+    let mut world = World::start(&[("api", &[])], 1);
+    world.find("api", added("c0"));
+    let is_running = |world: &World| world.batch.plans[0].phase == Phase::Running;
+    for progress in [true, true, true, true, false, false] {
+        world.find(
+            "api",
+            Finding::JobEnded {
+                end: end(progress),
+                calls: 0,
+            },
+        );
+        assert!(is_running(&world), "{progress}");
+    }
+    world.find(
+        "api",
+        Finding::JobEnded {
+            end: end(false),
+            calls: 0,
+        },
+    );
+    let kept = Phase::Kept {
+        why: Kept::NotDone { end: end(false) },
+    };
+    assert_eq!(world.batch.plans[0].phase, kept);
+}
+
+#[test]
+fn a_plan_that_stalls_is_told_once_and_again_when_it_makes_progress() {
+    let mut world = World::start(&[("api", &[])], 1);
+    world.find("api", added("c0"));
+    let stalled = |why| Input::Stalled { plan: name("api"), why };
+    let cause = || Some(BreakerCause::NoProgress { iterations: 2 });
+    let records = world.records.len();
+    for _ in 0..2 {
+        world.take(stalled(cause()));
+    }
+    assert!(world.batch.plans[0].stalled);
+    for _ in 0..2 {
+        world.take(stalled(None));
+    }
+    assert_eq!(world.records.len(), records + 2);
+    world.take(stalled(cause()));
+    world.find("api", Finding::JobEnded { end: DONE, calls: 1 });
+    assert!(!world.batch.plans[0].stalled);
+    world.take(stalled(cause()));
+    assert!(!world.batch.plans[0].stalled, "it does not run");
+}

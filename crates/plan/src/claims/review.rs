@@ -1,0 +1,234 @@
+//! The answer of a reviewer, at the end of its last message.
+//!
+//! ```text
+//! REVIEW: approved
+//! ```
+//!
+//! or
+//!
+//! ```text
+//! REVIEW: findings
+//! 1. src/lexer.rs:12: what is wrong, and what would be right
+//! 2. …
+//! ```
+//!
+//! A message without such a line counts as findings, so that they reach the author, unless it approves: praise in another form is no
+//! answer. An agent without messages has to use the form, since its last lines may be a tool's.
+
+use ralph_core::event::{Findings, ReviewAnswer};
+
+use super::{promise::unfenced_lines, self_report::StatusPlace};
+
+const KEY: &str = "REVIEW:";
+
+/// Phrases of praise that is not in the form, in lower case.
+const PRAISE: [&str; 12] = [
+    "approve",
+    "looks good",
+    "looks fine",
+    "looks correct",
+    "lgtm",
+    "all good",
+    "well done",
+    "no findings",
+    "no issues",
+    "no problems",
+    "nothing has to change",
+    "nothing to change",
+];
+/// Words that turn the praise behind them into its opposite.
+const NEGATIONS: [&str; 5] = ["not", "n't", "cannot", "never", "n’t"];
+
+/// Reads the answer in `text`; `None` if it has no answer.
+pub fn review_answer(text: &str, place: StatusPlace) -> Option<ReviewAnswer> {
+    let in_form = answer_in_form(text, place);
+    match place {
+        StatusPlace::Message => in_form.or_else(|| free_findings(text)),
+        StatusPlace::LastLines => in_form,
+    }
+}
+
+/// Reads findings in free form: the words before the first list, and its entries.
+fn free_findings(text: &str) -> Option<ReviewAnswer> {
+    let lines: Vec<&str> = unfenced_lines(text).filter(|line| said(line).is_none()).collect();
+    let first = lines.iter().position(|line| entry(line.trim()).is_some());
+    let (lead, list) = lines.split_at(first.unwrap_or(lines.len()));
+    let lead = lead.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
+    let found: Vec<String> = [lead]
+        .into_iter()
+        .chain(listed(list))
+        .filter(|text| !text.is_empty())
+        .collect();
+    (!found.is_empty() && !praises(text)).then(|| ReviewAnswer::Findings {
+        findings: Findings { found, more: 0 }.bounded(),
+    })
+}
+
+fn praises(text: &str) -> bool {
+    let text = text.to_lowercase();
+    PRAISE.iter().any(|praise| {
+        text.match_indices(praise).any(|(at, _)| {
+            let before = text[..at].trim_end();
+            !NEGATIONS.iter().any(|negation| before.ends_with(negation))
+        })
+    })
+}
+
+/// The answer in the form that was asked for.
+fn answer_in_form(text: &str, place: StatusPlace) -> Option<ReviewAnswer> {
+    let lines: Vec<&str> = match place {
+        StatusPlace::Message => unfenced_lines(text).collect(),
+        StatusPlace::LastLines => text.lines().collect(),
+    };
+    let at = lines.iter().rposition(|line| said(line).is_some())?;
+    let (word, below) = (said(lines[at])?, &lines[at + 1..]);
+    let findings = listed(below);
+    if word.eq_ignore_ascii_case("approved") {
+        // On a terminal, whatever follows may be a tool's.
+        let is_last = place == StatusPlace::Message || below.iter().all(|line| line.trim().is_empty());
+        return (findings.is_empty() && is_last).then_some(ReviewAnswer::Approved);
+    }
+    if !word.eq_ignore_ascii_case("findings") || findings.is_empty() {
+        return None;
+    }
+    let found = findings;
+    let findings = Findings { found, more: 0 }.bounded();
+    Some(ReviewAnswer::Findings { findings })
+}
+
+/// What follows the key on its line, which an agent may set in bold.
+fn said(line: &str) -> Option<&str> {
+    let bare = |text: &str| text.trim_matches(['*', ' ', '\t', '.']).len();
+    let line = line.trim().trim_matches('*');
+    let word = line.strip_prefix(KEY)?.trim_start_matches(['*', ' ', '\t']);
+    Some(&word[..bare(word)])
+}
+
+/// The entries of the list that `lines` are, each in one line. What stands before the first belongs to none.
+fn listed(lines: &[&str]) -> Vec<String> {
+    let mut entries: Vec<String> = Vec::new();
+    for line in lines.iter().map(|line| line.trim()).filter(|line| !line.is_empty()) {
+        match (entry(line), entries.last_mut()) {
+            (Some(text), _) => entries.push(text.to_owned()),
+            (None, Some(last)) => {
+                last.push(' ');
+                last.push_str(line);
+            }
+            (None, None) => {}
+        }
+    }
+    entries
+}
+
+/// The text behind `1.`, `1)`, `-` or `*`.
+fn entry(line: &str) -> Option<&str> {
+    let digits = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    let rest = match digits.len() < line.len() {
+        true => digits.strip_prefix('.').or_else(|| digits.strip_prefix(')'))?,
+        false => line.strip_prefix('-').or_else(|| line.strip_prefix('*'))?,
+    };
+    let text = rest.strip_prefix([' ', '\t'])?.trim();
+    (!text.is_empty()).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Option<ReviewAnswer> {
+        review_answer(text, StatusPlace::Message)
+    }
+
+    fn found(text: &str) -> Vec<String> {
+        match read(text) {
+            Some(ReviewAnswer::Findings { findings }) => findings.found,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_last_line_of_that_form_answers() {
+        for text in [
+            "It is fine.\n\nREVIEW: approved\n",
+            "**REVIEW: approved**",
+            "**REVIEW:** Approved.",
+            "REVIEW: findings\n1. a\n\nI was wrong.\nREVIEW: approved\nThank you.",
+        ] {
+            assert_eq!(read(text), Some(ReviewAnswer::Approved), "{text}");
+        }
+    }
+
+    #[test]
+    fn findings_are_the_entries_of_the_list_below() {
+        assert_eq!(
+            found(
+                "Two things.\nREVIEW: findings\n\n1. src/a.rs:12: it panics\n   on an empty line\n2) src/b.rs:3: a stub\n- and more\n"
+            ),
+            [
+                "src/a.rs:12: it panics on an empty line",
+                "src/b.rs:3: a stub",
+                "and more"
+            ]
+        );
+        assert_eq!(found("REVIEW: findings\n* one"), ["one"]);
+    }
+
+    #[test]
+    fn words_without_the_form_are_findings_unless_they_approve() {
+        assert_eq!(
+            found("The name is wrong. - made.txt should be notes.txt"),
+            ["The name is wrong. - made.txt should be notes.txt"]
+        );
+        assert_eq!(
+            found("I looked at it.\n\nThe name\nis wrong:\n- made.txt should be notes.txt\n- it is empty\n"),
+            [
+                "I looked at it. The name is wrong:",
+                "made.txt should be notes.txt",
+                "it is empty"
+            ]
+        );
+        assert_eq!(found("REVIEW: findings\nIt is wrong."), ["It is wrong."]);
+        assert_eq!(
+            found("I can't approve this: it is empty."),
+            ["I can't approve this: it is empty."]
+        );
+        assert!(found(&"wrong ".repeat(5_000))[0].len() <= 1024);
+        let terminal = review_answer("The name is wrong.", StatusPlace::LastLines);
+        assert_eq!(terminal, None);
+    }
+
+    #[test]
+    fn praise_in_another_form_is_no_answer() {
+        for text in [
+            "",
+            "Looks good to me!",
+            "REVIEW: looks good",
+            "REVIEW: approved with nits",
+            "REVIEW: findings",
+            "REVIEW: approved\n1. but this is wrong",
+            "I would say REVIEW: approved",
+            "> REVIEW: approved",
+            "```\nREVIEW: approved\n```",
+            "REVIEWED: approved",
+        ] {
+            assert_eq!(read(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn on_a_terminal_nothing_follows_an_approval() {
+        let last = |text| review_answer(text, StatusPlace::LastLines);
+        assert_eq!(last("work\nREVIEW: approved\n\n"), Some(ReviewAnswer::Approved));
+        assert_eq!(last("REVIEW: approved\n$ rm x\n"), None);
+    }
+
+    #[test]
+    fn many_long_findings_are_bounded_and_counted() {
+        let list: String = (0..50).map(|n| format!("{n}. {}\n", "ü".repeat(5_000))).collect();
+        let Some(ReviewAnswer::Findings { findings }) = read(&format!("REVIEW: findings\n{list}")) else {
+            panic!("findings")
+        };
+        assert_eq!((findings.found.len(), findings.more, findings.count()), (20, 30, 50));
+        assert!(findings.found.iter().all(|finding| finding.len() <= 1024));
+    }
+}

@@ -1,0 +1,108 @@
+use ralph_text::Position;
+use thiserror::Error;
+
+use super::kind::{ALL_TEXTS_CAP_BYTES, NESTED_CAP, PlanKind, TASKS_CAP};
+
+/// Why a plan cannot be worked on. The path is not in it: whoever read the file knows it.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum PlanError {
+    #[error("the plan is empty")]
+    Empty { kind: PlanKind },
+    /// As `ralph init` leaves it: headings and comments, and nothing that an agent could work on.
+    #[error("the plan has no task yet")]
+    NoTaskYet,
+    #[error("no task found")]
+    NoTasks { kind: PlanKind },
+    #[error("it has no section `{section}` with tasks")]
+    NoSection { section: String },
+    #[error("it has {} tasks; ralph takes at most {}", grouped(*.tasks), grouped(TASKS_CAP))]
+    TooMany { tasks: usize },
+    #[error("its tasks have {} KiB of text; ralph takes at most {} KiB", .bytes.div_ceil(1024), ALL_TEXTS_CAP_BYTES >> 10)]
+    TooMuchText { bytes: usize },
+    #[error(
+        "{} list items begin on the line of another; ralph takes at most {} of these",
+        grouped(*.items), grouped(NESTED_CAP)
+    )]
+    TooNested { items: usize },
+    #[error("{position}: not UTF-8")]
+    NotUtf8 { position: Position, utf16: bool },
+    /// `expected` is the parser's own short word on it.
+    #[error("{position}: not valid JSON ({expected})")]
+    NotJson { position: Position, expected: String },
+    #[error("{position}: {key} is {found}; expected {expected}")]
+    IllTyped {
+        position: Position,
+        key: String,
+        found: String,
+        expected: &'static str,
+    },
+}
+
+impl PlanError {
+    /// Where it is, if that is known.
+    pub fn position(&self) -> Option<Position> {
+        match self {
+            PlanError::NotUtf8 { position, .. }
+            | PlanError::NotJson { position, .. }
+            | PlanError::IllTyped { position, .. } => Some(*position),
+            PlanError::Empty { .. }
+            | PlanError::NoTaskYet
+            | PlanError::NoTasks { .. }
+            | PlanError::NoSection { .. }
+            | PlanError::TooMany { .. }
+            | PlanError::TooMuchText { .. }
+            | PlanError::TooNested { .. } => None,
+        }
+    }
+
+    /// Says what to do about it, in one sentence.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            PlanError::NoTaskYet => "add one: `ralph plan add \"what to do\"`",
+            PlanError::Empty { kind } | PlanError::NoTasks { kind } => match kind {
+                PlanKind::Markdown => "write tasks as `- [ ] what to do`, one per line; `- [x]` marks one as done",
+                PlanKind::Prd => {
+                    r#"write stories as {"userStories": [{"id": "US-001", "title": "what to do", "passes": false}]}"#
+                }
+            },
+            PlanError::NoSection { .. } => "`--section` takes the words of a heading that tasks stand below",
+            PlanError::TooMany { .. } | PlanError::TooMuchText { .. } => {
+                "split it into several plans, and name one after the other with `--plan FILE`"
+            }
+            PlanError::TooNested { .. } => "begin each item on a line of its own",
+            PlanError::NotUtf8 { utf16: true, .. } => "it looks like UTF-16; save it as UTF-8",
+            PlanError::NotUtf8 { utf16: false, .. } => "save it as UTF-8",
+            PlanError::NotJson { .. } => {
+                "a plan whose name ends in `.json` is plain JSON: no comments, no trailing commas"
+            }
+            PlanError::IllTyped { .. } => {
+                r#"a story looks like {"id": "US-001", "title": "what to do", "passes": false}"#
+            }
+        }
+    }
+}
+
+/// Writes a number with a comma between thousands.
+fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_set_apart() {
+        for (number, text) in [(0, "0"), (999, "999"), (10_000, "10,000"), (1_234_567, "1,234,567")] {
+            assert_eq!(grouped(number), text);
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! The settings that a task ends in: `- [ ] port the parser {adapter=codex model=gpt-5.4}`.
+//!
+//! People write braces into tasks for other reasons (`return {}`, `render {name}`), so only a group whose first word is
+//! `key=…` is settings. Everything that is wrong in such a group is a mistake and never text: a task would else be worked on
+//! by another agent than its author wanted.
+
+use std::fmt;
+
+use ralph_core::event::TaskSettings;
+use ralph_policy::settings::closest;
+
+/// What a task can set.
+pub(super) const KEYS: [&str; 3] = ["adapter", "model", "tests"];
+/// The value of `tests` at a task for which tests may be changed.
+const MAY_CHANGE: &str = "may-change";
+/// Most bytes of a value: no name of an adapter or a model is as long.
+const VALUE_CAP_BYTES: usize = 200;
+
+/// The settings at the end of a text.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Group {
+    /// Where the opening brace is.
+    pub(super) start: usize,
+    pub(super) settings: TaskSettings,
+    /// What is wrong in it, and where.
+    pub(super) mistakes: Vec<(usize, GroupMistake)>,
+}
+
+/// Why a word in a group is no setting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum GroupMistake {
+    UnknownKey { key: String, near: Option<&'static str> },
+    NoValue { key: &'static str },
+    Twice { key: &'static str },
+    NotASetting { word: String },
+    Unclosed,
+    TooLong { key: &'static str },
+    NotMayChange { value: String },
+}
+
+impl fmt::Display for GroupMistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            GroupMistake::UnknownKey { key, near: Some(near) } => {
+                write!(f, "a task has no setting `{key}`; did you mean `{near}`?")
+            }
+            GroupMistake::UnknownKey { key, near: None } => {
+                write!(f, "a task has no setting `{key}`; there are: {}", KEYS.join(", "))
+            }
+            GroupMistake::NoValue { key } => write!(f, "`{key}` has no value; write {key}=NAME"),
+            GroupMistake::Twice { key } => write!(f, "`{key}` is set twice"),
+            GroupMistake::NotASetting { word } => write!(f, "`{word}` is not a setting; write key=value"),
+            GroupMistake::Unclosed => f.write_str("the quotation mark is not closed"),
+            GroupMistake::NotMayChange { value } => write!(f, "`tests` is not `{value}`; write tests={MAY_CHANGE}"),
+            GroupMistake::TooLong { key } => write!(f, "`{key}` is longer than {VALUE_CAP_BYTES} bytes"),
+        }
+    }
+}
+
+/// Finds the group that `text` ends in. What stands before `from` is code and never in one.
+pub(super) fn trailing(text: &str, from: usize) -> Option<Group> {
+    let body = text.trim_end().strip_suffix('}')?;
+    let start = body.rfind('{')?;
+    let before = text.get(..start)?;
+    let set_apart = before.ends_with(char::is_whitespace) && !before.trim().is_empty();
+    if start < from || !set_apart {
+        return None;
+    }
+    let inside = body.get(start + 1..)?;
+    let mut words = Words { text: inside, at: 0 };
+    let (_, first) = words.next()?;
+    if !first.is_assignment() {
+        return None;
+    }
+    words.at = 0;
+    let mut group = Group {
+        start,
+        settings: Default::default(),
+        mistakes: Vec::new(),
+    };
+    for (at, word) in words {
+        if let Err(mistake) = group.take(&word) {
+            group.mistakes.push((start + 1 + at, mistake));
+        }
+    }
+    Some(group)
+}
+
+impl Group {
+    fn take(&mut self, word: &Word<'_>) -> Result<(), GroupMistake> {
+        let Word { key, value } = word;
+        let Some(value) = value else {
+            return Err(GroupMistake::NotASetting { word: shown(key) });
+        };
+        let Some(known) = KEYS.into_iter().find(|known| known == key) else {
+            let near = closest(key, KEYS);
+            return Err(GroupMistake::UnknownKey { key: shown(key), near });
+        };
+        let value = match value {
+            Value::Unclosed => return Err(GroupMistake::Unclosed),
+            Value::Text("") => return Err(GroupMistake::NoValue { key: known }),
+            Value::Text(value) => *value,
+        };
+        self.settings.set(known, value)
+    }
+}
+
+/// Sets the settings of a task by their names.
+pub(super) trait Set {
+    /// # Errors
+    /// A [`GroupMistake`] if it is set already, or too long.
+    fn set(&mut self, key: &'static str, value: &str) -> Result<(), GroupMistake>;
+}
+
+impl Set for TaskSettings {
+    fn set(&mut self, key: &'static str, value: &str) -> Result<(), GroupMistake> {
+        if key == KEYS[2] {
+            return match (value, self.tests_may_change) {
+                (MAY_CHANGE, false) => {
+                    self.tests_may_change = true;
+                    Ok(())
+                }
+                (MAY_CHANGE, true) => Err(GroupMistake::Twice { key }),
+                _ => Err(GroupMistake::NotMayChange { value: shown(value) }),
+            };
+        }
+        let slot = if key == KEYS[0] {
+            &mut self.adapter
+        } else {
+            &mut self.model
+        };
+        if value.len() > VALUE_CAP_BYTES {
+            return Err(GroupMistake::TooLong { key });
+        }
+        if slot.is_some() {
+            return Err(GroupMistake::Twice { key });
+        }
+        *slot = Some(value.to_owned());
+        Ok(())
+    }
+}
+
+/// A word of the plan, as it is quoted in a sentence.
+pub fn shown(word: &str) -> String {
+    ralph_core::event::clip(word, 40)
+}
+
+/// `key=value`, or a word without a value.
+#[derive(Debug, PartialEq, Eq)]
+struct Word<'a> {
+    key: &'a str,
+    value: Option<Value<'a>>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Value<'a> {
+    Text(&'a str),
+    Unclosed,
+}
+
+impl Word<'_> {
+    /// Whether it is what settings look like, and hardly anything else.
+    fn is_assignment(&self) -> bool {
+        let mut letters = self.key.chars();
+        let is_name = letters.next().is_some_and(|first| first.is_ascii_alphabetic())
+            && letters.all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.'));
+        is_name && self.value.is_some()
+    }
+}
+
+/// The words of a group, which white space and commas part, each with its place.
+struct Words<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Iterator for Words<'a> {
+    type Item = (usize, Word<'a>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let parts = |letter: char| letter.is_whitespace() || letter == ',';
+        let start = self.at + self.text[self.at..].find(|letter| !parts(letter))?;
+        let rest = &self.text[start..];
+        let key_end = rest.find(|letter| parts(letter) || letter == '=').unwrap_or(rest.len());
+        let (key, after) = rest.split_at(key_end);
+        let Some(value) = after.strip_prefix('=') else {
+            self.at = start + key_end;
+            return Some((start, Word { key, value: None }));
+        };
+        let (value, length) = match value.strip_prefix('"') {
+            None => {
+                let end = value.find(parts).unwrap_or(value.len());
+                (Value::Text(&value[..end]), end)
+            }
+            Some(quoted) => match quoted.find('"') {
+                Some(end) => (Value::Text(&quoted[..end]), end + 2),
+                None => (Value::Unclosed, value.len()),
+            },
+        };
+        self.at = start + key_end + 1 + length;
+        let value = Some(value);
+        Some((start, Word { key, value }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(adapter: Option<&str>, model: Option<&str>) -> TaskSettings {
+        TaskSettings {
+            adapter: adapter.map(str::to_owned),
+            model: model.map(str::to_owned),
+            tests_may_change: false,
+        }
+    }
+
+    fn mistakes(text: &str) -> Vec<String> {
+        let group = trailing(text, 0).expect("a group");
+        let told = |(at, mistake): &(usize, GroupMistake)| format!("{at}: {mistake}");
+        group.mistakes.iter().map(told).collect()
+    }
+
+    #[test]
+    fn a_group_of_assignments_at_the_end_is_settings() {
+        for (text, wanted) in [
+            ("do it {adapter=codex}", settings(Some("codex"), None)),
+            (
+                "do it {model=gpt-5.4 adapter=codex} ",
+                settings(Some("codex"), Some("gpt-5.4")),
+            ),
+            ("do it { model=\"a b\", adapter=x }", settings(Some("x"), Some("a b"))),
+            (
+                "do {this} {model=openai/gpt-5:free}",
+                settings(None, Some("openai/gpt-5:free")),
+            ),
+        ] {
+            let group = trailing(text, 0).unwrap_or_else(|| panic!("{text}"));
+            assert_eq!(group.settings, wanted, "{text}");
+            assert_eq!(group.mistakes, [], "{text}");
+            assert!(text[group.start..].starts_with('{'));
+        }
+    }
+
+    #[test]
+    fn braces_that_hold_no_assignment_are_text() {
+        for text in [
+            "return {}",
+            "return { }",
+            "render {name}",
+            "render {a, b}",
+            "write {\"adapter\": \"codex\"}",
+            "{adapter=codex}",
+            " {adapter=codex}",
+            "glued{adapter=codex}",
+            "early {adapter=codex} text",
+            "open {adapter=codex",
+            "shut adapter=codex}",
+            "match {=x}",
+            "match {1=x}",
+            "match {$a=x}",
+            "nested {{adapter=codex}}",
+        ] {
+            assert_eq!(trailing(text, 0), None, "{text}");
+        }
+        assert_eq!(trailing("run x {adapter=codex}", 7), None, "it is in code");
+    }
+
+    #[test]
+    fn whatever_else_is_in_a_group_is_a_mistake_with_its_place() {
+        assert_eq!(
+            mistakes("do it {modle=opus}"),
+            ["7: a task has no setting `modle`; did you mean `model`?"]
+        );
+        assert_eq!(
+            mistakes("do it {model=opus colour=red}"),
+            ["18: a task has no setting `colour`; there are: adapter, model, tests"]
+        );
+        assert_eq!(
+            mistakes("do it {adapter=codex gpt}"),
+            ["21: `gpt` is not a setting; write key=value"]
+        );
+        assert_eq!(
+            mistakes("do it {model=}"),
+            ["7: `model` has no value; write model=NAME"]
+        );
+        assert_eq!(mistakes("do it {model=a model=b}"), ["15: `model` is set twice"]);
+        assert_eq!(mistakes("do it {model=\"a b}"), ["7: the quotation mark is not closed"]);
+        assert_eq!(
+            mistakes("do it {tests=may}"),
+            ["7: `tests` is not `may`; write tests=may-change"]
+        );
+        assert_eq!(
+            mistakes("do it {tests=may-change tests=may-change}"),
+            ["24: `tests` is set twice"]
+        );
+        let long = format!("do it {{model={}}}", "m".repeat(201));
+        assert_eq!(mistakes(&long), ["7: `model` is longer than 200 bytes"]);
+    }
+}

@@ -1,0 +1,36 @@
+//! Reads plans and compares them.
+//!
+//! Pure: text in, values out. Whoever calls reads the files and puts the plan's path in front of an error.
+//!
+//! What counts as a task is decided in one place ([`read`]), and counting, listing, the gate and the prompt all take
+//! it from the [`PlanSnapshot`](ralph_core::event::PlanSnapshot) made there: they cannot disagree.
+
+pub mod batch;
+pub mod claims;
+pub mod prompt;
+
+mod add;
+mod advice;
+mod diff;
+mod error;
+mod group;
+mod headings;
+mod kind;
+mod line;
+mod locate;
+mod markdown;
+mod prd;
+mod read;
+mod reading;
+mod section;
+
+pub use add::{AddError, add};
+pub use advice::{Advice, Severity, advice};
+pub use diff::{PlanChanges, diff, toggled};
+pub use error::PlanError;
+pub use group::shown;
+pub use kind::PlanKind;
+pub use locate::{Chosen, NoPlan, choose, is_description, locate};
+pub use read::{parse_bytes, read_bytes};
+pub use reading::{Reading, TaskMistake};
+pub use section::{Sections, only_section, sections};

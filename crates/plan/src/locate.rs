@@ -1,0 +1,384 @@
+//! Which file of a project is its plan, what kind of work it is for, and what the project has written down beside it.
+
+use std::path::{Path, PathBuf};
+
+use ralph_core::event::Mode;
+use thiserror::Error;
+
+/// The plan that stands for no kind of work: ralph's own, which comes before all others.
+const OWN_PLAN: &str = "PLAN.md";
+/// What the plainest of loops feeds to its agent: the plan where there is no other. It may have no tasks.
+const DESCRIPTION: &str = "PROMPT.md";
+
+/// The plans that are looked for when none is named, in this order, with the kind of work that their names stand for.
+const DEFAULT_PLANS: [(&str, Option<Mode>); 10] = [
+    (OWN_PLAN, None),
+    ("prd.json", Some(Mode::Implementation)),
+    ("scripts/ralph/prd.json", Some(Mode::Implementation)),
+    ("IMPLEMENTATION_PLAN.md", Some(Mode::Implementation)),
+    ("REFACTOR_PLAN.md", Some(Mode::Refactor)),
+    ("@fix_plan.md", Some(Mode::Fix)),
+    ("fix_plan.md", Some(Mode::Fix)),
+    (".ralph/@fix_plan.md", Some(Mode::Fix)),
+    (".ralph/fix_plan.md", Some(Mode::Fix)),
+    (DESCRIPTION, None),
+];
+
+/// What an agent reads besides the plan, where it is there: beside the plan, and at the top of the project.
+const COMPANIONS: [(&str, &[Mode]); 11] = [
+    ("PROMPT.md", &Mode::ALL),
+    ("prompt.md", &[Mode::Implementation]),
+    (".ralph-prompt.md", &[Mode::Implementation]),
+    ("PRD.md", &[Mode::Implementation]),
+    ("REFACTOR.md", &[Mode::Refactor]),
+    ("specs", &Mode::ALL),
+    ("@AGENT.md", &Mode::ALL),
+    ("AGENT.md", &Mode::ALL),
+    ("progress.txt", &Mode::ALL),
+    (".ralph/agent/scratchpad.md", &Mode::ALL),
+    (".agent/scratchpad.md", &Mode::ALL),
+];
+
+/// Requirements that `ralph import` makes a plan of.
+const REQUIREMENTS: &str = "PRD.md";
+
+/// The plan of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chosen {
+    pub path: PathBuf,
+    /// None where neither its name nor anybody says what kind of work it is for.
+    pub mode: Option<Mode>,
+    /// What the agent reads besides, relative to the project; a directory ends in `/`.
+    pub reads: Vec<String>,
+    /// Other plans that are there and were not named.
+    pub beside: Vec<&'static str>,
+}
+
+/// Why a project has no plan to begin with.
+#[derive(Debug, PartialEq, Eq, Error)]
+pub enum NoPlan {
+    #[error("there is no plan in {project}", project = .project.display())]
+    Missing { project: PathBuf, has_requirements: bool },
+    #[error("there is no plan for mode `{}` in {project}", .mode.name(), project = .project.display())]
+    MissingFor { project: PathBuf, mode: Mode },
+    #[error("the project has plans for different kinds of work: {}", in_words(.plans))]
+    Several { plans: Vec<(&'static str, Mode)> },
+}
+
+fn in_words(plans: &[(&'static str, Mode)]) -> String {
+    let named: Vec<String> = plans
+        .iter()
+        .map(|(name, mode)| format!("{name} ({})", mode.name()))
+        .collect();
+    named.join(", ")
+}
+
+impl NoPlan {
+    /// What to type.
+    pub fn hints(&self) -> [String; 2] {
+        let listed = |names: Vec<&str>| names.join(", ");
+        match self {
+            NoPlan::Missing { has_requirements, .. } => [
+                match has_requirements {
+                    true => format!("`ralph import {REQUIREMENTS}` makes one of the requirements that are there"),
+                    false => format!(
+                        "`ralph init` begins one; plans are {}, with tasks as `- [ ] …`",
+                        listed(DEFAULT_PLANS.iter().map(|(name, _)| *name).collect())
+                    ),
+                },
+                "or name another file with `--plan FILE`, or give one task: ralph \"Write the parser\"".to_owned(),
+            ],
+            NoPlan::MissingFor { mode, .. } => [
+                format!(
+                    "its plans are {}, or {OWN_PLAN}, with tasks as `- [ ] …`",
+                    listed(of_mode(*mode).collect())
+                ),
+                format!("or name the file: `--mode {} --plan FILE`", mode.name()),
+            ],
+            NoPlan::Several { plans } => {
+                let (plan, mode) = plans[0];
+                [
+                    format!("say which kind of work to do: `--mode {}`", mode.name()),
+                    format!("or which plan: `--plan {plan}`"),
+                ]
+            }
+        }
+    }
+}
+
+/// Returns the plan that is `named`, which may be missing, or else the first of the default ones that `exists`.
+///
+/// # Errors
+/// [`NoPlan`] if none is named and there is none of those.
+pub fn locate(project: &Path, named: Option<&Path>, exists: impl Fn(&Path) -> bool) -> Result<PathBuf, NoPlan> {
+    let first = || {
+        let mut paths = DEFAULT_PLANS.iter().map(|(name, _)| project.join(name));
+        paths.find(|path| exists(path))
+    };
+    named
+        .map(|named| project.join(named))
+        .or_else(first)
+        .ok_or_else(|| NoPlan::Missing {
+            project: project.to_owned(),
+            has_requirements: exists(&project.join(REQUIREMENTS)),
+        })
+}
+
+/// Chooses the plan of a run: the one that is `named`, which may be missing, or one for the `mode` that is asked for, or the one
+/// that is there.
+///
+/// # Errors
+/// [`NoPlan`] if none is named and there is none, or if there are several for different kinds of work.
+pub fn choose(
+    project: &Path,
+    named: Option<&Path>,
+    mode: Option<Mode>,
+    exists: impl Fn(&Path) -> bool,
+) -> Result<Chosen, NoPlan> {
+    let is_there = |name: &&str| exists(&project.join(name));
+    let (path, of_name) = match (named, mode) {
+        (Some(named), _) => (project.join(named), mode_of(named)),
+        (None, Some(mode)) => {
+            let own = of_mode(mode).chain([OWN_PLAN]).find(is_there);
+            // Beside a plan for other work it belongs to that.
+            let alone = || locate(project, None, &exists).is_ok_and(|path| is_description(&path));
+            let name = own.or_else(|| alone().then_some(DESCRIPTION));
+            let name = name.ok_or_else(|| NoPlan::MissingFor {
+                project: project.to_owned(),
+                mode,
+            })?;
+            (project.join(name), Some(mode))
+        }
+        (None, None) => {
+            let path = locate(project, None, &exists)?;
+            let of_name = path.strip_prefix(project).ok().and_then(mode_of);
+            (path, of_name)
+        }
+    };
+    let relative = path.strip_prefix(project).unwrap_or(&path);
+    // What the plan of the plainest loop would be read for is the plan itself then.
+    let others = DEFAULT_PLANS
+        .iter()
+        .filter(|(name, of)| of.is_some() && relative != Path::new(name));
+    let others: Vec<_> = others.filter(|(name, _)| is_there(name)).collect();
+    if let (None, None, Some(chosen)) = (named, mode, of_name)
+        && let Some((plan, _)) = DEFAULT_PLANS.iter().find(|(name, _)| relative == Path::new(name))
+        && others.iter().any(|(_, other)| *other != Some(chosen))
+    {
+        let others = others.iter().filter_map(|(name, of)| Some((*name, (*of)?)));
+        let plans = [(*plan, chosen)].into_iter().chain(others).collect();
+        return Err(NoPlan::Several { plans });
+    }
+    let mode = mode.or(of_name);
+    Ok(Chosen {
+        reads: companions(project, relative, mode, &exists),
+        beside: match named {
+            Some(_) => Vec::new(),
+            None => others.into_iter().map(|(name, _)| *name).collect(),
+        },
+        mode,
+        path,
+    })
+}
+
+/// Whether a plan of this name may describe the work without listing tasks.
+pub fn is_description(plan: &Path) -> bool {
+    plan.file_name().is_some_and(|name| name == DESCRIPTION)
+}
+
+fn of_mode(mode: Mode) -> impl Iterator<Item = &'static str> {
+    let plans = DEFAULT_PLANS.iter().filter(move |(_, of)| *of == Some(mode));
+    plans.map(|(name, _)| *name)
+}
+
+/// The kind of work that the name of a plan stands for, in whatever directory it is.
+fn mode_of(plan: &Path) -> Option<Mode> {
+    let name = plan.file_name()?;
+    let found = DEFAULT_PLANS
+        .iter()
+        .find(|(known, _)| Path::new(known).file_name() == Some(name));
+    found.and_then(|(_, mode)| *mode)
+}
+
+fn companions(project: &Path, plan: &Path, mode: Option<Mode>, exists: &impl Fn(&Path) -> bool) -> Vec<String> {
+    if mode.is_none() && !is_description(plan) {
+        return Vec::new();
+    }
+    let beside = plan.parent().filter(|beside| beside.is_relative());
+    let mut found: Vec<PathBuf> = Vec::new();
+    for (name, modes) in COMPANIONS {
+        if mode.is_some_and(|mode| !modes.contains(&mode)) {
+            continue;
+        }
+        let places = [beside.map(|beside| beside.join(name)), Some(PathBuf::from(name))];
+        for path in places.into_iter().flatten() {
+            // A system may take `PROMPT.md` and `prompt.md` for the same.
+            let is_new = found.iter().map(PathBuf::as_path).chain([plan]);
+            let is_new = !is_new
+                .into_iter()
+                .any(|known| known.as_os_str().eq_ignore_ascii_case(&path));
+            if is_new && exists(&project.join(&path)) {
+                found.push(path);
+            }
+        }
+    }
+    let named = found.iter().map(|path| match path.ends_with("specs") {
+        true => format!("{}/", path.display()),
+        false => path.display().to_string(),
+    });
+    named.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn there<'a>(names: &'a [&str]) -> impl Fn(&Path) -> bool + 'a {
+        |path| names.iter().any(|name| path == Path::new("/project").join(name))
+    }
+
+    fn located(named: Option<&str>, names: &[&str]) -> Option<PathBuf> {
+        locate(Path::new("/project"), named.map(Path::new), there(names)).ok()
+    }
+
+    fn chosen(named: Option<&str>, mode: Option<Mode>, names: &[&str]) -> Result<Chosen, NoPlan> {
+        choose(Path::new("/project"), named.map(Path::new), mode, there(names))
+    }
+
+    /// The plan's name and the mode.
+    fn plan(chosen: Chosen) -> (String, Option<Mode>) {
+        let name = chosen.path.strip_prefix("/project").unwrap();
+        (name.display().to_string(), chosen.mode)
+    }
+
+    #[test]
+    fn the_first_default_plan_that_exists_is_the_plan() {
+        let there = ["IMPLEMENTATION_PLAN.md", "prd.json", "README.md"];
+        assert_eq!(located(None, &there), Some(PathBuf::from("/project/prd.json")));
+        assert_eq!(located(None, &["README.md"]), None);
+    }
+
+    #[test]
+    fn requirements_without_a_plan_are_to_be_imported() {
+        let hint = |names: &[&str]| chosen(None, None, names).unwrap_err().hints()[0].clone();
+        assert!(hint(&["PRD.md"]).starts_with("`ralph import PRD.md`"));
+        assert!(hint(&["README.md"]).starts_with("`ralph init`"));
+    }
+
+    #[test]
+    fn a_plan_that_is_named_is_the_plan_even_if_it_is_missing() {
+        let named = located(Some("docs/todo.md"), &["PLAN.md"]);
+        assert_eq!(named, Some(PathBuf::from("/project/docs/todo.md")));
+    }
+
+    #[test]
+    fn a_mode_is_found_by_the_plans_name_and_one_that_is_named_finds_its_plan() {
+        let all = ["PLAN.md", "REFACTOR_PLAN.md", "@fix_plan.md"];
+        for (named, mode, names, name, of) in [
+            (None, None, &["PLAN.md"][..], "PLAN.md", None),
+            (
+                None,
+                None,
+                &["REFACTOR_PLAN.md"],
+                "REFACTOR_PLAN.md",
+                Some(Mode::Refactor),
+            ),
+            (
+                None,
+                None,
+                &[".ralph/fix_plan.md"],
+                ".ralph/fix_plan.md",
+                Some(Mode::Fix),
+            ),
+            (
+                None,
+                None,
+                &["prd.json", "IMPLEMENTATION_PLAN.md"],
+                "prd.json",
+                Some(Mode::Implementation),
+            ),
+            (None, None, &all, "PLAN.md", None),
+            (None, Some(Mode::Fix), &all, "@fix_plan.md", Some(Mode::Fix)),
+            (
+                None,
+                Some(Mode::Implementation),
+                &all,
+                "PLAN.md",
+                Some(Mode::Implementation),
+            ),
+            (
+                Some("REFACTOR_PLAN.md"),
+                None,
+                &all,
+                "REFACTOR_PLAN.md",
+                Some(Mode::Refactor),
+            ),
+            (Some("a/prd.json"), None, &all, "a/prd.json", Some(Mode::Implementation)),
+            (
+                Some("REFACTOR_PLAN.md"),
+                Some(Mode::Fix),
+                &all,
+                "REFACTOR_PLAN.md",
+                Some(Mode::Fix),
+            ),
+            (Some("todo.md"), None, &all, "todo.md", None),
+            (None, None, &["PROMPT.md"], "PROMPT.md", None),
+            (None, Some(Mode::Fix), &["PROMPT.md"], "PROMPT.md", Some(Mode::Fix)),
+        ] {
+            let found = plan(chosen(named, mode, names).unwrap());
+            assert_eq!(found, (name.to_owned(), of), "{named:?} {mode:?} {names:?}");
+        }
+        assert_eq!(
+            chosen(None, None, &all).unwrap().beside,
+            ["REFACTOR_PLAN.md", "@fix_plan.md"]
+        );
+    }
+
+    #[test]
+    fn plans_for_different_kinds_of_work_are_not_chosen_among() {
+        let error = chosen(None, None, &["@fix_plan.md", "prd.json", "REFACTOR_PLAN.md"]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the project has plans for different kinds of work: prd.json (implementation), REFACTOR_PLAN.md (refactor), \
+             @fix_plan.md (fix)"
+        );
+        assert!(error.hints()[0].contains("`--mode implementation`"));
+        let error = chosen(None, Some(Mode::Fix), &["REFACTOR_PLAN.md", "PROMPT.md"]).unwrap_err();
+        assert_eq!(error.to_string(), "there is no plan for mode `fix` in /project");
+        assert!(error.hints()[0].contains("@fix_plan.md") && error.hints()[0].contains("PLAN.md"));
+    }
+
+    #[test]
+    fn what_a_project_has_written_down_beside_its_plan_is_read_in_the_mode_that_it_is_for() {
+        let reads = |names: &[&str]| chosen(None, None, names).unwrap().reads;
+        let all = [
+            "PROMPT.md",
+            "PRD.md",
+            "REFACTOR.md",
+            "specs",
+            "@AGENT.md",
+            "progress.txt",
+        ];
+        let with = |plan| reads(&[&[plan], &all[..]].concat());
+        assert_eq!(with("PLAN.md"), [""; 0]);
+        assert_eq!(
+            with("IMPLEMENTATION_PLAN.md"),
+            ["PROMPT.md", "PRD.md", "specs/", "@AGENT.md", "progress.txt"]
+        );
+        assert_eq!(
+            with("REFACTOR_PLAN.md"),
+            ["PROMPT.md", "REFACTOR.md", "specs/", "@AGENT.md", "progress.txt"]
+        );
+        assert_eq!(
+            reads(&[
+                ".ralph/fix_plan.md",
+                ".ralph/PROMPT.md",
+                ".ralph/specs",
+                "specs",
+                "AGENT.md"
+            ]),
+            [".ralph/PROMPT.md", ".ralph/specs/", "specs/", "AGENT.md"]
+        );
+        assert_eq!(reads(&["PROMPT.md", "prompt.md", "specs"]), ["specs/"]);
+    }
+}

@@ -1,0 +1,691 @@
+//! Check-lists in Markdown.
+//!
+//! pulldown-cmark says what is a list item and what only looks like one (code, quotes, comments); the box itself is
+//! read here, from the source, because its own task lists are off by a few cases that people write and tick:
+//! `[]`, `[ x ]`, `[ ]glued`.
+
+use std::ops::Range;
+
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+use ralph_core::event::{PlanTask, TaskSettings};
+use ralph_text::Lines;
+
+use super::{
+    group::{self, Group},
+    line::one_line,
+    reading::{Found, TaskMistake},
+};
+
+/// Whether there is text outside of headings and comments, which could describe what is to be done.
+pub(super) fn has_prose(text: &str) -> bool {
+    let mut in_heading = false;
+    Parser::new(text).any(|event| {
+        match event {
+            Event::Start(Tag::Heading { .. }) => in_heading = true,
+            Event::End(TagEnd::Heading(_)) => in_heading = false,
+            Event::Text(ref words) | Event::Code(ref words) => return !in_heading && !words.trim().is_empty(),
+            _ => {}
+        }
+        false
+    })
+}
+
+/// Counts the list items and quotes that begin behind another on the same line.
+///
+/// The parser takes some hundred bytes for each, and one takes two bytes of the file or less. Items that begin on a line of their own
+/// are bounded by the file: the deeper they are, the more spaces are before them.
+pub(super) fn nested_on_a_line(text: &str) -> usize {
+    let nested = |line: &str| Markers(line).count().saturating_sub(1);
+    text.lines().map(nested).sum()
+}
+
+/// The markers of list items and quotes that a line begins with; what is left of the line.
+struct Markers<'a>(&'a str);
+
+impl Iterator for Markers<'_> {
+    type Item = ();
+
+    fn next(&mut self) -> Option<()> {
+        let line = self.0.trim_start_matches([' ', '\t']);
+        if let Some(quoted) = line.strip_prefix('>') {
+            self.0 = quoted;
+            return Some(());
+        }
+        let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+        let delimiters: &[char] = if digits == 0 { &['-', '*', '+'] } else { &['.', ')'] };
+        let item = line[digits..].strip_prefix(delimiters)?;
+        self.0 = item.strip_prefix([' ', '\t'])?;
+        Some(())
+    }
+}
+
+/// Lists the tasks of a check-list in file order.
+///
+/// A task is an item of any list (`-`, `*`, `+`, `1.`, `1)`) that begins with a box and has a text; the text is the
+/// item's first paragraph without its markup. An empty box asks for nothing and is none. Whatever stands in code, in a
+/// block quote or in an HTML comment is an example. Depth counts the tasks around a task, not the lists. A group of settings
+/// at the end of the text is none of it.
+pub(super) fn tasks(text: &str) -> Found {
+    let mut reader = Reader::new(text);
+    for (event, range) in Parser::new_ext(text, Options::ENABLE_STRIKETHROUGH).into_offset_iter() {
+        reader.read(&event, range);
+    }
+    reader.found
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    found: Found,
+    /// The items around the current place, outermost first.
+    items: Vec<Item>,
+    /// How many of them are tasks: counting them anew for each item would take for ever in a deep list.
+    tasks_around: usize,
+    /// Block quotes around the current place.
+    quotes: usize,
+    /// The heading that is being read, and the one that no task has come after.
+    heading: Option<String>,
+    latest_heading: Option<String>,
+    lines: Lines,
+}
+
+/// A list item that is being read.
+struct Item {
+    /// Its check-box, until the text is complete. On the heap, since most items around a place have no check-box.
+    pending: Option<Box<Pending>>,
+    /// It became a task.
+    is_task: bool,
+}
+
+/// A box whose text is not complete.
+struct Pending {
+    check_box: CheckBox,
+    /// Line of the box.
+    line: u32,
+    text: String,
+    /// Up to where the text is code.
+    code_end: usize,
+    /// Where each piece of the text begins, in it and in the source.
+    pieces: Vec<(usize, usize)>,
+}
+
+impl Pending {
+    fn push(&mut self, piece: &str, source: usize) {
+        self.pieces.push((self.text.len(), source));
+        self.text.push_str(piece);
+    }
+
+    /// Where in the source a byte of the text comes from.
+    fn source_of(&self, at: usize) -> usize {
+        let piece = self.pieces.partition_point(|(start, _)| *start <= at).saturating_sub(1);
+        let (start, source) = self.pieces.get(piece).copied().unwrap_or_default();
+        source + at.saturating_sub(start)
+    }
+}
+
+impl<'a> Reader<'a> {
+    fn new(text: &'a str) -> Self {
+        Reader {
+            text,
+            found: Found::default(),
+            items: Vec::new(),
+            tasks_around: 0,
+            quotes: 0,
+            heading: None,
+            latest_heading: None,
+            lines: Lines::of(text),
+        }
+    }
+
+    fn read(&mut self, event: &Event<'_>, range: Range<usize>) {
+        match event {
+            Event::Start(tag) => self.start(tag, range),
+            Event::End(tag) => self.end(*tag),
+            Event::Text(text) => self.append(text, range),
+            Event::Code(text) => {
+                self.append(text, range);
+                if let Some(pending) = self.items.last_mut().and_then(|item| item.pending.as_mut()) {
+                    pending.code_end = pending.text.len();
+                }
+            }
+            Event::InlineHtml(html) if html.starts_with("<!--") => {}
+            // `Vec<String>` outside a code span reads as a tag.
+            Event::InlineHtml(html) => self.append(html, range),
+            Event::SoftBreak | Event::HardBreak => self.append(" ", range),
+            Event::Html(_)
+            | Event::InlineMath(_)
+            | Event::DisplayMath(_)
+            | Event::FootnoteReference(_)
+            | Event::Rule
+            | Event::TaskListMarker(_) => {}
+        }
+    }
+
+    fn start(&mut self, tag: &Tag<'_>, range: Range<usize>) {
+        match tag {
+            Tag::Item => {
+                self.complete();
+                let pending = self.pending(range);
+                self.items.push(Item {
+                    pending,
+                    is_task: false,
+                });
+            }
+            Tag::BlockQuote(_) => {
+                self.complete();
+                self.quotes += 1;
+            }
+            Tag::List(_) | Tag::CodeBlock(_) | Tag::HtmlBlock | Tag::Table(_) => self.complete(),
+            // In an item it is text, and in a quote an example.
+            Tag::Heading { .. } if self.items.is_empty() && self.quotes == 0 => self.heading = Some(String::new()),
+            // Inline markup, and blocks that hold the text or cannot stand in an item.
+            Tag::Paragraph
+            | Tag::Heading { .. }
+            | Tag::Emphasis
+            | Tag::Strong
+            | Tag::Strikethrough
+            | Tag::Superscript
+            | Tag::Subscript
+            | Tag::Link { .. }
+            | Tag::Image { .. }
+            | Tag::TableHead
+            | Tag::TableRow
+            | Tag::TableCell
+            | Tag::FootnoteDefinition(_)
+            | Tag::DefinitionList
+            | Tag::DefinitionListTitle
+            | Tag::DefinitionListDefinition
+            | Tag::MetadataBlock(_) => {}
+        }
+    }
+
+    fn end(&mut self, tag: TagEnd) {
+        match tag {
+            TagEnd::Item => {
+                self.complete();
+                if self.items.pop().is_some_and(|item| item.is_task) {
+                    self.tasks_around -= 1;
+                }
+            }
+            TagEnd::BlockQuote(_) => self.quotes -= 1,
+            TagEnd::Heading(_) if self.heading.is_some() => {
+                let text = one_line(&self.heading.take().unwrap_or_default());
+                if !text.is_empty() {
+                    self.latest_heading = Some(text);
+                }
+            }
+            // A box alone in its paragraph takes the next one for its text.
+            TagEnd::Paragraph | TagEnd::Heading(_) if self.has_text() => self.complete(),
+            TagEnd::Paragraph
+            | TagEnd::Heading(_)
+            | TagEnd::CodeBlock
+            | TagEnd::HtmlBlock
+            | TagEnd::List(_)
+            | TagEnd::FootnoteDefinition
+            | TagEnd::DefinitionList
+            | TagEnd::DefinitionListTitle
+            | TagEnd::DefinitionListDefinition
+            | TagEnd::Table
+            | TagEnd::TableHead
+            | TagEnd::TableRow
+            | TagEnd::TableCell
+            | TagEnd::Emphasis
+            | TagEnd::Strong
+            | TagEnd::Strikethrough
+            | TagEnd::Superscript
+            | TagEnd::Subscript
+            | TagEnd::Link
+            | TagEnd::Image
+            | TagEnd::MetadataBlock(_) => {}
+        }
+    }
+
+    fn pending(&mut self, item: Range<usize>) -> Option<Box<Pending>> {
+        if self.quotes > 0 {
+            return None;
+        }
+        let check_box = CheckBox::find(self.text, item)?;
+        Some(Box::new(Pending {
+            line: self.lines.line_of(check_box.start),
+            check_box,
+            text: String::new(),
+            code_end: 0,
+            pieces: Vec::new(),
+        }))
+    }
+
+    fn has_text(&self) -> bool {
+        self.items
+            .last()
+            .and_then(|item| item.pending.as_ref())
+            .is_some_and(|pending| !pending.text.trim().is_empty())
+    }
+
+    /// Adds to the heading, or to the text of the innermost item, without the part that is its box.
+    fn append(&mut self, text: &str, range: Range<usize>) {
+        if let Some(heading) = &mut self.heading {
+            heading.push_str(text);
+        }
+        let Some(pending) = self.items.last_mut().and_then(|item| item.pending.as_mut()) else {
+            return;
+        };
+        let of_the_box = pending.check_box.end.saturating_sub(range.start);
+        // Nothing but plain text can straddle the end of a box, and that is the source itself.
+        let piece = text.get(of_the_box..).unwrap_or_default();
+        pending.push(piece, range.start + of_the_box);
+    }
+
+    /// Makes a task of the innermost item, if it has a box and a text.
+    fn complete(&mut self) {
+        let Some(item) = self.items.last_mut() else { return };
+        let Some(pending) = item.pending.take() else { return };
+        let group = group::trailing(&pending.text, pending.code_end)
+            .filter(|group| !is_escaped(self.text, pending.source_of(group.start)));
+        let end = group.as_ref().map_or(pending.text.len(), |group| group.start);
+        let text = one_line(&pending.text[..end]);
+        if text.is_empty() {
+            return;
+        }
+        item.is_task = true;
+        let settings = group.map(|group| self.settings(&pending, group)).unwrap_or_default();
+        let depth = self.tasks_around;
+        self.tasks_around += 1;
+        self.found.tasks.push(PlanTask {
+            text,
+            done: pending.check_box.ticked,
+            line: pending.line,
+            depth: u8::try_from(depth).unwrap_or(u8::MAX),
+            heading: self.latest_heading.take(),
+            settings,
+        });
+    }
+
+    /// What a group sets, which stands behind the task that is about to be found.
+    fn settings(&mut self, pending: &Pending, group: Group) -> TaskSettings {
+        let task = self.found.tasks.len();
+        let position = |at| self.lines.position(self.text, pending.source_of(at));
+        let mistakes = group.mistakes.iter().map(|(at, mistake)| TaskMistake {
+            task,
+            position: position(*at),
+            what: mistake.to_string(),
+        });
+        self.found.mistakes.extend(mistakes);
+        self.found.places.push((task, position(group.start)));
+        group.settings
+    }
+}
+
+/// Whether the character at `offset` has a backslash before it, which makes it text.
+fn is_escaped(source: &str, offset: usize) -> bool {
+    source.as_bytes()[..offset.min(source.len())].ends_with(b"\\")
+}
+
+/// `[ ]` or `[x]` at the beginning of an item, by its place in the source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct CheckBox {
+    start: usize,
+    end: usize,
+    ticked: bool,
+}
+
+impl CheckBox {
+    /// Looks for a box after the marker of the list item at `item`.
+    ///
+    /// In the box stand `x`, `X` or nothing, with any white space around; `[P1]`, `[2026-01-02]` or `[-]` are text.
+    /// What follows tells a box from a link (`[x](url)`, `[x][ref]`, `[x]: url`) and from `[]string`.
+    fn find(text: &str, item: Range<usize>) -> Option<Self> {
+        let source = text.get(item.clone())?;
+        let after_marker = source.trim_start().trim_start_matches(|c: char| c.is_ascii_digit());
+        let content = after_marker.strip_prefix(['-', '*', '+', '.', ')'])?.trim_start();
+        let inside = content.strip_prefix('[')?;
+        // Not beyond the line: the rest of a long item has no other end.
+        let (inside, after) = inside.split_at(inside.find([']', '\n', '\r'])?);
+        let after = after.strip_prefix(']')?;
+        let ticked = match inside.trim() {
+            "" => false,
+            "x" | "X" => true,
+            _ => return None,
+        };
+        let glued = after.chars().next().filter(|c| !c.is_whitespace());
+        match glued {
+            Some('(' | '[' | ':') => return None,
+            Some(_) if inside.is_empty() => return None,
+            Some(_) | None => {}
+        }
+        Some(CheckBox {
+            start: item.start + source.len() - content.len(),
+            end: item.start + source.len() - after.len(),
+            ticked,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each task as a person would sketch it: `1:  [x] text`, indented by depth.
+    fn sketch(text: &str) -> Vec<String> {
+        let tasks = tasks(text).tasks;
+        let sketch = |task: &PlanTask| {
+            let indent = "  ".repeat(task.depth.into());
+            let mark = if task.done { 'x' } else { ' ' };
+            format!("{}:{indent}[{mark}] {}", task.line, task.text)
+        };
+        tasks.iter().map(sketch).collect()
+    }
+
+    /// The texts alone.
+    fn texts(text: &str) -> Vec<String> {
+        tasks(text).tasks.into_iter().map(|task| task.text).collect()
+    }
+
+    #[test]
+    fn every_list_marker_makes_tasks() {
+        let plan = "- [ ] a\n\n* [x] b\n\n+ [X] c\n\n1. [ ] d\n2. [x] e\n\n1) [ ] f\n10) [x] g\n";
+        assert_eq!(
+            sketch(plan),
+            [
+                "1:[ ] a", "3:[x] b", "5:[x] c", "7:[ ] d", "8:[x] e", "10:[ ] f", "11:[x] g"
+            ]
+        );
+    }
+
+    #[test]
+    fn every_line_ending_counts_one_line() {
+        for end in ["\n", "\r\n", "\r"] {
+            let plan = ["# Plan", "", "- [ ] a", "- [x] b", "", "  note", "- [ ] c"].join(end);
+            assert_eq!(sketch(&plan), ["3:[ ] a", "4:[x] b", "7:[ ] c"], "{end:?}");
+        }
+    }
+
+    #[test]
+    fn loose_and_tight_lists_are_the_same() {
+        let tight = tasks("- [ ] a\n- [ ] b\n  - [ ] c\n");
+        let loose = tasks("- [ ] a\n\n- [ ] b\n\n  - [ ] c\n");
+        let shape = |found: Found| {
+            found
+                .tasks
+                .into_iter()
+                .map(|t| (t.text, t.done, t.depth))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(shape(tight), shape(loose));
+    }
+
+    #[test]
+    fn children_are_deeper_than_their_tasks() {
+        let plan = "- [ ] a\n  - [x] b\n    1. [ ] c\n  - [ ] d\n- [ ] e\n\t- [ ] f\n";
+        assert_eq!(
+            sketch(plan),
+            [
+                "1:[ ] a",
+                "2:  [x] b",
+                "3:    [ ] c",
+                "4:  [ ] d",
+                "5:[ ] e",
+                "6:  [ ] f"
+            ]
+        );
+    }
+
+    #[test]
+    fn an_item_without_a_box_adds_no_depth() {
+        let plan = "- [ ] before\n- Phase one\n  - [ ] a\n    - [ ] b\n- - [ ] c\n";
+        assert_eq!(sketch(plan), ["1:[ ] before", "3:[ ] a", "4:  [ ] b", "5:[ ] c"]);
+    }
+
+    #[test]
+    fn code_quotes_and_comments_are_examples() {
+        for example in [
+            "```\n- [ ] no\n```\n",
+            "~~~md\n- [ ] no\n~~~\n",
+            "```\n- [ ] no\n",
+            "text\n\n    - [ ] no\n",
+            "> - [ ] no\n> - [x] no\n",
+            "> > 1. [ ] no\n",
+            "- > - [ ] no\n",
+            "<!--\n- [ ] no\n\n- [ ] no\n-->\n",
+            "- text\n\n  ```\n  - [ ] no\n  ```\n",
+            "-     [ ] no\n",
+            "`- [ ] no`\n",
+            "<pre>\n- [ ] no\n</pre>\n",
+        ] {
+            let plan = format!("- [ ] yes\n\nBelow stands an example.\n\n{example}");
+            assert_eq!(sketch(&plan), ["1:[ ] yes"], "{plan}");
+        }
+    }
+
+    #[test]
+    fn tasks_go_on_after_an_example() {
+        let plan = "- [ ] a\n\n  > - [ ] no\n\n- [ ] b\n\n```\n- [ ] no\n```\n\n- [ ] c\n";
+        assert_eq!(sketch(plan), ["1:[ ] a", "5:[ ] b", "11:[ ] c"]);
+    }
+
+    #[test]
+    fn what_only_looks_like_a_box_is_text() {
+        for line in [
+            "- [P1] no",
+            "- [2026-01-02] no",
+            "- [-] no",
+            "- [y] no",
+            "- [xx] no",
+            "- [x](https://example.test) no",
+            "- [ ](https://example.test) no",
+            "- [x][reference] no",
+            "- []string no",
+            "- \\[ ] no",
+            "- `[ ]` no",
+            "- **[ ]** no",
+            "- no [ ]",
+            "- [ no",
+            "-[ ] no",
+            "[ ] no",
+            "- [\n] no",
+            "- [P1] [ ] no",
+        ] {
+            assert_eq!(texts(line), Vec::<String>::new(), "{line}");
+        }
+    }
+
+    #[test]
+    fn boxes_are_read_as_people_write_them() {
+        for (line, done) in [
+            ("-   [ ]   a", false),
+            ("-\t[ ]\ta", false),
+            ("- [  ] a", false),
+            ("- [\t] a", false),
+            ("- [\u{a0}] a", false),
+            ("- [] a", false),
+            ("- [ ]a", false),
+            ("- [x]a", true),
+            ("- [ x ] a", true),
+            ("- [X ] a", true),
+            ("   - [ ] a", false),
+            ("-\n  [ ] a", false),
+            ("- [ ]\n  a", false),
+            ("- [ ]\n\n  a", false),
+        ] {
+            let tasks = tasks(line).tasks;
+            assert_eq!(tasks.len(), 1, "{line:?}");
+            assert_eq!((tasks[0].text.as_str(), tasks[0].done), ("a", done), "{line:?}");
+        }
+    }
+
+    #[test]
+    fn a_box_is_a_box_although_its_letter_names_a_link() {
+        let plan = "- [x] a\n- [ x ] b\n\n[x]: https://example.test\n";
+        assert_eq!(sketch(plan), ["1:[x] a", "2:[x] b"]);
+    }
+
+    #[test]
+    fn a_box_without_a_text_is_no_task() {
+        for plan in [
+            "- [ ]",
+            "- [ ] ",
+            "- [x]\n",
+            "- [ ] <!-- later -->",
+            "- [ ]\n\n  ```\n  code\n  ```\n",
+        ] {
+            assert_eq!(texts(plan), Vec::<String>::new(), "{plan:?}");
+        }
+        assert_eq!(
+            sketch("- [ ]\n  - [ ] child\n- [ ] next\n"),
+            ["2:[ ] child", "3:[ ] next"]
+        );
+    }
+
+    #[test]
+    fn tags_and_markup_become_readable_text() {
+        for (item, text) in [
+            ("[P1] [2026-01-02] fix", "[P1] [2026-01-02] fix"),
+            ("run `cargo test -- --ignored` now", "run cargo test -- --ignored now"),
+            ("read [the guide](docs/guide.md)", "read the guide"),
+            ("see <https://example.test/a>", "see https://example.test/a"),
+            ("**bold**, *thin* and ~~gone~~", "bold, thin and gone"),
+            ("![diagram](a.png) of it", "diagram of it"),
+            ("return Vec<String> &amp; more", "return Vec<String> & more"),
+            ("a <!-- id: 3 --> b", "a b"),
+            ("\\*literal\\* _under_score", "*literal* _under_score"),
+            ("# not a heading", "# not a heading"),
+            ("- not a list", "- not a list"),
+            ("[ ] twice", "[ ] twice"),
+            ("ends in a backslash\\", "ends in a backslash\\"),
+            ("Übung: 日本語 🦀", "Übung: 日本語 🦀"),
+        ] {
+            assert_eq!(texts(&format!("- [ ] {item}\n")), [text]);
+        }
+    }
+
+    #[test]
+    fn the_text_is_the_first_paragraph_on_one_line() {
+        let plan = "- [ ] a long task\n  that goes on  \n  and on\n\n  A second paragraph.\n\n  - a note\n";
+        assert_eq!(texts(plan), ["a long task that goes on and on"]);
+        assert_eq!(texts("- [ ] lazy\ncontinuation\n"), ["lazy continuation"]);
+    }
+
+    #[test]
+    fn headings_between_lists_do_not_matter() {
+        let plan = "# Plan\n- [ ] a\n## Next\nText:\n- [ ] b\n***\n- [ ] c\n";
+        assert_eq!(sketch(plan), ["2:[ ] a", "5:[ ] b", "7:[ ] c"]);
+    }
+
+    #[test]
+    fn the_first_task_after_a_heading_has_it() {
+        let plan = "- [ ] a\n\n# Plan\n## The `parser`,\tagain\n- [ ] b\n  - [ ] c\n- # no\n- [ ] d\n> # no\n\n```\n# no\n```\n\
+            - [ ] e\n\nPrinter\n---\n\n#\n- [ ] f\n\n# Later\n- [ ] g\n";
+        let headings: Vec<_> = tasks(plan).tasks.into_iter().map(|task| task.heading).collect();
+        let named = |name: &str| Some(name.to_owned());
+        let (parser, printer, later) = (named("The parser, again"), named("Printer"), named("Later"));
+        assert_eq!(headings, [None, parser, None, None, None, printer, later]);
+    }
+
+    #[test]
+    fn settings_of_a_task_are_no_text_of_it_and_their_places_are_those_of_the_source() {
+        let plan = "# Plan\n- [ ] port *it* {adapter=codex model=gpt-5.4}\n  - [x] ä &amp; b\n    {model=\"a b\"} <!-- 3 -->\n\
+            - [ ] next {modle=x}\n";
+        let found = tasks(plan);
+        let settings = |adapter: Option<&str>, model: Option<&str>| TaskSettings {
+            adapter: adapter.map(str::to_owned),
+            model: model.map(str::to_owned),
+            ..TaskSettings::default()
+        };
+        let read: Vec<_> = found
+            .tasks
+            .iter()
+            .map(|task| (task.text.as_str(), task.settings.clone()))
+            .collect();
+        assert_eq!(
+            read,
+            [
+                ("port it", settings(Some("codex"), Some("gpt-5.4"))),
+                ("ä & b", settings(None, Some("a b"))),
+                ("next", settings(None, None)),
+            ]
+        );
+        let places: Vec<_> = found
+            .places
+            .iter()
+            .map(|(task, at)| (*task, at.line, at.column))
+            .collect();
+        assert_eq!(places, [(0, 2, 17), (1, 4, 5), (2, 5, 12)]);
+        let mistakes: Vec<_> = found
+            .mistakes
+            .iter()
+            .map(|it| (it.task, it.position.line, it.position.column))
+            .collect();
+        assert_eq!(mistakes, [(2, 5, 13)]);
+    }
+
+    #[test]
+    fn braces_in_code_behind_a_backslash_or_without_a_setting_are_text() {
+        for (item, text) in [
+            ("run `x {adapter=codex}`", "run x {adapter=codex}"),
+            ("keep \\{adapter=codex}", "keep {adapter=codex}"),
+            ("return {}", "return {}"),
+            ("render {name}", "render {name}"),
+            ("{adapter=codex}", "{adapter=codex}"),
+        ] {
+            let found = tasks(&format!("- [ ] {item}\n"));
+            assert_eq!(found.tasks[0].text, text);
+            assert!(
+                found.tasks[0].settings.is_empty() && found.mistakes.is_empty(),
+                "{item}"
+            );
+        }
+    }
+
+    #[test]
+    fn equal_and_placeholder_tasks_are_tasks() {
+        assert_eq!(texts("- [ ] TODO\n- [ ] TODO\n- [ ] …\n"), ["TODO", "TODO", "…"]);
+    }
+
+    #[test]
+    fn any_cut_of_a_plan_is_read_without_panic() {
+        let plan = "# P\r\n\r\n- [ ] ä `c` [l](u)\r\n  1) [x] b\n> - [ ] q\n```\n- [ ] f\n```\n- [ x ] 🦀 <!-- c -->\n\t- [ ]\n";
+        for (cut, _) in plan.char_indices() {
+            for task in tasks(&plan[..cut]).tasks {
+                assert!(!task.text.is_empty() && task.line >= 1);
+            }
+        }
+    }
+
+    #[test]
+    fn the_largest_plan_of_the_deepest_list_is_read_in_one_pass() {
+        // With a look at all items around each, this is 10^11 looks.
+        let plan = "- ".repeat(1 << 19) + "[ ] deep\n";
+        assert_eq!(texts(&plan), ["deep"]);
+        let plan: String = (0..1_900)
+            .map(|depth| format!("{}- [\n", " ".repeat(depth * 2)))
+            .collect();
+        assert_eq!(texts(&plan), Vec::<String>::new());
+    }
+
+    #[test]
+    fn an_item_around_another_takes_no_more_than_two_words() {
+        assert!(size_of::<Item>() <= 16, "{} bytes", size_of::<Item>());
+    }
+
+    #[test]
+    fn items_and_quotes_behind_others_are_counted() {
+        for (text, nested) in [
+            ("", 0),
+            ("- [ ] a\n* b\n1. c\n> d\n", 0),
+            ("- - a\n  - b\n", 1),
+            ("> > - 12) + [ ] a\n", 4),
+            (">>>a\r\n\t-\t* b", 3),
+            ("-a - b\n1 - a\n**a**\n", 0),
+        ] {
+            assert_eq!(nested_on_a_line(text), nested, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_very_deep_plan_is_read() {
+        let plan: String = (0..1_000)
+            .map(|depth| format!("{}- [ ] {depth}\n", "  ".repeat(depth)))
+            .collect();
+        let tasks = tasks(&plan).tasks;
+        assert_eq!(tasks.first().map(|task| task.depth), Some(0));
+        assert_eq!(tasks.iter().map(|task| task.depth).max(), Some(u8::MAX));
+    }
+}

@@ -1,0 +1,353 @@
+//! User stories in JSON: `prd.json`.
+
+use jsonc_parser::{
+    ast::{Object, Value},
+    common::Ranged,
+    parse_to_ast,
+};
+use ralph_core::event::{PlanTask, TaskSettings};
+use ralph_text::{Lines, Position, STRICT_JSON};
+
+use super::{
+    error::PlanError,
+    group::{KEYS, Set},
+    line::one_line,
+    reading::{Found, TaskMistake},
+};
+
+/// Lists the stories of `{"userStories": […]}` or `{"items": […]}`, or of a bare list, in file order: `priority` does not reorder them.
+///
+/// A story's text is its `title`, or else its `description`, after its `id`; it is done when `passes` is true, and open
+/// when that is absent. `adapter` and `model` are its settings. Other fields are the user's.
+pub(super) fn tasks(text: &str) -> Result<Found, PlanError> {
+    // The file is read by `jq` and agents alike.
+    let parsed = parse_to_ast(text, &Default::default(), &STRICT_JSON).map_err(|error| PlanError::NotJson {
+        position: Position::of(text, error.range().start),
+        expected: lowercased(&error.kind().to_string()),
+    })?;
+    let reader = Reader { text };
+    let root = parsed.value.as_ref().ok_or(PlanError::Empty {
+        kind: super::kind::PlanKind::Prd,
+    })?;
+    let (prefix, stories) = reader.stories(root)?;
+    let lines = Lines::of(text);
+    let mut found = Found::default();
+    for (index, story) in stories.iter().enumerate() {
+        let task = reader.task(&format!("{prefix}[{index}]"), story, &lines, &mut found)?;
+        found.tasks.push(task);
+    }
+    Ok(found)
+}
+
+struct Reader<'a> {
+    text: &'a str,
+}
+
+impl Reader<'_> {
+    fn stories<'v, 'a>(&self, root: &'v Value<'a>) -> Result<(&'static str, &'v [Value<'a>]), PlanError> {
+        const EXPECTED: &str = "a list `userStories` in an object, or a bare list of stories";
+        match root {
+            Value::Array(list) => Ok(("the list", &list.elements)),
+            Value::Object(object) => match (field(object, "userStories"), field(object, "items")) {
+                (Some(Value::Array(list)), _) => Ok(("userStories", &list.elements)),
+                (Some(other), _) => Err(self.ill_typed("`userStories`", other, "a list of stories")),
+                (None, Some(Value::Array(list))) => Ok(("items", &list.elements)),
+                (None, _) => Err(PlanError::IllTyped {
+                    position: Position::of(self.text, object.range.start),
+                    key: "the plan".to_owned(),
+                    found: match object.properties.first() {
+                        Some(first) => format!("an object with `{}` first and no `userStories`", first.name.as_str()),
+                        None => "an empty object".to_owned(),
+                    },
+                    expected: EXPECTED,
+                }),
+            },
+            Value::StringLit(_) | Value::NumberLit(_) | Value::BooleanLit(_) | Value::NullKeyword(_) => {
+                Err(self.ill_typed("the plan", root, EXPECTED))
+            }
+        }
+    }
+
+    fn task(&self, place: &str, story: &Value<'_>, lines: &Lines, found: &mut Found) -> Result<PlanTask, PlanError> {
+        let Value::Object(object) = story else {
+            return Err(self.ill_typed(&quoted(place), story, "an object with `title` and `passes`"));
+        };
+        let done = match field(object, "passes") {
+            Some(Value::BooleanLit(passes)) => passes.value,
+            None | Some(Value::NullKeyword(_)) => false,
+            Some(other) => return Err(self.ill_typed(&quoted(&format!("{place}.passes")), other, "true or false")),
+        };
+        let id = self.word(place, object, "id")?;
+        let text = match self.word(place, object, "title")? {
+            Some(title) => Some(title),
+            None => self.word(place, object, "description")?,
+        };
+        let text = match (id, text) {
+            (Some(id), Some(text)) => format!("{id}: {text}"),
+            (Some(only), None) | (None, Some(only)) => only,
+            (None, None) => {
+                return Err(PlanError::IllTyped {
+                    position: Position::of(self.text, object.range.start),
+                    key: quoted(place),
+                    found: "a story without a text".to_owned(),
+                    expected: "a `title` that says what to do",
+                });
+            }
+        };
+        Ok(PlanTask {
+            text,
+            done,
+            line: lines.line_of(object.range.start),
+            depth: 0,
+            heading: None,
+            settings: self.settings(object, lines, found),
+        })
+    }
+
+    /// Reads the settings of the story that is about to be found; null is none.
+    fn settings(&self, story: &Object<'_>, lines: &Lines, found: &mut Found) -> TaskSettings {
+        let task = found.tasks.len();
+        let mut settings = TaskSettings::default();
+        let mut first = None;
+        for key in KEYS.into_iter().take(2) {
+            let Some(value) = field(story, key) else { continue };
+            let position = lines.position(self.text, value.range().start);
+            let set = match value {
+                Value::NullKeyword(_) => continue,
+                Value::StringLit(text) if one_line(&text.value).is_empty() => Err(format!("`{key}` is empty")),
+                Value::StringLit(text) => settings
+                    .set(key, &one_line(&text.value))
+                    .map_err(|mistake| mistake.to_string()),
+                other => Err(format!("`{key}` is {}; expected a text", described(other))),
+            };
+            first.get_or_insert(position);
+            if let Err(what) = set {
+                found.mistakes.push(TaskMistake { task, position, what });
+            }
+        }
+        found.places.extend(first.map(|position| (task, position)));
+        settings
+    }
+
+    /// Reads a text or a number as text; none if it is absent, null or blank.
+    fn word(&self, place: &str, story: &Object<'_>, name: &str) -> Result<Option<String>, PlanError> {
+        let word = match field(story, name) {
+            Some(Value::StringLit(text)) => one_line(&text.value),
+            Some(Value::NumberLit(number)) => number.value.to_owned(),
+            None | Some(Value::NullKeyword(_)) => return Ok(None),
+            Some(other @ (Value::BooleanLit(_) | Value::Object(_) | Value::Array(_))) => {
+                return Err(self.ill_typed(&quoted(&format!("{place}.{name}")), other, "a text"));
+            }
+        };
+        Ok(Some(word).filter(|word| !word.is_empty()))
+    }
+
+    fn ill_typed(&self, key: &str, value: &Value<'_>, expected: &'static str) -> PlanError {
+        PlanError::IllTyped {
+            position: Position::of(self.text, value.range().start),
+            key: key.to_owned(),
+            found: described(value),
+            expected,
+        }
+    }
+}
+
+/// Finds a field; of several with the same name the last counts, as in other readers of JSON.
+pub(super) fn field<'v, 'a>(object: &'v Object<'a>, name: &str) -> Option<&'v Value<'a>> {
+    let property = object
+        .properties
+        .iter()
+        .rev()
+        .find(|property| property.name.as_str() == name)?;
+    Some(&property.value)
+}
+
+fn described(value: &Value<'_>) -> String {
+    match value {
+        Value::StringLit(text) => format!("the text {:?}", ralph_core::event::clip(&text.value, 40)),
+        Value::NumberLit(number) => format!("the number {}", ralph_core::event::clip(number.value, 40)),
+        Value::BooleanLit(literal) => literal.value.to_string(),
+        Value::Object(_) => "an object".to_owned(),
+        Value::Array(_) => "a list".to_owned(),
+        Value::NullKeyword(_) => "null".to_owned(),
+    }
+}
+
+fn quoted(place: &str) -> String {
+    match place.strip_prefix("the list") {
+        Some(rest) => format!("story `{rest}`"),
+        None => format!("`{place}`"),
+    }
+}
+
+fn lowercased(message: &str) -> String {
+    let mut characters = message.chars();
+    match characters.next() {
+        Some(first) => first.to_lowercase().chain(characters).collect(),
+        None => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str) -> String {
+        tasks(text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn stories_are_tasks_in_file_order() {
+        let text = r#"{
+  "project": "shop", "branchName": "ralph/shop", "description": "…",
+  "userStories": [
+    { "id": "US-002", "title": "Add a cart", "priority": 2, "acceptanceCriteria": ["tests pass"], "passes": true, "notes": "" },
+    { "id": "US-001", "title": "Add a shop", "priority": 1, "passes": false }
+  ]
+}"#;
+        let tasks = tasks(text).unwrap().tasks;
+        let seen: Vec<_> = tasks
+            .iter()
+            .map(|t| (t.text.as_str(), t.done, t.line, t.depth))
+            .collect();
+        assert_eq!(
+            seen,
+            [("US-002: Add a cart", true, 4, 0), ("US-001: Add a shop", false, 5, 0)]
+        );
+    }
+
+    #[test]
+    fn a_bare_list_is_a_plan() {
+        let text = r#"[{"category": "ui", "description": "Show a list", "steps": ["open"], "passes": false}, {"title": "b", "passes": true}]"#;
+        let tasks = tasks(text).unwrap().tasks;
+        assert_eq!((tasks[0].text.as_str(), tasks[0].done), ("Show a list", false));
+        assert_eq!((tasks[1].text.as_str(), tasks[1].done), ("b", true));
+    }
+
+    #[test]
+    fn a_list_of_items_is_a_plan() {
+        let text = r#"{"metadata": {"generated": true}, "items": [{"description": "a", "passes": true}]}"#;
+        let tasks = tasks(text).unwrap().tasks;
+        assert_eq!((tasks[0].text.as_str(), tasks[0].done), ("a", true));
+    }
+
+    #[test]
+    fn a_text_is_made_of_what_is_there() {
+        for (story, text) in [
+            (r#"{"id": 3, "title": "a"}"#, "3: a"),
+            (r#"{"id": "US-1", "title": " a\n b "}"#, "US-1: a b"),
+            (r#"{"id": "", "title": "a"}"#, "a"),
+            (r#"{"id": null, "title": "", "description": "d"}"#, "d"),
+            (r#"{"id": "US-1"}"#, "US-1"),
+            (r#"{"title": "\u001b[31ma"}"#, "[31ma"),
+        ] {
+            assert_eq!(tasks(&format!("[{story}]")).unwrap().tasks[0].text, text, "{story}");
+        }
+    }
+
+    #[test]
+    fn a_story_without_passes_is_open() {
+        assert!(!tasks(r#"[{"title": "a"}]"#).unwrap().tasks[0].done);
+        assert!(!tasks(r#"[{"title": "a", "passes": null}]"#).unwrap().tasks[0].done);
+    }
+
+    #[test]
+    fn of_a_repeated_field_the_last_counts() {
+        assert!(
+            tasks(r#"[{"title": "a", "passes": false, "passes": true}]"#)
+                .unwrap()
+                .tasks[0]
+                .done
+        );
+    }
+
+    #[test]
+    fn an_ill_typed_story_is_placed_and_told() {
+        for (text, message) in [
+            (
+                "{\"userStories\": [\n  {\"title\": \"a\"},\n  {\"title\": \"b\", \"passes\": \"yes\"}\n]}",
+                r#"line 3, column 28: `userStories[1].passes` is the text "yes"; expected true or false"#,
+            ),
+            (
+                r#"[{"title": "a", "passes": 1}]"#,
+                "line 1, column 27: story `[0].passes` is the number 1; expected true or false",
+            ),
+            (
+                r#"["a"]"#,
+                r#"line 1, column 2: story `[0]` is the text "a"; expected an object with `title` and `passes`"#,
+            ),
+            (
+                r#"[{"title": ["a"]}]"#,
+                "line 1, column 12: story `[0].title` is a list; expected a text",
+            ),
+            (
+                r#"[{"passes": true}]"#,
+                "line 1, column 2: story `[0]` is a story without a text; expected a `title` that says what to do",
+            ),
+            (
+                r#"{"userStories": {}}"#,
+                "line 1, column 17: `userStories` is an object; expected a list of stories",
+            ),
+            (
+                r#"{"stories": []}"#,
+                "line 1, column 1: the plan is an object with `stories` first and no `userStories`; expected a list `userStories` in an object, or a bare list of stories",
+            ),
+            (
+                "{}",
+                "line 1, column 1: the plan is an empty object; expected a list `userStories` in an object, or a bare list of stories",
+            ),
+            (
+                "\n true",
+                "line 2, column 2: the plan is true; expected a list `userStories` in an object, or a bare list of stories",
+            ),
+        ] {
+            assert_eq!(error(text), message);
+        }
+    }
+
+    #[test]
+    fn broken_json_is_placed() {
+        assert_eq!(
+            error("[\n  {\"title\": \"ä\",}\n]"),
+            "line 2, column 16: not valid JSON (trailing commas are not allowed)"
+        );
+        for text in [
+            "{\"userStories\": [",
+            "[] []",
+            "[{'title': 'a'}]",
+            "[ // note\n]",
+            "{title: 1}",
+            "[1 2]",
+            "// note",
+        ] {
+            assert!(error(text).contains("not valid JSON"), "{text}: {}", error(text));
+        }
+    }
+
+    #[test]
+    fn deep_nesting_is_an_error_and_no_crash() {
+        assert!(error(&"[".repeat(100_000)).contains("not valid JSON"));
+    }
+
+    #[test]
+    fn settings_of_a_story_are_texts_and_what_is_none_is_a_mistake_with_its_place() {
+        let found = tasks(
+            r#"[{"title": "a", "adapter": "codex", "model": null},
+                {"title": "b", "model": 5},
+                {"title": "c", "adapter": " "}]"#,
+        )
+        .unwrap();
+        assert_eq!(found.tasks[0].settings.adapter.as_deref(), Some("codex"));
+        let mistakes = found
+            .mistakes
+            .iter()
+            .map(|it| format!("{} at {}: {}", it.task, it.position, it.what));
+        assert_eq!(
+            mistakes.collect::<Vec<_>>(),
+            [
+                "1 at line 2, column 41: `model` is the number 5; expected a text",
+                "2 at line 3, column 43: `adapter` is empty",
+            ]
+        );
+    }
+}

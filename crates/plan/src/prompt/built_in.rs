@@ -1,0 +1,167 @@
+//! ralph's own instructions.
+
+use ralph_core::event::Mode;
+
+use super::{
+    draft::{Confined, Draft, PromptInput, progress},
+    template::Brief,
+};
+use crate::PlanKind;
+
+pub(super) fn write(draft: &mut Draft, input: &PromptInput<'_>, brief: &Brief) {
+    write_work(draft, input, brief, &progress(input), &input.iteration.to_string());
+    draft.ours("\n");
+    write_last_words(draft, input);
+}
+
+/// The built-in instructions as a template of the user's would have them, without what is added to each.
+pub(super) fn as_template(kind: PlanKind, brief: &Brief) -> String {
+    let mut draft = Draft::default();
+    let input = PromptInput {
+        plan: "{plan}",
+        kind,
+        task: Some("{task}"),
+        sent_back: false,
+        iteration: 1,
+        done: 0,
+        total: 1,
+        promise: "",
+        standing: &[],
+        once: &[],
+        notices: &[],
+        background: &[],
+        before: None,
+        confined: Confined::No,
+        has_tools: false,
+    };
+    // A name with braces in it is none of a placeholder.
+    let brief = Brief {
+        reads: brief
+            .reads
+            .iter()
+            .map(|name| name.replace('{', "{{").replace('}', "}}"))
+            .collect(),
+        ..brief.clone()
+    };
+    write_work(&mut draft, &input, &brief, "{progress}", "{iteration}");
+    draft.prompt.text
+}
+
+fn write_work(draft: &mut Draft, input: &PromptInput<'_>, brief: &Brief, progress: &str, iteration: &str) {
+    draft.ours("You are one session of a loop that works through the plan in ");
+    draft.ours(input.plan);
+    draft.ours(&format!(" ({progress}). This is session {iteration}; "));
+    match input.task {
+        Some(task) if input.sent_back => write_sent_back(draft, input, task),
+        Some(task) => write_task(draft, input, task),
+        None if input.total == 0 => draft.ours(
+            "it is no list of tasks.\n\n1. Read the plan, then look at the tree as it is: keep what is sound of earlier \
+             sessions.\n2. Carry out the next part that is missing, all of it: no stubs, no placeholders. Cover it with \
+             tests, and run the project's checks until they pass.\n3. In a git repository, commit what you changed.\n",
+        ),
+        None if asks_for_more(input) => draft.ours(
+            "no task is open, but the user has sent the message below. Do what it says, all of it, and run the project's \
+             checks until they pass. In a git repository, commit what you changed.\n",
+        ),
+        None => draft.ours(
+            "no task is open, yet the work was not accepted as done. Find out why, from the plan, the tree and the notes \
+             below, and set it right.\n",
+        ),
+    }
+    write_brief(draft, brief);
+    draft.ours(
+        "\nNobody answers while you work: decide for yourself, and leave what others must know as a note with \
+         the task. Stop every process you start in the background before you end.\n",
+    );
+}
+
+/// What this kind of work asks for, and what to read for it.
+///
+/// What a project has written for another loop says how *that* one is run: which file to tick off, which words to end with.
+fn write_brief(draft: &mut Draft, brief: &Brief) {
+    draft.ours(match brief.mode {
+        None => "",
+        Some(Mode::Implementation) => "\nLook whether something is there already before you write it.\n",
+        Some(Mode::Refactor) => {
+            "\nThis is a refactoring: what the code does stays the same. Run the tests before the first change and after each step. \
+             Change no test so that it passes; where code has none, first write one that holds what it does now.\n"
+        }
+        Some(Mode::Fix) => {
+            "\nWhere the task is something that goes wrong, reproduce it first, with a test that fails because of it; then fix the cause, \
+             not the symptom, and keep the test.\n"
+        }
+    });
+    if !brief.reads.is_empty() {
+        draft.ours("\nRead first what the project says about the work: ");
+        draft.ours(&brief.reads.join(", "));
+        draft.ours(". If that asks for a status block, a word or a file to end with, this prompt counts instead.\n");
+    }
+}
+
+/// The user's message is all there is to do.
+fn asks_for_more(input: &PromptInput<'_>) -> bool {
+    input.notices.is_empty() && !(input.once.is_empty() && input.standing.is_empty())
+}
+
+fn write_task(draft: &mut Draft, input: &PromptInput<'_>, task: &str) {
+    draft.ours("its one task is the first open one:\n\n  ");
+    draft.users(task);
+    draft.ours("\n\n1. Read the plan, then look at the tree as it is: an earlier session may have been cut off halfway. Keep what is sound, finish the rest.\n");
+    draft.ours("2. Do all of this task and only this one: no stubs, no placeholders. Cover it with tests, and run the project's checks until they pass.\n");
+    draft.ours("3. When that is true, and not before, ");
+    draft.ours(match input.kind {
+        PlanKind::Markdown => "tick its box in the plan: `[x]`. Leave the other boxes as they are",
+        PlanKind::Prd => "set its `passes` to true in the plan. Leave the other stories as they are",
+    });
+    draft.ours("; never delete or reword a task. Add one if you find work that is missing.\n");
+    draft.ours("4. In a git repository, commit what you changed, the plan with it.\n");
+}
+
+/// The task was finished, and a reviewer found something.
+fn write_sent_back(draft: &mut Draft, input: &PromptInput<'_>, task: &str) {
+    draft.ours("its one task was reviewed and is not accepted yet:\n\n  ");
+    draft.users(task);
+    draft.ours(
+        "\n\n1. Read the plan, the tree and what the review found, below. It may be wrong: check each point.\n2. Fix what is right \
+         about it, and nothing else. Cover it with tests, and run the project's checks until they pass.\n3. Leave the plan as it \
+         is; never delete or reword a task. Say in your last message why, where you leave something as it is.\n",
+    );
+    draft.ours(match input.kind {
+        PlanKind::Markdown | PlanKind::Prd => "4. In a git repository, commit what you changed.\n",
+    });
+}
+
+/// How to claim that all is done, and how to say the contrary; a template of the user's needs it too.
+///
+/// None of the words to be said begins a line: an agent that repeats its prompt has said nothing.
+pub(super) fn write_last_words(draft: &mut Draft, input: &PromptInput<'_>) {
+    draft.ours(match input.confined {
+        Confined::No => "",
+        Confined::On => {
+            "A sandbox lets you write to this directory, caches and temporary files only: if that is too little, end as \
+             blocked.\n"
+        }
+        Confined::Strict => {
+            "A sandbox lets you write to this directory and $TMPDIR only, and connect to few hosts: if that is too little, \
+             end as blocked.\n"
+        }
+    });
+    if input.has_tools {
+        draft.ours(
+            "Tools of the MCP server `ralph` do this and more: `goals_check` runs what decides whether you are done, `claim_done`, \
+             `blocked` and `question` say what the lines below say, `progress` tells how far you are.\n",
+        );
+    }
+    draft.ours(if input.total == 0 {
+        "Only when everything in "
+    } else {
+        "Only when every task in "
+    });
+    draft.ours(input.plan);
+    draft.ours(" is done, end your last message with this, on a line of its own: ");
+    draft.promise(input);
+    draft.ours(
+        "\nIf you cannot go on without an answer that only the user can give, end it with RALPH BLOCKED: and your \
+         question, on one line. If something that looks done is not, end it with RALPH NOT DONE: and what is missing.\n",
+    );
+}

@@ -1,0 +1,289 @@
+//! From the bytes of a plan file to its tasks.
+
+use ralph_core::event::{PlanSnapshot, PlanTask, clip};
+use ralph_text::Position;
+
+use super::{
+    error::PlanError,
+    kind::{ALL_HEADINGS_CAP_BYTES, ALL_TEXTS_CAP_BYTES, NESTED_CAP, PlanKind, TASKS_CAP},
+    markdown, prd,
+    reading::{Found, Reading},
+};
+
+/// Most bytes of a task's text, the mark of a cut included.
+const TEXT_CAP_BYTES: usize = 1024;
+/// Most bytes of a heading. What the record of a plan has around one is among [`ALL_HEADINGS_CAP_BYTES`].
+const HEADING_CAP_BYTES: usize = 256;
+const AROUND_HEADING_BYTES: usize = r#","heading":"""#.len();
+/// The same of a setting of a task, which is among [`ALL_TEXTS_CAP_BYTES`].
+const AROUND_SETTING_BYTES: usize = r#","settings":{"adapter":""}"#.len();
+
+/// Reads a plan's bytes; a UTF-8 byte order mark is skipped.
+///
+/// # Errors
+/// [`PlanError::NotUtf8`], and those of [`read`].
+pub fn read_bytes(kind: PlanKind, bytes: &[u8]) -> Result<Reading, PlanError> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => read(kind, text),
+        Err(_) => Err(not_utf8(bytes)),
+    }
+}
+
+/// What is wrong with bytes that are no text, and where.
+pub(super) fn not_utf8(bytes: &[u8]) -> PlanError {
+    let valid = bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid());
+    PlanError::NotUtf8 {
+        position: Position::of(valid, valid.len()),
+        utf16: bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]),
+    }
+}
+
+/// Reads a plan's tasks in file order. The snapshot has at least one.
+///
+/// # Errors
+/// [`PlanError`] if there is no task, or if a `prd.json` is not what it should be.
+fn read(kind: PlanKind, text: &str) -> Result<Reading, PlanError> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if text.trim().is_empty() {
+        return Err(PlanError::Empty { kind });
+    }
+    let Found {
+        tasks,
+        mistakes,
+        places,
+    } = match kind {
+        PlanKind::Markdown => {
+            let items = markdown::nested_on_a_line(text);
+            if items > NESTED_CAP {
+                return Err(PlanError::TooNested { items });
+            }
+            markdown::tasks(text)
+        }
+        PlanKind::Prd => prd::tasks(text)?,
+    };
+    if tasks.is_empty() {
+        return Err(match kind {
+            PlanKind::Markdown if !markdown::has_prose(text) => PlanError::NoTaskYet,
+            PlanKind::Markdown | PlanKind::Prd => PlanError::NoTasks { kind },
+        });
+    }
+    Ok(Reading {
+        plan: PlanSnapshot { tasks: bounded(tasks)? },
+        mistakes,
+        places,
+    })
+}
+
+/// As [`read_bytes`], where mistakes in the settings of tasks are no matter.
+///
+/// # Errors
+/// As [`read_bytes`].
+pub fn parse_bytes(kind: PlanKind, bytes: &[u8]) -> Result<PlanSnapshot, PlanError> {
+    read_bytes(kind, bytes).map(|reading| reading.plan)
+}
+
+/// As [`parse_bytes`].
+#[cfg(test)]
+pub(super) fn parse(kind: PlanKind, text: &str) -> Result<PlanSnapshot, PlanError> {
+    read(kind, text).map(|reading| reading.plan)
+}
+
+/// Cuts long texts, and refuses what a journal could not carry from iteration to iteration.
+fn bounded(mut tasks: Vec<PlanTask>) -> Result<Vec<PlanTask>, PlanError> {
+    if tasks.len() > TASKS_CAP {
+        return Err(PlanError::TooMany { tasks: tasks.len() });
+    }
+    let (mut bytes, mut headings) = (0, 0);
+    for task in &mut tasks {
+        if task.text.len() > TEXT_CAP_BYTES {
+            task.text = cut(&task.text);
+        }
+        bytes += bytes_in_json(&task.text);
+        let settings = &task.settings;
+        for value in settings.adapter.iter().chain(&settings.model) {
+            bytes += bytes_in_json(value) + AROUND_SETTING_BYTES;
+        }
+        if let Some(heading) = &mut task.heading {
+            *heading = clip(heading, HEADING_CAP_BYTES);
+            headings += bytes_in_json(heading) + AROUND_HEADING_BYTES;
+        }
+    }
+    if bytes > ALL_TEXTS_CAP_BYTES {
+        return Err(PlanError::TooMuchText { bytes });
+    }
+    if headings > ALL_HEADINGS_CAP_BYTES {
+        // They are for reading alone.
+        tasks.iter_mut().for_each(|task| task.heading = None);
+    }
+    Ok(tasks)
+}
+
+/// A quote and a backslash take two bytes; other characters are as they are.
+fn bytes_in_json(text: &str) -> usize {
+    let escapes = text.bytes().filter(|byte| matches!(byte, b'"' | b'\\')).count();
+    text.len() + escapes
+}
+
+/// Cuts a long text. What is left ends in a hash of the whole, since a task is its text: one whose end is reworded must
+/// not be taken for the same.
+fn cut(text: &str) -> String {
+    let hash = fnv1a(text.as_bytes());
+    let mark = format!(" {hash:016x}");
+    clip(text, TEXT_CAP_BYTES - mark.len()) + &mark
+}
+
+/// FNV-1a, 64 bits: the same in every run of ralph, which the standard library's hasher is not.
+fn fnv1a(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_of_headings_and_comments_describes_no_work() {
+        for text in [
+            "# Plan\n",
+            "# Plan\n\n<!-- - [ ] an example -->\n",
+            "<!--\nnotes\n-->\n\n---\n",
+        ] {
+            assert_eq!(parse(PlanKind::Markdown, text), Err(PlanError::NoTaskYet), "{text}");
+        }
+        for text in ["# Plan\n\nMake it fast.\n", "- make it fast\n", "```\nmake\n```\n"] {
+            let kind = PlanKind::Markdown;
+            assert_eq!(parse(kind, text), Err(PlanError::NoTasks { kind }), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_skipped() {
+        let plan = parse_bytes(PlanKind::Markdown, b"\xef\xbb\xbf- [ ] one\n").unwrap();
+        assert_eq!(plan.tasks[0].text, "one");
+        assert_eq!(plan.tasks[0].line, 1);
+        let plan = parse_bytes(PlanKind::Prd, b"\xef\xbb\xbf[{\"title\":\"one\"}]").unwrap();
+        assert_eq!(plan.tasks[0].text, "one");
+    }
+
+    #[test]
+    fn bytes_that_are_not_utf8_are_placed() {
+        let error = parse_bytes(PlanKind::Markdown, b"- [ ] one\n- [ ] \xc3\xa4\xff").unwrap_err();
+        assert_eq!(error.to_string(), "line 2, column 8: not UTF-8");
+    }
+
+    #[test]
+    fn utf16_is_recognised() {
+        let error = parse_bytes(PlanKind::Markdown, b"\xff\xfe-\0 \0[\0").unwrap_err();
+        assert!(error.hint().contains("UTF-16"), "{}", error.hint());
+    }
+
+    #[test]
+    fn an_empty_plan_says_so() {
+        for text in ["", " \r\n\t\n", "\u{feff}"] {
+            assert_eq!(
+                parse(PlanKind::Markdown, text).unwrap_err().to_string(),
+                "the plan is empty"
+            );
+            assert_eq!(parse(PlanKind::Prd, text).unwrap_err().to_string(), "the plan is empty");
+        }
+    }
+
+    #[test]
+    fn a_plan_without_tasks_says_how_to_write_one() {
+        let error = parse(PlanKind::Markdown, "# Plan\n\n- just a list\n").unwrap_err();
+        assert_eq!(error.to_string(), "no task found");
+        assert!(error.hint().contains("- [ ] "), "{}", error.hint());
+        let error = parse(PlanKind::Prd, r#"{"userStories": []}"#).unwrap_err();
+        assert_eq!(error.to_string(), "no task found");
+        assert!(error.hint().contains("passes"), "{}", error.hint());
+    }
+
+    #[test]
+    fn a_plan_of_half_a_million_tasks_is_refused_with_their_number() {
+        let most = "- [ ] a\n".repeat(TASKS_CAP);
+        assert_eq!(parse(PlanKind::Markdown, &most).unwrap().tasks.len(), TASKS_CAP);
+        let error = parse(PlanKind::Markdown, &"- [ ] a\n".repeat(500_000)).unwrap_err();
+        assert_eq!(error.to_string(), "it has 500,000 tasks; ralph takes at most 10,000");
+        assert!(error.hint().contains("split it"), "{}", error.hint());
+        let stories = vec![r#"{"title":"a"}"#; TASKS_CAP + 1].join(",");
+        let error = parse(PlanKind::Prd, &format!("[{stories}]")).unwrap_err();
+        assert_eq!(error, PlanError::TooMany { tasks: TASKS_CAP + 1 });
+    }
+
+    #[test]
+    fn a_plan_of_lists_in_lists_without_end_is_refused_before_it_takes_memory() {
+        for line in ["- ", "* 1) ", ">"] {
+            let error = parse(PlanKind::Markdown, &(line.repeat(2 << 20) + "- [ ] deep\n")).unwrap_err();
+            assert!(matches!(error, PlanError::TooNested { .. }), "{line}: {error}");
+        }
+        let many = format!("{}[ ] a\n", "- ".repeat(250)).repeat(400);
+        let error = parse(PlanKind::Markdown, &many).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "99,600 list items begin on the line of another; ralph takes at most 50,000 of these"
+        );
+        let most = parse(PlanKind::Markdown, &("- ".repeat(NESTED_CAP) + "- [ ] deep\n")).unwrap();
+        assert_eq!(most.tasks[0].text, "deep");
+    }
+
+    #[test]
+    fn a_long_task_is_cut_and_another_of_the_same_beginning_is_another() {
+        let text = "ä".repeat(TEXT_CAP_BYTES);
+        let plan = |end: &str| parse(PlanKind::Markdown, &format!("- [ ] {text}{end}\n")).unwrap();
+        let (one, other) = (plan("one"), plan("two"));
+        assert!(one.tasks[0].text.len() <= TEXT_CAP_BYTES, "{}", one.tasks[0].text.len());
+        assert_eq!(one, plan("one"));
+        assert_eq!(crate::diff(&one, &other).vanished, [one.tasks[0].text.as_str()]);
+    }
+
+    #[test]
+    fn the_record_of_a_plan_is_bounded_whatever_is_in_it() {
+        let plan = |text: &str| parse(PlanKind::Markdown, &format!("- [ ] {text}\n").repeat(TASKS_CAP));
+        assert!(matches!(plan(&"a".repeat(105)), Err(PlanError::TooMuchText { .. })));
+        assert!(matches!(plan(&"\"".repeat(53)), Err(PlanError::TooMuchText { .. })));
+        for text in ["a".repeat(104), "\"".repeat(52), "ä".repeat(52)] {
+            let plan = plan(&text).unwrap();
+            let record = serde_json::to_vec(&plan).unwrap();
+            assert!(record.len() < 2 << 20, "{} bytes", record.len());
+            let every = vec![&plan.tasks[0].text; 2 * plan.tasks.len()];
+            assert!(serde_json::to_vec(&every).unwrap().len() < 3 << 20);
+        }
+    }
+
+    #[test]
+    fn settings_do_not_make_the_record_of_a_plan_too_long() {
+        let plan = |value: usize| {
+            let one = format!("- [ ] {} {{adapter=a model={}}}\n", "a".repeat(40), "m".repeat(value));
+            parse(PlanKind::Markdown, &one.repeat(TASKS_CAP))
+        };
+        let most = serde_json::to_vec(&plan(10).unwrap()).unwrap();
+        assert!(most.len() < 2 << 20, "{} bytes", most.len());
+        assert!(matches!(plan(60), Err(PlanError::TooMuchText { .. })));
+    }
+
+    #[test]
+    fn headings_do_not_make_the_record_of_a_plan_too_long() {
+        let plan = |heading: &str| {
+            let text = "a".repeat(104);
+            let one = format!("# {heading}\n- [ ] {text}\n");
+            let plan = parse(PlanKind::Markdown, &one.repeat(TASKS_CAP)).unwrap();
+            assert!(serde_json::to_vec(&plan).unwrap().len() < 2 << 20);
+            plan.tasks[TASKS_CAP - 1].heading.clone()
+        };
+        assert_eq!(plan("\""), None);
+        assert_eq!(plan(&"ä".repeat(1000)), None);
+        let long = parse(PlanKind::Markdown, &format!("# {}\n- [ ] a\n", "ä".repeat(1000))).unwrap();
+        let heading = long.tasks[0].heading.as_ref().unwrap();
+        assert!((200..=HEADING_CAP_BYTES).contains(&heading.len()), "{heading}");
+    }
+
+    #[test]
+    fn control_characters_do_not_reach_the_text() {
+        let plan = parse(PlanKind::Markdown, "- [ ] a\u{1b}[31mb\tc\u{7}\n").unwrap();
+        assert_eq!(plan.tasks[0].text, "a [31mb c");
+        let plan = parse(PlanKind::Markdown, "- [ ] a\u{202e}b \u{2066}\n").unwrap();
+        assert_eq!(plan.tasks[0].text, "ab");
+    }
+}

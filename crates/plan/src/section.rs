@@ -1,0 +1,182 @@
+//! Sections of a plan that can be worked on by themselves.
+
+use std::ops::Range;
+
+use pulldown_cmark::{Event, Options, Parser, Tag};
+use ralph_core::event::PlanTask;
+use ralph_text::Lines;
+
+use super::{
+    error::PlanError,
+    headings::{below, end_of, headings},
+    kind::PlanKind,
+    line::one_line,
+    reading::Reading,
+};
+
+/// A part of a plan with a heading of its own, and with tasks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Section {
+    pub title: String,
+    /// Line of the heading, from 1.
+    pub line: u32,
+    /// What stands below the heading.
+    pub body: Range<usize>,
+    pub open: usize,
+    /// Where its links lead to that stay within the plan, without their `#`.
+    pub links: Vec<String>,
+}
+
+/// A plan as its sections divide it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sections {
+    /// Those of the topmost level at which at least two have tasks; fewer than two if there is no such level.
+    pub all: Vec<Section>,
+    /// Line of the first open task that stands in none of them.
+    pub outside: Option<u32>,
+}
+
+/// Divides a plan in Markdown, whose tasks are `tasks`, by its headings.
+pub fn sections(text: &str, tasks: &[PlanTask]) -> Sections {
+    let (headings, lines) = (headings(text), Lines::of(text));
+    let within = |task: &&PlanTask, range: &Range<usize>| range.contains(&lines.start_of(task.line));
+    let of_level = |level: usize| -> Vec<Section> {
+        let of_level = headings
+            .iter()
+            .enumerate()
+            .filter(|(_, heading)| heading.level == level);
+        let sections = of_level.filter_map(|(at, heading)| {
+            let body = heading.end..end_of(&headings, at, text.len());
+            let tasks: Vec<&PlanTask> = tasks.iter().filter(|task| within(task, &body)).collect();
+            (!tasks.is_empty()).then(|| Section {
+                title: one_line(&heading.text),
+                line: lines.line_of(heading.start),
+                open: tasks.iter().filter(|task| !task.done).count(),
+                links: links(&text[body.clone()]),
+                body,
+            })
+        });
+        sections.collect()
+    };
+    let levels: Vec<Vec<Section>> = (1..=6).map(of_level).collect();
+    let dividing = levels.iter().find(|sections| sections.len() > 1);
+    let all = dividing.or_else(|| levels.iter().find(|sections| !sections.is_empty()));
+    let all = all.cloned().unwrap_or_default();
+    let is_outside = |task: &&PlanTask| !task.done && !all.iter().any(|section| within(task, &section.body));
+    Sections {
+        outside: tasks.iter().find(is_outside).map(|task| task.line),
+        all,
+    }
+}
+
+fn links(text: &str) -> Vec<String> {
+    let links = Parser::new_ext(text, Options::ENABLE_STRIKETHROUGH).filter_map(|event| match event {
+        Event::Start(Tag::Link { dest_url, .. }) => dest_url.strip_prefix('#').map(str::to_owned),
+        _ => None,
+    });
+    links.collect()
+}
+
+/// What was read of a plan, without the tasks outside of the section `title`.
+///
+/// # Errors
+/// [`PlanError::NoSection`] if there is no such heading, or no task below it.
+pub fn only_section(kind: PlanKind, bytes: &[u8], reading: Reading, title: &str) -> Result<Reading, PlanError> {
+    let text = String::from_utf8_lossy(bytes);
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    let body = match kind {
+        PlanKind::Markdown => below(&headings(text), title, text.len()),
+        PlanKind::Prd => None,
+    };
+    let lines = Lines::of(text);
+    let is_within = |task: &PlanTask| {
+        body.as_ref()
+            .is_some_and(|body| body.contains(&lines.start_of(task.line)))
+    };
+    // The tasks of a section follow each other.
+    let first = reading.plan.tasks.iter().position(is_within);
+    let first = first.ok_or_else(|| PlanError::NoSection {
+        section: title.to_owned(),
+    })?;
+    let Reading {
+        mut plan,
+        mut mistakes,
+        mut places,
+    } = reading;
+    plan.tasks.drain(..first);
+    plan.tasks
+        .truncate(plan.tasks.iter().take_while(|task| is_within(task)).count());
+    let kept = first..first + plan.tasks.len();
+    mistakes.retain_mut(|mistake| moved(&mut mistake.task, &kept));
+    places.retain_mut(|(task, _)| moved(task, &kept));
+    Ok(Reading { plan, mistakes, places })
+}
+
+/// Makes the place of a task among all one among the `kept`; false if it is none of them.
+fn moved(task: &mut usize, kept: &Range<usize>) -> bool {
+    let is_kept = kept.contains(task);
+    *task = task.saturating_sub(kept.start);
+    is_kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read_bytes;
+
+    const PLAN: &str = "# Shop\n\nWords for all.\n\n## Notes\n\nNo task.\n\n## API\n\n- [ ] One {model=x}\n  - [x] Part\n\n### Errors\n\n- [ ] Two\n\n\
+                        ## UI\n\nSee [the API](#api) and [a page](https://example.org/#api).\n\n> ## Quoted\n\n- [x] Three\n- [ ] Four {adapter=y}\n";
+
+    fn divided(text: &str) -> Sections {
+        let reading = read_bytes(PlanKind::Markdown, text.as_bytes()).unwrap();
+        sections(text, &reading.plan.tasks)
+    }
+
+    fn titles(text: &str) -> Vec<String> {
+        divided(text).all.into_iter().map(|section| section.title).collect()
+    }
+
+    #[test]
+    fn a_plan_is_divided_at_the_topmost_level_at_which_two_sections_have_tasks() {
+        let found = divided(PLAN);
+        assert_eq!(found.outside, None);
+        let all: Vec<_> = found
+            .all
+            .iter()
+            .map(|one| (&*one.title, one.line, one.open, one.links.len()))
+            .collect();
+        assert_eq!(all, [("API", 9, 2, 0), ("UI", 18, 1, 1)]);
+        assert_eq!(titles("# A\n- [ ] a\n# B\n- [ ] b\n"), ["A", "B"]);
+        assert_eq!(
+            titles("# T\n## Why\n## Tasks\n### A\n- [ ] a\n### B\n- [ ] b\n"),
+            ["A", "B"]
+        );
+        assert_eq!(titles("# Only\n- [ ] a\n## Empty\n"), ["Only"]);
+        assert_eq!(titles("- [ ] a\n"), [] as [&str; 0]);
+        let outside = divided("- [x] done\n- [ ] early\n# A\n- [ ] a\n# B\n- [ ] b\n");
+        assert_eq!(outside.outside, Some(2));
+    }
+
+    #[test]
+    fn only_the_tasks_of_a_section_are_left_with_what_is_said_of_them() {
+        let only = |title: &str| {
+            let reading = read_bytes(PlanKind::Markdown, PLAN.as_bytes()).unwrap();
+            only_section(PlanKind::Markdown, PLAN.as_bytes(), reading, title)
+        };
+        let texts =
+            |reading: &Reading| -> Vec<String> { reading.plan.tasks.iter().map(|task| task.text.clone()).collect() };
+        let api = only("API").unwrap();
+        assert_eq!(texts(&api), ["One", "Part", "Two"]);
+        assert_eq!(api.places.iter().map(|(task, _)| *task).collect::<Vec<_>>(), [0]);
+        let ui = only(" ui ").unwrap();
+        assert_eq!(texts(&ui), ["Three", "Four"]);
+        assert_eq!(ui.places.iter().map(|(task, _)| *task).collect::<Vec<_>>(), [1]);
+        assert_eq!(
+            only("Notes").unwrap_err().to_string(),
+            "it has no section `Notes` with tasks"
+        );
+        assert!(only("Quoted").is_err());
+        let reading = read_bytes(PlanKind::Prd, br#"[{"title":"a"}]"#).unwrap();
+        assert!(only_section(PlanKind::Prd, b"[]", reading, "a").is_err());
+    }
+}

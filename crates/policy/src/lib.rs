@@ -1,0 +1,5 @@
+//! Layers of settings, and the rules by which an agent's requests are allowed or denied.
+
+pub mod permissions;
+pub mod settings;
+pub mod trust;

@@ -1,0 +1,155 @@
+//! The rules that would allow a request from now on, as narrow as they can be read.
+
+use ralph_core::event::{Decision, Offer};
+use thiserror::Error;
+
+use super::{
+    paths::Paths,
+    policy::Policy,
+    rule::{Granted, List, Rule, RuleError},
+    shell::{HOLE, What, parts},
+    tools::{ToolKind, rule_name},
+    verdict::Request,
+};
+use crate::settings::Origin;
+
+/// Most rules that one answer adds.
+const MOST: usize = 16;
+
+/// Programs whose first words say what they do, and how many of them.
+const SUBCOMMANDS: &[(&str, usize)] = &[
+    ("npm run", 3),
+    ("pnpm run", 3),
+    ("yarn run", 3),
+    ("bun run", 3),
+    ("docker compose", 3),
+    ("npm", 2),
+    ("pnpm", 2),
+    ("yarn", 2),
+    ("bun", 2),
+    ("cargo", 2),
+    ("go", 2),
+    ("git", 2),
+    ("make", 2),
+    ("uv", 2),
+    ("docker", 2),
+    ("kubectl", 2),
+    ("gh", 3),
+];
+
+/// What an answer that is to be remembered adds for a request that `policy` asks about.
+pub fn offered(policy: &Policy, request: &Request, world: &dyn Paths) -> Offer {
+    let asked_by = policy.asked_by(request, world);
+    let rules = rule_for(request, world.project());
+    let covers = !rules.is_empty()
+        && with_granted(policy, &rules, &asked_by, "")
+            .is_ok_and(|policy| policy.decide(request, world).decision == Decision::Allow);
+    Offer {
+        rules: if covers { rules } else { Vec::new() },
+        asked_by,
+    }
+}
+
+/// A policy with rules that answers have added; `origin` says to people where they are from.
+///
+/// # Errors
+/// The text of one that is no rule, and what is wrong with it.
+pub fn with_granted(policy: &Policy, rules: &[String], over: &[String], origin: &str) -> Result<Policy, NoRule> {
+    let mut policy = policy.clone();
+    if rules.len() > MOST {
+        return Err(NoRule::TooMany);
+    }
+    for text in rules {
+        policy.granted.push(Granted {
+            rule: Rule::read(text, List::Allow, &Origin::Default).map_err(|error| NoRule::Wrong {
+                rule: text.clone(),
+                error,
+            })?,
+            over: over.to_vec(),
+            origin: origin.to_owned(),
+        });
+    }
+    Ok(policy)
+}
+
+/// Why an answer adds nothing.
+#[derive(Debug, Error, PartialEq)]
+pub enum NoRule {
+    #[error("an answer adds at most {MOST} rules")]
+    TooMany,
+    #[error("`{rule}`: {error}")]
+    Wrong { rule: String, error: RuleError },
+}
+
+/// The rules of `allow` that "always" adds for a request of an agent in `project`; none if no rule could say it.
+pub(super) fn rule_for(request: &Request, project: &str) -> Vec<String> {
+    let mut rules = match (&request.kind, &request.command, &request.url) {
+        (ToolKind::Shell, Some(command), _) => return for_command(command, project).unwrap_or_default(),
+        (ToolKind::Edit | ToolKind::Read, ..) => {
+            let rules = request.paths.iter().map(|path| for_path(&request.kind, path, project));
+            rules.collect::<Option<Vec<_>>>().unwrap_or_default()
+        }
+        (ToolKind::Fetch, _, Some(url)) => super::policy::host(url)
+            .filter(|host| !host.contains('*'))
+            .map(|host| format!("WebFetch(domain:{host})"))
+            .into_iter()
+            .collect(),
+        // Where the name of its server ends cannot be told, and need not be.
+        (ToolKind::Mcp { server, tool }, ..) if server.is_empty() => vec![format!("mcp__{tool}")],
+        (ToolKind::Mcp { server, tool }, ..) if !tool.is_empty() => vec![format!("mcp__{server}__{tool}")],
+        (ToolKind::Search, ..) => vec!["WebSearch".to_owned()],
+        (ToolKind::Shell | ToolKind::Fetch | ToolKind::Mcp { .. } | ToolKind::Other, ..) => Vec::new(),
+    };
+    rules.dedup();
+    rules
+}
+
+fn for_command(command: &str, project: &str) -> Option<Vec<String>> {
+    let mut rules = Vec::new();
+    for part in parts(command) {
+        let rule = match &part.what {
+            What::Run { own, .. } => for_program(own.last()?)?,
+            What::Through { .. } => continue,
+            What::Write(path) => for_path(&ToolKind::Edit, path, project)?,
+            What::Read(path) => for_path(&ToolKind::Read, path, project)?,
+            What::Unclear { .. } => return None,
+        };
+        if !rules.contains(&rule) {
+            rules.push(rule);
+        }
+    }
+    Some(rules)
+}
+
+fn for_program(text: &str) -> Option<String> {
+    let words: Vec<&str> = text.split(' ').collect();
+    let starts = |known: &str| text == known || text.strip_prefix(known).is_some_and(|rest| rest.starts_with(' '));
+    let known = SUBCOMMANDS.iter().find(|(known, _)| starts(known));
+    let named = known.and_then(|(_, count)| words.get(..*count));
+    let plain = |word: &&str| !word.starts_with('-') && !word.contains(HOLE);
+    let (text, end) = match named.filter(|named| named.iter().all(plain)) {
+        Some(named) => (named.join(" "), " *"),
+        None => (text.to_owned(), ""),
+    };
+    // What a rule says otherwise than it is meant.
+    let odd = [HOLE, '*', '"', '\'', '\\', ';', '|', '&', '<', '>', '`', '\n', '(', ')'];
+    (!text.contains(odd) && !text.contains("$(") && !text.contains("  ") && !text.ends_with(' '))
+        .then(|| format!("Bash({text}{end})"))
+}
+
+fn for_path(kind: &ToolKind, path: &str, project: &str) -> Option<String> {
+    let name = rule_name(kind)?;
+    // What is below the project is called by its name there, wherever the project is.
+    let below = path.strip_prefix(project).and_then(|rest| rest.strip_prefix('/'));
+    let path = below.unwrap_or(path);
+    let path = path.strip_prefix("./").unwrap_or(path);
+    if path.is_empty() || path.contains([HOLE, '*', '(', ')']) || path.contains(char::is_control) {
+        return None;
+    }
+    Some(match path {
+        _ if path.starts_with("~/") => format!("{name}({path})"),
+        _ if path.starts_with('~') => return None,
+        _ if path.starts_with('/') => format!("{name}(/{path})"),
+        _ => format!("{name}(./{path})"),
+    })
+}

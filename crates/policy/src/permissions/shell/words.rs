@@ -1,0 +1,405 @@
+//! Words of the shell, with quotes removed and what is computed left open.
+//!
+//! What a word becomes is decided when it runs, if a variable, a pattern or a substitution is in it: such a place is a
+//! [`HOLE`], which stands for any text. Commands in substitutions are the business of whoever reads commands.
+
+use ralph_text::is_invisible;
+
+use super::{
+    cursor::{Cursor, ends_word},
+    unclear::Unclear,
+};
+
+/// Stands for any text, also for none. No command can contain it.
+pub(in crate::permissions) const HOLE: char = '\0';
+
+/// One word.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Word {
+    /// Without quotes.
+    pub(super) value: String,
+    /// As it is written.
+    pub(super) source: String,
+}
+
+impl Word {
+    pub(super) fn is_computed(&self) -> bool {
+        self.value.contains(HOLE)
+    }
+
+    pub(super) fn is_quoted(&self) -> bool {
+        self.source.contains(['\'', '"', '\\'])
+    }
+
+    /// The name that it assigns to, if it has the form of an assignment.
+    pub(super) fn assigned(&self) -> Option<&str> {
+        let is_name = |character: char| character.is_ascii_alphanumeric() || character == '_';
+        let end = self.source.find(|character| !is_name(character))?;
+        let (name, rest) = self.source.split_at(end);
+        if name.is_empty() || name.starts_with(|character: char| character.is_ascii_digit()) {
+            return None;
+        }
+        let rest = match rest.strip_prefix('[') {
+            Some(subscript) => subscript.split_once(']').map_or("", |(_, rest)| rest),
+            None => rest,
+        };
+        (rest.starts_with('=') || rest.starts_with("+=")).then_some(name)
+    }
+}
+
+/// Reads the commands that are within words.
+pub(super) trait Commands<'t> {
+    fn cursor(&mut self) -> &mut Cursor<'t>;
+    /// Reads commands up to a closing parenthesis, and it.
+    fn substituted(&mut self) -> Result<(), Unclear>;
+    /// Reads commands that were quoted once more.
+    fn backquoted(&mut self, script: &str) -> Result<(), Unclear>;
+    /// Counts one more level of nesting.
+    fn deeper(&mut self) -> Result<(), Unclear>;
+    fn shallower(&mut self);
+    /// Adds what an expression is to shells that take it for commands in two subshells.
+    fn without_arithmetic(&mut self, expression: &str);
+    /// Says that a line ends within a command, where no here-document may begin.
+    fn line_ended(&mut self) -> Result<(), Unclear>;
+    /// Remembers a variable that is assigned to.
+    fn assigns(&mut self, name: &str);
+}
+
+/// What a word has become so far.
+#[derive(Default)]
+struct Value {
+    text: String,
+    /// Nothing more is known: the rest of the word is part of a hole.
+    is_open: bool,
+    /// Where the first brace is, which a comma behind it makes an expansion.
+    brace: Option<usize>,
+}
+
+impl Value {
+    fn push(&mut self, character: char) {
+        if !self.is_open {
+            self.text.push(character);
+        }
+    }
+
+    fn hole(&mut self) {
+        self.push(HOLE);
+    }
+
+    fn open(&mut self, from: usize) {
+        if !self.is_open {
+            self.text.truncate(from);
+            self.text.push(HOLE);
+            self.is_open = true;
+        }
+    }
+}
+
+/// Reads a word; none if there is none here.
+pub(super) fn word<'t>(commands: &mut impl Commands<'t>) -> Result<Option<Word>, Unclear> {
+    let start = commands.cursor().at();
+    let mut value = Value::default();
+    while let Some(next) = commands.cursor().peek() {
+        match next {
+            '<' | '>' if commands.cursor().rest()[1..].starts_with('(') => {
+                commands.cursor().bump();
+                commands.cursor().bump();
+                commands.substituted()?;
+                value.hole();
+            }
+            '(' if is_array(commands.cursor().since(start)) => array(commands, &mut value)?,
+            next if ends_word(next) => break,
+            '\\' | '\'' | '"' | '`' | '$' => quoted(commands, &mut value)?,
+            next if next.is_control() || is_hidden(next) || (next.is_whitespace() && !next.is_ascii()) => {
+                return Err(Unclear::Character);
+            }
+            next => {
+                unquoted(commands.cursor(), next, &mut value);
+            }
+        }
+    }
+    let source = commands.cursor().since(start).to_owned();
+    let word = Word {
+        value: value.text,
+        source,
+    };
+    Ok((!word.source.is_empty()).then_some(word))
+}
+
+/// Whether a character cannot be seen where it stands.
+fn is_hidden(character: char) -> bool {
+    is_invisible(character)
+        || matches!(character, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}')
+}
+
+fn unquoted(cursor: &mut Cursor<'_>, next: char, value: &mut Value) {
+    let at = value.text.len();
+    cursor.bump();
+    match next {
+        '*' | '?' => value.hole(),
+        '[' if at == 0 && cursor.peek().is_none_or(ends_word) => value.push('['),
+        '[' => value.open(at),
+        // In zsh `=git` is the path of git.
+        '=' if at == 0
+            && !cursor
+                .peek()
+                .is_none_or(|next| ends_word(next) || next == '=' || next == '~') =>
+        {
+            value.open(at)
+        }
+        '{' => {
+            value.brace.get_or_insert(at);
+            value.push('{');
+        }
+        ',' => match value.brace {
+            Some(brace) => value.open(brace),
+            None => value.push(','),
+        },
+        '.' if cursor.starts_with(".") => match value.brace {
+            Some(brace) => value.open(brace),
+            None => value.push('.'),
+        },
+        other => value.push(other),
+    }
+}
+
+fn quoted<'t>(commands: &mut impl Commands<'t>, value: &mut Value) -> Result<(), Unclear> {
+    match commands.cursor().bump() {
+        Some('\\') => match commands.cursor().bump() {
+            Some('\n') => Ok(()),
+            Some(other) => {
+                value.push(other);
+                Ok(())
+            }
+            None => Err(Unclear::Syntax),
+        },
+        Some('\'') => single(commands.cursor(), value),
+        Some('"') => double(commands, value),
+        Some('`') => backquote(commands, value, Quotes::None),
+        _ => dollar(commands, value, Quotes::None),
+    }
+}
+
+/// Whether something is within double quotes.
+#[derive(Clone, Copy, PartialEq)]
+enum Quotes {
+    None,
+    Double,
+}
+
+fn single(cursor: &mut Cursor<'_>, value: &mut Value) -> Result<(), Unclear> {
+    loop {
+        match cursor.bump() {
+            None => return Err(Unclear::Syntax),
+            Some('\'') => return Ok(()),
+            Some(other) => value.push(other),
+        }
+    }
+}
+
+fn double<'t>(commands: &mut impl Commands<'t>, value: &mut Value) -> Result<(), Unclear> {
+    loop {
+        match commands.cursor().bump() {
+            None => return Err(Unclear::Syntax),
+            Some('"') => return Ok(()),
+            Some('`') => backquote(commands, value, Quotes::Double)?,
+            Some('$') => dollar(commands, value, Quotes::Double)?,
+            Some('\\') => match commands.cursor().bump() {
+                None => return Err(Unclear::Syntax),
+                Some('\n') => {}
+                Some(escaped @ ('$' | '`' | '"' | '\\')) => value.push(escaped),
+                Some(other) => {
+                    value.push('\\');
+                    value.push(other);
+                }
+            },
+            Some(other) => value.push(other),
+        }
+    }
+}
+
+/// Reads what is behind a dollar.
+fn dollar<'t>(commands: &mut impl Commands<'t>, value: &mut Value, quotes: Quotes) -> Result<(), Unclear> {
+    let cursor = commands.cursor();
+    match cursor.peek() {
+        Some('(') if cursor.starts_with("((") && cursor.is_arithmetic() => {
+            cursor.bump();
+            cursor.bump();
+            arithmetic(commands)?;
+        }
+        Some('(') => {
+            cursor.bump();
+            commands.substituted()?;
+        }
+        Some('{') => {
+            cursor.bump();
+            parameter(commands, quotes)?;
+        }
+        Some('[') => return Err(Unclear::Arithmetic),
+        Some('\'') if quotes == Quotes::None => {
+            cursor.bump();
+            return escaped(cursor, value);
+        }
+        Some('"') if quotes == Quotes::None => {
+            cursor.bump();
+            return double(commands, value);
+        }
+        Some('@' | '*' | '#' | '?' | '-' | '$' | '!' | '0'..='9') => {
+            cursor.bump();
+        }
+        Some(next) if next.is_ascii_alphabetic() || next == '_' => {
+            while cursor
+                .peek()
+                .is_some_and(|next| next.is_ascii_alphanumeric() || next == '_')
+            {
+                cursor.bump();
+            }
+        }
+        Some(_) | None => {
+            value.push('$');
+            return Ok(());
+        }
+    }
+    value.hole();
+    Ok(())
+}
+
+/// Reads the text of `$'…'`, whose escapes may be any character.
+fn escaped(cursor: &mut Cursor<'_>, value: &mut Value) -> Result<(), Unclear> {
+    loop {
+        match cursor.bump() {
+            None => return Err(Unclear::Syntax),
+            Some('\'') => return Ok(()),
+            Some('\\') => {
+                cursor.bump().ok_or(Unclear::Syntax)?;
+                value.open(value.text.len());
+            }
+            Some(other) => value.push(other),
+        }
+    }
+}
+
+/// Reads the rest of `${…}`.
+fn parameter<'t>(commands: &mut impl Commands<'t>, quotes: Quotes) -> Result<(), Unclear> {
+    commands.deeper()?;
+    let start = commands.cursor().at();
+    let mut within = Value::default();
+    loop {
+        match commands.cursor().bump() {
+            None => return Err(Unclear::Syntax),
+            Some('}') => break,
+            Some('\\') => {
+                commands.cursor().bump();
+            }
+            // Shells differ on what a quote is there.
+            Some('\'') if quotes == Quotes::Double => return Err(Unclear::Syntax),
+            Some('\'') => single(commands.cursor(), &mut within)?,
+            Some('"') => double(commands, &mut within)?,
+            Some('`') => backquote(commands, &mut within, quotes)?,
+            Some('$') => dollar(commands, &mut within, quotes)?,
+            Some(_) => {}
+        }
+    }
+    commands.shallower();
+    let inside = commands.cursor().since(start);
+    // `@P` expands a value as a prompt, with the commands in it; the flags of zsh do, too.
+    if inside.contains("@P") || inside.starts_with(['(', '=', '~', '^']) {
+        return Err(Unclear::Syntax);
+    }
+    let is_name = |character: char| character.is_ascii_alphanumeric() || character == '_';
+    let end = inside.find(|character| !is_name(character)).unwrap_or(inside.len());
+    if inside[end..].trim_start_matches(':').starts_with('=') {
+        commands.assigns(&inside[..end]);
+    }
+    Ok(())
+}
+
+fn backquote<'t>(commands: &mut impl Commands<'t>, value: &mut Value, quotes: Quotes) -> Result<(), Unclear> {
+    let mut script = String::new();
+    loop {
+        match commands.cursor().bump() {
+            None => return Err(Unclear::Syntax),
+            Some('`') => break,
+            Some('\\') => match commands.cursor().bump() {
+                None => return Err(Unclear::Syntax),
+                Some(escaped @ ('`' | '\\' | '$')) => script.push(escaped),
+                Some('"') if quotes == Quotes::Double => script.push('"'),
+                Some(other) => script.extend(['\\', other]),
+            },
+            Some(other) => script.push(other),
+        }
+    }
+    value.hole();
+    commands.backquoted(&script)
+}
+
+/// Reads an expression of arithmetic and its end, `))`.
+pub(super) fn arithmetic<'t>(commands: &mut impl Commands<'t>) -> Result<(), Unclear> {
+    let start = commands.cursor().at();
+    let (mut depth, mut last) = (0_u32, ' ');
+    let mut within = Value::default();
+    loop {
+        let next = commands.cursor().bump().ok_or(Unclear::Syntax)?;
+        match next {
+            '(' => depth += 1,
+            ')' if depth == 0 => {
+                let expression = commands.cursor().since(start);
+                if !commands.cursor().eat(")") {
+                    return Err(Unclear::Arithmetic);
+                }
+                commands.without_arithmetic(&expression[..expression.len() - 1]);
+                return Ok(());
+            }
+            ')' => depth -= 1,
+            '$' => dollar(commands, &mut within, Quotes::Double)?,
+            '`' => backquote(commands, &mut within, Quotes::Double)?,
+            '#' if last.is_ascii_digit() => {}
+            '#' | '\'' | '"' | '\\' => return Err(Unclear::Arithmetic),
+            _ => {}
+        }
+        last = next;
+    }
+}
+
+/// Reads the substitutions in the text of a here-document.
+pub(super) fn here_document<'t>(commands: &mut impl Commands<'t>) -> Result<(), Unclear> {
+    let mut within = Value::default();
+    while let Some(next) = commands.cursor().bump() {
+        match next {
+            '\\' => {
+                commands.cursor().bump();
+            }
+            '$' => dollar(commands, &mut within, Quotes::Double)?,
+            '`' => backquote(commands, &mut within, Quotes::Double)?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn is_array(source: &str) -> bool {
+    let word = Word {
+        source: source.to_owned(),
+        value: String::new(),
+    };
+    source.ends_with('=') && word.assigned().is_some()
+}
+
+fn array<'t>(commands: &mut impl Commands<'t>, value: &mut Value) -> Result<(), Unclear> {
+    commands.deeper()?;
+    commands.cursor().bump();
+    loop {
+        commands.cursor().skip_blank();
+        if commands.cursor().eat("\n") {
+            commands.line_ended()?;
+            continue;
+        }
+        if commands.cursor().eat(")") {
+            break;
+        }
+        word(commands)?.ok_or(Unclear::Syntax)?;
+    }
+    commands.shallower();
+    value.hole();
+    Ok(())
+}

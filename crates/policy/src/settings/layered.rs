@@ -1,0 +1,235 @@
+//! Things that a file each describes, in layers: built in, the user's, the project's, merged key by key.
+//!
+//! A file's name is the id of what it describes. A later layer may set a single key of what an earlier one has, or add a whole
+//! one. What is broken harms nobody but who asks for it, and neither does a directory of a million.
+
+use std::{
+    collections::BTreeMap,
+    fmt::Write as _,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use ralph_system::files::{Directory, ReadError};
+use ralph_text::Position;
+use thiserror::Error;
+
+use super::{
+    layer::{Keys, Language, Layer, Leaf},
+    merged::Merged,
+    mistake::{Mistake, Mistakes},
+    node::{Node, Shape},
+    origin::{Origin, Place},
+    record::Record,
+    toml::from_toml,
+};
+
+/// Where a file begins.
+const START: Position = Position { line: 1, column: 1 };
+
+/// What can be wrong with a layer by itself.
+#[derive(Debug, Clone, Error)]
+pub enum LayerError {
+    #[error("{path} cannot be read", path = path.display())]
+    Read {
+        path: PathBuf,
+        #[source]
+        source: Arc<ReadError>,
+    },
+    #[error("{}", in_one_line(.0))]
+    Written(Arc<Mistakes>),
+    #[error("{at}: `id` is `{id}`, but the name of the file makes it `{expected}`")]
+    IdMismatch { at: Origin, id: String, expected: String },
+    #[error("{at}: `{id}` cannot name {what}: lower-case letters, digits, `-`, `_` and `.` only")]
+    IdInvalid { at: Origin, id: String, what: &'static str },
+}
+
+impl LayerError {
+    /// What is wrong with what was written, which is something.
+    pub fn written(mistakes: Vec<Mistake>) -> Self {
+        let mistakes = Mistakes::of(mistakes).expect("something was refused");
+        LayerError::Written(Arc::new(mistakes))
+    }
+
+    /// What else is wrong, one sentence each.
+    pub fn hints(&self) -> Vec<String> {
+        match self {
+            LayerError::Written(mistakes) => mistakes.others().map(|other| format!("also {other}")).collect(),
+            LayerError::Read { .. } | LayerError::IdMismatch { .. } | LayerError::IdInvalid { .. } => Vec::new(),
+        }
+    }
+}
+
+/// The first mistake with what to do about it, and how many there are beside it.
+fn in_one_line(mistakes: &Mistakes) -> String {
+    let first = mistakes.first();
+    let hint = first.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
+    match mistakes.others().count() {
+        0 => format!("{first}{hint}"),
+        others => format!("{first}{hint} (and {others} more)"),
+    }
+}
+
+/// One of the things, its layers merged.
+#[derive(Debug)]
+pub struct Entry {
+    pub merged: Merged,
+    /// Where the strongest layer says something about it.
+    pub origin: Origin,
+    /// The first thing that is wrong with one of its layers.
+    pub broken: Option<LayerError>,
+}
+
+/// All of them by id.
+#[derive(Debug)]
+pub struct Layered {
+    entries: BTreeMap<String, Entry>,
+    notices: Vec<String>,
+    language: &'static Language,
+    /// What one of them is called, with its article.
+    what: &'static str,
+}
+
+impl Layered {
+    pub fn new(language: &'static Language, what: &'static str) -> Self {
+        Self {
+            entries: BTreeMap::new(),
+            notices: Vec::new(),
+            language,
+            what,
+        }
+    }
+
+    pub fn entries(&self) -> &BTreeMap<String, Entry> {
+        &self.entries
+    }
+
+    pub fn get(&self, id: &str) -> Option<&Entry> {
+        self.entries.get(id)
+    }
+
+    /// Every id, in alphabetical order.
+    pub fn ids(&self) -> impl Iterator<Item = &str> {
+        self.entries.keys().map(String::as_str)
+    }
+
+    /// What the user should know that is no error, one sentence each.
+    pub fn notices(&self) -> &[String] {
+        &self.notices
+    }
+
+    /// Adds one that comes with ralph.
+    pub fn add_built_in<R: Record>(&mut self, id: &str, text: &str) {
+        let leaves = self.leaves_of_text::<R>(Path::new(id), text, Place::built_in(text));
+        self.add(id, &Origin::BuiltIn, leaves);
+    }
+
+    /// Adds a layer that was read from a directory.
+    pub fn add_directory<R: Record>(&mut self, directory: &Directory) {
+        self.notices.extend(directory.notice.clone());
+        for file in &directory.files {
+            let id = file.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let leaves = match &file.text {
+                Ok(text) => self.leaves_of_text::<R>(&file.path, text, Place::file(&file.path, text)),
+                Err(source) => Err(LayerError::Read {
+                    path: file.path.clone(),
+                    source: source.clone().into(),
+                }),
+            };
+            self.add(&id, &Origin::file(&file.path, START), leaves);
+        }
+    }
+
+    /// Adds what a setting says about one of them.
+    pub fn add_node<R: Record>(&mut self, id: &str, node: &Node) {
+        self.add(id, &node.origin, leaves::<R>(node, self.language));
+    }
+
+    fn leaves_of_text<R: Record>(&self, path: &Path, text: &str, place: Place<'_>) -> Result<Vec<Leaf>, LayerError> {
+        let root = from_toml(path, text, place).map_err(|mistake| LayerError::written(vec![mistake]))?;
+        leaves::<R>(&root, self.language)
+    }
+
+    fn add(&mut self, id: &str, origin: &Origin, leaves: Result<Vec<Leaf>, LayerError>) {
+        let what = self.what;
+        let entry = self.entries.entry(id.to_owned()).or_insert_with(|| Entry {
+            merged: Merged::empty(),
+            origin: origin.clone(),
+            broken: None,
+        });
+        match leaves.and_then(|leaves| check_id(id, what, origin, leaves)) {
+            Ok(leaves) => {
+                if let Some(leaf) = leaves.first() {
+                    entry.origin = leaf.node.origin.clone();
+                }
+                leaves.into_iter().for_each(|leaf| entry.merged.set(leaf));
+            }
+            Err(error) => {
+                entry.broken.get_or_insert(error);
+            }
+        }
+    }
+}
+
+impl Entry {
+    /// Each value with its origin, as TOML; `is_secret` says which values stay out of sight, by their keys.
+    pub fn show<R: Record>(&self, is_secret: impl Fn(&str) -> bool) -> String {
+        let mut out = String::new();
+        let keys = Keys::of::<R>();
+        let mut rows = self.merged.rows();
+        rows.sort_by_cached_key(|(key, _)| (keys.rank(key), key.clone()));
+        let shown = |key: &str, node: &Node| match is_secret(key) {
+            true => format!("{key} = (not shown)"),
+            false => format!("{key} = {}", in_toml(node)),
+        };
+        let rows: Vec<_> = rows
+            .into_iter()
+            .map(|(key, node)| (shown(&key, node), &node.origin))
+            .collect();
+        let width = rows.iter().map(|(row, _)| row.len()).max().unwrap_or_default().min(60);
+        for (row, origin) in rows {
+            // Writing to a String does not fail.
+            _ = writeln!(out, "{row:width$}  # {origin}");
+        }
+        out
+    }
+}
+
+/// What one layer says.
+fn leaves<R: Record>(root: &Node, language: &Language) -> Result<Vec<Leaf>, LayerError> {
+    let layer = Layer::of::<R>(root, language).in_order();
+    match layer.mistakes.is_empty() {
+        true => Ok(layer.leaves),
+        false => Err(LayerError::written(layer.mistakes)),
+    }
+}
+
+fn check_id(id: &str, what: &'static str, origin: &Origin, leaves: Vec<Leaf>) -> Result<Vec<Leaf>, LayerError> {
+    let valid = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.');
+    if !id.bytes().all(valid) || !id.starts_with(|first: char| first.is_ascii_alphanumeric()) {
+        return Err(LayerError::IdInvalid {
+            at: origin.clone(),
+            id: id.to_owned(),
+            what,
+        });
+    }
+    let named = leaves.iter().find(|leaf| leaf.path == ["id"]);
+    match named.and_then(|leaf| Some((leaf.node.text()?, &leaf.node.origin))) {
+        Some((named, at)) if named != id => Err(LayerError::IdMismatch {
+            at: at.clone(),
+            id: named.to_owned(),
+            expected: id.to_owned(),
+        }),
+        Some(_) | None => Ok(leaves),
+    }
+}
+
+fn in_toml(node: &Node) -> String {
+    match &node.shape {
+        Shape::List(items) => {
+            let items: Vec<String> = items.iter().map(in_toml).collect();
+            format!("[{}]", items.join(", "))
+        }
+        Shape::Scalar(_) | Shape::Table(_) | Shape::Foreign(_) => node.value().to_string(),
+    }
+}

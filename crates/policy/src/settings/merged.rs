@@ -1,0 +1,106 @@
+//! The values of all layers, merged key by key.
+
+use serde_json::Value;
+
+use super::{
+    layer::{Keys, Leaf},
+    mistake::Mistake,
+    node::{Node, Shape},
+    origin::Origin,
+    record::{Reader, Record, within},
+};
+
+/// Settings as far as they are merged: a table shaped like a file, each value of which has its own origin.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Merged {
+    root: Node,
+}
+
+impl Merged {
+    /// Nothing at all.
+    pub fn empty() -> Self {
+        Merged {
+            root: Node::empty(Origin::Default),
+        }
+    }
+
+    /// Every default.
+    pub fn defaults<R: Record>() -> Self {
+        let mut merged = Merged::empty();
+        for (key, field) in Keys::of::<R>().iter() {
+            merged.set(Leaf {
+                path: key.split('.').map(str::to_owned).collect(),
+                node: Node::of(field.default_value(), &Origin::Default),
+            });
+        }
+        merged
+    }
+
+    /// Sets a value of a layer that is stronger than all before.
+    ///
+    /// An empty table says nothing about what weaker layers have in it.
+    pub fn set(&mut self, leaf: Leaf) {
+        let place = place(&mut self.root, &leaf.path);
+        if place.fields().is_some() && leaf.node.fields().is_some_and(<[_]>::is_empty) {
+            return;
+        }
+        *place = leaf.node;
+    }
+
+    /// Returns the value at a dotted path.
+    pub fn get(&self, key: &str) -> Option<&Node> {
+        key.split('.').try_fold(&self.root, |node, name| node.get(name))
+    }
+
+    /// Returns where the value at a dotted path was written.
+    pub fn origin(&self, key: &str) -> Origin {
+        self.get(key).map_or(Origin::Default, |node| node.origin.clone())
+    }
+
+    /// Every value with its dotted path, in the order in which they were first set.
+    pub fn rows(&self) -> Vec<(String, &Node)> {
+        let mut rows = Vec::new();
+        collect(&self.root, "", &mut rows);
+        rows
+    }
+
+    /// Reads what is declared.
+    ///
+    /// # Errors
+    /// Mistakes in values that were not checked when their layers were read.
+    pub fn read<R: Record<Held = R>>(&self) -> Result<R, Vec<Mistake>> {
+        let mut reader = Reader::new(Some(&self.root), "");
+        R::read(&mut reader).ok_or_else(|| reader.mistakes())
+    }
+}
+
+/// Finds the place at a path; whatever stands in the way of a table on it gives way.
+fn place<'n>(root: &'n mut Node, path: &[String]) -> &'n mut Node {
+    let mut node = root;
+    for name in path {
+        if node.fields().is_none() {
+            node.shape = Shape::Table(Vec::new());
+        }
+        let Shape::Table(fields) = &mut node.shape else {
+            unreachable!("it was just made a table")
+        };
+        let at = fields.iter().position(|(known, _)| known == name);
+        let at = at.unwrap_or_else(|| {
+            fields.push((name.clone(), Node::of(Value::Null, &Origin::Default)));
+            fields.len() - 1
+        });
+        node = &mut fields[at].1;
+    }
+    node
+}
+
+fn collect<'n>(node: &'n Node, path: &str, rows: &mut Vec<(String, &'n Node)>) {
+    match node.fields() {
+        Some(fields) if !fields.is_empty() || path.is_empty() => {
+            for (name, node) in fields {
+                collect(node, &within(path, name), rows);
+            }
+        }
+        Some(_) | None => rows.push((path.to_owned(), node)),
+    }
+}

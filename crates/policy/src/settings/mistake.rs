@@ -1,0 +1,205 @@
+//! What can be wrong with what was written.
+
+use std::{error::Error, fmt, path::PathBuf};
+
+use ralph_system::files::ReadError;
+use ralph_text::Position;
+use thiserror::Error;
+
+use super::origin::Origin;
+
+/// One thing that is wrong.
+#[derive(Debug, Error)]
+pub enum Mistake {
+    #[error("{}: cannot be read", path.display())]
+    Unreadable {
+        path: PathBuf,
+        #[source]
+        source: ReadError,
+    },
+    #[error("{}: {position}: not UTF-8", path.display())]
+    NotUtf8 { path: PathBuf, position: Position },
+    /// `why` is the parser's own short word on it.
+    #[error("{}: {position}: not valid {language} ({why})", path.display())]
+    Syntax {
+        path: PathBuf,
+        position: Position,
+        language: &'static str,
+        why: String,
+    },
+    #[error("{origin}: unknown setting `{key}`")]
+    Unknown {
+        origin: Origin,
+        key: String,
+        /// The setting that was probably meant.
+        near: Option<String>,
+    },
+    #[error("{}; expected {}", ill_typed_in_words(.origin, .key, .found), expected_of(.origin, .expected))]
+    IllTyped {
+        origin: Origin,
+        /// The setting in backquotes, or what else is meant.
+        key: String,
+        found: String,
+        expected: String,
+    },
+    #[error("{origin}: `{key}` is set a second time, after line {first}")]
+    Repeated { origin: Origin, key: String, first: u32 },
+    /// Two settings that are fine, but not together.
+    #[error("{origin}: {why}")]
+    Conflict { origin: Origin, why: String },
+}
+
+impl Mistake {
+    /// A value that a setting cannot hold.
+    pub fn ill_typed(origin: &Origin, key: &str, found: String, expected: String) -> Self {
+        Mistake::IllTyped {
+            origin: origin.clone(),
+            key: format!("`{key}`"),
+            found,
+            expected,
+        }
+    }
+
+    /// The line it is on; 0 for what is about no line of a file.
+    pub(super) fn line(&self) -> u32 {
+        match self {
+            Mistake::Unreadable { .. } => 0,
+            Mistake::NotUtf8 { position, .. } | Mistake::Syntax { position, .. } => position.line,
+            Mistake::Unknown { origin, .. }
+            | Mistake::IllTyped { origin, .. }
+            | Mistake::Repeated { origin, .. }
+            | Mistake::Conflict { origin, .. } => origin.line(),
+        }
+    }
+
+    /// Whether it was typed on the command line.
+    pub fn is_of_flag(&self) -> bool {
+        match self {
+            Mistake::Unknown { origin, .. }
+            | Mistake::IllTyped { origin, .. }
+            | Mistake::Repeated { origin, .. }
+            | Mistake::Conflict { origin, .. } => matches!(origin, Origin::Flag(_)),
+            Mistake::Unreadable { .. } | Mistake::NotUtf8 { .. } | Mistake::Syntax { .. } => false,
+        }
+    }
+
+    /// Says what to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Mistake::NotUtf8 { .. } => Some("save the file as UTF-8".to_owned()),
+            Mistake::Syntax { language: "JSON", .. } => {
+                Some("comments and trailing commas are fine, all else is as in JSON".to_owned())
+            }
+            Mistake::Unknown { key, near, .. } => {
+                let near = near.as_ref()?;
+                Some(match near == key {
+                    true => format!("write `{key}` as objects: {}", nested(key)),
+                    false => format!("did you mean `{near}`?"),
+                })
+            }
+            Mistake::Unreadable { .. }
+            | Mistake::Syntax { .. }
+            | Mistake::IllTyped { .. }
+            | Mistake::Repeated { .. }
+            | Mistake::Conflict { .. } => None,
+        }
+    }
+}
+
+/// Names the setting as it was written: whoever typed a flag or set a variable has not seen its key, nor that it is a text.
+fn ill_typed_in_words(origin: &Origin, key: &str, found: &str) -> String {
+    // What is typed for a list is one of its elements.
+    let element = found
+        .split_once(" is the text ")
+        .map(|(_, element)| element.trim_end_matches(')'));
+    let text = element.or_else(|| found.strip_prefix("the text "));
+    match origin {
+        Origin::Flag(name) if element == Some("\"\"") => format!("{name} is incomplete"),
+        Origin::Flag(name) => format!("{name} is {}", text.unwrap_or(found)),
+        Origin::Env(name) if !key.contains('[') && element.is_none() => format!("{name} is {}", text.unwrap_or(found)),
+        Origin::Env(_) | Origin::Default | Origin::BuiltIn | Origin::File { .. } => {
+            format!("{origin}: {key} is {found}")
+        }
+    }
+}
+
+/// What is expected there: null is for files, and cannot be typed.
+fn expected_of<'a>(origin: &Origin, expected: &'a str) -> &'a str {
+    match origin {
+        Origin::Flag(_) | Origin::Env(_) => expected.strip_suffix(", or null").unwrap_or(expected),
+        Origin::Default | Origin::BuiltIn | Origin::File { .. } => expected,
+    }
+}
+
+/// Writes a dotted key as a file has it: `{ "limits": { "maxTime": … } }`.
+fn nested(key: &str) -> String {
+    let inside = |value: String, name: &str| format!("{{ \"{name}\": {value} }}");
+    key.rsplit('.').fold("…".to_owned(), inside)
+}
+
+/// Everything that is wrong, in the order in which it is told. Never empty.
+#[derive(Debug)]
+pub struct Mistakes {
+    first: Box<Mistake>,
+    others: Vec<Mistake>,
+}
+
+impl Mistakes {
+    /// None if nothing is wrong.
+    pub fn of(mistakes: Vec<Mistake>) -> Option<Self> {
+        let mut mistakes = mistakes.into_iter();
+        let first = mistakes.next()?;
+        Some(Mistakes {
+            first: Box::new(first),
+            others: mistakes.collect(),
+        })
+    }
+
+    pub fn first(&self) -> &Mistake {
+        &self.first
+    }
+
+    /// All but the first.
+    pub fn others(&self) -> impl Iterator<Item = &Mistake> {
+        self.others.iter()
+    }
+
+    /// Says what to do about the first, and what else is wrong; `no_hint` is for settings that are like no other.
+    pub fn hints(&self, no_hint: &str) -> Vec<String> {
+        let hint = |mistake: &Mistake| match mistake {
+            Mistake::Unknown { near: None, .. } => Some(no_hint.to_owned()),
+            _ => mistake.hint(),
+        };
+        let also = self
+            .others
+            .iter()
+            .flat_map(|other| [Some(format!("also {other}")), hint(other)]);
+        [hint(&self.first)].into_iter().chain(also).flatten().collect()
+    }
+}
+
+impl From<Mistake> for Mistakes {
+    fn from(first: Mistake) -> Self {
+        Mistakes {
+            first: Box::new(first),
+            others: Vec::new(),
+        }
+    }
+}
+
+/// The first, and how many there are beside it.
+impl fmt::Display for Mistakes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.first.fmt(f)?;
+        match self.others.len() {
+            0 => Ok(()),
+            others => write!(f, " (and {others} more)"),
+        }
+    }
+}
+
+impl Error for Mistakes {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.first.source()
+    }
+}

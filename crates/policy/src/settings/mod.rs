@@ -1,0 +1,52 @@
+//! One engine for what people write: configuration files, variables, flags, goals and adapters.
+//!
+//! A setting is declared once, as a row of `settings!`: its doc comment is its description, its type is a [`Grammar`],
+//! its default is written as in a file. Defaults, checks, JSON Schema, the example file, variables and flags all come
+//! from the row. serde is no help here: it stops at the first mistake, and knows neither layers nor where a value was
+//! written.
+//!
+//! What is written becomes a [`Node`], a value that knows its [`Origin`]. A layer is checked by itself and taken apart
+//! into [`Leaf`]s, and [`Merged`] puts the leaves of all layers together, key by key.
+
+mod choices;
+mod declaration;
+mod describe;
+mod duration;
+mod grammar;
+mod groups;
+mod json;
+mod layer;
+mod layered;
+mod merged;
+mod mistake;
+mod nearest;
+mod node;
+mod numbers;
+mod optional;
+mod origin;
+mod record;
+#[cfg(any(test, feature = "testing"))]
+pub mod reference;
+mod template;
+mod texts;
+mod toml;
+
+pub use self::toml::from_toml;
+pub use declaration::{Field, FlagDeclaration, Form, Kind};
+pub use describe::{example, schema, schema_of};
+pub use duration::{format_duration, parse_duration};
+pub use grammar::{Grammar, accept, accept_or, kind_of};
+pub use groups::{Open, Section};
+pub use json::from_json;
+pub use layer::{Keys, Language, Layer, Leaf};
+pub use layered::{Entry, LayerError, Layered};
+pub use merged::Merged;
+pub use mistake::{Mistake, Mistakes};
+pub use nearest::closest;
+pub use node::{Node, Shape};
+pub use numbers::{Amount, BigCount, Count, Duration, Percent, Share, Switch, Within};
+pub use optional::{Limit, Maybe, OptionalLimit};
+pub use origin::{Origin, Place};
+pub use record::{Reader, Record, read_item};
+pub use template::{Slot, Template, UnknownPlaceholder};
+pub use texts::{Choice, FilePath, Line, Names, OneOf, Prose, Sample, SomeOf, Text, Texts};

@@ -1,0 +1,131 @@
+//! Where a value was written.
+
+use std::{fmt, path::Path, sync::Arc};
+
+use ralph_text::{Lines, Position};
+
+/// Where a value was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// Nowhere: it is the default.
+    Default,
+    /// In an adapter that comes with ralph.
+    BuiltIn,
+    File {
+        path: Arc<Path>,
+        position: Position,
+    },
+    /// An environment variable, by its name.
+    Env(String),
+    /// A command-line flag, with its dashes.
+    Flag(String),
+}
+
+impl Origin {
+    /// A place in a file.
+    pub fn file(path: &Path, position: Position) -> Self {
+        Origin::File {
+            path: path.into(),
+            position,
+        }
+    }
+
+    /// The line in a file; 0 for what is in none.
+    pub fn line(&self) -> u32 {
+        match self {
+            Origin::File { position, .. } => position.line,
+            Origin::Default | Origin::BuiltIn | Origin::Env(_) | Origin::Flag(_) => 0,
+        }
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::Default => f.write_str("default"),
+            Origin::BuiltIn => f.write_str("built in"),
+            Origin::File { path, position } => {
+                write!(f, "{}:{}:{}", path.display(), position.line, position.column)
+            }
+            Origin::Env(name) | Origin::Flag(name) => f.write_str(name),
+        }
+    }
+}
+
+/// Gives the values of one text their origins.
+pub struct Place<'t> {
+    text: &'t str,
+    lines: Lines,
+    source: Source,
+    /// The byte that was asked for last, and where it is: most are asked for in the order of the text, and a text may be
+    /// one long line.
+    last: (usize, Position),
+}
+
+enum Source {
+    File(Arc<Path>),
+    BuiltIn,
+}
+
+impl<'t> Place<'t> {
+    /// The text of a file.
+    pub fn file(path: &Path, text: &'t str) -> Self {
+        Place::of(text, Source::File(path.into()))
+    }
+
+    /// A text that comes with ralph.
+    pub fn built_in(text: &'t str) -> Self {
+        Place::of(text, Source::BuiltIn)
+    }
+
+    fn of(text: &'t str, source: Source) -> Self {
+        Place {
+            text,
+            lines: Lines::of(text),
+            source,
+            last: (0, Position { line: 1, column: 1 }),
+        }
+    }
+
+    /// The origin of what begins at a byte.
+    pub(super) fn at(&mut self, offset: usize) -> Origin {
+        match &self.source {
+            Source::BuiltIn => Origin::BuiltIn,
+            Source::File(path) => {
+                let path = Arc::clone(path);
+                Origin::File {
+                    path,
+                    position: self.position(offset),
+                }
+            }
+        }
+    }
+
+    fn position(&mut self, offset: usize) -> Position {
+        let line = self.lines.line_of(offset);
+        let (from, column) = match self.last {
+            (last, position) if position.line == line && last <= offset => (last, position.column),
+            _ => (self.lines.start_of(line), 1),
+        };
+        let characters = self.text.get(from..offset).map_or(0, |text| text.chars().count());
+        let column = column.saturating_add(u32::try_from(characters).unwrap_or(u32::MAX));
+        self.last = (offset, Position { line, column });
+        self.last.1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_place_of_a_text_is_found_in_any_order() {
+        let text = "aä\r\nb\u{1f980}c\n\nd";
+        let offsets: Vec<usize> = text.char_indices().map(|(offset, _)| offset).collect();
+        let mut place = Place::file(Path::new("x"), text);
+        for &offset in offsets.iter().chain(offsets.iter().rev()) {
+            let origin = Origin::file(Path::new("x"), Position::of(text, offset));
+            assert_eq!(place.at(offset), origin, "at {offset}");
+        }
+    }
+}

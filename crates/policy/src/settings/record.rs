@@ -1,0 +1,257 @@
+//! Groups of settings that are held as one value, and the macro that declares them.
+
+use super::{
+    declaration::Field,
+    grammar::Grammar,
+    mistake::Mistake,
+    nearest::closest,
+    node::{Node, Shape},
+    origin::Origin,
+};
+
+/// A group of settings that are held as one value: a struct with a row for each field.
+pub trait Record: Sized {
+    /// What the group is for, as its doc comment says it.
+    const ABOUT: &'static str;
+    /// In the order in which they are shown.
+    const FIELDS: &'static [Field];
+
+    /// The value that the settings are read into: `Self`, or a type that another crate declares.
+    type Held;
+
+    /// Reads every field; none if one of them cannot be read, which the reader keeps.
+    fn read(reader: &mut Reader<'_>) -> Option<Self::Held>;
+
+    /// The group as it is where nothing is written.
+    ///
+    /// # Panics
+    /// If a default is not of its grammar, or a setting without a default has to be written. A test reads the defaults of
+    /// every declaration.
+    fn defaults() -> Self::Held {
+        let mut reader = Reader::new(None, "");
+        Self::read(&mut reader).expect("the declared defaults are of their grammars")
+    }
+}
+
+/// Takes a record out of a table.
+pub struct Reader<'n> {
+    /// None where nothing is written.
+    table: Option<&'n Node>,
+    path: &'n str,
+    mistakes: Vec<Mistake>,
+}
+
+impl<'n> Reader<'n> {
+    pub fn new(table: Option<&'n Node>, path: &'n str) -> Self {
+        Reader {
+            table,
+            path,
+            mistakes: Vec::new(),
+        }
+    }
+
+    /// Reads one field: what is written, else its default, else what its grammar makes of nothing.
+    pub fn field<G: Grammar>(&mut self, name: &str, default: Option<&str>) -> Option<G::Held> {
+        let key = within(self.path, name);
+        let written = self.table.and_then(|table| table.get(name));
+        let read = match (written, default) {
+            (Some(node), _) => G::read(node, &key),
+            (None, Some(default)) => {
+                let value = serde_json::from_str(default).unwrap_or_default();
+                G::read(&Node::of(value, &Origin::Default), &key)
+            }
+            (None, None) => return G::absent().or_else(|| self.missing::<G>(name)),
+        };
+        match read {
+            Ok(held) => Some(held),
+            Err(mistakes) => {
+                self.mistakes.extend(mistakes);
+                None
+            }
+        }
+    }
+
+    fn missing<G: Grammar>(&mut self, name: &str) -> Option<G::Held> {
+        let origin = self.table.map_or(Origin::Default, |table| table.origin.clone());
+        let found = format!("missing `{name}`");
+        let mistake = Mistake::ill_typed(&origin, self.path, found, G::expected());
+        self.mistakes.push(mistake);
+        None
+    }
+
+    pub fn mistakes(self) -> Vec<Mistake> {
+        self.mistakes
+    }
+}
+
+/// Joins a dotted path and a name.
+pub(super) fn within(path: &str, name: &str) -> String {
+    match path {
+        "" => name.to_owned(),
+        path => format!("{path}.{name}"),
+    }
+}
+
+/// Reads a record that is one value among others, such as an element of a list.
+///
+/// # Errors
+/// Everything that is wrong with it: fields that are not of their grammar, fields that it has not, and fields that
+/// are missing.
+pub fn read_item<R: Record<Held = R>>(node: &Node, key: &str, name: &str, example: &str) -> Result<R, Vec<Mistake>> {
+    let Shape::Table(written) = &node.shape else {
+        let found = node.described();
+        return Err(vec![Mistake::ill_typed(&node.origin, key, found, example.to_owned())]);
+    };
+    let is_known = |name: &String| R::FIELDS.iter().any(|field| field.key == name);
+    if written.iter().all(|(name, _)| is_known(name))
+        && let Some(read) = R::read(&mut Reader::new(Some(node), key))
+    {
+        return Ok(read);
+    }
+    Err(mistakes_of_item::<R>(node, written, key, name, example))
+}
+
+/// What is wrong with an item that was not read, in the order in which it is written.
+fn mistakes_of_item<R: Record>(
+    node: &Node,
+    written: &[(String, Node)],
+    key: &str,
+    name: &str,
+    example: &str,
+) -> Vec<Mistake> {
+    let mut mistakes = Vec::new();
+    for (field, value) in written {
+        let key = within(key, field);
+        match R::FIELDS.iter().find(|known| known.key == field) {
+            Some(known) => mistakes.extend((known.kind.check)(value, &key)),
+            None => {
+                let found = format!("not a field of {name}");
+                let expected = known_fields::<R>(field);
+                mistakes.push(Mistake::ill_typed(&value.origin, &key, found, expected));
+            }
+        }
+    }
+    let missing = R::FIELDS
+        .iter()
+        .filter(|field| field.default.is_none() && (field.kind.is_required)() && node.get(field.key).is_none());
+    mistakes.extend(missing.map(|field| {
+        let found = format!("an object without `{}`", field.key);
+        Mistake::ill_typed(&node.origin, key, found, example.to_owned())
+    }));
+    mistakes
+}
+
+/// The field that was probably meant, else all of them.
+fn known_fields<R: Record>(unknown: &str) -> String {
+    let names = || R::FIELDS.iter().map(|field| field.key);
+    if let Some(near) = closest(unknown, names()) {
+        return format!("`{near}`");
+    }
+    let quoted: Vec<String> = names().map(|name| format!("`{name}`")).collect();
+    match &quoted[..] {
+        [others @ .., last] if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+        _ => quoted.join(""),
+    }
+}
+
+/// Declares the settings of a struct, which it makes (`struct Name`) or which is there (`struct NameSettings for Name`), a row for
+/// each field:
+///
+/// ```text
+/// /// What the setting is for, as the schema and the example file say it.
+/// #[flag("--name", "VALUE", "What the help says of the flag")]
+/// field_name("keyInFiles"): Grammar = "default",
+/// ```
+///
+/// The flag and the default may be left out. A row without a default holds what [`Grammar::absent`] says; where that is
+/// nothing, the setting has to be written.
+#[macro_export]
+macro_rules! settings {
+    (
+        $(#[doc = $doc:literal])*
+        $visibility:vis struct $name:ident {
+            $(
+                $(#[doc = $about:literal])*
+                $(#[flag($flag:literal, $value:literal, $help:literal)])?
+                $field:ident($key:literal): $grammar:ty $(= $default:tt)?,
+            )*
+        }
+    ) => {
+        $(#[doc = $doc])*
+        #[derive(Debug, Clone, PartialEq)]
+        $visibility struct $name {
+            $(
+                $(#[doc = $about])*
+                pub $field: <$grammar as $crate::settings::Grammar>::Held,
+            )*
+        }
+
+        $crate::settings! {
+            $(#[doc = $doc])*
+            impl $name for $name {
+                $(
+                    $(#[doc = $about])*
+                    $(#[flag($flag, $value, $help)])?
+                    $field($key): $grammar $(= $default)?,
+                )*
+            }
+        }
+    };
+    (
+        $(#[doc = $doc:literal])*
+        $visibility:vis struct $name:ident for $held:ident {
+            $($rows:tt)*
+        }
+    ) => {
+        $(#[doc = $doc])*
+        $visibility struct $name;
+
+        $crate::settings! {
+            $(#[doc = $doc])*
+            impl $name for $held {
+                $($rows)*
+            }
+        }
+    };
+    (
+        $(#[doc = $doc:literal])*
+        impl $name:ident for $held:ident {
+            $(
+                $(#[doc = $about:literal])*
+                $(#[flag($flag:literal, $value:literal, $help:literal)])?
+                $field:ident($key:literal): $grammar:ty $(= $default:tt)?,
+            )*
+        }
+    ) => {
+        impl $crate::settings::Record for $name {
+            const ABOUT: &'static str = concat!($($doc, "\n"),*);
+            const FIELDS: &'static [$crate::settings::Field] = &[
+                $(
+                    $crate::settings::Field {
+                        key: $key,
+                        about: concat!($($about, "\n"),*),
+                        default: $crate::settings!(@default $($default)?),
+                        flag: $crate::settings!(@flag $($flag, $value, $help)?),
+                        kind: $crate::settings::kind_of::<$grammar>(),
+                    },
+                )*
+            ];
+
+            type Held = $held;
+
+            fn read(reader: &mut $crate::settings::Reader<'_>) -> Option<$held> {
+                $(
+                    let $field =
+                        reader.field::<$grammar>($key, $crate::settings!(@default $($default)?));
+                )*
+                Some($held { $($field: $field?),* })
+            }
+        }
+    };
+    (@default) => { None };
+    (@default $default:tt) => { Some(stringify!($default)) };
+    (@flag) => { None };
+    (@flag $name:literal, $value:literal, $help:literal) => {
+        Some($crate::settings::FlagDeclaration { name: $name, value: $value, help: $help })
+    };
+}

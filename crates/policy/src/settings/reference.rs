@@ -1,0 +1,85 @@
+//! A page of the reference for what is declared: every key with what it may be, its default and what it is for.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use super::{
+    declaration::{Field, Form},
+    mistake::Mistake,
+    node::Node,
+    origin::Origin,
+    record::{Record, within},
+};
+
+/// What a page says of one key besides its declaration, as rows of a table.
+pub(crate) type More<'a> = &'a dyn Fn(&str, &Field) -> Vec<(&'static str, String)>;
+
+/// Lists the settings of `R`, those of a group below what the group is for.
+pub fn page<R: Record>(more: More<'_>) -> String {
+    let mut text = String::new();
+    write_fields(R::FIELDS, "", more, &mut text);
+    text
+}
+
+fn write_fields(fields: &[Field], path: &str, more: More<'_>, text: &mut String) {
+    for field in fields {
+        let key = within(path, field.key);
+        match field.kind.form {
+            Form::Section { about, fields } => {
+                write_head(&key, about, text);
+                write_fields(fields, &key, more, text);
+            }
+            Form::Leaf | Form::Open => {
+                write_head(&key, field.about, text);
+                write_table(&key, field, more, text);
+            }
+        }
+    }
+}
+
+fn write_head(key: &str, about: &str, text: &mut String) {
+    let level = "#".repeat(2 + key.matches('.').count());
+    let about: Vec<&str> = about.lines().map(str::trim).collect();
+    let about = about.join("\n");
+    writeln!(text, "\n{level} `{key}`\n\n{}", in_markdown(about.trim())).expect("a string takes every write");
+}
+
+fn write_table(key: &str, field: &Field, more: More<'_>, text: &mut String) {
+    let mut rows = vec![("value", in_markdown(&expected(field, key)))];
+    if let Some(default) = field.default {
+        rows.push(("default", format!("`{default}`")));
+    }
+    rows.extend(more(key, field));
+    text.push_str("\n| | |\n|---|---|\n");
+    for (name, value) in rows {
+        writeln!(text, "| {name} | {} |", value.replace('|', "\\|")).expect("a string takes every write");
+    }
+}
+
+/// What a setting says it expects, where it is given something else.
+fn expected(field: &Field, key: &str) -> String {
+    let wrong: [Value; 5] = [json!(false), json!([[]]), json!(-1), json!({ "": [] }), json!("")];
+    let expected = wrong.into_iter().find_map(|value| {
+        let mistakes = (field.kind.check)(&Node::of(value, &Origin::Default), key);
+        mistakes.into_iter().find_map(|mistake| match mistake {
+            Mistake::IllTyped { expected, .. } => Some(expected),
+            _ => None,
+        })
+    });
+    expected.unwrap_or_else(|| panic!("`{key}` takes whatever it is given"))
+}
+
+/// The text with what Markdown would take for its own signs escaped, outside of code.
+fn in_markdown(text: &str) -> String {
+    let parts = text.split('`').enumerate().map(|(at, part)| match at % 2 {
+        0 => part.replace('*', "\\*").replace('<', "&lt;").replace('[', "\\["),
+        _ => format!("`{part}`"),
+    });
+    parts.collect()
+}
+
+#[test]
+fn signs_of_markdown_are_escaped_outside_of_code() {
+    assert_eq!(in_markdown("a `b*c` *d* <e> [f]"), "a `b*c` \\*d\\* &lt;e> \\[f]");
+}

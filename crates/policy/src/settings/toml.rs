@@ -1,0 +1,68 @@
+//! TOML.
+
+use std::path::Path;
+
+use ralph_text::Position;
+use serde_json::{Number, Value};
+use toml::de::{DeTable, DeValue};
+
+use super::{
+    mistake::Mistake,
+    node::{Node, Shape},
+    origin::Place,
+};
+
+/// Reads a text; `path` is what mistakes are to name.
+///
+/// # Errors
+/// [`Mistake::Syntax`].
+pub fn from_toml(path: &Path, text: &str, mut place: Place<'_>) -> Result<Node, Mistake> {
+    let table = DeTable::parse(text).map_err(|error| Mistake::Syntax {
+        path: path.to_owned(),
+        position: Position::of(text, error.span().map_or(0, |span| span.start)),
+        language: "TOML",
+        why: error.message().to_owned(),
+    })?;
+    Ok(Node {
+        origin: place.at(0),
+        shape: fields(table.get_ref(), &mut place),
+    })
+}
+
+fn fields(table: &DeTable<'_>, place: &mut Place<'_>) -> Shape {
+    // In the order of the text, so that mistakes are told in it.
+    let mut pairs: Vec<_> = table.iter().collect();
+    pairs.sort_by_key(|(name, _)| name.span().start);
+    let fields = pairs.into_iter().map(|(name, value)| {
+        let node = node(value.get_ref(), name.span().start, place);
+        (name.get_ref().to_string(), node)
+    });
+    Shape::Table(fields.collect())
+}
+
+fn node(value: &DeValue<'_>, start: usize, place: &mut Place<'_>) -> Node {
+    let origin = place.at(start);
+    let shape = match value {
+        DeValue::Table(table) => fields(table, place),
+        DeValue::Array(items) => {
+            let items = items.iter();
+            Shape::List(
+                items
+                    .map(|item| node(item.get_ref(), item.span().start, place))
+                    .collect(),
+            )
+        }
+        DeValue::String(text) => Shape::Scalar(Value::from(text.as_ref())),
+        DeValue::Boolean(flag) => Shape::Scalar(Value::from(*flag)),
+        DeValue::Integer(number) => match i64::from_str_radix(number.as_str(), number.radix()) {
+            Ok(number) => Shape::Scalar(Value::from(number)),
+            Err(_) => Shape::Foreign("a number out of range"),
+        },
+        DeValue::Float(number) => match number.as_str().parse::<f64>().ok().and_then(Number::from_f64) {
+            Some(number) => Shape::Scalar(Value::Number(number)),
+            None => Shape::Foreign("a number out of range"),
+        },
+        DeValue::Datetime(_) => Shape::Foreign("a date"),
+    };
+    Node { origin, shape }
+}

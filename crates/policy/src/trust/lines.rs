@@ -1,0 +1,165 @@
+//! What a file says, one thing a line: each setting with its value, each line of a prompt.
+
+use std::path::Path;
+
+use crate::settings::{Node, Place, Shape, from_json, from_toml};
+
+/// What kind of file has a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Settings,
+    /// An adapter, an engine or a test runner: programs that are started, or decide what a result is worth.
+    Commands,
+    Prompt,
+}
+
+/// Directories of such files.
+const COMMANDS: [&str; 3] = [".ralph/adapters/", ".ralph/engines/", ".ralph/runners/"];
+
+impl Kind {
+    pub(super) fn of(name: &str) -> Kind {
+        match name {
+            ".ralph/config.json" => Kind::Settings,
+            name if COMMANDS.iter().any(|directory| name.starts_with(directory)) => Kind::Commands,
+            _ => Kind::Prompt,
+        }
+    }
+}
+
+/// Settings that neither start a program nor widen what an agent may do nor lead it elsewhere. Whatever is missing here does.
+pub const HARMLESS: [&str; 14] = [
+    "model",
+    "serverTimeout",
+    "channel",
+    "session",
+    "handover",
+    "limits",
+    "backoff",
+    "goalsParallel",
+    "goalsWhen",
+    "completion",
+    "breaker",
+    "keep",
+    "tools",
+    "$schema",
+];
+
+/// Whether a file of that kind has no effect at all.
+pub(super) fn says_nothing(kind: Kind, text: &str) -> bool {
+    match (kind, read(kind, text)) {
+        (Kind::Settings | Kind::Commands, Ok(root)) => root.is_none_or(|root| {
+            let fields = root.fields();
+            fields.is_some_and(|fields| fields.iter().all(|(name, _)| name == "$schema"))
+        }),
+        (Kind::Settings | Kind::Commands, Err(_)) | (Kind::Prompt, _) => false,
+    }
+}
+
+/// What a text says, and whether it matters.
+pub(super) fn lines(kind: Kind, text: &str) -> Vec<(String, bool)> {
+    if kind == Kind::Prompt {
+        let said = text.lines().filter(|line| !line.trim().is_empty());
+        return said.map(|line| (line.to_owned(), true)).collect();
+    }
+    let mut lines = Vec::new();
+    match read(kind, text) {
+        Ok(root) => {
+            if let Some(root) = root {
+                collect("", &root, &mut lines);
+            }
+        }
+        Err(why) => lines.push(why),
+    }
+    let matters = |line: &String| {
+        let end = line.find(['.', '[', ' ']).unwrap_or(line.len());
+        kind == Kind::Commands || !HARMLESS.contains(&&line[..end])
+    };
+    lines
+        .into_iter()
+        .map(|line| {
+            let matters = matters(&line);
+            (line, matters)
+        })
+        .collect()
+}
+
+fn read(kind: Kind, text: &str) -> Result<Option<Node>, String> {
+    let path = Path::new("it");
+    match kind {
+        Kind::Settings => from_json(path, text)
+            .map(|(root, _)| root)
+            .map_err(|mistake| mistake.to_string()),
+        Kind::Commands => from_toml(path, text, Place::file(path, text))
+            .map(Some)
+            .map_err(|mistake| mistake.to_string()),
+        Kind::Prompt => Ok(None),
+    }
+}
+
+fn collect(key: &str, node: &Node, lines: &mut Vec<String>) {
+    match &node.shape {
+        Shape::Table(fields) if !fields.is_empty() => {
+            for (name, node) in fields {
+                collect(&within(key, name), node, lines);
+            }
+        }
+        Shape::Table(_) if key.is_empty() => {}
+        Shape::List(items) if items.iter().any(|item| item.fields().is_some()) => {
+            for (index, item) in items.iter().enumerate() {
+                collect(&format!("{key}[{index}]"), item, lines);
+            }
+        }
+        Shape::Scalar(_) | Shape::List(_) | Shape::Table(_) | Shape::Foreign(_) => {
+            let value = node.value();
+            lines.push(match key {
+                "" => value.to_string(),
+                key => format!("{key} = {value}"),
+            });
+        }
+    }
+}
+
+/// The name of a field in `key`, in quotes where it could be read as something else.
+fn within(key: &str, name: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'$');
+    let name = match !name.is_empty() && name.bytes().all(plain) {
+        true => name.to_owned(),
+        false => format!("{name:?}"),
+    };
+    match key {
+        "" => name,
+        key => format!("{key}.{name}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_value_is_a_line_with_the_whole_way_to_it() {
+        let text = r#"{ "adapters": { "a.b": { "command": { "program": "x", "args": ["-c", "y\nz"] } }, "none": {} },
+                       "goals": [ { "name": "t", "target": 5 } ], "fallback": ["claude"], "model": null }"#;
+        let lines: Vec<String> = lines(Kind::Settings, text).into_iter().map(|(line, _)| line).collect();
+        assert_eq!(
+            lines,
+            [
+                r#"adapters."a.b".command.program = "x""#,
+                r#"adapters."a.b".command.args = ["-c","y\nz"]"#,
+                "adapters.none = {}",
+                r#"goals[0].name = "t""#,
+                "goals[0].target = 5",
+                r#"fallback = ["claude"]"#,
+                "model = null",
+            ]
+        );
+        let lines = super::lines(Kind::Commands, "id = \"x\"\n[command]\nprogram = \"./y\"\n");
+        assert_eq!(
+            lines,
+            [
+                ("id = \"x\"".to_owned(), true),
+                ("command.program = \"./y\"".to_owned(), true)
+            ]
+        );
+    }
+}

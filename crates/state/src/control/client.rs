@@ -1,0 +1,312 @@
+//! The client's end: requests to a running loop over its socket.
+
+use std::{
+    error::Error as _,
+    io,
+    os::unix::net::UnixStream,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use ralph_core::event::BackgroundCommand;
+use reqwest::{Method, RequestBuilder, Response, StatusCode};
+use serde::Deserialize;
+use thiserror::Error;
+use tokio::time::timeout;
+
+use super::{Reply, Request, StartBackground, StartedBackground, Status};
+use crate::http_client;
+
+/// A loop answers at once; one that does not within this time is stuck or stopped.
+const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A tool may take until the run gives a ticket for it.
+const TOOL_TIMEOUT: Duration = Duration::from_secs(50);
+
+/// Stands for the run in requests over its socket, which have no host.
+const OVER_THE_SOCKET: &str = "http://ralph";
+
+#[derive(Debug, Error)]
+pub enum ControlError {
+    #[error("ralph is not running in this project")]
+    NotRunning,
+    #[error("{path}: no answer from the running ralph", path = path.display())]
+    NoAnswer {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    #[error("{path}: unexpected answer from the running ralph: {what}", path = path.display())]
+    Garbled { path: PathBuf, what: String },
+    /// It answers, and not with what was asked for.
+    #[error("{why}")]
+    Refused { status: StatusCode, why: String },
+}
+
+/// Speaks to one run.
+#[derive(Debug, Clone)]
+pub struct Client {
+    http: reqwest::Client,
+    base: String,
+    path: PathBuf,
+}
+
+/// What was done.
+#[derive(Debug, Deserialize)]
+struct Done {
+    text: String,
+    seq: Option<u64>,
+}
+
+/// Why something was not done.
+#[derive(Debug, Deserialize)]
+struct Problem {
+    detail: String,
+}
+
+impl Client {
+    /// Speaks to the loop that listens at `socket`.
+    ///
+    /// # Errors
+    /// [`ControlError::NoAnswer`] if nothing can be asked of anyone.
+    pub fn of_socket(socket: &Path) -> Result<Self, ControlError> {
+        let http = http_client::plain().unix_socket(socket).no_proxy().build();
+        Ok(Self {
+            http: http.map_err(|error| no_answer(socket, error))?,
+            base: OVER_THE_SOCKET.to_owned(),
+            path: socket.to_owned(),
+        })
+    }
+
+    /// A request for `route`, which begins with a slash.
+    pub fn request(&self, method: Method, route: &str) -> RequestBuilder {
+        self.http.request(method, format!("{}{route}", self.base))
+    }
+
+    /// Sends a request; the answer may be that of a failure. A run that ends resets the connections it has not
+    /// accepted yet: the request is sent once more then, and finds nobody or the next run.
+    ///
+    /// # Errors
+    /// [`ControlError::NotRunning`] if nobody listens, [`ControlError::NoAnswer`] if whoever does says nothing.
+    pub async fn send(&self, request: RequestBuilder) -> Result<Response, ControlError> {
+        let again = request.try_clone();
+        let sent = match (request.send().await, again) {
+            (Err(error), Some(again)) if was_not_read(&error) => again.send().await,
+            (sent, _) => sent,
+        };
+        sent.map_err(|error| match nobody_listens(&error) {
+            true => ControlError::NotRunning,
+            false => no_answer(&self.path, error),
+        })
+    }
+
+    /// Asks for what `route` streams: its answer begins at once, and goes on for as long as it likes.
+    ///
+    /// # Errors
+    /// As [`ask`], and [`ControlError::Refused`] if it is not streamed.
+    pub async fn open(&self, route: &str) -> Result<Response, ControlError> {
+        let timed_out = |_| ControlError::NoAnswer {
+            path: self.path.clone(),
+            source: io::ErrorKind::TimedOut.into(),
+        };
+        let opening = async {
+            let response = self.send(self.request(Method::GET, route)).await?;
+            let status = response.status();
+            if status == StatusCode::OK {
+                return Ok(response);
+            }
+            let body = response.bytes().await.map_err(|error| no_answer(&self.path, error))?;
+            let problem = serde_json::from_slice(&body).map_err(|_| ControlError::Garbled {
+                path: self.path.clone(),
+                what: status.to_string(),
+            });
+            problem.and_then(|Problem { detail: why }| Err(ControlError::Refused { status, why }))
+        };
+        timeout(REPLY_TIMEOUT, opening).await.map_err(timed_out)?
+    }
+
+    /// Asks for `request`, and waits for the reply.
+    ///
+    /// # Errors
+    /// As [`ask`].
+    pub async fn ask(&self, request: &Request) -> Result<Reply, ControlError> {
+        let asked = match request {
+            Request::Command { command } => self.request(Method::POST, "/commands").json(command),
+            Request::Status => self.request(Method::GET, "/status"),
+            Request::Background(BackgroundCommand::Start { command }) => {
+                let command = command.clone();
+                self.request(Method::POST, "/tasks").json(&StartBackground { command })
+            }
+            Request::Background(BackgroundCommand::Cancel { number }) => {
+                self.request(Method::POST, &format!("/tasks/{number}/cancel"))
+            }
+            Request::Personal(personal) => self.request(Method::POST, &format!("/personal/{}", personal.name())),
+            Request::Tool { called, .. } => self.request(Method::POST, "/tools").json(called),
+        };
+        let patience = match request {
+            Request::Tool { .. } => TOOL_TIMEOUT,
+            Request::Command { .. } | Request::Status | Request::Background(_) | Request::Personal(_) => REPLY_TIMEOUT,
+        };
+        let response = self.send(asked.timeout(patience)).await?;
+        let status = response.status();
+        let body = response.bytes().await.map_err(|error| no_answer(&self.path, error))?;
+        let garbled = |what: &dyn std::fmt::Display| ControlError::Garbled {
+            path: self.path.clone(),
+            what: what.to_string(),
+        };
+        match (request, status) {
+            (_, StatusCode::NO_CONTENT) => Ok(Reply::Done {
+                text: String::new(),
+                seq: None,
+            }),
+            (Request::Status, StatusCode::OK) => {
+                let status: Status = serde_json::from_slice(&body).map_err(|error| garbled(&error))?;
+                Ok(Reply::Status {
+                    status: Box::new(status),
+                })
+            }
+            (Request::Tool { .. }, StatusCode::OK) => {
+                let answer = serde_json::from_slice(&body).map_err(|error| garbled(&error))?;
+                Ok(Reply::Tool { answer })
+            }
+            (Request::Background(BackgroundCommand::Start { .. }), StatusCode::OK) => {
+                let started: StartedBackground = serde_json::from_slice(&body).map_err(|error| garbled(&error))?;
+                let StartedBackground { number, text } = started;
+                Ok(Reply::Started { number, text })
+            }
+            (_, StatusCode::OK) => {
+                let Done { text, seq } = serde_json::from_slice(&body).map_err(|error| garbled(&error))?;
+                Ok(Reply::Done { text, seq })
+            }
+            (_, status) => {
+                let Problem { detail } = serde_json::from_slice(&body).map_err(|_| garbled(&status))?;
+                Ok(match status {
+                    StatusCode::FORBIDDEN => Reply::Forbidden { why: detail },
+                    _ => Reply::Refused { why: detail },
+                })
+            }
+        }
+    }
+}
+
+/// Tells whether somebody listens at `socket`, be it a loop that hangs and would not answer.
+pub fn is_listened_to(socket: &Path) -> bool {
+    UnixStream::connect(socket).is_ok()
+}
+
+/// Sends one request to the loop that listens at `socket`, and waits for the reply. Not for a thread that has a runtime.
+///
+/// # Errors
+/// [`ControlError::NotRunning`] if nobody listens, the others if whoever does cannot be understood.
+pub fn ask(socket: &Path, request: &Request) -> Result<Reply, ControlError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|source| ControlError::NoAnswer {
+            path: socket.to_owned(),
+            source,
+        })?;
+    runtime.block_on(async { Client::of_socket(socket)?.ask(request).await })
+}
+
+fn nobody_listens(error: &reqwest::Error) -> bool {
+    let kind = io_error_in(error).map(io::Error::kind);
+    matches!(kind, Some(io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused))
+}
+
+/// Tells whether the connection ended before the request was read: closing a socket with unread bytes resets it.
+fn was_not_read(error: &reqwest::Error) -> bool {
+    let kind = io_error_in(error).map(io::Error::kind);
+    matches!(kind, Some(io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe))
+}
+
+/// Finds the system's error among the causes of a request's.
+fn io_error_in(error: &reqwest::Error) -> Option<&io::Error> {
+    let mut source = error.source();
+    while let Some(error) = source {
+        if let Some(error) = error.downcast_ref::<io::Error>() {
+            return Some(error);
+        }
+        source = error.source();
+    }
+    None
+}
+
+fn no_answer(path: &Path, error: reqwest::Error) -> ControlError {
+    let source = match error.is_timeout() {
+        true => io::ErrorKind::TimedOut.into(),
+        false => io::Error::other(error),
+    };
+    ControlError::NoAnswer {
+        path: path.to_owned(),
+        source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        fs,
+        io::{Read, Write},
+        os::unix::net::UnixListener,
+        thread,
+    };
+
+    use super::*;
+
+    /// Closes the next connection with all but the first byte of its request unread.
+    fn reset(listener: &UnixListener) {
+        let (mut stream, _) = listener.accept().expect("a connection");
+        stream.read_exact(&mut [0]).expect("a byte");
+    }
+
+    #[test]
+    fn a_run_that_ends_while_it_is_asked_is_not_running() {
+        let dir = tempfile::tempdir().unwrap();
+        let socket = dir.path().join("control.sock");
+        let listener = UnixListener::bind(&socket).unwrap();
+        let path = socket.clone();
+        let ends = thread::spawn(move || {
+            let (mut stream, _) = listener.accept().expect("a connection");
+            stream.read_exact(&mut [0]).expect("a byte");
+            fs::remove_file(path).expect("its socket");
+            drop(listener);
+        });
+        let asked = ask(&socket, &Request::Status);
+        assert!(matches!(asked, Err(ControlError::NotRunning)), "{asked:?}");
+        ends.join().unwrap();
+    }
+
+    #[test]
+    fn a_request_that_was_reset_unread_is_made_once_more() {
+        let dir = tempfile::tempdir().unwrap();
+        let socket = dir.path().join("control.sock");
+        let listener = UnixListener::bind(&socket).unwrap();
+        let answers = thread::spawn(move || {
+            reset(&listener);
+            let (mut stream, _) = listener.accept().expect("another connection");
+            _ = stream.read(&mut [0; 4096]).expect("a request");
+            let body = r#"{"text":"paused","seq":1}"#;
+            write!(
+                stream,
+                "HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}",
+                body.len()
+            )
+            .expect("it is read");
+            // A third connection would be a second time more.
+            reset(&listener);
+            reset(&listener);
+        });
+        let command = Request::Command {
+            command: ralph_core::event::UserCommand::Pause,
+        };
+        let asked = ask(&socket, &command);
+        assert!(
+            matches!(&asked, Ok(Reply::Done { text, .. }) if text == "paused"),
+            "{asked:?}"
+        );
+        let asked = ask(&socket, &command);
+        assert!(matches!(asked, Err(ControlError::NoAnswer { .. })), "{asked:?}");
+        answers.join().unwrap();
+    }
+}

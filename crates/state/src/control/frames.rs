@@ -1,0 +1,329 @@
+//! The frames of `/stream`: what happens in a run, as a screen in another process takes it.
+//!
+//! A frame is a byte that says its kind, the length of its payload (four bytes, the highest first), and the payload. Output
+//! of an agent's terminal is handed over as it is. A reader passes over kinds that it does not know: a loop may be newer than
+//! the screen that shows it.
+
+use std::sync::Arc;
+
+use ralph_core::event::{AgentSignal, Record, RunId};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use thiserror::Error;
+
+/// Bytes of kind and length.
+const HEAD_BYTES: usize = 5;
+/// Longer payloads are not ralph's: a record is far smaller, and so is what a terminal shows between two looks.
+const PAYLOAD_CAP_BYTES: usize = 32 << 20;
+
+/// What a stream hands over, in the order in which it happened.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Frame {
+    /// What a screen has to know of the run; always the first.
+    Hello(Box<Hello>),
+    Record(Arc<Record>),
+    Detail(Box<DetailFrame>),
+    /// Bytes of the agent's terminal.
+    Output(Vec<u8>),
+    /// So many bytes of the terminal were left out.
+    Skipped(u64),
+    /// The agent's terminal has another size from here on.
+    Resized {
+        cols: u16,
+        rows: u16,
+    },
+    /// Nothing has happened for a while.
+    Alive,
+    /// The run's process ends with that exit code; always the last.
+    End {
+        exit_code: Option<u8>,
+    },
+}
+
+/// A run, and the screen that shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Hello {
+    pub run: RunId,
+    pub pid: u32,
+    /// The first record that is handed over. Those before it are in the journal.
+    pub first: u64,
+    /// The screen's number, for what it sends; none for a stream that is no screen.
+    #[serde(default)]
+    pub screen: Option<u64>,
+    #[serde(default)]
+    pub show: Show,
+}
+
+/// How a run wants to be shown.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Show {
+    /// Adapters whose agents draw their terminal themselves; what is shown of the others is made from their signals.
+    pub terminals: Vec<String>,
+    /// How a terminal tells somebody who looks elsewhere.
+    pub notify: Signalling,
+    /// Ignored files that are in checkpoints all the same, as patterns.
+    pub include: Vec<String>,
+}
+
+/// How a terminal asks for attention.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Signalling {
+    #[default]
+    None,
+    Bell,
+    Osc9,
+}
+
+/// What an agent reported beyond what the journal keeps.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DetailFrame {
+    pub at_ms: u64,
+    pub iteration: u32,
+    pub signal: AgentSignal,
+    /// So many before it were left out.
+    pub missed: u64,
+}
+
+#[derive(Debug, Error)]
+pub enum FrameError {
+    #[error("a frame of {bytes} bytes is not one of ralph's")]
+    TooLong { bytes: usize },
+    #[error("a frame of kind {kind} cannot be read")]
+    Garbled {
+        kind: u8,
+        #[source]
+        source: serde_json::Error,
+    },
+    #[error("a frame of kind {kind} has {bytes} bytes")]
+    Length { kind: u8, bytes: usize },
+}
+
+/// The kinds. A number is never given to another kind.
+mod kind {
+    pub(super) const HELLO: u8 = 1;
+    pub(super) const RECORD: u8 = 2;
+    pub(super) const DETAIL: u8 = 3;
+    pub(super) const OUTPUT: u8 = 4;
+    pub(super) const SKIPPED: u8 = 5;
+    pub(super) const RESIZED: u8 = 6;
+    pub(super) const ALIVE: u8 = 7;
+    pub(super) const END: u8 = 8;
+}
+
+impl Frame {
+    /// Appends the frame to `out` as it is sent.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        match self {
+            Frame::Hello(hello) => put_json(kind::HELLO, hello, out),
+            Frame::Record(record) => put_json(kind::RECORD, record.as_ref(), out),
+            Frame::Detail(detail) => put_json(kind::DETAIL, detail, out),
+            Frame::Output(bytes) => put_output(bytes, out),
+            Frame::Skipped(bytes) => put(kind::SKIPPED, &bytes.to_be_bytes(), out),
+            Frame::Resized { cols, rows } => {
+                let ([a, b], [c, d]) = (cols.to_be_bytes(), rows.to_be_bytes());
+                put(kind::RESIZED, &[a, b, c, d], out);
+            }
+            Frame::Alive => put(kind::ALIVE, &[], out),
+            Frame::End { exit_code } => put(kind::END, exit_code.as_slice(), out),
+        }
+    }
+
+    /// Reads a payload; none of a kind that this ralph does not know.
+    fn decode(kind: u8, payload: &[u8]) -> Result<Option<Self>, FrameError> {
+        let length = || FrameError::Length {
+            kind,
+            bytes: payload.len(),
+        };
+        Ok(Some(match kind {
+            kind::HELLO => Frame::Hello(json(kind, payload)?),
+            kind::RECORD => Frame::Record(Arc::new(json(kind, payload)?)),
+            // A signal that only a newer ralph knows is done without.
+            kind::DETAIL => match json(kind, payload) {
+                Ok(detail) => Frame::Detail(detail),
+                Err(_) => return Ok(None),
+            },
+            kind::OUTPUT => Frame::Output(payload.to_vec()),
+            kind::SKIPPED => Frame::Skipped(u64::from_be_bytes(payload.try_into().map_err(|_| length())?)),
+            kind::RESIZED => {
+                let [a, b, c, d] = payload.try_into().map_err(|_| length())?;
+                Frame::Resized {
+                    cols: u16::from_be_bytes([a, b]),
+                    rows: u16::from_be_bytes([c, d]),
+                }
+            }
+            kind::ALIVE => Frame::Alive,
+            kind::END => match payload {
+                [] => Frame::End { exit_code: None },
+                [code] => Frame::End { exit_code: Some(*code) },
+                _ => return Err(length()),
+            },
+            _ => return Ok(None),
+        }))
+    }
+}
+
+/// Appends a frame of terminal output to `out`.
+pub fn put_output(bytes: &[u8], out: &mut Vec<u8>) {
+    put(kind::OUTPUT, bytes, out);
+}
+
+fn put(kind: u8, payload: &[u8], out: &mut Vec<u8>) {
+    // What is longer than the cap is refused by the reader, whatever its head says.
+    let length = u32::try_from(payload.len()).unwrap_or(u32::MAX);
+    out.push(kind);
+    out.extend_from_slice(&length.to_be_bytes());
+    out.extend_from_slice(payload);
+}
+
+fn put_json(kind: u8, value: &impl Serialize, out: &mut Vec<u8>) {
+    let payload = serde_json::to_vec(value).expect("frames have no failing serialisers");
+    put(kind, &payload, out);
+}
+
+fn json<T: DeserializeOwned>(kind: u8, payload: &[u8]) -> Result<T, FrameError> {
+    serde_json::from_slice(payload).map_err(|source| FrameError::Garbled { kind, source })
+}
+
+/// Takes frames out of bytes that arrive in any pieces.
+#[derive(Debug, Default)]
+pub struct Decoder {
+    bytes: Vec<u8>,
+    /// How many of them were taken.
+    taken: usize,
+}
+
+impl Decoder {
+    pub fn push(&mut self, bytes: &[u8]) {
+        // What was taken is dropped before more is kept: the buffer holds a frame and a piece at most.
+        self.bytes.drain(..std::mem::take(&mut self.taken));
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Returns the next frame that is there as a whole.
+    ///
+    /// # Errors
+    /// [`FrameError`] if what arrives is not ralph's. Nothing after it makes sense.
+    pub fn next_frame(&mut self) -> Result<Option<Frame>, FrameError> {
+        loop {
+            let left = &self.bytes[self.taken..];
+            let Some((&[kind, a, b, c, d], rest)) = left.split_first_chunk::<HEAD_BYTES>() else {
+                return Ok(None);
+            };
+            let length = usize::try_from(u32::from_be_bytes([a, b, c, d])).unwrap_or(usize::MAX);
+            if length > PAYLOAD_CAP_BYTES {
+                return Err(FrameError::TooLong { bytes: length });
+            }
+            let Some(payload) = rest.get(..length) else {
+                return Ok(None);
+            };
+            self.taken += HEAD_BYTES + length;
+            if let Some(frame) = Frame::decode(kind, payload)? {
+                return Ok(Some(frame));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ralph_core::event::{Event, Notice};
+
+    fn all_kinds() -> Vec<Frame> {
+        vec![
+            Frame::Hello(Box::new(Hello {
+                run: RunId("r".to_owned()),
+                pid: 7,
+                first: 3,
+                screen: Some(1),
+                show: Show {
+                    terminals: vec!["aider".to_owned()],
+                    notify: Signalling::Osc9,
+                    include: vec!["*.o".to_owned()],
+                },
+            })),
+            Frame::Record(Arc::new(Record {
+                seq: 3,
+                at_ms: 1,
+                event: Event::Noticed {
+                    notice: Notice::NothingToDo,
+                },
+            })),
+            Frame::Detail(Box::new(DetailFrame {
+                at_ms: 2,
+                iteration: 1,
+                signal: AgentSignal::Said {
+                    text: "hello".to_owned(),
+                },
+                missed: 4,
+            })),
+            Frame::Output((0..=u8::MAX).collect()),
+            Frame::Output(Vec::new()),
+            Frame::Skipped(u64::MAX),
+            Frame::Resized { cols: 300, rows: 24 },
+            Frame::Alive,
+            Frame::End { exit_code: None },
+            Frame::End { exit_code: Some(143) },
+        ]
+    }
+
+    fn encoded(frames: &[Frame]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        frames.iter().for_each(|frame| frame.encode(&mut bytes));
+        bytes
+    }
+
+    fn taken(decoder: &mut Decoder) -> Vec<Frame> {
+        std::iter::from_fn(|| decoder.next_frame().unwrap()).collect()
+    }
+
+    #[test]
+    fn frames_arrive_as_they_were_sent_wherever_the_bytes_are_cut() {
+        let frames = all_kinds();
+        let bytes = encoded(&frames);
+        for cut in 0..=bytes.len() {
+            let mut decoder = Decoder::default();
+            decoder.push(&bytes[..cut]);
+            let mut got = taken(&mut decoder);
+            decoder.push(&bytes[cut..]);
+            got.extend(taken(&mut decoder));
+            assert_eq!(got, frames, "cut at {cut}");
+        }
+        let mut decoder = Decoder::default();
+        let mut got = Vec::new();
+        for byte in bytes {
+            decoder.push(&[byte]);
+            got.extend(taken(&mut decoder));
+        }
+        assert_eq!(got, frames, "byte by byte");
+    }
+
+    #[test]
+    fn a_kind_of_a_newer_ralph_is_passed_over() {
+        let mut bytes = Vec::new();
+        put(200, b"whatever it means", &mut bytes);
+        put(kind::DETAIL, b"{\"signal\":{\"type\":\"unheard-of\"}}", &mut bytes);
+        Frame::Alive.encode(&mut bytes);
+        let mut decoder = Decoder::default();
+        decoder.push(&bytes);
+        assert_eq!(taken(&mut decoder), [Frame::Alive]);
+    }
+
+    #[test]
+    fn what_is_no_frame_is_refused_before_it_is_waited_for() {
+        for (bytes, expected) in [
+            (&b"HTTP/1.1 200 OK"[..], "is not one of ralph's"),
+            (&[2, 0, 0, 0, 1, b'{'], "cannot be read"),
+            (&[6, 0, 0, 0, 1, 0], "has 1 bytes"),
+            (&[8, 0, 0, 0, 2, 0, 0], "has 2 bytes"),
+        ] {
+            let mut decoder = Decoder::default();
+            decoder.push(bytes);
+            let error = decoder.next_frame().unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+}

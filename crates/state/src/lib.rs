@@ -1,0 +1,5 @@
+//! The journal and the other files of a run, and how to reach the process that keeps them.
+
+pub mod control;
+pub mod http_client;
+pub mod store;

@@ -1,0 +1,297 @@
+//! One loop per project: a lock of the operating system, which no crash leaves behind.
+//!
+//! The lock is on a file, and whoever deletes that takes the lock's name away, not the lock. A loop whose lock was deleted
+//! is found by the socket it listens at.
+
+use std::{
+    fs::{self, File, OpenOptions, TryLockError},
+    io::{self, Read, Seek, Write},
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
+};
+
+use nix::{errno::Errno, sys::signal::kill, unistd::Pid};
+use ralph_core::event::RunId;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::paths::ProjectPaths;
+use crate::control::{self, Reply, Request};
+
+/// How long to try before another is said to have the lock: whoever asks for the holder keeps it for a moment.
+const PATIENCE: Duration = Duration::from_millis(300);
+/// How long to wait for the lock of a process that has ended: what it was about to start may have it for a moment longer.
+const LONG_PATIENCE: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_millis(10);
+
+#[derive(Debug, Error)]
+pub enum LockError {
+    /// Another ralph works in this project; who, if it has said so yet.
+    #[error("another ralph is already running in this project{}", describe(.holder.as_ref()))]
+    Held { holder: Option<Holder> },
+    #[error("{path}: cannot be locked", path = path.display())]
+    Unusable {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// Who holds the lock, as it wrote itself down.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Holder {
+    pub pid: u32,
+    pub run: Option<RunId>,
+}
+
+fn describe(holder: Option<&Holder>) -> String {
+    match holder {
+        Some(Holder { pid, run: Some(run) }) => format!(" (pid {pid}, run {run})"),
+        Some(Holder { pid, run: None }) => format!(" (pid {pid})"),
+        None => String::new(),
+    }
+}
+
+/// The held lock; it ends with this value, or with the process.
+#[derive(Debug)]
+pub struct Lock {
+    file: File,
+}
+
+impl Lock {
+    /// Takes the lock of a project, or says who works there.
+    ///
+    /// # Errors
+    /// [`LockError::Held`] if another process works there, [`LockError::Unusable`] if the file cannot be opened or locked.
+    pub fn take(paths: &ProjectPaths) -> Result<Self, LockError> {
+        Self::take_within(paths, PATIENCE, LONG_PATIENCE)
+    }
+
+    /// Takes the lock of a project whose holder is about to end.
+    ///
+    /// # Errors
+    /// As [`Lock::take`].
+    pub fn take_from_leaving(paths: &ProjectPaths) -> Result<Self, LockError> {
+        Self::take_within(paths, LONG_PATIENCE, LONG_PATIENCE)
+    }
+
+    /// As [`Lock::take`]: a holder that lives is waited for `patience`, one that has ended `long_patience`.
+    fn take_within(paths: &ProjectPaths, patience: Duration, long_patience: Duration) -> Result<Self, LockError> {
+        let path = paths.lock();
+        let unusable = |source| LockError::Unusable {
+            path: path.clone(),
+            source,
+        };
+        let began = Instant::now();
+        loop {
+            let lock = open(&path).and_then(|file| Self::of(file, &path)).map_err(unusable)?;
+            if let Some(lock) = lock
+                && !control::is_listened_to(&paths.socket())
+            {
+                return Ok(lock);
+            }
+            let waited = began.elapsed();
+            if waited >= long_patience || waited >= patience && !has_ended(written(&path).as_ref()) {
+                return Err(LockError::Held { holder: found(paths) });
+            }
+            thread::sleep(PAUSE);
+        }
+    }
+
+    /// Locks `file`, opened at `path`, unless it is locked, or has been deleted since.
+    fn of(file: File, path: &Path) -> io::Result<Option<Self>> {
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Ok(None),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+        let locked = file.metadata()?;
+        let is_there = fs::metadata(path).is_ok_and(|named| (named.dev(), named.ino()) == (locked.dev(), locked.ino()));
+        Ok(is_there.then_some(Self { file }))
+    }
+
+    /// Writes down who has the lock, for whoever asks. What cannot be written is only missing in a message.
+    pub fn describe(&mut self, holder: &Holder) {
+        let Ok(text) = serde_json::to_string(holder) else {
+            return;
+        };
+        let written = self
+            .file
+            .set_len(0)
+            .and_then(|()| self.file.rewind())
+            .and_then(|()| writeln!(self.file, "{text}"));
+        drop(written);
+    }
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    // Not truncated: the text belongs to the holder, who may be somebody else.
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(path)
+}
+
+/// Reads who holds the lock at `path`; none if nobody wrote that down. Says nothing about whether it is still held.
+fn written(path: &Path) -> Option<Holder> {
+    let mut text = String::new();
+    File::open(path).ok()?.take(4096).read_to_string(&mut text).ok()?;
+    serde_json::from_str(&text).ok()
+}
+
+/// Whether the process of `holder` is gone for certain.
+fn has_ended(holder: Option<&Holder>) -> bool {
+    let pid = holder.and_then(|holder| i32::try_from(holder.pid).ok());
+    pid.is_some_and(|pid| pid > 0 && kill(Pid::from_raw(pid), None) == Err(Errno::ESRCH))
+}
+
+/// Who works in a project where somebody does: by its own word, else as it is written in the lock.
+fn found(paths: &ProjectPaths) -> Option<Holder> {
+    if is_locked(&paths.lock()) {
+        return written(&paths.lock());
+    }
+    match control::ask(&paths.socket(), &Request::Status) {
+        Ok(Reply::Status { status }) => Some(Holder {
+            pid: status.pid,
+            run: Some(status.run),
+        }),
+        Ok(
+            Reply::Done { .. }
+            | Reply::Started { .. }
+            | Reply::Refused { .. }
+            | Reply::Forbidden { .. }
+            | Reply::Tool { .. },
+        )
+        | Err(_) => None,
+    }
+}
+
+/// Whether somebody has a lock on the file.
+pub fn is_locked(path: &Path) -> bool {
+    let Ok(file) = File::open(path) else { return false };
+    // Shared with others who ask, so that none of them takes another for the holder.
+    matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+}
+
+/// Tells whether a ralph works in a project.
+pub fn is_held(paths: &ProjectPaths) -> bool {
+    is_locked(&paths.lock()) || control::is_listened_to(&paths.socket())
+}
+
+/// Tells who works in a project; none if nobody does, or if it has not said so yet.
+pub fn holder(paths: &ProjectPaths) -> Option<Holder> {
+    is_held(paths).then(|| found(paths)).flatten()
+}
+
+/// Tells which run goes on in a project; none if none does, or if it has not said so yet.
+pub fn running(paths: &ProjectPaths) -> Option<RunId> {
+    holder(paths)?.run
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        os::unix::net::UnixListener,
+        sync::atomic::{AtomicBool, Ordering},
+    };
+
+    use super::*;
+
+    fn project() -> (tempfile::TempDir, ProjectPaths) {
+        let dir = tempfile::tempdir().unwrap();
+        let paths = ProjectPaths::new(Path::new("/a/app"), Some(dir.path())).unwrap();
+        paths.create().unwrap();
+        (dir, paths)
+    }
+
+    #[test]
+    fn a_second_taker_is_told_who_was_first() {
+        let (_dir, paths) = project();
+        let mut lock = Lock::take(&paths).unwrap();
+        let me = Holder {
+            pid: 77,
+            run: Some(RunId("r1".to_owned())),
+        };
+        lock.describe(&me);
+        let error = Lock::take(&paths).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "another ralph is already running in this project (pid 77, run r1)"
+        );
+        assert!(is_held(&paths));
+        assert_eq!(holder(&paths), Some(me));
+        drop(lock);
+        assert!(!is_held(&paths));
+        assert_eq!(holder(&paths), None);
+        Lock::take(&paths).unwrap();
+    }
+
+    #[test]
+    fn the_lock_of_a_process_that_has_ended_is_waited_for_longer_than_that_of_one_that_lives() {
+        const LONGER: Duration = Duration::from_millis(50);
+        const FOR_EVER: Duration = Duration::from_secs(3600);
+        let (_dir, paths) = project();
+        let mut lock = Lock::take(&paths).unwrap();
+        let held_by = |lock: &mut Lock, pid| lock.describe(&Holder { pid, run: None });
+        held_by(&mut lock, std::process::id());
+        assert!(Lock::take_within(&paths, Duration::ZERO, FOR_EVER).is_err());
+        let mut ended = std::process::Command::new("true").spawn().unwrap();
+        ended.wait().unwrap();
+        held_by(&mut lock, ended.id());
+        let began = Instant::now();
+        assert!(Lock::take_within(&paths, Duration::ZERO, LONGER).is_err());
+        assert!(began.elapsed() >= LONGER);
+    }
+
+    #[test]
+    fn whoever_asks_for_the_holder_keeps_nobody_from_taking_the_lock() {
+        let (_dir, paths) = project();
+        let over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let asking = || {
+                while !over.load(Ordering::Relaxed) {
+                    is_locked(&paths.lock());
+                }
+            };
+            scope.spawn(asking);
+            let taken: Vec<_> = (0..500)
+                .map(|_| Lock::take(&paths))
+                .map(|lock| lock.map(drop))
+                .collect();
+            over.store(true, Ordering::Relaxed);
+            let refused: Vec<_> = taken.into_iter().filter_map(Result::err).collect();
+            assert!(refused.is_empty(), "{refused:?}");
+        });
+    }
+
+    #[test]
+    fn a_file_that_is_replaced_before_it_is_locked_is_no_lock() {
+        let (_dir, paths) = project();
+        let path = paths.lock();
+        let first = open(&path).unwrap();
+        fs::remove_file(&path).unwrap();
+        let second = open(&path).unwrap();
+        assert!(Lock::of(first, &path).unwrap().is_none());
+        let second = Lock::of(second, &path).unwrap();
+        fs::remove_file(&path).unwrap();
+        assert!(second.is_some());
+    }
+
+    #[test]
+    fn a_loop_whose_lock_was_deleted_is_found_by_its_socket() {
+        let (_dir, paths) = project();
+        let lock = Lock::take(&paths).unwrap();
+        let listener = UnixListener::bind(paths.socket()).unwrap();
+        fs::remove_file(paths.lock()).unwrap();
+        assert!(is_held(&paths));
+        drop(lock);
+        drop(listener);
+        assert!(!is_held(&paths), "a dead socket is nobody's");
+        Lock::take(&paths).unwrap();
+    }
+}

@@ -1,0 +1,13 @@
+//! What ralph keeps of a project: the state directory and its paths, the lock, journals, recordings, signal logs, tokens.
+
+pub mod append;
+pub mod chosen;
+pub mod journal;
+pub mod lock;
+pub mod paths;
+pub mod recording;
+pub mod rules;
+pub mod signal_log;
+pub mod task_output;
+pub mod tokens;
+pub mod trust;

@@ -1,0 +1,179 @@
+//! The rules that answers have added for every run of a project.
+//!
+//! They lie with the project's state and not in its tree: neither an agent nor a clone of somebody else's brings any along.
+
+use std::{io, path::PathBuf};
+
+use ralph_core::event::RememberedRule;
+use ralph_system::files::{ReadError, read_unfollowed};
+use ralph_text::pretty_json;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::paths::{ProjectPaths, replace_file};
+
+/// Larger than any that was made by answering.
+const CAP_BYTES: u64 = 1 << 20;
+
+#[derive(Debug, Error)]
+pub enum RulesError {
+    #[error("{path}: cannot be read", path = path.display())]
+    Read {
+        path: PathBuf,
+        #[source]
+        source: ReadError,
+    },
+    #[error("{path}: not a list of rules that answers have added", path = path.display())]
+    Garbled {
+        path: PathBuf,
+        #[source]
+        source: serde_json::Error,
+    },
+    #[error("{path}: cannot be written", path = path.display())]
+    Write {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// What is in the file.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Written {
+    allow: Vec<RememberedRule>,
+}
+
+/// Reads the rules of a project, oldest first; none where no answer has added any.
+///
+/// # Errors
+/// [`RulesError::Read`] and [`RulesError::Garbled`].
+pub fn remembered(paths: &ProjectPaths) -> Result<Vec<RememberedRule>, RulesError> {
+    let path = paths.rules();
+    let text = match read_unfollowed(&path, CAP_BYTES) {
+        Ok(text) => text,
+        // A state directory that is none is told of by whoever makes it.
+        Err(error) if error.is_missing() => return Ok(Vec::new()),
+        Err(source) => return Err(RulesError::Read { path, source }),
+    };
+    let written: Written = serde_json::from_slice(&text).map_err(|source| RulesError::Garbled { path, source })?;
+    Ok(written.allow)
+}
+
+/// Adds rules; one that is there already takes what it goes before along.
+///
+/// # Errors
+/// Any [`RulesError`]; what is there stays then.
+pub fn remember(paths: &ProjectPaths, rules: &[RememberedRule]) -> Result<(), RulesError> {
+    let mut allow = remembered(paths)?;
+    for rule in rules {
+        match allow.iter_mut().find(|known| known.rule == rule.rule) {
+            Some(known) => {
+                let more: Vec<String> = rule
+                    .over
+                    .iter()
+                    .filter(|over| !known.over.contains(over))
+                    .cloned()
+                    .collect();
+                known.over.extend(more);
+            }
+            None => allow.push(rule.clone()),
+        }
+    }
+    write(paths, allow)
+}
+
+/// Takes a rule back; false if it is not there.
+///
+/// # Errors
+/// Any [`RulesError`]; what is there stays then.
+pub fn forget(paths: &ProjectPaths, rule: &str) -> Result<bool, RulesError> {
+    let mut allow = remembered(paths)?;
+    let before = allow.len();
+    allow.retain(|known| known.rule != rule);
+    if allow.len() == before {
+        return Ok(false);
+    }
+    write(paths, allow)?;
+    Ok(true)
+}
+
+fn write(paths: &ProjectPaths, allow: Vec<RememberedRule>) -> Result<(), RulesError> {
+    let text = pretty_json(&Written { allow });
+    let path = paths.rules();
+    replace_file(&path, text.as_bytes()).map_err(|source| RulesError::Write { path, source })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        fs::{self, File},
+        os::unix::fs::symlink,
+        path::Path,
+    };
+
+    use super::*;
+    use ralph_core::event::RunId;
+
+    fn rule(rule: &str, over: &[&str]) -> RememberedRule {
+        RememberedRule {
+            rule: rule.to_owned(),
+            over: over.iter().map(|over| (*over).to_owned()).collect(),
+            run: RunId("20261120-102835-4f2a".to_owned()),
+            ask: 3,
+            at_ms: 1,
+        }
+    }
+
+    #[test]
+    fn rules_are_added_once_taken_back_and_kept_apart_for_each_project() {
+        let dir = tempfile::tempdir().unwrap();
+        let paths = ProjectPaths::new(Path::new("/a/app"), Some(dir.path())).unwrap();
+        assert_eq!(remembered(&paths).unwrap(), []);
+        paths.create().unwrap();
+        remember(&paths, &[rule("Bash(a *)", &["Bash"]), rule("Read", &[])]).unwrap();
+        remember(&paths, &[rule("Bash(a *)", &["Bash", "Bash(a *)"])]).unwrap();
+        let both = [rule("Bash(a *)", &["Bash", "Bash(a *)"]), rule("Read", &[])];
+        assert_eq!(remembered(&paths).unwrap(), both);
+        assert!(forget(&paths, "Bash(a *)").unwrap());
+        assert!(!forget(&paths, "Bash(a *)").unwrap());
+        assert_eq!(remembered(&paths).unwrap(), [rule("Read", &[])]);
+        let other = ProjectPaths::new(Path::new("/b/app"), Some(dir.path())).unwrap();
+        assert_eq!(remembered(&other).unwrap(), []);
+    }
+
+    #[test]
+    fn a_file_that_is_no_list_of_rules_is_named_and_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let paths = ProjectPaths::new(Path::new("/a/app"), Some(dir.path())).unwrap();
+        paths.create().unwrap();
+        for text in ["", "{", "{\"allow\": \"Bash\"}", "\u{fffd}"] {
+            fs::write(paths.rules(), text).unwrap();
+            let error = remember(&paths, &[rule("Read", &[])]).unwrap_err().to_string();
+            assert!(error.contains("rules.json: not a list"), "{error}");
+            assert_eq!(fs::read_to_string(paths.rules()).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn a_pipe_a_link_and_a_file_without_end_in_place_of_the_rules_are_refused_without_waiting() {
+        let dir = tempfile::tempdir().unwrap();
+        let paths = ProjectPaths::new(Path::new("/a/app"), Some(dir.path())).unwrap();
+        paths.create().unwrap();
+        let file = paths.rules();
+        let why = || {
+            let error = remembered(&paths).unwrap_err();
+            assert!(error.to_string().contains("rules.json: cannot be read"), "{error}");
+            std::error::Error::source(&error).unwrap().to_string()
+        };
+        nix::unistd::mkfifo(&file, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        assert_eq!(why(), "it is a named pipe, not a regular file");
+        fs::remove_file(&file).unwrap();
+        let elsewhere = dir.path().join("elsewhere.json");
+        fs::write(&elsewhere, r#"{ "allow": [] }"#).unwrap();
+        symlink(&elsewhere, &file).unwrap();
+        assert_eq!(why(), "it is a symbolic link, not a regular file");
+        fs::remove_file(&file).unwrap();
+        File::create(&file).unwrap().set_len(1 << 40).unwrap();
+        assert_eq!(why(), "it is larger than 1 MiB");
+    }
+}

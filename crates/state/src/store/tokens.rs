@@ -1,0 +1,249 @@
+//! The tokens with which somebody uses the HTTP API over TCP, where nobody can tell who has connected.
+//!
+//! They lie with ralph's state, which the user alone can read and the sandbox hides from agents. A file that others can read is
+//! refused: what is in it is no secret any more.
+
+use std::{fmt, fs, hint::black_box, io, io::Write, os::unix::fs::MetadataExt, path::PathBuf};
+
+use ralph_system::files::{ReadError, open_unfollowed, read_unfollowed, secret};
+use ralph_text::pretty_json;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::paths::replace_file;
+
+/// The tokens take a quarter of this.
+const CAP_BYTES: u64 = 2 << 10;
+
+#[derive(Debug, Error)]
+pub enum TokensError {
+    #[error("{path}: cannot be read", path = path.display())]
+    Read {
+        path: PathBuf,
+        #[source]
+        source: ReadError,
+    },
+    #[error("{path}: others can read it (mode {mode:03o}), so its tokens are no secret any more", path = path.display())]
+    Open { path: PathBuf, mode: u32 },
+    #[error("{path}: not what ralph has written", path = path.display())]
+    Garbled {
+        path: PathBuf,
+        #[source]
+        source: serde_json::Error,
+    },
+    #[error("{path}: cannot be written", path = path.display())]
+    Write {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// A secret of 256 bits. It is shown to nobody by accident.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Token(String);
+
+impl Token {
+    fn made_up() -> io::Result<Self> {
+        secret().map(Self)
+    }
+
+    /// Whether `shown` is this token; how long that takes tells nothing of how much of it is right.
+    pub fn is(&self, shown: &str) -> bool {
+        let (own, shown) = (self.0.as_bytes(), shown.as_bytes());
+        // An empty token would be anybody's.
+        if own.is_empty() || own.len() != shown.len() {
+            return false;
+        }
+        let different = own
+            .iter()
+            .zip(shown)
+            .fold(0, |different, (own, shown)| black_box(different | (own ^ shown)));
+        black_box(different) == 0
+    }
+
+    pub fn secret(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Token")
+    }
+}
+
+/// Who may do what. A browser is given a session for its token: what lies in its cookie is not the token itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Tokens {
+    /// Its holder may do everything.
+    pub full: Token,
+    /// Its holder may look.
+    pub read_only: Token,
+    pub full_session: Token,
+    pub read_only_session: Token,
+}
+
+impl Tokens {
+    fn made_up() -> io::Result<Self> {
+        Ok(Self {
+            full: Token::made_up()?,
+            read_only: Token::made_up()?,
+            full_session: Token::made_up()?,
+            read_only_session: Token::made_up()?,
+        })
+    }
+}
+
+/// Tells whether a file was written anew or opened to others since: device, inode, mode, and when any of it changed.
+pub type Version = (u64, u64, u32, i64, i64);
+
+/// Where the tokens are kept.
+#[derive(Debug, Clone)]
+pub struct TokenFile {
+    path: PathBuf,
+}
+
+impl TokenFile {
+    pub fn new(path: PathBuf) -> Self {
+        Self { path }
+    }
+
+    /// Reads the tokens, which are made up where there are none yet. The directory is there already.
+    ///
+    /// # Errors
+    /// [`TokensError`].
+    pub fn read_or_make(&self) -> Result<Tokens, TokensError> {
+        match self.read() {
+            Err(TokensError::Read { source, .. }) if source.is_missing() => {}
+            read => return read,
+        }
+        let tokens = self.made_up()?;
+        match self.write_first(&tokens) {
+            // Another ralph was faster: its tokens are told by now.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => self.read(),
+            written => written.map(|()| tokens).map_err(|source| self.unwritten(source)),
+        }
+    }
+
+    /// Reads the tokens.
+    ///
+    /// # Errors
+    /// [`TokensError`], also where there are none.
+    pub fn read(&self) -> Result<Tokens, TokensError> {
+        let path = || self.path.clone();
+        let unread = |source| TokensError::Read { path: path(), source };
+        if let Some((_, metadata)) = open_unfollowed(&self.path).map_err(|error| unread(error.into()))?
+            && metadata.mode() & 0o077 != 0
+        {
+            let mode = metadata.mode() & 0o777;
+            return Err(TokensError::Open { path: path(), mode });
+        }
+        let text = read_unfollowed(&self.path, CAP_BYTES).map_err(unread)?;
+        serde_json::from_slice(&text).map_err(|source| TokensError::Garbled { path: path(), source })
+    }
+
+    /// Makes up new tokens, so that the old ones stop working.
+    ///
+    /// # Errors
+    /// [`TokensError::Write`]; those of before stay then.
+    pub fn renew(&self) -> Result<Tokens, TokensError> {
+        let tokens = self.made_up()?;
+        replace_file(&self.path, &written(&tokens)).map_err(|source| self.unwritten(source))?;
+        Ok(tokens)
+    }
+
+    /// What changes when somebody writes the file anew, or opens it to others; none where it is not there.
+    pub fn version(&self) -> Option<Version> {
+        let metadata = fs::symlink_metadata(&self.path).ok()?;
+        let (seconds, nanoseconds) = (metadata.ctime(), metadata.ctime_nsec());
+        Some((metadata.dev(), metadata.ino(), metadata.mode(), seconds, nanoseconds))
+    }
+
+    fn made_up(&self) -> Result<Tokens, TokensError> {
+        Tokens::made_up().map_err(|source| self.unwritten(source))
+    }
+
+    /// Writes the file whole or not at all, and never over another.
+    fn write_first(&self, tokens: &Tokens) -> io::Result<()> {
+        let dir = self.path.parent().expect("a file has a directory");
+        // Readable by the user alone from the start.
+        let mut file = tempfile::NamedTempFile::new_in(dir)?;
+        file.write_all(&written(tokens))?;
+        file.as_file().sync_all()?;
+        file.persist_noclobber(&self.path)?;
+        Ok(())
+    }
+
+    fn unwritten(&self, source: io::Error) -> TokensError {
+        TokensError::Write {
+            path: self.path.clone(),
+            source,
+        }
+    }
+}
+
+fn written(tokens: &Tokens) -> Vec<u8> {
+    pretty_json(tokens).into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs::Permissions, os::unix::fs::PermissionsExt};
+
+    use super::*;
+
+    #[test]
+    fn tokens_are_made_once_kept_for_the_user_alone_and_made_anew_when_asked() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("tokens.json");
+        let file = TokenFile::new(path.clone());
+        assert!(file.read().is_err() && file.version().is_none());
+        let tokens = file.read_or_make().unwrap();
+        assert_eq!(file.read_or_make().unwrap(), tokens);
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
+        let all = [
+            &tokens.full,
+            &tokens.read_only,
+            &tokens.full_session,
+            &tokens.read_only_session,
+        ];
+        for (n, token) in all.iter().enumerate() {
+            assert_eq!(token.secret().len(), 64, "256 bits");
+            assert!(token.is(token.secret()) && !token.is(&token.secret()[1..]) && !token.is(""));
+            assert!(!token.is(&token.secret().to_uppercase().replace(char::is_numeric, "A")));
+            assert!(all[n + 1..].iter().all(|other| !token.is(other.secret())));
+            assert!(!format!("{tokens:?}").contains(token.secret()));
+        }
+        let version = file.version();
+        let renewed = file.renew().unwrap();
+        assert!(file.version() != version && !renewed.full.is(tokens.full.secret()));
+        assert_eq!(file.read().unwrap(), renewed);
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn tokens_that_others_can_read_or_that_others_wrote_let_nobody_in() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("tokens.json");
+        let file = TokenFile::new(path.clone());
+        file.read_or_make().unwrap();
+        let version = file.version();
+        fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
+        assert_ne!(file.version(), version, "a server that runs looks again");
+        assert!(matches!(
+            file.read_or_make(),
+            Err(TokensError::Open { mode: 0o640, .. })
+        ));
+        fs::write(&path, "{}").unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+        assert!(matches!(file.read_or_make(), Err(TokensError::Garbled { .. })));
+        let elsewhere = dir.path().join("elsewhere");
+        fs::rename(&path, &elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, &path).unwrap();
+        assert!(matches!(file.read_or_make(), Err(TokensError::Read { .. })));
+        // A token that is none would be anybody's.
+        assert!(!Token(String::new()).is(""));
+    }
+}

@@ -1,0 +1,145 @@
+//! What the user has trusted of a project's own files.
+//!
+//! It lies with the project's state and not in its tree, as the rules of answers do: neither an agent nor a clone of somebody
+//! else's brings any along. The texts are kept whole: they are compared byte by byte, and what has changed can be told.
+
+use std::{collections::BTreeMap, fs, io, path::PathBuf};
+
+use ralph_system::files::{ReadError, read_unfollowed};
+use ralph_text::pretty_json;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::paths::{PathsError, ProjectPaths, replace_file};
+
+/// Most bytes of all that is trusted: settings, a prompt and dozens of adapters are far smaller.
+const CAP_BYTES: u64 = 8 << 20;
+
+#[derive(Debug, Error)]
+pub enum TrustError {
+    #[error("{path}: cannot be read", path = path.display())]
+    Read {
+        path: PathBuf,
+        #[source]
+        source: ReadError,
+    },
+    #[error("{path}: not what `ralph trust` has written", path = path.display())]
+    Garbled {
+        path: PathBuf,
+        #[source]
+        source: serde_json::Error,
+    },
+    #[error("the project's own files are too large to be trusted: more than {} MiB", CAP_BYTES >> 20)]
+    TooLarge,
+    #[error("{path}: cannot be written", path = path.display())]
+    Write {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    #[error(transparent)]
+    Paths(#[from] PathsError),
+}
+
+/// What is in the file.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Written {
+    files: BTreeMap<String, String>,
+}
+
+/// Reads what is trusted of a project's files, their texts by their names.
+///
+/// # Errors
+/// [`TrustError::Read`] and [`TrustError::Garbled`].
+pub fn trusted(paths: &ProjectPaths) -> Result<BTreeMap<String, String>, TrustError> {
+    let path = paths.trust();
+    // JSON needs more room for a text than the text itself.
+    let text = match read_unfollowed(&path, 8 * CAP_BYTES) {
+        Ok(text) => text,
+        // A state directory that is none is told of by whoever makes it.
+        Err(error) if error.is_missing() => return Ok(BTreeMap::new()),
+        Err(source) => return Err(TrustError::Read { path, source }),
+    };
+    let written: Written = serde_json::from_slice(&text).map_err(|source| TrustError::Garbled { path, source })?;
+    Ok(written.files)
+}
+
+/// Trusts these files and no others from now on.
+///
+/// # Errors
+/// [`TrustError`]; what was trusted stays then.
+pub fn trust(paths: &ProjectPaths, files: BTreeMap<String, String>) -> Result<(), TrustError> {
+    let bytes: usize = files.iter().map(|(name, text)| name.len() + text.len()).sum();
+    if bytes as u64 > CAP_BYTES {
+        return Err(TrustError::TooLarge);
+    }
+    paths.create()?;
+    let text = pretty_json(&Written { files });
+    let path = paths.trust();
+    replace_file(&path, text.as_bytes()).map_err(|source| TrustError::Write { path, source })
+}
+
+/// Takes the trust back; false if there was none.
+///
+/// # Errors
+/// [`TrustError::Write`].
+pub fn revoke(paths: &ProjectPaths) -> Result<bool, TrustError> {
+    let path = paths.trust();
+    match fs::remove_file(&path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(source) => Err(TrustError::Write { path, source }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{os::unix::fs::symlink, path::Path};
+
+    use super::*;
+
+    fn files(texts: &[(&str, &str)]) -> BTreeMap<String, String> {
+        let texts = texts.iter();
+        texts
+            .map(|(name, text)| ((*name).to_owned(), (*text).to_owned()))
+            .collect()
+    }
+
+    #[test]
+    fn what_is_trusted_is_kept_for_each_project_until_it_is_taken_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let paths = ProjectPaths::new(Path::new("/a/app"), Some(dir.path())).unwrap();
+        assert_eq!(trusted(&paths).unwrap(), files(&[]));
+        let both = files(&[("a", "1\u{1b}\n"), ("b", "")]);
+        trust(&paths, both.clone()).unwrap();
+        assert_eq!(trusted(&paths).unwrap(), both);
+        trust(&paths, files(&[("b", "2")])).unwrap();
+        assert_eq!(trusted(&paths).unwrap(), files(&[("b", "2")]));
+        let other = ProjectPaths::new(Path::new("/b/app"), Some(dir.path())).unwrap();
+        assert_eq!(trusted(&other).unwrap(), files(&[]));
+        assert!(revoke(&paths).unwrap() && !revoke(&paths).unwrap());
+        assert_eq!(trusted(&paths).unwrap(), files(&[]));
+    }
+
+    #[test]
+    fn what_nobody_has_written_so_is_named_and_what_is_too_large_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let paths = ProjectPaths::new(Path::new("/a/app"), Some(dir.path())).unwrap();
+        let large = "x".repeat(9 << 20);
+        assert!(matches!(
+            trust(&paths, files(&[("a", &large)])),
+            Err(TrustError::TooLarge)
+        ));
+        paths.create().unwrap();
+        fs::write(paths.trust(), "{").unwrap();
+        assert!(matches!(trusted(&paths), Err(TrustError::Garbled { .. })));
+        // A link would be another's word, and a pipe no word at all.
+        let elsewhere = dir.path().join("elsewhere");
+        fs::rename(paths.trust(), &elsewhere).unwrap();
+        symlink(&elsewhere, paths.trust()).unwrap();
+        assert!(matches!(trusted(&paths), Err(TrustError::Read { .. })));
+        fs::remove_file(paths.trust()).unwrap();
+        nix::unistd::mkfifo(&paths.trust(), nix::sys::stat::Mode::S_IRWXU).unwrap();
+        assert!(matches!(trusted(&paths), Err(TrustError::Read { .. })));
+    }
+}

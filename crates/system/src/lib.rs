@@ -1,0 +1,9 @@
+//! Starts, watches, confines and ends processes, and reads and writes files that others change as well.
+
+pub mod diagnostics;
+pub mod files;
+pub mod os;
+pub mod proc;
+pub mod proxy;
+pub mod sandbox;
+pub mod tree_copy;

@@ -1,0 +1,162 @@
+//! The disk below a path: which file system, how much room, whether it can be written to.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+/// File systems that live elsewhere: locks, sockets and notifications on them are not to be relied on.
+const REMOTE: [&str; 12] = [
+    "9p",
+    "afs",
+    "ceph",
+    "cifs",
+    "davfs",
+    "glusterfs",
+    "lustre",
+    "ncpfs",
+    "nfs",
+    "nfs4",
+    "smb3",
+    "vboxsf",
+];
+/// Likewise, behind FUSE.
+const REMOTE_FUSE: [&str; 5] = [
+    "fuse.gvfsd-fuse",
+    "fuse.rclone",
+    "fuse.s3fs",
+    "fuse.sshfs",
+    "fuse.vmhgfs-fuse",
+];
+const IN_MEMORY: [&str; 2] = ["ramfs", "tmpfs"];
+
+/// What keeps the files of a directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileSystem {
+    /// As the system calls it: `ext4`, `nfs4`, `fuse.sshfs`.
+    pub name: String,
+}
+
+impl FileSystem {
+    /// The one below `path`, which need not exist; none where the system does not say (only Linux does).
+    pub fn of(path: &Path) -> Option<Self> {
+        let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+        let path = existing(path).canonicalize().ok()?;
+        mounted_at(&mounts, &path).map(|name| Self { name: name.to_owned() })
+    }
+
+    /// Whether another machine keeps the files.
+    pub fn is_remote(&self) -> bool {
+        let name = self.name.as_str();
+        REMOTE.contains(&name) || REMOTE_FUSE.contains(&name)
+    }
+
+    /// Whether the files are gone when the machine restarts.
+    pub fn is_in_memory(&self) -> bool {
+        IN_MEMORY.contains(&self.name.as_str())
+    }
+}
+
+/// Bytes that this user can still write below `path`, which need not exist; none where that cannot be told.
+pub fn free_bytes(path: &Path) -> Option<u64> {
+    let found = rustix::fs::statvfs(existing(path)).ok()?;
+    found.f_bavail.checked_mul(found.f_frsize)
+}
+
+/// Writes a file below `path`, or where `path` would be made, that never has a name and is gone at once.
+///
+/// # Errors
+/// Why that does not work.
+pub fn try_to_write(path: &Path) -> io::Result<()> {
+    let mut file = tempfile::tempfile_in(existing(path))?;
+    io::Write::write_all(&mut file, &[0; 4096])?;
+    // Delayed allocation would let a full disk pass.
+    file.sync_all()
+}
+
+/// `path`, or the nearest directory above it that is there.
+fn existing(path: &Path) -> &Path {
+    path.ancestors()
+        .find(|path| path.symlink_metadata().is_ok())
+        .unwrap_or(Path::new("/"))
+}
+
+/// The type of the last mount at or above `path`: a later one hides those before it.
+fn mounted_at<'a>(mountinfo: &'a str, path: &Path) -> Option<&'a str> {
+    let mut best: Option<(PathBuf, &str)> = None;
+    for line in mountinfo.lines() {
+        let Some((place, kind)) = mount(line) else { continue };
+        let deeper = |(best, _): &(PathBuf, &str)| place.components().count() >= best.components().count();
+        if path.starts_with(&place) && best.as_ref().is_none_or(deeper) {
+            best = Some((place, kind));
+        }
+    }
+    best.map(|(_, kind)| kind)
+}
+
+/// Where a line of `mountinfo` mounts something, and its type.
+fn mount(line: &str) -> Option<(PathBuf, &str)> {
+    let (before, after) = line.split_once(" - ")?;
+    let place = before.split(' ').nth(4)?;
+    Some((PathBuf::from(unescaped(place)), after.split(' ').next()?))
+}
+
+/// Undoes the octal escapes of blanks and backslashes.
+fn unescaped(text: &str) -> String {
+    let escapes = [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")];
+    escapes
+        .into_iter()
+        .fold(text.to_owned(), |text, (escape, plain)| text.replace(escape, plain))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    const MOUNTS: &str = "\
+21 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
+22 21 0:20 / /home rw,relatime - nfs4 server:/home rw
+23 22 0:21 / /home/me/my\\040disk rw - xfs /dev/sdb1 rw
+24 21 0:22 / /tmp rw - ext4 /dev/sdc1 rw
+25 21 0:23 / /tmp rw - tmpfs tmpfs rw
+";
+
+    #[test]
+    fn the_deepest_and_latest_mount_keeps_a_file() {
+        let kind = |path: &str| mounted_at(MOUNTS, Path::new(path));
+        assert_eq!(kind("/etc"), Some("ext4"));
+        assert_eq!(kind("/home/me"), Some("nfs4"));
+        assert_eq!(kind("/homestead"), Some("ext4"));
+        assert_eq!(kind("/home/me/my disk/project"), Some("xfs"));
+        assert_eq!(kind("/tmp/x"), Some("tmpfs"));
+        assert_eq!(mounted_at("", Path::new("/")), None);
+    }
+
+    #[test]
+    fn file_systems_elsewhere_and_in_memory_are_known() {
+        let named = |name: &str| FileSystem { name: name.to_owned() };
+        assert!(named("nfs4").is_remote() && named("fuse.sshfs").is_remote());
+        assert!(!named("ext4").is_remote() && !named("fuse.ext2").is_remote());
+        assert!(named("tmpfs").is_in_memory() && !named("xfs").is_in_memory());
+    }
+
+    #[test]
+    fn a_directory_that_is_not_made_yet_is_tried_where_it_would_be() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("not/there");
+        try_to_write(&path).unwrap();
+        assert!(free_bytes(&path).is_some_and(|bytes| bytes > 0));
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "nothing is left");
+    }
+
+    #[test]
+    fn a_directory_below_a_file_cannot_be_written_to() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("file");
+        fs::write(&file, "").unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+        assert!(try_to_write(&file.join("state")).is_err());
+    }
+}

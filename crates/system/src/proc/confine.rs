@@ -1,0 +1,317 @@
+//! Confinement: what a program, and everything that it ever starts, may do with files, signals and sockets.
+//!
+//! A thread of the guard confines itself and starts the program, which takes the confinement with it whatever session,
+//! environment or parent it gives itself. The guard's other threads stay free: it has to end what it guards.
+//!
+//! Landlock allows below a path and never takes back, so what is hidden is hidden by allowing everything beside it. What it
+//! does not cover of sockets is left to seccomp (`sockets`), and what root could do in spite of it is given up (`privileges`).
+
+use std::{
+    collections::BTreeSet,
+    fs, io,
+    path::{Path, PathBuf},
+    thread,
+};
+
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, LandlockStatus, NetPort, PathBeneath, PathFd,
+    RestrictionStatus, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
+};
+
+use super::{Confinement, ConfinementLevel, privileges, sockets};
+
+/// The newest version whose rights were tried. Older kernels have fewer of them.
+const KNOWN: ABI = ABI::V7;
+
+/// Tells how well this kernel confines.
+pub(super) fn level() -> ConfinementLevel {
+    // Nobody may ask for the version alone, so a thread of its own gives up what it never does.
+    let status = in_thread(|| {
+        let ruleset = Ruleset::default().handle_access(AccessFs::MakeBlock)?.create()?;
+        ruleset.restrict_self()
+    });
+    match status {
+        Ok(Ok(status)) => level_of(&status),
+        Ok(Err(_)) | Err(_) => ConfinementLevel::None,
+    }
+}
+
+/// Starts something by `start` that is confined to `confinement`, together with all that it starts.
+///
+/// # Errors
+/// If it would be confined by less than is required; `start` was not called then. If a thread cannot be had.
+pub(super) fn confined<T: Send>(confinement: &Confinement, start: impl FnOnce() -> T + Send) -> io::Result<T> {
+    in_thread(|| {
+        confine_this_thread(confinement)?;
+        Ok(start())
+    })?
+}
+
+/// Confines the calling thread, and what it starts or becomes.
+pub(super) fn confine_this_thread(confinement: &Confinement) -> io::Result<()> {
+    restrict(confinement).map_err(io::Error::other)?;
+    // After Landlock, which sees to it that no program gives them back.
+    privileges::give_up()?;
+    match confinement.network {
+        Some(network) => sockets::restrict(network),
+        None => Ok(()),
+    }
+}
+
+fn in_thread<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
+    thread::scope(|scope| {
+        let thread = thread::Builder::new()
+            .name("confined".to_owned())
+            .spawn_scoped(scope, work)?;
+        thread
+            .join()
+            .map_err(|_| io::Error::other("the thread that confines panicked"))
+    })
+}
+
+fn restrict(confinement: &Confinement) -> Result<(), RulesetError> {
+    let abi = confinement.abi.map_or(KNOWN, |abi| ABI::from(abi.min(KNOWN as i32)));
+    let level = match confinement.required {
+        true => CompatLevel::HardRequirement,
+        false => CompatLevel::BestEffort,
+    };
+    let mut ruleset = Ruleset::default()
+        .set_compatibility(level)
+        .handle_access(AccessFs::from_all(abi))?;
+    if confinement.network.is_some() {
+        ruleset = ruleset.handle_access(AccessNet::ConnectTcp)?;
+    }
+    let scopes = Scope::from_all(abi);
+    if !scopes.is_empty() {
+        ruleset = ruleset.scope(scopes)?;
+    }
+    let mut rules = ruleset.create()?;
+    if let Some(network) = confinement.network {
+        rules = rules.add_rule(NetPort::new(network.port, AccessNet::ConnectTcp))?;
+    }
+    // Names are seen nearly everywhere: a rule is for all that lies below it, and programs walk up to the root.
+    // A device that root makes in a writable place would be the disk.
+    let devices = AccessFs::MakeBlock | AccessFs::MakeChar;
+    let (names, reading, everything) = (
+        AccessFs::ReadDir.into(),
+        AccessFs::from_read(abi),
+        AccessFs::from_all(abi) & !devices,
+    );
+    let readable = readable(&confinement.hidden, &confinement.write);
+    let listed = covering(&real(&confinement.unlisted))
+        .into_iter()
+        .map(|path| (path, names));
+    let read = readable.into_iter().chain(confinement.read.iter().cloned());
+    let read = read.map(|path| (path, reading));
+    let written = confinement.write.iter().map(|path| (path.clone(), everything));
+    for (path, access) in listed.chain(read).chain(written) {
+        // What has gone in the meantime cannot be used either.
+        let Ok(opened) = PathFd::new(&path) else { continue };
+        let access = match path.is_dir() {
+            true => access,
+            false => access & AccessFs::from_file(abi),
+        };
+        if !access.is_empty() {
+            rules = rules.add_rule(PathBeneath::new(opened, access))?;
+        }
+    }
+    rules.restrict_self()?;
+    Ok(())
+}
+
+/// Returns what covers all that is not hidden, without symbolic links: access is decided where they lead.
+///
+/// What lies in a written place is read whatever else is said, so nothing beside it is looked for: there may be thousands of
+/// temporary files, and each would be a rule.
+fn readable(hidden: &[PathBuf], written: &[PathBuf]) -> BTreeSet<PathBuf> {
+    let (mut hidden, written) = (real(hidden), real(written));
+    hidden.retain(|path| !path.ancestors().any(|above| written.contains(above)));
+    covering(&hidden)
+}
+
+/// Returns the existing paths without links.
+fn real(paths: &[PathBuf]) -> BTreeSet<PathBuf> {
+    paths.iter().filter_map(|path| path.canonicalize().ok()).collect()
+}
+
+/// Returns what covers everything but `left_out`.
+fn covering(left_out: &BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
+    let mut covered = BTreeSet::new();
+    if left_out.is_empty() {
+        covered.insert(PathBuf::from("/"));
+    } else {
+        read_beside(Path::new("/"), left_out, &mut covered);
+    }
+    covered
+}
+
+fn read_beside(directory: &Path, hidden: &BTreeSet<PathBuf>, readable: &mut BTreeSet<PathBuf>) {
+    // A directory that cannot be listed holds nothing for the program, which runs as the same user.
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if hidden.contains(&path) || entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
+            continue;
+        }
+        if hidden.iter().any(|hidden| hidden.starts_with(&path)) {
+            read_beside(&path, hidden, readable);
+        } else {
+            readable.insert(path);
+        }
+    }
+}
+
+fn level_of(status: &RestrictionStatus) -> ConfinementLevel {
+    match (&status.ruleset, &status.landlock) {
+        (RulesetStatus::NotEnforced, _) => ConfinementLevel::None,
+        (
+            _,
+            LandlockStatus::Available {
+                effective_abi,
+                kernel_abi,
+            },
+        ) => ConfinementLevel::Landlock {
+            abi: kernel_abi.unwrap_or(*effective_abi as i32),
+        },
+        (_, _) => ConfinementLevel::None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs::OpenOptions, io::ErrorKind};
+
+    use super::*;
+
+    fn confinement(write: &Path, hidden: &Path) -> Confinement {
+        Confinement {
+            write: vec![write.to_owned()],
+            read: Vec::new(),
+            hidden: vec![hidden.to_owned()],
+            unlisted: Vec::new(),
+            required: true,
+            abi: None,
+            network: None,
+            variables: Vec::new(),
+        }
+    }
+
+    /// Skips nothing silently: a kernel without it cannot show that it works.
+    fn has_landlock() -> bool {
+        let there = level() != ConfinementLevel::None;
+        if !there {
+            ralph_text::console::complain("NOT SHOWN: this kernel has no Landlock");
+        }
+        there
+    }
+
+    #[test]
+    fn what_is_hidden_is_not_read_and_what_is_not_writable_not_written() {
+        if !has_landlock() {
+            return;
+        }
+        let place = tempfile::tempdir().unwrap();
+        let path = |name: &str| place.path().canonicalize().unwrap().join(name);
+        for name in ["project", "secrets", "other"] {
+            fs::create_dir(path(name)).unwrap();
+            fs::write(path(name).join("file"), name).unwrap();
+        }
+        std::os::unix::fs::symlink(path("secrets"), path("way")).unwrap();
+        confined(&confinement(&path("project"), &path("secrets")), || {
+            let denied = |result: io::Result<()>| assert_eq!(result.unwrap_err().kind(), ErrorKind::PermissionDenied);
+            denied(fs::read(path("secrets").join("file")).map(drop));
+            denied(fs::read(path("way").join("file")).map(drop));
+            denied(fs::write(path("other").join("file"), "x"));
+            denied(fs::remove_file(path("other").join("file")));
+            denied(
+                OpenOptions::new()
+                    .append(true)
+                    .open(path("other").join("file"))
+                    .map(drop),
+            );
+            // Linking and moving between places of different rights is told as crossing devices.
+            fs::hard_link(path("secrets").join("file"), path("project").join("link")).unwrap_err();
+            fs::rename(path("secrets").join("file"), path("project").join("moved")).unwrap_err();
+            assert_eq!(fs::read_to_string(path("other").join("file")).unwrap(), "other");
+            fs::write(path("project").join("new"), "x").unwrap();
+            fs::rename(path("project").join("new"), path("project").join("newer")).unwrap();
+        })
+        .unwrap();
+        fs::write(path("other").join("file"), "this thread is as free as it was").unwrap();
+        assert_eq!(fs::read_to_string(path("secrets").join("file")).unwrap(), "secrets");
+    }
+
+    #[test]
+    fn what_is_unlisted_has_no_names_either_nor_has_what_is_above_it() {
+        if !has_landlock() {
+            return;
+        }
+        let place = tempfile::tempdir().unwrap();
+        let path = |name: &str| place.path().canonicalize().unwrap().join(name);
+        for name in ["project", "sealed/inner", "other"] {
+            fs::create_dir_all(path(name)).unwrap();
+        }
+        let confinement = Confinement {
+            unlisted: vec![path("sealed")],
+            ..confinement(&path("project"), &path("sealed"))
+        };
+        let is_listed = |path: &Path| fs::read_dir(path).is_ok();
+        confined(&confinement, || {
+            for (name, expected) in [
+                ("sealed", false),
+                ("sealed/inner", false),
+                ("", false),
+                ("other", true),
+                ("project", true),
+            ] {
+                assert_eq!(is_listed(&path(name)), expected, "{name}");
+            }
+            assert!(path("sealed").exists());
+        })
+        .unwrap();
+    }
+
+    #[test]
+    fn a_place_inside_what_is_hidden_can_be_writable() {
+        if !has_landlock() {
+            return;
+        }
+        let place = tempfile::tempdir().unwrap();
+        let scratch = place.path().join("state/scratch");
+        fs::create_dir_all(&scratch).unwrap();
+        fs::write(place.path().join("state/journal"), "x").unwrap();
+        confined(&confinement(&scratch, &place.path().join("state")), || {
+            assert!(fs::read(place.path().join("state/journal")).is_err());
+            fs::write(scratch.join("file"), "x").unwrap();
+            assert_eq!(fs::read(scratch.join("file")).unwrap(), b"x");
+        })
+        .unwrap();
+    }
+
+    #[test]
+    fn nothing_is_looked_for_beside_what_a_written_place_shows_anyway() {
+        let place = tempfile::tempdir().unwrap();
+        let (written, hidden) = (place.path().to_owned(), [place.path().join("secrets")]);
+        fs::create_dir(&hidden[0]).unwrap();
+        assert_eq!(readable(&hidden, &[written]), BTreeSet::from([PathBuf::from("/")]));
+        assert!(readable(&hidden, &[]).len() > 1);
+    }
+
+    #[test]
+    fn an_older_kernel_confines_by_what_it_has() {
+        if !has_landlock() {
+            return;
+        }
+        let place = tempfile::tempdir().unwrap();
+        for abi in 1..=KNOWN as i32 {
+            let confinement = Confinement {
+                abi: Some(abi),
+                ..confinement(place.path(), Path::new("/nowhere"))
+            };
+            confined(&confinement, || {
+                fs::write(place.path().join("file"), "x").unwrap();
+                assert!(fs::write("/etc/ralph-was-here", "x").is_err(), "version {abi}");
+            })
+            .unwrap();
+        }
+    }
+}

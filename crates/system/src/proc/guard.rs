@@ -1,0 +1,252 @@
+//! The guard: `ralph __guard --spec FILE`, the parent of one program and of everything that program starts.
+//!
+//! It is a sub-reaper, so every descendant that loses its parent becomes the guard's own child, whatever session or
+//! environment it has given itself. "No child left" therefore means "no descendant left": that is the only thing it
+//! exits on. It watches ralph as well: when ralph dies, the tree dies.
+//!
+//! It shares the program's process group, the terminal's foreground one, so that a typed Ctrl-C reaches the program;
+//! the guard itself has those signals blocked and reads them instead.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    os::unix::fs::OpenOptionsExt,
+    path::Path,
+    time::Instant,
+};
+
+use nix::{
+    errno::Errno,
+    fcntl::OFlag,
+    sys::{
+        signal::Signal,
+        wait::{WaitPidFlag, WaitStatus, waitpid},
+    },
+    unistd::{Pid, getpgrp, getpid},
+};
+use ralph_core::event::Exit;
+use ralph_text::console;
+
+use super::{
+    Stop,
+    ending::{Action, Cue, Ending},
+    process::Process,
+    program::{self, NotStarted},
+    signals::Happening,
+    spec::{Files, Report, Spec, Verdict, take_spec},
+    system::{self, Watch},
+    tree,
+};
+
+/// What the guard exits with when it could not start the program; ralph goes by the report, not by this.
+const NOT_STARTED: u8 = 125;
+
+/// Runs the program that the file at `spec` names, until neither it nor any descendant is left.
+///
+/// Returns the exit code: the program's own, 128 + n after signal n, 125 if it could not be started. Blocks signals
+/// in the calling thread, which must be the only one.
+#[must_use]
+pub fn run(spec: &Path) -> u8 {
+    let Some(dir) = spec.parent() else {
+        return complain("the specification has no directory");
+    };
+    let files = Files { dir: dir.to_path_buf() };
+    let (report, ralph_gone) = match prepare(spec) {
+        Ok((spec, watch)) => guarded(&spec, &files, watch),
+        Err(why) => (not_started(why, false), false),
+    };
+    if ralph_gone {
+        // ralph is not left to read the report or to remove the directory.
+        _ = fs::remove_dir_all(&files.dir);
+    } else if let Err(error) = files.write_report(&report) {
+        complain(&format!("{}: {error}", files.dir.display()));
+    }
+    match report.verdict {
+        // A process has no exit code above 255.
+        Verdict::Exited {
+            exit: Exit::Code { code },
+        } => u8::try_from(code).unwrap_or(u8::MAX),
+        Verdict::Exited {
+            exit: Exit::Signal { signal },
+        } => u8::try_from(128 + signal).unwrap_or(u8::MAX),
+        Verdict::NotStarted { .. } => NOT_STARTED,
+    }
+}
+
+fn complain(text: &str) -> u8 {
+    // Standard error is the terminal; if that is gone, so is every reader of it.
+    console::complain(&format!("ralph guard: {text}"));
+    NOT_STARTED
+}
+
+fn not_started(why: String, missing: bool) -> Report {
+    Report {
+        verdict: Verdict::NotStarted { why, missing },
+        survivors: Vec::new(),
+    }
+}
+
+fn prepare(path: &Path) -> Result<(Spec, Watch), String> {
+    // First of all: a stop that comes this early must be read below, not kill the guard.
+    let signals = Watch::block_signals().map_err(|errno| format!("the guard's signals: {}", errno.desc()))?;
+    system::become_subreaper().map_err(|errno| format!("the guard's descendants: {}", errno.desc()))?;
+    system::name_guard();
+    let spec = take_spec(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let watch = Watch::new(signals, Pid::from_raw(spec.ralph));
+    Ok((spec, watch))
+}
+
+/// Returns the report, and whether ralph has died in the meantime.
+fn guarded(spec: &Spec, files: &Files, mut watch: Watch) -> (Report, bool) {
+    let stopped_by = match watch.next(Some(Instant::now())) {
+        Happening::Asked(Stop::Graceful) => Some((Signal::SIGTERM, false)),
+        Happening::Asked(Stop::Immediate) => Some((Signal::SIGKILL, false)),
+        Happening::RalphGone => Some((Signal::SIGTERM, true)),
+        _ if files.stopped().exists() => Some((Signal::SIGTERM, false)),
+        Happening::ChildEnded | Happening::InputEnded | Happening::Due => None,
+    };
+    if let Some((signal, ralph_gone)) = stopped_by {
+        let exit = Exit::Signal { signal: signal as i32 };
+        let report = Report {
+            verdict: Verdict::Exited { exit },
+            survivors: Vec::new(),
+        };
+        return (report, ralph_gone);
+    }
+    let input = held_input(spec, files);
+    match program::start(spec) {
+        Ok(program) => Guard {
+            program,
+            input,
+            here: getpid(),
+            exit: None,
+            ending: Ending::new(spec.ladder),
+            watch,
+            ralph_gone: false,
+        }
+        .oversee(),
+        Err(NotStarted { why, missing }) => (not_started(why, missing), false),
+    }
+}
+
+/// The other end of the program's standard input, as long as ralph has not said that nothing more is written there.
+///
+/// ralph's death is no end of that input: agents take it for leave to do what they have asked for, or to finish their turn.
+fn held_input(spec: &Spec, files: &Files) -> Option<File> {
+    let mut open = OpenOptions::new();
+    open.write(true).custom_flags(OFlag::O_NONBLOCK.bits());
+    // It fails if ralph is gone, which is noticed soon.
+    let input = open.open(spec.input.as_ref()?).ok()?;
+    (!files.input_ended().exists()).then_some(input)
+}
+
+/// What to do about the guard's children.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Left {
+    Nobody,
+    Somebody,
+}
+
+struct Guard {
+    here: Pid,
+    program: Pid,
+    input: Option<File>,
+    exit: Option<Exit>,
+    ending: Ending,
+    watch: Watch,
+    ralph_gone: bool,
+}
+
+impl Guard {
+    fn oversee(mut self) -> (Report, bool) {
+        let mut survivors = Vec::new();
+        let mut program_was_there = true;
+        while self.reap() == Left::Somebody {
+            let cue = if self.exit.is_some() && program_was_there {
+                program_was_there = false;
+                Some(Cue::ProgramEnded)
+            } else {
+                self.wait()
+            };
+            if let Some(action) = cue.and_then(|cue| self.ending.take(cue, Instant::now())) {
+                self.act(action);
+            }
+            if self.ending.has_given_up() {
+                survivors = self
+                    .alive()
+                    .iter()
+                    .map(|process| format!("{} ({})", process.pid, process.name))
+                    .collect();
+                break;
+            }
+        }
+        // Without an exit the program itself is among the survivors: it was killed, it only does not know yet.
+        let exit = self.exit.unwrap_or(Exit::Signal {
+            signal: Signal::SIGKILL as i32,
+        });
+        let report = Report {
+            verdict: Verdict::Exited { exit },
+            survivors,
+        };
+        (report, self.ralph_gone)
+    }
+
+    fn wait(&mut self) -> Option<Cue> {
+        match self.watch.next(self.ending.due()) {
+            Happening::ChildEnded => None,
+            Happening::Asked(stop) => Some(Cue::Asked(stop)),
+            Happening::InputEnded => {
+                self.input = None;
+                None
+            }
+            Happening::RalphGone => {
+                self.ralph_gone = true;
+                Some(Cue::RalphGone)
+            }
+            Happening::Due => Some(Cue::Due),
+        }
+    }
+
+    /// Reaps every child that has ended.
+    fn reap(&mut self) -> Left {
+        loop {
+            let (pid, exit) = match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
+                Ok(WaitStatus::Exited(pid, code)) => (pid, Exit::Code { code }),
+                Ok(WaitStatus::Signaled(pid, signal, _)) => (pid, Exit::Signal { signal: signal as i32 }),
+                Ok(WaitStatus::StillAlive) => return Left::Somebody,
+                Ok(_) | Err(Errno::EINTR) => continue,
+                // No child: on Linux that is proof, elsewhere a process may have been adopted by init.
+                Err(_) if system::SUBREAPERS || self.alive().is_empty() => return Left::Nobody,
+                Err(_) => return Left::Somebody,
+            };
+            if pid == self.program {
+                self.exit = Some(exit);
+            }
+        }
+    }
+
+    fn alive(&self) -> Vec<Process> {
+        let mut alive = tree::descendants(self.here);
+        alive.retain(|process| !process.ended);
+        alive
+    }
+
+    fn act(&self, action: Action) {
+        match action {
+            Action::Interrupt => {
+                // What a typed Ctrl-C would reach, and the program if it has left that group.
+                let group = getpgrp();
+                for process in self.alive() {
+                    if process.group == group || process.pid == self.program {
+                        tree::signal_awake(process.pid, Signal::SIGINT);
+                    }
+                }
+            }
+            Action::Terminate => {
+                for process in self.alive() {
+                    tree::signal_awake(process.pid, Signal::SIGTERM);
+                }
+            }
+            Action::Kill => drop(tree::kill_all(|| tree::descendants(self.here))),
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Waits for one guard, and does the guard's work if it was killed.
+//!
+//! A thread of its own, because the reader may be blocked in its output for as long as a user interface likes: what a killed
+//! guard leaves behind must end all the same.
+
+use std::sync::Arc;
+
+use ralph_core::event::Exit;
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+
+use super::{
+    End,
+    child::{Finding, Shared, lock},
+    leftovers::Children,
+    signals::SIGNALS,
+    spec::{Files, Report, Verdict},
+    system,
+};
+
+pub(super) struct Keeper {
+    children: Arc<Children>,
+    shared: Arc<Shared>,
+    process: Box<dyn portable_pty::Child + Send + Sync>,
+    files: Files,
+    child_id: String,
+}
+
+/// How the guard itself ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum GuardEnd {
+    Code(i32),
+    Signal(i32),
+}
+
+impl Keeper {
+    pub(super) fn new(
+        children: Arc<Children>,
+        shared: Arc<Shared>,
+        process: Box<dyn portable_pty::Child + Send + Sync>,
+        files: Files,
+        child_id: String,
+    ) -> Keeper {
+        Keeper {
+            children,
+            shared,
+            process,
+            files,
+            child_id,
+        }
+    }
+
+    /// Returns once the guard and everything below it has ended, and the reader was told.
+    pub(super) fn keep(mut self) {
+        let guard_end = wait_without_reaping(self.shared.guard.as_raw());
+        if !system::SUBREAPERS {
+            // The guard may have lost sight of those that have left their parents and their session.
+            self.children.end_orphans_of(self.shared.guard, &self.child_id);
+        }
+        let finding = match (self.files.read_report(), guard_end) {
+            (Some(report), _) => found(report),
+            (None, GuardEnd::Code(code)) => Finding {
+                end: End::Exited(Exit::Code { code }),
+                survivors: Vec::new(),
+            },
+            (None, GuardEnd::Signal(signal)) => {
+                // Before it is reaped: until then nobody else can get its pid, which is the lost session's id.
+                self.children.end_orphans_of(self.shared.guard, &self.child_id);
+                Finding {
+                    end: end_by(signal),
+                    survivors: Vec::new(),
+                }
+            }
+        };
+        let (process, children) = (&mut self.process, &self.children);
+        let guard = self.shared.guard.as_raw();
+        self.shared.reap(|| {
+            // Locked over both: once it is reaped, its pid may be that of the next child.
+            let mut started = children.started();
+            // It has ended, so this returns at once; an error would mean that somebody else has reaped it.
+            _ = process.wait();
+            started.remove(&guard);
+        });
+        self.children.reap_adopted();
+        *lock(&self.shared.end) = Some(finding);
+        self.shared.wake_reader();
+    }
+}
+
+/// Tells what a signal to the guard means that it did not survive.
+///
+/// Those it reads can kill it in its first moments only, when it has not blocked them and started nothing: such a
+/// signal was a stop, or was typed.
+fn end_by(signal: i32) -> End {
+    if SIGNALS.iter().any(|&read| read as i32 == signal) {
+        End::Exited(Exit::Signal { signal })
+    } else {
+        End::GuardLost
+    }
+}
+
+fn found(report: Report) -> Finding {
+    Finding {
+        end: match report.verdict {
+            Verdict::Exited { exit } => End::Exited(exit),
+            Verdict::NotStarted { why, missing } => End::NotStarted { why, missing },
+        },
+        survivors: report.survivors,
+    }
+}
+
+/// Waits until the guard has ended and leaves it as it is, so that its pid cannot be given to anybody else yet.
+fn wait_without_reaping(guard: i32) -> GuardEnd {
+    let pid = Pid::from_raw(guard).expect("a started process has a pid above zero");
+    loop {
+        match waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) {
+            Ok(Some(status)) => {
+                return match (status.exit_status(), status.terminating_signal()) {
+                    (Some(code), _) => GuardEnd::Code(code),
+                    (None, signal) => GuardEnd::Signal(signal.unwrap_or(0)),
+                };
+            }
+            Ok(None) | Err(rustix::io::Errno::INTR) => {}
+            // Somebody has reaped it: nothing is known, so what it guarded is looked for.
+            Err(_) => return GuardEnd::Signal(0),
+        }
+    }
+}

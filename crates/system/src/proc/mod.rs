@@ -1,0 +1,58 @@
+//! Child trees: the guard of each, its terminal, its end; and ralph's own helpers. Knows nothing of agents.
+//!
+//! A child is never started directly. portable-pty starts `ralph __guard`, which is a sub-reaper and starts the
+//! program; whatever happens to ralph or to the program, the guard ends every descendant before it exits itself.
+//!
+//! The one thing to know before changing anything here: the end of a tree is decided by the *processes*, never by an
+//! end of file. A process that outlived its parent keeps the terminal open for ever, so nobody waits for that.
+//!
+//! What Linux adds to POSIX is in `linux.rs`; `portable.rs` has the same functions for the other Unixes, where no
+//! sub-reaper exists: there, a process that leaves its parents, its session and its environment behind escapes.
+
+mod child;
+#[cfg(target_os = "linux")]
+mod confine;
+mod detached;
+mod ending;
+pub mod guard;
+pub mod helper;
+mod holders;
+mod inlet;
+mod keeper;
+mod launch;
+mod leftovers;
+#[cfg(target_os = "linux")]
+mod linux;
+mod liveness;
+mod origin;
+#[cfg(not(target_os = "linux"))]
+mod portable;
+#[cfg(target_os = "linux")]
+mod privileges;
+mod process;
+mod program;
+mod reader;
+pub mod screen;
+mod signals;
+#[cfg(target_os = "linux")]
+mod sockets;
+mod spawn;
+mod spec;
+mod supervisor;
+mod tree;
+
+#[cfg(target_os = "linux")]
+use linux as system;
+#[cfg(not(target_os = "linux"))]
+use portable as system;
+
+pub use child::{Child, NotTaken};
+pub use detached::{Began, Detached, Starter, replace_process, signal_loop};
+pub use helper::Hold;
+pub use launch::{
+    Activity, Confinement, ConfinementLevel, End, Ladder, Launch, Network, Output, RUN_ID_VAR, Size, Stdin, Stdout,
+    Stop, StopSignal,
+};
+pub use origin::{ClientOrigin, Origin, is_below_a_run, origin_of_client, origin_of_peer};
+pub use spawn::SpawnError;
+pub use supervisor::{Supervisor, own_executable};

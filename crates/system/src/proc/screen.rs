@@ -1,0 +1,363 @@
+//! The state of a terminal: a [`vt100`] screen that survives its own parser and answers what programs ask.
+//!
+//! vt100 panics on some sequences of wide characters at the right margin, and an agent may print anything.
+//! So it runs behind a catch; after a panic the screen is rebuilt from what can still be read of the old one. At most
+//! a kilobyte of output is lost with that, which the recording still has.
+//!
+//! A terminal is asked questions (where is the cursor, what are the colours), and programs wait for the answers: they
+//! are collected for [`Screen::take_replies`], to be typed back.
+
+mod answers;
+mod backlog;
+mod requests;
+
+use std::{
+    cell::Cell,
+    mem,
+    num::NonZeroU16,
+    panic::{self, AssertUnwindSafe},
+    sync::Once,
+};
+
+use ralph_text::escapes::Characters;
+use vt100::Parser;
+
+use self::{
+    answers::Answers,
+    backlog::{Backlog, View},
+    requests::Requests,
+};
+use super::Size;
+
+/// What one panic may cost.
+const PIECE_BYTES: usize = 1024;
+/// A screen that was rebuilt so little output ago starts empty: rebuilding from a long history is not free.
+const SALVAGE_EVERY_BYTES: usize = 1 << 20;
+
+/// So many rows above the visible ones become text at once.
+const ROWS_AT_ONCE: usize = 512;
+
+/// What is remembered of the rows above the visible ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scrollback {
+    /// So many rows as cells: at once, in 32 bytes for each column.
+    Cells(usize),
+    /// At least so many rows, all but the newest few as text: a little slower, in a tenth of the memory.
+    Text(usize),
+}
+
+impl Scrollback {
+    pub const NONE: Scrollback = Scrollback::Cells(0);
+
+    fn cell_rows(self) -> usize {
+        match self {
+            Scrollback::Cells(rows) => rows,
+            // A piece may consist of line ends.
+            Scrollback::Text(_) => ROWS_AT_ONCE + PIECE_BYTES,
+        }
+    }
+
+    fn text_rows(self) -> usize {
+        match self {
+            Scrollback::Cells(_) => 0,
+            Scrollback::Text(rows) => rows,
+        }
+    }
+}
+
+/// A terminal's cells, history and modes.
+pub struct Screen {
+    parser: Parser<Answers>,
+    characters: Characters,
+    requests: Requests,
+    size: Size,
+    scrollback: Scrollback,
+    /// What was above the rows that vt100 has.
+    backlog: Backlog,
+    /// What is in view of that, and how many rows above the newest output.
+    view: Option<(View, usize)>,
+    rebuilds: u32,
+    /// Bytes since the last rebuild, or since the beginning.
+    bytes_since: usize,
+}
+
+impl Screen {
+    /// Makes an empty screen. Sizes below 2×2 become 2×2.
+    #[must_use]
+    pub fn new(size: Size, scrollback: Scrollback) -> Screen {
+        let size = size.clamped();
+        Screen {
+            parser: parser(size, scrollback.cell_rows(), Answers::default()),
+            characters: Characters::default(),
+            requests: Requests::default(),
+            size,
+            scrollback,
+            backlog: Backlog::new(scrollback.text_rows()),
+            view: None,
+            rebuilds: 0,
+            bytes_since: SALVAGE_EVERY_BYTES,
+        }
+    }
+
+    /// Takes output, cut anywhere: within a character or an escape sequence as well.
+    pub fn process(&mut self, bytes: &[u8]) {
+        let mut characters = mem::take(&mut self.characters);
+        for piece in bytes.chunks(PIECE_BYTES) {
+            characters.feed(piece, |whole| self.process_whole(whole));
+        }
+        self.characters = characters;
+    }
+
+    fn process_whole(&mut self, bytes: &[u8]) {
+        let mut rest = bytes;
+        // Fed up to the end of a request, so that answers come in the order of the questions.
+        while let Some((length, answer)) = self.requests.next(rest) {
+            let (before, after) = rest.split_at(length);
+            self.feed(before);
+            self.parser.callbacks_mut().reply(&answer);
+            rest = after;
+        }
+        self.feed(rest);
+    }
+
+    /// Changes the size. Rows that get narrower lose what does not fit: vt100 does not wrap anew.
+    pub fn resize(&mut self, size: Size) {
+        let size = size.clamped();
+        if size == self.size {
+            return;
+        }
+        self.size = size;
+        self.view = None;
+        let parser = &mut self.parser;
+        if quietly(|| parser.set_size(rows(size), cols(size))).is_none() {
+            self.rebuild();
+        }
+    }
+
+    #[must_use]
+    pub fn size(&self) -> Size {
+        self.size
+    }
+
+    /// Takes the answers to what was asked so far, to be typed into the terminal.
+    pub fn take_replies(&mut self) -> Vec<u8> {
+        self.parser.callbacks_mut().take_replies()
+    }
+
+    /// Returns how many rows there are above the visible ones.
+    #[must_use]
+    pub fn scrollback_len(&self) -> usize {
+        let vt = self.parser.screen();
+        // What owns the whole screen has no history.
+        let text = if vt.alternate_screen() { 0 } else { self.backlog.len() };
+        text + vt.scrollback_len()
+    }
+
+    /// Returns how many rows the view is above the newest output.
+    #[must_use]
+    pub fn scrollback(&self) -> usize {
+        match &self.view {
+            Some((_, rows)) => *rows,
+            None => self.parser.screen().scrollback(),
+        }
+    }
+
+    /// Scrolls the view `rows` up from the newest output, at most to the oldest row that is remembered.
+    pub fn scroll_to(&mut self, rows: usize) {
+        let rows = rows.min(self.scrollback_len());
+        let (parser, backlog, size) = (&mut self.parser, &self.backlog, self.size);
+        let view = quietly(|| {
+            let vt = parser.screen_mut();
+            vt.set_scrollback(rows);
+            let text_rows = rows.saturating_sub(vt.scrollback_len());
+            let first = backlog.len().saturating_sub(text_rows);
+            (text_rows > 0).then(|| (View::new(size, backlog, first, vt), rows))
+        });
+        match view {
+            Some(view) => self.view = view,
+            None => self.rebuild(),
+        }
+    }
+
+    /// Returns the visible text, rows without their trailing blanks.
+    #[must_use]
+    pub fn contents(&self) -> String {
+        let mut text = String::new();
+        for (at, row) in (0..).zip(self.shown().rows(0, self.size.cols)) {
+            text.push_str(&row);
+            if !self.row_wraps(at) {
+                text.push('\n');
+            }
+        }
+        text.truncate(text.trim_end_matches('\n').len());
+        text
+    }
+
+    /// Gives access to cells, cursor and modes as they are now, wherever the view is.
+    #[must_use]
+    pub fn vt(&self) -> &vt100::Screen {
+        self.parser.screen()
+    }
+
+    /// Gives access to the cells in view. They may have more columns than the screen.
+    #[must_use]
+    pub fn shown(&self) -> &vt100::Screen {
+        match &self.view {
+            Some((view, _)) => view.screen(),
+            None => self.parser.screen(),
+        }
+    }
+
+    /// Tells whether the terminal broke a line behind this row of those in view.
+    #[must_use]
+    pub fn row_wraps(&self, row: u16) -> bool {
+        match &self.view {
+            Some((view, _)) => view.row_wraps(row),
+            None => self.parser.screen().row_wrapped(row),
+        }
+    }
+
+    /// Returns how often the parser had to be rebuilt.
+    #[cfg(test)]
+    #[must_use]
+    pub(crate) fn rebuilds(&self) -> u32 {
+        self.rebuilds
+    }
+
+    fn feed(&mut self, bytes: &[u8]) {
+        self.bytes_since = self.bytes_since.saturating_add(bytes.len());
+        let parser = &mut self.parser;
+        let (before, was_alternate) = (parser.screen().scrollback_len(), parser.screen().alternate_screen());
+        if quietly(|| parser.process(bytes)).is_none() {
+            return self.rebuild();
+        }
+        let vt = self.parser.screen();
+        match self.scrollback {
+            Scrollback::Cells(_) => {}
+            Scrollback::Text(_) if vt.alternate_screen() => self.view = None,
+            Scrollback::Text(_) => self.follow(if was_alternate { vt.scrollback_len() } else { before }),
+        }
+    }
+
+    /// Keeps as text what vt100 would forget, and the view where it is. There were `before` rows above the visible ones.
+    fn follow(&mut self, before: usize) {
+        let vt = self.parser.screen();
+        let (after, mut above) = (vt.scrollback_len(), self.scrollback());
+        match after.checked_sub(before) {
+            // vt100 moves a view of its own.
+            Some(added) => above += self.view.as_ref().map_or(0, |_| added),
+            // Its history was erased, and so is what was above that.
+            None => self.backlog.clear(),
+        }
+        let is_full = after >= ROWS_AT_ONCE;
+        if is_full {
+            let (parser, backlog, height) = (&mut self.parser, &mut self.backlog, usize::from(self.size.rows));
+            let taken = quietly(|| {
+                let vt = parser.screen_mut();
+                let mut left = vt.scrollback_len();
+                while left > 0 {
+                    vt.set_scrollback(left);
+                    backlog.take(vt, left);
+                    left = left.saturating_sub(height);
+                }
+                vt.clear_scrollback();
+            });
+            if taken.is_none() {
+                return self.rebuild();
+            }
+        }
+        // Rows of the past do not change: only where they are, counted from the newest.
+        let is_past = (usize::from(self.size.rows)..=self.scrollback_len()).contains(&above);
+        match &mut self.view {
+            Some((_, rows)) if is_past => *rows = above,
+            None if above == 0 || !is_full => {}
+            Some(_) | None => self.scroll_to(above),
+        }
+    }
+
+    fn rebuild(&mut self) {
+        self.rebuilds += 1;
+        self.view = None;
+        let replies = self.parser.callbacks_mut().take_replies();
+        let old = self.parser.screen();
+        let salvaged = if self.bytes_since >= SALVAGE_EVERY_BYTES {
+            quietly(|| salvage(old)).unwrap_or_default()
+        } else {
+            String::new()
+        };
+        self.bytes_since = 0;
+        self.parser = self.filled(salvaged.as_bytes()).unwrap_or_else(|| self.empty());
+        // Questions in what was salvaged, if it had any, were answered before.
+        self.parser.callbacks_mut().take_replies();
+        self.parser.callbacks_mut().reply(&replies);
+    }
+
+    fn empty(&self) -> Parser<Answers> {
+        parser(self.size, self.scrollback.cell_rows(), Answers::default())
+    }
+
+    fn filled(&self, bytes: &[u8]) -> Option<Parser<Answers>> {
+        let mut parser = self.empty();
+        quietly(|| {
+            parser.process(bytes);
+            parser
+        })
+    }
+}
+
+/// Writes history, text, cursor and modes of a screen as the output that would make them.
+fn salvage(old: &vt100::Screen) -> String {
+    let mut text = String::new();
+    if old.alternate_screen() {
+        text.push_str("\x1b[?1049h");
+    }
+    let range = vt100::capture::BasicFormattedCaptureRange::Full(&mut Default::default());
+    let mut rows = String::new();
+    // Writing to a string cannot fail.
+    _ = old.write_contents_formatted_basic(&mut rows, range);
+    text.push_str(&rows.replace('\n', "\r\n"));
+    let (row, col) = old.cursor_position();
+    text.push_str(&format!("\x1b[m\x1b[{};{}H", u32::from(row) + 1, u32::from(col) + 1));
+    text.push_str(&old.attributes_formatted());
+    text.push_str(&old.input_mode_formatted());
+    if old.hide_cursor() {
+        text.push_str("\x1b[?25l");
+    }
+    text
+}
+
+fn parser(size: Size, scrollback_rows: usize, answers: Answers) -> Parser<Answers> {
+    Parser::new_with_callbacks(rows(size), cols(size), scrollback_rows, answers)
+}
+
+fn rows(size: Size) -> NonZeroU16 {
+    NonZeroU16::new(size.rows).unwrap_or(NonZeroU16::MIN)
+}
+
+fn cols(size: Size) -> NonZeroU16 {
+    NonZeroU16::new(size.cols).unwrap_or(NonZeroU16::MIN)
+}
+
+thread_local! {
+    static QUIET: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs `action` and returns none if it panics, without the message that a panic prints into the user's terminal.
+fn quietly<T>(action: impl FnOnce() -> T) -> Option<T> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let others = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if !QUIET.get() {
+                others(info);
+            }
+        }));
+    });
+    let before = QUIET.replace(true);
+    let outcome = panic::catch_unwind(AssertUnwindSafe(action));
+    QUIET.set(before);
+    outcome.ok()
+}
+
+#[cfg(test)]
+mod tests;

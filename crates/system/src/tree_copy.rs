@@ -1,0 +1,511 @@
+//! Copies of a project outside of it: for a run of a sealed goal, and for attacks on the goals.
+//!
+//! Files are copied and never linked to: what is written to a copy would change the project. Where the file system shares blocks
+//! between copies, so do these. A copy is locked by whoever works with it; one that nobody has locked was left behind by a ralph that
+//! was killed.
+
+use std::{
+    fs::{self, DirBuilder, File, FileTimes, Permissions, TryLockError},
+    io::{self, Write as _},
+    os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, symlink},
+    path::{Component, Path, PathBuf},
+};
+
+use tempfile::Builder;
+use thiserror::Error;
+
+use crate::files::{open_unfollowed, read_bytes};
+
+/// Most files of a copy, and most bytes of them.
+const FILES: u64 = 500_000;
+const BYTES: u64 = 32 << 30;
+/// Most bytes of a directory that tools make anew, or that tests only read.
+const CACHE_BYTES: u64 = 4 << 30;
+/// Most directories below each other.
+const DEPTH: usize = 128;
+/// Marks a directory whose contents tools make anew.
+const CACHE_TAG: &str = "CACHEDIR.TAG";
+/// The directory of npm's packages, and the file that marks one of Python's.
+const PACKAGES: &str = "node_modules";
+const PYTHON_TAG: &str = "pyvenv.cfg";
+const GIT: &str = ".git";
+const LOCK: &str = "lock";
+/// Files that may say where the project is are no larger.
+const RELOCATED_BYTES: u64 = 64 << 10;
+
+#[derive(Debug, Error)]
+pub enum CopyError {
+    #[error("{path}: cannot be copied", path = path.display())]
+    File {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    #[error("the project has more than {FILES} files or {} GiB, which are not copied", BYTES >> 30)]
+    TooLarge,
+    #[error("{path}: too many directories below each other", path = path.display())]
+    TooDeep { path: PathBuf },
+}
+
+fn at(path: &Path) -> impl FnOnce(io::Error) -> CopyError {
+    let path = path.to_owned();
+    |source| CopyError::File { path, source }
+}
+
+/// A directory for a copy, and for the temporary files of what runs in it. Dropped, it is removed.
+#[derive(Debug)]
+pub struct TreeCopy {
+    directory: PathBuf,
+    /// Locked as long as this is there.
+    lock: PathBuf,
+    _locked: File,
+}
+
+impl TreeCopy {
+    /// Makes an empty one in `copies`.
+    ///
+    /// # Errors
+    /// [`CopyError::File`] with what cannot be made.
+    pub fn empty(copies: &Path) -> Result<Self, CopyError> {
+        let mut private = DirBuilder::new();
+        private.mode(0o700);
+        private.recursive(true).create(copies).map_err(at(copies))?;
+        let (lock, locked) = new_lock(copies).map_err(at(copies))?;
+        let copy = TreeCopy {
+            directory: lock.with_extension(""),
+            lock,
+            _locked: locked,
+        };
+        for directory in [copy.directory.clone(), copy.tree(), copy.temporary()] {
+            private.create(&directory).map_err(at(&directory))?;
+        }
+        Ok(copy)
+    }
+
+    /// The root of the copied project.
+    pub fn tree(&self) -> PathBuf {
+        self.directory.join("tree")
+    }
+
+    /// A path beside the copied project.
+    pub fn beside(&self, name: &str) -> PathBuf {
+        self.directory.join(name)
+    }
+
+    /// A directory for temporary files beside the copied project.
+    pub fn temporary(&self) -> PathBuf {
+        self.directory.join("tmp")
+    }
+
+    /// Copies `project`. Git's directory is linked: history is only read, and may be larger than all the rest. So are installed packages
+    /// that are too large; other large directories that tools make anew are left out. What cannot be read is left out, too.
+    ///
+    /// # Errors
+    /// [`CopyError`] if the project is too large, or something cannot be written.
+    pub fn fill(&self, project: &Path) -> Result<(), CopyError> {
+        Copying::of_project(self).directory(project, &self.tree(), 0)
+    }
+
+    /// Copies `project`, a canonical path, so that nothing in the copy leads back to it: symlinks and what Python keeps of places lead
+    /// into the copy. Left out are repositories, what runs of ralph left in the project, and what the compiler of Rust keeps to be
+    /// faster.
+    ///
+    /// # Errors
+    /// As [`TreeCopy::fill`].
+    pub fn fill_apart(&self, project: &Path) -> Result<(), CopyError> {
+        let mut copying = Copying {
+            apart: Some(Apart {
+                project: project.to_owned(),
+                copy: self.tree(),
+            }),
+            ..Copying::of_project(self)
+        };
+        copying.directory(project, &self.tree(), 0)
+    }
+
+    /// Lays the files of `sealed` over the copy. A file of it takes the place of whatever has its path, and a directory that of a file or
+    /// link. The laid files have the present time: build tools go by it.
+    ///
+    /// # Errors
+    /// [`CopyError`] if there is too much, or something cannot be read or written.
+    pub fn lay_over(&self, sealed: &Path) -> Result<(), CopyError> {
+        let mut copying = Copying {
+            spared: None,
+            times: Times::Present,
+            ..Copying::of_project(self)
+        };
+        copying.directory(sealed, &self.tree(), 0)
+    }
+}
+
+impl Drop for TreeCopy {
+    fn drop(&mut self) {
+        remove(&self.directory, &self.lock);
+    }
+}
+
+/// Makes a lock with a name of its own, and takes it.
+fn new_lock(copies: &Path) -> io::Result<(PathBuf, File)> {
+    loop {
+        let made = Builder::new()
+            .prefix("")
+            .suffix(&format!(".{LOCK}"))
+            .tempfile_in(copies)?;
+        let (file, path) = made.keep().map_err(|error| error.error)?;
+        file.lock()?;
+        // A sweep of another process may have removed it before it was locked.
+        if path.exists() {
+            return Ok((path, file));
+        }
+    }
+}
+
+/// Removes copies that a killed ralph left behind; returns how many.
+pub fn sweep(copies: &Path) -> usize {
+    let entries = fs::read_dir(copies).into_iter().flatten().flatten();
+    let locks = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == LOCK));
+    let is_left = |lock: &PathBuf| {
+        let Ok(Some((file, _))) = open_unfollowed(lock) else {
+            return false;
+        };
+        match file.try_lock() {
+            Ok(()) => {
+                remove(&lock.with_extension(""), lock);
+                true
+            }
+            Err(TryLockError::WouldBlock | TryLockError::Error(_)) => false,
+        }
+    };
+    locks.filter(is_left).count()
+}
+
+/// Removes a copy, and then its lock: what cannot be removed is tried again by the next sweep.
+fn remove(directory: &Path, lock: &Path) {
+    if fs::remove_dir_all(directory).is_err() {
+        // Some tools make directories read-only, as Go does for modules.
+        make_writable(directory, 0);
+        _ = fs::remove_dir_all(directory); // looked at below
+    }
+    if fs::symlink_metadata(directory).is_err() {
+        _ = fs::remove_file(lock); // tried again by the next sweep
+    }
+}
+
+fn make_writable(directory: &Path, depth: usize) {
+    _ = fs::set_permissions(directory, Permissions::from_mode(0o700)); // not ours, then
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    for entry in entries.filter(|_| depth < DEPTH) {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            make_writable(&entry.path(), depth + 1);
+        }
+    }
+}
+
+/// The room that is left for a copy.
+#[derive(Debug, Clone, Copy)]
+struct Room {
+    files: u64,
+    bytes: u64,
+}
+
+impl Room {
+    fn take(&mut self, bytes: u64) -> Result<(), CopyError> {
+        let files = self.files.checked_sub(1);
+        let bytes = self.bytes.checked_sub(bytes);
+        let (Some(files), Some(bytes)) = (files, bytes) else {
+            return Err(CopyError::TooLarge);
+        };
+        *self = Room { files, bytes };
+        Ok(())
+    }
+}
+
+/// When copied files were changed last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Times {
+    /// As the originals: build tools would build everything anew otherwise.
+    Kept,
+    Present,
+}
+
+#[derive(Debug)]
+struct Copying {
+    left: Room,
+    /// A directory of which nothing is copied.
+    spared: Option<PathBuf>,
+    times: Times,
+    /// Set where nothing in the copy may lead back to the project.
+    apart: Option<Apart>,
+}
+
+impl Copying {
+    fn of_project(copy: &TreeCopy) -> Self {
+        Copying {
+            left: Room {
+                files: FILES,
+                bytes: BYTES,
+            },
+            spared: copy.directory.parent().map(Path::to_owned),
+            times: Times::Kept,
+            apart: None,
+        }
+    }
+
+    /// Copies what is in `from` into `to`, which is there or is made.
+    fn directory(&mut self, from: &Path, to: &Path, depth: usize) -> Result<(), CopyError> {
+        if depth > DEPTH {
+            return Err(CopyError::TooDeep { path: from.to_owned() });
+        }
+        let is_project = self.times == Times::Kept;
+        let entries = match fs::read_dir(from) {
+            Ok(entries) => entries,
+            Err(error) if is_project && is_gone_or_denied(&error) => return Ok(()),
+            Err(error) => return Err(at(from)(error)),
+        };
+        for entry in entries {
+            let entry = entry.map_err(at(from))?;
+            let (source, target) = (entry.path(), to.join(entry.file_name()));
+            let Ok(kind) = entry.file_type() else { continue };
+            if let Some(apart) = &self.apart
+                && apart.leaves_out(&source, kind.is_dir())
+            {
+                continue;
+            }
+            let copied = if is_project && entry.file_name() == GIT {
+                link(&source, &target)
+            } else if kind.is_dir() {
+                self.inner(&source, &target, depth)
+            } else if kind.is_symlink() {
+                let leads_to = fs::read_link(&source).map_err(at(&source));
+                leads_to.and_then(|leads_to| match &self.apart {
+                    Some(apart) => link(&apart.link(from, &leads_to), &target),
+                    None => link(&leads_to, &target),
+                })
+            } else if kind.is_file() {
+                self.file(&source, &target)
+            } else {
+                continue;
+            };
+            match copied {
+                Err(CopyError::File { source: why, path })
+                    if is_project && path.starts_with(from) && is_gone_or_denied(&why) => {}
+                copied => copied?,
+            }
+        }
+        Ok(())
+    }
+
+    fn inner(&mut self, from: &Path, to: &Path, depth: usize) -> Result<(), CopyError> {
+        if self.spared.as_deref() == Some(from) {
+            return Ok(());
+        }
+        if self.times == Times::Kept {
+            let is_installed = from.file_name().is_some_and(|name| name == PACKAGES) || from.join(PYTHON_TAG).exists();
+            let is_cache = is_installed || from.join(CACHE_TAG).exists();
+            if is_cache && !fits(from, &mut CACHE_BYTES.clone(), 0) {
+                return match is_installed {
+                    true => link(from, to),
+                    false => Ok(()),
+                };
+            }
+        }
+        self.left.take(0)?;
+        if !fs::symlink_metadata(to).is_ok_and(|there| there.is_dir()) {
+            clear(to)?;
+            DirBuilder::new().mode(0o700).create(to).map_err(at(to))?;
+        }
+        self.directory(from, to, depth + 1)
+    }
+
+    fn file(&mut self, from: &Path, to: &Path) -> Result<(), CopyError> {
+        let Some((mut source, metadata)) = open_unfollowed(from).map_err(at(from))? else {
+            return Ok(());
+        };
+        self.left.take(metadata.len())?;
+        clear(to)?;
+        let mut target = File::create_new(to).map_err(at(to))?;
+        match self
+            .apart
+            .as_ref()
+            .and_then(|apart| apart.relocated(from, metadata.len()))
+        {
+            Some(text) => target.write_all(text.as_bytes()).map_err(at(to))?,
+            None => _ = io::copy(&mut source, &mut target).map_err(at(to))?,
+        }
+        let mode = metadata.mode() & 0o777;
+        target.set_permissions(Permissions::from_mode(mode)).map_err(at(to))?;
+        if self.times == Times::Kept {
+            let modified = metadata.modified().map_err(at(from))?;
+            let times = FileTimes::new().set_modified(modified);
+            target.set_times(times).map_err(at(to))?;
+        }
+        Ok(())
+    }
+}
+
+/// A copy that is to have nothing to do with its project.
+#[derive(Debug)]
+struct Apart {
+    project: PathBuf,
+    copy: PathBuf,
+}
+
+impl Apart {
+    fn leaves_out(&self, path: &Path, is_directory: bool) -> bool {
+        let (Some(name), Ok(within)) = (path.file_name(), path.strip_prefix(&self.project)) else {
+            return false;
+        };
+        let is_of_ralph = within.components().count() == 1 && name.to_string_lossy().starts_with(".ralph-");
+        let is_incremental =
+            is_directory && name == "incremental" && within.components().any(|part| part.as_os_str() == "target");
+        name == GIT || is_of_ralph || is_incremental
+    }
+
+    /// The text of a file by which Python finds the project, or by which a program finds its interpreter in it, with the copy in its
+    /// place: the copy is to be tested and not the project.
+    fn relocated(&self, source: &Path, bytes: u64) -> Option<String> {
+        let name = source.file_name()?.to_string_lossy();
+        let is_named = source.extension().is_some_and(|extension| extension == "pth")
+            || name.starts_with("__editable__")
+            || name == PYTHON_TAG
+            || source.parent().is_some_and(|above| above.ends_with("bin"));
+        if !is_named || bytes > RELOCATED_BYTES {
+            return None;
+        }
+        let text = String::from_utf8(read_bytes(source, RELOCATED_BYTES).ok()?).ok()?;
+        let (from, to) = (self.project.to_str()?, self.copy.to_str()?);
+        text.contains(from).then(|| text.replace(from, to))
+    }
+
+    /// The target of a symlink in the copy of `directory`: within the copy if it led to a place in the project, else where it led.
+    fn link(&self, directory: &Path, leads_to: &Path) -> PathBuf {
+        let mut absolute = PathBuf::new();
+        for part in directory.join(leads_to).components() {
+            match part {
+                Component::ParentDir => _ = absolute.pop(),
+                Component::CurDir => {}
+                Component::Prefix(_) | Component::RootDir | Component::Normal(_) => absolute.push(part),
+            }
+        }
+        match absolute.strip_prefix(&self.project) {
+            Ok(_) if leads_to.is_relative() => leads_to.to_owned(),
+            Ok(within) => self.copy.join(within),
+            Err(_) => absolute,
+        }
+    }
+}
+
+/// Whether an error says that a file is gone by now, or may not be read.
+fn is_gone_or_denied(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied)
+}
+
+/// Puts in the place of whatever is at `path` a link to `leads_to`.
+fn link(leads_to: &Path, path: &Path) -> Result<(), CopyError> {
+    clear(path)?;
+    symlink(leads_to, path).map_err(at(path))
+}
+
+/// Clears `path` of whatever is there, without following links.
+fn clear(path: &Path) -> Result<(), CopyError> {
+    let removed = match fs::symlink_metadata(path) {
+        Ok(there) if there.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(_) => Ok(()),
+    };
+    removed.map_err(at(path))
+}
+
+/// Whether the files of a directory have no more than `left` bytes, which are counted down.
+fn fits(directory: &Path, left: &mut u64, depth: usize) -> bool {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    for entry in entries.filter(|_| depth <= DEPTH) {
+        let Ok(metadata) = entry.metadata() else { continue };
+        if metadata.is_dir() && !fits(&entry.path(), left, depth + 1) {
+            return false;
+        }
+        let bytes = if metadata.is_file() { metadata.len() } else { 0 };
+        match left.checked_sub(bytes) {
+            Some(less) => *left = less,
+            None => return false,
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(path: &Path, text: &str) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    #[test]
+    fn sealed_files_take_the_place_of_what_is_there_and_no_link_leads_them_out_of_the_copy() {
+        let place = tempfile::tempdir().unwrap();
+        let (project, sealed) = (place.path().join("project"), place.path().join("sealed"));
+        write(&project.join("src/a.py"), "a");
+        write(&project.join("tests/test_a.py"), "soft");
+        write(&project.join("data/file/inner"), "x");
+        write(&project.join(".git/HEAD"), "ref");
+        fs::set_permissions(project.join("src/a.py"), Permissions::from_mode(0o555)).unwrap();
+        symlink("../elsewhere", project.join("hidden")).unwrap();
+        write(&place.path().join("elsewhere/test_b.py"), "theirs");
+        write(&sealed.join("tests/test_a.py"), "hard");
+        write(&sealed.join("hidden/test_b.py"), "held out");
+        write(&sealed.join("data/file"), "a file");
+        let copies = place.path().join("copies");
+        let copy = TreeCopy::empty(&copies).unwrap();
+        copy.fill(&project).unwrap();
+        copy.lay_over(&sealed).unwrap();
+        let read = |path: &str| fs::read_to_string(copy.tree().join(path)).unwrap();
+        for (path, text) in [
+            ("src/a.py", "a"),
+            ("tests/test_a.py", "hard"),
+            ("hidden/test_b.py", "held out"),
+            ("data/file", "a file"),
+            (".git/HEAD", "ref"),
+        ] {
+            assert_eq!(read(path), text, "{path}");
+        }
+        let elsewhere = fs::read_to_string(place.path().join("elsewhere/test_b.py")).unwrap();
+        assert_eq!(elsewhere, "theirs");
+        let modified = |path: &Path| fs::metadata(path).unwrap().modified().unwrap();
+        assert_eq!(
+            modified(&copy.tree().join("src/a.py")),
+            modified(&project.join("src/a.py"))
+        );
+        assert_eq!(
+            fs::metadata(copy.tree().join("src/a.py")).unwrap().mode() & 0o777,
+            0o555
+        );
+        drop(copy);
+        assert_eq!(fs::read_dir(&copies).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_copy_that_is_in_use_is_not_swept_and_one_that_was_left_behind_is() {
+        let place = tempfile::tempdir().unwrap();
+        let copies = place.path().join("copies");
+        let used = TreeCopy::empty(&copies).unwrap();
+        write(&copies.join("left.lock"), "");
+        write(&copies.join("left/tree/read-only/file"), "x");
+        fs::set_permissions(copies.join("left/tree/read-only"), Permissions::from_mode(0o500)).unwrap();
+        assert_eq!(sweep(&copies), 1);
+        assert!(used.tree().is_dir() && !copies.join("left").exists() && !copies.join("left.lock").exists());
+    }
+
+    #[test]
+    fn a_project_that_is_too_large_is_refused() {
+        let mut room = Room { files: 2, bytes: 10 };
+        room.take(10).unwrap();
+        assert!(matches!(room.take(1), Err(CopyError::TooLarge)));
+        let place = tempfile::tempdir().unwrap();
+        write(&place.path().join("a/b"), "12345");
+        assert!(fits(place.path(), &mut 5, 0) && !fits(place.path(), &mut 4, 0));
+    }
+}

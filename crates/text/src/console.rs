@@ -1,0 +1,165 @@
+//! The one way out for text: stdout and stderr, but for what the screen draws.
+//!
+//! The name of a file, the id of a run, the words of an error, a reply over the socket: any text may hold sequences that
+//! set a clipboard, move a cursor or turn a line around. So all of it is made harmless here, as [`shown`] says, and no
+//! caller has to think of it. Colours pass only for callers that set some themselves.
+//!
+//! A reader that went away has read enough: what cannot be written is dropped without a word.
+
+use std::{
+    env,
+    io::{self, BufWriter, IsTerminal, Write},
+};
+
+use crate::{Form, Shown, shown};
+
+/// Bytes that are collected before they are written, unless somebody flushes.
+const BUFFER_BYTES: usize = 64 * 1024;
+
+/// Tells whether a person may be looking at stdout.
+pub fn is_terminal() -> bool {
+    io::stdout().is_terminal()
+}
+
+/// Tells whether a person may see a question on stderr and answer it.
+pub fn is_answered() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// Writes text to stdout.
+pub fn print(text: &str) {
+    put(text, Form::Plain);
+}
+
+/// Writes text to stdout that may have colours of its own.
+pub fn print_coloured(text: &str) {
+    put(text, Form::Coloured);
+}
+
+/// Writes serialised JSON to stdout.
+pub fn print_json(text: &str) {
+    put(text, Form::Json);
+}
+
+/// Writes text to a terminal in place of the `lines` that were written last.
+pub fn print_over(text: &str, lines: usize) {
+    let back = match lines {
+        0 => String::new(),
+        lines => format!("\x1b[{lines}A\x1b[J"),
+    };
+    let mut out = io::stdout().lock();
+    let written = write!(out, "{back}{}", shown(text, Form::Plain));
+    _ = written.and_then(|()| out.flush());
+}
+
+fn put(text: &str, form: Form) {
+    let mut out = io::stdout().lock();
+    _ = out.write_all(shown(text, form).as_bytes()).and_then(|()| out.flush());
+}
+
+/// Writes bytes to stdout as they are, for the program that reads them; to a terminal, what it may be given of them.
+pub fn pass_on(bytes: &[u8]) {
+    let mut out = io::stdout().lock();
+    if out.is_terminal() {
+        _ = out.write_all(shown(&String::from_utf8_lossy(bytes), Form::Plain).as_bytes());
+    } else {
+        _ = out.write_all(bytes);
+    }
+}
+
+/// Writes a line to stderr that warns of something.
+pub fn warn(text: &str) {
+    complain(&format!("warning: {text}"));
+}
+
+/// Writes lines to stderr. On a terminal, the word that a line begins with has the colour of what it says.
+pub fn complain(text: &str) {
+    let text = format!("{}\n", text.trim_end_matches('\n'));
+    let text = shown(&text, Form::Plain);
+    let text = match io::stderr().is_terminal() && is_colour_wanted() {
+        true => with_coloured_marks(&text),
+        false => text,
+    };
+    _ = io::stderr().write_all(text.as_bytes());
+}
+
+/// Whether the user has not asked for text without colours.
+fn is_colour_wanted() -> bool {
+    let text = |name| env::var_os(name).unwrap_or_default();
+    text("NO_COLOR").is_empty() && text("TERM") != "dumb"
+}
+
+/// The words that lines begin with, and their colours as SGR codes.
+const MARKS: [(&str, &str); 6] = [
+    ("error:", "1;31"),
+    ("warning:", "1;33"),
+    ("hint:", "36"),
+    ("note:", "1"),
+    ("✔", "32"),
+    ("✖", "31"),
+];
+
+fn with_coloured_marks(text: &str) -> String {
+    let line = |line: &str| {
+        let mark = MARKS.iter().find(|(mark, _)| line.starts_with(mark));
+        match mark {
+            Some((mark, code)) => format!("\x1b[{code}m{mark}\x1b[0m{}", &line[mark.len()..]),
+            None => line.to_owned(),
+        }
+    };
+    text.split_inclusive('\n').map(line).collect()
+}
+
+/// Stdout for a writer of many pieces.
+pub fn stdout(form: Form) -> Stdout {
+    Stdout {
+        shown: Shown::new(form),
+        text: String::new(),
+        out: BufWriter::with_capacity(BUFFER_BYTES, io::stdout()),
+    }
+}
+
+/// Stdout, of which the last is written when this value is dropped.
+///
+/// It is not held meanwhile: a writer that is stuck in a terminal that was stopped must not keep others from writing.
+#[derive(Debug)]
+pub struct Stdout {
+    shown: Shown,
+    /// Kept for its memory.
+    text: String,
+    out: BufWriter<io::Stdout>,
+}
+
+impl Write for Stdout {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.text.clear();
+        self.shown.feed(bytes, &mut self.text);
+        self.out.write_all(self.text.as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+impl Drop for Stdout {
+    fn drop(&mut self) {
+        self.text.clear();
+        self.shown.finish(&mut self.text);
+        _ = self.out.write_all(self.text.as_bytes()).and_then(|()| self.out.flush());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_word_that_a_line_begins_with_is_coloured() {
+        assert_eq!(
+            with_coloured_marks("error: no error: here\nhint: type it\nthe rest\n"),
+            "\x1b[1;31merror:\x1b[0m no error: here\n\x1b[36mhint:\x1b[0m type it\nthe rest\n"
+        );
+    }
+}

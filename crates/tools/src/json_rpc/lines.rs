@@ -1,0 +1,105 @@
+//! Lines of somebody else's, read on a thread of their own: half of one may come, or one that never ends.
+
+use std::{
+    io::{self, BufRead, BufReader, Read},
+    thread,
+};
+
+use tokio::sync::mpsc;
+
+/// Lines under way; when full, whoever writes them waits.
+const LINES: usize = 32;
+
+/// A line without its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Line {
+    Whole(Vec<u8>),
+    /// It was read to its end and not kept.
+    TooLong,
+}
+
+/// Reads `input` until its end, in lines of at most `cap_bytes`.
+///
+/// # Errors
+/// No thread is to be had.
+pub fn read(input: impl Read + Send + 'static, cap_bytes: usize) -> io::Result<mpsc::Receiver<Line>> {
+    let (lines, read) = mpsc::channel(LINES);
+    let body = move || read_lines(BufReader::new(input), cap_bytes, &lines);
+    thread::Builder::new().name("lines".to_owned()).spawn(body)?;
+    Ok(read)
+}
+
+fn read_lines(mut input: impl BufRead, cap_bytes: usize, lines: &mpsc::Sender<Line>) {
+    loop {
+        let mut line = Vec::new();
+        let most = cap_bytes as u64 + 1;
+        match input.by_ref().take(most).read_until(b'\n', &mut line) {
+            Ok(0) | Err(_) => return,
+            Ok(_) => {}
+        }
+        let line = match line.last() {
+            Some(b'\n') => {
+                line.pop();
+                Line::Whole(line)
+            }
+            Some(_) if line.len() > cap_bytes => match skip_line(&mut input) {
+                Ok(()) => Line::TooLong,
+                Err(_) => return,
+            },
+            // The last one, which nothing ended.
+            Some(_) | None => Line::Whole(line),
+        };
+        if lines.blocking_send(line).is_err() {
+            return; // nobody reads them any more
+        }
+    }
+}
+
+/// Leaves out what follows up to the end of the line.
+fn skip_line(input: &mut impl BufRead) -> io::Result<()> {
+    loop {
+        let buffer = input.fill_buf()?;
+        if buffer.is_empty() {
+            return Ok(());
+        }
+        let end = buffer.iter().position(|byte| *byte == b'\n');
+        let skipped = end.map_or(buffer.len(), |at| at + 1);
+        input.consume(skipped);
+        if end.is_some() {
+            return Ok(());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CAP_BYTES: usize = 1 << 16;
+
+    fn lines(input: &[u8]) -> Vec<Line> {
+        let (sender, mut read) = mpsc::channel(64);
+        read_lines(input, CAP_BYTES, &sender);
+        drop(sender);
+        std::iter::from_fn(|| read.blocking_recv()).collect()
+    }
+
+    #[test]
+    fn a_line_without_end_is_left_out_and_those_after_it_are_read() {
+        let mut input = b"first\n".to_vec();
+        input.extend(vec![b'x'; 3 * CAP_BYTES]);
+        input.extend(b"\nlast\nhalf");
+        let whole = |text: &[u8]| Line::Whole(text.to_vec());
+        assert_eq!(
+            lines(&input),
+            [whole(b"first"), Line::TooLong, whole(b"last"), whole(b"half")]
+        );
+    }
+
+    #[test]
+    fn the_longest_line_is_whole() {
+        let mut input = vec![b'x'; CAP_BYTES];
+        input.push(b'\n');
+        assert!(matches!(&lines(&input)[..], [Line::Whole(line)] if line.len() == CAP_BYTES));
+    }
+}

@@ -1,0 +1,120 @@
+//! The messages.
+
+use serde_json::{Map, Value, json};
+
+/// The code of a method that is not known.
+pub const METHOD_NOT_FOUND: i64 = -32601;
+
+/// What the other side wrote.
+#[derive(Debug, PartialEq)]
+pub enum Message {
+    /// Has to be answered under its id, which may be a number or a text.
+    Request {
+        id: Value,
+        method: String,
+        params: Value,
+    },
+    Notification {
+        method: String,
+        params: Value,
+    },
+    /// The answer to the request of that number: its result, or its error.
+    Response {
+        id: u64,
+        outcome: Result<Value, Value>,
+    },
+}
+
+impl Message {
+    /// The message in a line; none if it is no message.
+    pub(crate) fn of_line(line: &[u8]) -> Option<Self> {
+        Self::of(serde_json::from_slice(line).ok()?)
+    }
+
+    /// The message that `object` is; none if it is no message.
+    pub fn of(mut object: Map<String, Value>) -> Option<Self> {
+        let id = object.remove("id").filter(|id| !id.is_null());
+        let params = object.remove("params").unwrap_or_default();
+        match (object.remove("method"), id) {
+            (Some(Value::String(method)), Some(id)) => Some(Message::Request { id, method, params }),
+            (Some(Value::String(method)), None) => Some(Message::Notification { method, params }),
+            (None, Some(id)) => {
+                let error = object.remove("error").filter(|error| !error.is_null());
+                Some(Message::Response {
+                    id: number(&id)?,
+                    outcome: match error {
+                        Some(error) => Err(error),
+                        None => Ok(object.remove("result").unwrap_or_default()),
+                    },
+                })
+            }
+            (_, _) => None,
+        }
+    }
+}
+
+/// The number of a request, also where the other side made a text of it.
+fn number(id: &Value) -> Option<u64> {
+    id.as_u64().or_else(|| id.as_str()?.parse().ok())
+}
+
+pub fn request(id: u64, method: &str, params: &Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+}
+
+pub fn result(id: &Value, result: &Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "result": result})
+}
+
+pub fn refusal(id: &Value, code: i64, message: &str) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(line: &str) -> Option<Message> {
+        Message::of_line(line.as_bytes())
+    }
+
+    #[test]
+    fn lines_are_requests_notifications_answers_or_nothing() {
+        let request = r#"{"jsonrpc":"2.0","id":"a","method":"initialize","params":{"x":1}}"#;
+        assert_eq!(
+            of(request),
+            Some(Message::Request {
+                id: json!("a"),
+                method: "initialize".to_owned(),
+                params: json!({"x": 1})
+            })
+        );
+        let told = of(r#"{"method":"session/cancel"}"#);
+        assert_eq!(
+            told,
+            Some(Message::Notification {
+                method: "session/cancel".to_owned(),
+                params: Value::Null
+            })
+        );
+        let failed = of(r#"{"id":"3","error":{"code":1}}"#);
+        assert_eq!(
+            failed,
+            Some(Message::Response {
+                id: 3,
+                outcome: Err(json!({"code": 1}))
+            })
+        );
+        for nothing in [
+            "",
+            "[]",
+            "{}",
+            "no json",
+            r#"{"id":null}"#,
+            r#"{"id":"x","result":1}"#,
+            r#"{"method":7}"#,
+        ] {
+            assert_eq!(of(nothing), None, "{nothing}");
+        }
+    }
+}

@@ -1,0 +1,370 @@
+//! Carries out a question: its place, its server, its answer.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use ralph_text::with_causes;
+use serde_json::{Value, json};
+
+use super::{
+    answers,
+    documents::News,
+    edits::Plan,
+    facts::{At, Found, NoAnswer, OutlineItem, Question, Told},
+    home::{blocking, confined},
+    places::{Asked, Lines},
+    pool::Servers,
+    server::Server,
+    source::{Source, resolve},
+    state::Published,
+    trees, uri,
+};
+
+/// Most bytes that are told of what is under a place.
+const HOVER_BYTES: usize = 8 << 10;
+/// How long diagnostics of a file are waited for that a server never speaks of.
+const DIAGNOSTICS: Duration = Duration::from_secs(10);
+
+pub(super) async fn ask(
+    languages: &Servers,
+    question: Question,
+    until: Instant,
+    permitted: impl Fn(&Path) -> bool + Send + Sync + 'static,
+) -> Result<Found, NoAnswer> {
+    let asking = Asking { languages, until };
+    match question {
+        Question::Definition(at) => asking.definition(&at).await,
+        Question::References(at) => asking.references(&at).await,
+        Question::Hover(at) => asking.hover(&at).await,
+        Question::Outline { file } => asking.outline(&file).await,
+        Question::Symbols { name } => asking.symbols(&name).await,
+        Question::Diagnostics { file: Some(file) } => asking.diagnostics(&file).await,
+        Question::Diagnostics { file: None } => asking.all_diagnostics().await,
+        Question::Search(pattern) => trees::search(languages, &pattern, until).await,
+        Question::Replace {
+            pattern,
+            rewrite,
+            apply,
+        } => {
+            let plan = trees::replace(languages, &pattern, &rewrite, until).await?;
+            make(languages, plan, apply, permitted).await
+        }
+        Question::Rename { at, name, apply } => asking.rename(&at, &name, apply, permitted).await,
+    }
+}
+
+/// What a server has published of files.
+type OfServer = (Arc<Server>, Vec<(PathBuf, Published)>);
+
+struct Asking<'a> {
+    languages: &'a Servers,
+    until: Instant,
+}
+
+/// A file, with its server, which has it as it is now.
+struct Opened {
+    path: PathBuf,
+    server: Arc<Server>,
+    source: Arc<Source>,
+    news: News,
+}
+
+impl Opened {
+    fn at(&self, at: &At) -> Result<Value, NoAnswer> {
+        let asked = Asked {
+            path: &self.path,
+            source: &self.source,
+            encoding: self.server.encoding,
+        };
+        asked.params(at)
+    }
+}
+
+impl Asking<'_> {
+    async fn open(&self, file: &str) -> Result<Opened, NoAnswer> {
+        let (home, named) = (self.languages.home().clone(), file.to_owned());
+        let unreadable = |why: String| NoAnswer::Unreadable {
+            file: file.to_owned(),
+            why,
+        };
+        let path = blocking(move || {
+            let found = confined(&home, || resolve(&home.project, &named));
+            found.unwrap_or_else(|error| {
+                Err(NoAnswer::Unreadable {
+                    file: named.clone(),
+                    why: with_causes(&error),
+                })
+            })
+        });
+        let path = path.await?;
+        let server = self.languages.server_for(&path, self.until).await?;
+        let (source, news) = server.catch_up(Some(&path)).await?;
+        Ok(Opened {
+            source: source.ok_or_else(|| unreadable(String::new()))?,
+            path,
+            server,
+            news,
+        })
+    }
+
+    fn needs(&self, server: &Server, what: &str) -> Result<(), NoAnswer> {
+        match server.can(what) {
+            true => Ok(()),
+            false => Err(NoAnswer::Unsupported {
+                server: server.row.name.clone(),
+            }),
+        }
+    }
+
+    /// What the places of an answer are, told with their lines.
+    async fn places(&self, server: &Server, answer: Value) -> Result<Told<super::facts::Place>, NoAnswer> {
+        let (mut lines, encoding) = (Lines::new(self.languages.home()), server.encoding);
+        let read = blocking(move || Ok(answers::places(&answer, &mut lines, encoding)));
+        let (items, more) = read.await?;
+        let told = answers::told(items, server.still());
+        Ok(Told {
+            more: told.more + more,
+            ..told
+        })
+    }
+
+    async fn definition(&self, at: &At) -> Result<Found, NoAnswer> {
+        let opened = self.open(&at.file).await?;
+        self.needs(&opened.server, "definitionProvider")?;
+        let params = opened.at(at)?;
+        let answer = opened
+            .server
+            .answer("textDocument/definition", &params, self.until)
+            .await?;
+        let mut told = self.places(&opened.server, answer).await?;
+        if !told.items.is_empty() {
+            // Where it is defined does not change with what is found besides.
+            told.still = None;
+        }
+        Ok(Found::Definitions(told))
+    }
+
+    async fn references(&self, at: &At) -> Result<Found, NoAnswer> {
+        let opened = self.open(&at.file).await?;
+        self.needs(&opened.server, "referencesProvider")?;
+        let mut params = opened.at(at)?;
+        params["context"] = json!({"includeDeclaration": true});
+        // Some of them are no answer: all files have to be seen.
+        opened.server.settled(self.until).await;
+        let answer = opened
+            .server
+            .answer("textDocument/references", &params, self.until)
+            .await?;
+        Ok(Found::References(self.places(&opened.server, answer).await?))
+    }
+
+    async fn hover(&self, at: &At) -> Result<Found, NoAnswer> {
+        let opened = self.open(&at.file).await?;
+        self.needs(&opened.server, "hoverProvider")?;
+        let params = opened.at(at)?;
+        let answer = opened.server.answer("textDocument/hover", &params, self.until).await?;
+        let mut text = answers::hover(&answer);
+        let mut end = text.len().min(HOVER_BYTES);
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        text.truncate(end);
+        Ok(Found::Hover {
+            text,
+            still: opened.server.still(),
+        })
+    }
+
+    async fn outline(&self, file: &str) -> Result<Found, NoAnswer> {
+        let opened = self.open(file).await?;
+        self.needs(&opened.server, "documentSymbolProvider")?;
+        let address = uri::of_path(&opened.path);
+        let params = json!({"textDocument": {"uri": address}});
+        let answer = opened
+            .server
+            .answer("textDocument/documentSymbol", &params, self.until)
+            .await?;
+        let (mut lines, encoding) = (Lines::new(self.languages.home()), opened.server.encoding);
+        let read = blocking(move || Ok(answers::symbols(&answer, Some(&address), &mut lines, encoding)));
+        let (items, more) = read.await?;
+        let told = answers::told(items, opened.server.still());
+        Ok(Found::Outline(Told {
+            more: told.more + more,
+            ..told
+        }))
+    }
+
+    async fn symbols(&self, name: &str) -> Result<Found, NoAnswer> {
+        if name.trim().is_empty() {
+            return Err(NoAnswer::NoQuestion);
+        }
+        let servers = self.languages.servers_of_project(self.until).await?;
+        let (mut all, mut more, mut still): (Vec<OutlineItem>, usize, _) = (Vec::new(), 0, None);
+        let mut failed = None;
+        for server in servers {
+            if !server.can("workspaceSymbolProvider") {
+                continue;
+            }
+            server.catch_up(None).await?;
+            server.settled(self.until).await;
+            let answer = match server
+                .answer("workspace/symbol", &json!({"query": name}), self.until)
+                .await
+            {
+                Ok(answer) => answer,
+                Err(why) => {
+                    failed = Some(why);
+                    continue;
+                }
+            };
+            let (mut lines, encoding) = (Lines::new(self.languages.home()), server.encoding);
+            let read = blocking(move || Ok(answers::symbols(&answer, None, &mut lines, encoding)));
+            let (items, left) = read.await?;
+            all.extend(items);
+            more += left;
+            still = still.or_else(|| server.still());
+        }
+        match failed {
+            Some(why) if all.is_empty() => Err(why),
+            Some(_) | None => {
+                let told = answers::told(all, still);
+                Ok(Found::Symbols(Told {
+                    more: told.more + more,
+                    ..told
+                }))
+            }
+        }
+    }
+
+    async fn diagnostics(&self, file: &str) -> Result<Found, NoAnswer> {
+        let begun = Instant::now();
+        // Before it is told of the change: what it says from then on is about it.
+        let opened = self.open(file).await?;
+        let (server, path) = (&opened.server, &opened.path);
+        if server.is_asked_for_diagnostics() {
+            let found = self.asked_diagnostics(server, path).await?;
+            return self.messages(&[(Arc::clone(server), vec![found])]).await;
+        }
+        let until = self.until.min(begun + DIAGNOSTICS);
+        let said = |server: &Server| server.link.published(path).is_some();
+        if opened.news == News::Some || !said(server) {
+            while !said(server) && !server.link.says_done() && server.link.ended().is_none() && Instant::now() < until {
+                server.news(until).await;
+            }
+            server.quiet(begun, self.until).await;
+        }
+        server.settled(self.until).await;
+        if let Some(why) = server.link.ended() {
+            let server = server.row.name.clone();
+            return Err(NoAnswer::Ended { server, why });
+        }
+        let published: Vec<_> = server
+            .link
+            .published(path)
+            .map(|published| (path.clone(), published))
+            .into_iter()
+            .collect();
+        self.messages(&[(Arc::clone(server), published)]).await
+    }
+
+    async fn all_diagnostics(&self) -> Result<Found, NoAnswer> {
+        let mut published = Vec::new();
+        for server in self.languages.servers_of_project(self.until).await? {
+            let begun = Instant::now();
+            if server.catch_up(None).await?.1 == News::Some {
+                server.quiet(begun, self.until).await;
+            }
+            server.settled(self.until).await;
+            let mut all = server.link.all_published();
+            if server.is_asked_for_diagnostics() {
+                for path in server.opened().await {
+                    all.push(self.asked_diagnostics(&server, &path).await?);
+                }
+            }
+            published.push((server, all));
+        }
+        self.messages(&published).await
+    }
+
+    /// What a server says of a file that is asked for it.
+    async fn asked_diagnostics(&self, server: &Server, path: &Path) -> Result<(PathBuf, Published), NoAnswer> {
+        let params = json!({"textDocument": {"uri": uri::of_path(path)}});
+        let answer = server.answer("textDocument/diagnostic", &params, self.until).await?;
+        Ok((path.to_owned(), Published::of(&answer["items"], 0)))
+    }
+
+    async fn messages(&self, published: &[OfServer]) -> Result<Found, NoAnswer> {
+        let (mut all, mut more, mut still) = (Vec::new(), 0, None);
+        for (server, published) in published {
+            let (mut lines, encoding) = (Lines::new(self.languages.home()), server.encoding);
+            let published = published.clone();
+            let read = blocking(move || Ok(answers::messages(&published, &mut lines, encoding)));
+            let (items, left) = read.await?;
+            all.extend(items);
+            more += left;
+            still = still.or_else(|| server.still());
+        }
+        let told = answers::told(all, still);
+        Ok(Found::Diagnostics(Told {
+            more: told.more + more,
+            ..told
+        }))
+    }
+
+    async fn rename(
+        &self,
+        at: &At,
+        name: &str,
+        applies: bool,
+        permitted: impl Fn(&Path) -> bool + Send + Sync + 'static,
+    ) -> Result<Found, NoAnswer> {
+        let opened = self.open(&at.file).await?;
+        let server = &opened.server;
+        self.needs(server, "renameProvider")?;
+        let mut params = opened.at(at)?;
+        params["newName"] = name.into();
+        server.settled(self.until).await;
+        if let Some(still) = server.still() {
+            // What it has not seen it would not rename.
+            let after_ms = 0;
+            return Err(NoAnswer::Late { still, after_ms });
+        }
+        let edit = server.answer("textDocument/rename", &params, self.until).await?;
+        let (home, encoding, named) = (self.languages.home().clone(), server.encoding, server.row.name.clone());
+        let plan = blocking(move || Plan::of_server(&edit, encoding, &named, &home)).await?;
+        // The edits are for the texts that the server knows.
+        if let Some(path) = server.knows(&plan.stamps()).await {
+            let path = super::source::told(&self.languages.home().project, &path);
+            return Err(NoAnswer::ChangedMeanwhile { path });
+        }
+        make(self.languages, plan, applies, permitted).await
+    }
+}
+
+/// Tells what is edited, and edits it if that is wanted.
+async fn make(
+    languages: &Servers,
+    plan: Plan,
+    applies: bool,
+    permitted: impl Fn(&Path) -> bool + Send + Sync + 'static,
+) -> Result<Found, NoAnswer> {
+    let files = plan.shown();
+    if applies {
+        let home = languages.home().clone();
+        blocking(move || {
+            if let Some(path) = plan.paths().find(|path| !permitted(path)) {
+                let path = super::source::told(&home.project, path);
+                return Err(NoAnswer::EditsDenied { path });
+            }
+            plan.write(&home)
+        })
+        .await?;
+    }
+    Ok(Found::Edits {
+        files,
+        applied: applies,
+    })
+}

@@ -1,0 +1,164 @@
+//! What a server has been told of the files, and how it learns what has changed.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use ralph_system::files::ReadError;
+use serde_json::{Value, json};
+
+use super::{
+    changes::{Change, Seen, between, look},
+    source::{Source, Stamp, read},
+    state::Link,
+    table::LanguageServer,
+    uri,
+};
+
+/// Most files whose texts a server is handed; of more, those go first that were asked about longest ago.
+const OPEN: usize = 200;
+/// Most changed files that are handed over at a time: of more, the server is told the names.
+const AT_A_TIME: usize = 100;
+
+#[derive(Debug)]
+pub(super) struct Documents {
+    open: BTreeMap<PathBuf, Open>,
+    seen: Seen,
+    uses: u64,
+}
+
+#[derive(Debug)]
+struct Open {
+    version: i64,
+    source: Arc<Source>,
+    used: u64,
+}
+
+/// What came of bringing a server up to date.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum News {
+    None,
+    /// It was told something that it did not know.
+    Some,
+}
+
+impl Documents {
+    /// To be begun before the server is started: whatever changes from then on, it is told.
+    pub(super) fn new(root: &Path, server: &LanguageServer) -> Self {
+        Self {
+            open: BTreeMap::new(),
+            seen: look(root, server),
+            uses: 0,
+        }
+    }
+
+    /// Tells the server what has changed on disk.
+    pub(super) fn catch_up(&mut self, link: &Link, root: &Path, server: &LanguageServer) -> News {
+        let now = look(root, server);
+        let mut changed = between(&self.seen, &now);
+        self.seen = now;
+        // Also those that are no part of the look, such as what is generated.
+        let elsewhere = self.open.iter().filter(|(path, open)| {
+            !changed.iter().any(|(changed, _)| changed == *path) && Stamp::of(path) != Some(open.source.stamp)
+        });
+        let elsewhere: Vec<_> = elsewhere.map(|(path, _)| (path.clone(), Change::Changed)).collect();
+        changed.extend(elsewhere);
+        if changed.is_empty() {
+            return News::None;
+        }
+        for (path, _) in changed.iter().take(AT_A_TIME).filter(|(path, _)| server.is_for(path)) {
+            // One that is gone again, or cannot be read any more, is closed.
+            _ = self.hand_over(path, link, server);
+        }
+        let events: Vec<Value> = changed
+            .iter()
+            .map(|(path, change)| json!({"uri": uri::of_path(path), "type": *change as u8}))
+            .collect();
+        link.notify("workspace/didChangeWatchedFiles", &json!({"changes": events}));
+        News::Some
+    }
+
+    /// Hands a file to the server as it is now.
+    pub(super) fn hand_over(
+        &mut self,
+        path: &Path,
+        link: &Link,
+        server: &LanguageServer,
+    ) -> Result<(Arc<Source>, News), ReadError> {
+        self.uses += 1;
+        let address = uri::of_path(path);
+        if let Some(open) = self.open.get_mut(path)
+            && Stamp::of(path) == Some(open.source.stamp)
+        {
+            open.used = self.uses;
+            return Ok((Arc::clone(&open.source), News::None));
+        }
+        let source = match read(path) {
+            Ok(source) => Arc::new(source),
+            Err(error) => {
+                if self.open.remove(path).is_some() {
+                    link.notify("textDocument/didClose", &json!({"textDocument": {"uri": address}}));
+                }
+                return Err(error);
+            }
+        };
+        let text = source.text.as_str();
+        match self.open.get_mut(path) {
+            Some(open) => {
+                let is_same = open.source.text == source.text;
+                (open.source, open.used) = (Arc::clone(&source), self.uses);
+                if is_same {
+                    return Ok((source, News::None));
+                }
+                open.version += 1;
+                let document = json!({"uri": address, "version": open.version});
+                let change = json!({"textDocument": document, "contentChanges": [{"text": text}]});
+                link.notify("textDocument/didChange", &change);
+            }
+            None => {
+                self.make_room(link);
+                let language = server.language_of(path);
+                let document = json!({"uri": address, "languageId": language, "version": 1, "text": text});
+                link.notify("textDocument/didOpen", &json!({"textDocument": document}));
+                let open = Open {
+                    version: 1,
+                    source: Arc::clone(&source),
+                    used: self.uses,
+                };
+                self.open.insert(path.to_owned(), open);
+            }
+        }
+        // Checkers that read files, such as `cargo check`, run at this.
+        link.notify("textDocument/didSave", &json!({"textDocument": {"uri": address}}));
+        Ok((source, News::Some))
+    }
+
+    fn make_room(&mut self, link: &Link) {
+        if self.open.len() < OPEN {
+            return;
+        }
+        let oldest = self
+            .open
+            .iter()
+            .min_by_key(|(_, open)| open.used)
+            .map(|(path, _)| path.clone());
+        if let Some(path) = oldest {
+            self.open.remove(&path);
+            let closed = json!({"textDocument": {"uri": uri::of_path(&path)}});
+            link.notify("textDocument/didClose", &closed);
+        }
+    }
+
+    /// The files that the server was handed.
+    pub(super) fn opened(&self) -> Vec<PathBuf> {
+        self.open.keys().cloned().collect()
+    }
+
+    /// The stamp of what the server knows of a file.
+    pub(super) fn known(&self, path: &Path) -> Option<Stamp> {
+        let open = self.open.get(path).map(|open| open.source.stamp);
+        open.or_else(|| self.seen.get(path).copied())
+    }
+}

@@ -1,0 +1,316 @@
+//! Edits that a server proposes: what they change, and how they are made: all of them or none.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::Write as _,
+    path::{Path, PathBuf},
+};
+
+use ralph_text::with_causes;
+use serde_json::Value;
+use tempfile::NamedTempFile;
+
+use super::{
+    facts::{Edited, NoAnswer, Shown},
+    home::{Home, confined},
+    places::cut,
+    position::{Encoding, Text},
+    source::{MARK, Source, Stamp, read, told},
+    uri,
+};
+
+/// Most files that are changed at a time.
+const FILES: usize = 500;
+/// Most lines that are shown of a file.
+const SHOWN: usize = 20;
+
+/// Edits of files, each with its new text.
+#[derive(Debug)]
+pub(super) struct Plan {
+    project: PathBuf,
+    files: Vec<Changed>,
+}
+
+#[derive(Debug)]
+struct Changed {
+    path: PathBuf,
+    before: Source,
+    after: String,
+    places: usize,
+}
+
+/// A piece of a text that is replaced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Replacement {
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) text: String,
+}
+
+impl Plan {
+    /// Reads a `WorkspaceEdit` and the files that it is about.
+    ///
+    /// # Errors
+    /// It is none that is made: it moves files, leads out of the project, or contradicts itself.
+    pub(super) fn of_server(edit: &Value, encoding: Encoding, server: &str, home: &Home) -> Result<Self, NoAnswer> {
+        let mut of_files: BTreeMap<PathBuf, Vec<&Value>> = BTreeMap::new();
+        let garbled = |what| NoAnswer::Garbled {
+            server: server.to_owned(),
+            what,
+        };
+        let add = |address: &str, edits: &Value| {
+            let path = uri::to_path(address).ok_or_else(|| NoAnswer::EditsOutside { path: cut(address) })?;
+            Ok::<_, NoAnswer>((path, edits.as_array().cloned().unwrap_or_default()))
+        };
+        let mut all: Vec<(PathBuf, Vec<Value>)> = Vec::new();
+        match (edit["documentChanges"].as_array(), edit["changes"].as_object()) {
+            (Some(changes), _) => {
+                for change in changes {
+                    if change["kind"].is_string() {
+                        return Err(NoAnswer::MovesFiles {
+                            server: server.to_owned(),
+                        });
+                    }
+                    let address = change["textDocument"]["uri"]
+                        .as_str()
+                        .ok_or_else(|| garbled("an edit of no file"))?;
+                    all.push(add(address, &change["edits"])?);
+                }
+            }
+            (None, Some(changes)) => {
+                for (address, edits) in changes {
+                    all.push(add(address, edits)?);
+                }
+            }
+            (None, None) => {}
+        }
+        for (path, edits) in &all {
+            of_files.entry(path.clone()).or_default().extend(edits);
+        }
+        let replacements = |text: &Text, edits: &[&Value]| {
+            edits
+                .iter()
+                .map(|edit| {
+                    let offset = |at: &str| text.offset(&edit["range"][at], encoding);
+                    Some(Replacement {
+                        start: offset("start")?,
+                        end: offset("end")?,
+                        text: edit["newText"].as_str()?.to_owned(),
+                    })
+                })
+                .collect::<Option<Vec<_>>>()
+        };
+        let files = of_files.into_iter().filter(|(_, edits)| !edits.is_empty());
+        Self::new(
+            home,
+            files.map(|(path, edits)| {
+                (path, move |text: &Text, _| {
+                    replacements(text, &edits).ok_or_else(|| garbled("an edit at no place"))
+                })
+            }),
+        )
+    }
+
+    /// Reads files, and finds by the functions what is replaced in their texts, which so many bytes of a mark are left out of.
+    ///
+    /// # Errors
+    /// One of them is not in the project, cannot be read, or is edited twice in the same place.
+    pub(super) fn new<F>(home: &Home, files: impl Iterator<Item = (PathBuf, F)>) -> Result<Self, NoAnswer>
+    where
+        F: FnOnce(&Text, usize) -> Result<Vec<Replacement>, NoAnswer>,
+    {
+        let project = &home.project;
+        let mut changed = Vec::new();
+        for (named, replacements) in files {
+            let shown = told(project, &named);
+            let outside = || NoAnswer::EditsOutside { path: shown.clone() };
+            let found = confined(home, || {
+                Ok::<_, std::io::Error>((fs::canonicalize(&named)?, read(&named)))
+            });
+            let (path, source) = found.and_then(|found| found).map_err(|error| NoAnswer::Unreadable {
+                file: shown.clone(),
+                why: with_causes(&error),
+            })?;
+            // A link is edited as what it leads to; git's own files are nobody's to edit.
+            let below = path.strip_prefix(project).map_err(|_| outside())?;
+            if below.starts_with(".git") {
+                return Err(outside());
+            }
+            let before = source.map_err(|error| NoAnswer::Unreadable {
+                file: shown.clone(),
+                why: with_causes(&error),
+            })?;
+            let mark_bytes = if before.marked { MARK.len_utf8() } else { 0 };
+            let mut replaced = replacements(&before.text, mark_bytes)?;
+            replaced.sort_by_key(|replacement| (replacement.start, replacement.end));
+            replaced.dedup();
+            let after = apply(before.text.as_str(), &replaced).ok_or(NoAnswer::EditsOverlap { path: shown })?;
+            if after != before.text.as_str() {
+                let places = replaced.len();
+                changed.push(Changed {
+                    path,
+                    before,
+                    after,
+                    places,
+                });
+            }
+            if changed.len() > FILES {
+                return Err(NoAnswer::TooManyFiles {
+                    files: changed.len(),
+                    most: FILES,
+                });
+            }
+        }
+        if changed.is_empty() {
+            return Err(NoAnswer::NoEdits);
+        }
+        Ok(Self {
+            project: project.clone(),
+            files: changed,
+        })
+    }
+
+    pub(super) fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.files.iter().map(|file| &*file.path)
+    }
+
+    /// The files with their stamps from before they were read.
+    pub(super) fn stamps(&self) -> Vec<(PathBuf, Stamp)> {
+        self.files
+            .iter()
+            .map(|file| (file.path.clone(), file.before.stamp))
+            .collect()
+    }
+
+    /// What changes, for a model to look at.
+    pub(super) fn shown(&self) -> Vec<Edited> {
+        let files = self.files.iter().map(|file| {
+            let after = Text::new(file.after.clone());
+            Edited {
+                path: told(&self.project, &file.path),
+                places: file.places,
+                lines: changed_lines(&file.before.text, &after),
+            }
+        });
+        files.collect()
+    }
+
+    /// Writes all files, or none: each is replaced as a whole once all are there beside what they replace.
+    ///
+    /// # Errors
+    /// A file cannot be written or is not what was read any more; nothing is changed then.
+    pub(super) fn write(&self, home: &Home) -> Result<(), NoAnswer> {
+        let written = confined(home, || self.write_here());
+        written.unwrap_or_else(|error| {
+            Err(NoAnswer::NotWritten {
+                path: String::new(),
+                why: with_causes(&error),
+            })
+        })
+    }
+
+    fn write_here(&self) -> Result<(), NoAnswer> {
+        let failed = |file: &Changed, error: &std::io::Error| NoAnswer::NotWritten {
+            path: told(&self.project, &file.path),
+            why: with_causes(error),
+        };
+        let mut staged = Vec::new();
+        for file in &self.files {
+            let content = |text: &str| {
+                if file.before.marked {
+                    format!("{MARK}{text}")
+                } else {
+                    text.to_owned()
+                }
+            };
+            let new = stage(&file.path, &content(&file.after)).map_err(|error| failed(file, &error))?;
+            let old = stage(&file.path, &content(file.before.text.as_str())).map_err(|error| failed(file, &error))?;
+            staged.push((file, new, old));
+        }
+        let is_other = |file: &&Changed| Stamp::of(&file.path) != Some(file.before.stamp);
+        if let Some(file) = self.files.iter().find(is_other) {
+            return Err(NoAnswer::ChangedMeanwhile {
+                path: told(&self.project, &file.path),
+            });
+        }
+        let mut undo: Vec<(&Changed, NamedTempFile)> = Vec::new();
+        for (file, new, old) in staged {
+            if let Err(error) = new.persist(&file.path) {
+                for (file, old) in undo {
+                    _ = old.persist(&file.path); // what was there a moment ago, as far as the disk lets it
+                }
+                return Err(failed(file, &error.error));
+            }
+            undo.push((file, old));
+        }
+        Ok(())
+    }
+}
+
+/// Writes what is to be in `path` to a file beside it, with its permissions.
+fn stage(path: &Path, text: &str) -> std::io::Result<NamedTempFile> {
+    let directory = path.parent().unwrap_or(Path::new("/"));
+    let mut file = tempfile::Builder::new().prefix(".ralph-edit-").tempfile_in(directory)?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().set_permissions(fs::metadata(path)?.permissions())?;
+    Ok(file)
+}
+
+/// The text with its sorted replacements; none if two of them are in the same place.
+fn apply(text: &str, replacements: &[Replacement]) -> Option<String> {
+    let (mut after, mut at) = (String::with_capacity(text.len()), 0);
+    for replacement in replacements {
+        after.push_str(text.get(at..replacement.start)?);
+        text.get(replacement.start..replacement.end)?;
+        after.push_str(&replacement.text);
+        at = replacement.end;
+    }
+    after.push_str(text.get(at..)?);
+    Some(after)
+}
+
+/// The first lines that differ. Where lines came or went, what follows is not shown line by line.
+fn changed_lines(before: &Text, after: &Text) -> Vec<Shown> {
+    let differ = (0..before.lines().max(after.lines())).filter_map(|line| {
+        let (old, new) = (
+            before.line(line).unwrap_or_default(),
+            after.line(line).unwrap_or_default(),
+        );
+        (old != new).then(|| Shown {
+            line: u32::try_from(line + 1).unwrap_or(u32::MAX),
+            before: cut(old.trim()),
+            after: cut(new.trim()),
+        })
+    });
+    let most = if before.lines() == after.lines() { SHOWN } else { 1 };
+    differ.take(most).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn replace(start: usize, end: usize, text: &str) -> Replacement {
+        let text = text.to_owned();
+        Replacement { start, end, text }
+    }
+
+    #[test]
+    fn replacements_are_made_in_their_places_and_those_that_overlap_are_not() {
+        let made = apply("größe = größe", &[replace(0, 7, "len"), replace(10, 17, "len")]);
+        assert_eq!(made.as_deref(), Some("len = len"));
+        assert_eq!(
+            apply("ab", &[replace(0, 0, "x"), replace(0, 1, "")]).as_deref(),
+            Some("xb")
+        );
+        for wrong in [
+            &[replace(0, 2, ""), replace(1, 2, "")][..],
+            &[replace(0, 9, "")],
+            &[replace(2, 1, "")],
+            &[replace(1, 2, "")],
+        ] {
+            assert_eq!(apply("aü", wrong), None, "{wrong:?}");
+        }
+    }
+}

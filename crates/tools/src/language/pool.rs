@@ -1,0 +1,291 @@
+//! The language servers of a run: one for each kind of files and root, started by the first question, kept until the run ends.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, PoisonError, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Instant,
+};
+
+use ralph_system::proc::Stop;
+use tokio::{
+    sync::{Mutex, mpsc},
+    time::timeout_at,
+};
+
+use super::{
+    facts::{NoAnswer, Still},
+    home::Home,
+    server::Server,
+    source::root_of,
+    state::Link,
+    table::LanguageServer,
+};
+
+/// Most servers at a time. One more ends the one that was asked longest ago.
+const SERVERS: usize = 6;
+/// So often a server is started; it ended each time.
+const STARTS: u32 = 2;
+
+/// What its user is told of a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum News {
+    Started {
+        server: String,
+        root: PathBuf,
+        after_ms: u64,
+    },
+    /// It ended, and is started once more.
+    Ended { server: String, why: String },
+    /// It is not started any more in this run.
+    GaveUp { server: String, why: String },
+}
+
+/// The servers of a run. A clone is the same.
+#[derive(Debug, Clone)]
+pub(super) struct Servers(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    rows: Vec<LanguageServer>,
+    home: Home,
+    slots: std::sync::Mutex<BTreeMap<(String, PathBuf), Arc<Slot>>>,
+    closed: AtomicBool,
+    /// Of all servers, those that are only starting as well.
+    links: std::sync::Mutex<Vec<Weak<Link>>>,
+    news: mpsc::Sender<News>,
+}
+
+#[derive(Debug)]
+struct Slot {
+    server: Mutex<Standing>,
+    used: std::sync::Mutex<Instant>,
+}
+
+#[derive(Debug, Default)]
+struct Standing {
+    server: Option<Arc<Server>>,
+    starts: u32,
+    /// Why it ended the last time.
+    why: String,
+}
+
+impl Servers {
+    /// Knows `rows`, of which those count whose program is installed. What its user is told goes to `news`.
+    pub(super) fn new(rows: Vec<LanguageServer>, home: Home, news: mpsc::Sender<News>) -> Self {
+        Self(Arc::new(Inner {
+            rows,
+            home,
+            slots: std::sync::Mutex::default(),
+            closed: AtomicBool::new(false),
+            links: std::sync::Mutex::default(),
+            news,
+        }))
+    }
+
+    pub(super) fn home(&self) -> &Home {
+        &self.0.home
+    }
+
+    /// The server for a file, which is started if it does not run.
+    pub(super) async fn server_for(&self, file: &Path, until: Instant) -> Result<Arc<Server>, NoAnswer> {
+        let row = self.0.rows.iter().find(|row| row.is_for(file)).cloned();
+        let row = row.ok_or_else(|| {
+            let mut known: Vec<String> = self.0.rows.iter().flat_map(|row| row.extensions.clone()).collect();
+            known.sort();
+            known.dedup();
+            NoAnswer::NoServer {
+                file: super::source::told(&self.0.home.project, file),
+                known,
+            }
+        })?;
+        let root = root_of(&self.0.home.project, file, &row.roots);
+        self.server(row, root, until).await
+    }
+
+    /// The servers that run.
+    pub(super) async fn running(&self) -> Vec<Arc<Server>> {
+        let slots: Vec<Arc<Slot>> = self.slots().values().cloned().collect();
+        let mut running = Vec::new();
+        for slot in slots {
+            // One that is only starting knows nothing yet.
+            if let Ok(standing) = slot.server.try_lock() {
+                running.extend(standing.server.clone());
+            }
+        }
+        running
+    }
+
+    /// One server for each kind of files that the project has at its root, or that runs already.
+    pub(super) async fn servers_of_project(&self, until: Instant) -> Result<Vec<Arc<Server>>, NoAnswer> {
+        let (mut servers, mut failed) = (self.running().await, None);
+        for row in &self.0.rows {
+            let project = &self.0.home.project;
+            let is_here = row.roots.iter().any(|root| project.join(root).exists());
+            let is_there = servers.iter().any(|server| server.row.extensions == row.extensions);
+            if is_here && !is_there {
+                match self.server(row.clone(), project.clone(), until).await {
+                    Ok(server) => servers.push(server),
+                    Err(why) => failed = Some(why),
+                }
+            }
+        }
+        match failed {
+            Some(why) if servers.is_empty() => Err(why),
+            Some(_) | None => Ok(servers),
+        }
+    }
+
+    fn slots(&self) -> std::sync::MutexGuard<'_, BTreeMap<(String, PathBuf), Arc<Slot>>> {
+        self.0.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn server(&self, row: LanguageServer, root: PathBuf, until: Instant) -> Result<Arc<Server>, NoAnswer> {
+        let name = row.name.clone();
+        let slot = self.slot(&name, &root);
+        // A task of its own: a start that takes longer than this question is not begun anew by the next one.
+        let (servers, starting) = (self.clone(), Arc::clone(&slot));
+        let started = tokio::spawn(async move {
+            let mut standing = starting.server.lock().await;
+            servers.started(&mut standing, row, root).await
+        });
+        let begun = Instant::now();
+        match timeout_at(until.into(), started).await {
+            Ok(Ok(server)) => server,
+            Ok(Err(_)) => Err(NoAnswer::Closed),
+            Err(_) => Err(NoAnswer::Late {
+                still: Still {
+                    server: name,
+                    doing: None,
+                },
+                after_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+            }),
+        }
+    }
+
+    fn slot(&self, name: &str, root: &Path) -> Arc<Slot> {
+        let mut slots = self.slots();
+        let key = (name.to_owned(), root.to_owned());
+        if !slots.contains_key(&key) && slots.len() >= SERVERS {
+            let used = |slot: &Slot| *slot.used.lock().unwrap_or_else(PoisonError::into_inner);
+            let oldest = slots
+                .iter()
+                .min_by_key(|(_, slot)| used(slot))
+                .map(|(key, _)| key.clone());
+            let oldest = oldest.and_then(|key| slots.remove(&key));
+            if let Some(slot) = oldest {
+                tokio::spawn(async move {
+                    if let Some(server) = slot.server.lock().await.server.take() {
+                        server.end().await;
+                    }
+                });
+            }
+        }
+        let slot = slots.entry(key).or_insert_with(|| {
+            Arc::new(Slot {
+                server: Mutex::default(),
+                used: std::sync::Mutex::new(Instant::now()),
+            })
+        });
+        *slot.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        Arc::clone(slot)
+    }
+
+    async fn started(
+        &self,
+        standing: &mut Standing,
+        row: LanguageServer,
+        root: PathBuf,
+    ) -> Result<Arc<Server>, NoAnswer> {
+        let name = row.name.clone();
+        if let Some(server) = &standing.server {
+            let Some(why) = server.link.ended() else {
+                return Ok(Arc::clone(server));
+            };
+            standing.server = None;
+            standing.why.clone_from(&why);
+            let server = name.clone();
+            self.tell(match standing.starts < STARTS {
+                true => News::Ended { server, why },
+                false => News::GaveUp { server, why },
+            });
+        }
+        while standing.starts < STARTS {
+            if self.0.closed.load(Ordering::Acquire) {
+                return Err(NoAnswer::Closed);
+            }
+            standing.starts += 1;
+            let begun = Instant::now();
+            let link = Arc::new(Link::new(root.clone()));
+            {
+                let mut links = self.0.links.lock().unwrap_or_else(PoisonError::into_inner);
+                links.retain(|link| link.strong_count() > 0);
+                links.push(Arc::downgrade(&link));
+            }
+            match Server::start(row.clone(), root.clone(), self.0.home.clone(), link).await {
+                Ok(server) => {
+                    let after_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+                    self.tell(News::Started {
+                        server: name,
+                        root,
+                        after_ms,
+                    });
+                    let server = Arc::new(server);
+                    standing.server = Some(Arc::clone(&server));
+                    // The run ended meanwhile, and has not seen this one.
+                    if self.0.closed.load(Ordering::Acquire) {
+                        server.end().await;
+                        return Err(NoAnswer::Closed);
+                    }
+                    return Ok(server);
+                }
+                Err(why) if standing.starts < STARTS => {
+                    standing.why.clone_from(&why);
+                    self.tell(News::Ended {
+                        server: name.clone(),
+                        why,
+                    });
+                }
+                Err(why) => {
+                    standing.why.clone_from(&why);
+                    self.tell(News::GaveUp {
+                        server: name.clone(),
+                        why: why.clone(),
+                    });
+                    return Err(NoAnswer::NotStarted { server: name, why });
+                }
+            }
+        }
+        Err(NoAnswer::GaveUp {
+            server: name,
+            why: standing.why.clone(),
+        })
+    }
+
+    fn tell(&self, news: News) {
+        _ = self.0.news.try_send(news); // the run is over, or more has happened than anybody reads
+    }
+
+    /// Ends all servers, and waits until nothing of them is left. No other is started.
+    pub(super) async fn close(&self) {
+        self.0.closed.store(true, Ordering::Release);
+        // At first those that have not greeted, which would be waited for below.
+        let links = std::mem::take(&mut *self.0.links.lock().unwrap_or_else(PoisonError::into_inner));
+        links
+            .iter()
+            .filter_map(Weak::upgrade)
+            .for_each(|link| link.stop(Stop::Graceful));
+        let slots: Vec<Arc<Slot>> = std::mem::take(&mut *self.slots()).into_values().collect();
+        let ending = slots.into_iter().map(|slot| async move {
+            // One that is only starting sees that all is closed, and ends itself.
+            let server = slot.server.lock().await.server.take();
+            if let Some(server) = server {
+                server.end().await;
+            }
+        });
+        futures_util::future::join_all(ending).await;
+    }
+}

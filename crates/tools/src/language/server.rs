@@ -1,0 +1,327 @@
+//! One language server: its start, what it can do, and questions to it.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use ralph_system::{
+    diagnostics::inherited,
+    proc::{Launch, Stdin, Stop},
+};
+use ralph_text::with_causes;
+use serde_json::{Value, json};
+use tokio::{
+    sync::{Mutex, oneshot},
+    task::spawn_blocking,
+    time::{timeout, timeout_at},
+};
+
+use super::{
+    documents::{Documents, News},
+    facts::{NoAnswer, Still},
+    home::{Home, blocking, confined},
+    position::Encoding,
+    source::Source,
+    state::{Failed, Link, Reader},
+    table::{LanguageServer, TSC},
+    uri,
+    wire::Frames,
+};
+
+/// How long a server may take to say what it can do.
+const GREETING: Duration = Duration::from_secs(30);
+/// How long it may take to end by itself.
+const GRACE: Duration = Duration::from_secs(2);
+/// What tells nothing for so long, after its start or a change, has nothing more to tell.
+const SETTLED: Duration = Duration::from_millis(800);
+/// Between two looks at a server that is busy.
+const ANEW: Duration = Duration::from_millis(400);
+
+#[derive(Debug)]
+pub(super) struct Server {
+    pub(super) row: LanguageServer,
+    pub(super) root: PathBuf,
+    pub(super) encoding: Encoding,
+    pub(super) link: Arc<Link>,
+    capabilities: Value,
+    documents: Arc<Mutex<Documents>>,
+    home: Home,
+    started: Instant,
+    gone: Mutex<Option<oneshot::Receiver<()>>>,
+}
+
+impl Server {
+    /// Starts a server for `root`.
+    ///
+    /// # Errors
+    /// Why it does not run, or has not greeted.
+    pub(super) async fn start(row: LanguageServer, root: PathBuf, home: Home, link: Arc<Link>) -> Result<Self, String> {
+        let (told, gone) = oneshot::channel();
+        let reader = Reader {
+            link: Arc::clone(&link),
+            frames: Frames::default(),
+            gone: Some(told),
+        };
+        let launching = {
+            let (row, root, home) = (row.clone(), root.clone(), home.clone());
+            inherited(move || {
+                let program = which::which_in(&row.command, std::env::var_os("PATH"), &root);
+                let program = program.map_err(|_| format!("`{}` is not on PATH", row.command))?;
+                // Before it is started: what changes from now on, it is told.
+                let documents = confined(&home, || Documents::new(&root, &row));
+                let documents = documents.map_err(|error| with_causes(&error))?;
+                let child = home
+                    .supervisor
+                    .spawn(launch(program, &row, &root, &home), Box::new(reader));
+                Ok::<_, String>((child.map_err(|error| with_causes(&error))?, documents))
+            })
+        };
+        let launched = spawn_blocking(launching).await.map_err(|error| error.to_string())?;
+        let (child, documents) = launched?;
+        link.is_of(child);
+        let mut server = Self {
+            encoding: Encoding::Utf16,
+            capabilities: Value::Null,
+            documents: Arc::new(Mutex::new(documents)),
+            started: Instant::now(),
+            gone: Mutex::new(Some(gone)),
+            row,
+            root,
+            link,
+            home,
+        };
+        let greeting = greeting(&server.row, &server.root);
+        let until = Instant::now() + GREETING;
+        match server.request("initialize", &greeting, until).await {
+            Ok(mut answer) => {
+                server.capabilities = answer["capabilities"].take();
+                server.encoding = Encoding::chosen(&server.capabilities);
+                server.link.notify("initialized", &json!({}));
+                Ok(server)
+            }
+            Err(failed) => {
+                server.end().await;
+                Err(match failed {
+                    Failed::Ended(why) => why,
+                    Failed::Refused(refusal) => refusal.message,
+                    Failed::Late => format!("it has not greeted within {} s", GREETING.as_secs()),
+                })
+            }
+        }
+    }
+
+    /// Whether it says that it can.
+    pub(super) fn can(&self, what: &str) -> bool {
+        !matches!(self.capabilities[what], Value::Null | Value::Bool(false))
+    }
+
+    /// Whether it tells diagnostics of a file only when it is asked for them. Others that can be asked publish them as well, with
+    /// what a build says.
+    pub(super) fn is_asked_for_diagnostics(&self) -> bool {
+        self.row.name == TSC && self.can("diagnosticProvider")
+    }
+
+    /// The files that it was handed.
+    pub(super) async fn opened(&self) -> Vec<PathBuf> {
+        self.documents.lock().await.opened()
+    }
+
+    /// Asks once.
+    pub async fn request(&self, method: &str, params: &Value, until: Instant) -> Result<Value, Failed> {
+        let (id, answer) = self.link.ask(method, params);
+        match timeout_at(until.into(), answer).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(_)) => Err(Failed::Ended("it was ended".to_owned())),
+            Err(_) => {
+                self.link.forget(id);
+                Err(Failed::Late)
+            }
+        }
+    }
+
+    /// Asks until there is an answer: one that says nothing is asked for again while the server is not done with the project.
+    ///
+    /// # Errors
+    /// [`NoAnswer`]
+    pub(super) async fn answer(&self, method: &str, params: &Value, until: Instant) -> Result<Value, NoAnswer> {
+        let begun = Instant::now();
+        loop {
+            let answered = self.request(method, params, until).await;
+            let is_done = self.is_settled() || Instant::now() >= until;
+            match answered {
+                Ok(Value::Array(items)) if items.is_empty() && !is_done => {}
+                Ok(Value::Null) if !is_done => {}
+                Ok(answer) => return Ok(answer),
+                Err(Failed::Refused(refusal)) if (refusal.is_passing() || !is_done) && Instant::now() < until => {}
+                Err(Failed::Refused(refusal)) => {
+                    return Err(NoAnswer::Refused {
+                        server: self.row.name.clone(),
+                        why: refusal.message.chars().take(500).collect(),
+                    });
+                }
+                Err(Failed::Late) => return Err(self.late(begun)),
+                Err(Failed::Ended(why)) => {
+                    return Err(NoAnswer::Ended {
+                        server: self.row.name.clone(),
+                        why,
+                    });
+                }
+            }
+            self.news(until.min(Instant::now() + ANEW)).await;
+        }
+    }
+
+    fn late(&self, begun: Instant) -> NoAnswer {
+        NoAnswer::Late {
+            still: self.still().unwrap_or_else(|| Still {
+                server: self.row.name.clone(),
+                doing: None,
+            }),
+            after_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+        }
+    }
+
+    /// What the server is at, if it is not done with the project.
+    pub(super) fn still(&self) -> Option<Still> {
+        let doing = self.link.busy()?;
+        Some(Still {
+            server: self.row.name.clone(),
+            doing: Some(doing).filter(|doing| !doing.is_empty()),
+        })
+    }
+
+    /// Whether it will not know more than it knows.
+    fn is_settled(&self) -> bool {
+        if self.link.ended().is_some() {
+            return true;
+        }
+        let is_quiet = self.started.elapsed() > SETTLED && self.link.latest().elapsed() > SETTLED;
+        self.link.busy().is_none() && (self.link.says_done() || is_quiet)
+    }
+
+    /// Waits until it has seen the project, or time is up.
+    pub(super) async fn settled(&self, until: Instant) {
+        while !self.is_settled() && Instant::now() < until {
+            self.news(until.min(Instant::now() + ANEW)).await;
+        }
+    }
+
+    /// Waits until it has been quiet for a while, or time is up.
+    pub(super) async fn quiet(&self, since: Instant, until: Instant) {
+        let is_quiet = || self.link.latest().max(since).elapsed() > SETTLED && self.is_settled();
+        while !is_quiet() && self.link.ended().is_none() && Instant::now() < until {
+            self.news(until.min(Instant::now() + ANEW)).await;
+        }
+    }
+
+    /// Waits for something that it says of itself.
+    pub(super) async fn news(&self, until: Instant) {
+        let mut news = self.link.news();
+        _ = timeout_at(until.into(), news.changed()).await; // time being up is as good
+    }
+
+    /// Tells the server what has changed, and hands it `file`.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub(super) async fn catch_up(&self, file: Option<&Path>) -> Result<(Option<Arc<Source>>, News), NoAnswer> {
+        let documents = Arc::clone(&self.documents).lock_owned().await;
+        let (link, root, row) = (Arc::clone(&self.link), self.root.clone(), self.row.clone());
+        let (home, path) = (self.home.clone(), file.map(Path::to_owned));
+        let project = self.home.project.clone();
+        let work = move || {
+            let mut documents = documents;
+            let told = confined(&home, || {
+                let mut news = documents.catch_up(&link, &root, &row);
+                let handed = path.as_ref().map(|path| documents.hand_over(path, &link, &row));
+                let source = handed
+                    .transpose()
+                    .map_err(|error| with_causes(&error))?
+                    .map(|(source, more)| {
+                        if more == News::Some {
+                            news = News::Some;
+                        }
+                        source
+                    });
+                Ok((source, news))
+            });
+            told.map_err(|error| with_causes(&error))
+                .and_then(|told| told)
+                .map_err(|why| NoAnswer::Unreadable {
+                    file: path
+                        .map(|path| super::source::told(&project, &path))
+                        .unwrap_or_default(),
+                    why,
+                })
+        };
+        blocking(work).await
+    }
+
+    /// Whether each of the files is still what the server knows.
+    pub(super) async fn knows(&self, files: &[(PathBuf, super::source::Stamp)]) -> Option<PathBuf> {
+        let documents = self.documents.lock().await;
+        let other = files
+            .iter()
+            .find(|(path, stamp)| documents.known(path).is_some_and(|known| known != *stamp));
+        other.map(|(path, _)| path.clone())
+    }
+
+    /// Ends it, and waits until nothing of it is left.
+    pub(super) async fn end(&self) {
+        self.link.stop(Stop::Graceful);
+        if let Some(gone) = self.gone.lock().await.take() {
+            _ = timeout(2 * GRACE + GRACE, gone).await; // its guard outlives us and goes on ending it
+        }
+    }
+}
+
+fn launch(program: PathBuf, row: &LanguageServer, root: &Path, home: &Home) -> Launch {
+    Launch {
+        cwd: root.to_owned(),
+        env: vec![
+            ("TERM".to_owned(), "dumb".to_owned()),
+            ("NO_COLOR".to_owned(), "1".to_owned()),
+        ],
+        stdin: Stdin::Piped,
+        ..home.launch(program, &row.args, GRACE)
+    }
+}
+
+/// What a server is told of the client: nothing that would have it wait for one that edits.
+fn greeting(row: &LanguageServer, root: &Path) -> Value {
+    let folder = json!({"uri": uri::of_path(root), "name": root.file_name().map_or("project".into(), |name| name.to_string_lossy())});
+    let kinds: Vec<u8> = (1..=26).collect();
+    json!({
+        // It would have the server look for a process that its sandbox hides; its guard sees to its end.
+        "processId": null,
+        "clientInfo": {"name": "ralph", "version": env!("CARGO_PKG_VERSION")},
+        "rootPath": root.to_string_lossy(),
+        "rootUri": uri::of_path(root),
+        "workspaceFolders": [folder],
+        "initializationOptions": row.options,
+        "capabilities": {
+            "general": {"positionEncodings": Encoding::OFFERED},
+            "offsetEncoding": Encoding::OFFERED,
+            "window": {"workDoneProgress": true},
+            "experimental": {"serverStatusNotification": true},
+            "workspace": {
+                "configuration": true,
+                "workspaceFolders": true,
+                "didChangeWatchedFiles": {"dynamicRegistration": true},
+                "symbol": {"symbolKind": {"valueSet": kinds}},
+                "workspaceEdit": {"documentChanges": true},
+            },
+            "textDocument": {
+                "synchronization": {"didSave": true},
+                "definition": {"linkSupport": true},
+                "references": {},
+                "hover": {"contentFormat": ["markdown", "plaintext"]},
+                "documentSymbol": {"hierarchicalDocumentSymbolSupport": true, "symbolKind": {"valueSet": kinds}},
+                "rename": {"prepareSupport": false},
+                "publishDiagnostics": {"versionSupport": true},
+            },
+        },
+    })
+}

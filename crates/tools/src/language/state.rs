@@ -1,0 +1,369 @@
+//! What a server has said, kept by the thread that reads it, for the questions that wait for it.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    path::PathBuf,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Instant,
+};
+
+use ralph_core::event::Exit;
+use ralph_system::proc::{Child, End, Output, Stop};
+use serde_json::{Value, json};
+use tokio::sync::{oneshot, watch};
+
+use super::{
+    uri,
+    wire::{Frames, Refusal, Said, framed, notification, request},
+};
+
+/// Most files of which diagnostics are kept, and most of one.
+const FILES: usize = 2000;
+const IN_A_FILE: usize = 200;
+/// Most tasks that a server tells of at a time.
+const TASKS: usize = 64;
+/// What is kept of its stderr, for the reason of its end.
+const SAID_BYTES: usize = 4 << 10;
+
+/// Why a request has no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Failed {
+    /// The server has ended, for this reason.
+    Ended(String),
+    Refused(Refusal),
+    Late,
+}
+
+type Answer = oneshot::Sender<Result<Value, Failed>>;
+
+/// A server's side of the conversation.
+#[derive(Debug)]
+pub(super) struct Link {
+    child: Mutex<Option<Child>>,
+    heard: Mutex<Heard>,
+    /// Changes with everything that is heard of how far the server is.
+    news: watch::Sender<u64>,
+    root: PathBuf,
+}
+
+#[derive(Debug)]
+struct Heard {
+    next: i64,
+    waiting: HashMap<i64, Answer>,
+    /// The latest diagnostics of each file, and when they came.
+    diagnostics: BTreeMap<PathBuf, Published>,
+    /// What it is doing, by its name for it.
+    tasks: BTreeMap<String, String>,
+    /// What rust-analyzer says of itself, which knows best.
+    quiescent: Option<bool>,
+    latest: Instant,
+    stderr: String,
+    ended: Option<String>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Published {
+    pub(super) items: Vec<Value>,
+    /// Grows with each publication.
+    pub(super) number: u64,
+}
+
+impl Published {
+    /// The first of the diagnostics in an answer of a server.
+    pub(super) fn of(diagnostics: &Value, number: u64) -> Self {
+        let items = diagnostics.as_array().map_or(&[][..], Vec::as_slice);
+        let items = items.iter().take(IN_A_FILE).cloned().collect();
+        Self { items, number }
+    }
+}
+
+impl Link {
+    pub(super) fn new(root: PathBuf) -> Self {
+        Self {
+            child: Mutex::default(),
+            heard: Mutex::new(Heard {
+                next: 1,
+                waiting: HashMap::new(),
+                diagnostics: BTreeMap::new(),
+                tasks: BTreeMap::new(),
+                quiescent: None,
+                latest: Instant::now(),
+                stderr: String::new(),
+                ended: None,
+            }),
+            news: watch::Sender::new(0),
+            root,
+        }
+    }
+
+    fn heard(&self) -> MutexGuard<'_, Heard> {
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn is_of(&self, child: Child) {
+        *self.child.lock().unwrap_or_else(PoisonError::into_inner) = Some(child);
+    }
+
+    /// Ends the server.
+    pub(super) fn stop(&self, stop: Stop) {
+        if let Some(child) = &*self.child.lock().unwrap_or_else(PoisonError::into_inner) {
+            child.stop(stop);
+        }
+    }
+
+    fn write(&self, message: &Value) -> bool {
+        let child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
+        child
+            .as_ref()
+            .is_some_and(|child| child.write_input(&framed(message)).is_ok())
+    }
+
+    pub(super) fn notify(&self, method: &str, params: &Value) {
+        // One that has ended is found out by the next request.
+        _ = self.write(&notification(method, params));
+    }
+
+    /// Asks, and returns what the answer comes by.
+    pub(super) fn ask(&self, method: &str, params: &Value) -> (i64, oneshot::Receiver<Result<Value, Failed>>) {
+        let (answer, answered) = oneshot::channel();
+        let id = {
+            let mut heard = self.heard();
+            let id = heard.next;
+            heard.next += 1;
+            match &heard.ended {
+                Some(why) => _ = answer.send(Err(Failed::Ended(why.clone()))), // it is waited for below
+                None => _ = heard.waiting.insert(id, answer),
+            }
+            id
+        };
+        if !self.write(&request(id, method, params))
+            && let Some(answer) = self.heard().waiting.remove(&id)
+        {
+            _ = answer.send(Err(Failed::Ended("it takes no input".to_owned()))); // it is waited for above
+        }
+        (id, answered)
+    }
+
+    /// Wants no answer any more.
+    pub(super) fn forget(&self, id: i64) {
+        if self.heard().waiting.remove(&id).is_some() {
+            self.notify("$/cancelRequest", &json!({"id": id}));
+        }
+    }
+
+    pub(super) fn news(&self) -> watch::Receiver<u64> {
+        self.news.subscribe()
+    }
+
+    /// What it is doing, if it says that it is not done.
+    pub(super) fn busy(&self) -> Option<String> {
+        let heard = self.heard();
+        match (heard.tasks.values().next(), heard.quiescent) {
+            (Some(task), _) => Some(task.clone()),
+            (None, Some(false)) => Some(String::new()),
+            (None, Some(true) | None) => None,
+        }
+    }
+
+    /// Whether it says of itself that it has seen the whole project.
+    pub(super) fn says_done(&self) -> bool {
+        self.heard().quiescent == Some(true)
+    }
+
+    /// When it last said how far it is.
+    pub(super) fn latest(&self) -> Instant {
+        self.heard().latest
+    }
+
+    pub(super) fn ended(&self) -> Option<String> {
+        self.heard().ended.clone()
+    }
+
+    pub(super) fn published(&self, path: &std::path::Path) -> Option<Published> {
+        self.heard().diagnostics.get(path).cloned()
+    }
+
+    pub(super) fn all_published(&self) -> Vec<(PathBuf, Published)> {
+        let heard = self.heard();
+        heard
+            .diagnostics
+            .iter()
+            .map(|(path, published)| (path.clone(), published.clone()))
+            .collect()
+    }
+
+    fn take(&self, said: Said) {
+        match said {
+            Said::Rubbish => {}
+            Said::Response { id, result } => {
+                // One that comes after its deadline is nobody's.
+                if let Some(answer) = self.heard().waiting.remove(&id) {
+                    _ = answer.send(result.map_err(Failed::Refused)); // nobody may wait any more
+                }
+            }
+            Said::Request { id, method, params } => {
+                let answer = match reply(&method, &params, &self.root) {
+                    Some(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
+                    None => json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": "not supported"}}),
+                };
+                _ = self.write(&answer); // it may have ended
+            }
+            Said::Notification { method, params } => {
+                if self.heard().take(&method, &params) {
+                    self.tell();
+                }
+            }
+        }
+    }
+
+    fn tell(&self) {
+        self.news.send_modify(|number| *number += 1);
+    }
+}
+
+/// What a server is answered; none to what ralph does not know.
+fn reply(method: &str, params: &Value, root: &std::path::Path) -> Option<Value> {
+    match method {
+        "workspace/configuration" => {
+            let items = params["items"].as_array().map_or(0, Vec::len).min(1000);
+            Some(Value::Array(vec![Value::Null; items]))
+        }
+        "workspace/workspaceFolders" => Some(json!([{"uri": uri::of_path(root), "name": "project"}])),
+        // What a server would change by itself stays as it is: edits are only made where they are asked for.
+        "workspace/applyEdit" => Some(json!({"applied": false})),
+        "window/showDocument" => Some(json!({"success": false})),
+        "client/registerCapability"
+        | "client/unregisterCapability"
+        | "window/workDoneProgress/create"
+        | "window/showMessageRequest"
+        | "workspace/diagnostic/refresh"
+        | "workspace/semanticTokens/refresh"
+        | "workspace/inlayHint/refresh"
+        | "workspace/codeLens/refresh" => Some(Value::Null),
+        _ => None,
+    }
+}
+
+impl Heard {
+    /// Takes what is said by itself, and tells whether it is of account.
+    fn take(&mut self, method: &str, params: &Value) -> bool {
+        match method {
+            "textDocument/publishDiagnostics" => self.publish(params),
+            "$/progress" => self.progress(params),
+            "experimental/serverStatus" => self.quiescent = params["quiescent"].as_bool(),
+            _ => return false,
+        }
+        self.latest = Instant::now();
+        true
+    }
+
+    fn publish(&mut self, params: &Value) {
+        let Some(path) = params["uri"].as_str().and_then(uri::to_path) else {
+            return;
+        };
+        let number = self
+            .diagnostics
+            .values()
+            .map(|published| published.number)
+            .max()
+            .unwrap_or(0)
+            + 1;
+        if self.diagnostics.len() >= FILES && !self.diagnostics.contains_key(&path) {
+            self.diagnostics.retain(|_, published| !published.items.is_empty());
+            if self.diagnostics.len() >= FILES {
+                return;
+            }
+        }
+        self.diagnostics
+            .insert(path, Published::of(&params["diagnostics"], number));
+    }
+
+    fn progress(&mut self, params: &Value) {
+        let token = params["token"].to_string();
+        let value = &params["value"];
+        let words = [&value["title"], &value["message"]].map(|text| text.as_str().unwrap_or_default());
+        match value["kind"].as_str() {
+            Some("end") => _ = self.tasks.remove(&token),
+            Some("begin") if self.tasks.len() < TASKS => {
+                let text = words.join(" ");
+                self.tasks.insert(token, shown(text.trim()));
+            }
+            Some("report") => {
+                let percentage = value["percentage"].as_u64().map(|percent| format!("{percent} %"));
+                if let Some(task) = self.tasks.get_mut(&token)
+                    && let Some(how_far) = percentage
+                {
+                    let title = task.split(" · ").next().unwrap_or_default();
+                    *task = shown(&format!("{title} · {how_far}"));
+                }
+            }
+            Some(_) | None => {}
+        }
+    }
+}
+
+/// A server's own words for what it does, in a line.
+fn shown(text: &str) -> String {
+    text.chars()
+        .filter(|character| !character.is_control())
+        .take(80)
+        .collect()
+}
+
+/// What reads a server.
+pub(super) struct Reader {
+    pub(super) link: std::sync::Arc<Link>,
+    pub(super) frames: Frames,
+    /// Told when nothing of the server is left.
+    pub(super) gone: Option<oneshot::Sender<()>>,
+}
+
+impl Output for Reader {
+    fn terminal(&mut self, bytes: &[u8]) {
+        let mut heard = self.link.heard();
+        heard.stderr.push_str(&String::from_utf8_lossy(bytes));
+        let mut cut = heard.stderr.len().saturating_sub(SAID_BYTES);
+        while !heard.stderr.is_char_boundary(cut) {
+            cut += 1;
+        }
+        heard.stderr.drain(..cut);
+    }
+
+    fn stdout(&mut self, bytes: &[u8]) {
+        let link = &self.link;
+        self.frames.feed(bytes, |said| link.take(said));
+    }
+
+    fn ended(&mut self, end: End) {
+        let mut heard = self.link.heard();
+        let why = why_it_ended(&end, &heard.stderr);
+        for (_, answer) in heard.waiting.drain() {
+            _ = answer.send(Err(Failed::Ended(why.clone()))); // nobody may wait any more
+        }
+        heard.tasks.clear();
+        heard.ended = Some(why);
+        drop(heard);
+        self.link.tell();
+        if let Some(gone) = self.gone.take() {
+            _ = gone.send(()); // nobody may wait for it
+        }
+    }
+}
+
+/// How it ended, with the last line that it wrote to stderr.
+fn why_it_ended(end: &End, stderr: &str) -> String {
+    let last = stderr.lines().rev().map(str::trim).find(|line| !line.is_empty());
+    let last: String = last
+        .unwrap_or_default()
+        .chars()
+        .filter(|character| !character.is_control())
+        .take(300)
+        .collect();
+    let how = match end {
+        End::Exited(Exit::Code { code }) => format!("exit code {code}"),
+        End::Exited(Exit::Signal { signal }) => format!("signal {signal}"),
+        End::NotStarted { why, .. } => why.clone(),
+        End::GuardLost => "its guard was killed".to_owned(),
+    };
+    if last.is_empty() { how } else { format!("{how}: {last}") }
+}

@@ -1,0 +1,290 @@
+//! Searches and replacements by syntax, which ast-grep finds: the program is run for each question and makes no edit itself.
+
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use ralph_core::event::Exit;
+use ralph_system::{
+    diagnostics::inherited,
+    proc::{End, Output, Stop},
+};
+use ralph_text::{Keep, PlainText, with_causes};
+use serde_json::Value;
+use tokio::{sync::oneshot, task::spawn_blocking, time::timeout_at};
+
+use super::{
+    answers::told,
+    edits::{Plan, Replacement},
+    facts::{Found, NoAnswer, Pattern, Place, Still},
+    home::{Home, blocking, confined},
+    places::cut,
+    pool::Servers,
+    position::Text,
+    source::{self, MARK, resolve},
+};
+
+/// The program, which is offered where it is installed. Not by its other name: there is a command `sg` that is something else.
+pub const AST_GREP: &str = "ast-grep";
+
+/// Most bytes that are read of it, and most matches.
+const OUTPUT_BYTES: usize = 16 << 20;
+const MATCHES: usize = 20_000;
+/// Most bytes of what it says that is wrong.
+const STDERR_BYTES: usize = 8 << 10;
+const GRACE: Duration = Duration::from_secs(1);
+
+/// A match, in the words of the program.
+#[derive(Debug)]
+struct Match {
+    file: PathBuf,
+    /// From 0, in characters.
+    line: usize,
+    column: usize,
+    first_line: String,
+    replacement: Option<(usize, usize, String)>,
+}
+
+pub(super) async fn search(languages: &Servers, pattern: &Pattern, until: Instant) -> Result<Found, NoAnswer> {
+    let home = languages.home();
+    let matches = run(home, pattern, None, until).await?;
+    let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+    let places = matches.into_iter().map(|found| Place {
+        path: source::told(&home.project, &found.file),
+        line: number(found.line + 1),
+        column: number(found.column + 1),
+        source: Some(cut(found.first_line.trim())),
+    });
+    Ok(Found::Matches(told(places.collect(), None)))
+}
+
+/// The edits of a replacement.
+pub(super) async fn replace(
+    languages: &Servers,
+    pattern: &Pattern,
+    rewrite: &str,
+    until: Instant,
+) -> Result<Plan, NoAnswer> {
+    let home = languages.home().clone();
+    let mut files: BTreeMap<PathBuf, Vec<(usize, usize, String)>> = BTreeMap::new();
+    for found in run(&home, pattern, Some(rewrite), until).await? {
+        files.entry(found.file).or_default().extend(found.replacement);
+    }
+    blocking(move || {
+        let files = files.into_iter().map(|(path, found)| {
+            (path, move |text: &Text, mark_bytes: usize| {
+                Ok(outermost(text, mark_bytes, found))
+            })
+        });
+        Plan::new(&home, files)
+    })
+    .await
+}
+
+/// The replacements, of which those within another are left out: they are found again in what comes of it.
+fn outermost(text: &Text, mark_bytes: usize, mut found: Vec<(usize, usize, String)>) -> Vec<Replacement> {
+    found.sort_by_key(|(start, end, _)| (*start, std::cmp::Reverse(*end)));
+    let mut kept: Vec<Replacement> = Vec::new();
+    for (start, end, with) in found {
+        let (start, end) = (start.saturating_sub(mark_bytes), end.saturating_sub(mark_bytes));
+        if kept.last().is_none_or(|last| last.end <= start) && end <= text.as_str().len() {
+            kept.push(Replacement { start, end, text: with });
+        }
+    }
+    kept
+}
+
+async fn run(home: &Home, pattern: &Pattern, rewrite: Option<&str>, until: Instant) -> Result<Vec<Match>, NoAnswer> {
+    if pattern.pattern.trim().is_empty() {
+        return Err(NoAnswer::NoPattern);
+    }
+    // Each in one word: a pattern may begin with a dash.
+    let mut args = vec!["run".to_owned(), "--json=stream".to_owned(), "--color=never".to_owned()];
+    args.push(format!("--pattern={}", pattern.pattern));
+    args.extend(pattern.language.iter().map(|language| format!("--lang={language}")));
+    args.extend(rewrite.map(|rewrite| format!("--rewrite={rewrite}")));
+    args.push("--".to_owned());
+    let (place, named) = (home.clone(), pattern.path.clone().unwrap_or_else(|| ".".to_owned()));
+    let path = blocking(move || {
+        confined(&place, || resolve(&place.project, &named)).unwrap_or_else(|error| {
+            Err(NoAnswer::Unreadable {
+                file: named.clone(),
+                why: with_causes(&error),
+            })
+        })
+    });
+    args.push(path.await?.to_string_lossy().into_owned());
+    let printed = printed(home, args, until).await?;
+    let matches = printed
+        .stdout
+        .split(|byte| *byte == b'\n')
+        .filter_map(|line| read(home, line));
+    let matches: Vec<Match> = matches.take(MATCHES).collect();
+    let is_cut = printed.stdout.len() >= OUTPUT_BYTES;
+    match (&printed.end, matches.is_empty()) {
+        // Edits are made to all places or to none.
+        _ if is_cut && rewrite.is_some() => Err(NoAnswer::TooManyMatches),
+        // As of grep, 1 is nothing found; 0 with nothing found is a pattern that it doubts.
+        (End::Exited(Exit::Code { code: 0 }), true) => printed.complaint().map_or(Ok(matches), |why| Err(refused(why))),
+        (End::Exited(Exit::Code { code: 0 | 1 }), _) => Ok(matches),
+        (_, false) if is_cut => Ok(matches),
+        (_, _) => Err(refused(
+            printed.complaint().unwrap_or_else(|| format!("{:?}", printed.end)),
+        )),
+    }
+}
+
+fn refused(why: String) -> NoAnswer {
+    NoAnswer::Refused {
+        server: AST_GREP.to_owned(),
+        why,
+    }
+}
+
+fn read(home: &Home, line: &[u8]) -> Option<Match> {
+    let found: Value = serde_json::from_slice(line).ok()?;
+    let number = |value: &Value| usize::try_from(value.as_u64()?).ok();
+    let start = &found["range"]["start"];
+    let offsets = &found["replacementOffsets"];
+    let replacement = found["replacement"]
+        .as_str()
+        .and_then(|text| Some((number(&offsets["start"])?, number(&offsets["end"])?, text.to_owned())));
+    let lines = found["lines"].as_str()?.lines().next().unwrap_or_default();
+    // Of a byte order mark the program makes a character of the first line.
+    let (marks, first_line) = lines.strip_prefix(MARK).map_or((0, lines), |rest| (1, rest));
+    Some(Match {
+        file: home.project.join(found["file"].as_str()?),
+        line: number(&start["line"])?,
+        column: number(&start["column"])?.saturating_sub(marks),
+        first_line: first_line.to_owned(),
+        replacement,
+    })
+}
+
+struct Printed {
+    stdout: Vec<u8>,
+    stderr: String,
+    end: End,
+}
+
+impl Printed {
+    /// What it says that was wrong.
+    fn complaint(&self) -> Option<String> {
+        // What comes before is about how it was installed.
+        let is_told = |line: &str| {
+            let line = line.to_ascii_lowercase();
+            line.starts_with("error") || line.starts_with("warning")
+        };
+        let lines = self.stderr.lines().map(str::trim).skip_while(|line| !is_told(line));
+        let lines = lines.filter(|line| !line.is_empty() && !line.starts_with("See also"));
+        let text = lines.take(5).collect::<Vec<_>>().join(" ");
+        let text: String = text
+            .chars()
+            .filter(|character| !character.is_control())
+            .take(400)
+            .collect();
+        (!text.is_empty()).then_some(text)
+    }
+}
+
+async fn printed(home: &Home, args: Vec<String>, until: Instant) -> Result<Printed, NoAnswer> {
+    let not_started = |why: String| NoAnswer::NotStarted {
+        server: AST_GREP.to_owned(),
+        why,
+    };
+    let (told, ended) = oneshot::channel();
+    let collector = Collector {
+        stdout: Vec::new(),
+        stderr: String::new(),
+        plain: PlainText::new(Keep::Nothing),
+        told: Some(told),
+    };
+    let home = home.clone();
+    let starting = inherited(move || {
+        let program = which::which_in(AST_GREP, std::env::var_os("PATH"), &home.project);
+        let program = program.map_err(|_| format!("`{AST_GREP}` is not on PATH"))?;
+        let launch = home.launch(program, &args, GRACE);
+        let child = home.supervisor.spawn(launch, Box::new(collector));
+        child.map(Arc::new).map_err(|error| with_causes(&error))
+    });
+    let child = spawn_blocking(starting)
+        .await
+        .map_err(|error| not_started(error.to_string()))?;
+    let child = child.map_err(not_started)?;
+    match timeout_at(until.into(), ended).await {
+        Ok(Ok(printed)) => Ok(printed),
+        Ok(Err(_)) => Err(NoAnswer::Closed),
+        Err(_) => {
+            child.stop(Stop::Immediate);
+            Err(NoAnswer::Late {
+                still: Still {
+                    server: AST_GREP.to_owned(),
+                    doing: None,
+                },
+                after_ms: 0,
+            })
+        }
+    }
+}
+
+struct Collector {
+    stdout: Vec<u8>,
+    stderr: String,
+    plain: PlainText,
+    told: Option<oneshot::Sender<Printed>>,
+}
+
+impl Output for Collector {
+    fn terminal(&mut self, bytes: &[u8]) {
+        let stderr = &mut self.stderr;
+        self.plain.feed(bytes, |line| {
+            if stderr.len() < STDERR_BYTES {
+                stderr.push_str(line);
+                stderr.push('\n');
+            }
+        });
+    }
+
+    fn stdout(&mut self, bytes: &[u8]) {
+        let room = OUTPUT_BYTES.saturating_sub(self.stdout.len());
+        self.stdout.extend_from_slice(&bytes[..bytes.len().min(room)]);
+    }
+
+    fn ended(&mut self, end: End) {
+        let stderr = &mut self.stderr;
+        self.plain.finish(|line| stderr.push_str(line));
+        if let Some(told) = self.told.take() {
+            let printed = Printed {
+                stdout: std::mem::take(&mut self.stdout),
+                stderr: std::mem::take(&mut self.stderr),
+                end,
+            };
+            _ = told.send(printed); // nobody waits any more
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_replacements_within_each_other_the_outer_one_is_made() {
+        let text = Text::new("f(f(a)) f(b)".to_owned());
+        let found = vec![
+            (2, 6, "g".to_owned()),
+            (0, 7, "h".to_owned()),
+            (8, 12, "i".to_owned()),
+            (90, 99, "j".to_owned()),
+        ];
+        let kept = outermost(&text, 0, found);
+        let kept: Vec<_> = kept
+            .iter()
+            .map(|replacement| (replacement.start, &*replacement.text))
+            .collect();
+        assert_eq!(kept, [(0, "h"), (8, "i")]);
+    }
+}

@@ -1,0 +1,242 @@
+//! The base protocol: messages of JSON-RPC, each behind a header with its length. Pure.
+//!
+//! What is no message is left out and counted: there are servers that print to their stdout.
+
+use serde_json::{Value, json};
+
+/// Most bytes of a message. The longest answers are lists of symbols, with some hundred bytes each.
+const MESSAGE_CAP_BYTES: usize = 32 << 20;
+const HEADER_LINE_BYTES: usize = 4 << 10;
+
+/// A message with its header.
+pub(super) fn framed(message: &Value) -> Vec<u8> {
+    let body = message.to_string();
+    format!("Content-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
+}
+
+pub fn request(id: i64, method: &str, params: &Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+}
+
+pub(super) fn notification(method: &str, params: &Value) -> Value {
+    json!({"jsonrpc": "2.0", "method": method, "params": params})
+}
+
+/// What a server says.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Said {
+    Response { id: i64, result: Result<Value, Refusal> },
+    Request { id: Value, method: String, params: Value },
+    Notification { method: String, params: Value },
+    Rubbish,
+}
+
+/// An error that a server answers with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Refusal {
+    pub(super) code: i64,
+    pub(super) message: String,
+}
+
+impl Refusal {
+    /// The question has to be asked again: files changed while it was answered.
+    pub(super) fn is_passing(&self) -> bool {
+        const CONTENT_MODIFIED: i64 = -32801;
+        const SERVER_CANCELLED: i64 = -32802;
+        [CONTENT_MODIFIED, SERVER_CANCELLED].contains(&self.code)
+    }
+}
+
+fn said(body: &[u8]) -> Said {
+    let Ok(Value::Object(mut message)) = serde_json::from_slice(body) else {
+        return Said::Rubbish;
+    };
+    let id = message.remove("id");
+    let params = message.remove("params").unwrap_or(Value::Null);
+    match (message.remove("method"), id) {
+        (Some(Value::String(method)), None) => Said::Notification { method, params },
+        (Some(Value::String(method)), Some(id)) => Said::Request { id, method, params },
+        (None, Some(id)) => {
+            let Some(id) = id.as_i64() else { return Said::Rubbish };
+            let result = match message.remove("error") {
+                None | Some(Value::Null) => Ok(message.remove("result").unwrap_or(Value::Null)),
+                Some(error) => Err(Refusal {
+                    code: error["code"].as_i64().unwrap_or_default(),
+                    message: error["message"]
+                        .as_str()
+                        .unwrap_or("it refused, and did not say why")
+                        .to_owned(),
+                }),
+            };
+            Said::Response { id, result }
+        }
+        (_, _) => Said::Rubbish,
+    }
+}
+
+/// Takes bytes as they come, cut anywhere.
+#[derive(Debug)]
+pub(super) struct Frames {
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    Header {
+        line: Vec<u8>,
+        length: Option<usize>,
+    },
+    Body {
+        bytes: Vec<u8>,
+        length: usize,
+    },
+    /// The rest of a message that is too long.
+    Skipping {
+        bytes: usize,
+    },
+}
+
+const START: State = State::Header {
+    line: Vec::new(),
+    length: None,
+};
+
+impl Default for Frames {
+    fn default() -> Self {
+        Self { state: START }
+    }
+}
+
+impl Frames {
+    pub(super) fn feed(&mut self, mut bytes: &[u8], mut take: impl FnMut(Said)) {
+        while !bytes.is_empty() {
+            let taken = match &mut self.state {
+                State::Header { line, length } => {
+                    let end = bytes.iter().position(|byte| *byte == b'\n');
+                    let part = &bytes[..end.unwrap_or(bytes.len())];
+                    // What is longer than any header is none, and only its end is waited for.
+                    let room = HEADER_LINE_BYTES.saturating_sub(line.len());
+                    line.extend_from_slice(&part[..part.len().min(room)]);
+                    if end.is_some() {
+                        let read = std::mem::take(line);
+                        let text = String::from_utf8_lossy(&read);
+                        match (header(text.trim()), *length) {
+                            (Header::Length(found), _) => *length = Some(found),
+                            (Header::End, Some(length)) if length > MESSAGE_CAP_BYTES => {
+                                take(Said::Rubbish);
+                                self.state = State::Skipping { bytes: length };
+                            }
+                            (Header::End, Some(length)) => {
+                                let bytes = Vec::new();
+                                self.state = State::Body { bytes, length };
+                                self.finish(&mut take);
+                            }
+                            (Header::Other, _) | (Header::End, None) => {}
+                            (Header::None, _) => {
+                                *length = None;
+                                take(Said::Rubbish);
+                            }
+                        }
+                    }
+                    end.map_or(bytes.len(), |end| end + 1)
+                }
+                State::Body { bytes: body, length } => {
+                    let taken = (*length - body.len()).min(bytes.len());
+                    body.extend_from_slice(&bytes[..taken]);
+                    self.finish(&mut take);
+                    taken
+                }
+                State::Skipping { bytes: left } => {
+                    let taken = (*left).min(bytes.len());
+                    *left -= taken;
+                    if *left == 0 {
+                        self.state = START;
+                    }
+                    taken
+                }
+            };
+            bytes = &bytes[taken..];
+        }
+    }
+
+    /// Takes a message that is whole.
+    fn finish(&mut self, take: &mut impl FnMut(Said)) {
+        if let State::Body { bytes, length } = &self.state
+            && bytes.len() == *length
+        {
+            take(said(bytes));
+            self.state = START;
+        }
+    }
+}
+
+enum Header {
+    Length(usize),
+    Other,
+    End,
+    /// It is no line of a header.
+    None,
+}
+
+fn header(line: &str) -> Header {
+    if line.is_empty() {
+        return Header::End;
+    }
+    match line.split_once(':') {
+        Some((name, value)) if name.eq_ignore_ascii_case("content-length") => {
+            value.trim().parse().map_or(Header::None, Header::Length)
+        }
+        Some((name, _)) if name.eq_ignore_ascii_case("content-type") => Header::Other,
+        Some(_) | None => Header::None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(pieces: &[&[u8]]) -> Vec<Said> {
+        let (mut frames, mut found) = (Frames::default(), Vec::new());
+        for piece in pieces {
+            frames.feed(piece, |said| found.push(said));
+        }
+        found
+    }
+
+    #[test]
+    fn messages_are_the_same_wherever_the_stream_is_cut() {
+        let mut stream = b"starting up\nContent-Type: x\r\n".to_vec();
+        stream.extend(framed(&request(1, "a", &json!({"\u{fc}": 1}))));
+        stream.extend(framed(&notification("b", &Value::Null)));
+        stream.extend(framed(&json!({"id": 2, "result": null})));
+        stream.extend(framed(&json!({"id": 3, "error": {"code": -32801, "message": "m"}})));
+        let whole = all(&[&stream]);
+        assert_eq!(whole.len(), 5, "{whole:?}");
+        assert_eq!(whole[0], Said::Rubbish);
+        assert!(matches!(&whole[4], Said::Response { id: 3, result: Err(refusal) } if refusal.is_passing()));
+        for at in 0..stream.len() {
+            assert_eq!(all(&[&stream[..at], &stream[at..]]), whole, "cut at {at}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_message_is_left_out_and_the_next_one_is_read() {
+        let good = framed(&notification("b", &Value::Null));
+        let long = vec![b'x'; MESSAGE_CAP_BYTES + 1];
+        let too_long = [format!("Content-Length: {}\r\n\r\n", long.len()).as_bytes(), &long].concat();
+        for rubbish in [
+            b"Content-Length: 3\r\n\r\nabc".to_vec(),
+            b"Content-Length: -3\r\n\r\n".to_vec(),
+            b"Content-Length: 2\r\n\r\n[]".to_vec(),
+            b"Content-Length: 10\r\n\r\n{\"id\":\"x\"}".to_vec(),
+            [&vec![b'y'; 1 << 20][..], b"\n"].concat(),
+            too_long,
+        ] {
+            let found = all(&[&rubbish, &good]);
+            assert!(
+                matches!(&found[..], [Said::Rubbish, Said::Notification { .. }]),
+                "{found:?}"
+            );
+        }
+    }
+}

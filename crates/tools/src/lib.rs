@@ -1,0 +1,6 @@
+//! The tools that ralph gives agents: its own agent, language servers and an MCP server.
+
+pub mod json_rpc;
+pub mod language;
+pub mod mcp;
+pub mod native;

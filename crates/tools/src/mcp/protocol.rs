@@ -1,0 +1,165 @@
+//! The messages of the Model Context Protocol, as far as a server with nothing but tools needs them: JSON-RPC 2.0 in lines. Pure.
+
+use serde_json::{Map, Value, json};
+
+use crate::json_rpc;
+
+/// The versions that are spoken, the latest first. What they differ in does not concern tools that answer with text.
+const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+
+/// Most messages of one batch.
+const BATCH: usize = 64;
+
+/// What JSON-RPC has numbers for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ErrorCode {
+    Parse = -32700,
+    InvalidRequest = -32600,
+    MethodNotFound = json_rpc::METHOD_NOT_FOUND as isize,
+    InvalidParams = -32602,
+}
+
+/// A message of the client's.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Message {
+    Request {
+        id: Value,
+        method: String,
+        params: Value,
+    },
+    Notification {
+        method: String,
+        params: Value,
+    },
+    /// None that there is; with what to answer.
+    Broken(Value),
+}
+
+/// Reads a line; a batch has several messages. An answer is none: nothing was asked of the client.
+pub fn read(line: &[u8]) -> Vec<Message> {
+    if line.iter().all(u8::is_ascii_whitespace) {
+        return Vec::new();
+    }
+    match serde_json::from_slice(line) {
+        Ok(Value::Array(batch)) if batch.is_empty() || batch.len() > BATCH => vec![Message::Broken(error(
+            &Value::Null,
+            ErrorCode::InvalidRequest,
+            &format!("a batch has 1 to {BATCH} messages"),
+        ))],
+        Ok(Value::Array(batch)) => batch.into_iter().filter_map(message).collect(),
+        Ok(value) => message(value).into_iter().collect(),
+        Err(why) => vec![Message::Broken(error(
+            &Value::Null,
+            ErrorCode::Parse,
+            &format!("the line is no JSON: {why}"),
+        ))],
+    }
+}
+
+fn message(value: Value) -> Option<Message> {
+    let broken = |id: &Value, why: &str| Some(Message::Broken(error(id, ErrorCode::InvalidRequest, why)));
+    let Value::Object(mut object) = value else {
+        return broken(&Value::Null, "a message is an object");
+    };
+    let id = object.remove("id");
+    let params = object.remove("params").unwrap_or_else(|| Value::Object(Map::new()));
+    match (object.remove("method"), id) {
+        (None, Some(_)) if object.contains_key("result") || object.contains_key("error") => None,
+        (Some(Value::String(method)), None) => Some(Message::Notification { method, params }),
+        (Some(Value::String(method)), Some(id @ (Value::String(_) | Value::Number(_)))) => {
+            Some(Message::Request { id, method, params })
+        }
+        (Some(Value::String(_)), Some(_)) => broken(&Value::Null, "the id of a request is a string or a number"),
+        (_, id) => broken(&id.unwrap_or(Value::Null), "a message names a method"),
+    }
+}
+
+/// The version to speak with a client that asks for `wanted`.
+pub(super) fn version(wanted: &Value) -> &'static str {
+    let known = VERSIONS.iter().find(|known| wanted == **known);
+    known.unwrap_or(&VERSIONS[0])
+}
+
+/// A line that is longer than any message.
+pub(super) fn too_long(most_bytes: usize) -> Value {
+    error(
+        &Value::Null,
+        ErrorCode::InvalidRequest,
+        &format!("the line is longer than {most_bytes} bytes, and was left out"),
+    )
+}
+
+pub(super) fn error(id: &Value, code: ErrorCode, why: &str) -> Value {
+    json_rpc::refusal(id, code as i64, why)
+}
+
+/// What a tool answers. That it was refused is a result, too: a model sees no errors.
+pub(super) fn tool_result(text: &str, refused: bool) -> Value {
+    json!({"content": [{"type": "text", "text": text}], "isError": refused})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code(line: &[u8]) -> i64 {
+        match &read(line)[..] {
+            [Message::Broken(answer)] => answer["error"]["code"].as_i64().expect("a code"),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_is_no_message_is_answered_with_why_and_nothing_panics() {
+        for line in [
+            &b"rubbish"[..],
+            b"{\"half\": ",
+            b"\xff\xfe",
+            b"{\"id\":1,\"method\":\"x\"} trailing",
+        ] {
+            assert_eq!(code(line), -32700, "{}", String::from_utf8_lossy(line));
+        }
+        for line in [
+            &b"3"[..],
+            b"[]",
+            b"{}",
+            br#"{"id":1}"#,
+            br#"{"id":1,"method":3}"#,
+            br#"{"id":null,"method":"ping"}"#,
+            br#"{"id":{"a":1},"method":"ping"}"#,
+        ] {
+            assert_eq!(code(line), -32600, "{}", String::from_utf8_lossy(line));
+        }
+        let deep = "[".repeat(100_000);
+        assert_eq!(code(deep.as_bytes()), -32700);
+    }
+
+    #[test]
+    fn answers_and_empty_lines_are_no_messages_and_a_batch_has_several() {
+        assert_eq!(read(b""), []);
+        assert_eq!(read(b" \r"), []);
+        assert_eq!(read(br#"{"jsonrpc":"2.0","id":7,"result":{}}"#), []);
+        let batch = read(br#"[{"method":"a"},{"id":"x","method":"b","params":{"c":1}},3]"#);
+        assert!(
+            matches!(
+                &batch[..],
+                [
+                    Message::Notification { .. },
+                    Message::Request { .. },
+                    Message::Broken(_)
+                ]
+            ),
+            "{batch:?}"
+        );
+    }
+
+    #[test]
+    fn a_version_that_both_speak_is_the_clients_and_else_the_latest() {
+        for known in VERSIONS {
+            assert_eq!(version(&json!(known)), known);
+        }
+        for unknown in [json!("2031-01-01"), json!(3), Value::Null] {
+            assert_eq!(version(&unknown), VERSIONS[0]);
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! The conversation with a client: what it asks is answered in whatever order it is known.
+
+use std::{collections::HashMap, sync::Arc};
+
+use serde_json::{Map, Value, json};
+use tokio::{
+    sync::mpsc,
+    task::{AbortHandle, JoinSet},
+};
+
+use crate::json_rpc::{Line, result};
+
+use super::{
+    protocol::{self, ErrorCode, Message, error, tool_result},
+    tools::{Tool, ToolProvider},
+};
+
+/// Most bytes of a line. What an agent says with a tool is a thousandth of it.
+pub const LINE_CAP_BYTES: usize = 1 << 20;
+/// Most calls at a time; one more is refused.
+const CALLS: usize = 16;
+
+/// What a client may tell its model of the tools together.
+const INSTRUCTIONS: &str = "Tools of ralph, the loop that runs you: the plan, the goals that decide whether the work is done, and what the \
+                            user is told.";
+
+/// Answers the client until it has closed its end and all is answered. Each answer is given to `write`.
+pub async fn serve(
+    mut lines: mpsc::Receiver<Line>,
+    providers: Vec<Arc<dyn ToolProvider>>,
+    mut write: impl FnMut(&Value),
+) {
+    let mut server = Server {
+        providers,
+        greeted: false,
+        calls: JoinSet::new(),
+        running: HashMap::new(),
+    };
+    let mut open = true;
+    while open || !server.calls.is_empty() {
+        tokio::select! {
+            line = lines.recv(), if open => match line {
+                None => open = false,
+                Some(Line::TooLong) => write(&protocol::too_long(LINE_CAP_BYTES)),
+                Some(Line::Whole(line)) => {
+                    for message in protocol::read(&line) {
+                        server.take(message).iter().for_each(&mut write);
+                    }
+                }
+            },
+            Some(called) = server.calls.join_next(), if !server.calls.is_empty() => {
+                // A call that was cancelled has no answer.
+                if let Ok((id, answer)) = called && server.running.remove(&id.to_string()).is_some() {
+                    write(&result(&id, &answer));
+                }
+            }
+        }
+    }
+}
+
+struct Server {
+    providers: Vec<Arc<dyn ToolProvider>>,
+    /// The client has said which version it speaks.
+    greeted: bool,
+    calls: JoinSet<(Value, Value)>,
+    /// The calls under way, by their ids.
+    running: HashMap<String, AbortHandle>,
+}
+
+impl Server {
+    /// Takes a message, and returns what is answered at once.
+    fn take(&mut self, message: Message) -> Option<Value> {
+        match message {
+            Message::Broken(answer) => Some(answer),
+            Message::Notification { method, params } => {
+                if method == "notifications/cancelled" {
+                    self.cancel(&params["requestId"]);
+                }
+                None
+            }
+            Message::Request { id, method, params } => self.asked(id, &method, params),
+        }
+    }
+
+    fn asked(&mut self, id: Value, method: &str, params: Value) -> Option<Value> {
+        match method {
+            "ping" => Some(result(&id, &json!({}))),
+            "initialize" => {
+                self.greeted = true;
+                let server = json!({"name": "ralph", "title": "ralph", "version": env!("CARGO_PKG_VERSION")});
+                let answer = json!({
+                    "protocolVersion": protocol::version(&params["protocolVersion"]),
+                    "capabilities": {"tools": {}},
+                    "serverInfo": server,
+                    "instructions": INSTRUCTIONS,
+                });
+                Some(result(&id, &answer))
+            }
+            _ if !self.greeted => {
+                let why = format!("`{method}` comes before `initialize`");
+                Some(error(&id, ErrorCode::InvalidRequest, &why))
+            }
+            "tools/list" => {
+                let offered = self.providers.iter().flat_map(|provider| provider.tools());
+                let tools: Vec<Value> = offered.map(|tool| described(&tool)).collect();
+                Some(result(&id, &json!({"tools": tools})))
+            }
+            "tools/call" => self.call(id, params),
+            _ => Some(error(
+                &id,
+                ErrorCode::MethodNotFound,
+                &format!("there is no method `{method}`: ralph has tools only"),
+            )),
+        }
+    }
+
+    /// Begins a call; its answer follows.
+    fn call(&mut self, id: Value, mut params: Value) -> Option<Value> {
+        let refused = |why: &str| Some(error(&id, ErrorCode::InvalidParams, why));
+        let Some(name) = params["name"].as_str().map(str::to_owned) else {
+            return refused("`name` is the name of a tool");
+        };
+        let arguments = match params.get_mut("arguments").map(Value::take) {
+            None | Some(Value::Null) => Map::new(),
+            Some(Value::Object(arguments)) => arguments,
+            Some(_) => return refused("`arguments` is an object"),
+        };
+        let found = self.providers.iter().find_map(|provider| {
+            let tool = provider.tools().into_iter().find(|tool| tool.name == name)?;
+            Some((Arc::clone(provider), tool))
+        });
+        let Some((provider, tool)) = found else {
+            let known = self.providers.iter().flat_map(|provider| provider.tools());
+            let known: Vec<&str> = known.map(|tool| tool.name).collect();
+            return refused(&format!("there is no such tool; there are {}", known.join(", ")));
+        };
+        if self.running.contains_key(&id.to_string()) {
+            return Some(error(&id, ErrorCode::InvalidRequest, "a call with this id goes on"));
+        }
+        if self.running.len() >= CALLS {
+            let why = format!("{CALLS} calls go on already: wait for an answer");
+            return Some(result(&id, &tool_result(&why, true)));
+        }
+        let key = id.to_string();
+        let running = self.calls.spawn(async move {
+            let answer = provider.call(&tool, arguments).await;
+            (id, tool_result(&answer.text, answer.refused))
+        });
+        self.running.insert(key, running);
+        None
+    }
+
+    fn cancel(&mut self, id: &Value) {
+        if let Some(running) = self.running.remove(&id.to_string()) {
+            running.abort();
+        }
+    }
+}
+
+/// A tool as clients list it.
+fn described(tool: &Tool) -> Value {
+    let (properties, required) = (tool.arguments)();
+    json!({
+        "name": tool.name,
+        "description": tool.description,
+        "inputSchema": {
+            "type": "object",
+            "properties": properties,
+            "required": required,
+            "additionalProperties": false,
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use ralph_state::control::ToolAnswer;
+
+    use super::*;
+    use crate::mcp::tools::Calling;
+
+    /// Two tools: one that answers with its arguments, one that never answers.
+    struct Two;
+
+    impl ToolProvider for Two {
+        fn tools(&self) -> Vec<Tool> {
+            let tool = |name| Tool {
+                name,
+                description: "for a test",
+                arguments: || (json!({}), &[]),
+            };
+            vec![tool("echo"), tool("never")]
+        }
+
+        fn call<'a>(&'a self, tool: &'a Tool, arguments: Map<String, Value>) -> Calling<'a> {
+            Box::pin(async move {
+                match tool.name {
+                    "never" => std::future::pending().await,
+                    _ => ToolAnswer::done(Value::Object(arguments).to_string()),
+                }
+            })
+        }
+    }
+
+    const HELLO: &str = r#"{"id":0,"method":"initialize","params":{"protocolVersion":"2024-11-05"}}"#;
+
+    /// What is answered to these lines, and nothing more: calls that never end are cancelled at the end.
+    async fn answers(lines: &[&str]) -> Vec<Value> {
+        let (send, read) = mpsc::channel(256);
+        for line in lines {
+            send.send(Line::Whole(line.as_bytes().to_vec())).await.unwrap();
+        }
+        drop(send);
+        let written = Mutex::new(Vec::new());
+        serve(read, vec![Arc::new(Two)], |value| {
+            written.lock().unwrap().push(value.clone())
+        })
+        .await;
+        written.into_inner().unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_client_is_greeted_in_its_version_and_told_the_tools() {
+        let list = r#"{"jsonrpc":"2.0","id":"l","method":"tools/list"}"#;
+        let said = answers(&[HELLO, r#"{"method":"notifications/initialized"}"#, list]).await;
+        assert_eq!(said.len(), 2);
+        assert_eq!(said[0]["result"]["protocolVersion"], "2024-11-05");
+        assert_eq!(said[0]["result"]["capabilities"], json!({"tools": {}}));
+        assert_eq!(said[1]["id"], "l");
+        assert_eq!(said[1]["result"]["tools"][0]["inputSchema"]["type"], "object");
+    }
+
+    #[tokio::test]
+    async fn before_it_is_greeted_a_client_gets_nothing_but_a_ping() {
+        let said = answers(&[r#"{"id":1,"method":"ping"}"#, r#"{"id":2,"method":"tools/list"}"#]).await;
+        assert_eq!(said[0]["result"], json!({}));
+        assert!(said[1]["error"]["message"].as_str().unwrap().contains("initialize"));
+    }
+
+    #[tokio::test]
+    async fn calls_that_nobody_understands_have_an_answer_that_says_why() {
+        for (params, why) in [
+            (r#"{}"#, "name"),
+            (r#"{"name":3}"#, "name"),
+            (r#"{"name":"rm"}"#, "there are echo, never"),
+            (r#"{"name":"echo","arguments":[]}"#, "object"),
+            ("3", "name"),
+        ] {
+            let call = format!(r#"{{"id":1,"method":"tools/call","params":{params}}}"#);
+            let said = answers(&[HELLO, &call]).await;
+            let message = said[1]["error"]["message"]
+                .as_str()
+                .unwrap_or_else(|| panic!("{said:?}"));
+            assert!(message.contains(why), "{message}");
+        }
+        let said = answers(&[HELLO, r#"{"id":1,"method":"resources/list"}"#]).await;
+        assert_eq!(said[1]["error"]["code"], -32601);
+    }
+
+    #[tokio::test]
+    async fn calls_go_side_by_side_and_one_that_is_cancelled_is_not_answered() {
+        let said = answers(&[
+            HELLO,
+            r#"{"id":1,"method":"tools/call","params":{"name":"never"}}"#,
+            r#"{"id":1,"method":"tools/call","params":{"name":"echo"}}"#,
+            r#"{"id":2,"method":"tools/call","params":{"name":"echo","arguments":{"a":1}}}"#,
+            r#"{"method":"notifications/cancelled","params":{"requestId":1}}"#,
+            r#"{"method":"notifications/cancelled","params":{"requestId":"nobody"}}"#,
+        ])
+        .await;
+        assert_eq!(said.len(), 3, "{said:?}");
+        assert!(said[1]["error"]["message"].as_str().unwrap().contains("goes on"));
+        assert_eq!(said[2]["id"], 2);
+        assert_eq!(said[2]["result"]["content"][0]["text"], r#"{"a":1}"#);
+        assert_eq!(said[2]["result"]["isError"], false);
+    }
+
+    #[tokio::test]
+    async fn a_flood_of_calls_is_refused_beyond_a_bound() {
+        let mut lines = vec![HELLO.to_owned()];
+        lines.extend((1..=40).map(|id| format!(r#"{{"id":{id},"method":"tools/call","params":{{"name":"never"}}}}"#)));
+        lines.extend(
+            (1..=40).map(|id| format!(r#"{{"method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#)),
+        );
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let said = answers(&lines).await;
+        let refused = said.iter().filter(|answer| answer["result"]["isError"] == true).count();
+        assert_eq!(refused, 40 - CALLS);
+    }
+}

@@ -1,0 +1,195 @@
+//! Requests to a model: sent, repeated as long as that makes sense, and read as they come.
+
+use std::{error::Error, time::Duration};
+
+use jiff::Timestamp;
+use ralph_state::http_client;
+use reqwest::{Client, RequestBuilder, Response, header::HeaderValue};
+use serde_json::Value;
+
+use super::{
+    endpoint::{Endpoint, Options},
+    failure::{Class, Failure, retry_after},
+    message::Request,
+    wire::{Piece, Reply, Wire},
+};
+
+const CONNECTING: Duration = Duration::from_secs(15);
+/// How long a server may say nothing. Models think, and local ones read long prompts, for minutes.
+const SILENCE: Duration = Duration::from_secs(540);
+/// How long a server may take to list its models.
+const LISTING: Duration = Duration::from_secs(20);
+/// Most bytes of an answer that is no stream.
+const BODY_CAP_BYTES: usize = 256 * 1024;
+/// Most names of models in one sentence.
+const NAMES_CAP: usize = 8;
+
+#[derive(Debug)]
+pub(super) struct Api {
+    client: Client,
+    endpoint: Endpoint,
+    retries: u32,
+}
+
+/// What is heard of a request while it is made.
+pub(super) trait Listener {
+    /// The answer goes on.
+    fn hear(&mut self, piece: Piece);
+    /// The request failed and is made again after a pause; what was heard of its answer does not count.
+    fn again(&mut self, failure: &Failure, attempt: u32, pause: Duration);
+}
+
+impl Api {
+    /// # Errors
+    /// A [`Failure`] if this system cannot make connections.
+    pub(super) fn new(options: &Options) -> Result<Self, Failure> {
+        let client = http_client::encrypted_if(options.endpoint.is_encrypted())
+            .connect_timeout(CONNECTING)
+            .read_timeout(SILENCE)
+            .user_agent(concat!("ralph/", env!("CARGO_PKG_VERSION")))
+            .build();
+        Ok(Self {
+            client: client.map_err(|error| network(&error))?,
+            endpoint: options.endpoint.clone(),
+            retries: options.retries,
+        })
+    }
+
+    /// Makes a request and repeats it as often as it may be. Cancel safe: dropped, it closes its connection.
+    ///
+    /// # Errors
+    /// The last [`Failure`].
+    pub(super) async fn ask(&self, request: Request<'_>, listener: &mut impl Listener) -> Result<Reply, Failure> {
+        let body = self.endpoint.body(request);
+        let mut attempt = 0;
+        loop {
+            let failure = match self.ask_once(&body, listener).await {
+                Ok(reply) => return Ok(reply),
+                Err(failure) => failure,
+            };
+            let Some(pause) = failure.pause(attempt).filter(|_| attempt < self.retries) else {
+                return Err(failure);
+            };
+            attempt += 1;
+            listener.again(&failure, attempt, pause);
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    async fn ask_once(&self, body: &Value, listener: &mut impl Listener) -> Result<Reply, Failure> {
+        let request = self.client.post(self.url(self.endpoint.wire.path())).json(body);
+        let mut response = self.answered(request).await?;
+        let mut decoder = self.endpoint.wire.decoder();
+        while !decoder.is_over() {
+            match response.chunk().await.map_err(|error| network(&error))? {
+                None => break,
+                Some(bytes) => decoder.feed(&bytes)?.into_iter().for_each(|piece| listener.hear(piece)),
+            }
+        }
+        decoder.end()
+    }
+
+    /// The name of the one model that there is, where none is named.
+    ///
+    /// # Errors
+    /// A [`Failure`] with the names, if there are several.
+    pub(super) async fn only_model(&self) -> Result<String, Failure> {
+        let request = self.client.get(self.url("/models")).timeout(LISTING);
+        let body = capped(self.answered(request).await?).await;
+        let body: Value = serde_json::from_str(&body).unwrap_or_default();
+        let listed = body["data"].as_array().into_iter().flatten();
+        let names: Vec<&str> = listed.filter_map(|model| model["id"].as_str()).collect();
+        match names[..] {
+            [only] => Ok(only.to_owned()),
+            [] => Err(Failure::new(
+                Class::Model,
+                "no model is named, and the server lists none: `--model NAME` names one",
+            )),
+            _ => {
+                let more = if names.len() > NAMES_CAP { ", …" } else { "" };
+                let some = names[..names.len().min(NAMES_CAP)].join(", ");
+                Err(Failure::new(
+                    Class::Model,
+                    format!("no model is named: `--model NAME` names one of {some}{more}"),
+                ))
+            }
+        }
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.endpoint.base)
+    }
+
+    /// The answer to a request, if it is none of an error.
+    async fn answered(&self, request: RequestBuilder) -> Result<Response, Failure> {
+        let request = match self.endpoint.wire {
+            Wire::Chat => request,
+            Wire::Anthropic => request.header("anthropic-version", "2023-06-01"),
+        };
+        let request = match &self.endpoint.key {
+            None => request,
+            Some(key) => {
+                let (name, value) = match self.endpoint.wire {
+                    Wire::Chat => ("authorization", format!("Bearer {}", key.secret)),
+                    Wire::Anthropic => ("x-api-key", key.secret.clone()),
+                };
+                let mut value = HeaderValue::from_str(&value).map_err(|_| {
+                    let text = format!("invalid API key: {} has characters that no key has", key.variable);
+                    Failure::new(Class::Auth, text)
+                })?;
+                value.set_sensitive(true);
+                request.header(name, value)
+            }
+        };
+        let response = request.send().await.map_err(|error| network(&error))?;
+        let status = response.status();
+        if status.is_success() {
+            return Ok(response);
+        }
+        let header = |name: &str| Some(response.headers().get(name)?.to_str().ok()?.to_owned());
+        let wait = retry_after(header, Timestamp::now());
+        let failure = Failure::of_answer(status.as_u16(), &capped(response).await, wait);
+        Err(self.with_next_step(failure))
+    }
+
+    /// The failure, with what there is to do about it.
+    fn with_next_step(&self, failure: Failure) -> Failure {
+        let step = match (failure.class, &self.endpoint.key) {
+            (Class::Auth, Some(key)) => format!(" ({} refused the key in {})", self.endpoint.base, key.variable),
+            (Class::Auth, None) => format!(" ({} takes a key: set RALPH_NATIVE_API_KEY)", self.endpoint.base),
+            (Class::Model, _) => format!(
+                " ({}: `--model` names another model, `native.baseUrl` another server)",
+                self.endpoint.base
+            ),
+            _ => return failure,
+        };
+        Failure {
+            text: failure.text + &step,
+            ..failure
+        }
+    }
+}
+
+/// The beginning of an answer's body; what cannot be read of it is left out.
+async fn capped(mut response: Response) -> String {
+    let mut bytes = Vec::new();
+    while let Ok(Some(chunk)) = response.chunk().await {
+        bytes.extend_from_slice(&chunk);
+        if bytes.len() > BODY_CAP_BYTES {
+            bytes.truncate(BODY_CAP_BYTES);
+            break;
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// A failure of the connection, by its innermost cause: what is around that tells how the client is built.
+fn network(error: &reqwest::Error) -> Failure {
+    let mut cause: &dyn Error = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    let server = error.url().filter(|_| error.is_connect());
+    let server = server.map_or_else(String::new, |url| format!(" ({url})"));
+    Failure::new(Class::Network, format!("connection error: {cause}{server}"))
+}

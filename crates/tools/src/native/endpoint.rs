@@ -1,0 +1,460 @@
+//! Which model is asked, where, and with which key.
+//!
+//! Everything comes from variables: ralph sets those of its settings for the agent, and keys are nowhere else. A key of OpenAI's
+//! or Anthropic's is not sent to another machine in the clear.
+
+use std::{collections::BTreeMap, fmt};
+
+use ralph_state::http_client::HAS_TLS;
+use reqwest::Url;
+use serde::Deserialize;
+use serde_json::Value;
+use thiserror::Error;
+
+use super::{
+    message::{Request, Tokens},
+    wire::Wire,
+};
+
+const OPENAI: &str = "https://api.openai.com/v1";
+const ANTHROPIC: &str = "https://api.anthropic.com/v1";
+
+pub(super) const OWN_KEY: &str = "RALPH_NATIVE_API_KEY";
+
+/// What the agent is run with.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Options {
+    pub(super) endpoint: Endpoint,
+    /// None asks the endpoint which it has.
+    pub(super) model: Option<String>,
+    /// Tokens that a conversation may have.
+    pub(super) context_tokens: u64,
+    /// Most tokens of one answer; none leaves it to the API.
+    pub(super) answer_tokens: Option<u32>,
+    /// Requests in one turn.
+    pub(super) max_requests: u32,
+    /// How often a failed request is repeated.
+    pub(super) retries: u32,
+    prices: BTreeMap<String, Price>,
+}
+
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Endpoint {
+    pub(super) wire: Wire,
+    /// Without a slash at the end.
+    pub(super) base: String,
+    pub(super) key: Option<Key>,
+}
+
+/// Never shown.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Key {
+    /// The variable that it comes from.
+    pub(super) variable: &'static str,
+    pub(super) secret: String,
+}
+
+impl Endpoint {
+    /// The body of a request. OpenAI itself takes the length of an answer by another name than everybody who does as it did.
+    pub(super) fn body(&self, request: Request<'_>) -> Value {
+        let mut body = self.wire.body(request);
+        if self.base == OPENAI
+            && let Some(most) = body.as_object_mut().and_then(|body| body.remove("max_tokens"))
+        {
+            body["max_completion_tokens"] = most;
+        }
+        body
+    }
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let key = self.key.as_ref().map(|key| key.variable);
+        write!(formatter, "{:?} {} {key:?}", self.wire, self.base)
+    }
+}
+
+/// Dollars for a million tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Price {
+    input: f64,
+    output: f64,
+    /// Of input that comes from a cache; none costs what input costs.
+    cached_input: Option<f64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub(super) enum OptionsError {
+    #[error(
+        "not logged in: neither a key nor the address of a model is set; set OPENAI_API_KEY or ANTHROPIC_API_KEY, or for a model \
+         of your own `native.baseUrl`, such as RALPH_NATIVE_BASE_URL=http://127.0.0.1:11434/v1"
+    )]
+    EndpointMissing,
+    #[error("not logged in: {base} takes a key; set {variable} or RALPH_NATIVE_API_KEY")]
+    KeyMissing { base: &'static str, variable: &'static str },
+    #[error("{variable}: `{value}` is no address of a server; it is such as http://127.0.0.1:11434/v1")]
+    AddressInvalid { variable: &'static str, value: String },
+    #[error(
+        "{base}: this ralph was built without TLS and reaches only addresses with http://; install it without \
+         `--no-default-features`"
+    )]
+    TlsMissing { base: String },
+    #[error("{variable}: `{value}` is not {expected}")]
+    ValueInvalid {
+        variable: &'static str,
+        value: String,
+        expected: &'static str,
+    },
+}
+
+impl Options {
+    /// Reads what `variable` has, which takes empty ones as not set. `model` is the one that was named for this run.
+    ///
+    /// # Errors
+    /// An [`OptionsError`], with what to set.
+    pub fn read(
+        variable: impl Fn(&str) -> Option<String>,
+        model: Option<String>,
+        has_tls: bool,
+    ) -> Result<Self, OptionsError> {
+        let model = model
+            .or_else(|| variable("RALPH_NATIVE_MODEL"))
+            .or_else(|| variable("OPENAI_MODEL"));
+        let prices = match variable("RALPH_NATIVE_PRICES") {
+            None => BTreeMap::new(),
+            Some(value) => serde_json::from_str(&value).map_err(|_| OptionsError::ValueInvalid {
+                variable: "RALPH_NATIVE_PRICES",
+                value,
+                expected: r#"an object of prices, such as {"gpt-5": {"input": 1.25, "output": 10}}"#,
+            })?,
+        };
+        let number = |name: &'static str, usual: u64| match variable(name) {
+            None => Ok(usual),
+            Some(value) => value.parse().map_err(|_| OptionsError::ValueInvalid {
+                variable: name,
+                value,
+                expected: "a whole number",
+            }),
+        };
+        let small = |name, usual| Ok(u32::try_from(number(name, usual)?).unwrap_or(u32::MAX));
+        let answer_tokens = "RALPH_NATIVE_ANSWER_TOKENS";
+        let answer_tokens = variable(answer_tokens).map(|_| small(answer_tokens, 0)).transpose()?;
+        Ok(Self {
+            endpoint: Endpoint::read(&variable, model.as_deref(), has_tls)?,
+            context_tokens: number("RALPH_NATIVE_CONTEXT_TOKENS", 128_000)?,
+            answer_tokens,
+            max_requests: small("RALPH_NATIVE_MAX_REQUESTS", 200)?,
+            retries: small("RALPH_NATIVE_RETRIES", 4)?,
+            model,
+            prices,
+        })
+    }
+
+    /// Dollars that `tokens` of a model cost; none if there is no price for it. Of several names that the model's begins with, the
+    /// longest counts.
+    #[allow(clippy::cast_precision_loss)] // Nobody uses that many tokens.
+    pub(super) fn cost(&self, model: &str, tokens: Tokens) -> Option<f64> {
+        let known = self.prices.iter().filter(|(name, _)| model.starts_with(name.as_str()));
+        let (_, price) = known.max_by_key(|(name, _)| name.len())?;
+        let cached = tokens.cache_read.min(tokens.input);
+        let dollars = (tokens.input - cached) as f64 * price.input
+            + cached as f64 * price.cached_input.unwrap_or(price.input)
+            + tokens.output as f64 * price.output;
+        Some(dollars / 1e6)
+    }
+}
+
+/// Why this build cannot reach the model that `variable` and `model` name, where it lacks TLS.
+pub fn lacks_tls(variable: impl Fn(&str) -> Option<String>, model: Option<&str>) -> Option<String> {
+    why_unreachable(variable, model, HAS_TLS)
+}
+
+fn why_unreachable(variable: impl Fn(&str) -> Option<String>, model: Option<&str>, has_tls: bool) -> Option<String> {
+    match Options::read(variable, model.map(str::to_owned), has_tls) {
+        Err(error @ OptionsError::TlsMissing { .. }) => Some(error.to_string()),
+        Err(_) | Ok(_) => None,
+    }
+}
+
+impl Endpoint {
+    /// Whether it is reached with TLS.
+    pub(super) fn is_encrypted(&self) -> bool {
+        self.base.starts_with("https:")
+    }
+
+    fn read(
+        variable: &impl Fn(&str) -> Option<String>,
+        model: Option<&str>,
+        has_tls: bool,
+    ) -> Result<Self, OptionsError> {
+        let wire = match variable("RALPH_NATIVE_WIRE").as_deref() {
+            None | Some("auto") => None,
+            Some("openai") => Some(Wire::Chat),
+            Some("anthropic") => Some(Wire::Anthropic),
+            Some(other) => {
+                return Err(OptionsError::ValueInvalid {
+                    variable: "RALPH_NATIVE_WIRE",
+                    value: other.to_owned(),
+                    expected: "auto, openai or anthropic",
+                });
+            }
+        };
+        let own = variable("RALPH_NATIVE_BASE_URL").map(|value| ("RALPH_NATIVE_BASE_URL", value));
+        let wire = match (wire, &own) {
+            (Some(wire), _) => wire,
+            (None, Some((_, base))) => guessed(base),
+            (None, None) => of_variables(variable, model)?,
+        };
+        let (base_variable, key_variable, usual) = match wire {
+            Wire::Chat => ("OPENAI_BASE_URL", "OPENAI_API_KEY", OPENAI),
+            Wire::Anthropic => ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY", ANTHROPIC),
+        };
+        let set = own.or_else(|| variable(base_variable).map(|value| (base_variable, value)));
+        let (is_usual, base) = match set {
+            None => (true, usual.to_owned()),
+            Some((variable, value)) => (
+                false,
+                base(wire, &value).ok_or(OptionsError::AddressInvalid { variable, value })?,
+            ),
+        };
+        if base.starts_with("https:") && !has_tls {
+            return Err(OptionsError::TlsMissing { base });
+        }
+        let is_private = base.starts_with("https:") || is_local(&base);
+        let keys = [(OWN_KEY, true), (key_variable, is_private)];
+        let key = keys.into_iter().filter(|(_, may_go)| *may_go).find_map(|(name, _)| {
+            let secret = variable(name)?;
+            Some(Key { variable: name, secret })
+        });
+        if key.is_none() && is_usual {
+            return Err(OptionsError::KeyMissing {
+                base: usual,
+                variable: key_variable,
+            });
+        }
+        Ok(Self { wire, base, key })
+    }
+}
+
+/// The API that most servers at such an address have.
+fn guessed(base: &str) -> Wire {
+    match base.contains("anthropic") {
+        true => Wire::Anthropic,
+        false => Wire::Chat,
+    }
+}
+
+/// The API for which there is an address or a key; of both, Anthropic's if the model is one of theirs.
+fn of_variables(variable: &impl Fn(&str) -> Option<String>, model: Option<&str>) -> Result<Wire, OptionsError> {
+    let has = |names: [&str; 2]| names.into_iter().any(|name| variable(name).is_some());
+    let openai = has(["OPENAI_BASE_URL", "OPENAI_API_KEY"]);
+    let anthropic = has(["ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY"]);
+    let is_claude = model.is_some_and(|model| model.starts_with("claude"));
+    match (openai, anthropic) {
+        (true, true) if is_claude => Ok(Wire::Anthropic),
+        (true, _) => Ok(Wire::Chat),
+        (false, true) => Ok(Wire::Anthropic),
+        // A key that is only ours says nothing about whose it is.
+        (false, false) if variable(OWN_KEY).is_some() && is_claude => Ok(Wire::Anthropic),
+        (false, false) if variable(OWN_KEY).is_some() => Ok(Wire::Chat),
+        (false, false) => Err(OptionsError::EndpointMissing),
+    }
+}
+
+/// The address below which the API is. Both vendors' programs take it in their own form, the one with the version, the other without.
+fn base(wire: Wire, value: &str) -> Option<String> {
+    let url = Url::parse(value.trim()).ok()?;
+    if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
+        return None;
+    }
+    let text = value.trim().trim_end_matches('/');
+    let text = text.strip_suffix(wire.path()).unwrap_or(text);
+    let has_path = !url.path().trim_matches('/').is_empty();
+    Some(match wire {
+        Wire::Chat if has_path => text.to_owned(),
+        Wire::Anthropic if text.ends_with("/v1") => text.to_owned(),
+        Wire::Chat | Wire::Anthropic => format!("{text}/v1"),
+    })
+}
+
+/// Whether nothing leaves this machine on the way to `base`.
+fn is_local(base: &str) -> bool {
+    let Ok(url) = Url::parse(base) else { return false };
+    match url.host_str() {
+        Some("localhost") => true,
+        Some(host) => host
+            .trim_matches(['[', ']'])
+            .parse::<core::net::IpAddr>()
+            .is_ok_and(|address| address.is_loopback()),
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(variables: &[(&str, &str)], model: Option<&str>) -> Result<Options, OptionsError> {
+        let variable = |asked: &str| {
+            let found = variables.iter().find(|(name, _)| *name == asked);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        Options::read(variable, model.map(str::to_owned), true)
+    }
+
+    fn endpoint(variables: &[(&str, &str)], model: Option<&str>) -> (Wire, String, Option<&'static str>) {
+        let endpoint = options(variables, model).unwrap().endpoint;
+        (endpoint.wire, endpoint.base, endpoint.key.map(|key| key.variable))
+    }
+
+    #[test]
+    fn the_endpoint_follows_from_what_is_set() {
+        let (openai, claude) = (("OPENAI_API_KEY", "k"), ("ANTHROPIC_API_KEY", "k"));
+        let own = |url| ("RALPH_NATIVE_BASE_URL", url);
+        for (variables, model, wire, base, key) in [
+            (vec![openai], None, Wire::Chat, OPENAI, Some("OPENAI_API_KEY")),
+            (
+                vec![claude],
+                None,
+                Wire::Anthropic,
+                ANTHROPIC,
+                Some("ANTHROPIC_API_KEY"),
+            ),
+            (
+                vec![openai, claude],
+                Some("claude-x"),
+                Wire::Anthropic,
+                ANTHROPIC,
+                Some("ANTHROPIC_API_KEY"),
+            ),
+            (
+                vec![openai, claude],
+                Some("gpt-x"),
+                Wire::Chat,
+                OPENAI,
+                Some("OPENAI_API_KEY"),
+            ),
+            (
+                vec![own("http://127.0.0.1:11434")],
+                None,
+                Wire::Chat,
+                "http://127.0.0.1:11434/v1",
+                None,
+            ),
+            (
+                vec![own("http://localhost:1/v1/"), openai],
+                None,
+                Wire::Chat,
+                "http://localhost:1/v1",
+                Some("OPENAI_API_KEY"),
+            ),
+            (
+                vec![own("http://10.0.0.7:8000/v1"), openai],
+                None,
+                Wire::Chat,
+                "http://10.0.0.7:8000/v1",
+                None,
+            ),
+            (
+                vec![own("http://10.0.0.7/v1"), (OWN_KEY, "k")],
+                None,
+                Wire::Chat,
+                "http://10.0.0.7/v1",
+                Some(OWN_KEY),
+            ),
+            (
+                vec![own("https://openrouter.ai/api/v1/chat/completions"), openai],
+                None,
+                Wire::Chat,
+                "https://openrouter.ai/api/v1",
+                Some("OPENAI_API_KEY"),
+            ),
+            (
+                vec![own("https://api.anthropic.com"), claude],
+                None,
+                Wire::Anthropic,
+                ANTHROPIC,
+                Some("ANTHROPIC_API_KEY"),
+            ),
+            (
+                vec![("ANTHROPIC_BASE_URL", "http://127.0.0.1:1"), claude],
+                None,
+                Wire::Anthropic,
+                "http://127.0.0.1:1/v1",
+                Some("ANTHROPIC_API_KEY"),
+            ),
+            (
+                vec![own("http://[::1]:1/x"), ("RALPH_NATIVE_WIRE", "anthropic"), claude],
+                None,
+                Wire::Anthropic,
+                "http://[::1]:1/x/v1",
+                Some("ANTHROPIC_API_KEY"),
+            ),
+        ] {
+            assert_eq!(
+                endpoint(&variables, model),
+                (wire, base.to_owned(), key),
+                "{variables:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_missing_is_said_with_what_to_set() {
+        for (variables, word) in [
+            (vec![], "OPENAI_API_KEY or ANTHROPIC_API_KEY"),
+            (
+                vec![("RALPH_NATIVE_WIRE", "anthropic")],
+                "set ANTHROPIC_API_KEY or RALPH_NATIVE_API_KEY",
+            ),
+            (vec![("RALPH_NATIVE_BASE_URL", "localhost:1")], "such as http://"),
+            (vec![("RALPH_NATIVE_WIRE", "x")], "auto, openai or anthropic"),
+            (
+                vec![("OPENAI_API_KEY", "k"), ("RALPH_NATIVE_RETRIES", "often")],
+                "a whole number",
+            ),
+            (
+                vec![("OPENAI_API_KEY", "k"), ("RALPH_NATIVE_PRICES", "[]")],
+                "an object of prices",
+            ),
+        ] {
+            let error = options(&variables, None).unwrap_err().to_string();
+            assert!(error.contains(word), "{error}");
+        }
+        let without_tls = Options::read(|name| (name == "OPENAI_API_KEY").then(|| "k".to_owned()), None, false);
+        assert!(matches!(without_tls, Err(OptionsError::TlsMissing { .. })));
+        let key = |name: &str| (name == "OPENAI_API_KEY").then(|| "k".to_owned());
+        let why = why_unreachable(key, None, false).expect("a reason");
+        assert!(
+            why.contains("https://api.openai.com") && why.contains("built without TLS"),
+            "{why}"
+        );
+        assert_eq!(why_unreachable(key, None, true), None);
+        let local = |name: &str| (name == "RALPH_NATIVE_BASE_URL").then(|| "http://127.0.0.1:1/v1".to_owned());
+        assert_eq!(why_unreachable(local, None, false), None);
+    }
+
+    #[test]
+    fn a_key_is_never_shown() {
+        let options = options(&[("OPENAI_API_KEY", "sk-secret")], None).unwrap();
+        assert!(!format!("{options:?}").contains("sk-secret"));
+    }
+
+    #[test]
+    fn the_longest_name_has_the_price() {
+        let prices =
+            r#"{"gpt-5": {"input": 1, "output": 10, "cachedInput": 0.5}, "gpt-5-mini": {"input": 0.5, "output": 1}}"#;
+        let options = options(&[("OPENAI_API_KEY", "k"), ("RALPH_NATIVE_PRICES", prices)], None).unwrap();
+        let tokens = Tokens {
+            input: 1_000_000,
+            cache_read: 200_000,
+            cache_write: 0,
+            output: 100_000,
+        };
+        let cost = |model| options.cost(model, tokens).map(|cost| (cost * 1000.0).round());
+        assert_eq!(cost("gpt-5.1"), Some(1900.0));
+        assert_eq!(cost("gpt-5-mini"), Some(600.0));
+        assert_eq!(cost("other"), None);
+    }
+}

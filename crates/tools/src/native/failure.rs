@@ -1,0 +1,275 @@
+//! Why a request to a model failed, and what becomes of it: another try, or the end of the turn.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+/// A longer wait than this is left to the client, which shows it, and can be told to go on earlier.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+/// Most bytes of what a server says.
+const TEXT_CAP_BYTES: usize = 2000;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Class {
+    /// The key is missing, or refused.
+    Auth,
+    /// There is no such model, or no API at that address.
+    Model,
+    /// Too many requests for now.
+    Limit,
+    /// Nothing is left of what was paid for.
+    Quota,
+    /// The conversation is too long for the model.
+    Overflow,
+    /// The server has a problem of its own.
+    Server,
+    /// The server was not reached, or went away in the middle of its answer.
+    Network,
+    /// The request itself is refused.
+    Refused,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Failure {
+    pub(super) class: Class,
+    pub(super) text: String,
+    /// How long the server asks to be left alone.
+    pub(super) retry_after: Option<Duration>,
+}
+
+impl Failure {
+    pub(super) fn new(class: Class, text: impl Into<String>) -> Self {
+        Self {
+            class,
+            text: text.into(),
+            retry_after: None,
+        }
+    }
+
+    /// The failure that an answer with an error status tells.
+    pub(super) fn of_answer(status: u16, body: &str, retry_after: Option<Duration>) -> Self {
+        let (names, said) = said(body);
+        let class = of_names(&names)
+            .or_else(|| is_overflow(&said).then_some(Class::Overflow))
+            .or_else(|| of_status(status))
+            .unwrap_or(Class::Refused);
+        let wait = retry_after.map_or_else(String::new, |wait| format!(", retry after {}s", wait.as_secs()));
+        let said = if said.is_empty() {
+            String::new()
+        } else {
+            format!(": {said}")
+        };
+        Self {
+            class,
+            // The status of a limit that is none would be read as one.
+            text: match class {
+                Class::Quota => format!("the quota of the API is exhausted{said}"),
+                Class::Overflow => format!("the conversation does not fit the model's context window{said}"),
+                _ => format!("status {status}{wait}{said}"),
+            },
+            retry_after,
+        }
+    }
+
+    /// The failure that a stream tells in place of the rest of an answer.
+    pub(super) fn of_event(body: &Value) -> Self {
+        let (names, said) = said(&body.to_string());
+        let class = of_names(&names)
+            .or_else(|| is_overflow(&said).then_some(Class::Overflow))
+            .unwrap_or(Class::Server);
+        Self::new(class, format!("the answer broke off: {said}"))
+    }
+
+    /// How long to wait before the next try, of which this would be number `attempt`, counted from 0; none if another try makes no
+    /// sense.
+    pub(super) fn pause(&self, attempt: u32) -> Option<Duration> {
+        match self.class {
+            Class::Limit | Class::Server | Class::Network => {}
+            Class::Auth | Class::Model | Class::Quota | Class::Overflow | Class::Refused => return None,
+        }
+        match self.retry_after {
+            Some(wait) if wait > LONGEST_WAIT => None,
+            Some(wait) => Some(wait),
+            None => Some(Duration::from_secs(1 << attempt.min(5))),
+        }
+    }
+
+    /// The error that the client is answered, in words that any client of ACP shows and by codes that ralph's knows: the status of
+    /// HTTP that stands for the class.
+    pub(super) fn code(&self) -> i64 {
+        match self.class {
+            Class::Auth => 401,
+            Class::Quota => 402,
+            Class::Model => 404,
+            Class::Overflow => 413,
+            Class::Limit => 429,
+            Class::Server => 503,
+            Class::Network | Class::Refused => -32603,
+        }
+    }
+}
+
+/// The wait that the headers of an answer ask for.
+pub(super) fn retry_after(header: impl Fn(&str) -> Option<String>, now: Timestamp) -> Option<Duration> {
+    if let Some(millis) = header("retry-after-ms").and_then(|text| text.trim().parse::<f64>().ok()) {
+        return Duration::try_from_secs_f64(millis / 1000.0).ok();
+    }
+    let text = header("retry-after")?;
+    if let Ok(seconds) = text.trim().parse::<f64>() {
+        return Duration::try_from_secs_f64(seconds).ok();
+    }
+    let until = jiff::fmt::rfc2822::parse(text.trim()).ok()?.timestamp();
+    // What has passed is no wait.
+    Some(Duration::try_from(until.duration_since(now)).unwrap_or_default())
+}
+
+/// The names that the error in `body` has, and what it says in words.
+fn said(body: &str) -> (Vec<String>, String) {
+    let Ok(body) = serde_json::from_str::<Value>(body) else {
+        return (Vec::new(), one_line(body));
+    };
+    // Some servers answer with a list of one.
+    let body = body.get(0).unwrap_or(&body);
+    let error = match &body["error"] {
+        Value::Null => body,
+        error => error,
+    };
+    let names = ["code", "type", "status"].map(|key| error[key].as_str().unwrap_or_default().to_owned());
+    let words = [&error["message"], error, &body["message"], &body["detail"]];
+    let words = words.into_iter().find_map(Value::as_str).map(one_line);
+    (names.into(), words.unwrap_or_default())
+}
+
+fn one_line(text: &str) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    ralph_core::event::clip(&text, TEXT_CAP_BYTES)
+}
+
+fn of_names(names: &[String]) -> Option<Class> {
+    names.iter().find_map(|name| {
+        Some(match name.as_str() {
+            "invalid_api_key" | "authentication_error" | "permission_error" | "UNAUTHENTICATED" => Class::Auth,
+            "model_not_found" | "not_found_error" => Class::Model,
+            "insufficient_quota" | "billing_error" => Class::Quota,
+            "rate_limit_exceeded" | "rate_limit_error" => Class::Limit,
+            "context_length_exceeded" | "exceed_context_size_error" | "request_too_large" => Class::Overflow,
+            _ => return None,
+        })
+    })
+}
+
+fn of_status(status: u16) -> Option<Class> {
+    Some(match status {
+        401 | 403 => Class::Auth,
+        402 => Class::Quota,
+        404 => Class::Model,
+        413 => Class::Overflow,
+        429 => Class::Limit,
+        408 | 409 | 425 | 500..=599 => Class::Server,
+        _ => return None,
+    })
+}
+
+/// How servers say that a conversation is too long, which they have no common name for.
+fn is_overflow(said: &str) -> bool {
+    let said = said.to_lowercase();
+    [
+        "context length",
+        "context window",
+        "context size",
+        "prompt is too long",
+        "input is too long",
+        "maximum number of tokens",
+    ]
+    .iter()
+    .any(|words| said.contains(words))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_classed_by_names_then_words_then_status() {
+        for (status, body, class) in [
+            (401, "", Class::Auth),
+            (403, "nginx", Class::Auth),
+            (
+                404,
+                r#"{"error":{"message":"model 'x' not found","type":"api_error"}}"#,
+                Class::Model,
+            ),
+            (
+                404,
+                r#"{"error":{"type":"not_found_error","message":"model: x"}}"#,
+                Class::Model,
+            ),
+            (404, "404 page not found", Class::Model),
+            (
+                429,
+                r#"{"error":{"code":"insufficient_quota","message":"pay"}}"#,
+                Class::Quota,
+            ),
+            (
+                429,
+                r#"[{"error":{"code":429,"message":"slow","status":"RESOURCE_EXHAUSTED"}}]"#,
+                Class::Limit,
+            ),
+            (
+                400,
+                r#"{"error":{"message":"This model's maximum context length is 8192 tokens"}}"#,
+                Class::Overflow,
+            ),
+            (
+                400,
+                r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 9"}}"#,
+                Class::Overflow,
+            ),
+            (400, r#"{"error":"does not support tools"}"#, Class::Refused),
+            (413, "<html>", Class::Overflow),
+            (529, "{}", Class::Server),
+        ] {
+            assert_eq!(Failure::of_answer(status, body, None).class, class, "{status} {body}");
+        }
+        let quota = Failure::of_answer(429, r#"{"error":{"code":"insufficient_quota","message":"pay"}}"#, None);
+        assert_eq!(quota.text, "the quota of the API is exhausted: pay");
+    }
+
+    #[test]
+    fn a_wait_is_seconds_milliseconds_or_a_date() {
+        let now: Timestamp = "2026-11-20T10:00:00Z".parse().unwrap();
+        let wait = |name: &str, value: &str| retry_after(|asked| (asked == name).then(|| value.to_owned()), now);
+        assert_eq!(wait("retry-after", "7"), Some(Duration::from_secs(7)));
+        assert_eq!(wait("retry-after", "1.5"), Some(Duration::from_millis(1500)));
+        assert_eq!(wait("retry-after-ms", "20"), Some(Duration::from_millis(20)));
+        assert_eq!(
+            wait("retry-after", "Fri, 20 Nov 2026 10:01:00 GMT"),
+            Some(Duration::from_secs(60))
+        );
+        assert_eq!(
+            wait("retry-after", "Fri, 20 Nov 2026 09:00:00 GMT"),
+            Some(Duration::ZERO)
+        );
+        for nonsense in ["-1", "soon", "NaN", "1e300", ""] {
+            assert_eq!(wait("retry-after", nonsense), None, "{nonsense}");
+        }
+        assert_eq!(wait("other", "7"), None);
+    }
+
+    #[test]
+    fn only_what_passes_is_tried_again_and_no_long_wait_is_slept_through() {
+        let failure = |class, seconds: Option<u64>| Failure {
+            retry_after: seconds.map(Duration::from_secs),
+            ..Failure::new(class, "")
+        };
+        assert_eq!(failure(Class::Limit, None).pause(0), Some(Duration::from_secs(1)));
+        assert_eq!(failure(Class::Server, None).pause(2), Some(Duration::from_secs(4)));
+        assert_eq!(failure(Class::Network, None).pause(99), Some(Duration::from_secs(32)));
+        assert_eq!(failure(Class::Limit, Some(60)).pause(0), Some(Duration::from_secs(60)));
+        assert_eq!(failure(Class::Limit, Some(61)).pause(0), None);
+        for class in [Class::Auth, Class::Model, Class::Quota, Class::Overflow, Class::Refused] {
+            assert_eq!(failure(class, None).pause(0), None, "{class:?}");
+        }
+    }
+}

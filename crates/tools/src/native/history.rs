@@ -1,0 +1,490 @@
+//! A conversation, and what becomes of it when it grows too long: old results of tools are left out, and what the model itself wrote
+//! long ago (arguments of calls, texts, thoughts). The newest of it and everything that its user said stay.
+//!
+//! Tokens are estimated at four bytes each, which is a little too many for code and English. An API that counts fewer is not
+//! believed when it comes to room: some cut a long conversation without a word and count what is left.
+
+use serde_json::{Map, Value};
+
+use super::message::{Answer, Message, Tokens, ToolResult};
+
+const BYTES_PER_TOKEN: u64 = 4;
+/// Estimated bytes of the JSON around each part of a request.
+const FRAME_BYTES: usize = 60;
+/// The share of the budget from which on a conversation is too long, in percent: an answer has to fit in, too.
+const FULL_PERCENT: u64 = 80;
+/// The newest results that stay when room is made, and when there has to be much of it.
+const KEPT: usize = 6;
+const KEPT_AFTER_OVERFLOW: usize = 2;
+/// A shorter part is not worth leaving out.
+const SHORT_BYTES: usize = 400;
+/// A shorter argument stays where the others of its call are left out.
+const SHORT_ARGUMENT_BYTES: usize = 120;
+/// Most bytes of a part that stays after an overflow, and where even that is too much.
+const KEPT_BYTES: usize = 4096;
+const FEW_BYTES: usize = 1024;
+
+const LEFT_OUT: &str = "[left out to make room; use the tool again if you need it]";
+const TEXT_LEFT_OUT: &str = "[left out to make room]";
+const STEPS_LEFT_OUT: &str =
+    "[Earlier steps of this work are left out to make room. The files show what came of them.]";
+/// Stands for an argument that was left out. A model that copies it into a file has its call refused.
+pub(super) const ARGUMENT_LEFT_OUT: &str = "[left out of the conversation to make room; it was carried out as written]";
+
+#[derive(Debug, Default)]
+pub(super) struct History {
+    messages: Vec<Message>,
+    /// Tokens of the conversation up to the message of that number, as the API counted them.
+    counted: Option<(usize, u64)>,
+    /// Tokens of what each request has beside the messages: the instructions and the tools.
+    beside: u64,
+}
+
+impl History {
+    /// A conversation that was kept. Calls that no result followed, since the agent was ended, get one.
+    pub(super) fn of(messages: Vec<Message>) -> Self {
+        let mut history = Self::default();
+        for message in messages {
+            if !matches!(message, Message::Results { .. }) {
+                history.repair();
+            }
+            history.messages.push(message);
+        }
+        history.repair();
+        history
+    }
+
+    pub(super) fn messages(&self) -> &[Message] {
+        &self.messages
+    }
+
+    pub(super) fn push(&mut self, message: Message) {
+        self.messages.push(message);
+    }
+
+    /// Gives calls that will have no result one that says so, which is returned: APIs refuse what has none.
+    pub(super) fn repair(&mut self) -> Option<&Message> {
+        let Some(Message::Assistant(answer)) = self.messages.last() else {
+            return None;
+        };
+        if answer.calls.is_empty() {
+            return None;
+        }
+        let interrupted = answer.calls.iter().map(|call| ToolResult {
+            call: call.id.clone(),
+            text: "interrupted: nobody knows what came of it".to_owned(),
+            ok: false,
+        });
+        let results = interrupted.collect();
+        self.messages.push(Message::Results { results });
+        self.messages.last()
+    }
+
+    /// Takes the API's count of a request with all messages so far, and of the answer that follows.
+    pub(super) fn count(&mut self, tokens: Tokens) {
+        if tokens.input > 0 {
+            self.counted = Some((self.messages.len() + 1, tokens.input.saturating_add(tokens.output)));
+        }
+    }
+
+    /// The tokens that the conversation has, about.
+    pub(super) fn tokens(&self) -> u64 {
+        match self.counted {
+            Some((from, counted)) => counted + estimated(&self.messages[from.min(self.messages.len())..]),
+            None => self.estimate(),
+        }
+    }
+
+    /// Estimates the tokens of a request from its length alone.
+    fn estimate(&self) -> u64 {
+        self.beside + estimated(&self.messages)
+    }
+
+    /// Makes room if the next request is about to be longer than `budget` tokens, of which `beside` are for the instructions and
+    /// the tools. Returns how many parts were left out or cut.
+    pub(super) fn fit(&mut self, budget: u64, beside: u64) -> usize {
+        self.beside = beside;
+        let most = budget / 100 * FULL_PERCENT;
+        let steps: [fn(&mut Self, u64) -> usize; 6] = [
+            |history, _| history.shorten(KEPT, usize::MAX),
+            |history, most| history.drop_oldest(KEPT, most / 2),
+            |history, _| history.shorten(KEPT_AFTER_OVERFLOW, usize::MAX),
+            |history, _| history.shorten(KEPT_AFTER_OVERFLOW, KEPT_BYTES),
+            |history, _| history.shorten(0, FEW_BYTES) + history.shorten_prompts(),
+            |history, most| history.drop_oldest(1, most / 2),
+        ];
+        let mut shortened = 0;
+        for step in steps {
+            if self.tokens().max(self.estimate()) <= most {
+                break;
+            }
+            shortened += step(self, most);
+        }
+        shortened
+    }
+
+    /// Makes as much room as there is to make. Returns how many parts were left out or cut.
+    pub(super) fn make_room(&mut self) -> usize {
+        match self.shorten(KEPT_AFTER_OVERFLOW, KEPT_BYTES) {
+            0 => self.drop_oldest(1, self.estimate() / 2),
+            shortened => shortened,
+        }
+    }
+
+    /// Leaves out long parts but for the newest `kept` of a kind, which are cut to `kept_bytes`.
+    fn shorten(&mut self, kept: usize, kept_bytes: usize) -> usize {
+        let (mut results, mut calls, mut answers) = (0, 0, 0);
+        let mut shortened = 0;
+        for message in self.messages.iter_mut().rev() {
+            match message {
+                Message::User { .. } => {}
+                Message::Results { results: of_answer } => {
+                    for result in of_answer.iter_mut().rev() {
+                        shortened += cut(&mut result.text, results < kept, kept_bytes, LEFT_OUT);
+                        results += 1;
+                    }
+                }
+                Message::Assistant(answer) => {
+                    for call in answer.calls.iter_mut().rev() {
+                        let most = if calls < kept { kept_bytes } else { SHORT_BYTES };
+                        if call.arguments.len() > most {
+                            call.arguments = short_arguments(&call.arguments);
+                            shortened += 1;
+                        }
+                        calls += 1;
+                    }
+                    shortened += cut(&mut answer.text, answers < kept, kept_bytes, TEXT_LEFT_OUT);
+                    // Those of the newest answer go back with its results.
+                    if answers >= kept.max(1) && !answer.thoughts.is_empty() {
+                        answer.thoughts.clear();
+                        shortened += 1;
+                    }
+                    answers += 1;
+                }
+            }
+        }
+        if shortened > 0 {
+            self.counted = None;
+        }
+        shortened
+    }
+
+    /// Cuts the prompts of turns that were long ago, as a session has them that went on over many iterations.
+    fn shorten_prompts(&mut self) -> usize {
+        let old = self
+            .messages
+            .iter_mut()
+            .skip(1)
+            .rev()
+            .filter_map(|message| match message {
+                Message::User { text } => Some(text),
+                Message::Assistant(_) | Message::Results { .. } => None,
+            });
+        let shortened = old
+            .skip(KEPT)
+            .map(|text| cut(text, true, FEW_BYTES, TEXT_LEFT_OUT))
+            .sum();
+        if shortened > 0 {
+            self.counted = None;
+        }
+        shortened
+    }
+
+    /// Takes out the oldest answers, each with its results, until about `most` tokens are left; `kept` results stay. Where the API
+    /// counts more than can be seen, half of the messages go. Returns how many messages were taken out.
+    fn drop_oldest(&mut self, kept: usize, most: u64) -> usize {
+        let is_result = |message: &Message| matches!(message, Message::Results { .. });
+        let half = if self.counted.is_some() {
+            self.messages.len() / 2
+        } else {
+            0
+        };
+        let mut bytes: usize = self.messages.iter().map(size).sum();
+        let mut results = self.messages.iter().filter(|message| is_result(message)).count();
+        let mut end = 1;
+        for (at, message) in self.messages.iter().enumerate().skip(1) {
+            if !is_result(message) {
+                if results < kept {
+                    break;
+                }
+                end = at;
+                if self.beside + tokens_of(bytes) <= most && at >= half {
+                    break;
+                }
+            }
+            match message {
+                Message::User { .. } => {}
+                Message::Assistant(_) => bytes -= size(message),
+                Message::Results { .. } => {
+                    bytes -= size(message);
+                    results -= 1;
+                }
+            }
+        }
+        let before = self.messages.len();
+        let mut at = 0;
+        self.messages.retain(|message| {
+            at += 1;
+            at == 1 || at > end || matches!(message, Message::User { .. })
+        });
+        let dropped = before - self.messages.len();
+        if dropped > 0 {
+            self.counted = None;
+            let is_note = |message: &Message| matches!(message, Message::User { text } if text == STEPS_LEFT_OUT);
+            if !self.messages.iter().any(is_note) {
+                let text = STEPS_LEFT_OUT.to_owned();
+                self.messages.insert(1, Message::User { text });
+            }
+        }
+        dropped
+    }
+}
+
+/// Leaves out a long text, or cuts it to `kept_bytes` if it is kept. Returns how many texts became shorter.
+fn cut(text: &mut String, is_kept: bool, kept_bytes: usize, left_out: &str) -> usize {
+    let most = if is_kept { kept_bytes } else { SHORT_BYTES };
+    if text.len() <= most {
+        return 0;
+    }
+    *text = match is_kept {
+        true => ralph_core::event::clip_middle(text, kept_bytes),
+        false => left_out.to_owned(),
+    };
+    1
+}
+
+/// The arguments of a call without what is long in them; APIs take back nothing but an object.
+fn short_arguments(written: &str) -> String {
+    let fields: Map<String, Value> = serde_json::from_str(written).unwrap_or_default();
+    let short = |value: Value| match value.to_string().len() > SHORT_ARGUMENT_BYTES {
+        true => Value::from(ARGUMENT_LEFT_OUT),
+        false => value,
+    };
+    let fields: Map<String, Value> = fields.into_iter().map(|(name, value)| (name, short(value))).collect();
+    let short = Value::Object(fields).to_string();
+    if short.len() > SHORT_BYTES {
+        "{}".to_owned()
+    } else {
+        short
+    }
+}
+
+/// Tokens of a text of so many bytes, about.
+pub(super) fn tokens_of(bytes: usize) -> u64 {
+    bytes as u64 / BYTES_PER_TOKEN
+}
+
+fn estimated(messages: &[Message]) -> u64 {
+    tokens_of(messages.iter().map(size).sum())
+}
+
+/// Bytes that a message takes in a request, about.
+fn size(message: &Message) -> usize {
+    let parts = match message {
+        Message::User { text } => text.len(),
+        Message::Assistant(answer) => size_of_answer(answer),
+        Message::Results { results } => results
+            .iter()
+            .map(|result| result.call.len() + result.text.len() + FRAME_BYTES)
+            .sum(),
+    };
+    parts + FRAME_BYTES
+}
+
+fn size_of_answer(answer: &Answer) -> usize {
+    let calls = answer.calls.iter();
+    let calls = calls.map(|call| call.id.len() + call.name.len() + call.arguments.len() + FRAME_BYTES);
+    // Only thoughts that are signed or encrypted go back.
+    let thoughts = answer.thoughts.iter().map(|thought| match &thought.redacted {
+        Some(data) => data.len(),
+        None if thought.signature.is_empty() => 0,
+        None => thought.text.len() + thought.signature.len(),
+    });
+    answer.text.len() + calls.sum::<usize>() + thoughts.sum::<usize>()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::native::message::{Call, Thought};
+
+    fn user(text: &str) -> Message {
+        Message::User { text: text.to_owned() }
+    }
+
+    fn answer(id: &str) -> Message {
+        Message::Assistant(Answer {
+            calls: vec![Call {
+                id: id.to_owned(),
+                ..Call::default()
+            }],
+            ..Answer::default()
+        })
+    }
+
+    fn results(call: &str, bytes: usize) -> Message {
+        Message::Results {
+            results: vec![ToolResult {
+                call: call.to_owned(),
+                text: "x".repeat(bytes),
+                ok: true,
+            }],
+        }
+    }
+
+    fn long() -> History {
+        let calls: Vec<String> = (0..20).map(|number| number.to_string()).collect();
+        let said = calls.iter().flat_map(|call| [answer(call), results(call, 4000)]);
+        History::of(std::iter::once(user("Do it.")).chain(said).collect())
+    }
+
+    #[test]
+    fn calls_that_were_interrupted_get_a_result() {
+        let history = History::of(vec![user("a"), answer("1"), user("b"), answer("2")]);
+        let result = |at: usize| matches!(&history.messages()[at], Message::Results { results } if !results[0].ok);
+        assert_eq!(history.messages().len(), 6);
+        assert!(result(2) && result(5));
+        assert_eq!(
+            History::of(history.messages().to_vec()).messages().len(),
+            6,
+            "only once"
+        );
+    }
+
+    /// A conversation of so many uses of `write`, each with a text and thoughts.
+    fn written(count: usize, bytes: usize) -> History {
+        let uses = (0..count).flat_map(|number| {
+            let id = number.to_string();
+            let arguments = json!({"path": format!("{number}.txt"), "content": "x".repeat(bytes)}).to_string();
+            let answer = Answer {
+                thoughts: vec![Thought {
+                    text: "Hm. ".repeat(200),
+                    signature: "signed".to_owned(),
+                    redacted: None,
+                }],
+                text: "I write it. ".repeat(100),
+                calls: vec![Call {
+                    id: id.clone(),
+                    name: "write".to_owned(),
+                    arguments,
+                }],
+            };
+            [Message::Assistant(answer), results(&id, 20)]
+        });
+        History::of(std::iter::once(user("Do it.")).chain(uses).collect())
+    }
+
+    /// Whether each answer with calls has its results right behind it, and the task is still there.
+    fn is_whole(history: &History) -> bool {
+        let messages = history.messages();
+        let mut pairs = messages.iter().zip(messages.iter().skip(1));
+        let has_results = |(one, next): (&Message, &Message)| match (one, next) {
+            (Message::Assistant(answer), Message::Results { results }) => {
+                let asked: Vec<_> = answer.calls.iter().map(|call| &call.id).collect();
+                asked == results.iter().map(|result| &result.call).collect::<Vec<_>>()
+            }
+            (Message::Assistant(answer), _) => answer.calls.is_empty(),
+            (_, Message::Results { .. }) => false,
+            (_, _) => true,
+        };
+        messages[0] == user("Do it.") && pairs.all(has_results)
+    }
+
+    #[test]
+    fn room_is_made_of_old_results_first_and_only_when_it_is_needed() {
+        let mut history = long();
+        assert_eq!(history.tokens(), 21_231);
+        assert_eq!(history.fit(30_000, 0), 0);
+        assert_eq!(history.fit(20_000, 0), 14);
+        assert!(history.tokens() < 7_500, "{}", history.tokens());
+        assert_eq!(history.messages().len(), 41, "every call still has a result");
+        assert_eq!(history.make_room(), 4);
+    }
+
+    #[test]
+    fn what_the_model_wrote_long_ago_is_left_out_as_well_and_no_request_exceeds_the_limit() {
+        for (count, bytes, beside) in [(50, 4096, 2_000), (400, 100, 2_000), (3, 200_000, 0)] {
+            let mut history = written(0, 0);
+            for message in &written(count, bytes).messages()[1..] {
+                history.push(message.clone());
+                if matches!(message, Message::Results { .. }) {
+                    history.fit(16_000, beside);
+                    let tokens = history.estimate();
+                    assert!(tokens <= 12_800, "{tokens} with {} messages", history.messages().len());
+                    assert!(is_whole(&history), "{history:?}");
+                }
+            }
+        }
+        let mut history = written(20, 4096);
+        history.fit(20_000, 2_000);
+        let Message::Assistant(first) = &history.messages()[1] else {
+            panic!("no answer")
+        };
+        let arguments = json!({"path": "0.txt", "content": ARGUMENT_LEFT_OUT}).to_string();
+        assert_eq!((&first.calls[0].arguments, first.thoughts.len()), (&arguments, 0));
+        assert_eq!(first.text, TEXT_LEFT_OUT);
+        let Message::Assistant(newest) = &history.messages()[39] else {
+            panic!("no answer")
+        };
+        assert!(newest.calls[0].arguments.len() > 4096 && newest.thoughts.len() == 1);
+    }
+
+    #[test]
+    fn where_nothing_is_long_the_oldest_steps_are_dropped_and_what_the_user_said_stays() {
+        let mut history = written(400, 100);
+        history.push(user("Use tabs."));
+        assert!(history.fit(16_000, 0) > 0);
+        assert!(is_whole(&history));
+        assert_eq!(history.messages()[1], user(STEPS_LEFT_OUT));
+        assert!(history.messages().contains(&user("Use tabs.")));
+        let notes = history
+            .messages()
+            .iter()
+            .filter(|message| **message == user(STEPS_LEFT_OUT));
+        assert_eq!(notes.count(), 1);
+    }
+
+    #[test]
+    fn prompts_of_turns_long_ago_are_cut_and_those_of_now_stay() {
+        let prompt = "Do the next task. ".repeat(400);
+        let turns = (0..20).flat_map(|number| {
+            [
+                user(&prompt),
+                answer(&number.to_string()),
+                results(&number.to_string(), 9),
+            ]
+        });
+        let mut history = History::of(turns.collect());
+        assert!(history.fit(24_000, 0) > 0);
+        assert!(history.estimate() <= 19_200, "{}", history.estimate());
+        let whole = history.messages().iter().filter(|message| **message == user(&prompt));
+        assert_eq!(whole.count(), 1 + KEPT, "the first, which has the task, and the newest");
+    }
+
+    #[test]
+    fn a_server_that_counts_too_little_is_not_believed() {
+        let mut history = written(50, 4096);
+        history.count(Tokens {
+            input: 900,
+            output: 5,
+            ..Tokens::default()
+        });
+        assert!(history.fit(16_000, 2_000) > 0);
+        assert!(history.estimate() <= 12_800, "{}", history.estimate());
+    }
+
+    #[test]
+    fn a_count_of_the_api_stands_for_all_before_it() {
+        let mut history = long();
+        history.count(Tokens {
+            input: 500,
+            output: 50,
+            ..Tokens::default()
+        });
+        history.push(answer("x"));
+        history.push(results("x", 400));
+        assert_eq!(history.tokens(), 550 + 521 / 4, "the answer is in the count");
+    }
+}

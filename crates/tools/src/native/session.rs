@@ -1,0 +1,190 @@
+//! Sessions on disk, so that one can go on after its agent has ended: a file of lines, one for each message.
+//!
+//! They are beside ralph's own state and not within it, which an agent may not read where it is confined.
+
+use std::{
+    fs::{self, DirBuilder, File},
+    io::{self, Write},
+    os::unix::fs::DirBuilderExt,
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime},
+};
+
+use ralph_system::files;
+use serde::{Deserialize, Serialize};
+
+use super::message::Message;
+
+/// Most of a session that is read.
+const SESSION_CAP_BYTES: u64 = 256 << 20;
+/// A session that was not touched for so long is removed when another begins.
+const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case")]
+enum Line {
+    Message {
+        message: Message,
+    },
+    /// Dollars that the session has cost so far.
+    Cost {
+        usd: f64,
+    },
+}
+
+/// A session that is written to. One that cannot be is lost when the agent ends, which is said when it is asked for.
+#[derive(Debug)]
+pub(super) struct Session {
+    pub(super) id: String,
+    file: Option<File>,
+}
+
+/// What a session holds.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Kept {
+    pub(super) messages: Vec<Message>,
+    pub(super) cost_usd: f64,
+}
+
+/// Where sessions are kept; none where this system has no place for that.
+pub(super) fn directory() -> Option<PathBuf> {
+    let state = dirs::state_dir().or_else(|| Some(dirs::home_dir()?.join(".local/state")))?;
+    Some(state.join("ralph-native"))
+}
+
+impl Session {
+    pub(super) fn begin(directory: Option<&Path>) -> Self {
+        let id = files::secret().unwrap_or_else(|_| format!("{}", std::process::id()));
+        let id = id.get(..16).unwrap_or(&id).to_owned();
+        let file = directory.and_then(|directory| {
+            DirBuilder::new().recursive(true).mode(0o700).create(directory).ok()?;
+            remove_old(directory, SystemTime::now());
+            Some(files::append_private(&path(directory, &id)).ok()?.0)
+        });
+        Self { id, file }
+    }
+
+    /// The session `id` and what it holds. A last line that is torn is left out.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub(super) fn load(directory: Option<&Path>, id: &str) -> Result<(Self, Kept), String> {
+        let is_name = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        let directory = directory.filter(|_| is_name);
+        let missing = || format!("session not found: {id}");
+        let path = path(directory.ok_or_else(missing)?, id);
+        let bytes = files::read_bytes(&path, SESSION_CAP_BYTES).map_err(|error| match error.is_missing() {
+            true => missing(),
+            false => format!("session not found: {}: {error}", path.display()),
+        })?;
+        let mut kept = Kept::default();
+        for line in bytes.split(|byte| *byte == b'\n') {
+            match serde_json::from_slice(line) {
+                Ok(Line::Message { message }) => kept.messages.push(message),
+                Ok(Line::Cost { usd }) => kept.cost_usd = usd,
+                Err(_) => {}
+            }
+        }
+        let mut file = files::append_private(&path).ok().map(|(file, _)| file);
+        if let Some(file) = file.as_mut().filter(|_| !bytes.ends_with(b"\n")) {
+            // What follows a torn line must not be torn with it.
+            _ = file.write_all(b"\n");
+        }
+        let id = id.to_owned();
+        Ok((Self { id, file }, kept))
+    }
+
+    pub(super) fn keep(&mut self, message: &Message) {
+        self.write(&Line::Message {
+            message: message.clone(),
+        });
+    }
+
+    pub(super) fn keep_cost(&mut self, usd: f64) {
+        self.write(&Line::Cost { usd });
+    }
+
+    fn write(&mut self, line: &Line) {
+        let Some(file) = &mut self.file else { return };
+        let written = serde_json::to_vec(line).map_err(io::Error::from).and_then(|mut bytes| {
+            bytes.push(b'\n');
+            file.write_all(&bytes)
+        });
+        if written.is_err() {
+            // A file with a gap would be another conversation.
+            self.file = None;
+        }
+    }
+}
+
+fn path(directory: &Path, id: &str) -> PathBuf {
+    directory.join(format!("{id}.jsonl"))
+}
+
+fn remove_old(directory: &Path, now: SystemTime) {
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let is_old = || {
+            let touched = entry.metadata().ok()?.modified().ok()?;
+            Some(now.duration_since(touched).ok()? > KEPT)
+        };
+        if path.extension().is_some_and(|ending| ending == "jsonl") && is_old() == Some(true) {
+            _ = fs::remove_file(path); // another agent may have done it
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn user(text: &str) -> Message {
+        Message::User { text: text.to_owned() }
+    }
+
+    #[test]
+    fn a_session_is_there_again_wherever_its_file_was_torn() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = Some(directory.path());
+        let mut session = Session::begin(at);
+        session.keep(&user("first"));
+        session.keep_cost(0.5);
+        let whole = fs::read(path(directory.path(), &session.id)).unwrap().len();
+        session.keep(&user("second"));
+        let file = path(directory.path(), &session.id);
+        let bytes = fs::read(&file).unwrap();
+        for cut in whole..bytes.len() - 1 {
+            fs::write(&file, &bytes[..cut]).unwrap();
+            let (mut again, kept) = Session::load(at, &session.id).unwrap();
+            assert_eq!(
+                (kept.messages, kept.cost_usd),
+                (vec![user("first")], 0.5),
+                "cut at {cut}"
+            );
+            again.keep(&user("third"));
+            let (_, kept) = Session::load(at, &session.id).unwrap();
+            assert_eq!(kept.messages, [user("first"), user("third")], "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn only_a_session_that_is_there_is_found() {
+        let directory = tempfile::tempdir().unwrap();
+        for id in ["", "nothing", "../x", "a/b"] {
+            let missing = Session::load(Some(directory.path()), id).unwrap_err();
+            assert!(missing.contains("session not found"), "{missing}");
+        }
+        assert!(Session::load(None, "x").is_err());
+    }
+
+    #[test]
+    fn old_sessions_are_removed_when_another_begins() {
+        let directory = tempfile::tempdir().unwrap();
+        let session = Session::begin(Some(directory.path()));
+        let later = SystemTime::now() + KEPT + Duration::from_secs(60);
+        remove_old(directory.path(), SystemTime::now());
+        assert!(path(directory.path(), &session.id).exists());
+        remove_old(directory.path(), later);
+        assert!(!path(directory.path(), &session.id).exists());
+    }
+}

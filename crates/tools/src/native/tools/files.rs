@@ -1,0 +1,212 @@
+//! Files: read in parts, listed, changed exactly.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use ralph_system::files::{self, ReadError};
+
+use super::outcome::Outcome;
+
+/// Most of a file that is looked at.
+const FILE_CAP_BYTES: u64 = 16 << 20;
+/// Lines of a file that are read at once, if it is not said how many.
+const LINES: u64 = 1000;
+/// Most bytes of one line.
+const LINE_CAP_BYTES: usize = 2000;
+/// Most bytes that are read at once.
+const READ_CAP_BYTES: usize = 28_000;
+/// Most lines that are named where a text occurs more than once.
+const LINES_NAMED: usize = 5;
+/// Most names of a directory.
+const NAMES_CAP: usize = 500;
+
+#[derive(Debug)]
+pub(in crate::native) struct Read {
+    path: PathBuf,
+    offset: u64,
+    limit: u64,
+}
+
+impl Read {
+    pub(super) fn new(path: PathBuf, offset: Option<u64>, limit: Option<u64>) -> Self {
+        Self {
+            path,
+            offset: offset.unwrap_or(1).max(1),
+            limit: limit.unwrap_or(LINES).max(1),
+        }
+    }
+
+    pub(super) fn carry_out(self) -> Outcome {
+        let text = text_of(&self.path)?;
+        let total = text.lines().count() as u64;
+        if total == 0 {
+            return Ok("(the file is empty)".to_owned());
+        }
+        if self.offset > total {
+            return Err(format!("{}: it has only {total} lines", self.path.display()));
+        }
+        let mut found = String::new();
+        let mut next = self.offset;
+        let skipped = usize::try_from(self.offset - 1).unwrap_or(usize::MAX);
+        for line in text.lines().skip(skipped) {
+            if next - self.offset == self.limit || found.len() > READ_CAP_BYTES {
+                break;
+            }
+            found.push_str(&format!(
+                "{next:>5}\t{}\n",
+                ralph_core::event::clip(line, LINE_CAP_BYTES)
+            ));
+            next += 1;
+        }
+        if next <= total {
+            found.push_str(&format!("[lines {next} to {total} follow: `offset` {next} reads on]\n"));
+        }
+        Ok(found)
+    }
+}
+
+/// The names in a directory, in order.
+pub(super) fn list(path: &Path) -> Outcome {
+    let wrong = |error: io::Error| format!("{}: {error}", path.display());
+    let entries = fs::read_dir(path).map_err(wrong)?;
+    let mut names: Vec<String> = entries
+        .flatten()
+        .map(|entry| {
+            let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if is_directory { name + "/" } else { name }
+        })
+        .collect();
+    names.sort();
+    let more = names.len().saturating_sub(NAMES_CAP);
+    names.truncate(NAMES_CAP);
+    if more > 0 {
+        names.push(format!("[{more} more]"));
+    }
+    match names.is_empty() {
+        true => Ok("(the directory is empty)".to_owned()),
+        false => Ok(names.join("\n")),
+    }
+}
+
+/// A file as it is to be, and as it was when this was found out.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::native) struct Change {
+    pub(in crate::native) path: PathBuf,
+    /// None if it is new.
+    pub(in crate::native) before: Option<String>,
+    pub(in crate::native) after: String,
+}
+
+impl Change {
+    pub(super) fn edit(path: &Path, old: &str, new: &str, all: bool) -> Result<Self, String> {
+        let shown = path.display();
+        let before = text_of(path)?;
+        if old.is_empty() {
+            return Err("`old` is empty; `write` writes a whole file".to_owned());
+        }
+        if old == new {
+            return Err("`old` and `new` are the same".to_owned());
+        }
+        // Models write plain line ends, whatever the file has.
+        let has_returns = before.contains("\r\n") && !old.contains('\r');
+        let (old, new) = match has_returns {
+            true => (old.replace('\n', "\r\n"), new.replace('\n', "\r\n")),
+            false => (old.to_owned(), new.to_owned()),
+        };
+        let found: Vec<usize> = before.match_indices(&old).map(|(at, _)| at).collect();
+        let after = match (&found[..], all) {
+            ([], _) => return Err(format!("{shown}: `old` is not in it{}", nearly(&before, &old))),
+            ([_], _) | (_, true) => before.replace(&old, &new),
+            (several, false) => {
+                let mut lines: Vec<usize> = several
+                    .iter()
+                    .map(|at| before[..*at].matches('\n').count() + 1)
+                    .collect();
+                lines.dedup();
+                let word = if lines.len() == 1 { "line" } else { "lines" };
+                let more = if lines.len() > LINES_NAMED { ", …" } else { "" };
+                let named: Vec<String> = lines.iter().take(LINES_NAMED).map(usize::to_string).collect();
+                return Err(format!(
+                    "{shown}: `old` occurs {} times ({word} {}{more}); take more of what is around it, or set `all`",
+                    several.len(),
+                    named.join(", ")
+                ));
+            }
+        };
+        Ok(Self {
+            path: path.to_owned(),
+            before: Some(before),
+            after,
+        })
+    }
+
+    pub(super) fn write(path: &Path, content: &str) -> Result<Self, String> {
+        if path.is_dir() {
+            return Err(format!("{}: it is a directory", path.display()));
+        }
+        let before = match files::read_text(path, FILE_CAP_BYTES) {
+            Ok(text) => Some(text),
+            Err(error) if error.is_missing() => None,
+            // Replaced as a whole, what was in it need not be shown.
+            Err(_) => Some(String::new()),
+        };
+        Ok(Self {
+            path: path.to_owned(),
+            before,
+            after: content.to_owned(),
+        })
+    }
+
+    /// Makes the change, unless the file is another one by now.
+    pub(in crate::native) fn carry_out(&self) -> Outcome {
+        let shown = self.path.display();
+        let wrong = |error: io::Error| format!("{shown}: {error}");
+        match (&self.before, files::read_text(&self.path, FILE_CAP_BYTES)) {
+            (Some(before), Ok(now)) if *before != now => {
+                return Err(format!("{shown}: it has changed in the meantime; read it again"));
+            }
+            (None, Ok(_)) => return Err(format!("{shown}: it has been made in the meantime; read it")),
+            (_, _) => {}
+        }
+        if let Some(directory) = self.path.parent() {
+            fs::create_dir_all(directory).map_err(wrong)?;
+        }
+        // In place, so that its mode and what links to it stay.
+        fs::write(&self.path, &self.after).map_err(wrong)?;
+        let lines = self.after.lines().count();
+        Ok(match &self.before {
+            None => format!("{shown} is written: {lines} lines"),
+            Some(_) => format!("{shown} is changed: {lines} lines now"),
+        })
+    }
+}
+
+/// A file's text.
+fn text_of(path: &Path) -> Result<String, String> {
+    let shown = path.display();
+    if path.is_dir() {
+        return Err(format!("{shown}: it is a directory; `list_dir` lists it"));
+    }
+    files::read_text(path, FILE_CAP_BYTES).map_err(|error: ReadError| match error.is_missing() {
+        true => format!("{shown}: there is no such file; `glob` finds files"),
+        false => format!("{shown}: {error}"),
+    })
+}
+
+/// What is in `text` in place of `old`, if only its white space differs.
+fn nearly(text: &str, old: &str) -> String {
+    let squeezed = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    let Some(first) = old.lines().map(squeezed).find(|line| !line.is_empty()) else {
+        return String::new();
+    };
+    match text.lines().position(|line| squeezed(line) == first) {
+        Some(at) => format!(
+            "; line {} is like its first line but for white space, so read it again",
+            at + 1
+        ),
+        None => String::new(),
+    }
+}

@@ -1,0 +1,317 @@
+//! Files found by name and by content. git says which files there are, so what it ignores is left out; where there is no
+//! repository, directories that hold what programs have made are.
+
+use std::{
+    fs,
+    io::Read as _,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use ralph_system::files::{self, ReadError};
+use regex_lite::{Regex, RegexBuilder};
+
+use super::outcome::{Outcome, shown};
+
+/// Most of a file that is searched.
+const FILE_CAP_BYTES: u64 = 2 << 20;
+/// Most files that are looked at.
+const FILES_CAP: usize = 100_000;
+/// Most bytes of the names of all files.
+const NAMES_CAP_BYTES: u64 = 16 << 20;
+/// Most lines, and most names, of an answer.
+const FOUND_CAP: usize = 200;
+/// Most files that are named among those that were not searched.
+const NAMED: usize = 5;
+/// Most bytes of a line.
+const LINE_CAP_BYTES: usize = 300;
+/// How long a search may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Directories that nobody searches where git does not say it.
+const MADE: [&str; 6] = ["target", "node_modules", "__pycache__", "dist", "build", "vendor"];
+
+#[derive(Debug)]
+pub(in crate::native) struct Grep {
+    project: PathBuf,
+    place: PathBuf,
+    pattern: Regex,
+    glob: Option<Pattern>,
+}
+
+#[derive(Debug)]
+pub(in crate::native) struct Glob {
+    project: PathBuf,
+    place: PathBuf,
+    pattern: Pattern,
+}
+
+/// A pattern of names.
+#[derive(Debug)]
+struct Pattern {
+    regex: Regex,
+    /// It is about the name alone, wherever the file is.
+    is_of_name: bool,
+}
+
+impl Grep {
+    pub(super) fn new(
+        project: &Path,
+        place: &Path,
+        pattern: &str,
+        glob: Option<&str>,
+        ignore_case: bool,
+    ) -> Result<Self, String> {
+        let regex = RegexBuilder::new(pattern).case_insensitive(ignore_case).build();
+        Ok(Self {
+            project: project.to_owned(),
+            place: place.to_owned(),
+            pattern: regex.map_err(|error| format!("`{pattern}` is no regular expression: {error}"))?,
+            glob: glob.map(Pattern::new).transpose()?,
+        })
+    }
+
+    pub(super) fn carry_out(self) -> Outcome {
+        let deadline = Instant::now() + PATIENCE;
+        let (mut found, mut passed_over) = (Vec::new(), PassedOver::default());
+        for path in files_below(&self.place)? {
+            if self.glob.as_ref().is_some_and(|glob| !glob.matches(&path, &self.place)) {
+                continue;
+            }
+            let shown = shown(&path, &self.project);
+            let bytes = match files::read_bytes(&path, FILE_CAP_BYTES) {
+                Ok(bytes) => bytes,
+                Err(error) => {
+                    let is_large = matches!(error, ReadError::TooLarge { .. });
+                    passed_over.large.extend(is_large.then_some(shown));
+                    continue;
+                }
+            };
+            let Ok(text) = std::str::from_utf8(&bytes) else {
+                passed_over.no_text.push(shown);
+                continue;
+            };
+            for (number, line) in text.lines().enumerate().filter(|(_, line)| self.pattern.is_match(line)) {
+                if found.len() == FOUND_CAP {
+                    found.push(format!("[more than {FOUND_CAP} lines: search for less]"));
+                    return Ok(found.join("\n"));
+                }
+                let line = ralph_core::event::clip(line.trim_end(), LINE_CAP_BYTES);
+                found.push(format!("{shown}:{}: {line}", number + 1));
+            }
+            if Instant::now() > deadline {
+                found.push("[not all files were searched: it took too long]".to_owned());
+                break;
+            }
+        }
+        if found.is_empty() {
+            found.push("(nothing is found)".to_owned());
+        }
+        found.extend(passed_over.in_words());
+        Ok(found.join("\n"))
+    }
+}
+
+/// Files that were not searched.
+#[derive(Debug, Default)]
+struct PassedOver {
+    large: Vec<String>,
+    no_text: Vec<String>,
+}
+
+impl PassedOver {
+    /// `[not searched: 1 file above 2 MiB (a.log); 2 files of no UTF-8 text (b.png, c.png)]`
+    fn in_words(&self) -> Option<String> {
+        let kinds = [
+            (&self.large, format!("above {} MiB", FILE_CAP_BYTES >> 20)),
+            (&self.no_text, "of no UTF-8 text".to_owned()),
+        ];
+        let kinds = kinds.iter().filter(|(files, _)| !files.is_empty());
+        let kinds: Vec<String> = kinds
+            .map(|(files, what)| {
+                let word = if files.len() == 1 { "file" } else { "files" };
+                let more = if files.len() > NAMED { ", …" } else { "" };
+                let names = files[..files.len().min(NAMED)].join(", ");
+                format!("{} {word} {what} ({names}{more})", files.len())
+            })
+            .collect();
+        (!kinds.is_empty()).then(|| format!("[not searched: {}]", kinds.join("; ")))
+    }
+}
+
+impl Glob {
+    pub(super) fn new(project: &Path, place: &Path, pattern: &str) -> Result<Self, String> {
+        Ok(Self {
+            project: project.to_owned(),
+            place: place.to_owned(),
+            pattern: Pattern::new(pattern)?,
+        })
+    }
+
+    pub(super) fn carry_out(self) -> Outcome {
+        let files = files_below(&self.place)?;
+        let found = files.iter().filter(|path| self.pattern.matches(path, &self.place));
+        let mut found: Vec<String> = found
+            .take(FOUND_CAP + 1)
+            .map(|path| shown(path, &self.project))
+            .collect();
+        if found.len() > FOUND_CAP {
+            found.truncate(FOUND_CAP);
+            found.push(format!("[more than {FOUND_CAP} files: look for less]"));
+        }
+        match found.is_empty() {
+            true => Ok("(nothing is found)".to_owned()),
+            false => Ok(found.join("\n")),
+        }
+    }
+}
+
+impl Pattern {
+    fn new(glob: &str) -> Result<Self, String> {
+        let glob = glob.strip_prefix("./").unwrap_or(glob);
+        let regex = Regex::new(&format!("^{}$", in_regex(glob)));
+        Ok(Self {
+            regex: regex.map_err(|_| format!("`{glob}` is no pattern of names"))?,
+            is_of_name: !glob.contains('/'),
+        })
+    }
+
+    fn matches(&self, path: &Path, place: &Path) -> bool {
+        let name = match self.is_of_name {
+            true => path.file_name().map(Path::new).unwrap_or(path),
+            false => path.strip_prefix(place).unwrap_or(path),
+        };
+        self.regex.is_match(&name.to_string_lossy())
+    }
+}
+
+/// `*`, `**`, `?`, `[…]` and `{a,b}` as a regular expression.
+fn in_regex(glob: &str) -> String {
+    let mut regex = String::new();
+    let mut rest = glob;
+    let mut open = 0_u32;
+    while let Some(first) = rest.chars().next() {
+        let (taken, written): (usize, String) = match first {
+            _ if rest.starts_with("**/") => (3, "(?:.*/)?".to_owned()),
+            _ if rest.starts_with("**") => (2, ".*".to_owned()),
+            '*' => (1, "[^/]*".to_owned()),
+            '?' => (1, "[^/]".to_owned()),
+            '{' => {
+                open += 1;
+                (1, "(?:".to_owned())
+            }
+            '}' if open > 0 => {
+                open -= 1;
+                (1, ")".to_owned())
+            }
+            ',' if open > 0 => (1, "|".to_owned()),
+            '[' => match rest.find(']') {
+                Some(end) if end > 1 => (end + 1, rest[..=end].replacen("[!", "[^", 1)),
+                _ => (1, r"\[".to_owned()),
+            },
+            other => (other.len_utf8(), regex_lite::escape(&other.to_string())),
+        };
+        regex.push_str(&written);
+        rest = &rest[taken..];
+    }
+    regex.push_str(&")".repeat(open as usize));
+    regex
+}
+
+/// The files below a place, or itself if it is one.
+fn files_below(place: &Path) -> Result<Vec<PathBuf>, String> {
+    let found = fs::metadata(place).map_err(|error| format!("{}: {error}", place.display()))?;
+    if !found.is_dir() {
+        return Ok(vec![place.to_owned()]);
+    }
+    let mut files = match of_git(place) {
+        Some(files) => files,
+        None => {
+            let mut files = Vec::new();
+            walk(place, &mut files, 0);
+            files
+        }
+    };
+    files.sort();
+    files.dedup();
+    Ok(files)
+}
+
+/// What git has there, and what it does not ignore; none where it knows nothing.
+fn of_git(place: &Path) -> Option<Vec<PathBuf>> {
+    let mut git = Command::new("git")
+        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+        .current_dir(place)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()?;
+    let mut names = Vec::new();
+    let listed = git.stdout.take()?;
+    let read = listed.take(NAMES_CAP_BYTES).read_to_end(&mut names);
+    let is_cut = names.len() as u64 == NAMES_CAP_BYTES;
+    if is_cut {
+        // It has more to tell. The last name may be a part of one.
+        _ = git.kill();
+        names.truncate(names.iter().rposition(|byte| *byte == 0).unwrap_or_default());
+    }
+    let status = git.wait().ok()?;
+    if read.is_err() || !(is_cut || status.success()) {
+        return None;
+    }
+    let names = names.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    let paths = names
+        .take(FILES_CAP)
+        .map(|name| place.join(String::from_utf8_lossy(name).as_ref()));
+    // What was deleted is still in the index.
+    Some(paths.filter(|path| path.is_file()).collect())
+}
+
+fn walk(directory: &Path, files: &mut Vec<PathBuf>, depth: u32) {
+    let Ok(entries) = fs::read_dir(directory) else { return };
+    for entry in entries.flatten() {
+        if files.len() >= FILES_CAP || depth > 64 {
+            return;
+        }
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        // Links are not followed: they may lead in circles.
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() && !name.starts_with('.') && !MADE.contains(&&*name) => {
+                walk(&entry.path(), files, depth + 1);
+            }
+            Ok(kind) if kind.is_file() => files.push(entry.path()),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_are_those_of_a_shell() {
+        for (glob, path, matches) in [
+            ("*.rs", "/p/src/a.rs", true),
+            ("src/*.rs", "/p/src/a.rs", true),
+            ("src/*.rs", "/p/src/b/a.rs", false),
+            ("src/**/*.rs", "/p/src/b/c/a.rs", true),
+            ("src/**/*.rs", "/p/src/a.rs", true),
+            ("**", "/p/x/y", true),
+            ("*.{rs,toml}", "/p/Cargo.toml", true),
+            ("a?[0-9].txt", "/p/ab7.txt", true),
+            ("a?[!0-9].txt", "/p/ab7.txt", false),
+            ("a+(b).txt", "/p/a+(b).txt", true),
+            ("{", "/p/x", false),
+        ] {
+            let pattern = Pattern::new(glob).unwrap();
+            assert_eq!(
+                pattern.matches(Path::new(path), Path::new("/p")),
+                matches,
+                "{glob} {path}"
+            );
+        }
+    }
+}

@@ -1,0 +1,447 @@
+//! One turn: the model is asked, its calls happen, and it is asked again, until it has nothing more to do.
+
+use std::{path::Path, rc::Rc};
+
+use futures_util::future::join_all;
+use ralph_text::console;
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+use super::{
+    api::{Api, Listener},
+    client::{Client, Permission},
+    endpoint::{OWN_KEY, Options},
+    failure::{Class, Failure},
+    history::{self, History},
+    message::{Answer, Call, Message, Offer, Request, Tokens, ToolResult},
+    repeats::{Repeated, Repeats},
+    servers::Servers,
+    session::Session,
+    tools::{self, Action, Use},
+    wire::{Piece, Stop},
+};
+
+/// How often an answer that was too long is continued.
+const CONTINUATIONS: u32 = 3;
+
+const NUDGE: &str = "You have thought, but neither said nor done anything. Use a tool, or say what came of your work.";
+const CONTINUE: &str =
+    "Your answer was cut off, since it was too long. Go on where it ended; write long files in several parts.";
+const NOT_RUN: &str =
+    "not run: an earlier change of this answer failed. Mend that first, then call it again if it is still right.";
+const DENIED: &str = "denied: it was not done, and must not be done in another way either. Go on without it.";
+
+/// What a turn works with.
+pub(super) struct Turn<'a> {
+    pub(super) client: &'a Rc<Client>,
+    pub(super) api: &'a Api,
+    pub(super) options: &'a Options,
+    pub(super) model: &'a str,
+    pub(super) system: &'a str,
+    pub(super) project: &'a Path,
+    pub(super) offers: &'a [Offer],
+    pub(super) servers: &'a Servers,
+    pub(super) history: &'a mut History,
+    pub(super) session: &'a mut Session,
+    pub(super) spent: &'a mut Spent,
+}
+
+/// What a session has used.
+#[derive(Debug, Default)]
+pub(super) struct Spent {
+    /// Of the running turn.
+    pub(super) tokens: Tokens,
+    /// Of the whole session.
+    pub(super) cost_usd: f64,
+    /// Uses of tools.
+    pub(super) calls: u64,
+    /// Answers.
+    pub(super) answers: u64,
+}
+
+impl Spent {
+    /// The tokens of the running turn, as the protocol has them in the result of a turn.
+    pub(super) fn usage(&self) -> Value {
+        let tokens = self.tokens;
+        if tokens == Tokens::default() {
+            // Usage that was not counted is null: zero would be a count.
+            return Value::Null;
+        }
+        json!({
+            "inputTokens": tokens.input, "outputTokens": tokens.output, "cachedReadTokens": tokens.cache_read,
+            "cachedWriteTokens": tokens.cache_write, "totalTokens": tokens.input.saturating_add(tokens.output),
+        })
+    }
+}
+
+/// How a turn ended that did not fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    Done,
+    /// It has made as many requests as it may.
+    Requests,
+    Length,
+    Refused,
+}
+
+impl Turn<'_> {
+    /// Works until the model is done. Cancel safe: dropped, it ends what it has started, and the history can be repaired.
+    ///
+    /// # Errors
+    /// The [`Failure`] that it ended with.
+    pub async fn run(&mut self) -> Result<End, Failure> {
+        let (mut repeats, mut was_nudged, mut continued) = (Repeats::default(), false, 0);
+        for _ in 0..self.options.max_requests {
+            for text in self.client.take_messages() {
+                self.say(Message::User { text });
+            }
+            let (answer, stop) = self.asked().await?;
+            self.say(Message::Assistant(answer.clone()));
+            if stop == Stop::Refused {
+                return Ok(End::Refused);
+            }
+            if !answer.calls.is_empty() {
+                let results = self.use_tools(&answer.calls).await;
+                self.take_results(&answer.calls, results, &mut repeats)?;
+                continue;
+            }
+            let more = match stop {
+                Stop::Length if continued == CONTINUATIONS => return Ok(End::Length),
+                Stop::Length => {
+                    continued += 1;
+                    CONTINUE
+                }
+                _ if self.client.has_messages() => continue,
+                _ if answer.text.trim().is_empty() && !was_nudged => {
+                    was_nudged = true;
+                    NUDGE
+                }
+                Stop::Done | Stop::Refused => return Ok(End::Done),
+            };
+            self.say(Message::User { text: more.to_owned() });
+        }
+        Ok(End::Requests)
+    }
+
+    /// Adds to the conversation, here and on disk.
+    fn say(&mut self, message: Message) {
+        self.session.keep(&message);
+        self.history.push(message);
+    }
+
+    /// Asks the model. A conversation that is too long is shortened once.
+    async fn asked(&mut self) -> Result<(Answer, Stop), Failure> {
+        let offers = self.offers.iter().map(Offer::bytes).sum::<usize>();
+        self.history.fit(
+            self.options.context_tokens,
+            history::tokens_of(self.system.len() + offers),
+        );
+        let mut has_shortened = false;
+        let mut reply = loop {
+            self.spent.answers += 1;
+            let mut listener = Heard {
+                client: self.client,
+                answers: &mut self.spent.answers,
+                retries: self.options.retries,
+            };
+            let request = Request {
+                model: self.model,
+                system: self.system,
+                messages: self.history.messages(),
+                offers: self.offers,
+                answer_tokens: self.options.answer_tokens,
+            };
+            match self.api.ask(request, &mut listener).await {
+                Err(failure) if failure.class == Class::Overflow && !has_shortened => {
+                    has_shortened = true;
+                    if self.history.make_room() == 0 {
+                        return Err(failure);
+                    }
+                }
+                reply => break reply?,
+            }
+        };
+        for (number, call) in reply.answer.calls.iter_mut().enumerate() {
+            // Results are found by it.
+            if call.id.is_empty() {
+                call.id = format!("call_{}_{number}", self.history.messages().len());
+            }
+        }
+        self.count(reply.tokens);
+        Ok((reply.answer, reply.stop))
+    }
+
+    fn count(&mut self, tokens: Tokens) {
+        self.history.count(tokens);
+        self.spent.tokens = self.spent.tokens.plus(tokens);
+        // A limit on tokens ends a turn that is not over.
+        let mut update = json!({
+            "used": self.history.tokens(), "size": self.options.context_tokens,
+            "_meta": {"usage": self.spent.usage()},
+        });
+        if let Some(cost) = self.options.cost(self.model, tokens) {
+            self.spent.cost_usd += cost;
+            self.session.keep_cost(self.spent.cost_usd);
+            update["cost"] = json!({"amount": self.spent.cost_usd, "currency": "USD"});
+        }
+        self.client.tell("usage_update", update);
+    }
+
+    /// Lets the calls of one answer happen. Calls that may change something run in their order, until a change of a file fails: the
+    /// model wrote the calls after it in the belief that it is made. Calls that only look at files wait for the changes before them,
+    /// and for nothing else. Commands are asked for at once, so that whoever answers sees all of them.
+    async fn use_tools(&mut self, calls: &[Call]) -> Vec<ToolResult> {
+        let done = watch::Sender::new(Done::default());
+        let mut changes = 0;
+        let places = calls.iter().map(|call| {
+            let place = Place {
+                id: self.next_call(call),
+                after: changes,
+                changes: !tools::is_read_only(&call.name),
+            };
+            changes += usize::from(place.changes);
+            place
+        });
+        let places: Vec<Place> = places.collect();
+        join_all(
+            calls
+                .iter()
+                .zip(places)
+                .map(|(call, place)| self.use_tool(call, place, &done)),
+        )
+        .await
+    }
+
+    /// The name of a use, which begins with that of the tool.
+    fn next_call(&mut self, call: &Call) -> String {
+        self.spent.calls += 1;
+        let name = match call.name.as_str() {
+            "" => "tool",
+            name => name,
+        };
+        format!("{name}__{}", self.spent.calls)
+    }
+
+    async fn use_tool(&self, call: &Call, place: Place, done: &watch::Sender<Done>) -> ToolResult {
+        let its_turn = async || {
+            // It fails only if `done` is gone.
+            _ = done.subscribe().wait_for(|done| done.count >= place.after).await;
+            if place.changes && done.borrow().has_failed {
+                return Err(NOT_RUN.to_owned());
+            }
+            Ok(())
+        };
+        // What a change would change is known only when those before it are made.
+        let outcome = match tools::is_asked_early(&call.name) {
+            true => {
+                let asked = self.asked_for(call, &place.id).await;
+                match (its_turn().await, asked) {
+                    (Ok(()), Ok(action)) => self.carry_out(action, &place.id).await,
+                    (Err(why), Ok(_)) => {
+                        let update = json!({"toolCallId": place.id, "status": "failed", "content": content(&why)});
+                        self.client.tell("tool_call_update", update);
+                        Err(why)
+                    }
+                    (_, Err(why)) => Err(why),
+                }
+            }
+            false => match its_turn().await {
+                Ok(()) => match self.asked_for(call, &place.id).await {
+                    Ok(action) => self.carry_out(action, &place.id).await,
+                    Err(why) => Err(why),
+                },
+                Err(why) => {
+                    self.tell_failed(call, &place.id, &why);
+                    Err(why)
+                }
+            },
+        };
+        if place.changes {
+            let fails = tools::is_edit(&call.name) && outcome.as_ref().is_err_and(|why| why != DENIED);
+            done.send_modify(|done| {
+                done.count += 1;
+                done.has_failed |= fails;
+            });
+        }
+        ToolResult {
+            call: call.id.clone(),
+            ok: outcome.is_ok(),
+            text: outcome.unwrap_or_else(|why| why),
+        }
+    }
+
+    /// Tells the client of a call that comes to nothing before it is asked for.
+    fn tell_failed(&self, call: &Call, id: &str, why: &str) {
+        let input = json!({"arguments": ralph_core::event::clip(&call.arguments, 1000)});
+        let told = json!({
+            "toolCallId": id, "title": call.name, "kind": "other", "status": "failed", "rawInput": input,
+            "content": content(why),
+        });
+        self.client.tell("tool_call", told);
+    }
+
+    /// What a call is to do, now that it is allowed.
+    async fn asked_for(&self, call: &Call, id: &str) -> Result<Action, String> {
+        let wanted = match self.servers.prepare(&call.name, &call.arguments) {
+            Some(used) => used.map(Use::served),
+            None => tools::prepare(&call.name, &call.arguments, self.project),
+        };
+        let wanted = wanted.inspect_err(|why| self.tell_failed(call, id, why))?;
+        let told = match &wanted.action {
+            // The list is nobody's but its own.
+            Action::Todo(_) => return Ok(wanted.action),
+            _ => told(&wanted, id),
+        };
+        self.client.tell("tool_call", told.clone());
+        match self.client.ask(&told).await {
+            Permission::Granted => Ok(wanted.action),
+            Permission::Denied => {
+                let update = json!({"toolCallId": id, "status": "failed", "content": content(DENIED)});
+                self.client.tell("tool_call_update", update);
+                Err(DENIED.to_owned())
+            }
+        }
+    }
+
+    async fn carry_out(&self, action: Action, id: &str) -> tools::Outcome {
+        if let Action::Todo(entries) = action {
+            let entry =
+                |entry: &tools::Entry| json!({"content": entry.content, "status": entry.status, "priority": "medium"});
+            let entries: Vec<Value> = entries.iter().map(entry).collect();
+            self.client.tell("plan", json!({"entries": entries}));
+            return Ok("The list is kept.".to_owned());
+        }
+        self.client
+            .tell("tool_call_update", json!({"toolCallId": id, "status": "in_progress"}));
+        let is_change = matches!(action, Action::Change(_));
+        let outcome = self.act(action).await;
+        let status = if outcome.is_ok() { "completed" } else { "failed" };
+        let mut update = json!({"toolCallId": id, "status": status});
+        // Of a change that was made, the change is what there is to see.
+        if !is_change || outcome.is_err() {
+            let (Ok(text) | Err(text)) = &outcome;
+            update["content"] = content(text);
+        }
+        self.client.tell("tool_call_update", update);
+        outcome
+    }
+
+    async fn act(&self, action: Action) -> tools::Outcome {
+        match action {
+            Action::Shell(shell) => {
+                let key = self.options.endpoint.key.as_ref().map_or(OWN_KEY, |key| key.variable);
+                shell.carry_out(self.project, &[OWN_KEY, key]).await
+            }
+            Action::Change(change) => change.carry_out(),
+            Action::Served(used) => self.servers.carry_out(used).await,
+            action => {
+                let looking = tokio::task::spawn_blocking(move || tools::look(action)).await;
+                looking.unwrap_or_else(|_| Err("it could not be done".to_owned()))
+            }
+        }
+    }
+
+    /// Adds the results to the conversation.
+    ///
+    /// # Errors
+    /// A [`Failure`] if the model goes round in circles.
+    fn take_results(
+        &mut self,
+        calls: &[Call],
+        mut results: Vec<ToolResult>,
+        repeats: &mut Repeats,
+    ) -> Result<(), Failure> {
+        let made: Vec<_> = calls
+            .iter()
+            .map(|call| (call.name.as_str(), call.arguments.as_str()))
+            .collect();
+        let given: Vec<_> = results.iter().map(|result| result.text.as_str()).collect();
+        let repeated = repeats.take(&made, &given);
+        if let (Repeated::Tell { count }, Some(last)) = (repeated, results.last_mut()) {
+            last.text.push_str(&format!(
+                "\n[the same call has had the same result {count} times in a row; do something else]"
+            ));
+        }
+        self.say(Message::Results { results });
+        match repeated {
+            Repeated::Endless { count } => {
+                let names: Vec<_> = calls.iter().map(|call| call.name.as_str()).collect();
+                let text = format!(
+                    "the model made the same call {count} times in a row ({})",
+                    names.join(", ")
+                );
+                Err(Failure::new(Class::Refused, text))
+            }
+            Repeated::No | Repeated::Tell { .. } => Ok(()),
+        }
+    }
+}
+
+/// A call among those of the same answer.
+struct Place {
+    /// The name of the use.
+    id: String,
+    /// How many of those before it have to be done first.
+    after: usize,
+    /// It may change something.
+    changes: bool,
+}
+
+/// How far the changes of an answer are.
+#[derive(Debug, Default)]
+struct Done {
+    count: usize,
+    /// A change of a file was not made.
+    has_failed: bool,
+}
+
+/// A use as the client is told of it, and asked for it.
+fn told(wanted: &Use, id: &str) -> Value {
+    let locations: Vec<Value> = wanted.paths.iter().map(|path| json!({"path": path})).collect();
+    let mut told = json!({
+        "toolCallId": id, "title": wanted.title, "kind": wanted.kind, "status": "pending", "rawInput": wanted.input,
+        "locations": locations,
+    });
+    if let Action::Change(change) = &wanted.action {
+        told["content"] = json!([{
+            "type": "diff", "path": change.path, "oldText": change.before, "newText": change.after,
+        }]);
+    }
+    told
+}
+
+/// Tells the client what is heard of an answer.
+struct Heard<'a> {
+    client: &'a Client,
+    /// The number of the answer: one that is asked for again is another message.
+    answers: &'a mut u64,
+    retries: u32,
+}
+
+impl Listener for Heard<'_> {
+    fn hear(&mut self, piece: Piece) {
+        let (kind, text) = match piece {
+            Piece::Text(text) => ("agent_message_chunk", text),
+            Piece::Thought(text) => ("agent_thought_chunk", text),
+        };
+        let content = json!({"type": "text", "text": text});
+        self.client.tell(
+            kind,
+            json!({"messageId": format!("answer-{}", self.answers), "content": content}),
+        );
+    }
+
+    fn again(&mut self, failure: &Failure, attempt: u32, pause: std::time::Duration) {
+        *self.answers += 1;
+        console::complain(&format!(
+            "{}; trying again in {} s ({attempt} of {})",
+            failure.text,
+            pause.as_secs(),
+            self.retries
+        ));
+    }
+}
+
+fn content(text: &str) -> Value {
+    json!([{"type": "content", "content": {"type": "text", "text": text}}])
+}

@@ -1,0 +1,264 @@
+//! Background tasks in words.
+
+use ralph_core::{
+    event::{
+        BACKGROUND_COMMAND_CAP_BYTES, BackgroundEnd, BackgroundProgress, BackgroundRefusal, BackgroundResult, Decision,
+        Requester,
+    },
+    run::{Background, BackgroundState, BackgroundTask},
+};
+use ralph_text::one_line;
+
+use super::{Tone, counted, decider_in_words, exit_in_words, short_duration};
+
+/// Most characters of a command where it is one thing among others.
+const COMMAND_CHARS: usize = 60;
+
+/// A command as it is named among other things: its first line, cut.
+pub fn command_in_words(command: &str) -> String {
+    let mut lines = command.trim().lines();
+    let first = lines.next().unwrap_or_default().trim_end();
+    match (first.char_indices().nth(COMMAND_CHARS), lines.next()) {
+        (None, None) => first.to_owned(),
+        (cut, _) => format!("{} …", &first[..cut.map_or(first.len(), |(at, _)| at)]),
+    }
+}
+
+/// How a background task stands, in a word or two: `running`, `exit code 1`.
+pub fn background_state_in_words(task: &BackgroundTask) -> String {
+    match (&task.result, task.state()) {
+        (Some(result), _) => background_end_in_words(result),
+        (None, BackgroundState::Running) => "running".to_owned(),
+        (None, BackgroundState::Ending | BackgroundState::Ended) => "ending".to_owned(),
+    }
+}
+
+/// How far a background task is, behind what else is said of it: `: 412 lines, the last: compiling ralph`.
+pub fn background_progress_in_words(progress: &BackgroundProgress) -> String {
+    let lines = counted(progress.output_lines, "line");
+    match one_line(&progress.last_line).trim() {
+        "" => format!(": {lines}"),
+        last => format!(": {lines}, the last: {last}"),
+    }
+}
+
+/// Why a background task is not there any more: `exit code 0`, `cancelled`.
+pub fn background_end_in_words(result: &BackgroundResult) -> String {
+    match &result.end {
+        BackgroundEnd::Exited { exit } => exit_in_words(*exit),
+        BackgroundEnd::NotStarted { why } => format!("not started ({why})"),
+        BackgroundEnd::TimedOut { after_ms } => format!("stopped at its limit of {}", short_duration(*after_ms)),
+        BackgroundEnd::Cancelled => "cancelled".to_owned(),
+        BackgroundEnd::RunOver => "ended with the run".to_owned(),
+        BackgroundEnd::Killed => "killed".to_owned(),
+        BackgroundEnd::Lost => "ended with ralph, which was killed".to_owned(),
+    }
+}
+
+/// Whether a task did what it was to do, as far as that can be told.
+pub fn background_went_well(result: &BackgroundResult) -> bool {
+    match &result.end {
+        BackgroundEnd::Exited { exit } => exit.success(),
+        BackgroundEnd::Cancelled | BackgroundEnd::RunOver => true,
+        BackgroundEnd::NotStarted { .. }
+        | BackgroundEnd::TimedOut { .. }
+        | BackgroundEnd::Killed
+        | BackgroundEnd::Lost => false,
+    }
+}
+
+/// `2 background tasks: npm run dev (ended with the run), cargo test (exit code 101)`; none where none was started.
+pub fn background_in_words(background: &Background) -> Option<String> {
+    if background.started == 0 {
+        return None;
+    }
+    let of_task = |task: &BackgroundTask| {
+        let command = command_in_words(&task.command);
+        format!("{command} ({})", background_state_in_words(task))
+    };
+    let mut tasks: Vec<String> = background.tasks.iter().map(of_task).collect();
+    let more = u64::from(background.started).saturating_sub(tasks.len() as u64);
+    if more > 0 {
+        tasks.insert(0, format!("{more} earlier"));
+    }
+    let count = counted(u64::from(background.started), "background task");
+    Some(format!("{count}: {}", tasks.join(", ")))
+}
+
+pub(super) fn started(number: u32, by: Requester, command: &str) -> (Tone, String) {
+    let (tone, by) = match by {
+        Requester::User => (Tone::User, ""),
+        Requester::Agent => (Tone::Note, " by the agent"),
+    };
+    let command = command_in_words(command);
+    (tone, format!("background task {number} started{by}: {command}"))
+}
+
+pub(super) fn cancelled(number: u32, by: Requester) -> (Tone, String) {
+    let (tone, by) = match by {
+        Requester::User => (Tone::User, ""),
+        Requester::Agent => (Tone::Note, " by the agent"),
+    };
+    (tone, format!("background task {number} cancelled{by}"))
+}
+
+/// None for a task that ended with the run, since that is what tasks do.
+pub(super) fn ended(number: u32, result: &BackgroundResult) -> Option<(Tone, String)> {
+    if matches!(result.end, BackgroundEnd::RunOver) {
+        return None;
+    }
+    let tone = match background_went_well(result) {
+        true => Tone::Note,
+        false => Tone::Bad,
+    };
+    let end = background_end_in_words(result);
+    let after = short_duration(result.duration_ms);
+    Some((tone, format!("background task {number} is over after {after}: {end}")))
+}
+
+/// Why nothing came of what was asked, with what helps.
+pub fn background_refusal_in_words(refusal: &BackgroundRefusal) -> String {
+    match refusal {
+        BackgroundRefusal::RunOver => "the run is over, and background tasks do not outlive it".to_owned(),
+        BackgroundRefusal::NoCommand => "the command is empty: `ralph tasks start -- COMMAND…`".to_owned(),
+        BackgroundRefusal::CommandTooLong { bytes } => format!(
+            "the command has {} KiB, {} are the most: put it into a script",
+            bytes.div_ceil(1024),
+            BACKGROUND_COMMAND_CAP_BYTES / 1024
+        ),
+        BackgroundRefusal::UsedUp { limit } => {
+            format!("{limit} background tasks were started already: go on without another one")
+        }
+        BackgroundRefusal::TooMany { limit } => format!(
+            "{} at a time (`background.atOnce`): `ralph tasks` lists them, `ralph tasks cancel N` ends one",
+            match limit {
+                1 => "only one background task runs".to_owned(),
+                limit => format!("at most {limit} background tasks run"),
+            }
+        ),
+        BackgroundRefusal::NotForAgents => {
+            "background tasks of this run are its user's (`background.agents` is false); say in your report what you want"
+                .to_owned()
+        }
+        BackgroundRefusal::Rules { decision, by } => {
+            let by = decider_in_words(by);
+            match decision {
+                Decision::Deny | Decision::Allow => format!("the command is denied: {by}"),
+                Decision::Ask => format!(
+                    "the command needs the user's word ({by}), which a background task cannot wait for: ask the user to \
+                     start it"
+                ),
+            }
+        }
+        BackgroundRefusal::Unknown { number } => {
+            format!("there is no background task {number}: `ralph tasks` lists them")
+        }
+        BackgroundRefusal::StartedByUser { number } => {
+            format!("background task {number} is the user's; say in your report why it should end")
+        }
+        BackgroundRefusal::Ending { number } => format!("background task {number} is being ended already"),
+        BackgroundRefusal::Ended { number } => format!("background task {number} is over already"),
+    }
+}
+
+/// What a prompt says of a task: that it runs, or how it ended, with its last lines.
+pub fn background_in_prompt(task: &BackgroundTask, now_ms: u64) -> String {
+    let number = task.number;
+    let command = command_in_words(&task.command);
+    let by = match task.by {
+        Requester::User => "the user",
+        Requester::Agent => "an agent",
+    };
+    let Some(result) = &task.result else {
+        let age = short_duration(task.age_ms(now_ms));
+        return format!(
+            "Task {number}, started by {by}, has been running for {age}: `{command}`. `ralph tasks output {number}` shows \
+             what it writes."
+        );
+    };
+    let end = background_end_in_words(result);
+    let after = short_duration(result.duration_ms);
+    let head = format!("Task {number}, started by {by}, is over after {after} ({end}): `{command}`");
+    match &result.tail[..] {
+        "" => format!("{head}. It wrote nothing."),
+        tail => format!("{head}. It ended with:\n{tail}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ralph_core::event::Exit;
+
+    fn task(number: u32, command: &str, end: Option<BackgroundEnd>) -> BackgroundTask {
+        BackgroundTask {
+            number,
+            by: Requester::Agent,
+            command: command.to_owned(),
+            cwd: "/project".into(),
+            started_ms: 0,
+            cancelled_by: None,
+            ends_with_run: false,
+            progress: None,
+            result: end.map(|end| BackgroundResult {
+                end,
+                duration_ms: 65_000,
+                output_bytes: 9,
+                tail: "2 failed".to_owned(),
+            }),
+        }
+    }
+
+    fn exited(code: i32) -> BackgroundEnd {
+        BackgroundEnd::Exited {
+            exit: Exit::Code { code },
+        }
+    }
+
+    #[test]
+    fn a_command_is_named_by_its_first_line() {
+        assert_eq!(command_in_words("npm run dev"), "npm run dev");
+        assert_eq!(command_in_words("cd web\nnpm run dev\n"), "cd web …");
+        let long = "ä".repeat(100);
+        assert_eq!(command_in_words(&long), format!("{} …", "ä".repeat(60)));
+    }
+
+    #[test]
+    fn a_run_names_its_tasks_and_what_became_of_them() {
+        let mut background = Background::default();
+        assert_eq!(background_in_words(&background), None);
+        background.started = 12;
+        background.tasks = vec![task(11, "npm run dev", None), task(12, "cargo test", Some(exited(101)))];
+        assert_eq!(
+            background_in_words(&background).as_deref(),
+            Some("12 background tasks: 10 earlier, npm run dev (running), cargo test (exit code 101)")
+        );
+    }
+
+    #[test]
+    fn a_prompt_tells_what_runs_and_what_has_ended() {
+        assert_eq!(
+            background_in_prompt(&task(1, "npm run dev", None), 60_000),
+            "Task 1, started by an agent, has been running for 1m00s: `npm run dev`. `ralph tasks output 1` shows what it \
+             writes."
+        );
+        assert_eq!(
+            background_in_prompt(&task(2, "cargo test", Some(exited(101))), 0),
+            "Task 2, started by an agent, is over after 1m05s (exit code 101): `cargo test`. It ended with:\n2 failed"
+        );
+    }
+
+    #[test]
+    fn only_one_that_ended_with_the_run_goes_unmentioned() {
+        let said = |end| ended(1, &task(1, "x", Some(end)).result.unwrap());
+        assert_eq!(said(BackgroundEnd::RunOver), None);
+        assert_eq!(
+            said(exited(0)),
+            Some((
+                Tone::Note,
+                "background task 1 is over after 1m05s: exit code 0".to_owned()
+            ))
+        );
+        assert_eq!(said(exited(1)).unwrap().0, Tone::Bad);
+    }
+}

@@ -1,0 +1,493 @@
+//! A batch in words: its events, what its plans are at, and what it writes into git and into plans.
+
+use std::path::Path;
+
+use ralph_core::event::{LimitKind, Usage};
+use ralph_plan::batch::{
+    Batch, BatchEnd, BatchEvent, BatchId, BatchLimits, EngineEnd, EngineJob, Held, Hold, JobEnd, Kept, LOCAL, Phase,
+    Plan, PlanName, RepositoryChange, StoppedBy, TASKS_GIVEN, Trouble, WorkTree,
+};
+
+use super::{
+    Tone, breaker_cause_in_words, counted,
+    limit::{raising, spending_in_words},
+    line::Line,
+    merge::tests_task,
+    proof_word, short_duration, stop_in_words, test_trouble_in_words,
+};
+
+/// Most files that are named.
+const FILES: usize = 5;
+/// Most characters of what goals printed that a task has.
+const OUTPUT_CHARACTERS: usize = 600;
+/// Digits of a commit that people read.
+const DIGITS: usize = 10;
+
+/// Puts an event into words; none for what the next one says as well. `batch` is the one after it.
+pub fn batch_line(event: &BatchEvent, batch: &Batch) -> Option<Line> {
+    let (tone, text) = match event {
+        BatchEvent::BatchStarted {
+            target,
+            base,
+            jobs,
+            engine,
+            plans,
+            ..
+        } => {
+            let (plans, base) = (counted(plans.len() as u64, "plan"), short(base));
+            let how = match engine.as_str() {
+                LOCAL => format!("{jobs} at a time"),
+                engine => format!("{jobs} at a time by {engine}"),
+            };
+            let text = format!("batch {}: {plans}, {how}, into `{target}` from {base}", batch.id);
+            (Tone::Start, text)
+        }
+        BatchEvent::BatchResumed { changes } => {
+            let what = match changes.plans.is_empty() {
+                true => "where it left off".to_owned(),
+                false => listed_plans(&changes.plans),
+            };
+            (Tone::Start, format!("batch {}: resuming {what}", batch.id))
+        }
+        BatchEvent::WorkTreeAdded { plan, base, .. } => {
+            let branch = batch.id.branch(plan);
+            (
+                Tone::Start,
+                format!("{plan}: running on `{branch}`, from {}", short(base)),
+            )
+        }
+        BatchEvent::JobStarted { plan } => (Tone::Start, format!("{plan}: running again")),
+        BatchEvent::JobSubmitted { plan, id, .. } => {
+            let job = id
+                .as_ref()
+                .map_or_else(|| "a job whose id it did not say".to_owned(), |id| format!("job {id}"));
+            (Tone::Note, format!("{plan}: {} has it as {job}", batch.engine))
+        }
+        BatchEvent::JobBegan { plan } => (Tone::Note, format!("{plan}: its job has begun")),
+        BatchEvent::EngineSilent { plan, why } => (Tone::Warning, format!("{plan}: {} {why}", batch.engine)),
+        BatchEvent::JobEnded { plan, end, .. } => (tone_of(end), format!("{plan}: {}", job_end_in_words(end))),
+        BatchEvent::PlanStalled { plan, why: Some(why) } => {
+            let why = breaker_cause_in_words(why);
+            (Tone::Warning, format!("{plan}: stalled: {why}"))
+        }
+        BatchEvent::PlanStalled { plan, why: None } => (Tone::Note, format!("{plan}: makes progress again")),
+        BatchEvent::MergeMade { plan, onto, .. } => {
+            let text = format!("{plan}: merged with {}, and not in the target yet", short(onto));
+            (Tone::Note, text)
+        }
+        BatchEvent::MergeRefused { plan, trouble, .. } => {
+            (Tone::Warning, format!("{plan}: {}", trouble_in_words(trouble)))
+        }
+        BatchEvent::TargetMoved { plan, commit } => {
+            let proof = batch.plan(plan).map_or_else(String::new, proof_of_merge);
+            let text = format!("{plan}: merged{proof}; `{}` is at {}", batch.target, short(commit));
+            (Tone::Good, text)
+        }
+        BatchEvent::TargetHadMoved { plan } => (
+            Tone::Note,
+            format!("{plan}: `{}` moved meanwhile; merging again", batch.target),
+        ),
+        BatchEvent::TargetInUse { plan, why } => (Tone::Warning, format!("{plan}: {}", target_in_use_in_words(why))),
+        BatchEvent::TargetPutBack { from, to } => {
+            let was = from.as_deref().map_or_else(
+                || "was deleted".to_owned(),
+                |from| format!("was moved to {}", short(from)),
+            );
+            let text = format!(
+                "`{}` {was} and lacked merges of this batch: put back to {}",
+                batch.target,
+                short(to)
+            );
+            (Tone::Warning, text)
+        }
+        BatchEvent::TrialUndone { files } => {
+            let text = format!(
+                "ralph was ended while it tried a merged tree with the tests of one side; its files are back in place: {}",
+                listed(files)
+            );
+            (Tone::Warning, text)
+        }
+        BatchEvent::RepositoryChanged { change } => (Tone::Warning, repository_change_in_words(change)),
+        BatchEvent::TaskAdded { plan } => {
+            let given = batch.plan(plan).map_or(0, |plan| plan.tasks_given);
+            let text = format!("{plan}: its agent is given a task to merge it ({given} of {TASKS_GIVEN})");
+            (Tone::Note, text)
+        }
+        BatchEvent::PlanKept { plan, why } => (Tone::Bad, format!("{plan}: left as it is: {}", kept_in_words(why))),
+        BatchEvent::WorkTreeKept { plan, why } => {
+            (Tone::Warning, format!("{plan}: merged, and its work tree stays: {why}"))
+        }
+        BatchEvent::StartsHeld { held } => {
+            let told_ms = batch.told_hold.as_ref().map_or(held.until_ms, |(told_ms, _)| *told_ms);
+            (Tone::Warning, held_in_words(held, told_ms))
+        }
+        BatchEvent::BudgetUsedUp { limit } => {
+            let text = format!(
+                "{}: runs are ended, and what is done is merged",
+                budget_in_words(*limit)
+            );
+            (Tone::Warning, text)
+        }
+        BatchEvent::CancelRequested { plan } => (Tone::Note, format!("{plan}: cancelling")),
+        BatchEvent::StopRequested { .. } => (Tone::Note, "stopping: runs are ended, and can be resumed".to_owned()),
+        BatchEvent::BatchEnded { end } => return Some(end_line(batch, *end)),
+        BatchEvent::BatchOpened { .. }
+        | BatchEvent::PlanStarted { .. }
+        | BatchEvent::AdapterLimited { .. }
+        | BatchEvent::MergeStarted { .. }
+        | BatchEvent::MergeVerified { .. }
+        | BatchEvent::WorkTreeRemoved { .. } => return None,
+    };
+    Some(Line { tone, text })
+}
+
+fn end_line(batch: &Batch, end: BatchEnd) -> Line {
+    let merged = batch
+        .plans
+        .iter()
+        .filter(|plan| matches!(plan.phase, Phase::Merged { .. }))
+        .count();
+    let count = format!(
+        "{merged} of {} merged into `{}`",
+        counted(batch.plans.len() as u64, "plan"),
+        batch.target
+    );
+    let (tone, text) = match end {
+        BatchEnd::Merged => (Tone::Good, format!("done: {count}")),
+        BatchEnd::Incomplete => (Tone::Bad, format!("over: {count}")),
+        BatchEnd::Stopped { by } => {
+            let by = match by {
+                StoppedBy::User => "stopped by user",
+                StoppedBy::Interrupt => "interrupted",
+                StoppedBy::Terminate => "terminated",
+                StoppedBy::HangUp => "stopped: the terminal is gone",
+                StoppedBy::Budget => "stopped: the budget is used up",
+            };
+            (Tone::Warning, format!("{by}: {count}"))
+        }
+    };
+    Line { tone, text }
+}
+
+fn tone_of(end: &JobEnd) -> Tone {
+    match end {
+        end if end.is_done() => Tone::Good,
+        JobEnd::Over { .. } | JobEnd::Refused { .. } | JobEnd::Crashed | JobEnd::Engine { .. } => Tone::Warning,
+    }
+}
+
+fn job_end_in_words(end: &JobEnd) -> String {
+    match end {
+        JobEnd::Over { reason } => stop_in_words(reason),
+        JobEnd::Refused { said, .. } if !said.is_empty() => format!("did not run: {said}"),
+        JobEnd::Refused { code: Some(code), .. } => format!("did not run: exit code {code}"),
+        JobEnd::Refused { code: None, .. } => "did not run".to_owned(),
+        JobEnd::Crashed => "its process was killed".to_owned(),
+        JobEnd::Engine { engine, end } => engine_end_in_words(engine, end),
+    }
+}
+
+fn engine_end_in_words(engine: &str, end: &EngineEnd) -> String {
+    match end {
+        EngineEnd::NotSubmitted { why } => format!("did not run: {engine} {why}"),
+        EngineEnd::NotStarted { state } => {
+            format!("did not run: {engine} says {state}, and its script never began")
+        }
+        EngineEnd::Withdrawn => "its job was withdrawn before it began".to_owned(),
+        EngineEnd::CutOff { state, .. } => format!("cut off by {engine} ({state})"),
+        EngineEnd::Cancelled { state } => format!("its job was cancelled at {engine} ({state})"),
+        EngineEnd::Forgotten => format!("{engine} has forgotten its job, which never began"),
+        EngineEnd::Vanished { state } => {
+            format!("its run has ended without a word, though {engine} says {state}")
+        }
+    }
+}
+
+/// Why a plan is left as it is, as a clause.
+pub fn kept_in_words(why: &Kept) -> String {
+    match why {
+        Kept::NotDone { end } => job_end_in_words(end),
+        Kept::NotMerged { trouble } => format!(
+            "{}, after {}",
+            trouble_in_words(trouble),
+            counted(u64::from(TASKS_GIVEN), "task")
+        ),
+        Kept::Failed { why } => why.clone(),
+        Kept::TargetInUse { why } => format!("the target cannot be moved: {why}"),
+        Kept::Waits { dependency } => format!("`{dependency}` was not merged"),
+        Kept::Cancelled => "cancelled".to_owned(),
+    }
+}
+
+/// What keeps a branch from the target, as a clause.
+pub fn trouble_in_words(trouble: &Trouble) -> String {
+    match trouble {
+        Trouble::Conflict { files } => format!("conflicts with the target in {}", listed(files)),
+        Trouble::Markers { files } => format!("conflicts are not resolved in {}", listed(files)),
+        Trouble::Goals { .. } => "the goals fail on the merged tree".to_owned(),
+        Trouble::Tests { troubles } => {
+            let first = troubles.first().map(test_trouble_in_words).unwrap_or_default();
+            match troubles.len().saturating_sub(1) {
+                0 => first,
+                more => format!("{first}; and {}", counted(more as u64, "more reason")),
+            }
+        }
+    }
+}
+
+/// The state of the merge queue while it waits for a repair, as a clause about the plan that is repaired.
+pub fn repair_in_words() -> &'static str {
+    "other merges wait for its repair"
+}
+
+/// What holds the starts of runs, at `now_ms`.
+pub fn held_in_words(held: &Held, now_ms: u64) -> String {
+    let time = short_duration(held.until_ms.saturating_sub(now_ms));
+    match &held.why {
+        Hold::AdapterLimited { adapter } => format!("no run starts for {time}: {adapter} is limited, for all plans"),
+        Hold::CallsUsedUp => format!("no run starts for {time}: the calls of this hour are used up"),
+    }
+}
+
+/// Which limit of a batch is used up, as a clause.
+pub fn budget_in_words(limit: LimitKind) -> &'static str {
+    match limit {
+        LimitKind::MaxTokens | LimitKind::TaskTokens | LimitKind::DayTokens => "the plans have used up their tokens",
+        LimitKind::MaxCost | LimitKind::TaskCost | LimitKind::DayCost => "the plans have used up their money",
+        LimitKind::MaxIterations | LimitKind::TaskIterations => "the plans have used up their iterations",
+        LimitKind::MaxTime => "the plans have used up their time",
+    }
+}
+
+/// What the plans of a batch have used of what they may, each limit by itself.
+pub fn batch_usage_in_words(limits: &BatchLimits, usage: &Usage) -> Vec<String> {
+    let mut parts = spending_in_words("all plans", usage, limits.max_cost_usd, limits.max_tokens);
+    let calls = limits.calls_per_hour;
+    parts.extend(calls.map(|calls| format!("all plans {} an hour", counted(u64::from(calls), "call"))));
+    parts
+}
+
+fn target_in_use_in_words(why: &str) -> String {
+    format!("waits until the target can be moved: {why}")
+}
+
+/// What a plan is at, in a few words.
+pub fn plan_phase_in_words(plan: &Plan) -> String {
+    if let Some(why) = &plan.target_in_use {
+        return target_in_use_in_words(why);
+    }
+    match &plan.phase {
+        Phase::Waiting if plan.after.is_empty() => "waiting for its turn".to_owned(),
+        Phase::Waiting => {
+            format!("waiting for {}", listed_plans(&plan.after))
+        }
+        Phase::Preparing => "making its work tree".to_owned(),
+        Phase::Ready => "waiting to run again".to_owned(),
+        Phase::Running => match &plan.job {
+            Some(EngineJob {
+                began: false,
+                id: Some(id),
+                ..
+            }) => format!("queued as job {id}"),
+            Some(EngineJob {
+                began: false, id: None, ..
+            }) => "queued".to_owned(),
+            Some(EngineJob { began: true, .. }) | None => "running".to_owned(),
+        },
+        Phase::Finished => "done, waiting for the merge".to_owned(),
+        Phase::Merging => "merging".to_owned(),
+        Phase::Verifying { .. } => "merged; the goals run".to_owned(),
+        Phase::Moving { .. } => "verified; moving the target".to_owned(),
+        Phase::Repairing => "being given a task to merge it".to_owned(),
+        Phase::Merged { commit } => match &plan.merge_proof {
+            Some(merge) => format!("merged ({}, {})", short(commit), proof_word(merge.proof)),
+            None => format!("merged ({})", short(commit)),
+        },
+        Phase::Kept { why } => format!("left as it is: {}", kept_in_words(why)),
+    }
+}
+
+/// ` (verified)` where the proof of a merge is known.
+fn proof_of_merge(plan: &Plan) -> String {
+    let proof = plan.merge_proof.as_ref();
+    proof.map_or_else(String::new, |merge| format!(" ({})", proof_word(merge.proof)))
+}
+
+/// The same of a batch that may have been killed: nothing goes on in it then.
+pub fn plan_state_in_words(plan: &Plan, batch: &Batch, is_running: bool) -> String {
+    let phase = plan_phase_in_words(plan);
+    match is_running || batch.end.is_some() || batch.task_of(plan).is_none() {
+        true => phase,
+        false => format!("cut off: {phase}"),
+    }
+}
+
+/// Says what happened to a file in a merge, by whether it is in the base, in the plan's branch and in the target.
+pub fn conflict_in_words(path: &str, [base, branch, target_has]: [bool; 3], target: &str) -> String {
+    let file = files_in_code(&[path.to_owned()]);
+    match (base, branch, target_has) {
+        (true, true, true) => format!("{file}: both changed it"),
+        (false, true, true) => format!("{file}: both added it"),
+        (true, true, false) => format!("{file}: changed here, deleted by `{target}`"),
+        (true, false, true) => format!("{file}: deleted here, changed by `{target}`"),
+        (_, true, false) => format!("{file}: only here, since one side renamed or replaced it"),
+        (_, false, true) => format!("{file}: only in `{target}`, since one side renamed or replaced it"),
+        (_, false, false) => format!("{file}: renamed or deleted by both"),
+    }
+}
+
+/// Why a branch with a repository within it is not merged.
+pub fn repository_within(path: &str, tree: &Path) -> String {
+    let path = path.replace(['`', '\n'], "?");
+    format!(
+        "`{path}` in {} is a git repository of its own, and a merge would keep its name and not its files: remove `{path}/.git` and \
+         commit the files, or move it elsewhere, then type `ralph many resume`",
+        tree.display()
+    )
+}
+
+/// That the target lacks a merge of the batch and has other commits. `latest` has all merges.
+pub fn target_lost(target: &str, latest: Option<&str>) -> String {
+    let what = format!("`{target}` was moved, and lacks merges of this batch");
+    match latest {
+        Some(latest) => {
+            format!("{what}: `git branch --force {target} {latest}` puts it back, then `ralph many resume` continues")
+        }
+        None => format!("{what}, which no single commit has any more: `ralph many status` lists them"),
+    }
+}
+
+/// The task that a plan is given because of a merge, on one line. `conflicts` says what happened to each file, `attempt` is a number
+/// that no task of the plan had before.
+pub fn trouble_task(trouble: &Trouble, conflicts: &[String], target: &str, attempt: u32) -> String {
+    let listed_conflicts = || match conflicts.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", listed(conflicts)),
+    };
+    let sides = format!(
+        "`git show HEAD:FILE` prints the version of this branch and `git show {target}:FILE` the other. A file that is right as one \
+         side has it is named in the commit message"
+    );
+    let what = match trouble {
+        Trouble::Conflict { files } => format!(
+            "`{target}` was merged into this branch, and both changed the same places: resolve the conflicts in {}{}, so that the \
+             work of both is kept and no conflict marker is left, and commit. {sides}",
+            files_in_code(files),
+            listed_conflicts()
+        ),
+        Trouble::Markers { files } => format!(
+            "The merge of `{target}` is not resolved in {}{}: conflict markers are left, or the file is as one side has it and no \
+             commit message names it. Keep the work of both sides, and commit. {sides}",
+            files_in_code(files),
+            listed_conflicts()
+        ),
+        Trouble::Goals { output } => {
+            let output: Vec<&str> = output.split_whitespace().collect();
+            let output = output.join(" ").replace('`', "'");
+            let skipped = output.chars().count().saturating_sub(OUTPUT_CHARACTERS);
+            let end: String = output.chars().skip(skipped).collect();
+            format!(
+                "`{target}` was merged into this branch, and goals fail on the two together that passed before: make them pass \
+                 without taking back the work of either; they printed: `{end}`"
+            )
+        }
+        Trouble::Tests { troubles } => tests_task(troubles, target),
+    };
+    format!("Merge, attempt {attempt}: {what}")
+}
+
+/// The message of the commit that moves the target.
+pub fn target_merge_message(plan: &PlanName, file: &str, branch: &str) -> String {
+    format!("Merge plan {plan}\n\nPlan: {file}\nBranch: {branch}\n")
+}
+
+/// The message of the commit that has what the agent did not commit.
+pub fn plan_commit_message(plan: &PlanName) -> String {
+    format!("Work of plan {plan}")
+}
+
+/// The message of the commit that brings the target into a plan's branch.
+pub fn target_commit_message(target: &str, plan: &PlanName) -> String {
+    format!("Merge {target} into plan {plan}")
+}
+
+fn listed_plans(plans: &[PlanName]) -> String {
+    let names: Vec<&str> = plans.iter().map(|name| name.0.as_str()).collect();
+    names.join(", ")
+}
+
+fn listed(files: &[String]) -> String {
+    let shown: Vec<&str> = files.iter().take(FILES).map(String::as_str).collect();
+    match files.len() - shown.len() {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+fn files_in_code(files: &[String]) -> String {
+    let quoted: Vec<String> = files
+        .iter()
+        .map(|file| format!("`{}`", file.replace(['`', '\n'], "?")))
+        .collect();
+    listed(&quoted)
+}
+
+fn short(commit: &str) -> &str {
+    commit.get(..DIGITS).unwrap_or(commit)
+}
+
+/// Puts a change to the repository that others made into words, with the command that puts it back.
+pub fn repository_change_in_words(change: &RepositoryChange) -> String {
+    let unless = "unless that was you";
+    match change {
+        RepositoryChange::Reference { name, from, to } => {
+            let branch = name.strip_prefix("refs/heads/").unwrap_or(name);
+            let from_digits = short(from);
+            match to {
+                Some(to) => format!(
+                    "`{branch}` was moved from {from_digits} to {}, and not by this batch: {unless}, `git update-ref {name} {from} {to}` \
+                     puts it back",
+                    short(to)
+                ),
+                None => format!(
+                    "`{branch}` was deleted, and not by this batch: {unless}, `git update-ref {name} {from}` puts it back"
+                ),
+            }
+        }
+        RepositoryChange::Config { keys, file, copy } => format!(
+            "git's settings were changed ({}), and not by this batch: {unless}, `cp '{copy}' '{file}'` puts them back",
+            listed(keys)
+        ),
+    }
+}
+
+/// The command that shows what a plan did that is not merged.
+pub fn showing(batch: &Batch, id: &BatchId, plan: &PlanName) -> String {
+    format!("git log {}..{}", batch.target, id.branch(plan))
+}
+
+/// The hint for a plan whose changed tests are not confirmed; none for any other.
+pub fn confirm_hint(plan: &Plan) -> Option<String> {
+    let Phase::Kept { why } = &plan.phase else { return None };
+    (why.is_unconfirmed() && !plan.tree.is_empty()).then(|| {
+        format!(
+            "`cd '{}' && ralph confirm` shows the tests that {} changed, and takes your answer; `ralph many resume` merges it then",
+            plan.tree, plan.name
+        )
+    })
+}
+
+/// What to type about a batch that is over and not merged as a whole.
+pub fn batch_hints(batch: &Batch, id: &BatchId) -> Vec<String> {
+    let kept = batch
+        .plans
+        .iter()
+        .filter(|plan| matches!(plan.phase, Phase::Kept { .. }) && plan.work_tree != WorkTree::None);
+    let kept = kept.map(|plan| format!("`{}` shows what {} did", showing(batch, id, &plan.name), plan.name));
+    let resume = match batch.spent {
+        None => "`ralph many resume` goes on with what is not merged".to_owned(),
+        Some(limit) => format!("`ralph many resume {}` goes on with a larger budget", raising(limit)),
+    };
+    let confirm = batch.plans.iter().filter_map(confirm_hint);
+    confirm.chain(kept).chain([resume]).collect()
+}

@@ -1,0 +1,51 @@
+//! What the plans of a batch are at, in a word, for a row of the board.
+
+use ralph_core::{
+    event::Wait,
+    run::{Phase as RunPhase, RunView},
+};
+use ralph_plan::batch::{Kept, Phase, Plan};
+
+use super::Tone;
+
+/// What a plan is at whose run does not go on; `stops` says that it is being ended.
+pub fn plan_phase_word(plan: &Plan, stops: bool) -> (Tone, &'static str) {
+    match &plan.phase {
+        Phase::Merged { .. } => (Tone::Good, "merged"),
+        Phase::Kept { why: Kept::Cancelled } => (Tone::Note, "cancelled"),
+        Phase::Kept { .. } => (Tone::Bad, "left"),
+        _ if stops => (Tone::Wait, "stopping"),
+        _ if plan.target_in_use.is_some() => (Tone::Wait, "waiting"),
+        Phase::Waiting | Phase::Ready => (Tone::Note, "waiting"),
+        Phase::Preparing | Phase::Running => (Tone::Start, "starting"),
+        Phase::Finished => (Tone::Wait, "done"),
+        Phase::Merging | Phase::Moving { .. } => (Tone::Start, "merging"),
+        Phase::Verifying { .. } => (Tone::Start, "goals run"),
+        Phase::Repairing => (Tone::Warning, "conflict"),
+    }
+}
+
+/// What the run of a plan is at.
+pub fn run_phase_word(view: &RunView) -> (Tone, &'static str) {
+    if !view.permissions.pending.is_empty() {
+        return (Tone::User, "asks");
+    }
+    match &view.phase {
+        RunPhase::Idle | RunPhase::Preparing { .. } => (Tone::Start, "starting"),
+        RunPhase::Running { .. } if !view.role.is_work() => (Tone::Start, "reviewing"),
+        RunPhase::Running { .. } if view.breaker.why.is_some() => (Tone::Warning, "stalled"),
+        RunPhase::Running { .. } => (Tone::Start, "running"),
+        RunPhase::Cancelling { .. } => (Tone::Wait, "stopping"),
+        RunPhase::Settling { .. } | RunPhase::Verifying { .. } => (Tone::Start, "checking"),
+        RunPhase::Waiting {
+            wait: Wait::LimitReset | Wait::CallBudget | Wait::DayBudget,
+            ..
+        } => (Tone::Wait, "limited"),
+        RunPhase::Waiting {
+            wait: Wait::Backoff | Wait::Cooldown,
+            ..
+        } => (Tone::Wait, "retrying"),
+        RunPhase::Paused => (Tone::Wait, "paused"),
+        RunPhase::Stopped { .. } => (Tone::Note, "over"),
+    }
+}

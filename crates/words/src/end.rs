@@ -1,0 +1,158 @@
+//! The end of a run in words.
+
+use ralph_core::event::{Breakdown, BreakerCause, OwnWork, ProblemKind, Proof, StopReason};
+
+use super::{
+    breaker_cause_in_words, counted, goal_failure_in_words,
+    limit::limit_word,
+    notice::{own_work, whole},
+    problem_kind_in_words,
+};
+
+/// Why a run is over, as a clause after "ralph: ".
+pub fn stop_in_words(reason: &StopReason) -> String {
+    match reason {
+        StopReason::Done { proof, .. } => match proof {
+            Proof::Tests => "done (verified)".to_owned(),
+            Proof::ExitCodes => "done (passed)".to_owned(),
+            Proof::Nothing => "done (not verified)".to_owned(),
+            Proof::Unconfirmed => "done (changed tests are not confirmed)".to_owned(),
+        },
+        StopReason::AgentFailed { adapter, problem } => format!("failed: {}", failure_in_words(adapter, problem.kind)),
+        StopReason::Broken { why } => format!("failed: ralph cannot continue ({})", breakdown_in_words(why)),
+        StopReason::PlanInvalid { why } => format!("failed: the plan cannot be read ({why})"),
+        StopReason::LimitReached { limit } => format!("stopped: {} limit reached", limit_word(*limit)),
+        StopReason::TaskLimitReached { limit, task } => {
+            format!("blocked: {} limit reached (\"{task}\")", limit_word(*limit))
+        }
+        StopReason::BreakerOpen { why } => match why {
+            BreakerCause::NoProgress { iterations } => {
+                format!(
+                    "stopped: no progress in {}",
+                    counted(u64::from(*iterations), "iteration")
+                )
+            }
+            BreakerCause::SameGoalFailure { goal, why, iterations } => {
+                let why = why.as_ref().map(|why| format!(" ({})", goal_failure_in_words(why)));
+                let times = counted(u64::from(*iterations), "time");
+                format!("stopped: goal `{goal}` still fails{}, {times}", why.unwrap_or_default())
+            }
+            why => format!("stopped: no progress ({})", breaker_cause_in_words(why)),
+        },
+        StopReason::Blocked { question } => format!("blocked: needs your answer ({question})"),
+        StopReason::Requested => "stopped by user".to_owned(),
+        StopReason::Interrupted => "interrupted".to_owned(),
+        StopReason::Terminated => "terminated".to_owned(),
+        StopReason::HungUp => "stopped: the terminal is gone".to_owned(),
+        StopReason::Superseded => "cut off, and followed by another run".to_owned(),
+    }
+}
+
+/// The same in so few words that a headline has room for it: what was asked and what went wrong stand elsewhere.
+pub(super) fn end_headline(reason: &StopReason) -> String {
+    match reason {
+        StopReason::Broken { .. } => "failed: ralph cannot continue".to_owned(),
+        StopReason::PlanInvalid { .. } => "failed: the plan cannot be read".to_owned(),
+        StopReason::Blocked { .. } => "blocked: needs your answer".to_owned(),
+        StopReason::TaskLimitReached { limit, .. } => format!("blocked: {} limit reached", limit_word(*limit)),
+        StopReason::BreakerOpen {
+            why: BreakerCause::NoProgress { .. } | BreakerCause::SameGoalFailure { .. },
+        }
+        | StopReason::Done { .. }
+        | StopReason::AgentFailed { .. }
+        | StopReason::LimitReached { .. }
+        | StopReason::Requested
+        | StopReason::Interrupted
+        | StopReason::Terminated
+        | StopReason::HungUp
+        | StopReason::Superseded => stop_in_words(reason),
+        StopReason::BreakerOpen { .. } => "stopped: no progress".to_owned(),
+    }
+}
+
+fn breakdown_in_words(why: &Breakdown) -> String {
+    match why {
+        Breakdown::TimedOut { work, after_ms } => {
+            let setting = match work {
+                OwnWork::Preparing { .. } | OwnWork::Settling { .. } => " (`limits.phaseTimeout`)",
+                OwnWork::Verifying => "",
+            };
+            format!("{} took longer than {}{setting}", own_work(*work), whole(*after_ms))
+        }
+        Breakdown::Internal { work } => match work {
+            OwnWork::Preparing { .. } => "an internal error while the iteration was prepared".to_owned(),
+            OwnWork::Settling { .. } | OwnWork::Verifying => {
+                "an internal error while the iteration's result was looked at".to_owned()
+            }
+        },
+        Breakdown::StateUnwritable { why } => why.clone(),
+        Breakdown::Text { text } => text.clone(),
+    }
+}
+
+/// What is wrong with an agent, short enough for a headline: its own words are in the log.
+fn failure_in_words(adapter: &str, kind: ProblemKind) -> String {
+    let agent = if adapter.is_empty() { "the agent" } else { adapter };
+    match kind {
+        ProblemKind::NotInstalled => format!("{agent} is not installed"),
+        ProblemKind::Auth => format!("{agent} is not logged in"),
+        ProblemKind::ModelUnknown => format!("{agent} does not know the model"),
+        ProblemKind::Usage => format!("{agent} refused its command line"),
+        ProblemKind::RateLimited { .. }
+        | ProblemKind::QuotaExhausted { .. }
+        | ProblemKind::Overloaded
+        | ProblemKind::Network
+        | ProblemKind::ContextOverflow
+        | ProblemKind::PermissionDenied
+        | ProblemKind::TurnLimit
+        | ProblemKind::SessionLost
+        | ProblemKind::Crashed
+        | ProblemKind::Hung
+        | ProblemKind::Flood
+        | ProblemKind::Other => format!("{agent} failed ({})", problem_kind_in_words(kind)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ralph_core::event::{Exit, GoalFailure, Role};
+
+    #[test]
+    fn a_goal_that_fails_the_same_way_each_time_is_named_where_the_run_ends() {
+        let stopped = |why| {
+            let (goal, iterations) = ("tests".to_owned(), 13);
+            let why = BreakerCause::SameGoalFailure { goal, why, iterations };
+            let reason = StopReason::BreakerOpen { why };
+            assert_eq!(end_headline(&reason), stop_in_words(&reason));
+            stop_in_words(&reason)
+        };
+        let exit = Exit::Code { code: 101 };
+        assert_eq!(
+            stopped(Some(GoalFailure::Exited { exit })),
+            "stopped: goal `tests` still fails (exit code 101), 13 times"
+        );
+        assert_eq!(stopped(None), "stopped: goal `tests` still fails, 13 times");
+    }
+
+    #[test]
+    fn work_that_took_too_long_is_named_with_the_setting_that_bounds_it() {
+        let after_ms = 600_000;
+        let of = |work| {
+            let why = Breakdown::TimedOut { work, after_ms };
+            stop_in_words(&StopReason::Broken { why })
+        };
+        let (iteration, role) = (3, Role::Work);
+        assert_eq!(
+            of(OwnWork::Settling { iteration, role }),
+            "failed: ralph cannot continue (looking at the result of iteration 3, its checkpoint or plan, took longer \
+             than 10 min (`limits.phaseTimeout`))"
+        );
+        let role = Role::Review { round: 1 };
+        assert_eq!(
+            of(OwnWork::Preparing { iteration, role }),
+            "failed: ralph cannot continue (preparing iteration 3 (review), its checkpoint, patch or prompt, took longer \
+             than 10 min (`limits.phaseTimeout`))"
+        );
+    }
+}

@@ -1,0 +1,179 @@
+//! What became of what an agent asked, for somebody who wants to answer it and comes too late.
+
+use std::path::Path;
+
+use ralph_core::{
+    event::{AnswerPlace, ConfirmedBy, Decider, SteeringId},
+    run::RunView,
+};
+
+use super::permission::{answers_in_words, asked_in_words, decider_in_words};
+
+/// Says what became of a question that cannot be answered any more, and by whom or where.
+pub fn fate_in_words(view: &RunView, ask: u32) -> String {
+    let permissions = &view.permissions;
+    if let Some(answered) = permissions.answers.iter().rev().find(|answered| answered.ask == ask) {
+        let by = place_of_decision(&answered.by);
+        let what = answers_in_words(&answered.questions, &answered.answers);
+        let word = match (answered.answers.is_empty(), answered.by.is_user()) {
+            (false, _) => "answered",
+            (true, true) => "declined",
+            (true, false) => "left without an answer",
+        };
+        return format!("question {ask} was {word} {by}{}: {what}", saying(&answered.message));
+    }
+    let mut decisions = permissions.decisions.iter().rev();
+    if let Some(decided) = decisions.find(|decided| decided.ask == Some(ask)) {
+        let word = if decided.allowed { "allowed" } else { "denied" };
+        let by = place_of_decision(&decided.by);
+        let what = asked_in_words(&decided.tool, &decided.title);
+        return format!("question {ask} was {word} {by}{}: {what}", saying(&decided.message));
+    }
+    let mut messages = view.messages.iter().rev();
+    if let Some(message) = messages.find(|message| message.answers == Some(ask)) {
+        let by = place_of_decision(&Decider::User {
+            at: message.answered_at,
+        });
+        return format!(
+            "question {ask} was answered {by}, in message {}: {}",
+            message.id.0, message.text
+        );
+    }
+    let mut confirmed = view.changed_tests.confirmed.iter().rev();
+    let by = confirmed.find_map(|confirmed| match &confirmed.by {
+        ConfirmedBy::User { at, ask: Some(number) } if *number == ask => Some(Decider::User { at: Some(*at) }),
+        _ => None,
+    });
+    if let Some(by) = by {
+        let by = place_of_decision(&by);
+        return format!("question {ask} was answered {by}: the tests count as they were changed");
+    }
+    if permissions.withdrawn.iter().any(|withdrawn| *withdrawn == ask) {
+        return format!("question {ask} waits no more: the agent withdrew it");
+    }
+    if ask == 0 || ask > permissions.asked {
+        return format!("there is no question {ask}");
+    }
+    format!("question {ask} is not open any more: its iteration is over, and a message or the next iteration followed")
+}
+
+/// Says that a message, or an answer that became one, waits for `ralph continue`; `rules` names the rules that the answer adds.
+pub fn left_in_words(message: SteeringId, plan: &Path, rules: &str) -> String {
+    let (number, plan) = (message.0, plan.display());
+    format!("message {number} is queued for {plan}: `ralph continue` delivers it{rules}")
+}
+
+/// Who or what decided and, of a user, where: two may answer at once.
+pub fn place_of_decision(by: &Decider) -> String {
+    let who = decider_in_words(by);
+    match by {
+        Decider::User { at: Some(place) } => match place {
+            AnswerPlace::Screen => format!("{who} on the screen"),
+            AnswerPlace::CommandLine => format!("{who} with `ralph answer`"),
+            AnswerPlace::Page => format!("{who} on the page"),
+            AnswerPlace::Api => format!("{who} over HTTP"),
+        },
+        Decider::User { at: None }
+        | Decider::Rule { .. }
+        | Decider::Mode { .. }
+        | Decider::Unclear
+        | Decider::Deadline
+        | Decider::TooManyPending => who,
+    }
+}
+
+fn saying(message: &Option<String>) -> String {
+    message
+        .as_ref()
+        .map(|message| format!(", saying \"{message}\""))
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ralph_core::{
+        event::{AskId, Event},
+        testing::{iteration_ended, iteration_started, permission_asked, permission_decided, question_asked},
+    };
+
+    fn view(events: Vec<Event>) -> RunView {
+        let mut view = RunView::default();
+        view.apply_event(1, &iteration_started(3, None, None));
+        events.iter().for_each(|event| view.apply_event(2, event));
+        view
+    }
+
+    #[test]
+    fn whoever_answers_second_reads_what_was_decided_and_by_whom_and_where() {
+        let at = |place| Decider::User { at: Some(place) };
+        for (event, fate) in [
+            (
+                permission_decided(Some(1), true, at(AnswerPlace::CommandLine), None),
+                "question 1 was allowed by you with `ralph answer`: Bash: git push",
+            ),
+            (
+                permission_decided(Some(1), false, at(AnswerPlace::Screen), Some("use a branch")),
+                "question 1 was denied by you on the screen, saying \"use a branch\": Bash: git push",
+            ),
+            (
+                permission_decided(Some(1), false, Decider::Deadline, None),
+                "question 1 was denied since nobody answered: Bash: git push",
+            ),
+            (
+                Event::PermissionWithdrawn { iteration: 3, ask: 1 },
+                "question 1 waits no more: the agent withdrew it",
+            ),
+        ] {
+            assert_eq!(fate_in_words(&view(vec![permission_asked(1), event]), 1), fate);
+        }
+        assert_eq!(fate_in_words(&view(Vec::new()), 7), "there is no question 7");
+    }
+
+    #[test]
+    fn questions_in_words_have_their_answers_told_and_a_late_answer_is_the_message_it_became() {
+        let answered = |answers: &[&str], by, message: Option<&str>| Event::QuestionAnswered {
+            iteration: 3,
+            id: AskId("request-1".to_owned()),
+            ask: 1,
+            questions: vec!["Which colour?".to_owned()],
+            answers: match answers {
+                [] => Vec::new(),
+                answers => vec![answers.iter().map(|answer| (*answer).to_owned()).collect()],
+            },
+            by,
+            message: message.map(str::to_owned),
+            waited_ms: 1,
+        };
+        let screen = Decider::User {
+            at: Some(AnswerPlace::Screen),
+        };
+        for (event, fate) in [
+            (
+                answered(&["red"], screen.clone(), None),
+                "question 1 was answered by you on the screen: Which colour? → red",
+            ),
+            (
+                answered(&[], screen, Some("ask the designer")),
+                "question 1 was declined by you on the screen, saying \"ask the designer\": Which colour?",
+            ),
+        ] {
+            assert_eq!(fate_in_words(&view(vec![question_asked(1, false), event]), 1), fate);
+        }
+        let late = Event::SteeringQueued {
+            id: ralph_core::event::SteeringId(4),
+            kind: ralph_core::event::SteeringKind::Next,
+            text: "yes".to_owned(),
+            answers: Some(Box::new(ralph_core::event::AnsweredAsk {
+                ask: 1,
+                question: "Bash: git push".to_owned(),
+                at: Some(AnswerPlace::CommandLine),
+            })),
+        };
+        let view = view(vec![permission_asked(1), iteration_ended(3), late]);
+        assert_eq!(
+            fate_in_words(&view, 1),
+            "question 1 was answered by you with `ralph answer`, in message 4: yes"
+        );
+    }
+}

@@ -1,0 +1,125 @@
+//! Numbers in words: counts, durations, changes, usage.
+
+use ralph_core::event::{Changes, Usage};
+
+/// `2 commits, 5 files, +120 −4`, or `no changes`.
+pub fn changes_in_words(changes: &Changes) -> String {
+    if *changes == Changes::default() {
+        return "no changes".to_owned();
+    }
+    let commits = counted(u64::from(changes.commits), "commit");
+    let files = counted(u64::from(changes.files), "file");
+    format!("{commits}, {files}, +{} −{}", changes.added, changes.removed)
+}
+
+/// `12.3k tokens in, 900 out, $0.0420`; none where the agent did not say.
+pub fn usage_in_words(usage: &Usage) -> Option<String> {
+    let parts = [
+        usage
+            .input_tokens
+            .map(|tokens| format!("{} tokens in", short_count(tokens))),
+        usage.output_tokens.map(|tokens| format!("{} out", short_count(tokens))),
+        usage.cost_usd.map(|cost| format!("${cost:.4}")),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// `1 task`, `3 tasks`.
+pub fn counted(count: u64, noun: &str) -> String {
+    if count == 1 {
+        format!("1 {noun}")
+    } else {
+        format!("{count} {noun}s")
+    }
+}
+
+/// `950`, `12.3k`, `4.1M`.
+#[allow(clippy::cast_precision_loss)]
+pub fn short_count(count: u64) -> String {
+    match count {
+        0..1_000 => count.to_string(),
+        1_000..1_000_000 => format!("{:.1}k", count as f64 / 1e3),
+        1_000_000.. => format!("{:.1}M", count as f64 / 1e6),
+    }
+}
+
+/// `0.4s`, `26s`, `3m12s`, `1h05m`.
+#[allow(clippy::cast_precision_loss)]
+pub fn short_duration(duration_ms: u64) -> String {
+    let seconds = duration_ms / 1000;
+    match seconds {
+        0..10 => format!("{:.1}s", duration_ms as f64 / 1e3),
+        10..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
+        3600.. => format!("{}h{:02}m", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
+/// The date of a moment that is a day or more away, to stand before its time of day: `Nov 27 `. Empty for one that is nearer.
+///
+/// `offset_s` is what the user's clock is ahead of UTC.
+pub fn date_ahead(at_ms: u64, now_ms: u64, offset_s: i64) -> String {
+    const DAY_MS: u64 = 86_400_000;
+    if at_ms < now_ms.saturating_add(DAY_MS) {
+        return String::new();
+    }
+    let local_ms = i64::try_from(at_ms)
+        .unwrap_or(i64::MAX)
+        .saturating_add(offset_s.saturating_mul(1000));
+    jiff::Timestamp::from_millisecond(local_ms)
+        .map(|local| local.strftime("%b %-d ").to_string())
+        .unwrap_or_default()
+}
+
+/// A duration that counts seconds: `0:07`, `12:41`, `1:05:00`.
+pub fn ticking(duration_ms: u64) -> String {
+    let seconds = duration_ms / 1000;
+    match seconds {
+        0..3600 => format!("{}:{:02}", seconds / 60, seconds % 60),
+        3600.. => format!("{}:{:02}:{:02}", seconds / 3600, seconds % 3600 / 60, seconds % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_that_is_a_day_away_has_its_date_on_the_users_clock() {
+        // 2026-11-20T10:00:00Z
+        const NOW_MS: u64 = 1_795_168_800_000;
+        const HOUR_MS: u64 = 3_600_000;
+        let ahead = |hours: u64, offset_s| date_ahead(NOW_MS + hours * HOUR_MS, NOW_MS, offset_s);
+        assert_eq!(ahead(23, 0), "");
+        assert_eq!(ahead(24, 0), "Nov 21 ");
+        assert_eq!(ahead(24 * 3 + 13, 0), "Nov 23 ");
+        assert_eq!(ahead(24 * 3 + 13, 2 * 3_600), "Nov 24 ");
+        assert_eq!(date_ahead(NOW_MS - HOUR_MS, NOW_MS, 0), "");
+        assert_eq!(date_ahead(u64::MAX, NOW_MS, 0), "");
+    }
+
+    #[test]
+    fn durations_keep_two_units() {
+        let shown: Vec<String> = [0, 430, 9_960, 26_900, 192_000, 3_900_000]
+            .into_iter()
+            .map(short_duration)
+            .collect();
+        assert_eq!(shown, ["0.0s", "0.4s", "10.0s", "26s", "3m12s", "1h05m"]);
+    }
+
+    #[test]
+    fn counts_are_shortened_from_a_thousand_on() {
+        assert_eq!([999, 12_345, 4_100_000].map(short_count), ["999", "12.3k", "4.1M"]);
+    }
+
+    #[test]
+    fn unknown_usage_is_not_shown_as_zero() {
+        assert_eq!(usage_in_words(&Usage::default()), None);
+        let usage = Usage {
+            output_tokens: Some(0),
+            ..Usage::default()
+        };
+        assert_eq!(usage_in_words(&usage).as_deref(), Some("0 out"));
+    }
+}

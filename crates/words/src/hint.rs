@@ -1,0 +1,119 @@
+//! What to type next, in sentences.
+
+use ralph_core::{
+    event::{Hint, LimitKind, RestoreMoment},
+    run::RunView,
+};
+
+use super::limit::raising;
+
+/// Returns a hint as [`hint_in_words`] does, with the number of the question if the run of `view` has just one.
+pub fn hint_for(hint: &Hint, view: &RunView) -> String {
+    match (hint, &view.open_asks()[..]) {
+        (Hint::Answer, [only]) => format!(
+            "answer with `ralph answer {} \"ANSWER\"`, or on the screen (`a` opens the line for it): the run resumes with it",
+            only.number
+        ),
+        (hint, _) => hint_in_words(hint),
+    }
+}
+
+/// One thing the user can do when a run is over, with the command that does it.
+pub fn hint_in_words(hint: &Hint) -> String {
+    match hint {
+        Hint::Resume => "`ralph continue` continues this run, `ralph` starts a new one".to_owned(),
+        Hint::StartAgain => {
+            "`ralph continue` continues this run with the stuck detector reset, `ralph` starts a new one".to_owned()
+        }
+        Hint::SetGoal => {
+            "no goal was checked: look at the result, or let ralph check it with `--goal tests='COMMAND'`".to_owned()
+        }
+        Hint::CountTests => {
+            "the exit codes of goals were looked at, and no tests counted: a goal whose output shows its tests \
+                             makes the end *verified*"
+                .to_owned()
+        }
+        Hint::ConfirmTests => "`ralph confirm` shows how the tests were changed, and takes your answer".to_owned(),
+        Hint::SeeDiff { iteration } => {
+            format!("see `ralph diff {iteration}`, then split the task or adjust the prompt")
+        }
+        Hint::SeeGoal { goal } => {
+            format!("run `ralph goals check` to see what `{goal}` prints, then fix the cause or the goal")
+        }
+        Hint::Answer => {
+            "answer with `ralph answer N \"ANSWER\"` (`ralph asks` lists the questions): the run resumes with it"
+                .to_owned()
+        }
+        Hint::LogIn { how } => how.clone(),
+        Hint::CheckAdapter { adapter } => {
+            format!("`ralph adapters check {adapter}` shows what the adapter needs")
+        }
+        Hint::NeedLiveChannel { adapter } => format!(
+            "update the agent (`ralph adapters check {adapter}` names the version it was tested with); without its live \
+             channel, neither `permissions` nor `--channel live` can be kept"
+        ),
+        Hint::NameModel => "name another model with `--model`".to_owned(),
+        Hint::FixPlan => "fix the plan, then `ralph continue`".to_owned(),
+        Hint::FixCause => "fix the cause, then `ralph continue`".to_owned(),
+        Hint::Restore { iteration, moment } => match moment {
+            RestoreMoment::Before => format!(
+                "`ralph restore {iteration} --before` brings back the files as they were before iteration {iteration}"
+            ),
+            RestoreMoment::After => {
+                format!("`ralph restore {iteration}` brings back the files as they were after iteration {iteration}")
+            }
+        },
+        Hint::RaiseLimit { limit } => {
+            let higher = format!("`ralph continue {}`", raising(*limit));
+            match limit {
+                LimitKind::DayCost | LimitKind::DayTokens => {
+                    format!("`ralph continue` continues this run tomorrow, {higher} with a higher limit now")
+                }
+                LimitKind::TaskIterations | LimitKind::TaskCost | LimitKind::TaskTokens => {
+                    format!("{higher} takes its tasks up again with a higher limit")
+                }
+                LimitKind::MaxIterations | LimitKind::MaxTime | LimitKind::MaxCost | LimitKind::MaxTokens => {
+                    format!("{higher} continues this run with a higher limit, `ralph` starts a new one")
+                }
+            }
+        }
+        Hint::MessageUndelivered { message, text } => {
+            format!(
+                "message {} was never delivered; send it again to include it: {text}",
+                message.0
+            )
+        }
+        Hint::MessageExpires { message, text } => format!(
+            "message {} holds for this run only; send it again to include it in the next: {text}",
+            message.0
+        ),
+        Hint::More { count } => format!("… and {count} more"),
+        Hint::Text { text } => text.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_only_question_is_answered_by_its_number() {
+        let mut view = RunView::default();
+        assert!(hint_for(&Hint::Answer, &view).contains("`ralph answer N \"ANSWER\"`"));
+        view.blocks.push(ralph_core::run::Block {
+            number: 3,
+            task: None,
+            question: "Which key?".to_owned(),
+        });
+        assert!(hint_for(&Hint::Answer, &view).starts_with("answer with `ralph answer 3 \"ANSWER\"`, or on"));
+    }
+
+    #[test]
+    fn a_restore_is_named_with_the_moment_it_goes_back_to() {
+        let moment = RestoreMoment::Before;
+        assert_eq!(
+            hint_in_words(&Hint::Restore { iteration: 3, moment }),
+            "`ralph restore 3 --before` brings back the files as they were before iteration 3"
+        );
+    }
+}

@@ -1,0 +1,82 @@
+//! Facts in words: every sentence that ralph makes of what the journal holds. Pure.
+//!
+//! Events carry data; what a person reads of them is made here, whatever shows it, and what an agent reads in its next
+//! prompt is made in `prompt`: the two are told different things about the same fact.
+
+mod background;
+mod batch;
+mod board;
+mod channel;
+mod claim;
+mod end;
+mod fate;
+mod figures;
+mod hint;
+mod iteration;
+pub mod language;
+mod limit;
+mod line;
+mod merge;
+mod notice;
+mod permission;
+mod phase;
+mod place;
+mod problem;
+pub mod prompt;
+mod review;
+mod sealed;
+mod tests_run;
+mod tone;
+pub mod tools;
+
+pub use background::background_in_prompt;
+pub use background::{
+    background_end_in_words, background_in_words, background_progress_in_words, background_refusal_in_words,
+    background_state_in_words, background_went_well, command_in_words,
+};
+pub use batch::{
+    batch_hints, batch_line, batch_usage_in_words, budget_in_words, confirm_hint, conflict_in_words, held_in_words,
+    kept_in_words, plan_commit_message, plan_phase_in_words, plan_state_in_words, repair_in_words,
+    repository_change_in_words, repository_within, showing, target_commit_message, target_lost, target_merge_message,
+    trouble_in_words, trouble_task,
+};
+pub use board::{plan_phase_word, run_phase_word};
+pub use channel::agent_with_channel;
+pub use claim::{
+    claim_in_words, confidence_in_words, goal_failure_in_words, goal_in_words, missing_in_words, status_in_words,
+};
+pub use end::stop_in_words;
+pub use fate::{fate_in_words, left_in_words, place_of_decision};
+pub use figures::{changes_in_words, counted, date_ahead, short_count, short_duration, ticking, usage_in_words};
+pub use hint::{hint_for, hint_in_words};
+pub use iteration::{
+    breaker_cause_in_words, breaker_in_words, breaker_state_word, outcome_in_words, outcome_word, wait_cause_in_words,
+};
+pub use limit::{limit_word, new_limits_in_words, raising};
+pub use limit::{more_of, spent_in_words, task_at_limit_in_words};
+pub use line::{Line, narrate};
+pub use merge::{proof_word, test_trouble_in_words, too_little_proof, untried_tests};
+pub use notice::{
+    agent_command_in_words, closed_in_words, command_refusal_in_words, notice_in_words, used_up_in_words,
+};
+pub use permission::{Advice, denial, message_in_prompt, no_answer};
+pub use permission::{
+    answer_command, answers_in_words, asked_in_words, decider_in_words, mode_in_words, mode_word, no_answer_in_words,
+    not_an_answer_in_words, scope_in_words,
+};
+pub use permission::{because_in_words, decision_in_words};
+pub use phase::{phase_headline, phase_in_words, phase_word, tool_in_words};
+pub use place::{lacking_in_words, place_in_words};
+pub use problem::reported_problem;
+pub use problem::{exit_in_words, problem_in_words, problem_kind_in_words};
+pub use review::{findings_in_words, review_in_words, review_word, role_in_words, task_in_words};
+pub use sealed::{
+    doubt_of_sealed, passed_of_all, sealed_goal_failed, sealed_not_started, sealed_output_in_words,
+    sealed_was_readable, sealed_was_wanted, sealed_without_sandbox,
+};
+pub use tests_run::{
+    guarded_change_in_words, guarded_changes_in_words, mutant_in_words, mutants_in_words, tests_confirmed_in_words,
+    tests_in_words, trial_in_words,
+};
+pub use tone::Tone;
+pub use tools::{NoTool, no_tool_in_words};

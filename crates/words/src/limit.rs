@@ -1,0 +1,130 @@
+//! Limits of runs, tasks and days in words: what they are called, how much of them is used, what allows more.
+
+use ralph_core::{
+    event::{LimitKind, Limits, NewLimits, Usage},
+    run::RunView,
+};
+
+use super::{counted, short_count, short_duration, usage_in_words};
+
+/// What a limit is of, before "limit".
+pub fn limit_word(limit: LimitKind) -> &'static str {
+    match limit {
+        LimitKind::MaxIterations => "iteration",
+        LimitKind::MaxTime => "time",
+        LimitKind::MaxCost => "cost",
+        LimitKind::MaxTokens => "token",
+        LimitKind::TaskIterations => "per-task iteration",
+        LimitKind::TaskCost => "per-task cost",
+        LimitKind::TaskTokens => "per-task token",
+        LimitKind::DayCost => "daily cost",
+        LimitKind::DayTokens => "daily token",
+    }
+}
+
+/// What a run may use from now on: `the run may use 80 iterations, $20.00 from now on`.
+pub fn new_limits_in_words(limits: &NewLimits) -> String {
+    let parts = [
+        limits.max_iterations.map(|most| counted(u64::from(most), "iteration")),
+        limits.max_time_ms.map(short_duration),
+        limits.max_cost_usd.map(|most| format!("${most:.2}")),
+        limits.max_tokens.map(|most| format!("{} tokens", short_count(most))),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    format!(
+        "the run may use {} from now on, counted from its beginning",
+        parts.join(", ")
+    )
+}
+
+/// The option that raises a limit, with its value.
+pub fn raising(limit: LimitKind) -> &'static str {
+    match limit {
+        LimitKind::MaxIterations => "--iterations N",
+        LimitKind::MaxTime => "--max-time TIME",
+        LimitKind::MaxCost => "--max-cost-usd USD",
+        LimitKind::MaxTokens => "--max-tokens N",
+        LimitKind::TaskIterations => "--max-iterations-per-task N",
+        LimitKind::TaskCost => "--max-cost-usd-per-task USD",
+        LimitKind::TaskTokens => "--max-tokens-per-task N",
+        LimitKind::DayCost => "--max-cost-usd-per-day USD",
+        LimitKind::DayTokens => "--max-tokens-per-day N",
+    }
+}
+
+/// The option of `ralph continue` that allows more of a limit of the run that is used up, with a value that does; none for limits of
+/// tasks and days.
+pub fn more_of(limit: LimitKind, limits: &Limits, view: &RunView) -> Option<[String; 2]> {
+    let (flag, value) = match limit {
+        // So many more.
+        LimitKind::MaxIterations => ("--iterations", "10".to_owned()),
+        LimitKind::MaxTime => {
+            let hours = view.totals().elapsed_ms / 3_600_000 + 8;
+            ("--max-time", format!("{hours}h"))
+        }
+        LimitKind::MaxCost => {
+            let cost = view.usage.cost_usd.unwrap_or_default();
+            ("--max-cost-usd", (cost * 2.0).ceil().to_string())
+        }
+        LimitKind::MaxTokens => {
+            let most = limits.max_tokens.unwrap_or_default();
+            ("--max-tokens", most.saturating_mul(2).to_string())
+        }
+        LimitKind::TaskIterations
+        | LimitKind::TaskCost
+        | LimitKind::TaskTokens
+        | LimitKind::DayCost
+        | LimitKind::DayTokens => return None,
+    };
+    Some([flag.to_owned(), value])
+}
+
+/// What a task has had that is set aside for it, and how it is allowed more.
+pub(super) fn set_aside_in_words(task: &str, limit: LimitKind, iterations: u32, usage: &Usage) -> String {
+    let had = [Some(counted(u64::from(iterations), "iteration")), usage_in_words(usage)];
+    let had: Vec<String> = had.into_iter().flatten().collect();
+    format!(
+        "set aside at the {} limit ({}): {task}; `ralph continue {}` allows more once this run is over",
+        limit_word(limit),
+        had.join(", "),
+        raising(limit),
+    )
+}
+
+/// What a task needs that is set aside at its limit.
+pub fn task_at_limit_in_words(limit: LimitKind) -> String {
+    let word = limit_word(limit);
+    format!("{word} limit reached, `ralph continue {}` allows more", raising(limit))
+}
+
+/// What is used of the limits on money and tokens that there are: of the run, of its task, of the day.
+pub fn spent_in_words(view: &RunView) -> Vec<String> {
+    let limits = &view.settings.limits;
+    let mut parts = Vec::new();
+    let mut add = |what: &str, usage: &Usage, max_cost_usd: Option<f64>, max_tokens: Option<u64>| {
+        parts.extend(spending_in_words(what, usage, max_cost_usd, max_tokens));
+    };
+    add("run", &view.usage, limits.max_cost_usd, limits.max_tokens);
+    if let Some(work) = view.current_work() {
+        let per_task = &limits.per_task;
+        add("task", &work.usage, per_task.max_cost_usd, per_task.max_tokens);
+    }
+    let of_day = view.spending.limits_today(&limits.per_day);
+    add("today", &view.spending.today(), of_day.max_cost_usd, of_day.max_tokens);
+    parts
+}
+
+/// What was used of what `what` may, each limit by itself.
+pub(super) fn spending_in_words(
+    what: &str,
+    usage: &Usage,
+    max_cost_usd: Option<f64>,
+    max_tokens: Option<u64>,
+) -> Vec<String> {
+    let cost = max_cost_usd.map(|max| format!("{what} ${:.2} of ${max}", usage.cost_usd.unwrap_or_default()));
+    let tokens = max_tokens.map(|max| {
+        let tokens = short_count(usage.tokens().unwrap_or_default());
+        format!("{what} {tokens} of {} tokens", short_count(max))
+    });
+    cost.into_iter().chain(tokens).collect()
+}

@@ -1,0 +1,459 @@
+//! The one line a person reads of each loop event, whatever shows it.
+
+use ralph_core::event::{
+    AgentCall, AgentSignal, BreakerState, Claim, ConfirmedBy, Decider, Delivery, Denial, Event, GoalResult, Level,
+    MutantOutcome, PausedBy, RequestedBy, Role, SteeringKind, StopRequest, TriedMutant, WaitEnd,
+};
+use serde::Serialize;
+
+use super::{
+    Tone, background, breaker_cause_in_words, breaker_state_word, changes_in_words, claim_in_words,
+    confidence_in_words, counted, goal_in_words, guarded_changes_in_words,
+    iteration::wait_in_words,
+    limit::set_aside_in_words,
+    missing_in_words, mutants_in_words, new_limits_in_words,
+    notice::worker,
+    notice_in_words, outcome_in_words,
+    permission::{answered, asked_in_words, decided, mode_in_words, scope_in_words},
+    problem::cancel_reason,
+    review::review_told,
+    role_in_words, short_duration, status_in_words, trial_in_words,
+};
+
+/// One event in words, without its time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Line {
+    pub tone: Tone,
+    pub text: String,
+}
+
+fn line(tone: Tone, text: impl Into<String>) -> Option<Line> {
+    Some(Line {
+        tone,
+        text: text.into(),
+    })
+}
+
+/// Puts an event into words; none for what is shown elsewhere (the transcript, the summary) or is of no interest.
+///
+/// `time` renders a moment, given in milliseconds since the Unix epoch, as the user's clock shows it.
+pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
+    match event {
+        Event::RunResumed { .. } => line(Tone::Note, "resuming the run where it left off"),
+        Event::Noticed { notice } => match notice.level() {
+            Level::Info => line(Tone::Note, notice_in_words(notice)),
+            Level::Warning => line(Tone::Warning, format!("warning: {}", notice_in_words(notice))),
+        },
+        Event::IterationStarted {
+            iteration,
+            task,
+            adapter,
+            model,
+            role: role @ Role::Review { .. },
+            ..
+        } => {
+            let review = role_in_words(*role).unwrap_or_default();
+            let task = task.as_deref().unwrap_or("all that was done");
+            let by = worker(adapter, model.as_deref());
+            line(Tone::Start, format!("iteration {iteration}, {review} by {by}: {task}"))
+        }
+        Event::IterationStarted {
+            iteration,
+            task,
+            resume,
+            ..
+        } => {
+            let task = task.as_deref().unwrap_or("check that everything is done");
+            let resumed = if resume.is_some() { " (session resumed)" } else { "" };
+            line(Tone::Start, format!("iteration {iteration}: {task}{resumed}"))
+        }
+        Event::AgentReported { signal, .. } => narrate_signal(signal, time),
+        Event::DetailsOmitted { iteration } => line(
+            Tone::Note,
+            format!("iteration {iteration} tells much: the rest of it is in its signal log, not in the journal"),
+        ),
+        Event::CancelRequested { iteration, reason } => line(
+            Tone::Wait,
+            format!("ending iteration {iteration}: {}", cancel_reason(*reason)),
+        ),
+        Event::IterationEnded {
+            iteration,
+            outcome,
+            duration_ms,
+            ..
+        } => {
+            let (tone, text) = outcome_in_words(outcome);
+            line(
+                tone,
+                format!("iteration {iteration} {text} after {}", short_duration(*duration_ms)),
+            )
+        }
+        Event::IterationSettled {
+            changes: Some(changes),
+            progress,
+            undone,
+            ..
+        } => {
+            let then = match (undone, progress) {
+                (true, _) => ", put back",
+                (false, Some(false)) => ", no progress",
+                (false, Some(true) | None) => "",
+            };
+            line(Tone::Note, format!("{}{then}", changes_in_words(changes)))
+        }
+        Event::IterationSettled { changes: None, .. } => None,
+        // It is recorded again with the claim of the file.
+        Event::AgentStated {
+            claims,
+            status: Some(status),
+            ..
+        } if !claims.contains(&Claim::DoneFile) => line(Tone::Note, status_in_words(status)),
+        Event::AgentCalled { call, .. } => narrate_call(call),
+        Event::ReviewConcluded { result, .. } => {
+            let (tone, text) = review_told(result);
+            line(tone, text)
+        }
+        Event::ClaimMade { claim, .. } => line(Tone::Note, claim_in_words(*claim)),
+        Event::ClaimRefused { reasons, .. } => {
+            let reasons: Vec<String> = reasons.iter().map(missing_in_words).collect();
+            line(Tone::Bad, format!("not done: {}", reasons.join("; ")))
+        }
+        Event::CompletionDenied { why, .. } => line(
+            Tone::Note,
+            match why {
+                Denial::NotDone { why } => format!("the agent says that the work is not done: {why}"),
+                Denial::Blocked { question } => format!("the agent says that it is blocked: {question}"),
+            },
+        ),
+        Event::PlanEdited { vanished, added, .. } => {
+            let parts = [("removed from the plan", vanished), ("added to the plan", added)];
+            let parts = parts.into_iter().filter(|(_, tasks)| !tasks.is_empty());
+            let parts: Vec<String> = parts
+                .map(|(what, tasks)| format!("{what}: {}", tasks.join(" · ")))
+                .collect();
+            line(
+                if vanished.is_empty() { Tone::Note } else { Tone::Bad },
+                parts.join("; "),
+            )
+        }
+        Event::TaskBlocked { question, .. } => line(Tone::Bad, format!("blocked, set aside: {question}")),
+        Event::TaskSetAside {
+            task,
+            limit,
+            iterations,
+            usage,
+            ..
+        } => line(Tone::Bad, set_aside_in_words(task, *limit, *iterations, usage)),
+        Event::VerificationStarted { goals, .. } => line(Tone::Wait, format!("checking goals: {}", goals.join(", "))),
+        Event::GoalChecked { result, .. } => {
+            let tone = if result.passed { Tone::Good } else { Tone::Bad };
+            line(tone, format!("goal {}", goal_in_words(result)))
+        }
+        Event::TrialMade { trial, .. } => {
+            let passed = trial.problem.is_none() && trial.results.iter().all(|result| result.passed);
+            line(if passed { Tone::Good } else { Tone::Bad }, trial_in_words(trial))
+        }
+        Event::TestsQuestioned { ask, change, .. } => line(
+            Tone::Bad,
+            format!(
+                "question {ask}: do the tests count as changed? {}: {}",
+                guarded_changes_in_words(&change.changes),
+                change.why
+            ),
+        ),
+        Event::TestsConfirmed { changes, by, .. } => match by {
+            ConfirmedBy::User { .. } => line(
+                Tone::User,
+                format!("you confirmed the changed tests: {}", guarded_changes_in_words(changes)),
+            ),
+            ConfirmedBy::Plan { task } => line(
+                Tone::Note,
+                format!(
+                    "the plan allows changed tests at \"{task}\": {}",
+                    guarded_changes_in_words(changes)
+                ),
+            ),
+        },
+        Event::MutantsTried { mutants, .. } => {
+            let noticed = |tried: &TriedMutant| tried.outcome == MutantOutcome::Noticed;
+            let tone = if mutants.iter().any(noticed) {
+                Tone::Note
+            } else {
+                Tone::Bad
+            };
+            line(tone, mutants_in_words(mutants))
+        }
+        Event::EditsChecked {
+            results, news, live, ..
+        } => edits_checked(results, news, *live),
+        Event::ClaimJudged { confidence, parts, .. } => line(Tone::Note, confidence_in_words(*confidence, parts)),
+        Event::PermissionAsked {
+            ask, request, until_ms, ..
+        } => {
+            let until = match until_ms {
+                Some(until_ms) => format!("until {}", time(*until_ms)),
+                None => "for an answer without end".to_owned(),
+            };
+            let asked = asked_in_words(&request.tool, &request.title);
+            let how = match request.questions.first().and_then(|question| question.choices.first()) {
+                Some(_) => format!("`ralph answer {ask} 1`, as `ralph asks` lists them"),
+                None if !request.questions.is_empty() => format!("`ralph answer {ask} \"…\"`"),
+                None => format!("`ralph answer {ask} yes` or `no`"),
+            };
+            line(
+                Tone::Bad,
+                format!("the agent asks ({ask}): {asked}; waiting {until}: {how}"),
+            )
+        }
+        Event::PermissionWithdrawn { ask, .. } => line(Tone::Note, format!("the agent does not ask {ask} any more")),
+        Event::QuestionAnswered {
+            questions,
+            answers,
+            by,
+            waited_ms,
+            ..
+        } => {
+            let tone = if by.is_user() { Tone::User } else { Tone::Bad };
+            line(tone, answered(questions, answers, by, *waited_ms))
+        }
+        // What rules allow is what was wanted.
+        Event::PermissionDecided {
+            allowed: true,
+            by: Decider::Rule { .. } | Decider::Mode { .. },
+            ..
+        } => None,
+        Event::PermissionDecided {
+            tool,
+            title,
+            allowed,
+            by,
+            waited_ms,
+            ..
+        } => {
+            let tone = match (allowed, by) {
+                (_, Decider::User { .. }) => Tone::User,
+                (true, _) => Tone::Note,
+                (false, _) => Tone::Bad,
+            };
+            line(tone, decided(tool, title, *allowed, by, *waited_ms))
+        }
+        Event::RulesAdded { ask, scope, rules, .. } => line(
+            Tone::User,
+            format!(
+                "from now on allowed {} (question {ask}): {}",
+                scope_in_words(*scope),
+                rules.join(", ")
+            ),
+        ),
+        Event::RuleForgotten { rule } => line(Tone::User, format!("not allowed by an answer any more: {rule}")),
+        Event::LimitsChanged { limits } => line(Tone::User, new_limits_in_words(limits)),
+        Event::PermissionModeChanged { mode } => line(Tone::User, mode_in_words(*mode)),
+        Event::BreakerMoved { to, why } => {
+            let tone = match to {
+                BreakerState::Closed => Tone::Good,
+                BreakerState::HalfOpen | BreakerState::Open => Tone::Bad,
+            };
+            let to = breaker_state_word(*to);
+            line(tone, format!("stuck detector {to}: {}", breaker_cause_in_words(why)))
+        }
+        Event::ClockMoved { gap_ms } => line(Tone::Wait, clock_moved(*gap_ms)),
+        Event::AdapterLimited { adapter, until_ms } => {
+            line(Tone::Wait, format!("{adapter} is limited until {}", time(*until_ms)))
+        }
+        Event::LiveChannelGivenUp { adapter, why } => line(Tone::Bad, live_channel_given_up(adapter, why)),
+        Event::WaitStarted {
+            wait,
+            until_ms,
+            attempt,
+            why,
+        } => line(Tone::Wait, wait_in_words(*wait, &time(*until_ms), *attempt, why)),
+        Event::WaitEnded {
+            cause: WaitEnd::Elapsed,
+        } => None,
+        Event::WaitEnded {
+            cause: WaitEnd::RetriedNow,
+        } => line(Tone::User, "trying again now"),
+        Event::WaitEnded {
+            cause: WaitEnd::Stopped,
+        } => None,
+        Event::Paused { by: PausedBy::File } => line(Tone::Wait, "pausing: `.ralph-pause` is there"),
+        Event::Paused { by: PausedBy::User } => line(Tone::Wait, "pausing: asked by the user"),
+        Event::Unpaused { by: PausedBy::File } => line(Tone::User, "resuming: `.ralph-pause` is gone"),
+        Event::Unpaused { by: PausedBy::User } => line(Tone::User, "resuming"),
+        Event::Held => line(Tone::Wait, "paused: remove `.ralph-pause` or type `ralph resume`"),
+        Event::SteeringQueued {
+            id,
+            text,
+            answers: Some(answered),
+            ..
+        } => line(
+            Tone::User,
+            format!(
+                "message {} answers \"{}\" in the next prompt: {text}",
+                id.0, answered.question
+            ),
+        ),
+        Event::SteeringQueued { id, kind, text, .. } => {
+            let when = match kind {
+                SteeringKind::Next => "for the next prompt",
+                SteeringKind::Now => "for now",
+                SteeringKind::Standing => "for every prompt",
+            };
+            line(Tone::User, format!("message {} {when}: {text}", id.0))
+        }
+        Event::SteeringDelivered { id, iteration, how } => {
+            let how = match how {
+                Delivery::Prompt => "in the prompt of",
+                Delivery::Live => "live in",
+            };
+            line(
+                Tone::User,
+                format!("message {} delivered {how} iteration {iteration}", id.0),
+            )
+        }
+        Event::SteeringWithdrawn { id } => line(Tone::User, format!("message {} withdrawn", id.0)),
+        Event::RunReopened { continued: true, .. } => line(Tone::User, "continuing the run after its end"),
+        Event::RunReopened { .. } => line(Tone::User, "the run resumes with your message"),
+        Event::BackgroundStarted {
+            number, by, command, ..
+        } => {
+            let (tone, text) = background::started(*number, *by, command);
+            line(tone, text)
+        }
+        Event::BackgroundCancelled { number, by } => {
+            let (tone, text) = background::cancelled(*number, *by);
+            line(tone, text)
+        }
+        Event::BackgroundEnded { number, result } => {
+            background::ended(*number, result).and_then(|(tone, text)| line(tone, text))
+        }
+        Event::StopRequested { stop, by } => line(Tone::User, stop_request(*stop, *by)),
+        Event::StopWithdrawn => line(Tone::User, "not stopping after this iteration"),
+        Event::Unknown { name } => line(Tone::Note, format!("an event of a newer ralph: {name}")),
+        // Shown by the head, the tasks and the summary.
+        Event::JournalOpened { .. }
+        | Event::BackgroundProgressed { .. }
+        | Event::RunStarted { .. }
+        | Event::PlanRead { .. }
+        | Event::PlanChanged { .. }
+        | Event::AgentStated { .. }
+        | Event::PreparationStarted { .. }
+        | Event::DayBegan { .. }
+        | Event::ReviewRequested { .. }
+        | Event::ReviewWithdrawn
+        | Event::RunStopped { .. } => None,
+    }
+}
+
+/// What is news of the goals that were run after edits.
+fn edits_checked(results: &[GoalResult], news: &[String], live: bool) -> Option<Line> {
+    let told: Vec<&GoalResult> = results.iter().filter(|result| news.contains(&result.name)).collect();
+    let tone = match told.iter().all(|result| result.passed) {
+        true => Tone::Good,
+        false => Tone::Bad,
+    };
+    let goals: Vec<String> = told.iter().map(|result| goal_in_words(result)).collect();
+    if goals.is_empty() {
+        return None;
+    }
+    let how = if live { " (the agent is told)" } else { "" };
+    line(tone, format!("after edits: {}{how}", goals.join(", ")))
+}
+
+/// What the agent said with one of ralph's tools.
+fn narrate_call(call: &AgentCall) -> Option<Line> {
+    match call {
+        AgentCall::Claimed { reasons } if reasons.is_empty() => {
+            line(Tone::Note, "the agent claims to be done: judged at the end of its turn")
+        }
+        AgentCall::Claimed { reasons } => {
+            let reasons: Vec<String> = reasons.iter().map(missing_in_words).collect();
+            line(
+                Tone::Note,
+                format!("the agent claims to be done, refused at once: {}", reasons.join("; ")),
+            )
+        }
+        AgentCall::GoalsChecked { passed, failed } if failed.is_empty() => {
+            let goals = counted(u64::from(*passed), "goal");
+            line(Tone::Note, format!("the agent had the goals checked: {goals} passed"))
+        }
+        AgentCall::GoalsChecked { failed, .. } => line(
+            Tone::Note,
+            format!("the agent had the goals checked: {} did not pass", failed.join(", ")),
+        ),
+        AgentCall::Blocked { reason } => line(Tone::Bad, format!("the agent is blocked: {reason}")),
+        AgentCall::Asked { ask, question } => line(Tone::Bad, format!("question {ask}: {}", question.text)),
+        AgentCall::TestsChanged { why } => line(Tone::Note, format!("the agent changed tests on purpose: {why}")),
+        AgentCall::Noted { note } => line(Tone::Note, format!("progress: {note}")),
+        AgentCall::Proposed { task } => line(Tone::Note, format!("the agent proposes a task: {task}")),
+    }
+}
+
+/// Only what the loop itself has to do with; the rest is in the transcript.
+fn narrate_signal(signal: &AgentSignal, time: impl Fn(u64) -> String) -> Option<Line> {
+    match signal {
+        AgentSignal::LimitHit { until_ms, text, .. } => {
+            let until = until_ms
+                .map(|until_ms| format!(" until {}", time(until_ms)))
+                .unwrap_or_default();
+            line(Tone::Wait, format!("the agent is limited{until}: {text}"))
+        }
+        AgentSignal::PermissionAsked { text, allowed, .. } => {
+            let tone = if *allowed { Tone::Note } else { Tone::Bad };
+            line(tone, format!("the agent asks for permission: {text}"))
+        }
+        AgentSignal::QuestionAsked { text, .. } => line(Tone::Bad, format!("the agent asks: {text}")),
+        AgentSignal::Opened { .. }
+        | AgentSignal::Said { .. }
+        | AgentSignal::Thought { .. }
+        | AgentSignal::ToolStarted { .. }
+        | AgentSignal::ToolEnded { .. }
+        | AgentSignal::FileChanged { .. }
+        | AgentSignal::Usage { .. }
+        | AgentSignal::Retrying { .. }
+        | AgentSignal::Problem { .. }
+        | AgentSignal::TurnEnded { .. }
+        | AgentSignal::Unknown { .. }
+        | AgentSignal::MessageAnswered { .. }
+        | AgentSignal::PermissionRequested { .. }
+        | AgentSignal::PermissionWithdrawn { .. }
+        | AgentSignal::TextDelta { .. }
+        | AgentSignal::ThoughtDelta { .. }
+        | AgentSignal::ToolOutput { .. }
+        | AgentSignal::Ended { .. } => None,
+    }
+}
+
+/// Where the clock went forward, nobody can tell a computer that slept from a ralph that was stopped.
+fn clock_moved(gap_ms: i64) -> String {
+    let gap = short_duration(gap_ms.unsigned_abs());
+    if gap_ms < 0 {
+        format!("the clock was set back by {gap}: waits and limits move with it")
+    } else {
+        format!("the computer or ralph was asleep for {gap}: that time counts against no limit")
+    }
+}
+
+fn live_channel_given_up(adapter: &str, why: &str) -> String {
+    let why = if why.is_empty() {
+        String::new()
+    } else {
+        format!(" ({why})")
+    };
+    format!("the installed `{adapter}` has no live channel{why}: continuing one-way, messages wait for the next prompt")
+}
+
+fn stop_request(stop: StopRequest, by: RequestedBy) -> String {
+    let by = match by {
+        RequestedBy::Interrupt => "interrupted",
+        RequestedBy::Terminate => "terminated",
+        RequestedBy::Hangup => "the terminal is gone",
+        RequestedBy::User => "asked to stop",
+    };
+    let how = match stop {
+        StopRequest::AfterIteration => "stopping after this iteration",
+        StopRequest::Graceful => "stopping (repeat to force)",
+        StopRequest::Immediate => "stopping at once",
+    };
+    format!("{by}: {how}")
+}

@@ -1,0 +1,468 @@
+//! Notices in words: what the user should know beside the iterations.
+
+use std::path::Path;
+
+use ralph_core::{
+    event::{ChoiceReason, CommandRefusal, LimitKind, MESSAGE_CAP_BYTES, Mode, Notice, OwnWork, RestoreMoment, RunBy},
+    machine::Closed,
+};
+
+use super::{
+    counted,
+    limit::raising,
+    place::lacking_in_words,
+    review::{obstacle_in_words, role_in_words},
+    short_duration,
+};
+
+/// A notice in a sentence, without its level.
+pub fn notice_in_words(notice: &Notice) -> String {
+    match notice {
+        Notice::AdapterChosen { adapter, why } => match why {
+            ChoiceReason::ServerNamed => format!("no adapter is named: using `{adapter}`, since a server is named"),
+            ChoiceReason::OpencodeInstalled => {
+                format!("no adapter is named: using `{adapter}`, since opencode is installed")
+            }
+            ChoiceReason::Installed => format!("no adapter is named: using `{adapter}`, which is installed"),
+            ChoiceReason::OnlyOneInstalled => {
+                format!("no adapter is named: using `{adapter}`, the only one that is installed")
+            }
+            ChoiceReason::OnlyOneLoggedIn => {
+                format!("no adapter is named: using `{adapter}`, the only one that is logged in")
+            }
+            ChoiceReason::FirstLoggedIn => format!(
+                "no adapter is named: using `{adapter}`, the first of those that are logged in; `ralph adapters use ID` takes \
+                 another for good"
+            ),
+            ChoiceReason::NoneLoggedIn => {
+                format!("no adapter is named: using `{adapter}`, which is installed; no login was found")
+            }
+        },
+        Notice::SpendingUnreported { adapter, cost, tokens } => {
+            let what = match (cost, tokens) {
+                (true, true) => "cost or tokens",
+                (true, false) => "a cost",
+                (false, _) => "tokens",
+            };
+            let instead = match (cost, tokens) {
+                (true, false) => "one on tokens does (`--max-tokens`)",
+                _ => "`--max-time` and `--max-iterations` do",
+            };
+            format!("{adapter} is not known to report {what}, so a limit on that may not hold; {instead}")
+        }
+        Notice::SpendingReportedLate { adapter } => {
+            format!("{adapter} tells what it used when a turn ends: one turn may go past a limit on tokens or cost")
+        }
+        Notice::ServersLeftOut { adapter, live: true } => format!(
+            "{adapter} is told of no MCP servers on its one-way channel, so those of `mcp` are left out: \
+             `--channel live` hands them on"
+        ),
+        Notice::ServersLeftOut { adapter, live: false } => {
+            format!("{adapter} cannot be told of MCP servers, so those of `mcp` in the settings are left out")
+        }
+        Notice::PlanChosen {
+            plan,
+            mode,
+            reads,
+            own_prompt,
+            beside,
+        } => plan_in_words(plan, *mode, reads, *own_prompt, beside),
+        Notice::TaskGiven { plan, has_goals: true } => format!("the plan of this task is {plan}"),
+        Notice::TaskGiven { plan, has_goals: false } => format!(
+            "the plan of this task is {plan}; without goals only the agent's claim tells that it is done (`--goal tests='COMMAND'`)"
+        ),
+        Notice::OtherLoop {
+            file,
+            of,
+            flags,
+            left_out,
+        } => other_loop_in_words(file, of, flags, left_out),
+        Notice::FallbackMissing { adapter } => format!("`{adapter}` of `fallback` is not installed and is left out"),
+        Notice::TasksAskFor { adapter, tasks: 1 } => format!("1 task of the plan asks for {adapter}"),
+        Notice::TasksAskFor { adapter, tasks } => format!("{tasks} tasks of the plan ask for {adapter}"),
+        Notice::TaskAsksFor { adapter, model } => {
+            format!("the task asks for {}", worker(adapter, model.as_deref()))
+        }
+        Notice::TaskHandedOn {
+            adapter,
+            model,
+            attempts,
+        } => format!(
+            "{} got nowhere with this task: handing it to {}",
+            counted(u64::from(*attempts), "iteration"),
+            worker(adapter, model.as_deref())
+        ),
+        Notice::ReviewerIsAuthor { adapter, model } => format!(
+            "the reviewer is the author itself ({}): `review.adapter` or `review.model` names another",
+            worker(adapter, model.as_deref())
+        ),
+        Notice::ReviewOmitted { adapter, why } => format!("no review: {}", obstacle_in_words(adapter, *why)),
+        Notice::ReviewerGivenUp { adapter, reviews } => format!(
+            "{} by {adapter} failed in a row: there are no more of them in this run",
+            counted(u64::from(*reviews), "review")
+        ),
+        Notice::ReviewChangesUndone { iteration, files, more } => {
+            let count = counted(files.len() as u64 + more, "file");
+            let named = files.iter().take(5).cloned().collect::<Vec<String>>().join(", ");
+            let rest = if files.len() > 5 || *more > 0 { ", …" } else { "" };
+            format!(
+                "{count} changed during the review, by the reviewer or by you, and put back: {named}{rest}; `ralph diff {iteration}` \
+                 shows the change, `ralph restore {iteration}` brings it back once the run is over"
+            )
+        }
+        Notice::ReviewPlanUndone { kept } => match kept {
+            Some(kept) => format!(
+                "the plan changed during the review, by the reviewer or by you, and is as it was before; the changed one is {}",
+                shown(kept)
+            ),
+            None => "the plan was gone after the review and is as it was before".to_owned(),
+        },
+        Notice::ReviewChangesStay { iteration, why } => {
+            format!("what changed during the review, iteration {iteration}, could not be put back: {why}")
+        }
+        Notice::ReviewMovedHead { from, to } => {
+            let id = |commit: &Option<String>| commit.as_deref().map_or("nothing", |commit| commit.get(..12).unwrap_or(commit)).to_owned();
+            format!(
+                "HEAD moved during the review from {} to {} and stays there; `git reset --soft {}` takes it back",
+                id(from),
+                id(to),
+                id(from)
+            )
+        }
+        Notice::TaskSettingsIgnored { line, column, why } => {
+            format!("the plan, line {line}, column {column}: {why}; using the settings of the run")
+        }
+        Notice::LiveArgsUnchanged { adapter } => format!(
+            "messages do not reach a running turn of `{adapter}`: `command.args` is changed and `live.args` is not"
+        ),
+        Notice::ProviderStripped {
+            adapter,
+            model,
+            provider,
+        } => format!("`{adapter}` is given the model `{model}`: it takes names without the provider `{provider}`"),
+        Notice::ServerUnused { adapter } => format!("adapter `{adapter}` uses no server: `server` changes nothing"),
+        Notice::PasswordInClear { server } => {
+            format!("{server}: the password is sent over the network unencrypted; a tunnel would protect it")
+        }
+        Notice::AdapterSwitched { adapter } => format!("continuing with {adapter}"),
+        Notice::SessionLost => "the session to continue no longer exists: the next one starts fresh".to_owned(),
+        Notice::SessionTooLong => "the session is too long for its model: the next one starts fresh".to_owned(),
+        Notice::AgentLingers => "the agent has finished its turn but not exited: it is stopped".to_owned(),
+        Notice::AgentIdle { quiet_ms, left_ms } => format!(
+            "idle for {}; will be stopped in {}",
+            short_duration(*quiet_ms),
+            short_duration(*left_ms)
+        ),
+        Notice::AgentActive => "the agent works again".to_owned(),
+        Notice::AgentLeftBehind { iteration, after_ms } => format!(
+            "ending iteration {iteration} took longer than {}: whatever of it still runs is left behind",
+            whole(*after_ms)
+        ),
+        Notice::TaskDropped { task } => {
+            format!("the task \"{task}\" vanished from the plan in the last run and is not done")
+        }
+        Notice::GoalDropped { goal } => format!("goal `{goal}` from the previous run is not part of this one"),
+        Notice::TasksRemoved { tasks, more } => {
+            let tasks: Vec<String> = tasks.iter().map(|task| format!("\"{task}\"")).collect();
+            let more = if *more == 0 {
+                String::new()
+            } else {
+                format!(" and {more} more")
+            };
+            format!(
+                "taken out of the plan since it was last read, presumably by you: {}{more}",
+                tasks.join(", ")
+            )
+        }
+        Notice::NothingToDo => "nothing to do: the plan has no open task".to_owned(),
+        Notice::PlanUnreadable { why } => why.clone(),
+        Notice::GoalsChanged => {
+            "the goals differ from those that the run began with: from here on the new ones count".to_owned()
+        }
+        Notice::MessageOutstanding { message } => format!(
+            "the work is done, but message {} has not reached the agent: one more iteration",
+            message.0
+        ),
+        Notice::StaleDoneFile => {
+            "`.ralph-done` was there before the iteration began: it is removed and does not count as a claim".to_owned()
+        }
+        Notice::DoneFileStuck { path, why } => {
+            format!("{}: cannot be removed, so it claims nothing: {why}", shown(path))
+        }
+        Notice::NoRepository { why } => format!("no checkpoints, no statistics: {why}"),
+        Notice::NoCheckpoint { iteration, moment, why } => match moment {
+            RestoreMoment::Before => format!("no checkpoint before iteration {iteration}: {why}"),
+            RestoreMoment::After => format!("no checkpoint after iteration {iteration}: {why}"),
+        },
+        Notice::ChangesUncounted { why } => format!("the changes cannot be counted: {why}"),
+        Notice::ProgressUnknown { why } => {
+            format!("no change of files can count as progress, only ticked tasks: {why}")
+        }
+        Notice::Listening { url } => format!("listening at {url}; `ralph token` prints the token that it takes"),
+        Notice::SocketUnavailable { path, why } => {
+            format!("no steering from other terminals: {}: {why}", shown(path))
+        }
+        Notice::LanguageServerStarted { server, root, after_ms } => {
+            format!("{server} runs for the agent in {} (after {})", shown(root), short_duration(*after_ms))
+        }
+        Notice::LanguageServerEnded { server, why, again: true } => {
+            format!("{server} ended ({why}) and is started once more")
+        }
+        Notice::LanguageServerEnded { server, why, again: false } => {
+            format!("{server} does not run ({why}): the agent does without it in this run")
+        }
+        Notice::RulesNotKept { why } => format!("the rules for this project hold in this run only: {why}"),
+        Notice::OldRunKept { why } => why.clone(),
+        Notice::JournalTorn { bytes } => {
+            format!("the journal's last line was cut off by a crash and is left out ({bytes} bytes)")
+        }
+        Notice::RunSuperseded { run, plan } => format!(
+            "run {run} of {} was not finished: it is closed, this is a new one",
+            shown(plan)
+        ),
+        Notice::OrphansEnded { count: 1, first_pid } => {
+            format!("ended a process that an earlier run left behind (pid {first_pid})")
+        }
+        Notice::OrphansEnded { count, .. } => format!("ended {count} processes that an earlier run left behind"),
+        Notice::StartsPaused => "`.ralph-pause` is there: the run starts paused; remove the file to resume".to_owned(),
+        Notice::WorkOverdue { work } => {
+            format!("{} did not end soon after the run's time was over", own_work(*work))
+        }
+        Notice::SandboxOn { abi, hidden } => format!(
+            "sandbox: on (Landlock {abi}); the agent writes to the project, its own state, caches and /tmp; {hidden} places hidden; network open"
+        ),
+        Notice::SandboxMissing => {
+            "the sandbox is set to on, but this system has no Landlock: the agent can do anything you can"
+                .to_owned()
+        }
+        Notice::SandboxStrict { abi, hidden, hosts } => format!(
+            "sandbox: strict (Landlock {abi}); the agent writes to the project, its own state and caches of its own, and has none of ralph's tools; {hidden} places hidden; network: {}",
+            if hosts.is_empty() { "to no host".to_owned() } else { format!("only to {}", hosts.join(", ")) }
+        ),
+        Notice::SandboxWeak { abi } => format!(
+            "this kernel's Landlock {abi} cannot keep the agent from {}",
+            lacking_in_words(*abi).join(", ")
+        ),
+        Notice::SandboxStateUnknown { adapter } => format!(
+            "adapter `{adapter}` does not say where its agent keeps its state, so the sandbox lets it write none: name it with `adapters.{adapter}.sandbox.write`"
+        ),
+        Notice::CommitsUnsigned => "commits of the agent are not signed, since the sandbox hides keys; to have them signed: \"sandbox\": { \"show\": [\"~/.gnupg\"], \"write\": [\"~/.gnupg\"] }".to_owned(),
+        Notice::SandboxDenied { path, hidden: Some(place) } => format!(
+            "the sandbox hides {} from the agent, which wanted it; to show it: \"sandbox\": {{ \"show\": [\"{}\"] }}",
+            shown(path),
+            shown(place)
+        ),
+        Notice::SandboxDenied { path, hidden: None } => format!(
+            "the sandbox kept the agent from writing {0}; to allow it: \"sandbox\": {{ \"write\": [\"{0}\"] }}",
+            shown(path)
+        ),
+        Notice::ServerUnconfined { server } => {
+            format!("{server} runs outside of the sandbox: what its agent does is not confined")
+        }
+        Notice::ConnectionRefused { host, port, address: None } => format!(
+            "connection to {host}:{port} refused by the sandbox; to allow it: \"sandbox\": {{ \"hosts\": [\"{}\"] }}",
+            listed_as(host, *port)
+        ),
+        Notice::ConnectionRefused { host, port, address: Some(address) } => format!(
+            "connection to {host}:{port} refused by the sandbox, since it leads to {address}, which is not public; to allow it: \"sandbox\": {{ \"hosts\": [\"{}\"] }}",
+            listed_as(address, *port)
+        ),
+        Notice::SandboxExposes { path } => format!(
+            "{} is not hidden from the agent, since it lies in a place that the agent writes to",
+            shown(path)
+        ),
+        Notice::AgentCommand { command } => {
+            format!("the agent ran `ralph {command}`: refused, since only you command a run")
+        }
+        Notice::AutorunChanged { path, by, gone } => autorun_in_words(path, *by, *gone),
+        Notice::CommandRefused { refusal } => command_refusal_in_words(refusal),
+        Notice::Text { text, .. } => text.clone(),
+    }
+}
+
+fn plan_in_words(plan: &str, mode: Option<Mode>, reads: &[String], own_prompt: bool, beside: &[String]) -> String {
+    let mut text = match mode {
+        Some(mode) => format!("mode {} ({plan})", mode.name()),
+        None => format!("the plan is {plan}"),
+    };
+    if own_prompt {
+        text += ", with your own prompt";
+    } else if !reads.is_empty() {
+        text += &format!("; the agent also reads {}", reads.join(", "));
+    }
+    if !beside.is_empty() {
+        let others = beside.join(", ");
+        text += &format!("; not worked on: {others} (`--plan FILE` names another)");
+    }
+    text
+}
+
+fn other_loop_in_words(file: &str, of: &str, flags: &[String], left_out: &[String]) -> String {
+    let mut text = format!("{file} is {of}'s configuration and sets nothing here");
+    if !flags.is_empty() {
+        text += &format!("; the same for ralph: `ralph {}`", flags.join(" "));
+    }
+    if !left_out.is_empty() {
+        text += &format!("; without an equivalent: {}", left_out.join(", "));
+    }
+    text
+}
+
+fn autorun_in_words(path: &Path, by: RunBy, gone: bool) -> String {
+    let what = if gone { "was taken away" } else { "was changed" };
+    let then = match by {
+        RunBy::Git => "your next `git` here runs by what it says",
+        RunBy::Shell => "a shell that you start here may run it",
+        RunBy::Editor => "your editor may run it when it opens the project",
+        RunBy::Ralph => "the next `ralph` here asks before it counts",
+        RunBy::Trust => "it says what you have trusted of this project; if it was not you, `ralph trust --revoke`",
+    };
+    format!("{} {what} during the iteration: {then}", shown(path))
+}
+
+/// A host as `sandbox.hosts` takes it.
+fn listed_as(host: &str, port: u16) -> String {
+    match (host.contains(':'), port) {
+        (_, 80 | 443) => host.to_owned(),
+        (false, _) => format!("{host}:{port}"),
+        (true, _) => format!("[{host}]:{port}"),
+    }
+}
+
+/// Why a command is not taken, as a clause.
+pub fn command_refusal_in_words(refusal: &CommandRefusal) -> String {
+    match refusal {
+        CommandRefusal::MessageTooLong { bytes } => format!(
+            "the message has {} KiB, {} are the most: put the rest into a file and name it",
+            bytes.div_ceil(1024),
+            MESSAGE_CAP_BYTES / 1024
+        ),
+        CommandRefusal::Rule { ask, why } => format!("question {ask} is still open: {why}"),
+    }
+}
+
+/// Why a command of an agent's is not taken: what it is told.
+pub fn agent_command_in_words(command: &str) -> String {
+    format!(
+        "`ralph {command}` was called from within the run, and only its user commands it; say in your report what you want"
+    )
+}
+
+/// Why a run that is over takes no message, and what does.
+pub fn closed_in_words(closed: Closed) -> String {
+    match closed {
+        Closed::Superseded => "the run was followed by another one".to_owned(),
+        Closed::UsedUp { limit } => used_up_in_words(limit),
+    }
+}
+
+/// Says that nothing can go on below a limit, and what can be done.
+pub fn used_up_in_words(limit: LimitKind) -> String {
+    let more = match limit {
+        LimitKind::MaxIterations => "`ralph continue --iterations 10` allows 10 more".to_owned(),
+        limit => format!("`ralph continue {}` allows more", raising(limit)),
+    };
+    let used_up = match limit {
+        LimitKind::MaxIterations => "the run has used up its iterations",
+        LimitKind::MaxTime => "the run has used up its time",
+        LimitKind::MaxCost => "the run has used up its money",
+        LimitKind::MaxTokens => "the run has used up its tokens",
+        LimitKind::TaskIterations => "the open tasks have used up their iterations",
+        LimitKind::TaskCost => "the open tasks have used up their money",
+        LimitKind::TaskTokens => "the open tasks have used up their tokens",
+        LimitKind::DayCost => "the money of the day is used up",
+        LimitKind::DayTokens => "the tokens of the day are used up",
+    };
+    format!("{used_up}: {more}")
+}
+
+/// Work of ralph's own, as what took too long.
+pub(super) fn own_work(work: OwnWork) -> String {
+    match work {
+        OwnWork::Preparing { iteration, role } => match role_in_words(role) {
+            None => format!("preparing iteration {iteration}, its checkpoint, plan or prompt,"),
+            Some(review) => format!("preparing iteration {iteration} ({review}), its checkpoint, patch or prompt,"),
+        },
+        OwnWork::Settling { iteration, role } => match role_in_words(role) {
+            None => format!("looking at the result of iteration {iteration}, its checkpoint or plan,"),
+            Some(review) => {
+                format!(
+                    "looking at the result of iteration {iteration} ({review}), its checkpoint or the files it changed,"
+                )
+            }
+        },
+        OwnWork::Verifying => "checking the goals".to_owned(),
+    }
+}
+
+/// A bound in whole seconds or minutes.
+pub(super) fn whole(duration_ms: u64) -> String {
+    match duration_ms {
+        0..60_000 => format!("{} s", duration_ms.div_ceil(1000)),
+        60_000.. => format!("{} min", duration_ms.div_ceil(60_000)),
+    }
+}
+
+/// An agent and its model: `codex/gpt-5.4`.
+pub(super) fn worker(adapter: &str, model: Option<&str>) -> String {
+    match model {
+        Some(model) => format!("{adapter}/{model}"),
+        None => adapter.to_owned(),
+    }
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ralph_core::event::SteeringId;
+
+    #[test]
+    fn tasks_that_were_removed_are_named_and_those_left_out_counted() {
+        let tasks = vec!["One".to_owned(), "Two".to_owned()];
+        let said = notice_in_words(&Notice::TasksRemoved { tasks, more: 3 });
+        assert!(said.ends_with(": \"One\", \"Two\" and 3 more"), "{said}");
+    }
+
+    #[test]
+    fn a_limit_on_what_an_agent_does_not_report_is_told_with_one_that_holds() {
+        let said = |cost, tokens| {
+            let adapter = "codex".to_owned();
+            notice_in_words(&Notice::SpendingUnreported { adapter, cost, tokens })
+        };
+        assert_eq!(
+            said(true, false),
+            "codex is not known to report a cost, so a limit on that may not hold; one on tokens does (`--max-tokens`)"
+        );
+        assert!(said(true, true).ends_with("; `--max-time` and `--max-iterations` do"));
+        assert!(said(false, true).contains(" to report tokens, so "));
+    }
+
+    #[test]
+    fn the_plan_of_a_task_is_named_and_what_will_tell_that_it_is_done() {
+        let said = |has_goals| {
+            let plan = ".ralph/plans/build-x.md".to_owned();
+            notice_in_words(&Notice::TaskGiven { plan, has_goals })
+        };
+        assert_eq!(said(true), "the plan of this task is .ralph/plans/build-x.md");
+        assert!(
+            said(false)
+                .ends_with("; without goals only the agent's claim tells that it is done (`--goal tests='COMMAND'`)")
+        );
+    }
+
+    #[test]
+    fn a_message_that_outlasts_the_work_is_named() {
+        let message = SteeringId(4);
+        let said = notice_in_words(&Notice::MessageOutstanding { message });
+        assert!(said.contains("message 4 has not reached the agent"), "{said}");
+    }
+
+    #[test]
+    fn a_notice_of_an_older_journal_is_said_as_it_was() {
+        assert_eq!(notice_in_words(&Notice::warning("as it was")), "as it was");
+    }
+}

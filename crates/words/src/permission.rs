@@ -1,0 +1,271 @@
+//! What agents ask to be allowed, what a policy says to it and why, and what they are told.
+
+use ralph_core::{
+    event::{Answer, Decider, Decision, PermissionMode, Question, RuleScope},
+    machine::{NoAnswer, read_answer},
+    run::Message,
+};
+use ralph_policy::permissions::Because;
+
+use super::short_duration;
+
+/// Most choices that are listed one by one.
+const LISTED: usize = 5;
+
+pub fn decision_in_words(decision: Decision) -> &'static str {
+    match decision {
+        Decision::Allow => "allowed",
+        Decision::Ask => "asked",
+        Decision::Deny => "denied",
+    }
+}
+
+pub fn because_in_words(because: &Because) -> String {
+    match because {
+        Because::Rule { rule, list, origin } => format!("`{rule}` of `{}` ({origin})", list.name()),
+        Because::PossibleRule { rule, list, origin } => {
+            format!("could be `{rule}` of `{}` ({origin})", list.name())
+        }
+        Because::Mode { mode } => format!("no rule; mode `{}`", mode_word(*mode)),
+        Because::Unclear { why } => why.to_string(),
+        Because::Harmless => "needs no rule".to_owned(),
+    }
+}
+
+/// What somebody is asked: the tool and what for.
+pub fn asked_in_words(tool: &str, title: &str) -> String {
+    match title {
+        "" => tool.to_owned(),
+        title => format!("{tool}: {title}"),
+    }
+}
+
+/// The command that answers a request: `ralph answer 3 yes|no`, or `ralph answer 3 1|2` where it has choices.
+pub fn answer_command(ask: u32, questions: &[Question]) -> String {
+    match questions {
+        [] => format!("ralph answer {ask} yes|no"),
+        [only] if only.choices.len() > LISTED => format!("ralph answer {ask} 1-{}", only.choices.len()),
+        [only] if !only.choices.is_empty() => {
+            let numbers: Vec<String> = (1..=only.choices.len()).map(|number| number.to_string()).collect();
+            format!("ralph answer {ask} {}", numbers.join("|"))
+        }
+        [_] => format!("ralph answer {ask} \"…\""),
+        [_, _, ..] => "ralph asks".to_owned(),
+    }
+}
+
+/// For how long an answer counts.
+pub fn scope_in_words(scope: RuleScope) -> &'static str {
+    match scope {
+        RuleScope::Run => "in this run",
+        RuleScope::Project => "in this project",
+    }
+}
+
+/// Who or what decided, as a clause.
+pub fn decider_in_words(by: &Decider) -> String {
+    match by {
+        Decider::Rule { rule, origin } => format!("by `{rule}` ({origin})"),
+        Decider::Mode { mode } => format!("by the mode `{}`", mode_word(*mode)),
+        Decider::Unclear => "since its command does not tell what would run".to_owned(),
+        Decider::User { .. } => "by you".to_owned(),
+        Decider::Deadline => "since nobody answered".to_owned(),
+        Decider::TooManyPending => "since too many requests wait for an answer".to_owned(),
+    }
+}
+
+pub fn mode_word(mode: PermissionMode) -> &'static str {
+    match mode {
+        PermissionMode::Auto => "auto",
+        PermissionMode::Ask => "ask",
+        PermissionMode::Restricted => "restricted",
+        PermissionMode::Readonly => "readonly",
+    }
+}
+
+/// What a mode does that somebody has set in mid-run.
+pub fn mode_in_words(mode: PermissionMode) -> String {
+    let how = match mode {
+        PermissionMode::Auto => "allowed",
+        PermissionMode::Ask => "asked",
+        PermissionMode::Restricted => "denied",
+        PermissionMode::Readonly => "denied, unless it only reads",
+    };
+    format!(
+        "permission mode `{}`: from now on, what no rule names is {how}",
+        mode_word(mode)
+    )
+}
+
+/// One decision in a line.
+pub(super) fn decided(tool: &str, title: &str, allowed: bool, by: &Decider, waited_ms: u64) -> String {
+    let word = if allowed { "allowed" } else { "denied" };
+    let waited = match waited_ms {
+        0..1_000 => String::new(),
+        _ => format!(", after {}", short_duration(waited_ms)),
+    };
+    format!(
+        "{word}: {} ({}{waited})",
+        asked_in_words(tool, title),
+        decider_in_words(by)
+    )
+}
+
+/// The answers to questions in a line.
+pub fn answers_in_words(questions: &[String], answers: &[Vec<String>]) -> String {
+    let pairs = questions.iter().zip(answers);
+    let pairs: Vec<String> = pairs
+        .map(|(question, answer)| format!("{question} → {}", answer.join(", ")))
+        .collect();
+    match pairs.is_empty() {
+        true => questions.join(" "),
+        false => pairs.join(" · "),
+    }
+}
+
+/// What became of questions in a line.
+pub(super) fn answered(questions: &[String], answers: &[Vec<String>], by: &Decider, waited_ms: u64) -> String {
+    let word = if answers.is_empty() { "not answered" } else { "answered" };
+    let waited = match waited_ms {
+        0..1_000 => String::new(),
+        _ => format!(", after {}", short_duration(waited_ms)),
+    };
+    let what = answers_in_words(questions, answers);
+    format!("{word}: {what} ({}{waited})", decider_in_words(by))
+}
+
+/// What an agent is told whose questions get no answer.
+pub fn no_answer(by: &Decider, message: Option<&str>) -> String {
+    let why = match by {
+        Decider::User { .. } => "The user does not want to answer.",
+        Decider::Rule { .. }
+        | Decider::Mode { .. }
+        | Decider::Unclear
+        | Decider::Deadline
+        | Decider::TooManyPending => "Nobody is there to answer.",
+    };
+    match message {
+        Some(message) => format!("{why} The user says: {message}"),
+        None => format!(
+            "{why} Decide yourself, and say what you decided and why; if that would be wrong, say that you are BLOCKED, with \
+             the question."
+        ),
+    }
+}
+
+/// A message of the user's as the agent reads it.
+pub fn message_in_prompt(message: &Message) -> String {
+    match &message.question {
+        Some(question) => format!("You asked: {question}\nThe user answers: {}", message.text),
+        None => message.text.clone(),
+    }
+}
+
+/// Why `answer` is none to these questions, and what would be one; nothing if it is one, or if nothing is asked in words.
+pub fn not_an_answer_in_words(ask: u32, questions: &[Question], answer: &Answer) -> Option<String> {
+    if questions.is_empty() {
+        return None;
+    }
+    let why = read_answer(questions, answer).err()?;
+    Some(no_answer_in_words(ask, &why))
+}
+
+/// Why an answer is none, and what would be one.
+pub fn no_answer_in_words(ask: u32, why: &NoAnswer) -> String {
+    let listed = |choices: &[String]| {
+        let numbered = choices
+            .iter()
+            .enumerate()
+            .map(|(index, label)| format!("{} {label}", index + 1));
+        numbered.collect::<Vec<_>>().join(" · ")
+    };
+    match why {
+        NoAnswer::Count { given, asked } => format!(
+            "question {ask} asks {asked} things, and {}; put each answer into quotes",
+            match given {
+                1 => "1 answer was given".to_owned(),
+                given => format!("{given} answers were given"),
+            }
+        ),
+        NoAnswer::NoChoice { given, choices } => {
+            format!(
+                "`{given}` is none of the choices of question {ask}: {}",
+                listed(choices)
+            )
+        }
+        NoAnswer::OnlyOne { choices } => format!("question {ask} takes one of its choices: {}", listed(choices)),
+        NoAnswer::NotAQuestion => format!("question {ask} asks for permission: `yes` or `no`"),
+    }
+}
+
+/// What comes after the reason of a denial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Advice {
+    FindAnotherWay,
+    /// It was denied the same thing too often.
+    StopTrying,
+}
+
+/// What an agent is told whose request is denied.
+pub fn denial(by: &Decider, message: Option<&str>, advice: Advice) -> String {
+    let why = match by {
+        Decider::Rule { rule, .. } => format!("The rule `{rule}` of this project's user forbids this."),
+        Decider::Mode { .. } => "The user of this project allows only what is listed, and this is not.".to_owned(),
+        Decider::Unclear => {
+            "The command does not tell what would run. Write it out: no eval, no computed command names.".to_owned()
+        }
+        Decider::User { .. } => "The user said no.".to_owned(),
+        Decider::Deadline => "Nobody was there to allow this.".to_owned(),
+        Decider::TooManyPending => "Too many of your requests wait for an answer already.".to_owned(),
+    };
+    let then = match (message, advice) {
+        (Some(message), _) => format!("The user says: {message}"),
+        (None, Advice::FindAnotherWay) => "Go on without it, or find another way.".to_owned(),
+        (None, Advice::StopTrying) => {
+            "Do not try this again. If the task cannot be done without it, say what blocks it and end.".to_owned()
+        }
+    };
+    format!("{why} {then}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_is_told_who_denied_it_and_what_to_do_and_in_the_end_to_stop_trying() {
+        let rule = Decider::Rule {
+            rule: "Bash(git push *)".to_owned(),
+            origin: "config.json:3:5".to_owned(),
+        };
+        let first = denial(&rule, None, Advice::FindAnotherWay);
+        assert!(
+            first.contains("`Bash(git push *)`") && first.contains("another way"),
+            "{first}"
+        );
+        assert!(
+            !first.contains("config.json"),
+            "where the rule is, is nothing to the agent: {first}"
+        );
+        assert!(denial(&rule, None, Advice::StopTrying).contains("Do not try this again"));
+        assert!(
+            denial(&Decider::User { at: None }, Some("use a branch"), Advice::StopTrying)
+                .ends_with("The user says: use a branch")
+        );
+    }
+
+    #[test]
+    fn a_decision_names_what_by_whom_and_how_long_it_was_waited_for() {
+        assert_eq!(
+            decided("Bash", "git push", false, &Decider::User { at: None }, 42_000),
+            "denied: Bash: git push (by you, after 42s)"
+        );
+        let mode = Decider::Mode {
+            mode: PermissionMode::Restricted,
+        };
+        assert_eq!(
+            decided("Write", "a.txt", false, &mode, 3),
+            "denied: Write: a.txt (by the mode `restricted`)"
+        );
+    }
+}

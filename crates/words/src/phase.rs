@@ -1,0 +1,145 @@
+//! What a loop does now, in words: for `ralph status` as it is, for a headline as it counts.
+
+use ralph_core::{
+    event::{StopRequest, Wait},
+    run::{Phase, RunView, Tool},
+};
+
+use super::{counted, end::end_headline, role_in_words, stop_in_words, ticking};
+
+/// What the loop does now, in a clause that holds until the next record.
+pub fn phase_in_words(view: &RunView) -> String {
+    match &view.phase {
+        Phase::Running { iteration, .. } if !view.permissions.pending.is_empty() => {
+            format!("iteration {iteration} waits for an answer: `ralph asks`")
+        }
+        phase @ Phase::Running { .. } if view.is_paused() => format!("{}, will pause after it", still(phase, view)),
+        Phase::Waiting { wait, .. } => match wait {
+            Wait::Backoff => "waiting before the next try".to_owned(),
+            Wait::LimitReset => "waiting for the agent's limit to reset".to_owned(),
+            Wait::CallBudget => "waiting for the next call of the hour".to_owned(),
+            Wait::DayBudget => "waiting for tomorrow: today's limit is used up".to_owned(),
+            Wait::Cooldown => "waiting before one last try".to_owned(),
+        },
+        phase => still(phase, view),
+    }
+}
+
+/// What the agent does, in a line: `shell cargo test`.
+pub fn tool_in_words(tool: &Tool) -> String {
+    let mut lines = tool.input.trim().lines();
+    let first = lines.next().unwrap_or_default();
+    let more = if lines.next().is_some() { " …" } else { "" };
+    format!("{} {first}{more}", tool.name).trim_end().to_owned()
+}
+
+/// The same at `now_ms`, with what follows. `time` renders a moment as the user's clock shows it.
+pub fn phase_headline(view: &RunView, now_ms: u64, time: impl Fn(u64) -> String) -> String {
+    match &view.phase {
+        Phase::Running { iteration, .. } if !view.permissions.pending.is_empty() => {
+            let asks = counted(view.permissions.pending.len() as u64, "question");
+            format!("iteration {iteration} waits for your answer · {asks}")
+        }
+        Phase::Running { iteration, .. } => {
+            let since_ms = view.phase.running_since_ms().unwrap_or(now_ms);
+            let since = ticking(now_ms.saturating_sub(since_ms));
+            format!("{}iteration {iteration} · {since}{}", role(view), then(view))
+        }
+        phase @ (Phase::Preparing { .. } | Phase::Cancelling { .. } | Phase::Settling { .. }) => {
+            format!("{}{}", still(phase, view), then(view))
+        }
+        Phase::Stopped { end } => end_headline(&end.reason),
+        Phase::Waiting { wait, until_ms, .. } => {
+            let what = match wait {
+                Wait::Backoff => "trying again",
+                Wait::LimitReset => "rate-limited, resuming",
+                Wait::CallBudget => "next call",
+                Wait::DayBudget => "day's limit used up, resuming",
+                Wait::Cooldown => "one more try",
+            };
+            let left_ms = until_ms.saturating_sub(now_ms).div_ceil(1000) * 1000;
+            format!("{what} in {} ({})", ticking(left_ms), time(*until_ms))
+        }
+        phase @ (Phase::Idle | Phase::Verifying { .. } | Phase::Paused) => still(phase, view),
+    }
+}
+
+/// The same where the number of the iteration and its time have a place of their own.
+pub fn phase_word(view: &RunView, now_ms: u64, time: impl Fn(u64) -> String) -> String {
+    match &view.phase {
+        Phase::Running { .. } if !view.permissions.pending.is_empty() => {
+            let asks = counted(view.permissions.pending.len() as u64, "question");
+            format!("waiting for your answer · {asks}")
+        }
+        Phase::Running { .. } if !view.role.is_work() => format!("reviewing{}", then(view)),
+        Phase::Running { .. } => format!("running{}", then(view)),
+        Phase::Preparing { .. } => format!("preparing{}", then(view)),
+        Phase::Cancelling { .. } => format!("ending the iteration{}", then(view)),
+        Phase::Settling { .. } => format!("checking the result{}", then(view)),
+        Phase::Idle | Phase::Verifying { .. } | Phase::Waiting { .. } | Phase::Paused | Phase::Stopped { .. } => {
+            phase_headline(view, now_ms, time)
+        }
+    }
+}
+
+/// What is said of a phase in the same words everywhere.
+fn still(phase: &Phase, view: &RunView) -> String {
+    match phase {
+        Phase::Idle => "starting".to_owned(),
+        Phase::Preparing { iteration } => format!("preparing iteration {iteration}"),
+        Phase::Running { iteration, .. } if !view.role.is_work() => format!("reviewing, iteration {iteration}"),
+        Phase::Running { iteration, .. } => format!("running iteration {iteration}"),
+        Phase::Cancelling { iteration, .. } => format!("ending iteration {iteration}"),
+        Phase::Settling { iteration, .. } => format!("checking iteration {iteration}"),
+        Phase::Verifying { .. } => "checking the goals".to_owned(),
+        Phase::Waiting { .. } => "waiting".to_owned(),
+        Phase::Paused if view.paused_by_file => "paused by `.ralph-pause`".to_owned(),
+        Phase::Paused => "paused".to_owned(),
+        Phase::Stopped { end } => stop_in_words(&end.reason),
+    }
+}
+
+/// What the iteration is for, where that is not the plan: `review, `.
+fn role(view: &RunView) -> String {
+    role_in_words(view.role).map_or_else(String::new, |role| format!("{role}, "))
+}
+
+/// What follows the iteration, where that is not the next one.
+fn then(view: &RunView) -> &'static str {
+    match (view.stop.map(|stop| stop.request), view.is_paused()) {
+        (Some(StopRequest::AfterIteration), _) => " · stops after this iteration",
+        (Some(StopRequest::Graceful | StopRequest::Immediate), _) => " · stopping",
+        (None, true) => " · pauses after this iteration",
+        (None, false) => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ralph_core::{event::RequestedBy, run::StopAsked};
+
+    #[test]
+    fn a_headline_counts_and_says_what_follows() {
+        let mut view = RunView {
+            phase: Phase::Running {
+                iteration: 3,
+                started_ms: 1_000,
+                live_steering: false,
+            },
+            ..RunView::default()
+        };
+        let headline = |view: &RunView| phase_headline(view, 13_000, |_| String::new());
+        assert_eq!(headline(&view), "iteration 3 · 0:12");
+        view.stop = Some(StopAsked {
+            request: StopRequest::AfterIteration,
+            by: RequestedBy::User,
+        });
+        assert_eq!(headline(&view), "iteration 3 · 0:12 · stops after this iteration");
+        assert_eq!(phase_in_words(&view), "running iteration 3");
+        assert_eq!(
+            phase_word(&view, 13_000, |_| String::new()),
+            "running · stops after this iteration"
+        );
+    }
+}

@@ -1,0 +1,249 @@
+//! What an agent is told in its next prompt about the session before: what it can act on, and how.
+
+use ralph_core::{
+    event::{BreakerCause, Findings, Goal, Missing},
+    machine::Feedback,
+};
+
+use super::{
+    counted, findings_in_words, goal_failure_in_words, guarded_changes_in_words, sealed_goal_failed,
+    tests_run::{fewer_in_words, mutants_listed},
+};
+
+/// The plan, as the agent is to read it: of one that is divided, the others' sections are theirs.
+pub fn plan_in_prompt(plan: &str, section: Option<&str>) -> String {
+    match section {
+        Some(section) => format!("{plan} (its section \"{section}\" only)"),
+        None => plan.to_owned(),
+    }
+}
+
+/// Says one thing to the agent, in sentences. Further lines are output of a goal; `goals` are those of the run.
+pub fn feedback(feedback: &Feedback, goals: &[Goal]) -> String {
+    match feedback {
+        Feedback::CutOff => {
+            "The last session was cut off before it could finish. Check what it left before you continue.".to_owned()
+        }
+        Feedback::PermissionDenied { what } => {
+            format!("The last session was denied a permission ({what}). Find a way without it.")
+        }
+        Feedback::Flooded => "The last session was stopped because it reported the same kind of thing endlessly. Find \
+                              out why, and report it once."
+            .to_owned(),
+        Feedback::TurnLimit => "The last session ran out of turns. Continue where it stopped.".to_owned(),
+        Feedback::ContextOverflow => {
+            "The last session ran out of context. Work in smaller steps and read less at once.".to_owned()
+        }
+        Feedback::IdleTimeout => "The last session was stopped because it was idle for too long: no output, no CPU. \
+                                  Avoid commands that wait for input or never return."
+            .to_owned(),
+        Feedback::IterationTimeout => {
+            "The last session was stopped at its time limit. Work in smaller steps.".to_owned()
+        }
+        Feedback::TaskAtLimit { task } => {
+            format!("\"{task}\" is set aside: it has used up what one task may. Leave it as it is.")
+        }
+        Feedback::TaskSetAside { task, question } => {
+            format!("The task \"{task}\" is set aside until the user answers: {question}")
+        }
+        Feedback::ClaimRefused { reasons } => {
+            let reasons: Vec<String> = reasons.iter().map(|reason| missing(reason, goals)).collect();
+            format!("Your claim to be done was refused: {}", reasons.join("; "))
+        }
+        Feedback::FailedAfterEdits { failed } => {
+            let failed: Vec<String> = failed.iter().map(|reason| missing(reason, goals)).collect();
+            format!("After the last edits of that session: {}", failed.join("; "))
+        }
+        Feedback::Noted { notes } => format!("Its notes on how far it is: {}", notes.join("; ")),
+        Feedback::Reviewed { task, findings } => reviewed(task.as_deref(), findings),
+        Feedback::Stuck { why } => format!(
+            "{}. Do not repeat what was tried: find out why it made no progress, take another approach, or say what \
+             blocks the task.",
+            stuck(why)
+        ),
+    }
+}
+
+fn reviewed(task: Option<&str>, findings: &Findings) -> String {
+    let what = match task {
+        Some(task) => format!("the task \"{task}\""),
+        None => "the work".to_owned(),
+    };
+    format!(
+        "Another agent has reviewed {what} and found this; it may be wrong:\n{}",
+        findings_in_words(findings).join("\n")
+    )
+}
+
+/// What an agent can do whose task is to change tests.
+const MAY_BE_CONFIRMED: &str = "If the task itself demands that the tests change, end your last message with the line \
+                                `RALPH TESTS CHANGED: why`: the user will be asked.";
+
+/// Says to the agent that made a claim what the claim lacks.
+pub(super) fn missing(missing: &Missing, goals: &[Goal]) -> String {
+    match missing {
+        Missing::SaidNotDone { why } => format!("the last message said that the work is not done ({why})"),
+        Missing::SaidBlocked { question } => format!("the last message said that you are blocked ({question})"),
+        Missing::TasksOpen { open: 1, next } => format!("one task is still open: {next}"),
+        Missing::TasksOpen { open, next } => format!("{open} tasks are still open, the next is: {next}"),
+        Missing::TaskVanished { task } => {
+            format!("a task has vanished from the plan, put it back as it was: {task}")
+        }
+        Missing::PlanUnreadable => "the plan cannot be read".to_owned(),
+        Missing::GoalFailed { goal, why, output_tail } => {
+            let why = why.as_ref().map_or_else(String::new, goal_failure_in_words);
+            let known = goals.iter().find(|known| known.name == *goal);
+            let about = known.and_then(|goal| goal.description.as_ref());
+            let about = about.map_or_else(String::new, |about| format!(" ({about})"));
+            if known.is_some_and(|goal| goal.sealed.is_some()) {
+                return sealed_goal_failed(goal, &about, output_tail);
+            }
+            match &output_tail[..] {
+                "" => format!("goal `{goal}`{about} did not pass: {why}"),
+                tail => format!("goal `{goal}`{about} did not pass: {why}. It ended with:\n{tail}"),
+            }
+        }
+        Missing::FewerTests { goal, before, now } => format!(
+            "goal `{goal}` ran fewer tests than before: {}. Restore the tests. {MAY_BE_CONFIRMED}",
+            fewer_in_words(before, now.as_ref())
+        ),
+        Missing::DoubtfulTests { goal, why } => {
+            format!("what goal `{goal}` printed about its tests contradicts itself: {why}")
+        }
+        Missing::OriginalTestsFail {
+            goal,
+            why,
+            output_tail,
+            changes,
+        } => {
+            let why = why
+                .as_ref()
+                .map_or_else(|| "it ran fewer tests".to_owned(), goal_failure_in_words);
+            let ended = match &output_tail[..] {
+                "" => String::new(),
+                tail => format!(" It ended with:\n{tail}\n"),
+            };
+            format!(
+                "goal `{goal}` passes only with the tests as they are now. With the tests and their configuration as they were \
+                 when the run began, it does not pass: {why}. Changed: {}. The originals count: make the work pass them. \
+                 {MAY_BE_CONFIRMED}{ended}",
+                guarded_changes_in_words(changes)
+            )
+        }
+        Missing::NoTrial { why, changes } => format!(
+            "the tests or their configuration changed ({}), and could not be tried as they were: {why}. Put them back. \
+             {MAY_BE_CONFIRMED}",
+            guarded_changes_in_words(changes)
+        ),
+        Missing::TestsNoticeNothing { mutants } => format!(
+            "the goals pass although the code or the tests were altered, so they prove nothing. Each of these alone was not \
+             noticed:\n{}",
+            mutants_listed(mutants)
+        ),
+        Missing::GoalsNotRun => "the goals were not run".to_owned(),
+        Missing::NeedsSecondClaim => {
+            "nothing proves it: if it is true, claim it once more at the end of the next session".to_owned()
+        }
+        Missing::NotSaid => {
+            "nothing in your last message says that all is done: if it is true, end it with the promise \
+                             line"
+                .to_owned()
+        }
+        Missing::Confidence { points, wanted } => format!("the confidence is {points} and has to be {wanted}"),
+        Missing::More { count } => format!("… and {count} more"),
+        Missing::Text { text } => text.clone(),
+    }
+}
+
+fn stuck(why: &BreakerCause) -> String {
+    match why {
+        BreakerCause::NoProgress { iterations } => {
+            format!(
+                "The last {} changed nothing",
+                counted(u64::from(*iterations), "session")
+            )
+        }
+        BreakerCause::SameError { iterations } => {
+            format!(
+                "The last {} failed in the same way",
+                counted(u64::from(*iterations), "session")
+            )
+        }
+        BreakerCause::SameGoalFailure { goal, iterations, .. } => {
+            let sessions = counted(u64::from(*iterations), "session");
+            format!("Goal `{goal}` has failed in the same way after each of the last {sessions}")
+        }
+        BreakerCause::OneMoreTry => "The last sessions made no progress; this is one more try after a pause".to_owned(),
+        BreakerCause::Progress | BreakerCause::ResetByUser => "The last sessions made no progress".to_owned(),
+        BreakerCause::Text { text } => text.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ralph_core::event::{Exit, GoalFailure};
+
+    fn refused(reasons: Vec<Missing>) -> String {
+        feedback(&Feedback::ClaimRefused { reasons }, &[])
+    }
+
+    #[test]
+    fn a_goal_that_failed_is_told_with_the_end_of_its_output() {
+        let failed = Missing::GoalFailed {
+            goal: "tests".to_owned(),
+            why: Some(GoalFailure::Exited {
+                exit: Exit::Code { code: 101 },
+            }),
+            output_tail: "FAILED two\nFAILED three".to_owned(),
+        };
+        assert_eq!(
+            refused(vec![failed]),
+            "Your claim to be done was refused: goal `tests` did not pass: exit code 101. It ended with:\nFAILED \
+             two\nFAILED three"
+        );
+    }
+
+    #[test]
+    fn a_goal_that_failed_is_told_with_what_it_is_for() {
+        let goal = Goal {
+            name: "tests".to_owned(),
+            description: Some("all tests, also the slow ones".to_owned()),
+            ..Goal::default()
+        };
+        let failed = vec![Missing::GoalFailed {
+            goal: "tests".to_owned(),
+            why: Some(GoalFailure::Killed),
+            output_tail: String::new(),
+        }];
+        assert_eq!(
+            feedback(&Feedback::FailedAfterEdits { failed }, &[goal]),
+            "After the last edits of that session: goal `tests` (all tests, also the slow ones) did not pass: it was killed"
+        );
+    }
+
+    #[test]
+    fn a_vanished_task_is_asked_back_of_the_agent() {
+        let task = "Write the tests".to_owned();
+        assert!(refused(vec![Missing::TaskVanished { task }]).contains("put it back as it was: Write the tests"));
+    }
+
+    #[test]
+    fn the_diagnosis_of_the_breaker_says_how_long_nothing_changed() {
+        let why = BreakerCause::NoProgress { iterations: 3 };
+        let said = feedback(&Feedback::Stuck { why }, &[]);
+        assert!(
+            said.starts_with("The last 3 sessions changed nothing. Do not repeat"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn what_an_older_journal_said_is_said_again_as_it_is() {
+        let text = "one task is still open: Write world.txt".to_owned();
+        assert_eq!(
+            refused(vec![Missing::Text { text }]),
+            "Your claim to be done was refused: one task is still open: Write world.txt"
+        );
+    }
+}

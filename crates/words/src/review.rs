@@ -1,0 +1,112 @@
+//! Reviews in words.
+
+use ralph_core::event::{Findings, ReviewObstacle, ReviewResult, Role};
+
+use super::{Tone, counted, limit::limit_word};
+
+/// What came of a review, as a clause.
+pub fn review_in_words(result: &ReviewResult) -> (Tone, String) {
+    match result {
+        ReviewResult::Approved => (Tone::Good, "approved".to_owned()),
+        ReviewResult::Findings { findings, sent_back } => {
+            let count = counted(findings.count(), "finding");
+            let then = if *sent_back {
+                ""
+            } else {
+                ": the reviewer still disagrees"
+            };
+            (Tone::Bad, format!("{count}{then}"))
+        }
+        ReviewResult::NoAnswer => (Tone::Warning, "no usable answer".to_owned()),
+        ReviewResult::Failed => (Tone::Warning, "failed".to_owned()),
+        ReviewResult::Skipped => (Tone::User, "skipped".to_owned()),
+    }
+}
+
+/// The same in a word or two, for tables.
+pub fn review_word(result: &ReviewResult) -> String {
+    match result {
+        ReviewResult::Findings { findings, .. } => counted(findings.count(), "finding"),
+        result => review_in_words(result).1,
+    }
+}
+
+/// The same with what follows from it, and with what was found, for the log.
+pub(super) fn review_told(result: &ReviewResult) -> (Tone, String) {
+    let (tone, what) = review_in_words(result);
+    let text = match result {
+        ReviewResult::Approved | ReviewResult::Skipped => format!("review: {what}"),
+        ReviewResult::Findings { findings, sent_back } => {
+            let then = if *sent_back { "back to the author" } else { "continuing" };
+            format!("review: {what}; {then}: {}", findings_in_words(findings).join(" "))
+        }
+        ReviewResult::NoAnswer | ReviewResult::Failed => format!("review: {what}; continuing without it"),
+    };
+    (tone, text)
+}
+
+/// What a reviewer found, numbered, one line each.
+pub fn findings_in_words(findings: &Findings) -> Vec<String> {
+    let found = findings.found.iter().enumerate();
+    let mut lines: Vec<String> = found
+        .map(|(index, finding)| format!("{}. {finding}", index + 1))
+        .collect();
+    if findings.more > 0 {
+        lines.push(format!("… and {} more", findings.more));
+    }
+    lines
+}
+
+/// What an iteration is for, where it is not the plan: `review`, `review 2`.
+pub fn role_in_words(role: Role) -> Option<String> {
+    match role {
+        Role::Work => None,
+        Role::Review { round: 0 | 1 } => Some("review".to_owned()),
+        Role::Review { round } => Some(format!("review {round}")),
+    }
+}
+
+/// The task of an iteration, with what was done about it where that is no work: `review: Write the parser`.
+pub fn task_in_words(role: Role, task: Option<&str>) -> String {
+    match (role_in_words(role), task) {
+        (None, Some(task)) => task.to_owned(),
+        (None, None) => "check that everything is done".to_owned(),
+        (Some(role), Some(task)) => format!("{role}: {task}"),
+        (Some(role), None) => format!("{role} of all that was done"),
+    }
+}
+
+/// Why there is no review, as a clause.
+pub(super) fn obstacle_in_words(adapter: &str, why: ReviewObstacle) -> String {
+    match why {
+        ReviewObstacle::NotConfigured => "the run goes on without a reviewer".to_owned(),
+        ReviewObstacle::Limited { .. } => format!("{adapter} is limited"),
+        ReviewObstacle::LimitReached { limit } => format!("the {} limit is reached", limit_word(limit)),
+        ReviewObstacle::Failing { reviews } => format!("{} failed in a row", counted(u64::from(reviews), "review")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn findings_are_told_with_what_follows_from_them() {
+        let findings = Findings {
+            found: vec!["a.rs:1: a stub".to_owned(), "b.rs:2: a panic".to_owned()],
+            more: 3,
+        };
+        let of = |sent_back| ReviewResult::Findings {
+            findings: findings.clone(),
+            sent_back,
+        };
+        assert_eq!(
+            review_told(&of(true)).1,
+            "review: 5 findings; back to the author: 1. a.rs:1: a stub 2. b.rs:2: a panic … and 3 more"
+        );
+        assert_eq!(
+            review_in_words(&of(false)).1,
+            "5 findings: the reviewer still disagrees"
+        );
+    }
+}

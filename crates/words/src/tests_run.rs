@@ -1,0 +1,151 @@
+//! Tests in words: what ran, what changed, what was noticed.
+
+use ralph_core::event::{
+    GuardedChange, GuardedChangeKind, Mutant, MutantOutcome, MutantTarget, TestCounts, Trial, TriedMutant,
+};
+
+use super::counted;
+
+/// Most changes or mutants that a sentence names.
+const NAMED: usize = 5;
+
+/// `214 tests`, `214 tests, 3 skipped`.
+pub fn tests_in_words(tests: &TestCounts) -> String {
+    let mut words = counted(u64::from(tests.ran()), "test");
+    for (count, what) in [
+        (tests.failed, "failed"),
+        (tests.skipped, "skipped"),
+        (tests.expected_failures, "expected to fail"),
+    ] {
+        if count > 0 {
+            words.push_str(&format!(", {count} {what}"));
+        }
+    }
+    words
+}
+
+/// `tests/a.py (deleted)`, `src/lib.rs (mod tests)`.
+pub fn guarded_change_in_words(change: &GuardedChange) -> String {
+    let kind = match change.kind {
+        GuardedChangeKind::Changed => "changed",
+        GuardedChangeKind::Deleted => "deleted",
+        GuardedChangeKind::Added => "new",
+    };
+    match &change.part {
+        Some(part) => format!("{} ({part}, {kind})", change.path),
+        None => format!("{} ({kind})", change.path),
+    }
+}
+
+/// The first changes, and how many more there are.
+pub fn guarded_changes_in_words(changes: &[GuardedChange]) -> String {
+    let named: Vec<String> = changes.iter().take(NAMED).map(guarded_change_in_words).collect();
+    match changes.len().saturating_sub(NAMED) {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
+    }
+}
+
+/// The consequence of a yes to the question about changed tests.
+pub fn tests_confirmed_in_words() -> &'static str {
+    "confirmed: the tests count as they were changed"
+}
+
+/// What a run of the goals with the tests as they were came to.
+pub fn trial_in_words(trial: &Trial) -> String {
+    let changes = guarded_changes_in_words(&trial.changes);
+    if let Some(why) = &trial.problem {
+        return format!("what guards the tests has changed ({changes}), and could not be put back for a trial: {why}");
+    }
+    let failed: Vec<&str> = trial
+        .results
+        .iter()
+        .filter(|result| !result.passed)
+        .map(|result| &*result.name)
+        .collect();
+    match &failed[..] {
+        [] => format!("the goals pass with the tests as they were, too; changed: {changes}"),
+        failed => format!(
+            "{} did not pass with the tests as they were; changed: {changes}",
+            failed.join(", ")
+        ),
+    }
+}
+
+/// `4 of 5 changes that tests should notice were noticed`.
+pub fn mutants_in_words(mutants: &[TriedMutant]) -> String {
+    let with = |outcome| mutants.iter().filter(|tried| tried.outcome == outcome).count();
+    let (noticed, missed) = (with(MutantOutcome::Noticed), with(MutantOutcome::Missed));
+    format!("the tests noticed {noticed} of {} small changes", noticed + missed)
+}
+
+/// `tests/a.py:12: "assert x == 3" as "assert x == 4"`.
+pub fn mutant_in_words(mutant: &Mutant) -> String {
+    let Mutant { path, line, .. } = mutant;
+    let what = match mutant.target {
+        MutantTarget::Work => "the code",
+        MutantTarget::Test => "what a test expects",
+    };
+    format!(
+        "{path}:{line}, {what}: `{}` instead of `{}`",
+        mutant.after.trim(),
+        mutant.before.trim()
+    )
+}
+
+/// The first mutants, one a line.
+pub(super) fn mutants_listed(mutants: &[Mutant]) -> String {
+    let lines: Vec<String> = mutants
+        .iter()
+        .take(NAMED)
+        .map(|mutant| format!("- {}", mutant_in_words(mutant)))
+        .collect();
+    lines.join("\n")
+}
+
+/// `20 tests before, 18 now`; what is skipped is said where it grew.
+pub(super) fn fewer_in_words(before: &TestCounts, now: Option<&TestCounts>) -> String {
+    match now {
+        None => format!("it showed {} before, and shows none now", tests_in_words(before)),
+        Some(now) => format!("{} now, {} before", tests_in_words(now), tests_in_words(before)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(passed: u32, skipped: u32) -> TestCounts {
+        TestCounts {
+            passed,
+            skipped,
+            ..TestCounts::default()
+        }
+    }
+
+    #[test]
+    fn tests_are_counted_with_what_was_not_measured() {
+        assert_eq!(tests_in_words(&counts(1, 0)), "1 test");
+        assert_eq!(tests_in_words(&counts(20, 2)), "20 tests, 2 skipped");
+        assert_eq!(
+            fewer_in_words(&counts(20, 0), Some(&counts(19, 1))),
+            "19 tests, 1 skipped now, 20 tests before"
+        );
+    }
+
+    #[test]
+    fn changes_beyond_the_first_are_counted() {
+        let change = |n: u32| GuardedChange {
+            path: format!("tests/{n}.py"),
+            kind: GuardedChangeKind::Deleted,
+            part: None,
+        };
+        let changes: Vec<_> = (0..7).map(change).collect();
+        let words = guarded_changes_in_words(&changes);
+        assert!(
+            words.starts_with("tests/0.py (deleted), tests/1.py (deleted)"),
+            "{words}"
+        );
+        assert!(words.ends_with("tests/4.py (deleted) and 2 more"), "{words}");
+    }
+}

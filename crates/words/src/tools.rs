@@ -1,0 +1,261 @@
+//! What an agent is told by ralph's own tools: what there is, and what to do next.
+
+use std::{fmt::Write as _, ops::Range};
+
+use ralph_core::{
+    event::{Goal, GoalResult, Missing, PlanSnapshot, Requester, clip},
+    run::BackgroundTask,
+};
+
+use super::{
+    background::{background_state_in_words, command_in_words},
+    counted, goal_in_words,
+    prompt::missing,
+    short_duration,
+};
+
+/// Most tasks that are listed: what is left out is in the plan itself.
+const LISTED: usize = 200;
+/// Most bytes of the last line of a background task.
+const LAST_LINE_BYTES: usize = 200;
+/// Most bytes of what one failing goal printed.
+const TAIL_BYTES: usize = 4 * 1024;
+
+/// Why a tool was not carried out, whatever it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoTool {
+    NoSession,
+    Reviewing,
+    OtherRun,
+    TooMany,
+    NoSuchTicket { ticket: u32 },
+    Ended,
+    ProposalsOff,
+    NoGoals,
+}
+
+/// Says why a tool was not carried out.
+pub fn no_tool_in_words(why: NoTool) -> String {
+    match why {
+        NoTool::NoSession => "no session of the run is at work now: ralph takes this only from its agent".to_owned(),
+        NoTool::Reviewing => {
+            "this session is a review: say what you found in your last message, which is all that counts".to_owned()
+        }
+        NoTool::OtherRun => {
+            "this tool belongs to another run than the one that goes on now; nothing was done".to_owned()
+        }
+        NoTool::TooMany => {
+            "ralph takes no more of this in this session: go on with the task, and say the rest in your last \
+                            message"
+                .to_owned()
+        }
+        NoTool::NoSuchTicket { ticket } => format!("there is no ticket {ticket}: call the tool without one"),
+        NoTool::Ended => "the session has ended".to_owned(),
+        NoTool::ProposalsOff => {
+            "the user takes no proposals in this run: leave a note with the task in the plan instead".to_owned()
+        }
+        NoTool::NoGoals => "this run has no goals that you can have checked".to_owned(),
+    }
+}
+
+/// The tasks, with those that are the agent's and those that are set aside.
+pub fn plan_for_agent(path: &str, plan: &PlanSnapshot, missing: &[String], blocks: &[(String, String)]) -> String {
+    let set_aside: Vec<String> = blocks.iter().map(|(task, _)| task.clone()).collect();
+    let current = plan.current_except(&set_aside);
+    let mut text = match plan.tasks.len() {
+        0 => format!("{path} has no tasks: it is a description of the work.\n"),
+        all => format!("{path}: {} of {} done.\n", plan.done(), counted(all as u64, "task")),
+    };
+    if let Some(current) = current {
+        _ = writeln!(text, "Yours: {} (line {})", current.text, current.line);
+    }
+    for (index, task) in plan.tasks.iter().enumerate() {
+        if index == LISTED {
+            _ = writeln!(text, "… and {} more", plan.tasks.len() - LISTED);
+            break;
+        }
+        let sign = if task.done { "x" } else { " " };
+        let blocked = blocks.iter().find(|(blocked, _)| *blocked == task.text && !task.done);
+        let blocked = blocked.map_or_else(String::new, |(_, question)| {
+            format!(" (set aside until the user answers: {question})")
+        });
+        let indent = "  ".repeat(usize::from(task.depth).min(8));
+        _ = writeln!(text, "{indent}- [{sign}] {}{blocked}", task.text);
+    }
+    for task in missing {
+        _ = writeln!(text, "Removed from the plan, put it back as it was: {task}");
+    }
+    text
+}
+
+/// What came of the goals.
+pub fn goals_for_agent(results: &[GoalResult]) -> String {
+    let passed = results.iter().filter(|result| result.passed).count();
+    let mut text = format!("{passed} of {} passed.\n", counted(results.len() as u64, "goal"));
+    for result in results {
+        _ = writeln!(text, "- {}", goal_in_words(result));
+        let tail = end_of(&result.tail);
+        if !result.passed && !tail.is_empty() {
+            _ = writeln!(text, "  It ended with:\n{tail}");
+        }
+    }
+    text
+}
+
+/// What is news of the goals that were run after edits, as a message for the running turn.
+pub fn edits_checked(results: &[GoalResult]) -> String {
+    let mut text = "From ralph, after your last edits:\n".to_owned();
+    for result in results {
+        let tail = end_of(&result.tail);
+        _ = match (result.passed, tail.is_empty()) {
+            (true, _) => writeln!(text, "- goal `{}` passes again", result.name),
+            (false, true) => writeln!(text, "- goal {}", goal_in_words(result)),
+            (false, false) => writeln!(text, "- goal {}. It ended with:\n{tail}", goal_in_words(result)),
+        };
+    }
+    text + "This is no new task: go on with yours, and mend what your edits broke. ralph runs these goals again after your next edits."
+}
+
+/// The goals run longer than a call may take.
+pub fn goals_run_on(tool: &str, ticket: u32, running_ms: u64) -> String {
+    format!(
+        "The goals have been running for {} and go on. Call `{tool}` again with {{\"ticket\": {ticket}}} for what comes of them; \
+         what you change meanwhile they may not see.",
+        short_duration(running_ms)
+    )
+}
+
+/// A claim that is judged at the end of the turn.
+pub fn claim_taken(goals: usize) -> String {
+    let proof = match goals {
+        0 => "No task is open".to_owned(),
+        goals => format!("No task is open, and {} passed", counted(goals as u64, "goal")),
+    };
+    format!("{proof}. Your claim is recorded: end your turn now. ralph checks all of it once more when it has ended.")
+}
+
+/// A claim that was refused at once.
+pub fn claim_refused(reasons: &[Missing], goals: &[Goal]) -> String {
+    let reasons: Vec<String> = reasons
+        .iter()
+        .map(|reason| format!("- {}", missing(reason, goals)))
+        .collect();
+    format!(
+        "Not done:\n{}\nGo on, and claim it again when that is settled.",
+        reasons.join("\n")
+    )
+}
+
+pub fn blocked_taken() -> &'static str {
+    "Recorded: the task is set aside, and the user is told why. Leave the tree as you want to find it, and end your turn."
+}
+
+pub fn progress_taken() -> &'static str {
+    "Recorded: the user sees it, and the next session reads it."
+}
+
+pub fn tests_changed_taken() -> &'static str {
+    "Recorded: when your turn is over, the user is asked whether the tests count as you changed them. Until then they count as they were."
+}
+
+pub fn proposal_taken() -> &'static str {
+    "Recorded as a proposal: the user decides whether it goes into the plan. Go on with your task."
+}
+
+/// A question was put to the user.
+pub fn question_taken(ticket: u32, live: bool) -> String {
+    let how = match live {
+        true => "An answer reaches you as a message while you work",
+        false => "An answer is in the next session's prompt",
+    };
+    format!(
+        "The user has been asked; nobody may be there. {how}; `question` with {{\"ticket\": {ticket}}} tells whether there is one. \
+         Go on with what does not depend on it; if nothing is left, call `blocked`."
+    )
+}
+
+/// There is no answer yet.
+pub fn question_open(ticket: u32) -> String {
+    format!("Nobody has answered question {ticket} yet. Go on with what does not depend on it.")
+}
+
+/// The user's answer.
+pub fn question_answered(text: &str) -> String {
+    format!("The user answers: {text}")
+}
+
+/// A background task was started for the agent.
+pub fn background_started(number: u32, text: &str) -> String {
+    format!(
+        "{text}\n`background_output` with {{\"number\": {number}}} shows what it writes, `background_cancel` ends it. It ends with the \
+         run at the latest."
+    )
+}
+
+/// How background tasks stand, a line each, with the last line of what each has written.
+pub fn background_for_agent(tasks: &[(&BackgroundTask, String)], now_ms: u64) -> String {
+    if tasks.is_empty() {
+        return "No background task was started in this run.".to_owned();
+    }
+    let mut text = String::new();
+    for (task, last) in tasks {
+        _ = write!(text, "{}", background_headline(task, now_ms));
+        if !last.is_empty() {
+            _ = write!(text, "; last line: {}", clip(last, LAST_LINE_BYTES));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// What a background task has written: the bytes `shown` of `end`.
+pub fn background_output(task: &BackgroundTask, now_ms: u64, shown: Range<u64>, end: u64, written: &str) -> String {
+    let head = background_headline(task, now_ms);
+    if end == 0 {
+        return format!("{head}. It has written nothing.");
+    }
+    if shown.is_empty() {
+        return format!("{head}. It has written nothing behind byte {end}.");
+    }
+    let number = task.number;
+    let part = match (shown.start, shown.end) {
+        (0, until) if until >= end => format!("All {end} bytes of its output:"),
+        (from, until) if until >= end => format!("Its output from byte {from} to its end, {end}:"),
+        (from, until) => format!(
+            "Its output from byte {from} to byte {until} of {end}; {{\"number\": {number}, \"from\": {until}}} reads on:"
+        ),
+    };
+    format!("{head}. {part}\n{written}")
+}
+
+/// `2 (running for 5s, started by an agent): npm run dev`.
+fn background_headline(task: &BackgroundTask, now_ms: u64) -> String {
+    let by = match task.by {
+        Requester::User => "the user",
+        Requester::Agent => "an agent",
+    };
+    let state = background_state_in_words(task);
+    let age = short_duration(task.age_ms(now_ms));
+    let time = match task.result {
+        None => format!("{state} for {age}"),
+        Some(_) => format!("{state} after {age}"),
+    };
+    let command = command_in_words(&task.command);
+    format!("Task {} ({time}, started by {by}): {command}", task.number)
+}
+
+/// What an agent said was too long, or nothing.
+pub fn not_said(name: &str, most_bytes: usize, bytes: usize) -> String {
+    match bytes {
+        0 => format!("`{name}` is empty: say it in words"),
+        bytes => format!("`{name}` has {bytes} bytes, and at most {most_bytes} are taken: say it shorter"),
+    }
+}
+
+fn end_of(tail: &str) -> &str {
+    let mut start = tail.len().saturating_sub(TAIL_BYTES);
+    while !tail.is_char_boundary(start) {
+        start += 1;
+    }
+    tail[start..].trim()
+}
