@@ -1,8 +1,8 @@
-//! What ralph decides and remembers, without what it does: the [`event`]s of a run, the fold of them that everything shows
-//! ([`run`]), and the [`machine`] of the loop, whose decisions are events and effects.
+//! The pure part of ralph, without any IO: the [`event`]s of a run, the fold over them that every view shows ([`run`]),
+//! and the [`machine`] of the loop, which decides by emitting events and effects.
 //!
-//! Nothing in here reads a file, asks for the time or starts anything. That is why it is a package of its own: its tests walk
-//! through every state that the loop can reach, and are compiled with optimizations for it.
+//! This crate reads no files, no clock, and starts no processes. It is a separate package so that its tests, which walk
+//! through every state that the loop can reach, are compiled with optimizations.
 
 #![deny(unreachable_pub)]
 

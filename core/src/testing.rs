@@ -1,4 +1,4 @@
-//! What unit tests of both packages share.
+//! Test helpers shared by both packages.
 
 use std::{env, fs, path::Path};
 
@@ -10,8 +10,8 @@ use crate::{
     run::RunView,
 };
 
-/// Compares a file of the repository with what is made of the code, and writes it anew where `RALPH_TEST_WRITE` asks for it.
-/// `filter` names the test to whoever has to run it.
+/// Compares a committed file with its generated text, and rewrites the file if `RALPH_TEST_WRITE` is set. `filter` is
+/// the test filter named in the failure message.
 #[track_caller]
 pub fn assert_committed(path: &str, text: &str, filter: &str) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path);
@@ -24,17 +24,17 @@ pub fn assert_committed(path: &str, text: &str, filter: &str) {
     );
 }
 
-/// Numbers that look random and are the same every time (xorshift).
+/// A reproducible pseudo-random number generator (xorshift).
 pub struct Dice(u64);
 
 impl Dice {
-    /// `seed` is not 0, which would be all that is ever thrown.
+    /// Creates a generator. `seed` must not be 0, as the generator would then only return 0.
     pub fn new(seed: u64) -> Self {
         assert_ne!(seed, 0, "a seed");
         Self(seed)
     }
 
-    /// Below `sides`.
+    /// Returns a number below `sides`.
     pub fn roll(&mut self, sides: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -42,13 +42,13 @@ impl Dice {
         self.0 % sides
     }
 
-    /// An index of a list of `length`.
+    /// Returns an index into a list of `length`.
     pub fn index(&mut self, length: usize) -> usize {
         usize::try_from(self.roll(length as u64)).expect("it is below a usize")
     }
 }
 
-/// How often a test tries something at random: `usual`, unless `RALPH_TEST_ROUNDS` says more.
+/// Number of random rounds: `usual`, or `RALPH_TEST_ROUNDS` if that is larger.
 pub fn rounds(usual: usize) -> usize {
     let wanted = env::var("RALPH_TEST_ROUNDS")
         .ok()
@@ -56,12 +56,12 @@ pub fn rounds(usual: usize) -> usize {
     wanted.map_or(usual, |wanted: usize| wanted.max(usual))
 }
 
-/// A view as a program has it that reads it.
+/// The view after a round trip through JSON.
 pub fn through_json(view: &RunView) -> RunView {
     serde_json::from_str(&serde_json::to_string(view).expect("JSON")).expect("a view")
 }
 
-/// Folds `records` as a reader does that gets a snapshot before each of them.
+/// Folds `records` with a JSON round trip before each one.
 pub fn through_snapshots(records: &[Record]) -> RunView {
     let mut view = RunView::default();
     for record in records {
@@ -71,7 +71,7 @@ pub fn through_snapshots(records: &[Record]) -> RunView {
     through_json(&view)
 }
 
-/// An iteration of `codex` that begins.
+/// The start of an iteration of `codex`.
 pub fn iteration_started(iteration: u32, task: Option<&str>, checkpoint: Option<Checkpoint>) -> Event {
     Event::IterationStarted {
         iteration,
@@ -88,7 +88,7 @@ pub fn iteration_started(iteration: u32, task: Option<&str>, checkpoint: Option<
     }
 }
 
-/// An iteration that was completed.
+/// A completed iteration.
 pub fn iteration_ended(iteration: u32) -> Event {
     Event::IterationEnded {
         iteration,
@@ -99,7 +99,7 @@ pub fn iteration_ended(iteration: u32) -> Event {
     }
 }
 
-/// A decision of iteration 3 on a `git push`, which waited if it has the number of an `ask`.
+/// A decision of iteration 3 on a `git push`; `ask` is the number of the question, if it was asked.
 pub fn permission_decided(ask: Option<u32>, allowed: bool, by: Decider, message: Option<&str>) -> Event {
     Event::PermissionDecided {
         iteration: 3,
@@ -115,7 +115,7 @@ pub fn permission_decided(ask: Option<u32>, allowed: bool, by: Decider, message:
     }
 }
 
-/// A goal that took a second and passed, or ended with an exit code and said `tail`.
+/// A goal that took one second and exited with `code`, with output `tail`.
 pub fn goal_checked(iteration: u32, name: &str, code: i32, tail: &str) -> Event {
     let exit = Exit::Code { code };
     Event::GoalChecked {
@@ -138,7 +138,7 @@ pub fn goal_checked(iteration: u32, name: &str, code: i32, tail: &str) -> Event 
     }
 }
 
-/// The agent asks for a colour, and for sizes where `several` things are asked.
+/// A question for a colour, and one for sizes if `several`.
 pub fn question_asked(ask: u32, several: bool) -> Event {
     let choice = |label: &str, description: &str| Choice {
         label: label.to_owned(),
@@ -175,7 +175,7 @@ pub fn question_asked(ask: u32, several: bool) -> Event {
     }
 }
 
-/// The use of a tool that a server has.
+/// A request to use a tool of an MCP server.
 pub fn server_tool_asked(tool: &str) -> PermissionRequest {
     PermissionRequest {
         id: AskId("1".to_owned()),
@@ -192,7 +192,7 @@ pub fn server_tool_asked(tool: &str) -> PermissionRequest {
     }
 }
 
-/// The agent wants to push, and somebody is asked.
+/// A request to run `git push` that the user is asked about.
 pub fn permission_asked(ask: u32) -> Event {
     let request = PermissionRequest {
         id: AskId(format!("request-{ask}")),

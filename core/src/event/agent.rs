@@ -1,10 +1,10 @@
-//! What an agent's session tells.
+//! The signals that an agent session reports.
 
 use serde::{Deserialize, Serialize};
 
 use super::{AskId, CancelReason, PermissionRequest, SessionId, SteeringId, clip::cut};
 
-/// What an agent's session tells, in the order it happened. `Ended` comes exactly once and last.
+/// A signal of an agent session, in order of occurrence. `Ended` comes exactly once, as the last one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
@@ -23,14 +23,14 @@ pub enum AgentSignal {
     ToolStarted {
         call: String,
         tool: String,
-        /// Short form of the arguments: the command, the path.
+        /// Short form of the arguments, for example the command or the path.
         input: String,
     },
     ToolEnded {
         call: String,
         tool: String,
         ok: bool,
-        /// Head of the result.
+        /// The beginning of the result.
         output: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         duration_ms: Option<u64>,
@@ -42,16 +42,16 @@ pub enum AgentSignal {
     Usage {
         usage: Usage,
     },
-    /// The agent repeats a request by itself.
+    /// The agent itself retries a request.
     Retrying {
         attempt: Option<u32>,
         of: Option<u32>,
         why: String,
-        /// What it would fail with if it gave up; none if that cannot be told.
+        /// The problem that the agent would fail with if it gave up; `None` if unknown.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         kind: Option<ProblemKind>,
     },
-    /// A limit is announced, not necessarily reached.
+    /// A limit was announced, but not necessarily reached.
     LimitHit {
         kind: ProblemKind,
         until_ms: Option<u64>,
@@ -59,9 +59,9 @@ pub enum AgentSignal {
     },
     PermissionAsked {
         id: String,
-        /// What for, and the answer if there was one.
+        /// The purpose of the request, and the answer if there was one.
         text: String,
-        /// It was given at once: the agent lost nothing, and nobody is needed.
+        /// The request was allowed at once: the agent lost nothing and no user is needed.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         allowed: bool,
     },
@@ -72,41 +72,41 @@ pub enum AgentSignal {
     Problem {
         problem: Problem,
     },
-    /// The agent's answer to a message for the running turn. Not journalled: what follows from it is.
+    /// The agent's answer to a message for the running turn. Not journalled; its consequences are.
     MessageAnswered {
         id: SteeringId,
         taken: bool,
-        /// The message, once it was taken: a part of the conversation from here on.
+        /// The message, if the agent accepted it. It is part of the conversation from here on.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<String>,
     },
-    /// A use of a tool waits for an answer.
+    /// A tool use waits for an answer.
     PermissionRequested {
         request: Box<PermissionRequest>,
     },
-    /// It waits no more: the agent has thought better of it.
+    /// The agent withdrew its request.
     PermissionWithdrawn {
         id: AskId,
     },
-    /// A piece of a message that is being written; the whole of it follows as `Said`. Shown at once and never kept.
+    /// A piece of a message that is being written; the whole follows as `Said`. Shown live and never kept.
     TextDelta {
         text: String,
     },
-    /// The same of what follows as `Thought`.
+    /// A piece of a thought that is being written; the whole follows as `Thought`. Shown live and never kept.
     ThoughtDelta {
         text: String,
     },
-    /// A piece of what a running tool writes, shown at once and never kept.
+    /// A piece of a running tool's output. Shown live and never kept.
     ToolOutput {
         call: String,
         text: String,
     },
-    /// The dialect's verdict on the turn; `message` is the final assistant message, where claims are looked for.
+    /// The dialect's verdict on the turn. `message` is the final assistant message, which is searched for claims.
     TurnEnded {
         ok: bool,
         message: Option<String>,
     },
-    /// Something this version does not know, kept as readable text.
+    /// A message that this version does not know, as readable text.
     Unknown {
         text: String,
     },
@@ -125,21 +125,21 @@ pub enum FileChange {
     Deleted,
 }
 
-/// Tokens and money; `None` where the agent does not tell. Never guessed.
+/// Tokens and cost; `None` where the agent does not report them. Never estimated.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Usage {
-    /// All of them, those that came from a cache included.
+    /// All input tokens, including cached ones.
     pub input_tokens: Option<u64>,
     pub cached_tokens: Option<u64>,
-    /// Those of the thinking included.
+    /// All output tokens, including those of thinking.
     pub output_tokens: Option<u64>,
     pub cost_usd: Option<f64>,
 }
 
 impl Usage {
-    /// Input and output together; none where neither is known.
+    /// The sum of input and output; `None` if neither is known.
     pub fn tokens(&self) -> Option<u64> {
         match (self.input_tokens, self.output_tokens) {
             (None, None) => None,
@@ -147,7 +147,7 @@ impl Usage {
         }
     }
 
-    /// Adds what is known; a sum of nothing known stays unknown.
+    /// Adds two usages; a figure that is unknown in both stays unknown.
     #[must_use]
     pub fn plus(self, more: Usage) -> Usage {
         fn tokens(sum: Option<u64>, more: Option<u64>) -> Option<u64> {
@@ -167,7 +167,7 @@ impl Usage {
         }
     }
 
-    /// What came on top of `before`. A sum that shrank counts as nothing.
+    /// The increase since `before`. A decrease counts as zero.
     #[must_use]
     pub fn since(self, before: Usage) -> Usage {
         let tokens = |sum: Option<u64>, before: Option<u64>| Some(sum?.saturating_sub(before.unwrap_or_default()));
@@ -182,41 +182,41 @@ impl Usage {
     }
 }
 
-/// Dollars to a billionth: 0.1 and 0.2 are 0.3, and not 0.30000000000000004.
+/// Rounds to a billionth of a dollar, so that 0.1 + 0.2 is 0.3 and not 0.30000000000000004.
 fn billionths(dollars: f64) -> f64 {
     (dollars * 1e9).round() / 1e9
 }
 
-/// What went wrong in a session: what the agent says of it, what ralph found, or both.
+/// A problem of a session, as reported by the agent, found by ralph, or both.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 pub struct Problem {
     pub kind: ProblemKind,
-    /// One line, as the agent put it; empty where it said nothing.
+    /// The agent's message, in one line; empty if it reported none.
     pub text: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finding: Option<Finding>,
 }
 
-/// What ralph found of a session that did not go well.
+/// A problem that ralph itself found in a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Finding {
-    /// It ended without a verdict on its turn.
+    /// The session ended without a verdict on its turn.
     NoResult { exit: Option<Exit> },
-    /// It neither wrote nor computed until the idle limit.
+    /// The session neither wrote nor used CPU time until the idle limit.
     Idle,
-    /// It reported without end what the loop would have to keep.
+    /// The session reported an unbounded amount of data that the loop would have to keep.
     Flooded,
-    /// It ended before it said a word on its live channel, and has another.
+    /// The session ended before it wrote anything on its live channel, and the agent has another channel.
     NoLiveChannel,
-    /// ralph ended it for this reason; the text is what the agent made of that.
+    /// ralph ended the session for this reason; `text` is the agent's reaction.
     EndedByRalph { reason: CancelReason },
 }
 
 impl Problem {
-    /// A problem as the agent put it.
+    /// Creates a problem with the agent's message.
     pub fn said(kind: ProblemKind, text: impl Into<String>) -> Self {
         Self {
             kind,
@@ -225,7 +225,7 @@ impl Problem {
         }
     }
 
-    /// A problem that the agent said nothing about.
+    /// Creates a problem that the agent did not report.
     pub fn found(kind: ProblemKind, finding: Finding) -> Self {
         Self {
             kind,
@@ -234,7 +234,7 @@ impl Problem {
         }
     }
 
-    /// With its text cut to what a record may carry.
+    /// Cuts the text to the size allowed in a record.
     pub(super) fn bounded(self) -> Self {
         Problem {
             text: cut(&self.text),
@@ -248,11 +248,11 @@ impl Problem {
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum ProblemKind {
-    /// The program is not there or cannot be started.
+    /// The program does not exist or cannot be started.
     NotInstalled,
     Auth,
     ModelUnknown,
-    /// The agent refused its command line.
+    /// The agent rejected its command line.
     Usage,
     RateLimited {
         until_ms: Option<u64>,
@@ -265,18 +265,18 @@ pub enum ProblemKind {
     ContextOverflow,
     PermissionDenied,
     TurnLimit,
-    /// The session to resume is not there.
+    /// The session to resume does not exist.
     SessionLost,
-    /// It died from a signal, or without the verdict its dialect promises.
+    /// The agent was killed by a signal, or ended without the verdict that its dialect promises.
     Crashed,
     Hung,
-    /// It reported more than can be kept.
+    /// The agent reported more than can be kept.
     Flood,
     Other,
 }
 
 impl ProblemKind {
-    /// Whether it is a limit of the model's provider, which ends by itself.
+    /// Whether the problem is a limit of the model's provider, which ends by itself.
     pub fn is_limit(self) -> bool {
         matches!(
             self,
@@ -284,7 +284,7 @@ impl ProblemKind {
         )
     }
 
-    /// When the limit ends, in milliseconds since 1970, if it is one and that is known.
+    /// When the limit ends, in milliseconds since 1970; `None` if unknown or if the problem is not a limit.
     pub fn limit_ends_ms(self) -> Option<u64> {
         match self {
             ProblemKind::RateLimited { until_ms } | ProblemKind::QuotaExhausted { until_ms } => until_ms,

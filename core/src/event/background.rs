@@ -1,4 +1,4 @@
-//! Background tasks: commands that outlive the iteration in which they were started, and never the run.
+//! Background tasks: commands that may outlive the iteration in which they were started, but not the run.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,74 +7,74 @@ use super::{
     clip::{clip_start, cut},
 };
 
-/// Most bytes of the command of a background task, which is kept whole.
+/// Maximum size of a background task's command, in bytes. Commands are never cut.
 pub const BACKGROUND_COMMAND_CAP_BYTES: usize = 4 * 1024;
-/// Most bytes of what a background task has written last.
+/// Maximum size of a background task's output tail, in bytes.
 const TAIL_BYTES: usize = 2 * 1024;
 
-/// Who asks for something that both a user and an agent may ask for.
+/// The source of a request that both the user and the agent may make.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Requester {
     User,
-    /// The agent, or whatever else the run has started.
+    /// The agent, or another process that the run started.
     Agent,
 }
 
-/// Why a background task is not there any more.
+/// How a background task ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum BackgroundEnd {
-    /// By itself.
+    /// The process exited.
     Exited {
         exit: Exit,
     },
     NotStarted {
         why: String,
     },
-    /// It had run for as long as it may.
+    /// The task reached its time limit.
     TimedOut {
         after_ms: u64,
     },
     Cancelled,
-    /// The run is over.
+    /// The run ended.
     RunOver,
-    /// Its guard was killed, and what it guarded was ended.
+    /// The task's guard process was killed, which ended the task.
     Killed,
     /// ralph was killed, and the task with it.
     Lost,
 }
 
-/// What is known of a background task after its end.
+/// The result of a background task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct BackgroundResult {
     pub end: BackgroundEnd,
     pub duration_ms: u64,
-    /// All that it wrote, also what was not kept.
+    /// All bytes that the task wrote, including those that were not kept.
     pub output_bytes: u64,
-    /// The last lines of it, without escape sequences.
+    /// The last lines of output, without escape sequences.
     pub tail: String,
 }
 
-/// How far a background task is that runs.
+/// The progress of a running background task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct BackgroundProgress {
-    /// All that it has written, also what is not kept.
+    /// All bytes that the task has written, including those that were not kept.
     pub output_bytes: u64,
-    /// Lines of that, without blank ones.
+    /// Lines of output, not counting blank ones.
     pub output_lines: u64,
-    /// The last of them, without escape sequences.
+    /// The last line, without escape sequences.
     pub last_line: String,
 }
 
 impl BackgroundProgress {
-    /// The progress with its text cut to what a record may carry.
+    /// Cuts the text to the size allowed in a record.
     #[must_use]
     pub(super) fn bounded(self) -> Self {
         Self {
@@ -85,7 +85,7 @@ impl BackgroundProgress {
 }
 
 impl BackgroundResult {
-    /// The result with its texts cut to what a record may carry.
+    /// Cuts the texts to the size allowed in a record.
     #[must_use]
     pub(super) fn bounded(self) -> Self {
         Self {
@@ -104,10 +104,10 @@ impl BackgroundResult {
     }
 }
 
-/// What is asked about background tasks.
+/// A request about background tasks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BackgroundCommand {
-    /// What a shell is to run.
+    /// Start a shell command.
     Start {
         command: String,
     },
@@ -116,7 +116,7 @@ pub enum BackgroundCommand {
     },
 }
 
-/// Why nothing came of a [`BackgroundCommand`].
+/// Why a [`BackgroundCommand`] was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BackgroundRefusal {
     RunOver,
@@ -124,17 +124,17 @@ pub enum BackgroundRefusal {
     CommandTooLong {
         bytes: usize,
     },
-    /// So many run, and there may not be more.
+    /// The maximum number of tasks is already running.
     TooMany {
         limit: u32,
     },
-    /// Agents have started as many in the iteration, or in the run, as they may.
+    /// Agents have started the maximum number of tasks for the iteration or the run.
     UsedUp {
         limit: u32,
     },
-    /// The settings leave background tasks to the user.
+    /// The settings reserve background tasks for the user.
     NotForAgents,
-    /// The rules do not allow the command to an agent, or leave it to an answer that a task cannot wait for.
+    /// The rules deny the command to agents, or require an answer, which a background task cannot wait for.
     Rules {
         decision: Decision,
         by: Decider,
@@ -142,7 +142,7 @@ pub enum BackgroundRefusal {
     Unknown {
         number: u32,
     },
-    /// An agent cancels what agents have started.
+    /// An agent may only cancel tasks that agents started.
     StartedByUser {
         number: u32,
     },
@@ -154,18 +154,18 @@ pub enum BackgroundRefusal {
     },
 }
 
-/// What background tasks may take.
+/// Limits of background tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct BackgroundLimits {
-    /// How many run at a time.
+    /// Maximum number of tasks that run at a time.
     pub at_once: u32,
-    /// How long one runs; without end if there is none.
+    /// Maximum run time of a task; `None` is unlimited.
     pub timeout_ms: Option<u64>,
-    /// What is kept of the output of one, in MiB.
+    /// Output kept per task, in MiB.
     pub output_mib: u32,
-    /// Whether agents may start and cancel them.
+    /// Whether agents may start and cancel background tasks.
     pub agents: bool,
 }
 

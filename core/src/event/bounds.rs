@@ -1,7 +1,7 @@
-//! What a record carries at most: every text and every list that somebody else had a say in is bounded here.
+//! Bounds of a record: every text and list that outside sources influence is cut here.
 //!
-//! Bounded by who makes them, and left as they are: plans with what refers to their tasks (where a plan is read), the
-//! user's messages (where they are sent), settings (a run with a record that is too long does not start).
+//! Texts that are bounded elsewhere stay as they are: plans and references to their tasks (where the plan is read), the
+//! user's messages (where they are sent), and settings (a run whose record would be too long does not start).
 
 use super::{
     AgentSignal, ConfidencePart, Event, GoalResult, Hint, Missing, Outcome, TEXT_CAP_BYTES,
@@ -9,11 +9,11 @@ use super::{
     tests_run::{bounded_changes, bounded_mutants},
 };
 
-/// A record without its texts.
+/// The size of a record without its texts, in bytes.
 const ENVELOPE_BYTES: u64 = 128;
 
 impl AgentSignal {
-    /// It is shown as it comes and of no account afterwards.
+    /// Whether the signal is only shown live and has no effect afterwards.
     pub fn is_live_text(&self) -> bool {
         matches!(
             self,
@@ -21,13 +21,13 @@ impl AgentSignal {
         )
     }
 
-    /// The signal with its texts cut to what a record may carry: a final message keeps its end, where claims are. The
-    /// iteration's signal log has them whole.
+    /// Cuts the texts to the size allowed in a record. A final message keeps its end, where claims are. The iteration's
+    /// signal log has the full texts.
     #[must_use]
     pub fn bounded(&self) -> Self {
         match self {
             AgentSignal::Opened { session, model } => AgentSignal::Opened {
-                // A name that was cut would be another one.
+                // A cut id would name another session.
                 session: session.clone().filter(|session| session.0.len() <= TEXT_CAP_BYTES),
                 model: model.as_deref().map(cut),
             },
@@ -97,7 +97,7 @@ impl AgentSignal {
         }
     }
 
-    /// About how many bytes a record of it takes, and never fewer by more than its numbers.
+    /// Estimated size of a record of the signal, in bytes. Underestimates by at most the length of its numbers.
     pub fn record_bytes(&self) -> u64 {
         if let AgentSignal::PermissionRequested { request } = self {
             return ENVELOPE_BYTES + request.texts().map(escaped_bytes).sum::<u64>();
@@ -132,7 +132,7 @@ impl AgentSignal {
     }
 }
 
-/// Length of `text` in JSON.
+/// Length of `text` as a JSON string, in bytes, without the quotes.
 fn escaped_bytes(text: &str) -> u64 {
     text.bytes()
         .map(|byte| match byte {
@@ -144,7 +144,7 @@ fn escaped_bytes(text: &str) -> u64 {
 }
 
 impl Event {
-    /// The event with its texts and lists cut to what a record may carry.
+    /// Cuts the texts and lists to the sizes allowed in a record.
     #[must_use]
     pub fn bounded(self) -> Self {
         match self {
@@ -269,7 +269,7 @@ impl Event {
                 hints: listed(hints, Hint::bounded, |count| Hint::More { count }),
                 totals,
             },
-            // Signals were bounded by whoever reports them: they are large, and copied once.
+            // Signals are large, and were already bounded where they are reported.
             Event::AgentReported { .. }
             | Event::JournalOpened { .. }
             | Event::RunStarted { .. }
@@ -284,17 +284,17 @@ impl Event {
             | Event::CancelRequested { .. }
             | Event::IterationEnded { .. }
             | Event::IterationSettled { .. }
-            // Bounded as it is stated.
+            // Bounded when the statement is read.
             | Event::AgentStated { .. }
             | Event::ReviewRequested { .. }
             | Event::ReviewWithdrawn
             | Event::ClaimMade { .. }
-            // Their texts were cut with the request that they are about.
+            // The texts were cut together with the request.
             | Event::PermissionAsked { .. }
             | Event::PermissionWithdrawn { .. }
             | Event::PermissionDecided { .. }
             | Event::QuestionAnswered { .. }
-            // A command that is longer than a record may carry is refused.
+            // An over-long command is refused.
             | Event::BackgroundStarted { .. }
             | Event::BackgroundCancelled { .. }
             // Rules are bounded where they are read.
@@ -303,7 +303,7 @@ impl Event {
             | Event::PermissionModeChanged { .. }
             | Event::LimitsChanged { .. }
             | Event::PlanEdited { .. }
-            // It is a text of the plan.
+            // The task is a text of the plan.
             | Event::TaskSetAside { .. }
             | Event::VerificationStarted { .. }
             | Event::AdapterLimited { .. }
@@ -327,7 +327,7 @@ mod tests {
     use super::*;
     use crate::event::{Notice, Record, SessionId, StopReason, Totals};
 
-    /// Longer than anything may be, and six times that in JSON.
+    /// A text above every limit, and six times as long in JSON.
     fn long() -> String {
         "\u{1}ü".repeat(400_000)
     }
@@ -406,7 +406,7 @@ mod tests {
             },
         ];
         for event in events {
-            // Of the whole event, saying its name would take longer than all the rest.
+            // Printing the whole event would take longer than the rest of the test.
             let event = event.bounded();
             let name = format!("{event:?}")[..20].to_owned();
             let length = bytes(event);

@@ -1,4 +1,4 @@
-//! The breaker's positions, and what moves it.
+//! The states of the circuit breaker and the causes of its transitions.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,32 +15,32 @@ pub enum BreakerState {
     Open,
 }
 
-/// Why the breaker moves, or stands where it does.
+/// Why the breaker changes or keeps its state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum BreakerCause {
-    /// So many consecutive iterations changed nothing.
+    /// This many consecutive iterations changed nothing.
     NoProgress {
         iterations: u32,
     },
-    /// So many consecutive iterations failed in the same way.
+    /// This many consecutive iterations failed in the same way.
     SameError {
         iterations: u32,
     },
-    /// So many claims in a row were refused because this goal failed, each time with the same output.
+    /// This many consecutive claims were refused because the goal failed with the same output.
     SameGoalFailure {
         goal: String,
-        /// The reason is missing where the goal failed without saying how.
+        /// `None` if the goal failed without a known reason.
         why: Option<GoalFailure>,
         iterations: u32,
     },
-    /// There was progress.
+    /// An iteration made progress.
     Progress,
     /// The cooldown is over.
     OneMoreTry,
     ResetByUser,
-    /// A clause of a journal of version 1.
+    /// A sentence fragment from a version 1 journal.
     Text {
         text: String,
     },

@@ -1,4 +1,4 @@
-//! What an agent says with ralph's own tools.
+//! The agent's calls of ralph's own tools.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,40 +8,40 @@ use super::{
     question,
 };
 
-/// A use of one of ralph's tools that is of account after it was answered.
+/// A call of one of ralph's tools that has an effect beyond its reply.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum AgentCall {
-    /// It claimed that all is done. A later claim of the same iteration replaces it.
+    /// The agent claimed completion. A later claim in the same iteration replaces it.
     Claimed {
-        /// Why that was refused at once; none if it is judged at the end of the turn.
+        /// Why the claim was refused at once; empty if it is judged at the end of the turn.
         reasons: Vec<Missing>,
     },
-    /// It had the goals run.
+    /// The agent had the goals run.
     GoalsChecked {
         passed: u32,
-        /// The names of those that did not pass.
+        /// The names of the goals that did not pass.
         failed: Vec<String>,
     },
-    /// It cannot go on with its task.
+    /// The agent cannot continue with its task.
     Blocked { reason: String },
-    /// It asked its user something, and goes on meanwhile.
+    /// The agent asked the user a question and continues meanwhile.
     Asked {
-        /// The number by which it is answered.
+        /// The number that an answer refers to.
         ask: u32,
         question: Box<Question>,
     },
-    /// It told how far it is.
+    /// The agent reported its progress.
     Noted { note: String },
-    /// It changed tests on purpose.
+    /// The agent changed tests on purpose.
     TestsChanged { why: String },
-    /// It found work that is not in the plan.
+    /// The agent found work that is not in the plan.
     Proposed { task: String },
 }
 
 impl AgentCall {
-    /// With its texts cut to what a record may carry.
+    /// Cuts the texts to the size allowed in a record.
     pub(super) fn bounded(self) -> Self {
         match self {
             AgentCall::Claimed { reasons } => AgentCall::Claimed {

@@ -1,4 +1,4 @@
-//! Claims of being done, and what was found for and against one.
+//! Claims of completion, and the evidence for and against them.
 
 use std::collections::BTreeMap;
 
@@ -10,33 +10,33 @@ use super::{
     tests_run::bounded_changes,
 };
 
-/// What a record carries of a status block at most.
+/// Maximum number of keys of a status block in a record.
 const STATUS_KEYS: usize = 16;
 const STATUS_KEY_BYTES: usize = 40;
 const STATUS_VALUE_BYTES: usize = 400;
 
-/// The agent's word that it is done, never taken as true by itself.
+/// The agent's word that it is done. Never trusted by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Claim {
     DoneFile,
     Promise,
-    /// The final message's `RALPH_STATUS` block.
+    /// The `RALPH_STATUS` block of the final message.
     StatusBlock,
     /// ralph's tool `claim_done`.
     Tool,
     PlanComplete,
 }
 
-/// What an agent's `RALPH_STATUS` block says, by its keys in capitals. The values are the agent's, whatever it wrote.
+/// The content of an agent's `RALPH_STATUS` block: keys in capitals, values as the agent wrote them.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct AgentStatus(pub BTreeMap<String, String>);
 
 impl AgentStatus {
-    /// The keys that have a meaning, in the order in which they are shown.
+    /// The keys that have a meaning, in display order.
     pub const KEYS: [&str; 7] = [
         "STATUS",
         "TASKS_COMPLETED_THIS_LOOP",
@@ -47,13 +47,13 @@ impl AgentStatus {
         "RECOMMENDATION",
     ];
 
-    /// What it says for `key`; none where that is nothing.
+    /// The value of `key`; `None` if missing or empty.
     pub fn get(&self, key: &str) -> Option<&str> {
         let value = self.0.get(key).map(String::as_str);
         value.filter(|value| !value.is_empty())
     }
 
-    /// With so many keys and such values as a record may carry; those that have a meaning come first.
+    /// Cuts the number of keys and the values to the sizes allowed in a record. Keys with a meaning are kept first.
     #[must_use]
     pub fn bounded(mut self) -> Self {
         let mut kept = BTreeMap::new();
@@ -70,18 +70,18 @@ impl AgentStatus {
     }
 }
 
-/// What the agent says against being done.
+/// The agent's statement that it is not done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Denial {
     /// In its own words.
     NotDone { why: String },
-    /// It cannot go on without an answer, even if every box is ticked.
+    /// The agent cannot continue without an answer, even if every box is ticked.
     Blocked { question: String },
 }
 
-/// One reason for the confidence in a claim.
+/// One part of the confidence in a claim.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 pub struct ConfidencePart {
@@ -89,25 +89,25 @@ pub struct ConfidencePart {
     pub points: u8,
 }
 
-/// What speaks for a claim.
+/// Evidence for a claim.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Evidence {
-    /// The agent said itself that it is done.
+    /// The agent itself said that it is done.
     AgentsWord,
-    /// It said so in the session before, too.
+    /// The agent said so in the previous session, too.
     AgentsWordAgain,
-    /// Every task of the plan is ticked, and none was taken out of it.
+    /// Every task of the plan is ticked, and none was removed.
     TasksTicked,
     GoalsPassed,
-    /// A sentence of a journal of version 1.
+    /// A sentence from a version 1 journal.
     Text {
         text: String,
     },
 }
 
-/// What a claim lacks, or what speaks against it.
+/// A reason to refuse a claim.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
@@ -120,74 +120,76 @@ pub enum Missing {
     SaidBlocked {
         question: String,
     },
+    /// The plan still has open tasks.
     TasksOpen {
         open: u32,
-        /// The task to work on next.
+        /// The next task to work on.
         next: String,
     },
-    /// The agent took the task out of the plan.
+    /// The agent removed the task from the plan.
     TaskVanished {
         task: String,
     },
     PlanUnreadable,
     GoalFailed {
         goal: String,
-        /// None where a goal failed without saying how.
+        /// `None` if the goal failed without a known reason.
         why: Option<GoalFailure>,
-        /// The end of what it printed, for the agent.
+        /// The end of the goal's output, for the agent.
         output_tail: String,
     },
     /// A goal ran fewer tests than before, or skipped more.
     FewerTests {
         goal: String,
         before: TestCounts,
-        /// The tests of this look; none where the goal showed none at all.
+        /// The test counts of this check; `None` if the goal reported no tests.
         now: Option<TestCounts>,
     },
-    /// The output of a goal's runner contradicts itself.
+    /// The output of the goal's test runner contradicts itself.
     DoubtfulTests {
         goal: String,
         why: String,
     },
-    /// A goal passes only with the tests as they are now.
+    /// The goal passes only with the changed tests.
     OriginalTestsFail {
         goal: String,
         why: Option<GoalFailure>,
-        /// The end of what it printed, for the agent.
+        /// The end of the goal's output with the original tests, for the agent.
         output_tail: String,
         changes: Vec<GuardedChange>,
     },
-    /// The tests could not be tried as they were.
+    /// The goals could not be run with the original tests.
     NoTrial {
         why: String,
         changes: Vec<GuardedChange>,
     },
-    /// The goals passed with each of these changes.
+    /// The goals still passed with each of these mutations.
     TestsNoticeNothing {
         mutants: Vec<Mutant>,
     },
-    /// Not all goals were run.
+    /// Some goals were not run.
     GoalsNotRun,
-    /// Nothing but the agent's word speaks for the claim: it counts when it is made twice in a row.
+    /// Only the agent's word supports the claim, which then has to be made twice in a row.
     NeedsSecondClaim,
-    /// The boxes are ticked, and the agent's last message does not claim to be done.
+    /// The boxes are ticked, but the agent's last message does not claim completion.
     NotSaid,
     Confidence {
         points: u8,
         wanted: u8,
     },
-    /// Further reasons were left out of the record.
+    /// Number of further reasons that were left out of the record.
     More {
         count: u64,
     },
-    /// A sentence of a journal of version 1; its further lines are output for the agent.
+    /// A sentence from a version 1 journal; its further lines are output for the agent.
     Text {
         text: String,
     },
 }
 
 impl Missing {
-    /// Whether an agent may have a good reason for it, which its user has to confirm: tests changed with what they test.
+    /// Whether the agent may have had a good reason, which the user can confirm: tests changed together with the tested
+    /// code.
     pub fn may_be_confirmed(&self) -> bool {
         matches!(
             self,

@@ -1,9 +1,9 @@
-//! Texts and lists, cut to a length.
+//! Cuts texts and lists to a maximum size.
 
-/// Most bytes of one agent text that a record carries.
+/// Maximum size of a single text from an agent in a record, in bytes.
 pub const TEXT_CAP_BYTES: usize = 4096;
 
-/// Most entries of a list of reasons, hints or parts.
+/// Maximum number of entries in a list of reasons, hints or parts.
 pub(super) const LIST_CAP: usize = 100;
 
 const MARK: &str = "[…]";
@@ -20,12 +20,12 @@ pub fn clip(text: &str, cap_bytes: usize) -> String {
     format!("{} {MARK}", &text[..end])
 }
 
-/// Cuts `text` to what a record carries of one.
+/// Cuts `text` to [`TEXT_CAP_BYTES`].
 pub(super) fn cut(text: &str) -> String {
     clip(text, TEXT_CAP_BYTES)
 }
 
-/// Cuts `text` to at most `cap_bytes` of its end, at a character boundary, and marks the cut.
+/// Cuts `text` to its last `cap_bytes` bytes at most, at a character boundary, and marks the cut.
 pub fn clip_start(text: &str, cap_bytes: usize) -> String {
     if text.len() <= cap_bytes {
         return text.to_owned();
@@ -37,7 +37,7 @@ pub fn clip_start(text: &str, cap_bytes: usize) -> String {
     format!("{MARK} {}", &text[start..])
 }
 
-/// Cuts `text` to at most `cap_bytes`, half of them its beginning and half its end.
+/// Cuts `text` to at most `cap_bytes`, keeping its beginning and its end in equal parts.
 pub fn clip_middle(text: &str, cap_bytes: usize) -> String {
     if text.len() <= cap_bytes {
         return text.to_owned();
@@ -46,7 +46,7 @@ pub fn clip_middle(text: &str, cap_bytes: usize) -> String {
     format!("{}\n{}", clip(text, half - 1), clip_start(text, half))
 }
 
-/// Cuts a list of facts; `more` stands for those that are left out.
+/// Cuts a list to [`LIST_CAP`] entries; `more` creates an entry for the rest.
 pub(super) fn listed<T>(mut facts: Vec<T>, bounded: fn(T) -> T, more: fn(u64) -> T) -> Vec<T> {
     let left_out = facts.len().saturating_sub(LIST_CAP);
     facts.truncate(LIST_CAP);

@@ -1,4 +1,4 @@
-//! What a user can ask of a running loop, whatever user interface or terminal it comes from.
+//! Commands that a user can give to a running loop, from any user interface or terminal.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use super::{
     AnswerPlace, MESSAGE_CAP_BYTES, NewLimits, PermissionMode, Remember, SteeringId, SteeringKind, StopRequest,
 };
 
-/// A wish of the user. Imperative; the machine decides what comes of it.
+/// A command of the user. Imperative; the machine decides how to follow it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
@@ -21,7 +21,7 @@ pub enum UserCommand {
     /// Let the running iteration finish and start no other.
     Pause,
     Resume,
-    /// End the running iteration and go on with the next.
+    /// End the running iteration and start the next.
     Skip,
     /// End a wait and try again.
     RetryNow,
@@ -30,62 +30,62 @@ pub enum UserCommand {
     Stop {
         stop: StopRequest,
     },
-    /// Take back a stop that was asked for after the running iteration.
+    /// Withdraw a stop that was requested for after the running iteration.
     WithdrawStop,
-    /// Answers what an agent asked.
+    /// Answer a question of the agent.
     Answer {
-        /// Its number.
+        /// The number of the question.
         ask: u32,
         answer: Answer,
         #[serde(default)]
         at: AnswerPlace,
     },
-    /// Takes back what answers have added.
+    /// Remove a rule that answers have added.
     Forget {
         rule: String,
     },
-    /// Changes what the run may use, for as long as it is not resumed.
+    /// Change the limits of the run, until it is resumed.
     SetLimits {
         limits: NewLimits,
     },
-    /// Decides in another way what no rule does, for as long as the run is not resumed.
+    /// Change the mode that decides requests without a matching rule, until the run is resumed.
     SetPermissionMode {
         mode: PermissionMode,
     },
 }
 
-/// What somebody says to what an agent asks.
+/// The user's answer to a question of the agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Answer {
     Allow {
-        /// What is allowed with it from now on; it is allowed once if there is nothing.
+        /// What to allow from now on; `None` allows the request once.
         #[serde(default)]
         remember: Option<Remember>,
     },
     Deny {
-        /// For the agent.
+        /// A message to the agent.
         #[serde(default)]
         message: Option<String>,
     },
-    /// To each of its questions what is chosen, by number or label, or said.
+    /// For each question the chosen option, by number or label, or a free text.
     Words { words: Vec<String> },
 }
 
-/// Why the loop does not take a command, whatever it does.
+/// Why the loop rejects a command, regardless of its state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum CommandRefusal {
     /// Longer than [`MESSAGE_CAP_BYTES`].
     MessageTooLong { bytes: u64 },
-    /// The rule that an answer is to add is none, or does not allow what is asked.
+    /// The rule to add is invalid, or does not match the request.
     Rule { ask: u32, why: String },
 }
 
 impl UserCommand {
-    /// The subcommand by which it is given.
+    /// The subcommand that gives the command.
     pub fn name(&self) -> &'static str {
         match self {
             UserCommand::Steer { .. } => "steer",
@@ -101,7 +101,7 @@ impl UserCommand {
         }
     }
 
-    /// Why the loop does not take this, whatever it does; none if it may.
+    /// Why the loop rejects the command in any state; `None` if it may be accepted.
     pub fn refusal(&self) -> Option<CommandRefusal> {
         match self {
             UserCommand::Steer { text, .. } if text.len() > MESSAGE_CAP_BYTES => Some(CommandRefusal::MessageTooLong {

@@ -1,4 +1,4 @@
-//! Goals: what ralph checks itself before it believes that the work is done.
+//! Goals: checks that ralph itself runs before it accepts that the work is done.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use super::{
     clip::{LIST_CAP, clip, clip_start, cut},
 };
 
-/// A command with what it has to come to.
+/// A command and its expected result.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -17,22 +17,24 @@ pub struct Goal {
     pub name: String,
     /// Run by `sh -c` in the project, or in its `workspace`.
     pub command: String,
-    /// The last number it prints has to be at least this; none where the exit code alone counts.
+    /// Minimum for the last number of the output; `None` if only the exit code counts.
     pub target: Option<f64>,
     pub timeout_ms: u64,
-    /// It is also run after edits, while the agent works.
+    /// Whether the goal is also run after edits, while the agent works.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub on_edit: bool,
-    /// The directory of the project in which it runs, as a relative path; none is the project itself.
+    /// The directory in which the command runs, relative to the project; `None` for the project itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
-    /// The file in which its runner reports the tests that ran, JUnit XML or TAP, as a relative path; none where its output tells.
+    /// The test report (JUnit XML or TAP) that the goal's runner writes, as a relative path; `None` if the output has
+    /// the counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<String>,
-    /// The user's words for what the goal checks.
+    /// The user's description of the goal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// A directory that agents can neither read nor write. Its files are laid over a copy of the project, in which the goal runs.
+    /// A directory that agents can neither read nor write. The goal runs in a copy of the project with these files laid
+    /// over it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sealed: Option<PathBuf>,
 }
@@ -45,11 +47,11 @@ pub enum GoalsWhen {
     /// When the agent claims to be done and the plan does not contradict it.
     #[default]
     Claim,
-    /// After every iteration; a claim goes by the same results.
+    /// After every iteration; a claim is judged by the same results.
     Iteration,
 }
 
-/// What a goal came to.
+/// The result of a goal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -57,45 +59,45 @@ pub struct GoalResult {
     pub name: String,
     pub passed: bool,
     pub exit: Option<Exit>,
-    /// The last number it printed, where a target wants one.
+    /// The last number of the output, if the goal has a target.
     pub score: Option<f64>,
     pub target: Option<f64>,
     pub duration_ms: u64,
-    /// Why it did not pass; none if it did.
+    /// Why the goal failed; `None` if it passed.
     pub why: Option<GoalFailure>,
-    /// The end of the output; for a sealed goal that did not pass, the number of its tests that did.
+    /// The end of the output. For a sealed goal that failed, the number of its tests that passed.
     pub tail: String,
-    /// The tests that it ran; none where no runner was recognised in what it printed.
+    /// Counts of the tests that ran; `None` if no test runner was recognised in the output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tests: Option<TestCounts>,
-    /// Why what its runner printed cannot be believed.
+    /// Why the output of the test runner cannot be trusted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<String>,
-    /// The names of tests that failed, where its runner prints them: the first hundred.
+    /// The names of failed tests, if the runner prints them: the first hundred.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed_tests: Vec<String>,
-    /// Set where runs on the same files came to different ends.
+    /// Set if runs on the same files had different results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flaky: Option<Flaky>,
-    /// The file with the output of a sealed goal, which agents cannot read; none for other goals.
+    /// The file with the output of a sealed goal, unreadable to agents; `None` for other goals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sealed_output: Option<PathBuf>,
 }
 
-/// Runs of a goal on the same files that came to different ends.
+/// Runs of a goal on the same files with different results.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Flaky {
     pub runs: u32,
     pub failures: u32,
-    /// The names of tests that failed in one of them and passed in another, where its runner prints them.
+    /// The names of tests that both failed and passed, if the runner prints them.
     pub tests: Vec<String>,
 }
 
-/// Most bytes of what a goal printed last.
+/// Maximum size of the output tail of a goal, in bytes.
 const TAIL_BYTES: usize = 8 * 1024;
-/// Most bytes of the name of a test in a record.
+/// Maximum size of a test name in a record, in bytes.
 const NAME_BYTES: usize = 200;
 
 impl GoalResult {
@@ -114,7 +116,7 @@ impl GoalResult {
     }
 }
 
-/// Names of tests as a record may carry them: the first ones.
+/// Cuts test names and their number to the sizes allowed in a record.
 fn names(names: Vec<String>) -> Vec<String> {
     names.iter().take(LIST_CAP).map(|name| clip(name, NAME_BYTES)).collect()
 }
@@ -130,9 +132,9 @@ pub enum GoalFailure {
     TimedOut {
         after_ms: u64,
     },
-    /// It was killed, and nobody knows how it would have ended.
+    /// The goal was killed; its own result is unknown.
     Killed,
-    /// There is a target, and it printed no number.
+    /// The goal has a target, but its output has no number.
     NoNumber,
     BelowTarget {
         score: f64,
@@ -141,7 +143,7 @@ pub enum GoalFailure {
     NotStarted {
         why: String,
     },
-    /// A clause of a journal of version 1.
+    /// A sentence fragment from a version 1 journal.
     Text {
         text: String,
     },

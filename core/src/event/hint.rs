@@ -1,10 +1,10 @@
-//! What the user can do when a run is over.
+//! Suggestions for the user at the end of a run.
 
 use serde::{Deserialize, Serialize};
 
 use super::{LimitKind, SteeringId, clip::cut};
 
-/// One thing the user can do next.
+/// A possible next step for the user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
@@ -15,7 +15,7 @@ pub enum Hint {
     StartAgain,
     /// No goal was checked: look at the result, or give ralph a goal.
     SetGoal,
-    /// Only exit codes were looked at: let a goal run tests that ralph can count.
+    /// Only exit codes were checked: use a goal whose tests ralph can count.
     CountTests,
     /// Tests were changed: look at the changes, and confirm them or send the agent back.
     ConfirmTests,
@@ -23,27 +23,27 @@ pub enum Hint {
     SeeDiff {
         iteration: u32,
     },
-    /// See what the goal prints, which fails the same way each time.
+    /// Look at the output of the goal, which fails the same way each time.
     SeeGoal {
         goal: String,
     },
-    /// The run goes on with an answer.
+    /// Answer the question to continue the run.
     Answer,
     LogIn {
-        /// How, in the words of the adapter.
+        /// How to log in, in the words of the adapter.
         how: String,
     },
     CheckAdapter {
         adapter: String,
     },
-    /// The run needs the live channel, which a newer version of the agent has.
+    /// The run needs the live channel, which requires a newer version of the agent.
     NeedLiveChannel {
         adapter: String,
     },
     NameModel,
     FixPlan,
     FixCause,
-    /// The files can be had as they were around an iteration.
+    /// The files can be restored to their state before or after an iteration.
     Restore {
         iteration: u32,
         moment: RestoreMoment,
@@ -51,21 +51,21 @@ pub enum Hint {
     RaiseLimit {
         limit: LimitKind,
     },
-    /// The agent never saw the message, and will not in another run.
+    /// The agent never saw the message, which is not carried over to another run.
     MessageUndelivered {
         message: SteeringId,
         text: String,
     },
-    /// The message held for every prompt of this run.
+    /// The message applied to every prompt of this run only.
     MessageExpires {
         message: SteeringId,
         text: String,
     },
-    /// Further hints were left out of the record.
+    /// Number of further hints that were left out of the record.
     More {
         count: u64,
     },
-    /// A sentence of a journal of version 1.
+    /// A sentence from a version 1 journal.
     Text {
         text: String,
     },

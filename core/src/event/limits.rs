@@ -1,10 +1,10 @@
-//! What a run may use: in all, for one task, and in a day together with the other runs of the project.
+//! Limits of a run: in total, per task, and per day together with the other runs of the project.
 
 use serde::{Deserialize, Serialize};
 
 use super::{LimitKind, Usage};
 
-/// What a run may use; `None` is unlimited.
+/// Limits of a run; `None` is unlimited.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -16,10 +16,10 @@ pub struct Limits {
     pub max_cost_usd: Option<f64>,
     pub max_tokens: Option<u64>,
     pub calls_per_hour: Option<u32>,
-    /// Uses of tools in one iteration.
+    /// Tool uses in one iteration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_steps: Option<u32>,
-    /// How long ralph's own work before and after an iteration may take. Never unlimited: none is the default.
+    /// Maximum duration of ralph's own work before and after an iteration. Never unlimited: `None` means the default.
     #[serde(default)]
     pub phase_timeout_ms: Option<u64>,
     #[serde(default, skip_serializing_if = "TaskLimits::is_none")]
@@ -28,7 +28,7 @@ pub struct Limits {
     pub per_day: DayLimits,
 }
 
-/// New limits of a running run, as its user sets them. A limit that is none here stays as it is.
+/// New limits for a running run, set by the user. `None` keeps the present limit.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
@@ -43,7 +43,7 @@ pub struct NewLimits {
     pub max_tokens: Option<u64>,
 }
 
-/// What a run may use for one task; `None` is unlimited.
+/// Limits for one task; `None` is unlimited.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -53,7 +53,7 @@ pub struct TaskLimits {
     pub max_tokens: Option<u64>,
 }
 
-/// What the runs of a project may use together in a day of their user; `None` is unlimited.
+/// Limits for all runs of a project in one day of the user's time zone; `None` is unlimited.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -63,27 +63,27 @@ pub struct DayLimits {
     pub on_limit: OnDayLimit,
 }
 
-/// What a run does when the limit of the day is used up.
+/// What a run does when it reaches a daily limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum OnDayLimit {
-    /// It goes on when the next day begins.
+    /// The run continues when the next day begins.
     #[default]
     Wait,
     Stop,
 }
 
 impl Limits {
-    /// Whether each new limit takes the place of one. Limits on money and tokens are changed and never added: agents are chosen
-    /// and started so that they report what is limited.
+    /// Whether every new limit on cost or tokens replaces an existing one. Such limits can be changed but not added:
+    /// agents are chosen and started so that they report the limited figures.
     pub fn has_all_of(&self, new: &NewLimits) -> bool {
         let adds_cost = new.max_cost_usd.is_some() && self.max_cost_usd.is_none();
         let adds_tokens = new.max_tokens.is_some() && self.max_tokens.is_none();
         !adds_cost && !adds_tokens
     }
 
-    /// These limits with what the user has changed.
+    /// Returns these limits with the user's changes applied.
     #[must_use]
     pub fn with(&self, new: &NewLimits) -> Self {
         let mut limits = self.clone();
@@ -94,7 +94,7 @@ impl Limits {
         limits
     }
 
-    /// The limit that forbids another iteration after so much; none if there may be one.
+    /// The limit that forbids another iteration; `None` if another may start.
     pub fn reached(&self, iterations: u32, elapsed_ms: u64, usage: &Usage) -> Option<LimitKind> {
         if self.max_iterations.is_some_and(|max| iterations >= max) {
             return Some(LimitKind::MaxIterations);
@@ -105,7 +105,7 @@ impl Limits {
         self.spent(usage)
     }
 
-    /// The limit on money or tokens that is used up.
+    /// The limit on cost or tokens that is reached.
     pub fn spent(&self, usage: &Usage) -> Option<LimitKind> {
         match exceeded(self.max_cost_usd, self.max_tokens, usage)? {
             Spendable::Cost => Some(LimitKind::MaxCost),
@@ -113,12 +113,12 @@ impl Limits {
         }
     }
 
-    /// Whether one of them is of money.
+    /// Whether any limit is on cost.
     pub fn bound_cost(&self) -> bool {
         self.max_cost_usd.is_some() || self.per_task.max_cost_usd.is_some() || self.per_day.max_cost_usd.is_some()
     }
 
-    /// Whether one of them is of tokens.
+    /// Whether any limit is on tokens.
     pub fn bound_tokens(&self) -> bool {
         self.max_tokens.is_some() || self.per_task.max_tokens.is_some() || self.per_day.max_tokens.is_some()
     }
@@ -129,7 +129,7 @@ impl TaskLimits {
         *self == Self::default()
     }
 
-    /// The limit that forbids another iteration on a task that has had so much.
+    /// The limit that forbids another iteration on a task.
     pub fn reached(&self, iterations: u32, usage: &Usage) -> Option<LimitKind> {
         if self.max_iterations.is_some_and(|max| iterations >= max) {
             return Some(LimitKind::TaskIterations);
@@ -137,7 +137,7 @@ impl TaskLimits {
         self.spent(usage)
     }
 
-    /// The limit on money or tokens that is used up.
+    /// The limit on cost or tokens that is reached.
     pub fn spent(&self, usage: &Usage) -> Option<LimitKind> {
         match exceeded(self.max_cost_usd, self.max_tokens, usage)? {
             Spendable::Cost => Some(LimitKind::TaskCost),
@@ -147,12 +147,12 @@ impl TaskLimits {
 }
 
 impl DayLimits {
-    /// Whether there is no limit, whatever is done at one.
+    /// Whether no limit is set; `on_limit` is ignored.
     pub fn is_none(&self) -> bool {
         self.max_cost_usd.is_none() && self.max_tokens.is_none()
     }
 
-    /// The same limits if they may be used up so many times.
+    /// The limits multiplied by `times`.
     #[must_use]
     pub fn times(&self, times: u32) -> Self {
         Self {
@@ -162,19 +162,19 @@ impl DayLimits {
         }
     }
 
-    /// How often the limit that is nearest to it was used up.
+    /// How many times over the usage reaches a limit, rounded down; the larger count of both limits.
     pub fn times_used_up(&self, usage: &Usage) -> u32 {
         let tokens = self
             .max_tokens
             .map_or(0, |max| usage.tokens().unwrap_or(0) / max.max(1));
         let cost = self.max_cost_usd.map_or(0.0, |max| usage.cost_usd.unwrap_or(0.0) / max);
-        // A cast to a whole number rounds down, and stays within its bounds.
+        // The cast rounds down and saturates.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let cost = cost as u32;
         cost.max(u32::try_from(tokens).unwrap_or(u32::MAX))
     }
 
-    /// The limit that is used up.
+    /// The limit that is reached.
     pub fn spent(&self, usage: &Usage) -> Option<LimitKind> {
         match exceeded(self.max_cost_usd, self.max_tokens, usage)? {
             Spendable::Cost => Some(LimitKind::DayCost),
@@ -183,14 +183,14 @@ impl DayLimits {
     }
 }
 
-/// What there are limits on that agents report.
+/// The spendings that agents report and limits apply to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Spendable {
     Cost,
     Tokens,
 }
 
-/// Which of two limits is used up; money that nobody reports is none.
+/// The limit that the usage reaches, cost first. Unreported cost reaches no limit.
 fn exceeded(max_cost_usd: Option<f64>, max_tokens: Option<u64>, usage: &Usage) -> Option<Spendable> {
     if let (Some(max), Some(cost)) = (max_cost_usd, usage.cost_usd)
         && cost >= max

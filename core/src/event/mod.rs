@@ -1,9 +1,8 @@
-//! The vocabulary of a run: what happened, as the journal keeps it and every view reads it.
+//! The vocabulary of a run: the events that the journal stores and every view reads.
 //!
-//! State is the fold of these events, so each one carries all that is needed to rebuild it: an event never says
-//! "see the file", because the file may have changed since. What somebody else wrote is bounded
-//! ([`Event::bounded`]); the whole of it
-//! is in the iteration's recording.
+//! State is the fold over these events, so each one carries all that is needed to rebuild it: an event never says "see
+//! the file", because the file may have changed since. Text from agents, programs and other outside sources is bounded
+//! ([`Event::bounded`]); the full text is in the iteration's recording.
 
 mod agent;
 mod background;
@@ -76,7 +75,7 @@ pub use tests_run::{
 pub use trial::Trial;
 pub use wait::{Wait, WaitCause, WaitEnd};
 
-/// Most bytes of a message of the user, which is kept whole.
+/// Maximum size of a user message, in bytes. Messages are never cut.
 pub const MESSAGE_CAP_BYTES: usize = 64 * 1024;
 
 /// An event with its place in the journal.
@@ -91,7 +90,7 @@ pub struct Record {
     pub event: Event,
 }
 
-/// Names one run, and with it its directory below the state directory: `20261120-102835-0424f2a90b1c3d7e86a`.
+/// Identifies a run, and names its directory below the state directory: `20261120-102835-0424f2a90b1c3d7e86a`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(transparent)]
@@ -103,29 +102,29 @@ impl fmt::Display for RunId {
     }
 }
 
-/// The agent's own name for a session, as its command line takes it to resume.
+/// The agent's own id of a session, as its command line accepts it to resume.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct SessionId(pub String);
 
-/// Numbers the user's messages within a run, from 1; messages of ralph's own are 0.
+/// Numbers the user's messages within a run, from 1. Messages by ralph itself are 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct SteeringId(pub u32);
 
 impl SteeringId {
-    /// What ralph itself says to a running turn. What becomes of it changes nothing.
+    /// The id of every message that ralph itself sends to a running turn. Its delivery does not affect the state.
     pub const RALPH: SteeringId = SteeringId(0);
 }
 
-/// What happened. Past tense; one journal line each.
+/// A fact of a run. Past tense; one journal line each.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Event {
-    /// The first line of every journal: what this file is and who wrote it.
+    /// The first line of every journal: identifies the format and the version that wrote it.
     JournalOpened {
         format: String,
         version: u32,
@@ -137,48 +136,49 @@ pub enum Event {
         project: PathBuf,
         pid: u32,
         settings: Box<Settings>,
-        /// The token an agent has to repeat to claim the end, fresh for this run.
+        /// The token that the agent has to repeat to claim completion; fresh for each run.
         promise: String,
-        /// When iterations of runs before this one began, as far as they count against the calls of an hour.
+        /// Start times of iterations of earlier runs that still count towards the hourly limit on calls.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         earlier_starts_ms: Vec<u64>,
-        /// What runs before this one spent, as far as it may have been today.
+        /// Spending of earlier runs that may fall on the current day.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         earlier_spending: Vec<Spent>,
     },
     /// ralph was killed and resumes from the journal; the settings are those of the new command line.
     RunResumed {
         pid: u32,
-        /// The version that writes from here on; none where an older one does not say.
+        /// The version that writes from here on; `None` if it was too old to record it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ralph: Option<String>,
         settings: Box<Settings>,
     },
-    /// The wall clock has moved by so much besides the time that passed for the loop: every time before this record that
-    /// stands for a duration moves with it.
+    /// The wall clock jumped by `gap_ms` relative to the time that passed for the loop. Every earlier timestamp that
+    /// marks the start of a duration moves with it.
     ClockMoved {
         gap_ms: i64,
     },
-    /// It is this day for the user: what is spent counts against its limits. Only recorded where there are any.
+    /// A new day began in the user's time zone; spending counts against its limits. Recorded only if daily limits are
+    /// set.
     DayBegan {
         day: Day,
     },
-    /// Something the user should know that changes nothing in the state.
+    /// Information for the user that does not change the state.
     Noticed {
         notice: Notice,
     },
-    /// The plan on disk differs from the last one recorded, in much of it.
+    /// The plan on disk differs from the last one recorded; the change is large, so the whole plan is recorded.
     PlanRead {
         plan: PlanSnapshot,
     },
-    /// The plan on disk differs from the last one recorded, in little of it: in boxes, or in a few tasks.
+    /// The plan on disk differs from the last one recorded in a few boxes or tasks only.
     PlanChanged {
         change: PlanChange,
     },
-    /// The plan is being read, the tree checkpointed and the prompt written for this iteration.
+    /// Preparation of an iteration began: the plan is read, the tree is checkpointed and the prompt is written.
     PreparationStarted {
         iteration: u32,
-        /// The one that will be run: another than the first while that is limited.
+        /// The adapter that will run: a fallback while the first one is rate-limited.
         adapter: String,
         #[serde(default, skip_serializing_if = "Role::is_work")]
         role: Role,
@@ -186,20 +186,20 @@ pub enum Event {
     IterationStarted {
         iteration: u32,
         adapter: String,
-        /// The model that is asked for; none leaves it to the agent.
+        /// The requested model; `None` leaves the choice to the agent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<String>,
         task: Option<String>,
-        /// The session that is continued; none for a fresh one.
+        /// The session that is continued; `None` starts a fresh one.
         resume: Option<SessionId>,
-        /// The agent takes text while it works.
+        /// Whether the agent accepts messages while it works.
         live_steering: bool,
-        /// The tree before the agent touched it.
+        /// The work tree before the agent changed it.
         checkpoint: Option<Checkpoint>,
         prompt_bytes: u64,
-        /// Bytes of the prompt that are ralph's and not the user's.
+        /// Bytes of the prompt that ralph added to the user's text.
         overhead_bytes: u64,
-        /// The messages that are in the prompt. Delivered they are when the session shows that it has read it.
+        /// The messages in the prompt. They count as delivered once the session shows that it has read the prompt.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         messages: Vec<SteeringId>,
         #[serde(default, skip_serializing_if = "Role::is_work")]
@@ -209,16 +209,17 @@ pub enum Event {
         iteration: u32,
         signal: AgentSignal,
     },
-    /// The agent reports more details than the journal keeps of an iteration: the rest of them is in its signal log.
+    /// The agent reports more details than the journal keeps of an iteration; the rest is in the signal log of the
+    /// iteration.
     DetailsOmitted {
         iteration: u32,
     },
-    /// The running iteration was told to end; `then` is what follows.
+    /// The running iteration was asked to end.
     CancelRequested {
         iteration: u32,
         reason: CancelReason,
     },
-    /// The agent is gone, and every process it had.
+    /// The agent and all of its processes have ended.
     IterationEnded {
         iteration: u32,
         outcome: Outcome,
@@ -226,40 +227,41 @@ pub enum Event {
         duration_ms: u64,
         output_bytes: u64,
     },
-    /// The iteration's result was looked at: checkpoint, statistics, plan.
+    /// The result of the iteration was examined: checkpoint, statistics, plan.
     IterationSettled {
         iteration: u32,
         checkpoint: Option<Checkpoint>,
         changes: Option<Changes>,
         totals: Option<Changes>,
-        /// The tree, HEAD or the plan's boxes moved; none where that cannot be told.
+        /// Whether the tree, HEAD or the boxes of the plan changed; `None` if that could not be determined.
         progress: Option<bool>,
-        /// What it changed was undone: the files are as they were before it.
+        /// The changes of the iteration were undone; the files are as they were before it.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         undone: bool,
     },
-    /// What the agent says of itself, read from the whole of its last message when its turn ended, and from the file it
-    /// left: judged when the iteration's result has been looked at. Replaces what it said before.
+    /// The agent's statement about its own work, read from its complete last message at the end of the turn and from
+    /// the file it left. It is judged when the result of the iteration has been examined, and replaces earlier
+    /// statements.
     AgentStated {
         iteration: u32,
         claims: Vec<Claim>,
-        /// Why it cannot go on.
+        /// Why the agent cannot continue.
         blocked: Option<String>,
-        /// What it says against being done.
+        /// The agent's own words that the work is not done.
         denies_done: Option<String>,
-        /// The question its message ends with.
+        /// The question at the end of the message.
         question: Option<String>,
-        /// The whole of its `RALPH_STATUS` block.
+        /// The complete `RALPH_STATUS` block.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         status: Option<AgentStatus>,
-        /// Its answer, if it was asked for a review.
+        /// The agent's answer, if it was asked for a review.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         review: Option<ReviewAnswer>,
-        /// Why it changed tests.
+        /// The agent's reason for changing tests.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tests_changed: Option<String>,
     },
-    /// The agent used one of ralph's tools, and what it said with it counts.
+    /// The agent used one of ralph's tools in a way that affects the run.
     AgentCalled {
         iteration: u32,
         call: AgentCall,
@@ -268,105 +270,105 @@ pub enum Event {
         iteration: u32,
         claim: Claim,
     },
-    /// The agent said itself that the work is not done, whatever else claims it.
+    /// The agent itself said that the work is not done. This overrides any claim.
     CompletionDenied {
         iteration: u32,
         why: Denial,
     },
-    /// The agent waits for somebody's answer before it uses a tool. With the number of an earlier one: it is waited for
-    /// longer.
+    /// The agent waits for an answer before it uses a tool. A repeated `ask` number extends the wait.
     PermissionAsked {
         iteration: u32,
-        /// Counts the questions of a run, from 1.
+        /// Number of the question within the run, from 1.
         ask: u32,
         request: Box<PermissionRequest>,
-        /// Without end if there is none.
+        /// When the wait ends; `None` for no timeout.
         until_ms: Option<u64>,
         #[serde(default)]
         offer: Offer,
-        /// Not all of the request is in this record.
+        /// The request in this record was shortened.
         #[serde(default)]
         cut: bool,
     },
-    /// It does not wait any more.
+    /// The agent no longer waits for the answer.
     PermissionWithdrawn {
         iteration: u32,
         ask: u32,
     },
-    /// The agent may use a tool, or may not.
+    /// The use of a tool was allowed or denied.
     PermissionDecided {
         iteration: u32,
         id: AskId,
-        /// The number of the question, if it was one.
+        /// The number of the question; `None` if no question was asked.
         ask: Option<u32>,
         tool: String,
         title: String,
         allowed: bool,
         by: Decider,
-        /// What the user tells the agent with it.
+        /// The user's message to the agent.
         message: Option<String>,
         waited_ms: u64,
-        /// How often the same was denied in this iteration, with this time.
+        /// How often the same request was denied in this iteration, including this time.
         denials: u32,
     },
-    /// The agent's questions have their answers, or will have none.
+    /// The agent's questions were answered, or will stay unanswered.
     QuestionAnswered {
         iteration: u32,
         id: AskId,
         ask: u32,
         questions: Vec<String>,
-        /// To each question what was chosen, or said; none if nobody answered, or the user did not want to.
+        /// The choices or text for each question; empty if unanswered or declined.
         answers: Vec<Vec<String>>,
         by: Decider,
-        /// Why the user does not answer.
+        /// The user's reason for declining.
         message: Option<String>,
         waited_ms: u64,
     },
-    /// From now on, requests that these rules allow are not asked any more, unless another rule asks or denies them.
+    /// From now on, requests that match these rules are allowed without asking, unless another rule asks or denies.
     RulesAdded {
         iteration: u32,
-        /// The question with whose answer they were added.
+        /// The question whose answer added the rules.
         ask: u32,
         scope: RuleScope,
         rules: Vec<String>,
-        /// The rules of `ask` that asked it: what is added goes before them.
+        /// The rules that caused question `ask`; the added rules take precedence over them.
         over: Vec<String>,
     },
-    /// What answers have added of this text is taken back.
+    /// A rule that answers had added was removed.
     RuleForgotten {
         rule: String,
     },
-    /// From now on, the run may use so much.
+    /// The limits of the run were changed.
     LimitsChanged {
         limits: NewLimits,
     },
-    /// From now on, this mode decides what no rule does.
+    /// The mode that decides requests without a matching rule was changed.
     PermissionModeChanged {
         mode: PermissionMode,
     },
-    /// The agent changed which tasks there are; ticking one is not meant.
+    /// The agent added or removed tasks. Ticking a task does not count.
     PlanEdited {
         iteration: u32,
-        /// Texts of tasks that are not there any more.
+        /// Texts of the removed tasks.
         vanished: Vec<String>,
         added: Vec<String>,
     },
-    /// The agent cannot go on with a task: it is set aside until the user says something.
+    /// The agent cannot continue with a task, which is set aside until the user replies.
     TaskBlocked {
         iteration: u32,
         task: Option<String>,
         question: String,
     },
-    /// The task has used up what one may: it is set aside until its user allows more.
+    /// A task reached its limit and is set aside until the user raises it.
     TaskSetAside {
         iteration: u32,
         task: String,
         limit: LimitKind,
-        /// What it has had: so many iterations, and what they reported.
+        /// Iterations spent on the task.
         iterations: u32,
+        /// Usage reported by these iterations.
         usage: Usage,
     },
-    /// Goals are run now; iteration 0 is the look before the first.
+    /// The goals are being run. Iteration 0 is the check before the first iteration.
     VerificationStarted {
         iteration: u32,
         goals: Vec<String>,
@@ -375,46 +377,47 @@ pub enum Event {
         iteration: u32,
         result: GoalResult,
     },
-    /// The goals passed although what guards the tests had changed, and were run again with it as it was.
+    /// The goals passed, but files that guard the tests had changed: the goals were run again with the original files.
     TrialMade {
         iteration: u32,
         trial: Trial,
     },
-    /// The agent changed tests on purpose: the user is asked whether the tests as changed count from now on. The question takes the
-    /// place of one that is open.
+    /// The agent changed tests on purpose: the user is asked whether to accept them. Replaces an open question of this
+    /// kind.
     TestsQuestioned {
         iteration: u32,
-        /// Its number.
+        /// The number of the question.
         ask: u32,
         change: Box<TestsChange>,
     },
-    /// Tests count as changed from now on.
+    /// Changed tests were accepted.
     TestsConfirmed {
-        /// The iteration that changed them; none in journals in which only ended runs had tests confirmed.
+        /// The iteration that changed the tests; `None` in older journals, which only confirmed tests of ended runs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         iteration: Option<u32>,
         changes: Vec<GuardedChange>,
         #[serde(default)]
         by: ConfirmedBy,
     },
-    /// The goals were run with small changes that tests should notice.
+    /// The goals were run with small mutations of the code that tests should detect.
     MutantsTried {
         iteration: u32,
         mutants: Vec<TriedMutant>,
     },
-    /// The goals for edits were run while the agent works. Proves nothing: what counts is found when the iteration is over.
+    /// The goals with `on_edit` were run while the agent works. They prove nothing: the results that count come after
+    /// the iteration.
     EditsChecked {
         iteration: u32,
         results: Vec<GoalResult>,
-        /// The goals whose result is news to the agent.
+        /// The goals whose result is new to the agent.
         news: Vec<String>,
-        /// It is told at once; else what still fails is in the next prompt.
+        /// Whether the agent is told at once; otherwise the next prompt lists what still fails.
         live: bool,
     },
-    /// What was found for and against a claim.
+    /// The evidence for a claim was weighed.
     ClaimJudged {
         iteration: u32,
-        /// 0 to 100.
+        /// From 0 to 100.
         confidence: u8,
         parts: Vec<ConfidencePart>,
     },
@@ -422,18 +425,18 @@ pub enum Event {
         iteration: u32,
         reasons: Vec<Missing>,
     },
-    /// The reviewer is to look at the work, before the run goes on or is done.
+    /// A reviewer is to look at the work before the run continues or completes.
     ReviewRequested {
-        /// The latest iteration of the author's.
+        /// The latest iteration of the author.
         iteration: u32,
-        /// The task that was finished; none where the whole plan is.
+        /// The finished task; `None` if the whole plan is reviewed.
         task: Option<String>,
-        /// The run is done but for this.
+        /// Whether the review is all that is missing for completion.
         claims_done: bool,
     },
-    /// The review that was requested is not made.
+    /// The requested review will not be made.
     ReviewWithdrawn,
-    /// A review is over. What it says proves nothing.
+    /// A review ended. Its answer proves nothing.
     ReviewConcluded {
         iteration: u32,
         result: ReviewResult,
@@ -442,41 +445,42 @@ pub enum Event {
         to: BreakerState,
         why: BreakerCause,
     },
-    /// An adapter is of no use until then.
+    /// An adapter cannot be used until `until_ms`.
     AdapterLimited {
         adapter: String,
         until_ms: u64,
     },
-    /// The agent's live channel did not begin: an older version has none. The other one is used from here on.
+    /// The agent's live channel did not open, for example in an older version. The one-way channel is used from here
+    /// on.
     LiveChannelGivenUp {
         adapter: String,
-        /// What the agent said.
+        /// The error message of the agent.
         why: String,
     },
     WaitStarted {
         wait: Wait,
         until_ms: u64,
-        /// Consecutive failures so far; 0 when the wait is not about one.
+        /// Consecutive failures so far; 0 if the wait is not due to a failure.
         attempt: u32,
         why: WaitCause,
     },
     WaitEnded {
         cause: WaitEnd,
     },
-    /// The next iteration is not to start; a running one finishes.
+    /// The loop is to pause: no new iteration starts, a running one finishes.
     Paused {
         by: PausedBy,
     },
     Unpaused {
         by: PausedBy,
     },
-    /// The loop stands still because it is paused.
+    /// The loop stands still because of the pause.
     Held,
     SteeringQueued {
         id: SteeringId,
         kind: SteeringKind,
         text: String,
-        /// What it answers; else it is a message by itself.
+        /// The question that the message answers; `None` for an ordinary message.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         answers: Option<Box<AnsweredAsk>>,
     },
@@ -488,35 +492,36 @@ pub enum Event {
     SteeringWithdrawn {
         id: SteeringId,
     },
-    /// A command was started that outlives the iteration and not the run.
+    /// A background command was started. It may outlive the iteration, but not the run.
     BackgroundStarted {
-        /// Counts the background tasks of a run, from 1.
+        /// Number of the background task within the run, from 1.
         number: u32,
         by: Requester,
-        /// What a shell runs.
+        /// The shell command.
         command: String,
         cwd: PathBuf,
     },
-    /// A background task has written more. Recorded after a second, then after twice as long each time, and every minute in
-    /// the end.
+    /// A background task has written more output. Recorded after one second, then at doubling intervals up to one
+    /// minute.
     BackgroundProgressed {
         number: u32,
         progress: BackgroundProgress,
     },
-    /// A background task is to end before it does by itself.
+    /// A background task was asked to end early.
     BackgroundCancelled {
         number: u32,
         by: Requester,
     },
-    /// A background task is gone, and every process it had.
+    /// A background task and all of its processes have ended.
     BackgroundEnded {
         number: u32,
         result: BackgroundResult,
     },
-    /// The run was over and resumes; its limits keep counting.
+    /// An ended run resumes. Its limits keep counting.
     RunReopened {
         by: RequestedBy,
-        /// The user wants it continued as it was; else it goes on with a message, and the stuck detector counts anew.
+        /// True if the user continues the run as it was; false if it continues with a message, which resets the stuck
+        /// detector.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         continued: bool,
     },
@@ -524,33 +529,33 @@ pub enum Event {
         stop: StopRequest,
         by: RequestedBy,
     },
-    /// The stop that was asked for after the running iteration is not wanted any more.
+    /// A stop after the running iteration was withdrawn.
     StopWithdrawn,
-    /// The run is over. The ends of the background tasks that end with it follow.
+    /// The run ended. The ends of its background tasks may follow.
     RunStopped {
         reason: StopReason,
-        /// What the user can do next.
+        /// Suggested next steps for the user.
         hints: Vec<Hint>,
         totals: Totals,
     },
-    /// An event that this version does not know: a newer ralph wrote it. Only read, never written.
+    /// An event of a newer ralph that this version does not know. Read, never written.
     Unknown {
-        /// What that version calls it.
+        /// Its type in that version.
         name: String,
     },
 }
 
-/// A commit object under `refs/ralph/` that holds the work tree as it was.
+/// A commit under `refs/ralph/` that holds a snapshot of the work tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 pub struct Checkpoint {
     pub commit: String,
     pub tree: String,
-    /// The user's HEAD at that time; none before the first commit.
+    /// The user's HEAD at that time; `None` before the first commit.
     pub head: Option<String>,
 }
 
-/// What changed between two points, untracked files included.
+/// Differences between two points, including untracked files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 pub struct Changes {
@@ -560,7 +565,7 @@ pub struct Changes {
     pub removed: u64,
 }
 
-/// How an iteration ended, from the loop's point of view.
+/// How an iteration ended, as the loop sees it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
@@ -573,12 +578,12 @@ pub enum Outcome {
     Cancelled {
         reason: CancelReason,
     },
-    /// ralph itself died while it ran.
+    /// ralph itself died during the iteration.
     Interrupted,
 }
 
 impl Outcome {
-    /// Nothing was done: the agent has no live channel, and the iteration is repeated on the other one.
+    /// Whether the agent had no live channel and did no work. The iteration is repeated on the other channel.
     pub fn found_no_live_channel(&self) -> bool {
         let Outcome::Failed { problem } = self else {
             return false;
@@ -586,7 +591,7 @@ impl Outcome {
         problem.finding == Some(Finding::NoLiveChannel)
     }
 
-    /// A limit of the agent's ended the iteration: it is repeated and does not count.
+    /// Whether a rate limit of the agent ended the iteration, which is then repeated and does not count.
     pub fn was_limited(&self) -> bool {
         matches!(self, Outcome::Failed { problem } if problem.kind.is_limit())
     }
@@ -596,29 +601,29 @@ impl Outcome {
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum CancelReason {
-    /// The user wants the next iteration.
+    /// The user skipped to the next iteration.
     Skipped,
-    /// A message that cannot wait.
+    /// An urgent message.
     Steered,
     IterationTimeout,
     IdleTimeout,
-    /// The agent repeats a request that is refused for want of a login.
+    /// The agent keeps repeating a request that is refused because it is not logged in.
     LoginRefused,
-    /// The agent waits for a limit by itself, for longer than is left to it.
+    /// The agent itself waits for a limit to end, for longer than the time left to it.
     Limited,
-    /// The agent reports without end what the loop would have to keep.
+    /// The agent reports an unbounded amount of data that the loop would have to keep.
     Flooded,
-    /// It was denied the same thing again and again, or nobody answered what it cannot go on without.
+    /// The same request was denied repeatedly, or a question that blocks the agent was not answered.
     Denied,
-    /// It has used as many tools as it may.
+    /// The iteration reached its limit of tool uses.
     MaxSteps,
     MaxTime,
     MaxCost,
     MaxTokens,
-    /// The task has cost as much as one may.
+    /// The task reached its limit on cost or tokens.
     TaskCost,
     TaskTokens,
-    /// The runs of the day have cost as much as they may.
+    /// The runs of the day reached their limit on cost or tokens.
     DayCost,
     DayTokens,
     /// The run is stopping.
@@ -629,7 +634,7 @@ pub enum CancelReason {
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum PausedBy {
-    /// `.ralph-pause` is there.
+    /// The file `.ralph-pause` exists.
     File,
     User,
 }
@@ -641,7 +646,7 @@ pub enum SteeringKind {
     /// In the next prompt, once.
     #[default]
     Next,
-    /// Now: live where the agent can, else by ending this iteration.
+    /// Now: live if the agent can take messages, otherwise by ending this iteration.
     Now,
     /// In every prompt until withdrawn.
     Standing,
@@ -655,7 +660,7 @@ pub enum Delivery {
     Live,
 }
 
-/// Sums over a run.
+/// Totals of a run.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]

@@ -1,4 +1,4 @@
-//! What kind of work a run does.
+//! The kinds of work that a run does.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,18 +7,18 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// Something new, out of requirements.
+    /// Something new, built from requirements.
     Implementation,
-    /// Another form of what is there, which does the same.
+    /// A restructuring that keeps the behaviour.
     Refactor,
-    /// What is there does not do what it should.
+    /// A correction of behaviour.
     Fix,
 }
 
 impl Mode {
     pub const ALL: [Mode; 3] = [Mode::Implementation, Mode::Refactor, Mode::Fix];
 
-    /// The name under which it is chosen.
+    /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Mode::Implementation => "implementation",

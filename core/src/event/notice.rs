@@ -1,4 +1,4 @@
-//! What the user should know that changes nothing in the state.
+//! Notices: information for the user that does not change the state.
 
 use std::path::PathBuf;
 
@@ -9,171 +9,173 @@ use super::{
     clip::{LIST_CAP, cut},
 };
 
-/// Something the user should know that changes nothing in the state.
+/// Information for the user that does not change the state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Notice {
-    /// No adapter is named: this one was chosen.
+    /// The user named no adapter; this one was chosen.
     AdapterChosen {
         adapter: String,
         why: ChoiceReason,
     },
-    /// What the run works through, where that goes without saying neither for the plan nor for what is done with it.
+    /// The plan of the run. Given if the choice of the plan or of its mode is not obvious.
     PlanChosen {
         plan: String,
         mode: Option<Mode>,
-        /// What the agent is told to read besides.
+        /// Further files that the agent is told to read.
         reads: Vec<String>,
-        /// The user's own prompt takes the place of the mode's.
+        /// Whether the user's own prompt replaces the one of the mode.
         own_prompt: bool,
-        /// Other plans that are there.
+        /// Other plans that exist.
         beside: Vec<String>,
     },
-    /// The run is of a task that was given on the command line, which has this plan.
+    /// The run works on a task from the command line, which has this plan.
     TaskGiven {
         plan: String,
-        /// Something other than the agent's claim shows that it is done.
+        /// Whether goals can show that the task is done, besides the agent's claim.
         has_goals: bool,
     },
-    /// The project has a configuration of another loop, which says nothing here.
+    /// The project has a configuration for another tool that runs agents in a loop; ralph ignores it.
     OtherLoop {
         file: String,
-        /// Whose file it is.
+        /// The tool that the file belongs to.
         of: String,
-        /// What it sets, as it is typed here.
+        /// The equivalent flags of ralph.
         flags: Vec<String>,
-        /// What it sets that has nothing like it here, or that only a person decides.
+        /// Settings without an equivalent in ralph, or that only the user may choose.
         left_out: Vec<String>,
     },
-    /// An adapter of `fallback` is not installed and is left out.
+    /// An adapter in `fallback` is not installed and is skipped.
     FallbackMissing {
         adapter: String,
     },
-    /// So many open tasks of the plan ask for this adapter, which is not the run's own.
+    /// Open tasks of the plan ask for an adapter other than the run's.
     TasksAskFor {
         adapter: String,
         tasks: u64,
     },
-    /// The agent does not report the tokens that there is a limit on.
+    /// The agent does not report the tokens that are limited.
     ///
-    /// A limit on money that is not reported refuses the start; runs before that was so have it here.
+    /// A limit on cost that the agent does not report prevents the start; journals of older versions have it here.
     SpendingUnreported {
         adapter: String,
         cost: bool,
         tokens: bool,
     },
-    /// The agent reports what there is a limit on with the end of a turn, which may go past the limit.
+    /// The agent reports its usage only at the end of a turn, which may exceed the limit.
     SpendingReportedLate {
         adapter: String,
     },
-    /// The MCP servers of the settings are left out, since the agent cannot be told of any; `live` if it can on its live channel.
+    /// The configured MCP servers are left out because the agent does not accept any; `live` if it does on its live
+    /// channel.
     ServersLeftOut {
         adapter: String,
         live: bool,
     },
-    /// The task of the next iteration asks for another agent or model than the run's own.
+    /// The next task asks for an agent or model other than the run's.
     TaskAsksFor {
         adapter: String,
         model: Option<String>,
     },
-    /// So many iterations got nowhere with the task, which is handed on.
+    /// A task is handed to another worker after this many iterations without progress.
     TaskHandedOn {
         adapter: String,
         model: Option<String>,
         attempts: u32,
     },
-    /// The reviewer is the run's own agent with its own model.
+    /// The reviewer is the same agent and model as the author.
     ReviewerIsAuthor {
         adapter: String,
         model: Option<String>,
     },
-    /// A review that was due is not made.
+    /// A due review is not made.
     ReviewOmitted {
         adapter: String,
         why: ReviewObstacle,
     },
-    /// So many reviews failed one after the other: there are no more in this run.
+    /// Reviews are off for the rest of the run because this many failed in a row.
     ReviewerGivenUp {
         adapter: String,
         reviews: u32,
     },
-    /// A reviewer, or somebody else meanwhile, changed files: they are as they were before.
+    /// Files that changed during a review were restored. The reviewer or another program changed them.
     ReviewChangesUndone {
         iteration: u32,
         files: Vec<String>,
-        /// Further ones that are left out of the record.
+        /// Number of further files that were left out of the record.
         more: u64,
     },
-    /// A reviewer, or somebody else meanwhile, changed the plan where no checkpoint holds it: it is as it was before.
+    /// The plan, which no checkpoint holds, was restored after it changed during a review.
     ReviewPlanUndone {
-        /// Where the plan is kept as it was found; none where it was gone.
+        /// The saved copy of the changed plan; `None` if the plan had been deleted.
         kept: Option<PathBuf>,
     },
-    /// What was changed during a review could not be undone.
+    /// Changes made during a review could not be undone.
     ReviewChangesStay {
         iteration: u32,
         why: String,
     },
-    /// HEAD moved during a review. That is left as it is.
+    /// HEAD moved during a review. It was not moved back.
     ReviewMovedHead {
         from: Option<String>,
         to: Option<String>,
     },
-    /// Settings of a task cannot be followed, since they came while the run was under way: the run's own are used.
+    /// Settings of a task appeared during the run and cannot be followed; the run's own are used.
     TaskSettingsIgnored {
         line: u32,
         column: u32,
         why: String,
     },
-    /// The arguments of the one-way channel are the user's, and those of the live one are not: it is not used.
+    /// The user configured arguments for the one-way channel but not for the live channel, so the live channel is not
+    /// used.
     LiveArgsUnchanged {
         adapter: String,
     },
-    /// The model was named with its provider, which this agent does not take.
+    /// The model was given with a provider, which this agent does not accept.
     ProviderStripped {
         adapter: String,
         model: String,
         provider: String,
     },
-    /// A server is named for an adapter that uses none.
+    /// A server is configured for an adapter that does not use one.
     ServerUnused {
         adapter: String,
     },
-    /// The password of the server goes over the network as it is.
+    /// The server's password is sent over the network unencrypted.
     PasswordInClear {
         server: String,
     },
-    /// The run is served over TCP, to whoever has a token.
+    /// The run is served over TCP. Access requires a token.
     Listening {
         url: String,
     },
-    /// Other terminals cannot reach the loop.
+    /// The control socket is unavailable: other terminals cannot reach the loop.
     SocketUnavailable {
         path: PathBuf,
         why: String,
     },
-    /// Something of an old run could not be deleted.
-    /// The rules of an answer are not kept for other runs.
+    /// The rules of an answer could not be saved for other runs.
     RulesNotKept {
         why: String,
     },
+    /// Files of an old run could not be deleted.
     OldRunKept {
         why: String,
     },
-    /// A run that was cut off worked on another plan: it is closed, and another begins.
+    /// An interrupted run worked on another plan: it was closed and a new run begins.
     RunSuperseded {
         run: String,
         plan: PathBuf,
     },
-    /// The agent, or something else that the run has started, tried to command the run. It was refused.
+    /// A command from the agent, or from another process of the run, was refused.
     AgentCommand {
         /// The subcommand's name.
         command: String,
     },
-    /// In an iteration, a file has changed that has programs run without anybody asking for it.
+    /// An iteration changed a file that makes a tool run programs without asking.
     AutorunChanged {
-        /// In the project, or absolute.
+        /// Relative to the project, or absolute.
         path: PathBuf,
         by: RunBy,
         gone: bool,
@@ -181,133 +183,133 @@ pub enum Notice {
     /// Agents and goals are confined by this version of Landlock.
     SandboxOn {
         abi: i32,
-        /// How many places they cannot read.
+        /// Number of places that they cannot read.
         hidden: u64,
     },
-    /// Agents and goals were to be confined, and nothing on this machine confines.
+    /// Confinement was requested, but this machine has no means for it.
     SandboxMissing,
-    /// The kernel's version of Landlock lets agents and goals do more than the present one would.
+    /// The kernel's version of Landlock restricts agents and goals less than the current version would.
     SandboxWeak {
         abi: i32,
     },
-    /// Agents and goals are confined, and connect to these hosts alone.
+    /// Agents and goals are confined, and can connect to these hosts only.
     SandboxStrict {
         abi: i32,
-        /// How many places they cannot read.
+        /// Number of places that they cannot read.
         hidden: u64,
         hosts: Vec<String>,
     },
-    /// The adapter does not say where its agent keeps its state, which it cannot write then.
+    /// The adapter does not declare where its agent keeps its state, so the sandbox makes it unwritable.
     SandboxStateUnknown {
         adapter: String,
     },
-    /// Git would sign commits, and no key can be read in the sandbox: they are left unsigned.
+    /// Git is set to sign commits, but the sandbox hides the keys: commits are not signed.
     CommitsUnsigned,
-    /// A tool of the agent's was denied a path by the sandbox.
+    /// The sandbox denied a tool of the agent access to a path.
     SandboxDenied {
         path: PathBuf,
-        /// The hidden place it is in; none if it can be read, and not written.
+        /// The hidden place that contains the path; `None` if the path is readable but not writable.
         hidden: Option<PathBuf>,
     },
-    /// A server that is named runs outside of the sandbox.
+    /// A configured server runs outside of the sandbox.
     ServerUnconfined {
         server: String,
     },
-    /// A language server was started for the agent, which stays for the run.
+    /// A language server was started for the agent. It runs until the run ends.
     LanguageServerStarted {
         server: String,
         root: PathBuf,
         after_ms: u64,
     },
-    /// A language server ended by itself, or did not begin.
+    /// A language server exited, or did not start.
     LanguageServerEnded {
         server: String,
         why: String,
-        /// It is started once more; else not in this run.
+        /// Whether it is started once more; otherwise it stays off for this run.
         again: bool,
     },
-    /// A connection of the agent's or a goal's was refused.
+    /// A connection by the agent or a goal was refused.
     ConnectionRefused {
         host: String,
         port: u16,
-        /// Where a listed name led that is not public.
+        /// The non-public address that an allowed host name resolved to.
         address: Option<String>,
     },
-    /// A place is meant to be hidden and lies in one that is written.
+    /// A place that should be hidden is inside one that is writable.
     SandboxExposes {
         path: PathBuf,
     },
-    /// Processes that an earlier run left behind were ended.
+    /// Processes left behind by an earlier run were ended.
     OrphansEnded {
         count: u64,
         first_pid: u32,
     },
-    /// The journal's last line was cut off by a crash and is left out.
+    /// The last line of the journal was torn by a crash and is ignored.
     JournalTorn {
         bytes: u64,
     },
-    /// An agent took a task out of the plan in the last run, which did not finish it.
+    /// An agent removed the task from the plan in the previous run, which did not finish it.
     TaskDropped {
         task: String,
     },
-    /// A goal of the last run is not checked as it was then.
+    /// A goal of the previous run is no longer checked, or is checked differently.
     GoalDropped {
         goal: String,
     },
-    /// Tasks were taken out of the plan since it was last read, while no agent worked.
+    /// Tasks were removed from the plan since it was last read, while no agent was running.
     TasksRemoved {
         tasks: Vec<String>,
-        /// Further ones that are left out of the record.
+        /// Number of further tasks that were left out of the record.
         more: u64,
     },
-    /// The goals of a resumed run are not those that it began with.
+    /// The goals of a resumed run differ from those that it began with.
     GoalsChanged,
-    /// The pause file was there when the run started.
+    /// The pause file existed when the run started.
     StartsPaused,
     /// The plan has no open task.
     NothingToDo,
-    /// The work is done, but a message has not reached the agent: one more iteration.
+    /// The work is done, but a message has not reached the agent: one more iteration follows.
     MessageOutstanding {
         message: SteeringId,
     },
-    /// Another adapter than for the iteration before, because of a limit.
+    /// A limit caused a switch to another adapter than in the previous iteration.
     AdapterSwitched {
         adapter: String,
     },
-    /// The session to continue is gone.
+    /// The session to continue does not exist any more.
     SessionLost,
     /// The session to continue is too long for its model.
     SessionTooLong,
     PlanUnreadable {
         why: String,
     },
-    /// The agent has ended its turn and its program still runs: it is stopped.
+    /// The agent ended its turn, but its process is still running and is stopped.
     AgentLingers,
-    /// The agent neither writes nor computes.
+    /// The agent neither writes nor uses CPU time.
     AgentIdle {
         quiet_ms: u64,
-        /// Until it is stopped.
+        /// Time until it is stopped.
         left_ms: u64,
     },
-    /// The agent that was idle writes or computes again.
+    /// An idle agent became active again.
     AgentActive,
-    /// The agent could not be ended in time; what still runs of it is left behind.
+    /// The agent could not be ended in time. Processes of it may still be running.
     AgentLeftBehind {
         iteration: u32,
         after_ms: u64,
     },
-    /// Work of ralph's own did not end soon after the run's time was over.
+    /// ralph's own work took too long after the run's time limit.
     WorkOverdue {
         work: OwnWork,
     },
-    /// `.ralph-done` was there before the iteration began; it was removed.
+    /// `.ralph-done` existed before the iteration began and was removed.
     StaleDoneFile,
-    /// `.ralph-done` cannot be removed, so it claims nothing.
+    /// `.ralph-done` cannot be removed, so it is not accepted as a claim.
     DoneFileStuck {
         path: PathBuf,
         why: String,
     },
-    /// There can be no checkpoints, and so no statistics.
+    /// Checkpoints are unavailable, and with them statistics.
     NoRepository {
         why: String,
     },
@@ -319,14 +321,14 @@ pub enum Notice {
     ChangesUncounted {
         why: String,
     },
-    /// Files cannot be compared: only ticked tasks count as progress.
+    /// Files cannot be compared, so only ticked tasks count as progress.
     ProgressUnknown {
         why: String,
     },
     CommandRefused {
         refusal: CommandRefusal,
     },
-    /// What configuration, catalogue or git say themselves, or a sentence of an older journal.
+    /// A text from the configuration, the adapter catalogue or git, or a sentence from an older journal.
     Text {
         level: Level,
         text: String,
@@ -341,7 +343,7 @@ pub enum Level {
     Warning,
 }
 
-/// Who runs what a file names.
+/// The program that runs commands from a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -350,11 +352,11 @@ pub enum RunBy {
     Shell,
     Editor,
     Ralph,
-    /// ralph, as far as its user has trusted what a project says.
+    /// ralph, if the user has trusted the project's settings.
     Trust,
 }
 
-/// Why an adapter was chosen where none is named.
+/// Why an adapter was chosen without being named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -363,16 +365,16 @@ pub enum ChoiceReason {
     OpencodeInstalled,
     Installed,
     OnlyOneInstalled,
-    /// The only one with a login, as far as can be told.
+    /// The only one that appears to be logged in.
     OnlyOneLoggedIn,
-    /// Of several that are logged in, the first of ralph's order.
+    /// The first in ralph's order of several that are logged in.
     FirstLoggedIn,
-    /// Installed, and without a login as far as can be told.
+    /// Installed, but apparently not logged in.
     NoneLoggedIn,
 }
 
 impl Notice {
-    /// A warning in the words of whoever gives it.
+    /// A warning with its own text.
     pub fn warning(text: impl Into<String>) -> Self {
         Notice::Text {
             level: Level::Warning,
@@ -453,7 +455,7 @@ impl Notice {
         }
     }
 
-    /// Cuts what comes from outside. Names of adapters, goals and paths are bounded where they are read, and so are tasks.
+    /// Cuts texts from outside. Tasks, paths, and names of adapters and goals are already bounded where they are read.
     pub(super) fn bounded(mut self) -> Self {
         match &mut self {
             Notice::SocketUnavailable { why, .. }

@@ -1,23 +1,23 @@
-//! What an agent asks to be allowed, what it is answered, and by which mode.
+//! Permission requests of agents, their answers, and the modes that decide them.
 
 use serde::{Deserialize, Serialize};
 
 use super::{AnswerPlace, Question, RunId, TEXT_CAP_BYTES, clip, clip::cut, question};
 
-/// Most paths of one request that a record names.
+/// Maximum number of paths of a request in a record.
 const PATHS_CAP: usize = 32;
-/// Most bytes of what a request is for, which every decision repeats; the whole command is beside it.
+/// Maximum size of the title of a request, in bytes. Every decision repeats it; the full command is stored separately.
 const TITLE_CAP_BYTES: usize = 1024;
-/// Room for how many lines of a change are left out.
+/// Space for the note on how many lines of a diff were left out, in bytes.
 const MORE_BYTES: usize = 64;
 
-/// The agent's own name for something it asks, unique within a session.
+/// The agent's own id of a request, unique within a session.
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct AskId(pub String);
 
-/// What a tool does, whatever the agent calls it.
+/// The kind of a tool, independent of the name that the agent uses.
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -31,7 +31,7 @@ pub enum ToolKind {
 }
 
 impl ToolKind {
-    /// The names that people read and write.
+    /// The names in rules and messages.
     pub const NAMES: [(&'static str, ToolKind); 6] = [
         ("shell", ToolKind::Shell),
         ("edit", ToolKind::Edit),
@@ -80,36 +80,36 @@ impl ToolKinds {
         Self(self.0 | other.0)
     }
 
-    /// Those of its kinds that `other` has not.
+    /// The kinds that are not in `other`.
     #[must_use]
     pub fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 
-    /// The names of its kinds.
+    /// The names of the kinds.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
         let named = ToolKind::NAMES.into_iter().filter(move |(_, kind)| self.has(*kind));
         named.map(|(name, _)| name)
     }
 }
 
-/// A use of a tool that waits for an answer.
+/// A tool use that waits for an answer.
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PermissionRequest {
     pub id: AskId,
-    /// The call that waits, as [`AgentSignal::ToolStarted`](super::AgentSignal) names it.
+    /// The waiting call, as in [`AgentSignal::ToolStarted`](super::AgentSignal).
     pub call: Option<String>,
-    /// The tool's name, as the agent has it.
+    /// The tool's name, as the agent calls it.
     pub tool: String,
     pub kind: ToolKind,
-    /// What for, in one line.
+    /// The purpose, in one line.
     pub title: String,
-    /// Why, in the agent's words.
+    /// The agent's reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The whole command of a shell.
+    /// The complete shell command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -118,13 +118,13 @@ pub struct PermissionRequest {
     pub url: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
-    /// What the user is asked in words: it is these that are answered, and nothing is allowed.
+    /// Questions to the user. If there are any, the answer is to them and nothing is allowed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<Question>,
 }
 
 impl AskId {
-    /// The name cut to what a record may carry; a name that long is nobody's.
+    /// Cuts the id to the size allowed in a record. Real ids are far shorter.
     #[must_use]
     pub fn bounded(&self) -> Self {
         Self(cut(&self.0))
@@ -132,7 +132,7 @@ impl AskId {
 }
 
 impl PermissionRequest {
-    /// A command of a shell that no agent waits for.
+    /// Creates a request for a shell command that no agent waits for.
     pub fn of_shell(id: AskId, command: &str) -> Self {
         Self {
             id,
@@ -149,7 +149,7 @@ impl PermissionRequest {
         }
     }
 
-    /// The request with its texts cut to what a record may carry.
+    /// Cuts the texts to the sizes allowed in a record.
     #[must_use]
     pub fn bounded(&self) -> Self {
         let cut = |text: &str| clip(text, TEXT_CAP_BYTES);
@@ -169,8 +169,8 @@ impl PermissionRequest {
         }
     }
 
-    /// Whether a record would not hold all of what rules look at. Of a change they look at the paths; how much of the rest is
-    /// left out is said at its end.
+    /// Whether a record cannot hold everything that rules examine. The diff is not examined, only its paths; a cut diff
+    /// ends with the number of lines left out.
     pub fn is_cut(&self) -> bool {
         let asked = Self {
             diff: None,
@@ -179,7 +179,7 @@ impl PermissionRequest {
         asked != asked.bounded()
     }
 
-    /// Everything in it that somebody else wrote.
+    /// All texts of the request that come from outside.
     pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
         let may_be = [&self.call, &self.reason, &self.command, &self.url, &self.diff];
         [&self.id.0, &self.tool, &self.title]
@@ -191,7 +191,7 @@ impl PermissionRequest {
     }
 }
 
-/// A change cut behind a line, with how many follow: `[… 2950]`.
+/// Cuts a diff at the end of a line and appends the number of lines left out: `[… 2950]`.
 fn shortened(diff: &str) -> String {
     if diff.len() <= TEXT_CAP_BYTES {
         return diff.to_owned();
@@ -212,42 +212,42 @@ fn shortened(diff: &str) -> String {
     lines.join("\n")
 }
 
-/// What the agent is told.
+/// The answer for the agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum PermissionAnswer {
     Allow,
-    /// It goes on without.
+    /// The agent continues without the tool use.
     Deny {
         message: String,
     },
-    /// To each of its questions what was chosen, or said.
+    /// For each question the choices or text of the user.
     Words {
         answers: Vec<Vec<String>>,
     },
 }
 
-/// What becomes of something that an agent wants to do.
+/// The decision on a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Decision {
-    // From the mildest to the strictest: of several parts, the strictest decides.
+    // Ordered from the mildest to the strictest: the strictest decision on any part applies to the whole.
     Allow,
     Ask,
     Deny,
 }
 
-/// What decides where no rule does.
+/// The decision on requests that match no rule.
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PermissionMode {
-    /// What no rule names is allowed.
+    /// Requests without a rule are allowed.
     #[default]
     Auto,
-    /// It is asked.
+    /// The user is asked.
     Ask,
-    /// It is denied.
+    /// Requests without a rule are denied.
     Restricted,
     /// Only tools that read are allowed.
     Readonly,
@@ -259,7 +259,7 @@ impl PermissionMode {
     }
 }
 
-/// What becomes of a question that nobody answers in time.
+/// The consequence of a question that is not answered in time.
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -267,31 +267,31 @@ pub enum Unanswered {
     #[default]
     Deny,
     Allow,
-    /// The run is held.
+    /// The run is paused.
     Pause,
     /// The task is set aside.
     Block,
 }
 
-/// Who or what decided.
+/// The source of a decision.
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Decider {
-    /// A rule, as it is written, and where it is.
+    /// A rule, as written, and its origin.
     Rule { rule: String, origin: String },
-    /// No rule names it.
+    /// The mode, as no rule matched.
     Mode { mode: PermissionMode },
-    /// What would run cannot be told from the command.
+    /// The command could not be understood well enough to tell what it runs.
     Unclear,
     User {
-        /// Where the answer was given; none in journals of versions that did not tell.
+        /// Where the answer was given; `None` in journals of older versions.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         at: Option<AnswerPlace>,
     },
-    /// Nobody answered in time.
+    /// The question was not answered in time.
     Deadline,
-    /// More requests wait for an answer than may.
+    /// Too many requests are already waiting for an answer.
     TooManyPending,
 }
 
@@ -301,7 +301,7 @@ impl Decider {
     }
 }
 
-/// What the rules say to a request.
+/// The decision of the rules on a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ruling {
     pub decision: Decision,
@@ -309,55 +309,55 @@ pub struct Ruling {
     pub offer: Offer,
 }
 
-/// What an answer would add that is to be remembered.
+/// The rules that a remembered answer would add.
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Offer {
-    /// The rules that would allow the request from then on; none if no rule could say it.
+    /// The rules that would allow the request from then on; empty if no rule can express it.
     pub rules: Vec<String>,
-    /// The rules of `ask` that ask the request, which the answer settles.
+    /// The rules of `ask` that match the request, which the answer overrides.
     pub asked_by: Vec<String>,
 }
 
-/// For how long an answer counts that is remembered.
+/// How long a remembered answer applies.
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RuleScope {
-    /// As long as the run, however often it is resumed.
+    /// Until the run ends, including when it is resumed.
     Run,
-    /// Every run of this project.
+    /// For every run of this project.
     Project,
 }
 
-/// A rule that an answer has added for every run of the project.
+/// A rule that an answer added for every run of the project.
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RememberedRule {
     pub rule: String,
-    /// The rules of `ask` that it goes before.
+    /// The rules of `ask` that it takes precedence over.
     #[serde(default)]
     pub over: Vec<String>,
-    /// The run and the question with whose answer it was added.
+    /// The run and the question whose answer added the rule.
     pub run: RunId,
     pub ask: u32,
     pub at_ms: u64,
 }
 
-/// What is to be remembered of an answer.
+/// The part of an answer that is to be remembered.
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Remember {
     pub scope: RuleScope,
-    /// What is allowed from now on; without any, what the question offers.
+    /// The rules to add; if empty, those that the question offers.
     #[serde(default)]
     pub rules: Vec<String>,
 }
 
-/// How long an answer is waited for, and what counts as one after that.
+/// How long to wait for an answer, and what happens without one.
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -366,18 +366,18 @@ pub struct Waiting {
     pub unanswered: Unanswered,
 }
 
-/// How often an agent may be denied something before it is ended, and how many of its requests may wait.
+/// Limits on denials before the agent is ended, and on its waiting requests.
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct DenialLimits {
-    /// Denials of the same thing in one iteration after which the agent is told to stop trying.
+    /// Denials of the same request in one iteration after which the agent is told to stop trying.
     pub warn_after: Option<u32>,
-    /// After which the iteration ends, and its task is set aside.
+    /// Denials of the same request after which the iteration ends and its task is set aside.
     pub same: Option<u32>,
-    /// Denials of anything, with nothing allowed in between, after which it ends as well.
+    /// Consecutive denials of any requests after which the iteration ends as well.
     pub in_a_row: Option<u32>,
-    /// Requests that wait for an answer at once; what comes on top is denied.
+    /// Requests that may wait for an answer at the same time; further ones are denied.
     pub pending: u32,
 }
 
@@ -393,7 +393,7 @@ impl Default for DenialLimits {
 }
 
 impl DenialLimits {
-    /// Whether an agent that was denied the same thing so often is told to stop trying.
+    /// Whether an agent with this many denials of the same request is told to stop trying.
     pub fn warns_at(&self, denials: u32) -> bool {
         self.warn_after.is_some_and(|most| denials >= most)
     }

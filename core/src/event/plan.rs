@@ -1,4 +1,4 @@
-//! A plan as it was read.
+//! The contents of a plan.
 
 use std::collections::HashMap;
 
@@ -21,14 +21,14 @@ pub struct PlanTask {
     pub line: u32,
     /// Nesting, 0 for a top-level task.
     pub depth: u8,
-    /// The heading between it and the task before it; of several the last one.
+    /// The last heading between this task and the one before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heading: Option<String>,
     #[serde(default, skip_serializing_if = "TaskSettings::is_empty")]
     pub settings: TaskSettings,
 }
 
-/// What a task asks for, in place of what the run goes by.
+/// Settings of a task that override those of the run.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 pub struct TaskSettings {
@@ -36,7 +36,7 @@ pub struct TaskSettings {
     pub adapter: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Tests may be changed for it: they count as changed.
+    /// Whether the task permits changes to tests.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub tests_may_change: bool,
 }
@@ -56,12 +56,13 @@ impl PlanSnapshot {
         self.tasks.len() - self.done()
     }
 
-    /// Has tasks, and all of them are done. A plan without check-boxes is never complete.
+    /// Whether there are tasks and all are done. A plan without check-boxes is never complete.
     pub fn is_complete(&self) -> bool {
         !self.tasks.is_empty() && self.open() == 0
     }
 
-    /// Takes out of `missing` the tasks that are back: as often as this plan has them more often than `before` had.
+    /// Removes from `missing` the tasks that reappeared: one entry for each additional occurrence compared with
+    /// `before`.
     pub fn take_back(&self, before: &PlanSnapshot, missing: &mut Vec<String>) {
         let count = |plan: &PlanSnapshot, text: &str| plan.tasks.iter().filter(|task| task.text == text).count();
         let mut back = HashMap::new();
@@ -75,9 +76,9 @@ impl PlanSnapshot {
         });
     }
 
-    /// The first open task, the one an iteration works on.
+    /// The first open task, which an iteration works on.
     ///
-    /// A parent whose children are open is passed over in favour of the first of them.
+    /// If that task has open children, the innermost first one is returned instead.
     pub fn current(&self) -> Option<&PlanTask> {
         self.current_except(&[])
     }

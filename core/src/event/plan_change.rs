@@ -1,4 +1,4 @@
-//! The difference between two readings of a plan, as a journal keeps it: its size is that of the difference.
+//! The difference between two readings of a plan, as stored in a journal. Its size depends on the difference only.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -9,31 +9,31 @@ use serde::{Deserialize, Serialize};
 
 use super::{PlanSnapshot, PlanTask, TaskSettings};
 
-/// The difference between a reading of a plan and the one before. Positions count the tasks of the earlier reading, from 0.
+/// The difference between two consecutive readings of a plan. Positions are indexes of tasks in the earlier reading.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 pub struct PlanChange {
-    /// Positions of tasks whose box was ticked or cleared, ascending.
+    /// Positions of the tasks whose box was ticked or cleared, ascending.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub toggled: Vec<u32>,
-    /// Tasks that are on other lines of the file, by position, ascending.
+    /// Line shifts of tasks, by position, ascending.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shifted: Vec<LineShift>,
-    /// Tasks that were taken out, put in or reworded, by position, ascending.
+    /// Tasks that were removed, inserted or reworded, by position, ascending.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replaced: Vec<ReplacedTasks>,
 }
 
-/// The tasks from a position on are so many lines further down, in place of what the shift before says.
+/// A shift of all tasks from position `from` up to the next [`LineShift`], in lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 pub struct LineShift {
     pub from: u32,
-    /// Negative for lines further up.
+    /// Negative for upwards.
     pub by: i32,
 }
 
-/// From a position on, so many tasks make room for others.
+/// A range of tasks, starting at position `at`, that is replaced by `added`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 pub struct ReplacedTasks {
@@ -44,14 +44,14 @@ pub struct ReplacedTasks {
     pub added: Vec<PlanTask>,
 }
 
-// Serde passes a reference.
+// The signature is required by serde.
 #[allow(clippy::trivially_copy_pass_by_ref)]
 fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
 impl PlanChange {
-    /// Compares two readings of a plan. The time taken is nearly proportional to the length of both.
+    /// Computes the difference between two readings, in time nearly proportional to their lengths.
     pub fn between(before: &PlanSnapshot, after: &PlanSnapshot) -> Self {
         let (before, after) = (&before.tasks, &after.tasks);
         let mut change = Self::default();
@@ -82,7 +82,7 @@ impl PlanChange {
         change
     }
 
-    /// Makes the later reading of the earlier one. What is beyond the end of `plan` changes nothing.
+    /// Turns the earlier reading into the later one. Positions beyond the end of `plan` are ignored.
     pub fn apply_to(&self, plan: &mut PlanSnapshot) {
         for position in &self.toggled {
             if let Some(task) = plan.tasks.get_mut(*position as usize) {
@@ -94,7 +94,7 @@ impl PlanChange {
             let tasks = plan.tasks.iter_mut().take(end as usize).skip(shift.from as usize);
             tasks.for_each(|task| task.line = task.line.wrapping_add_signed(shift.by));
         }
-        // The last ones first: the positions of those before stay as they are.
+        // From last to first, so that earlier positions stay valid.
         for replaced in self.replaced.iter().rev() {
             let at = (replaced.at as usize).min(plan.tasks.len());
             let end = at.saturating_add(replaced.removed as usize).min(plan.tasks.len());
@@ -102,7 +102,7 @@ impl PlanChange {
         }
     }
 
-    /// How many things it names, each of which takes about as much room as a task.
+    /// Number of entries, each about the size of a task.
     pub fn entries(&self) -> usize {
         let added: usize = self.replaced.iter().map(|replaced| replaced.added.len()).sum();
         self.toggled.len() + self.shifted.len() + self.replaced.len() + added
@@ -113,7 +113,7 @@ fn position(index: usize) -> u32 {
     u32::try_from(index).unwrap_or(u32::MAX)
 }
 
-/// All of a task but its box and its line.
+/// The fields of a task except its box and its line.
 #[derive(PartialEq, Eq, Hash)]
 struct Identity<'a> {
     text: &'a str,
@@ -133,7 +133,7 @@ impl<'a> From<&'a PlanTask> for Identity<'a> {
     }
 }
 
-/// The tasks that are in both plans in the same order, each with its two positions.
+/// The tasks that both plans have in the same order, as pairs of positions.
 fn kept(before: &[PlanTask], after: &[PlanTask]) -> Vec<(usize, usize)> {
     let same = |(old, new): &(&PlanTask, &PlanTask)| Identity::from(*old) == Identity::from(*new);
     let head = before.iter().zip(after).take_while(same).count();
@@ -161,9 +161,9 @@ fn kept(before: &[PlanTask], after: &[PlanTask]) -> Vec<(usize, usize)> {
         .collect()
 }
 
-/// The most of `pairs`, whose first halves ascend, of which the second halves ascend, too.
+/// The longest subsequence of `pairs` in which the second elements ascend. The first elements already do.
 fn longest_ascending(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
-    // For each length, the pair that a chain of that length ends in at the lowest.
+    // For each length, the pair with the lowest second element that ends a chain of that length.
     let mut ends: Vec<usize> = Vec::new();
     let mut previous = Vec::with_capacity(pairs.len());
     for (index, (_, new)) in pairs.iter().enumerate() {
@@ -186,7 +186,7 @@ mod tests {
     use super::*;
     use crate::testing::Dice;
 
-    /// A plan of tasks `[x] text`, one a line.
+    /// A plan of tasks `[x] text`, one per line; `---` is another line.
     fn plan(lines: &[&str]) -> PlanSnapshot {
         let task = |(line, text): (usize, &&str)| {
             let (check_box, text) = text.split_at(3);

@@ -1,20 +1,20 @@
-//! The proof of an end: the evidence behind the word "done".
+//! The strength of the evidence that a run is done.
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// The evidence behind the word "done", from the weakest on.
+/// The evidence that a run is done, weakest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Proof {
-    /// Tests were changed and pass only as changed, which their user has not confirmed.
+    /// Tests were changed, pass only in their changed form, and the user has not confirmed the change.
     Unconfirmed,
-    /// The agent's word and the boxes that it ticked.
+    /// Only the agent's word and the boxes that it ticked.
     #[default]
     Nothing,
-    /// The exit codes of goals.
+    /// The exit codes of the goals.
     ExitCodes,
-    /// Tests that were counted, with what guards them as it was or confirmed, and that notice a change.
+    /// Tests that were counted and that detect changes; the files that guard them are original or confirmed.
     Tests,
 }
 
@@ -25,7 +25,7 @@ impl Proof {
 }
 
 impl<'de> Deserialize<'de> for Proof {
-    /// A proof is read by its name. Journals before there were proofs have a boolean: goals had passed, or there were none.
+    /// Reads a proof by its name. Older journals have a boolean instead: whether goals had passed.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(rename_all = "kebab-case")]

@@ -1,10 +1,10 @@
-//! What an agent asks its user, in words, and the answers it gets.
+//! Questions of an agent to the user, and their answers.
 
 use serde::{Deserialize, Serialize};
 
 use super::{TEXT_CAP_BYTES, clip};
 
-/// Most questions of one request and most choices of one question that a record has; agents ask for a handful.
+/// Maximum number of questions per request in a record. Agents ask a handful.
 const QUESTIONS_CAP: usize = 16;
 const CHOICES_CAP: usize = 64;
 
@@ -13,17 +13,17 @@ const CHOICES_CAP: usize = 64;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Question {
-    /// What it is about, in a word or two; empty if the agent says nothing.
+    /// The topic in a word or two; may be empty.
     pub header: String,
     pub text: String,
     pub choices: Vec<Choice>,
-    /// More than one choice may be taken.
+    /// Whether several choices may be selected.
     pub multiple: bool,
-    /// Words of the user's own will do.
+    /// Whether the user may answer with text of their own.
     pub free_text: bool,
 }
 
-/// One of the answers that an agent offers.
+/// An answer that the agent offers.
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -32,31 +32,31 @@ pub struct Choice {
     pub description: String,
 }
 
-/// What the agent asked that a message of the user's answers after it waited no more.
+/// The question that a later message of the user answers, once the agent no longer waits for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 pub struct AnsweredAsk {
-    /// Its number.
+    /// The number of the question.
     pub ask: u32,
     pub question: String,
-    /// Where it was answered; none in journals of versions that did not tell.
+    /// Where it was answered; `None` in journals of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<AnswerPlace>,
 }
 
-/// Where a user gives an answer.
+/// The interface through which the user answers.
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AnswerPlace {
-    /// On the screen of the run.
+    /// The terminal user interface of the run.
     Screen,
-    /// With `ralph answer`.
+    /// The command `ralph answer`.
     #[default]
     CommandLine,
-    /// On the page of `ralph web`.
+    /// The page of `ralph web`.
     Page,
-    /// By a program, over HTTP.
+    /// A program, over HTTP.
     Api,
 }
 
@@ -87,7 +87,7 @@ impl Question {
     }
 }
 
-/// As many questions as a record has.
+/// Cuts the questions and their number to the sizes allowed in a record.
 pub(super) fn bounded(questions: &[Question]) -> Vec<Question> {
     questions.iter().take(QUESTIONS_CAP).map(Question::bounded).collect()
 }

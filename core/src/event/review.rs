@@ -1,10 +1,10 @@
-//! Reviews: an agent that is not the author looks at what was changed. Advice, never evidence.
+//! Reviews: an agent other than the author examines the changes. Advice, never evidence.
 
 use serde::{Deserialize, Serialize};
 
 use super::{LimitKind, clip::clip};
 
-/// Most findings that are kept of a review.
+/// Maximum number of findings of a review in a record.
 const FINDINGS: usize = 20;
 const FINDING_BYTES: usize = 1024;
 
@@ -18,7 +18,7 @@ pub enum ReviewAnswer {
 }
 
 impl ReviewAnswer {
-    /// With so many findings of such a length as a record may carry.
+    /// Cuts the findings to the number and size allowed in a record.
     #[must_use]
     pub fn bounded(self) -> Self {
         match self {
@@ -30,12 +30,12 @@ impl ReviewAnswer {
     }
 }
 
-/// What a reviewer found, in its own words, of which nothing is checked.
+/// The findings of a reviewer, in its own words and unchecked.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 pub struct Findings {
     pub found: Vec<String>,
-    /// Further ones that are left out.
+    /// Number of further findings that were left out.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub more: u32,
 }
@@ -46,12 +46,12 @@ fn is_zero(number: &u32) -> bool {
 }
 
 impl Findings {
-    /// How many there are, those included that are left out.
+    /// Total number of findings, including those left out.
     pub fn count(&self) -> u64 {
         self.found.len() as u64 + u64::from(self.more)
     }
 
-    /// With so many of such a length as a record may carry.
+    /// Cuts the findings to the number and size allowed in a record.
     #[must_use]
     pub fn bounded(mut self) -> Self {
         let left_out = self.found.len().saturating_sub(FINDINGS);
@@ -64,7 +64,7 @@ impl Findings {
     }
 }
 
-/// What came of a review.
+/// The result of a review.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
@@ -72,19 +72,20 @@ pub enum ReviewResult {
     Approved,
     Findings {
         findings: Findings,
-        /// The author goes back to the work; else the rounds are used up, and the run goes on although the reviewer disagrees.
+        /// True if the author continues with the same work; false if all rounds are used up and the run goes on despite
+        /// the findings.
         sent_back: bool,
     },
-    /// The reviewer's last message has no answer: it is empty, or praise in another form than the one that was asked for.
+    /// The reviewer's last message has no answer: it is empty, or does not follow the requested format.
     NoAnswer,
-    /// The reviewer failed or was ended, as the iteration's outcome says.
+    /// The reviewer failed or was ended; see the outcome of the iteration.
     Failed,
-    /// The user did not want to wait for it.
+    /// The user skipped the review.
     Skipped,
 }
 
 impl ReviewResult {
-    /// Whether somebody looked at the work and said what they think of it.
+    /// Whether the reviewer gave a verdict.
     pub fn is_answer(&self) -> bool {
         match self {
             ReviewResult::Approved | ReviewResult::Findings { .. } => true,
@@ -92,7 +93,7 @@ impl ReviewResult {
         }
     }
 
-    /// Leaves out what takes much room.
+    /// Drops the texts of the findings and keeps their number.
     pub fn shorten(&mut self) {
         if let ReviewResult::Findings { findings, .. } = self {
             let left_out = u32::try_from(findings.found.len()).unwrap_or(u32::MAX);
@@ -112,17 +113,17 @@ impl ReviewResult {
     }
 }
 
-/// Why a review that was due is not made.
+/// Why a due review is not made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum ReviewObstacle {
     /// The run was resumed without a reviewer.
     NotConfigured,
-    /// The reviewer's adapter is of no use until then.
+    /// The reviewer's adapter is rate-limited until `until_ms`.
     Limited { until_ms: u64 },
     /// A limit of the run is reached.
     LimitReached { limit: LimitKind },
-    /// It failed so often running that it is asked no more.
+    /// Reviews are off after this many consecutive failures.
     Failing { reviews: u32 },
 }

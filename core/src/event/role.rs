@@ -1,8 +1,8 @@
-//! What an iteration is for: how it ended, how it is bounded and what it is called depend on that.
+//! The purpose of an iteration, which determines its bounds, its name and how its end is handled.
 
 use serde::{Deserialize, Serialize};
 
-/// What an iteration is for.
+/// The purpose of an iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
@@ -10,9 +10,9 @@ pub enum Role {
     /// The agent works on the plan.
     #[default]
     Work,
-    /// The agent looks at what others changed, and changes nothing.
+    /// The agent examines changes by others and changes nothing itself.
     Review {
-        /// Counts the reviews of the same work, from 1.
+        /// Number of the review of the same work, from 1.
         round: u32,
     },
 }

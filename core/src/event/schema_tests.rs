@@ -1,4 +1,4 @@
-//! The schema of the journal's records, for programs, and the page that lists every event, for people.
+//! The generated JSON schema of the journal's records, and the generated page that lists all events.
 
 use std::fmt::Write as _;
 
@@ -65,7 +65,7 @@ fn write_fields(event: &Value, page: &mut String) {
     }
 }
 
-/// What a field holds.
+/// The type of a field, in words.
 fn in_words(field: &Value) -> String {
     let named = field["$ref"].as_str().and_then(|path| path.rsplit('/').next());
     if let Some(name) = named {

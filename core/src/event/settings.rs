@@ -1,4 +1,4 @@
-//! What a run goes by.
+//! The settings of a run.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -8,7 +8,7 @@ use super::{
     BackgroundLimits, Bite, DenialLimits, Goal, GoalsWhen, Limits, PermissionMode, Proof, RememberedRule, Waiting,
 };
 
-/// The settings a run goes by, fixed when it starts: an agent that edits the configuration changes nothing.
+/// The settings of a run, fixed at its start: an agent that edits the configuration does not change them.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -18,7 +18,7 @@ pub struct Settings {
     pub agent: Option<String>,
     /// The plan file, absolute.
     pub plan: PathBuf,
-    /// The section of the plan that is worked through; none for all of it.
+    /// The section of the plan to work on; `None` for the whole plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub section: Option<String>,
     pub session: SessionMode,
@@ -30,61 +30,61 @@ pub struct Settings {
     pub goals_when: GoalsWhen,
     #[serde(default)]
     pub completion: Completion,
-    /// The checks of the tests that goals run.
+    /// The checks of the goals' tests.
     #[serde(default)]
     pub gate: GateSettings,
     #[serde(default)]
     pub breaker: BreakerLimits,
-    /// Adapters that take over while the first is limited, in this order.
+    /// Adapters that take over, in this order, while the first one is limited.
     #[serde(default)]
     pub fallback: Vec<String>,
-    /// Who takes over a task that iterations get nowhere with.
+    /// The workers that take over a task after iterations without progress.
     #[serde(default, skip_serializing_if = "Escalation::is_none")]
     pub escalation: Escalation,
-    /// Who looks at the work, and when; none where nobody does.
+    /// The reviewer and when it is asked; `None` for no reviews.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<ReviewSettings>,
-    /// How long answers to questions of agents are waited for.
+    /// How long to wait for answers to questions of agents.
     #[serde(default)]
     pub waiting: Waiting,
     #[serde(default)]
     pub denials: DenialLimits,
-    /// The mode decides where no rule does, until the user changes it. With another one than `auto`, agents are started so that
-    /// they ask before all that they can ask about.
+    /// Decides requests that match no rule, until the user changes it. With a mode other than `auto`, agents are
+    /// started so that they ask about everything they can.
     #[serde(default, skip_serializing_if = "PermissionMode::is_auto")]
     pub permission_mode: PermissionMode,
     #[serde(default)]
     pub background: BackgroundLimits,
-    /// What answers in earlier runs have added to what is allowed.
+    /// Rules that answers in earlier runs added.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remembered: Vec<RememberedRule>,
-    /// The channel of each adapter that has a choice.
+    /// The channel of each adapter that has several.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub channels: BTreeMap<String, ChannelKind>,
-    /// Only the live channel will do: it was asked for, or rules need it.
+    /// Whether only the live channel may be used, because the user or the rules require it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub live_only: bool,
-    /// What to type to log in, for each adapter that says so.
+    /// The login command of each adapter that declares one.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub logins: BTreeMap<String, String>,
-    /// What the command line gave, by which the run is continued.
+    /// The settings from the command line, which a resume repeats.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub given: Vec<GivenSetting>,
 }
 
-/// A setting as the command line of a run gave it.
+/// A setting given on the command line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct GivenSetting {
-    /// As it was typed, with its dashes.
+    /// The flag as typed, with its dashes.
     pub flag: String,
-    /// The dotted key that it sets; empty for `--config`, which names a file of them.
+    /// The dotted key of the setting; empty for `--config`, which names a file.
     pub key: String,
     pub value: String,
 }
 
-/// Who works: an agent, and the model that is asked for.
+/// An agent with the model to request.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 pub struct Worker {
@@ -93,13 +93,13 @@ pub struct Worker {
     pub model: Option<String>,
 }
 
-/// Who takes over a task that iterations get nowhere with.
+/// The workers that take over a task after iterations without progress.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 pub struct Escalation {
-    /// One after the other; the last one stays.
+    /// The workers in order; the last one keeps the task.
     pub steps: Vec<Worker>,
-    /// So many iterations on a task that got nowhere take a step.
+    /// Number of iterations without progress on a task after which the next worker takes over.
     pub after: u32,
 }
 
@@ -109,14 +109,14 @@ impl Escalation {
     }
 }
 
-/// Who reviews, and when.
+/// The reviewer and when it is asked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ReviewSettings {
     pub by: Worker,
     pub when: ReviewWhen,
-    /// How often findings send the author back to the same work.
+    /// How many times findings may send the author back to the same work.
     pub rounds: u32,
 }
 
@@ -124,49 +124,49 @@ pub struct ReviewSettings {
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ReviewWhen {
-    /// After an iteration that finished a task, and before the run is done.
+    /// After each iteration that finished a task, and before the run completes.
     #[default]
     Task,
-    /// Only before the run is done.
+    /// Only before the run completes.
     End,
 }
 
-/// How an agent is talked with.
+/// How ralph communicates with an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ChannelKind {
-    /// It gets its prompt and is listened to.
+    /// The agent gets its prompt, and ralph reads its output.
     OneWay,
-    /// It can be told something while it works.
+    /// The agent also accepts messages while it works.
     Live,
 }
 
-/// What it takes to believe a claim.
+/// The conditions for accepting a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Completion {
-    /// Confidence, 0 to 100, below which a claim is refused.
+    /// Minimum confidence, from 0 to 100.
     pub min_confidence: u8,
 }
 
-/// The checks of the tests that goals run. The default checks nothing, as it was before journals had these settings.
+/// The checks of the goals' tests. By default all are off, as in journals that predate these settings.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct GateSettings {
-    /// The goals are run before the first iteration.
+    /// Whether the goals are run before the first iteration.
     pub baseline: bool,
-    /// Goals whose tests failed run once more.
+    /// Whether goals with failed tests are run once more.
     #[serde(default)]
     pub rerun: bool,
-    /// Tests that changed are tried as they were.
+    /// Whether goals are also run with the original versions of changed tests.
     pub trial: bool,
     pub bite: Bite,
-    /// The most mutants of one look.
+    /// Maximum number of mutants per verification.
     pub mutants: u32,
-    /// The least proof that counts as success.
+    /// The minimum proof that counts as success.
     pub require: Proof,
 }
 
@@ -176,16 +176,16 @@ impl Default for Completion {
     }
 }
 
-/// When a loop that gets nowhere is stopped. The breaker opens at twice the counts that make it half-open.
+/// Thresholds of the breaker. It opens at twice the counts that make it half-open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct BreakerLimits {
-    /// Iterations running without progress.
+    /// Consecutive iterations without progress.
     pub no_progress: Option<u32>,
-    /// Iterations running that failed in the same way.
+    /// Consecutive iterations that failed in the same way.
     pub same_error: Option<u32>,
-    /// How long an open breaker waits before one last try.
+    /// How long an open breaker waits before the last try.
     pub cooldown_ms: u64,
 }
 
@@ -203,20 +203,20 @@ impl Default for BreakerLimits {
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum SessionMode {
-    /// Every iteration begins without memory of the one before.
+    /// Every iteration begins without memory of earlier ones.
     #[default]
     Fresh,
-    /// Iterations continue one session where the agent can.
+    /// Iterations continue one session if the agent supports it.
     Resume,
 }
 
-/// Delays after a failure: `base · 2ⁿ⁻¹`, at most `max`, plus up to `jitter` of it.
+/// Delays after failures: `base · 2ⁿ⁻¹`, at most `max`, plus up to `jitter` of it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Backoff {
     pub base_ms: u64,
     pub max_ms: u64,
-    /// A share of the delay, 0 to 1.
+    /// Fraction of the delay, from 0 to 1.
     pub jitter: f64,
 }

@@ -1,27 +1,26 @@
-//! What was spent when.
+//! Spending by time.
 
 use serde::{Deserialize, Serialize};
 
 use super::Usage;
 
-/// What was spent within a quarter of an hour. Every time zone begins its days with one.
+/// The usage within a quarter of an hour. Days of every time zone begin at such a quarter.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Spent {
-    /// When the quarter began, in milliseconds since the Unix epoch.
+    /// Start of the quarter, in milliseconds since the Unix epoch.
     pub from_ms: u64,
     pub usage: Usage,
 }
 
-/// A day of the user's, from midnight to midnight on their clock: not always of 24 hours. In milliseconds since the Unix
-/// epoch.
+/// A day of the user's time zone, from midnight to midnight, in milliseconds since the Unix epoch. Not always 24 hours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Day {
     pub from_ms: u64,
-    /// When the next one begins.
+    /// The start of the next day.
     pub until_ms: u64,
 }
 

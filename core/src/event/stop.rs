@@ -1,16 +1,16 @@
-//! How a run ends, and what its exit code is.
+//! The ends of a run and their exit codes.
 
 use serde::{Deserialize, Serialize};
 
 use super::{BreakerCause, Problem, ProblemKind, Proof, Role, clip::cut};
 
-/// How soon a run is to stop, from the latest on. The aliases are what journals had before.
+/// How soon a run is to stop, latest first. The aliases are the names in older journals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum StopRequest {
     AfterIteration,
-    /// The agent is asked to end, and what it did is looked at.
+    /// The agent is asked to end, and its result is examined.
     #[serde(alias = "in-order")]
     Graceful,
     /// The agent is killed.
@@ -30,26 +30,26 @@ pub enum RequestedBy {
     User,
 }
 
-/// Why a run is over. [`StopReason::exit_code`] is what the shell sees.
+/// Why a run ended. [`StopReason::exit_code`] gives the exit code of the process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum StopReason {
     Done {
-        /// Journals before there were proofs have `verified`.
+        /// Older journals have a boolean `verified` instead.
         #[serde(alias = "verified")]
         proof: Proof,
-        /// The least proof that the user takes for success.
+        /// The minimum proof that the user requires for success.
         #[serde(default, skip_serializing_if = "Proof::is_default")]
         required: Proof,
     },
     AgentFailed {
-        /// Which one; empty in journals of versions that did not tell.
+        /// The failed adapter; empty in journals of older versions.
         #[serde(default)]
         adapter: String,
         problem: Problem,
     },
-    /// ralph itself cannot go on.
+    /// ralph itself cannot continue.
     Broken {
         why: Breakdown,
     },
@@ -59,61 +59,61 @@ pub enum StopReason {
     LimitReached {
         limit: LimitKind,
     },
-    /// The loop got nowhere.
+    /// The loop made no progress.
     BreakerOpen {
         why: BreakerCause,
     },
-    /// Nothing can go on without a person.
+    /// No task can continue without the user.
     Blocked {
         question: String,
     },
-    /// Every open task has been set aside, this one because it has used up what one may.
+    /// Every open task is set aside, this one because it reached its limit.
     TaskLimitReached {
         limit: LimitKind,
         task: String,
     },
-    /// The user asked for it in order, and it was not an interrupt.
+    /// The user requested a stop other than by an interrupt.
     Requested,
     Interrupted,
     Terminated,
     HungUp,
-    /// Another run took over an unfinished one.
+    /// Another run replaced this unfinished one.
     Superseded,
 }
 
-/// Why ralph itself cannot go on.
+/// Why ralph itself cannot continue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Breakdown {
-    /// Work of ralph's own took longer than it may.
+    /// ralph's own work exceeded its time limit.
     TimedOut { work: OwnWork, after_ms: u64 },
-    /// Work of ralph's own came to no result.
+    /// ralph's own work ended without a result.
     Internal { work: OwnWork },
-    /// Files of the run cannot be written.
+    /// The files of the run cannot be written.
     StateUnwritable { why: String },
-    /// A clause of an older journal.
+    /// A sentence fragment from an older journal.
     Text { text: String },
 }
 
-/// What ralph does itself around a session.
+/// A step that ralph itself performs around a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum OwnWork {
-    /// Checkpoint, plan and prompt of the iteration.
+    /// Before an iteration: checkpoint, plan and prompt.
     Preparing {
         iteration: u32,
         #[serde(default, skip_serializing_if = "Role::is_work")]
         role: Role,
     },
-    /// A look at the result of the iteration: its checkpoint and the plan.
+    /// After an iteration: checkpoint and plan.
     Settling {
         iteration: u32,
         #[serde(default, skip_serializing_if = "Role::is_work")]
         role: Role,
     },
-    /// The goals.
+    /// Running the goals.
     Verifying,
 }
 
@@ -142,34 +142,34 @@ pub enum LimitKind {
     DayTokens,
 }
 
-/// How an end is to be taken.
+/// How the end of a run is rated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EndKind {
     Good,
-    /// Something has to be mended before the run can go on.
+    /// A problem has to be fixed before the run can continue.
     Bad,
-    /// There is something left to do.
+    /// Work remains.
     Unfinished,
 }
 
 impl StopReason {
-    /// An end with `proof`, where any proof is enough.
+    /// Completion with `proof`, if no minimum is required.
     pub const fn done(proof: Proof) -> Self {
         let required = Proof::Nothing;
         StopReason::Done { proof, required }
     }
 
-    /// Whether the work is done, and proven as far as it has to be.
+    /// Whether the work is done with sufficient proof.
     pub fn is_success(&self) -> bool {
         matches!(self, StopReason::Done { .. }) && !self.lacks_proof()
     }
 
-    /// Whether the work is done, but proven less than it has to be.
+    /// Whether the work is done with insufficient proof.
     pub fn lacks_proof(&self) -> bool {
         matches!(self, StopReason::Done { proof, required } if proof < required)
     }
 
-    /// With its texts cut to what a record may carry.
+    /// Cuts the texts to the sizes allowed in a record.
     pub(super) fn bounded(self) -> Self {
         match self {
             StopReason::AgentFailed { adapter, problem } => StopReason::AgentFailed {
@@ -213,7 +213,7 @@ impl StopReason {
         }
     }
 
-    /// Whether somebody ended the run, who therefore knows about it.
+    /// Whether the user or a signal ended the run, so that the user need not be told.
     pub fn was_asked_for(&self) -> bool {
         match self {
             StopReason::Requested | StopReason::Interrupted | StopReason::Terminated | StopReason::HungUp => true,
@@ -229,7 +229,7 @@ impl StopReason {
         }
     }
 
-    /// Whether the run is over only until its user has it continued, with its counts, session and messages.
+    /// Whether the run can be continued with its counts, session and messages.
     pub fn can_be_continued(&self) -> bool {
         match self {
             StopReason::Done { .. } => self.lacks_proof(),
@@ -248,7 +248,7 @@ impl StopReason {
         }
     }
 
-    /// What went wrong with the agent; what it says of that may be long.
+    /// The problem of the agent. Its text may be long.
     pub fn problem(&self) -> Option<&Problem> {
         match self {
             StopReason::AgentFailed { problem, .. } => Some(problem),
@@ -267,7 +267,7 @@ impl StopReason {
         }
     }
 
-    /// The exit code documented in `docs/reference/exit-codes.md` and `--help`.
+    /// The exit code, as documented in `docs/reference/exit-codes.md` and `--help`.
     pub fn exit_code(&self) -> u8 {
         match self {
             StopReason::Done { .. } if self.lacks_proof() => 9,

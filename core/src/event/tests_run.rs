@@ -1,4 +1,4 @@
-//! Tests: what a goal ran of them, what of them changed, and whether they notice anything.
+//! Test results of goals, changes to tests, and mutants.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,54 +7,54 @@ use super::{
     clip::{LIST_CAP, clip, cut},
 };
 
-/// Most bytes of a line of source in a record.
+/// Maximum size of a source line in a record, in bytes.
 const LINE_BYTES: usize = 200;
-/// Most bytes of a diff of tests in a record.
+/// Maximum size of a diff of tests in a record, in bytes.
 const DIFF_BYTES: usize = 32 << 10;
 
-/// The tests that a goal ran, as its runner counted them.
+/// Counts of the tests that a goal ran, as reported by its runner.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TestCounts {
-    /// The id of the runner whose output was recognised, such as `cargo`.
+    /// The id of the recognised test runner, such as `cargo`.
     pub runner: String,
     pub passed: u32,
-    /// Tests that failed, and those that broke before they could.
+    /// Tests that failed, including those with an error in their setup.
     pub failed: u32,
     pub skipped: u32,
-    /// Tests that are marked as failing, and failed.
+    /// Tests that are marked as expected to fail, and did.
     pub expected_failures: u32,
 }
 
 impl TestCounts {
-    /// How many tests were run: skipped ones were not.
+    /// Number of tests that ran. Skipped tests did not.
     pub fn ran(&self) -> u32 {
         self.passed
             .saturating_add(self.failed)
             .saturating_add(self.expected_failures)
     }
 
-    /// How many tests said nothing of the work: they were skipped, or expected to fail.
+    /// Number of tests without evidence: skipped or expected to fail.
     pub fn unmeasured(&self) -> u32 {
         self.skipped.saturating_add(self.expected_failures)
     }
 
-    /// Whether tests ran and none failed. Some runners can be told to exit with 0 although tests failed.
+    /// Whether tests ran and none failed. Some runners can be configured to exit with 0 despite failures.
     pub fn all_passed(&self) -> bool {
         self.ran() > 0 && self.failed == 0
     }
 }
 
-/// A file that decides what the tests come to, and is not as it was when the run began.
+/// A file that affects the test results and changed since the run began.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct GuardedChange {
-    /// Relative to the project, with `/`.
+    /// Relative to the project, separated by `/`.
     pub path: String,
     pub kind: GuardedChangeKind,
-    /// The guarded part of the file, such as `mod tests` or `[tool.pytest.ini_options]`; none where all of it is guarded.
+    /// The guarded part of the file, such as `mod tests` or `[tool.pytest.ini_options]`; `None` for the whole file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<String>,
 }
@@ -65,7 +65,7 @@ pub struct GuardedChange {
 pub enum GuardedChangeKind {
     Changed,
     Deleted,
-    /// It was not there before, and may stand in the way of what was.
+    /// A new file, which may shadow an existing one.
     Added,
 }
 
@@ -79,32 +79,32 @@ impl GuardedChange {
     }
 }
 
-/// Changes of tests that an agent made on purpose.
+/// Changes to tests that an agent made on purpose.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TestsChange {
-    /// In the agent's words.
+    /// The agent's reason.
     pub why: String,
     pub changes: Vec<GuardedChange>,
-    /// As a patch, of 32 KiB at most.
+    /// The diff, at most 32 KiB.
     pub diff: String,
 }
 
-/// The authority by which tests count as changed.
+/// The authority for accepting changed tests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum ConfirmedBy {
-    /// The user, in answer to the question.
+    /// The user's answer to the question.
     User {
         #[serde(default)]
         at: AnswerPlace,
-        /// The number of the question; none in older journals.
+        /// The number of the question; `None` in older journals.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ask: Option<u32>,
     },
-    /// The plan, which allows it at a task.
+    /// The plan, which permits it for the task.
     Plan { task: String },
 }
 
@@ -118,7 +118,7 @@ impl Default for ConfirmedBy {
 }
 
 impl TestsChange {
-    /// Changes as a record may carry them.
+    /// Cuts the texts and the list to the sizes allowed in a record.
     pub fn bounded(self) -> Self {
         TestsChange {
             why: cut(&self.why),
@@ -137,29 +137,29 @@ impl ConfirmedBy {
     }
 }
 
-/// Whether small changes are tried that tests should notice, and what follows from it.
+/// Whether mutants are tried, and the consequences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Bite {
     #[default]
     Off,
-    /// The report says what was noticed; nothing follows from it.
+    /// The result is reported without consequences.
     Report,
-    /// A claim is refused if none of at least three altered expectations is noticed.
+    /// A claim is refused if none of at least three altered expectations is detected.
     Refuse,
-    /// A claim is refused if no altered expectation is noticed, or no altered line of the work.
+    /// A claim is refused if no altered expectation or no altered line of the work is detected.
     Require,
 }
 
-/// A small change that tests should notice.
+/// A small mutation that tests should detect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Mutant {
-    /// Relative to the project, with `/`.
+    /// Relative to the project, separated by `/`.
     pub path: String,
-    /// Counted from 1.
+    /// Line number, from 1.
     pub line: u32,
     pub before: String,
     pub after: String,
@@ -170,13 +170,13 @@ pub struct Mutant {
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum MutantTarget {
-    /// A line that the run changed: tests that cover it fail.
+    /// A line that the run changed. Tests that cover it fail.
     Work,
-    /// An expectation of a test: work that computes its results fails it.
+    /// An expectation in a test. Code that computes its results fails it.
     Test,
 }
 
-/// The outcome of the goals with a mutant in place.
+/// The result of the goals with a mutant applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -185,11 +185,11 @@ pub enum MutantOutcome {
     Noticed,
     /// All goals passed.
     Missed,
-    /// Goals failed without a failing test: it may not have been built.
+    /// Goals failed without a failing test; the mutant may not have compiled.
     NoVerdict,
 }
 
-/// A mutant with what became of it.
+/// A mutant and its outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -217,13 +217,13 @@ impl TriedMutant {
     }
 }
 
-/// Changes as a record may carry them: the first ones.
+/// Cuts the changes to the number and sizes allowed in a record.
 pub(super) fn bounded_changes(changes: Vec<GuardedChange>) -> Vec<GuardedChange> {
     let first = changes.into_iter().take(LIST_CAP);
     first.map(GuardedChange::bounded).collect()
 }
 
-/// Mutants as a record may carry them: the first ones.
+/// Cuts the mutants to the number and sizes allowed in a record.
 pub(super) fn bounded_mutants(mutants: Vec<TriedMutant>) -> Vec<TriedMutant> {
     mutants.into_iter().take(LIST_CAP).map(TriedMutant::bounded).collect()
 }

@@ -1,18 +1,18 @@
-//! The goals, run with the tests as they were.
+//! Runs of the goals with the original tests.
 
 use serde::{Deserialize, Serialize};
 
 use super::{GoalResult, GuardedChange, clip::cut, tests_run::bounded_changes};
 
-/// A run of the goals with what guards the tests as it was when the run began.
+/// A run of the goals with the guarded files restored to their state at the start of the run.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Trial {
-    /// The guarded changes that were undone for it.
+    /// The guarded changes that were reverted.
     pub changes: Vec<GuardedChange>,
     pub results: Vec<GoalResult>,
-    /// Why it could not be made; none if it was.
+    /// Why the trial could not be made; `None` if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! What a loop waits for.
+//! Waits of the loop.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,30 +10,30 @@ use super::{BreakerCause, LimitKind, Problem, clip::cut};
 pub enum Wait {
     Backoff,
     LimitReset,
-    /// `callsPerHour` is used up.
+    /// `callsPerHour` is reached.
     CallBudget,
-    /// `limits.perDay` is used up.
+    /// `limits.perDay` is reached.
     DayBudget,
     /// The breaker is open; one more try follows.
     Cooldown,
 }
 
-/// What a wait was begun for.
+/// The cause of a wait.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum WaitCause {
     /// The agent failed.
     Failure { problem: Problem },
-    /// The calls of the hour are used up.
+    /// The hourly limit on calls is reached.
     CallsUsedUp,
-    /// This limit of the day is used up.
+    /// A daily limit is reached.
     DayUsedUp { limit: LimitKind },
     /// The breaker is open.
     Breaker { why: BreakerCause },
-    /// The wait was begun before ralph was restarted, and goes on.
+    /// The wait began before ralph was restarted and continues.
     BegunBefore,
-    /// A clause of a journal of version 1.
+    /// A sentence fragment from a version 1 journal.
     Text { text: String },
 }
 
