@@ -1,24 +1,24 @@
-//! What of the goals that were run after edits is news to the agent, and what its next prompt says.
+//! Results of goals that are run after edits: which of them are new to the agent, and which the next prompt mentions.
 
 use crate::{
     event::{AgentCall, Event, GoalResult, Missing},
     run::without_numbers,
 };
 
-/// Words of a goal's output that two failures are compared by.
+/// Words of a goal's output by which two failures are compared.
 const WORDS: usize = 200;
 
-/// What goals came to that were run after edits, as far as it is to be said.
+/// The results of goals that were run after edits, as far as the agent has to be told.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct AfterEdits {
-    /// The last results of those that fail.
+    /// The latest results of the failing goals.
     failed: Vec<GoalResult>,
-    /// Those that the agent knows to fail, with how.
+    /// The failures that the agent knows, as name and signature.
     told: Vec<(String, String)>,
 }
 
 impl AfterEdits {
-    /// What failed when it was last run, if no prompt tells of it yet.
+    /// The failures of the last check that no prompt has mentioned yet.
     pub(super) fn failed(&self) -> Vec<Missing> {
         let failed = self.failed.iter().map(|result| Missing::GoalFailed {
             goal: result.name.clone(),
@@ -30,7 +30,7 @@ impl AfterEdits {
 
     pub(super) fn apply(&mut self, event: &Event) {
         match event {
-            // Its prompt has told of them.
+            // The prompt has mentioned them.
             Event::IterationStarted { role, .. } if role.is_work() => {
                 let failed = std::mem::take(&mut self.failed);
                 self.told = failed.iter().map(known).collect();
@@ -44,7 +44,7 @@ impl AfterEdits {
                     }
                 }
             }
-            // It knows from its own look.
+            // The agent knows these results from running the goals itself.
             Event::AgentCalled {
                 call: AgentCall::GoalsChecked { failed, .. },
                 ..
@@ -58,7 +58,7 @@ impl AfterEdits {
                     self.take(result);
                 }
             }
-            // It says what failed.
+            // The refusal lists the failures.
             Event::ClaimRefused { .. } => self.failed.clear(),
             _ => {}
         }
@@ -83,7 +83,7 @@ impl AfterEdits {
     }
 }
 
-/// The goal, and how it failed without what differs each time.
+/// The name of the goal and a signature of its failure, without numbers that vary.
 fn known(result: &GoalResult) -> (String, String) {
     let words: Vec<&str> = without_numbers(&result.tail).take(WORDS).collect();
     (result.name.clone(), format!("{:?} {}", result.exit, words.join(" ")))

@@ -1,5 +1,5 @@
-//! A walk through everything that can become of what an agent asks, checked step by step. Apart from the other enumeration, which
-//! would be as many times larger as there are ways to ask.
+//! Walks through all states around an agent's requests and checks every step. Separate from the other enumeration,
+//! which would multiply in size.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -20,7 +20,7 @@ use super::{
 
 const STEP_MS: u64 = 1_000;
 const PATIENCE_MS: u64 = 2 * STEP_MS;
-/// Questions of a run that are looked at.
+/// Maximum number of questions per run in the walk.
 const ASKS: u32 = 2;
 
 fn started(unanswered: Unanswered) -> LoopState {
@@ -85,7 +85,7 @@ fn command(command: UserCommand) -> Input {
     }
 }
 
-/// All that may happen around asking.
+/// All inputs that may arrive around requests.
 fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
     let iteration = state.view.iterations.number;
     let signal = |signal| Input::Agent { iteration, signal };
@@ -134,7 +134,7 @@ fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
         for decision in [Decision::Allow, Decision::Deny, Decision::Ask] {
             inputs.push(request(id, decision, iteration));
         }
-        // Of the iteration before, from a session that is gone.
+        // A request of the previous iteration, whose session is gone.
         inputs.push(request(id, Decision::Ask, iteration.saturating_sub(1)));
         inputs.push(signal(AgentSignal::PermissionWithdrawn {
             id: AskId(id.to_owned()),
@@ -148,7 +148,7 @@ fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
                 at: AnswerPlace::Screen,
             }));
         }
-        // An answer to another question has added a rule for this one.
+        // An answer to another question added a rule that decides this one.
         let ruling = ruling(Decision::Allow);
         inputs.push(Input::PermissionRuled { ask, ruling });
     }
@@ -183,7 +183,7 @@ fn ends_session(event: &Event) -> bool {
     matches!(event, Event::IterationEnded { .. } | Event::RunStopped { .. })
 }
 
-/// What must hold of every step around asking.
+/// Checks the invariants of a step around requests.
 fn check(before: &LoopState, input: &Input, step: &Step) {
     let context = || {
         format!(
@@ -249,7 +249,7 @@ fn check(before: &LoopState, input: &Input, step: &Step) {
     check_deadline(before, step, &context);
 }
 
-/// Whoever waits until some time is looked at then.
+/// Checks that a timer is armed for the next deadline of a pending question.
 fn check_deadline(before: &LoopState, step: &Step, context: &dyn Fn() -> String) {
     let next = |state: &LoopState| {
         let pending = state.view.permissions.pending.iter();
@@ -267,7 +267,7 @@ fn check_deadline(before: &LoopState, step: &Step, context: &dyn Fn() -> String)
     );
 }
 
-/// What distinguishes states for what becomes of questions.
+/// The parts of a state that determine what happens to questions.
 fn essence(state: &LoopState, now_ms: u64) -> String {
     let permissions = &state.view.permissions;
     let waits = |until_ms: Option<u64>| until_ms.map(|until_ms| until_ms <= now_ms);
@@ -308,7 +308,7 @@ fn whatever_an_agent_asks_is_answered_once_withdrawn_or_over_with_its_session() 
         let mut ways = HashSet::new();
         while let Some((state, at_ms)) = queue.pop_front() {
             let now_ms = at_ms + STEP_MS;
-            // A copy of the state, which inputs that mean nothing give back.
+            // Inputs without effect return the state unchanged, so it is reused instead of cloned.
             let mut copy = None;
             for input in alphabet(&state, now_ms) {
                 let step = step(copy.take().unwrap_or_else(|| state.clone()), now_ms, &input);
@@ -339,7 +339,7 @@ fn whatever_an_agent_asks_is_answered_once_withdrawn_or_over_with_its_session() 
     }
 }
 
-/// What became of a question, in a word or two.
+/// The fate of a question, in a word or two.
 fn way(event: &Event) -> Option<String> {
     match event {
         Event::PermissionAsked { .. } => Some("asked".to_owned()),

@@ -1,4 +1,4 @@
-//! Background tasks: whether one is started, and what becomes of those that run.
+//! Starts, cancels and records background tasks.
 
 use crate::{
     event::{
@@ -10,11 +10,13 @@ use crate::{
 
 use super::decision::Decision;
 
-/// Tasks that agents may start in an iteration, and in a run: each is two records and a directory of output.
+/// Maximum number of background tasks that agents may start per iteration. Each task takes two records and a directory
+/// of output.
 const STARTS: u32 = 32;
 const STARTS_OF_RUN: u32 = 1_024;
 
-/// Why the loop does not do what is asked; none if it does. What rules say to a command is asked elsewhere.
+/// Why the loop refuses a request; `None` if it is accepted. The permission rules for the command are checked
+/// elsewhere.
 pub fn background_refusal(view: &RunView, command: &BackgroundCommand, by: Requester) -> Option<BackgroundRefusal> {
     let limits = &view.settings.background;
     if by == Requester::Agent && !limits.agents {
@@ -73,7 +75,7 @@ pub(super) fn asked(decision: &mut Decision, command: &BackgroundCommand, by: Re
     });
 }
 
-/// Records how far a task is that runs.
+/// Records the progress of a running task.
 pub(super) fn progressed(decision: &mut Decision, number: u32, progress: &BackgroundProgress) {
     let task = decision.state.view.background.task(number);
     if task.is_some_and(|task| task.result.is_none() && task.progress.as_ref() != Some(progress)) {
@@ -91,7 +93,7 @@ pub(super) fn ended(decision: &mut Decision, number: u32, result: &BackgroundRes
     }
 }
 
-/// Records that the tasks of a ralph that was killed are gone: their guards have ended them.
+/// Records the loss of the tasks of a killed ralph: their guards have ended them.
 pub(super) fn lost(decision: &mut Decision, now_ms: u64) {
     let view = &decision.state.view;
     let alive: Vec<(u32, u64)> = view

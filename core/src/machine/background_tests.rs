@@ -1,4 +1,4 @@
-//! What comes of background tasks: one is started and ended by events, and none outlives its run or is adopted.
+//! Tests of background tasks: they are started and ended by events, and none outlives its run or is adopted by another.
 
 use crate::{
     event::{
@@ -17,7 +17,7 @@ use super::{
 const USER: Requester = Requester::User;
 const AGENT: Requester = Requester::Agent;
 
-/// A loop of which every step is checked to be the fold of its events.
+/// A loop that checks after every step that the state is the fold of the events.
 struct Loop {
     state: LoopState,
     now_ms: u64,
@@ -105,7 +105,7 @@ impl Loop {
         self.take(&Input::Settled { iteration, settlement });
     }
 
-    /// The tasks that the next prompt tells of.
+    /// The background tasks that the next prompt mentions.
     fn told(&self) -> Vec<u32> {
         self.state.background_for_prompt().map(|task| task.number).collect()
     }
@@ -254,7 +254,7 @@ fn tasks_end_with_the_run_however_it_ends_and_their_end_is_recorded_behind_it() 
         assert_eq!(run.start("x", USER), (Vec::new(), Vec::new()));
         assert_eq!(run.end(1, BackgroundEnd::RunOver).len(), 1);
         assert!(run.state.view.is_over());
-        // A run that goes on with a message has none of them.
+        // A reopened run has no background tasks.
         let (kind, text) = (SteeringKind::Next, "go on".to_owned());
         run.command(UserCommand::Steer { kind, text });
         assert!(!run.state.view.is_over());
@@ -297,7 +297,7 @@ fn tasks_of_a_ralph_that_was_killed_are_lost_and_not_adopted() {
     assert_eq!(lost, [(1, BackgroundEnd::Lost)]);
     let starts = |effect: &Effect| matches!(effect, Effect::StartBackground { .. });
     assert!(!effects.iter().any(starts), "{effects:?}");
-    // What ralph knew nothing of any more is of no account.
+    // The later end of a lost task is ignored.
     assert_eq!(run.end(1, exited()), []);
 }
 
@@ -310,16 +310,16 @@ fn a_prompt_tells_what_runs_and_once_what_has_ended() {
     run.prepared(1);
     assert_eq!(run.told(), [1, 2, 3]);
     run.end(2, exited());
-    // Whoever ended it knows that it has ended.
+    // An agent that cancelled the task itself knows that it ended.
     run.ask(cancel(3), AGENT);
     run.end(3, BackgroundEnd::Cancelled);
     run.iteration_ends(1);
     assert_eq!(run.told(), [1, 2]);
-    // It ends while the prompt is being written, which does not tell of it.
+    // The task ends while the prompt is being written, so this prompt does not mention it.
     run.end(1, exited());
     run.prepared(2);
     assert_eq!(run.told(), [1], "the end of 2 was told, that of 1 is not yet");
-    // Nobody knows whether an iteration has read its prompt that was cut off with ralph.
+    // An iteration that was interrupted together with ralph may not have read its prompt.
     let settings = Box::new((*run.state.view.settings).clone());
     run.take(&Input::Recover {
         pid: 2,

@@ -1,8 +1,8 @@
-//! The breaker: stops a loop that gets nowhere.
+//! The circuit breaker: stops a loop that makes no progress.
 //!
-//! It goes by what ralph sees (tree, HEAD, ticked boxes, failures) and never by the agent's word. Half-open, the prompts
-//! carry the diagnosis, so that the agent has a chance to try something else; open, the loop ends, or waits once where
-//! waiting may help.
+//! The breaker is driven by what ralph observes (tree, HEAD, ticked boxes, failures) and never by the agent's word.
+//! Half-open, the prompts carry the diagnosis, so that the agent has a chance to try something else. Open, the loop
+//! ends, or waits once where waiting may help.
 
 use std::mem::discriminant;
 
@@ -13,7 +13,7 @@ use crate::{
 
 use super::{decision::Decision, policy::takes_over, state::LoopState};
 
-/// Returns the position in which a count puts the breaker.
+/// Returns the state that a count leads to.
 fn stage(count: u32, half: Option<u32>) -> BreakerState {
     match half {
         Some(half) if count >= half.saturating_mul(2) => BreakerState::Open,
@@ -22,7 +22,7 @@ fn stage(count: u32, half: Option<u32>) -> BreakerState {
     }
 }
 
-/// Returns the position that the counts of iterations ask for, with its cause; none if the iteration counts for nothing.
+/// Returns the state that the counts of iterations lead to, with its cause; `None` if the iteration does not count.
 fn due_by_iterations(state: &LoopState, observation: &Observation) -> Option<(BreakerState, BreakerCause)> {
     let (breaker, limits) = (&state.view.breaker, &state.view.settings.breaker);
     match observation {
@@ -41,7 +41,8 @@ fn due_by_iterations(state: &LoopState, observation: &Observation) -> Option<(Br
     })
 }
 
-/// Returns the position that claims refused by goals ask for, with its cause; none if the latest iteration has no such claim.
+/// Returns the state that claims refused because of goals lead to, with its cause; `None` if the latest iteration has
+/// no such claim.
 fn due_by_goals(state: &LoopState, outcome: &Outcome) -> Option<(BreakerState, BreakerCause)> {
     let (breaker, limits) = (&state.view.breaker, &state.view.settings.breaker);
     let look = state.view.iterations.latest_look();
@@ -56,14 +57,15 @@ fn due_by_goals(state: &LoopState, outcome: &Outcome) -> Option<(BreakerState, B
         iterations,
     };
     let stuck = match iterations >= breaker.no_progress {
-        // The goal is what the iterations without progress had to mend.
+        // The goal is what the iterations without progress had to fix.
         true => stage(breaker.no_progress, limits.no_progress),
         false => BreakerState::Closed,
     };
     Some((stage(iterations, limits.same_error).max(stuck), cause))
 }
 
-/// Returns the later position of both, with its cause. A goal that is in the way says more than a count of iterations.
+/// Returns the more severe of both states, with its cause. A failing goal tells the user more than a count of
+/// iterations.
 fn due(state: &LoopState, outcome: &Outcome, observation: &Observation) -> Option<(BreakerState, BreakerCause)> {
     let by_goals = due_by_goals(state, outcome).filter(|(stage, _)| *stage != BreakerState::Closed);
     match (due_by_iterations(state, observation), by_goals) {
@@ -73,7 +75,7 @@ fn due(state: &LoopState, outcome: &Outcome, observation: &Observation) -> Optio
     }
 }
 
-/// Whether the loop may go on after an iteration.
+/// Whether the loop may continue after an iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Permit {
     GoOn,
@@ -86,13 +88,13 @@ pub(super) fn judge(decision: &mut Decision, now_ms: u64, outcome: &Outcome, obs
     let Some((due, why)) = due(&decision.state, outcome, observation) else {
         return Permit::GoOn;
     };
-    // Whoever takes the task over may try once, however little the others came to.
+    // A worker that takes over gets at least one try, regardless of the earlier workers' counts.
     let due = match takes_over(&decision.state) {
         true => due.min(BreakerState::HalfOpen),
         false => due,
     };
-    // Only progress closes it: a failure of another kind is none. After a cooldown the counts are still those that
-    // opened it, so that the one more try opens it again if it fails.
+    // Only progress closes the breaker; a failure of another kind does not. A cooldown keeps the counts, so that the
+    // breaker reopens if the one try after it fails.
     let breaker = &decision.state.view.breaker;
     let is_another = breaker.why.as_ref().map(discriminant) != Some(discriminant(&why));
     let moves_on = *observation == Observation::Progress && breaker.state != BreakerState::Closed && is_another;
@@ -118,8 +120,8 @@ pub(super) fn judge(decision: &mut Decision, now_ms: u64, outcome: &Outcome, obs
     Permit::Denied
 }
 
-/// Waiting changes nothing about an agent that does nothing, or about a goal. A failure may pass: it gets one long wait, and an
-/// outage, which is nobody's fault here, as many as the limits of the run allow.
+/// Whether a wait may help. It does not against an idle agent or a failing goal. A failure may pass, so it gets one
+/// long wait; an outage, which is outside the agent's control, gets as many as the limits of the run allow.
 fn may_wait(state: &LoopState, outcome: &Outcome, observation: &Observation, why: &BreakerCause) -> bool {
     let is_of_goal = matches!(why, BreakerCause::SameGoalFailure { .. });
     if is_of_goal || !matches!(observation, Observation::Failed { .. }) {

@@ -1,26 +1,27 @@
-//! How much of what an agent reports goes into the journal.
+//! Limits how much of an agent's reports goes into the journal.
 //!
-//! The journal keeps what the state is folded from. What is only told (messages, tools, files) are *details*: so many of
-//! them are kept that a run can be read, and no more, however fast an agent talks. What was left out is in the
-//! iteration's signal log and was shown when it happened. Both budgets shrink as a run grows, so a long run has one, too.
+//! The journal keeps the signals that the state is folded from. All others (messages, tools, files) are *details*:
+//! enough of them are kept to follow a run, no matter how fast an agent reports. Omitted details were shown live, and
+//! are in the signal log of the iteration. Both budgets shrink as a run grows, so even a long run has a bounded
+//! journal.
 
 use crate::event::AgentSignal;
 
-/// What details of one iteration may take, in bytes of records, and those of a run.
+/// The share of details, in bytes of records.
 const DETAILS: Share = Share {
     most: 192 * 1024,
     least: 16 * 1024,
     run: 12 << 20,
 };
-/// The same for what the state is made of. Thousands of permissions and questions fit; an agent that reports more does
-/// nothing else.
+/// The share of signals that affect the state. It has room for thousands of permissions and questions; an agent that
+/// needs more does nothing else.
 const NEEDED: Share = Share {
     most: 1 << 20,
     least: 64 * 1024,
     run: 24 << 20,
 };
 
-/// What one iteration may take of what is left for the run.
+/// The journal space for one kind of signal: the bounds per iteration and the total per run.
 struct Share {
     most: u64,
     least: u64,
@@ -28,26 +29,27 @@ struct Share {
 }
 
 impl Share {
-    /// The first iteration may take the most, each later one the same part of what is left.
+    /// The budget of an iteration: `most` for the first one, and for later ones the same fraction of what is left, at
+    /// least `least`.
     fn of_iteration(&self, used_before: u64) -> u64 {
         let part = self.run / self.most;
         (self.run.saturating_sub(used_before) / part).clamp(self.least, self.most)
     }
 }
 
-/// What of the journal's room is taken.
+/// The journal space in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Budget {
     details: Taken,
     needed: Taken,
-    /// Details of the latest iteration were left out.
+    /// Whether details of the latest iteration were omitted.
     omitted: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Taken {
     iteration_bytes: u64,
-    /// By the iterations before.
+    /// Bytes of the earlier iterations.
     before_bytes: u64,
 }
 
@@ -88,16 +90,16 @@ impl Budget {
         taken.iteration_bytes += signal.record_bytes();
     }
 
-    /// Looks whether `signal`, which is bounded and of that weight, may become a record.
+    /// Whether `signal`, which is already bounded, may become a record.
     pub(super) fn room_for(&self, signal: &AgentSignal, weight: Weight) -> Room {
         let bytes = signal.record_bytes();
         match (weight, signal) {
             (Weight::Detail, _) if self.details.has_room(&DETAILS, bytes) => Room::There,
             (Weight::Detail, _) => Room::OnlyTold,
-            // Few and small: used-up money and tokens are told at intervals, and a turn ends once.
+            // Small and rare: usage is reported at intervals, and a turn ends once.
             (Weight::Needed, AgentSignal::Usage { .. } | AgentSignal::TurnEnded { .. }) => Room::There,
-            // An agent that tries again for hours, and gets on in between, is no flood. What it waits for is not followed any
-            // more then; that it got on still is, which happens once.
+            // An agent that keeps retrying for hours, with progress in between, is not a flood. From here on its
+            // retries are no longer recorded; its progress still is, as that happens only once per recorded retry.
             (Weight::Needed, AgentSignal::Retrying { .. }) if self.needed.is_half_full(&NEEDED) => Room::OnlyTold,
             (Weight::Needed, signal) if is_getting_on(signal) => Room::There,
             (Weight::Needed, _) if self.needed.has_room(&NEEDED, bytes) => Room::There,
@@ -106,25 +108,26 @@ impl Budget {
     }
 }
 
-/// What a signal is to the journal.
+/// The importance of a signal to the journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Weight {
-    /// It changes nothing in the state.
+    /// The signal does not affect the state.
     Detail,
     Needed,
 }
 
-/// Whether there is room for a signal.
+/// Whether the journal has room for a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Room {
     There,
-    /// It is told and not kept.
+    /// The signal is shown but not recorded.
     OnlyTold,
-    /// It would be needed, and there is none: nothing can be known of this iteration any more.
+    /// The journal has no room for a signal that affects the state: the state of the iteration can no longer be
+    /// tracked.
     None,
 }
 
-/// What shows that an agent does not wait any more.
+/// Whether a signal shows that the agent no longer waits.
 pub(super) fn is_getting_on(signal: &AgentSignal) -> bool {
     match signal {
         AgentSignal::Said { .. }

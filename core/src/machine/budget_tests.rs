@@ -1,4 +1,4 @@
-//! Floods of reports, and what the journal keeps of them.
+//! Tests of the limits on the reports in the journal.
 
 use crate::{
     event::{AgentSignal, CancelReason, Event, Exit, Outcome, Problem, ProblemKind, Usage},
@@ -13,7 +13,7 @@ use super::{
 
 const NOW_MS: u64 = 5_000;
 
-/// An iteration that runs.
+/// The state of a running iteration.
 fn running() -> LoopState {
     let ready = Input::Prepared {
         iteration: 1,
@@ -26,7 +26,7 @@ fn reports(state: LoopState, signal: AgentSignal) -> Step {
     step(state, NOW_MS, &Input::Agent { iteration: 1, signal })
 }
 
-/// Reports `signal` again and again, and returns the state after it, the events and how many bytes they take.
+/// Reports `times` signals, and returns the final state and all events.
 fn reports_often(mut state: LoopState, times: usize, signal: impl Fn(usize) -> AgentSignal) -> (LoopState, Vec<Event>) {
     let mut all = Vec::new();
     for n in 0..times {
@@ -61,7 +61,7 @@ fn an_agent_that_talks_without_end_fills_its_budget_and_no_more() {
         .filter(|event| matches!(event, Event::DetailsOmitted { .. }));
     assert_eq!(omissions.count(), 1, "it is said once");
     assert!(matches!(state.view.phase, Phase::Running { .. }));
-    // What the loop goes by is kept all the same.
+    // Signals that affect the state are still recorded.
     let usage = AgentSignal::Usage {
         usage: Usage {
             output_tokens: Some(7),

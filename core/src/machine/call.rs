@@ -1,4 +1,4 @@
-//! What the agent says with ralph's own tools. Its word, as in its last message: nothing of it counts before it is judged.
+//! The agent's calls of ralph's own tools. Like its last message, they are only its word and are judged later.
 
 use crate::event::{AgentCall, Delivery, Event, Missing, PlanSnapshot};
 
@@ -8,11 +8,11 @@ use super::{
     state::LoopState,
 };
 
-/// Calls of one iteration and of a run that are recorded; beyond them they are refused.
+/// Maximum number of recorded calls per iteration. Further ones are refused.
 const CALLS: u32 = 64;
 const CALLS_OF_RUN: u32 = 4_096;
 
-/// Records a call of the agent of `iteration`, unless it is a reviewer; without a record of it, the call is refused.
+/// Records a call by the author of `iteration`. A call that is not recorded is refused.
 pub(super) fn called(decision: &mut Decision, iteration: u32, call: &AgentCall) {
     let calls = &decision.state.view.calls;
     let is_author = decision.state.view.role.is_work();
@@ -33,7 +33,7 @@ pub(super) fn called(decision: &mut Decision, iteration: u32, call: &AgentCall) 
     decision.push(Event::AgentCalled { iteration, call });
 }
 
-/// The agent of `iteration` has fetched the answer to the question `ask`: no prompt has to have it.
+/// Records that the agent of `iteration` fetched the answer to question `ask`, so that no prompt repeats it.
 pub(super) fn answer_fetched(decision: &mut Decision, iteration: u32, ask: u32) {
     let mut messages = decision.state.view.messages.iter();
     let due = messages.find(|message| message.answers == Some(ask) && message.is_queued());
@@ -48,8 +48,8 @@ pub(super) fn answer_fetched(decision: &mut Decision, iteration: u32, ask: u32) 
     }
 }
 
-/// What the plan has against a claim that is made now: `plan` is as it is on disk, and `vanished` what an agent has taken out of it since
-/// it was last read.
+/// Why the plan contradicts a claim made now. `plan` is the plan on disk, and `vanished` are tasks that an agent
+/// removed since the last reading.
 pub fn claim_reasons(state: &LoopState, plan: &PlanSnapshot, vanished: &[String]) -> Vec<Missing> {
     let mut missing = state.view.missing.clone();
     plan.take_back(&state.view.plan, &mut missing);
@@ -57,7 +57,7 @@ pub fn claim_reasons(state: &LoopState, plan: &PlanSnapshot, vanished: &[String]
     gate::plan_reasons(plan, &missing).collect()
 }
 
-/// A record of the refusal: the agent has read what the goals printed.
+/// Drops the output of the goals, which the agent has already read.
 fn without_output(missing: Missing) -> Missing {
     match missing {
         Missing::GoalFailed { goal, why, .. } => Missing::GoalFailed {

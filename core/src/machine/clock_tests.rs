@@ -1,4 +1,4 @@
-//! What a clock that moves changes, and what it does not.
+//! Tests of the effects of a wall clock that jumps.
 
 use crate::{
     event::{AgentSignal, Event, Limits, NewLimits, PlanSnapshot, RequestedBy, Settings, UserCommand, Wait, WaitCause},
@@ -59,7 +59,7 @@ fn waiting(wait: Wait, until_ms: u64) -> LoopState {
     state
 }
 
-/// A minute after the start by every other clock, the wall clock has moved.
+/// Moves the wall clock one minute after the start, as measured by a monotonic clock.
 fn moved(state: LoopState, gap_ms: i64) -> (Step, u64) {
     let now_ms = (START_MS + MINUTE_MS).saturating_add_signed(gap_ms);
     (step(state, now_ms, &Input::ClockMoved { gap_ms }), now_ms)

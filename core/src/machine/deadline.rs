@@ -1,7 +1,8 @@
-//! The longest that a phase of ralph's own may last, and what becomes of one that lasts longer.
+//! The maximum duration of ralph's own phases, and the consequences of exceeding it.
 //!
-//! A session has limits of its own and a wait ends by itself. Everything else is work whose answer is waited for (a
-//! checkpoint, goals, the end of a session), and an agent can make any of it hang: a pipe in place of a file is enough.
+//! A session has its own limits and a wait ends by itself. Every other phase waits for the result of some work (a
+//! checkpoint, goals, the end of a session), and an agent can make any of these hang: a pipe in place of a file is
+//! enough.
 
 use crate::{
     event::{Bite, Breakdown, Event, LimitKind, Notice, Outcome, OwnWork, StopReason},
@@ -11,14 +12,14 @@ use crate::{
 use super::{decision::Decision, policy::max_time_at, settle::stop_if_at_once, state::LoopState};
 
 const PHASE_MS: u64 = 600_000;
-/// What is left of the run when its time is over: enough for an ordinary checkpoint.
+/// Time left for winding down after the run's time limit: enough for an ordinary checkpoint.
 const WIND_DOWN_MS: u64 = 30_000;
-/// Goals have timeouts of their own; this is for ending those that reach theirs, and for reading the plan.
+/// Added to the goals' own timeouts: for ending goals that time out, and for reading the plan.
 const GOALS_MARGIN_MS: u64 = 60_000;
-/// Three graces of at most a minute each, as a manifest may set them, and as much again for what was left running.
+/// Three grace periods of at most one minute each, as a manifest may set them, and one more for leftover processes.
 const CANCEL_MS: u64 = 240_000;
 
-/// When the phase has lasted too long; none for one that is not ralph's own work.
+/// The deadline of the current phase; `None` if the phase is not ralph's own work.
 pub(super) fn deadline_of(state: &LoopState) -> Option<u64> {
     let bound_ms = bound_ms(state)?;
     let at_ms = state.view.clock.entered_ms.saturating_add(bound_ms);
@@ -38,7 +39,7 @@ fn bound_ms(state: &LoopState) -> Option<u64> {
             let settings = &state.view.settings;
             let timeouts = settings.goals.iter().map(|goal| goal.timeout_ms);
             let once_ms = timeouts.fold(0, u64::saturating_add);
-            // As they are, as the tests were, and with each mutant.
+            // With the files as they are, with the original tests, and with each mutant.
             let runs = match (settings.gate.trial, settings.gate.bite) {
                 (false, Bite::Off) => 1,
                 (true, Bite::Off) => 2,
@@ -51,7 +52,7 @@ fn bound_ms(state: &LoopState) -> Option<u64> {
     }
 }
 
-/// Ends a phase that has outlived its deadline, and says which it was.
+/// Ends a phase that exceeded its deadline, and records which phase it was.
 pub(super) fn passed(decision: &mut Decision, now_ms: u64) {
     let Some(bound_ms) = bound_ms(&decision.state) else {
         return;

@@ -1,4 +1,4 @@
-//! A decision in the making: what is pushed to it is an event, and changes the state at once.
+//! A decision in progress: a pushed event changes the state at once.
 
 use crate::{
     event::{Event, Notice, PlanChange, PlanSnapshot, StopReason},
@@ -7,7 +7,7 @@ use crate::{
 
 use super::{hints::hints, state::LoopState};
 
-/// Events in the making, with the state as it is after them.
+/// The events of a decision in progress, and the state after them.
 pub(super) struct Decision {
     pub(super) state: LoopState,
     events: Vec<Event>,
@@ -33,7 +33,7 @@ impl Decision {
         self.push(Event::Noticed { notice });
     }
 
-    /// Records what is new in the plan: all of it only where naming the changes would take about as much room.
+    /// Records changes of the plan. The whole plan is recorded only if the list of changes would be about as large.
     pub(super) fn plan_read(&mut self, plan: &PlanSnapshot) {
         let known = &*self.state.view.plan;
         if *known == *plan {
@@ -56,7 +56,7 @@ impl Decision {
         });
     }
 
-    /// What was decided, and the state after it.
+    /// Returns the state after the decision, and its events.
     pub(super) fn made(self) -> (LoopState, Vec<Event>) {
         (self.state, self.events)
     }

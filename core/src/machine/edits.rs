@@ -1,6 +1,6 @@
 //! Goals that are run after edits, while the agent works.
 //!
-//! They decide nothing: when the iteration is over, the gate goes by goals that it has had run itself.
+//! Their results decide nothing: at the end of the iteration, the gate uses goals that it runs itself.
 
 use crate::{
     event::{Event, GoalResult, clip_start},
@@ -12,13 +12,13 @@ use super::{
     state::LoopState,
 };
 
-/// Checks of one iteration and of a run that are made.
+/// Maximum number of checks per iteration.
 const CHECKS: u32 = 256;
 const CHECKS_OF_RUN: u32 = 8_192;
-/// Most bytes of a failing goal's output that the agent reads.
+/// Maximum size of a failing goal's output that the agent gets, in bytes.
 const TAIL_BYTES: usize = 2048;
 
-/// Whether goals are run after the edits of the agent that works now.
+/// Whether goals are run after edits of the agent that is working now.
 pub fn checks_edits(state: &LoopState) -> bool {
     let view = &state.view;
     matches!(view.phase, Phase::Running { .. })
@@ -29,7 +29,7 @@ pub fn checks_edits(state: &LoopState) -> bool {
         && view.settings.goals.iter().any(|goal| goal.on_edit)
 }
 
-/// Records what goals came to that were run after edits, and has the agent told what is news to it.
+/// Records the results of goals that were run after edits. New results are sent to an agent with live steering.
 pub(super) fn checked(decision: &mut Decision, iteration: u32, results: &[GoalResult]) {
     if !is_running(&decision.state, iteration) || !checks_edits(&decision.state) {
         return;
@@ -56,7 +56,7 @@ pub(super) fn checked(decision: &mut Decision, iteration: u32, results: &[GoalRe
     });
 }
 
-/// Nobody reads what a goal that passed has printed.
+/// Drops the output of a goal that passed, and shortens that of a failed one.
 fn shortened(result: &GoalResult) -> GoalResult {
     let tail = match result.passed {
         true => String::new(),

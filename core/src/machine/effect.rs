@@ -1,4 +1,4 @@
-//! What the machine wants done, derived from how the state moved.
+//! Effects: the actions that follow from a change of the state.
 
 use crate::{
     event::{
@@ -16,10 +16,10 @@ use super::{
     state::LoopState,
 };
 
-/// An order to the driver. Returns nothing: its result comes back as an input, failures included.
+/// An action for the driver. Its result, including a failure, comes back as an input.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
-    /// Read the plan, make a checkpoint, write the prompt.
+    /// Read the plan, make a checkpoint and write the prompt.
     Prepare {
         iteration: u32,
     },
@@ -34,7 +34,7 @@ pub enum Effect {
         id: SteeringId,
         text: String,
     },
-    /// Tell the running turn what goals came to.
+    /// Tell the running turn the results of goals.
     TellGoals {
         results: Vec<GoalResult>,
     },
@@ -45,44 +45,44 @@ pub enum Effect {
         allowed: bool,
         by: Decider,
         message: Option<String>,
-        /// How often the same was denied in this iteration.
+        /// How often the same request was denied in this iteration.
         denials: u32,
     },
-    /// Tell the agent what its questions are answered.
+    /// Give the agent the answers to its questions.
     AnswerQuestions {
         iteration: u32,
         id: AskId,
-        /// None if there are no answers.
+        /// Empty if there are no answers.
         answers: Vec<Vec<String>>,
         by: Decider,
         message: Option<String>,
     },
-    /// Keep the rules of an answer for every run of the project.
+    /// Save the rules of an answer for every run of the project.
     RememberRules {
         ask: u32,
         rules: Vec<String>,
         over: Vec<String>,
     },
-    /// Keep a rule no longer.
+    /// Delete a saved rule.
     ForgetRule {
         rule: String,
     },
-    /// Make a checkpoint, count the changes, re-read the plan, look for claims.
+    /// Make a checkpoint, count the changes, re-read the plan and look for claims.
     Settle {
         iteration: u32,
     },
     /// Run the goals.
     Verify {
         iteration: u32,
-        /// Their results decide a claim: the tests are looked at as well.
+        /// The results decide a claim, so the tests are checked as well.
         is_claim: bool,
     },
-    /// End the goals that are running.
+    /// End the running goals.
     EndGoals,
     Arm {
         timer: Timer,
     },
-    /// Find out when the running session last wrote or computed.
+    /// Find out when the running session last wrote or used CPU time.
     ProbeActivity {
         iteration: u32,
     },
@@ -100,7 +100,7 @@ pub enum Effect {
         at_once: bool,
     },
     RemovePauseFile,
-    /// The run is over: publish the last records and leave.
+    /// The run is over: publish the last records and exit.
     Finish,
 }
 
@@ -108,7 +108,7 @@ pub enum Effect {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timer {
     pub kind: TimerKind,
-    /// The phase it was armed in; `None` outlives phases.
+    /// The phase in which it was armed; `None` if it outlives phases.
     pub epoch: Option<u32>,
     pub at_ms: u64,
 }
@@ -118,23 +118,23 @@ pub enum TimerKind {
     MaxTime,
     IterationTimeout,
     Idle,
-    /// A question of the agent's has waited long enough.
+    /// A question of the agent has waited long enough.
     Permission,
-    /// The agent has ended its turn and is still there.
+    /// The agent ended its turn, but its process is still running.
     Lingering,
     WaitOver,
-    /// The phase is ralph's own work, and has lasted too long.
+    /// A phase of ralph's own work has lasted too long.
     Deadline,
 }
 
-/// How long an agent may take to exit after its turn: long enough to upload what it likes to, short against a limit.
+/// How long an agent may take to exit after its turn: long enough for an upload, short compared with a limit.
 const LINGER_MS: u64 = 30_000;
 
-/// Shortest and longest pause between two looks at a quiet agent.
+/// Shortest pause between two probes of a quiet agent.
 const PROBE_MIN_MS: u64 = 200;
 const PROBE_MAX_MS: u64 = 30_000;
 
-/// What the effects of a step depend on of the state before it.
+/// The parts of the earlier state that the effects of a step depend on.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Before {
     epoch: u32,
@@ -167,7 +167,7 @@ pub(super) fn effects(before: &Before, after: &LoopState, input: &Input, now_ms:
         Input::Start(_) | Input::Recover { .. } | Input::ClockMoved { .. } if !after.view.is_over() => {
             effects.extend(max_time_at(after).map(|at_ms| arm(TimerKind::MaxTime, None, at_ms)));
         }
-        // The timer may have fired after the end, or is for another limit.
+        // The timer may have fired after the end of the run, or was armed for another limit.
         Input::Command { command, .. }
             if !after.view.is_over() && (before.stopped || matches!(command, UserCommand::SetLimits { .. })) =>
         {
@@ -180,7 +180,7 @@ pub(super) fn effects(before: &Before, after: &LoopState, input: &Input, now_ms:
     } else {
         stay(&mut effects, before, after, input, now_ms);
     }
-    // A file that said pause is taken away with the pause the user ended.
+    // The user ended the pause, so the file that requested it is removed.
     if matches!(input, Input::Command { .. }) && before.paused_by_file && !after.view.paused_by_file {
         effects.push(Effect::RemovePauseFile);
     }
@@ -224,8 +224,8 @@ fn enter(effects: &mut Vec<Effect>, before: &Before, after: &LoopState, now_ms: 
     }
 }
 
-/// What is to be done for an event alone: the agent is told of a decision or of goals, rules are kept or not, a background task begins
-/// or ends.
+/// Returns the effect of a single event, independent of the phase: answers to the agent, saved rules, and starts and
+/// ends of background tasks.
 pub(super) fn answer(event: &Event) -> Option<Effect> {
     match event {
         Event::PermissionDecided {
@@ -291,12 +291,12 @@ pub(super) fn answer(event: &Event) -> Option<Effect> {
     }
 }
 
-/// Whether a session has its limit still before it only because it waited for answers.
+/// Whether the session would have timed out if it had not waited for answers.
 pub(super) fn is_put_off(state: &LoopState, now_ms: u64) -> bool {
     state.view.permissions.waited_by(now_ms) > 0 && timeout_at(state, now_ms).is_some_and(|at_ms| at_ms > now_ms)
 }
 
-/// When the running session has taken too long; the time in which it waited for answers is not its own.
+/// When the running session times out. Time spent waiting for answers does not count.
 fn timeout_at(state: &LoopState, now_ms: u64) -> Option<u64> {
     let timeout_ms = state.view.settings.limits.iteration_timeout_ms?;
     let started_ms = state.view.phase.running_since_ms()?;
@@ -304,13 +304,13 @@ fn timeout_at(state: &LoopState, now_ms: u64) -> Option<u64> {
     Some(started_ms.saturating_add(timeout_ms).saturating_add(waited_ms))
 }
 
-/// Arms what ends a phase whose answer does not come.
+/// Arms the timer that ends a phase without a result.
 fn watch_phase(effects: &mut Vec<Effect>, state: &LoopState) {
     let deadline = deadline_of(state).map(|at_ms| arm(TimerKind::Deadline, Some(state.view.epoch), at_ms));
     effects.extend(deadline);
 }
 
-/// Arms what ends a session that runs for too long, or does nothing for too long.
+/// Arms the timers that end a session that runs or is idle for too long.
 fn watch_session(effects: &mut Vec<Effect>, state: &LoopState, started_ms: u64, now_ms: u64) {
     let epoch = Some(state.view.epoch);
     let limits = &state.view.settings.limits;
@@ -324,7 +324,7 @@ fn watch_session(effects: &mut Vec<Effect>, state: &LoopState, started_ms: u64, 
     }
 }
 
-/// Arms the timers of the phase anew after the clock has moved, and with it what they go by.
+/// Arms the timers of the phase again after the clock, and the times they depend on, have moved.
 fn arm_anew(effects: &mut Vec<Effect>, state: &LoopState, now_ms: u64) {
     let epoch = Some(state.view.epoch);
     watch_phase(effects, state);
@@ -378,7 +378,7 @@ fn stay(effects: &mut Vec<Effect>, before: &Before, after: &LoopState, input: &I
                 effects.push(Effect::StopSession { at_once: true });
             }
         }
-        // The file was waited for to be recorded.
+        // The settlement waited for the record of the file.
         Phase::Settling { iteration, .. } => {
             if *input == (Input::DoneFileFound { iteration: *iteration }) {
                 effects.push(Effect::Settle { iteration: *iteration });
@@ -406,7 +406,7 @@ fn watch_idleness(effects: &mut Vec<Effect>, state: &LoopState, iteration: u32, 
             left_ms.min(probe_pause_ms(longest_ms)).max(1)
         }
         Input::ActivityProbed { .. } => probe_pause_ms(longest_ms),
-        // It may be quiet for a shorter time from now on.
+        // The permitted silence may be shorter from now on.
         Input::Agent {
             signal: AgentSignal::Retrying { .. },
             ..
@@ -417,7 +417,7 @@ fn watch_idleness(effects: &mut Vec<Effect>, state: &LoopState, iteration: u32, 
     effects.push(arm(TimerKind::Idle, Some(state.view.epoch), at_ms));
 }
 
-/// Arms what decides a question that nobody answers, and puts the end of a session off that waited for answers.
+/// Arms the timer that decides an unanswered question, and extends the timeout of a session that waited for answers.
 fn watch_permissions(effects: &mut Vec<Effect>, state: &LoopState, input: &Input, now_ms: u64) {
     let epoch = Some(state.view.epoch);
     let moves = match input {
@@ -434,7 +434,7 @@ fn watch_permissions(effects: &mut Vec<Effect>, state: &LoopState, input: &Input
         && timer.epoch == epoch
         && let Some(at_ms) = timeout_at(state, now_ms)
     {
-        // While it waits, the time that is left does not grow less.
+        // The remaining time does not decrease while the agent waits.
         effects.push(arm(
             TimerKind::IterationTimeout,
             epoch,
@@ -443,7 +443,7 @@ fn watch_permissions(effects: &mut Vec<Effect>, state: &LoopState, input: &Input
     }
 }
 
-/// Some agents do not exit when they are done; nothing more is to be had from them.
+/// Arms the timer for agents that do not exit after their turn, and stops such an agent.
 fn watch_lingering(effects: &mut Vec<Effect>, state: &LoopState, input: &Input, now_ms: u64) {
     match input {
         Input::Agent {
@@ -458,7 +458,7 @@ fn watch_lingering(effects: &mut Vec<Effect>, state: &LoopState, input: &Input, 
     }
 }
 
-/// Whether `timer` says that the running agent lingers.
+/// Whether `timer` fired because the running agent lingers after its turn.
 pub(super) fn lingers(state: &LoopState, timer: &Timer) -> bool {
     timer.kind == TimerKind::Lingering
         && timer.epoch == Some(state.view.epoch)

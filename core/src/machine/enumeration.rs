@@ -1,4 +1,4 @@
-//! Every short run of the machine, and every state it can reach, checked against what must always hold.
+//! Checks the invariants of the machine in all short runs and in all reachable states.
 
 pub(super) mod inputs;
 
@@ -46,7 +46,7 @@ fn starts_anything(effects: &[Effect]) -> bool {
     })
 }
 
-/// Something that is under way and will bring the machine out of this phase.
+/// Whether something is under way that will bring the machine out of this phase.
 fn has_a_way_out(state: &LoopState, effects: &[Effect]) -> bool {
     match &state.view.phase {
         Phase::Idle => false,
@@ -90,13 +90,14 @@ fn check(before: &LoopState, now_ms: u64, input: &Input, step: &Step) {
             before.view.phase, step.events, step.effects
         )
     };
-    // A fold of nothing is the state before; most inputs mean nothing, and a copy of it costs more than all else here.
+    // Without events, the fold is the state before. Most inputs have no events, and cloning the state would dominate
+    // the cost of this test.
     let is_fold = match &step.events[..] {
         [] => step.state == *before,
         events => step.state == fold(before.clone(), now_ms, events),
     };
     assert!(is_fold, "the state is not the fold {}: {:?}", context(), step.state);
-    // Only a message of the user's makes it go on.
+    // Only a message of the user reopens an ended run.
     let answers = matches!(
         input,
         Input::Command {
@@ -199,7 +200,7 @@ fn check(before: &LoopState, now_ms: u64, input: &Input, step: &Step) {
     );
 }
 
-/// What distinguishes states for the decisions that follow; times and counters beyond their limits do not.
+/// The parts of a state that determine further decisions. Times, and counters beyond their limits, are left out.
 fn essence(state: &LoopState) -> String {
     let phase = match &state.view.phase {
         Phase::Waiting { wait, .. } => format!("{wait:?}"),
@@ -230,7 +231,7 @@ fn essence(state: &LoopState) -> String {
             .as_ref()
             .map(|problem| std::mem::discriminant(&problem.kind));
         let prompted = !state.rules.prompted.is_empty();
-        // What it waits for is asked only of an agent that hangs, whatever else it reported before.
+        // The pending error only matters if the agent hangs without another failure.
         let pending_error =
             state.rules.pending_error.is_some() && state.rules.problem.is_none() && state.rules.verdict.is_none();
         (state.rules.verdict, problem, pending_error, prompted)
@@ -256,7 +257,7 @@ fn essence(state: &LoopState) -> String {
         + &reviews(state)
 }
 
-/// The breaker's position, and how often a goal has failed in the same way, up to where that opens it.
+/// The state of the breaker, and the count of equal goal failures up to the value that opens the breaker.
 fn breaker(state: &LoopState) -> String {
     let breaker = &state.view.breaker;
     let most = state.view.settings.breaker.same_error.map_or(0, |half| half * 2);
@@ -264,7 +265,7 @@ fn breaker(state: &LoopState) -> String {
     format!("{:?} {} {refused}", breaker.state, breaker.cooled)
 }
 
-/// What was spent where that is limited by task and day, in steps of what one report tells.
+/// The spending that the limits of task and day refer to, in units of one usage report.
 fn spending(state: &LoopState) -> String {
     let limits = &state.view.settings.limits;
     if limits.per_day.is_none() {
@@ -283,7 +284,7 @@ fn spending(state: &LoopState) -> String {
     format!(" {is_first_day} {today} {} {on_task:?}", spending.extra > 0)
 }
 
-/// What distinguishes states where somebody reviews.
+/// The parts of a state that concern reviews.
 fn reviews(state: &LoopState) -> String {
     if state.view.settings.review.is_none() {
         return String::new();
@@ -299,23 +300,23 @@ fn reviews(state: &LoopState) -> String {
     )
 }
 
-/// The walk through everything that can be reached.
+/// The walk through all reachable states.
 struct Walk {
-    /// Every state, with the time it was reached at.
+    /// Every reached state, with the time at which it was reached.
     reached: Vec<(LoopState, u64)>,
-    /// How many steps were checked on the way.
+    /// Number of checked steps.
     steps: usize,
 }
 
-/// A start of the walk. States with goals and without have none in common, and neither have those with a reviewer.
+/// A start of the walk. Starts with and without goals, or with a reviewer, have no states in common.
 struct Start {
     settings: fn() -> Settings,
-    /// The states and steps that the walk has at least: fewer of them would be less that is proven.
+    /// The minimum number of states and steps. Fewer would prove less.
     states: usize,
     steps: usize,
 }
 
-/// The last has most of the states. It is walked where `RALPH_TEST_ROUNDS` asks for more than the usual.
+/// The last start has most of the states. It is only used if `RALPH_TEST_ROUNDS` is above the default.
 const STARTS: [Start; 4] = [
     Start {
         settings: frugal_settings,
@@ -343,7 +344,7 @@ fn starts() -> &'static [Start] {
     &STARTS[..rounds(3).min(STARTS.len())]
 }
 
-/// Walked once for all tests that ask something of every state, since the walk is most of what they cost.
+/// Shared by all tests that examine every state, since the walk is most of their cost.
 static WALK: LazyLock<Walk> = LazyLock::new(|| {
     let walk = |start: &'static Start| {
         std::thread::spawn(|| {
@@ -376,13 +377,14 @@ fn walk_from(settings: Settings) -> Walk {
     let mut queue = VecDeque::from([(started_with(settings), STEP_MS)]);
     while let Some((state, at_ms)) = queue.pop_front() {
         let now_ms = at_ms + STEP_MS;
-        // A copy of the state. Most inputs mean nothing and give back what they got, which `check` makes sure of.
+        // Most inputs have no effect and return the state unchanged, as `check` asserts, so it is reused instead of
+        // cloned.
         let mut copy = None;
         for input in alphabet(&state, now_ms) {
             let step = step(copy.take().unwrap_or_else(|| state.clone()), now_ms, &input);
             check(&state, now_ms, &input, &step);
             walk.steps += 1;
-            // What changed nothing leads nowhere new, and one message at a time distinguishes everything the queue can do.
+            // A step without events reaches no new state. More than one queued message adds no new behaviour.
             if step.events.is_empty() {
                 copy = Some(step.state);
             } else if step.state.view.messages.len() <= 1 && seen.insert(essence(&step.state)) {
@@ -397,7 +399,7 @@ fn walk_from(settings: Settings) -> Walk {
 #[test]
 fn the_view_of_every_reachable_state_survives_being_serialised() {
     fn survive(states: &[(LoopState, u64)]) {
-        // Many states have one view. Two views of one text would be as bad as one that is not read again.
+        // Many states share a view. Equal JSON must mean equal views, and only new JSON is parsed.
         let mut known: HashMap<String, &RunView> = HashMap::new();
         for (state, _) in states {
             let json = serde_json::to_string(&state.view).unwrap();
@@ -411,7 +413,7 @@ fn the_view_of_every_reachable_state_survives_being_serialised() {
         }
     }
     let (half, rest) = WALK.reached.split_at(WALK.reached.len() / 2);
-    // What takes longest is done by two: by the end of it every other test has ended.
+    // Two threads share the work, as this is the slowest test.
     std::thread::scope(|scope| {
         scope.spawn(|| survive(half));
         survive(rest);
@@ -454,7 +456,7 @@ fn every_short_run_keeps_the_promises_of_the_machine() {
         for input in alphabet(state, now_ms) {
             let step = step(state.clone(), now_ms, &input);
             check(state, now_ms, &input, &step);
-            // Inputs that mean nothing lead nowhere new.
+            // Inputs without effect reach no new state.
             if left > 1 && (!step.events.is_empty() || !step.effects.is_empty()) {
                 extend(&step.state, now_ms, left - 1);
             }
@@ -466,7 +468,7 @@ fn every_short_run_keeps_the_promises_of_the_machine() {
 #[test]
 fn whatever_answers_a_phase_leads_out_of_it() {
     for (state, now_ms) in WALK.reached.iter() {
-        // As late as the longest wait ends.
+        // After the longest wait has ended.
         let now_ms = match state.view.phase {
             Phase::Waiting { until_ms, .. } => until_ms.max(*now_ms),
             _ => *now_ms + 20_000,

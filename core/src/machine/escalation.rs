@@ -1,7 +1,7 @@
-//! Who takes over a task that iterations get nowhere with.
+//! Hands a task to another worker after iterations without progress.
 //!
-//! What an iteration came to is read from the records alone: a claim that was refused, a failure of the agent's, nothing new. The
-//! agent's own opinion counts for nothing, and neither does what is nobody's fault here: limits, outages, questions.
+//! The result of an iteration is judged by the records alone: a refused claim, a failure of the agent, no changes. The
+//! agent's own opinion does not count, and neither do causes outside its control: limits, outages, questions.
 
 use crate::{
     event::{CancelReason, Outcome, ProblemKind, Worker},
@@ -10,21 +10,21 @@ use crate::{
 
 use super::state::LoopState;
 
-/// What an iteration says of who worked in it.
+/// The result of an iteration with regard to its worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Attempt {
-    /// It closed a task.
+    /// The iteration closed a task.
     Good,
-    /// It got nowhere with its task.
+    /// The iteration made no progress on its task.
     Bad,
-    /// Neither.
+    /// The iteration says nothing about the worker.
     Neither,
 }
 
-/// Who works on `task` in place of `base` after what has been tried, and how often that was.
+/// Returns the worker for `task`: `base`, or a later step after failed attempts.
 pub(super) fn escalated(state: &LoopState, task: Option<&str>, base: Worker) -> Worker {
     let escalation = &state.view.settings.escalation;
-    // Whoever begins higher is never taken down.
+    // A worker that is a step itself is only replaced by later steps.
     let begin = escalation
         .steps
         .iter()
@@ -37,7 +37,7 @@ pub(super) fn escalated(state: &LoopState, task: Option<&str>, base: Worker) -> 
     }
 }
 
-/// How often the task has been handed on.
+/// How many times the task has been handed on.
 fn level(state: &LoopState, task: Option<&str>) -> usize {
     let escalation = &state.view.settings.escalation;
     if escalation.steps.is_empty() {
@@ -46,7 +46,7 @@ fn level(state: &LoopState, task: Option<&str>) -> usize {
     usize::try_from(attempts(state, task) / escalation.after.max(1)).unwrap_or(usize::MAX)
 }
 
-/// How many of the latest iterations got nowhere with `task`.
+/// The number of failed attempts at `task` among the latest iterations on it.
 fn attempts(state: &LoopState, task: Option<&str>) -> u32 {
     let rows = state.view.iterations.rows.iter().rev();
     let rows = rows.filter(|row| row.role.is_work());
@@ -56,7 +56,7 @@ fn attempts(state: &LoopState, task: Option<&str>) -> u32 {
     u32::try_from(bad).unwrap_or(u32::MAX)
 }
 
-/// How many iterations got nowhere with `task`, if the latest of them is why it is handed on now.
+/// The number of failed attempts at `task`, if the latest of them causes a hand-over now.
 pub(super) fn handed_on(state: &LoopState, task: Option<&str>) -> Option<u32> {
     let latest = state.view.iterations.latest_work()?;
     let attempts = attempts(state, task);
@@ -68,7 +68,7 @@ pub(super) fn handed_on(state: &LoopState, task: Option<&str>) -> Option<u32> {
 fn attempt(row: &Iteration) -> Attempt {
     match &row.outcome {
         _ if row.closed > 0 => Attempt::Good,
-        // Whoever needs an answer needs no better model.
+        // A pending question would not be answered by a better model.
         _ if row.question.is_some() => Attempt::Neither,
         Some(Outcome::Completed) if !row.look.refused.is_empty() || row.progress == Some(false) => Attempt::Bad,
         Some(Outcome::Failed { problem }) if is_its_own(problem.kind) => Attempt::Bad,
@@ -79,7 +79,7 @@ fn attempt(row: &Iteration) -> Attempt {
     }
 }
 
-/// Whether another model might not have failed so.
+/// Whether another model might have avoided the failure.
 fn is_its_own(kind: ProblemKind) -> bool {
     match kind {
         ProblemKind::ContextOverflow
@@ -188,7 +188,7 @@ mod tests {
         let state = after(vec![idle("t"), idle("t"), idle("t")]);
         assert_eq!(model(&state, "u", "haiku"), "haiku");
         assert_eq!(handed_on(&state, Some("u")), None);
-        // Of two tasks of one name the first was closed.
+        // The first of two tasks with the same name was closed.
         let closed = Iteration {
             closed: 1,
             ..row("t", Outcome::Completed)

@@ -1,4 +1,4 @@
-//! What becomes of an iteration that failed in one way or another.
+//! Tests of the consequences of failed iterations.
 
 use crate::{
     event::{
@@ -22,7 +22,7 @@ fn plan() -> PlanSnapshot {
     }
 }
 
-/// A loop whose first iteration runs, with everything that happened to it.
+/// A loop whose first iteration is running, with all events so far.
 struct Loop {
     state: LoopState,
     events: Vec<Event>,
@@ -33,7 +33,7 @@ impl Loop {
         Self::standing_in(&[])
     }
 
-    /// One with these adapters as fallback.
+    /// As `running`, with these adapters as fallback.
     fn standing_in(fallback: &[&str]) -> Self {
         let settings = Settings {
             adapter: "own".to_owned(),
@@ -59,7 +59,7 @@ impl Loop {
         running
     }
 
-    /// One in which a message is on its way to the turn that runs.
+    /// As `running`, with a message on its way to the running turn.
     fn steered_live() -> Self {
         let mut lone = Self::running();
         if let Phase::Running { live_steering, .. } = &mut lone.state.view.phase {
@@ -81,7 +81,7 @@ impl Loop {
         self.events.extend(step.events);
     }
 
-    /// The same with a message in its prompt.
+    /// As `running`, with a message in the prompt.
     fn with_a_message() -> Self {
         let mut running = Self::running();
         running.take(&Input::Command {
@@ -125,7 +125,7 @@ impl Loop {
         });
     }
 
-    /// The agent is found to have been quiet for as long as it may.
+    /// The probe finds that the agent was quiet for the permitted time.
     fn idle(&mut self) {
         self.take(&Input::ActivityProbed {
             iteration: self.state.view.iterations.number,

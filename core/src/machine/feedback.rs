@@ -1,4 +1,4 @@
-//! What the next prompt tells the agent about the session before it.
+//! What the next prompt tells the agent about the previous session.
 
 use crate::{
     event::{BreakerCause, BreakerState, CancelReason, Findings, Missing, Problem, ProblemKind},
@@ -7,56 +7,56 @@ use crate::{
 
 use super::reviews::Subject;
 
-/// One thing to tell the agent; `words::prompt` says it.
+/// One item for the next prompt; `words::prompt` has the text.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Feedback {
-    /// The session was cut off, for a reason that is no concern of the agent's.
+    /// The session was interrupted for a reason that does not concern the agent.
     CutOff,
     PermissionDenied {
-        /// What for, as the agent put it.
+        /// The purpose of the request, in the agent's words.
         what: String,
     },
-    /// It reported the same kind of thing without end.
+    /// The session kept reporting the same kind of data.
     Flooded,
     TurnLimit,
     ContextOverflow,
     IdleTimeout,
     IterationTimeout,
-    /// Nobody works on the task until the user has answered.
+    /// The task is set aside until the user has answered.
     TaskSetAside {
         task: String,
         question: String,
     },
-    /// The task has used up what one may: nobody works on it.
+    /// The task reached its limit and is not worked on.
     TaskAtLimit {
         task: String,
     },
     ClaimRefused {
         reasons: Vec<Missing>,
     },
-    /// What failed after the last edits of the session.
+    /// The goals that failed after the last edits of the session.
     FailedAfterEdits {
         failed: Vec<Missing>,
     },
-    /// How far it said that it was, the latest last.
+    /// The agent's progress notes, latest last.
     Noted {
         notes: Vec<String>,
     },
-    /// What a reviewer found: an opinion, which the agent may find wrong.
+    /// The findings of a reviewer. The agent may disagree with them.
     Reviewed {
         task: Option<String>,
         findings: Findings,
     },
-    /// The loop gets nowhere.
+    /// The loop makes no progress.
     Stuck {
         why: BreakerCause,
     },
 }
 
-/// Most notes of a session that the next one reads.
+/// Maximum number of notes that are passed to the next session.
 const NOTES: usize = 5;
 
-/// Adds a note of the session to what is to be said of it.
+/// Adds a progress note of the session.
 pub(super) fn note(feedback: &mut Vec<Feedback>, note: &str) {
     let known = feedback.iter_mut().find_map(|known| match known {
         Feedback::Noted { notes } => Some(notes),
@@ -72,7 +72,7 @@ pub(super) fn note(feedback: &mut Vec<Feedback>, note: &str) {
     notes.push(note.to_owned());
 }
 
-/// What is to be said of a session that failed.
+/// Feedback about a failed session.
 pub(super) fn of_failure(problem: &Problem) -> Option<Feedback> {
     match problem.kind {
         ProblemKind::PermissionDenied => Some(Feedback::PermissionDenied {
@@ -96,7 +96,7 @@ pub(super) fn of_failure(problem: &Problem) -> Option<Feedback> {
     }
 }
 
-/// What is to be said of a session that was ended.
+/// Feedback about a session that ralph ended.
 pub(super) fn of_cancel(reason: CancelReason) -> Option<Feedback> {
     match reason {
         CancelReason::IdleTimeout => Some(Feedback::IdleTimeout),
@@ -118,7 +118,7 @@ pub(super) fn of_cancel(reason: CancelReason) -> Option<Feedback> {
     }
 }
 
-/// What is to be said of work that a reviewer sent back.
+/// Feedback about work that a reviewer sent back.
 pub(super) fn of_review(subject: &Subject) -> Feedback {
     Feedback::Reviewed {
         task: subject.task.clone(),
@@ -126,7 +126,7 @@ pub(super) fn of_review(subject: &Subject) -> Feedback {
     }
 }
 
-/// What the next prompts have to say about the breaker.
+/// Feedback about the breaker.
 pub(super) fn of_breaker(breaker: &Breaker) -> Option<Feedback> {
     match breaker.state {
         BreakerState::Closed => None,

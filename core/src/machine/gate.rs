@@ -1,7 +1,8 @@
-//! Claim and evidence: is the work done?
+//! The gate: weighs a claim against evidence to decide whether the work is done.
 //!
-//! An agent only claims. Evidence is what ralph found itself: the plan re-read from disk, tasks that are still in it, and
-//! the goals. The confidence says how much of it there is; it never replaces a piece that is missing.
+//! An agent only claims. Evidence is what ralph establishes itself: the plan re-read from disk, the tasks that are
+//! still in it, and the results of the goals. The confidence measures the amount of evidence; it never replaces missing
+//! evidence.
 
 use crate::event::{
     Bite, Changes, Claim, ConfidencePart, Denial, Evidence, GoalResult, Missing, MutantOutcome, MutantTarget, Outcome,
@@ -10,19 +11,19 @@ use crate::event::{
 
 use super::state::LoopState;
 
-/// Most bytes of a failing goal's output that go into the next prompt.
+/// Maximum size of a failing goal's output in the next prompt, in bytes.
 const TAIL_BYTES: usize = 2048;
 
-/// So many changes that all were missed show that tests notice nothing.
+/// Number of mutants that all have to be missed before tests count as detecting nothing.
 const MUTANTS_ENOUGH: usize = 3;
 
-/// What each piece of evidence is worth.
+/// The points for each piece of evidence.
 const WORD: u8 = 10;
 const WORD_AGAIN: u8 = 40;
 const TASKS: u8 = 50;
 const GOALS: u8 = 40;
 
-/// The most confidence that a claim can reach over such a plan.
+/// The maximum confidence that a claim can reach.
 pub fn reachable_confidence(has_tasks: bool, has_goals: bool) -> u8 {
     match (has_tasks, has_goals) {
         (true, true) => WORD + TASKS + GOALS,
@@ -32,7 +33,7 @@ pub fn reachable_confidence(has_tasks: bool, has_goals: bool) -> u8 {
     }
 }
 
-/// What the gate says of an iteration.
+/// The gate's verdict on an iteration.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Verdict {
     NoClaim,
@@ -46,7 +47,7 @@ pub(super) struct Refused {
     pub(super) confidence: Confidence,
 }
 
-/// How much speaks for a claim, in parts that add up to at most 100.
+/// The confidence in a claim, in parts that add up to at most 100.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Confidence {
     pub(super) parts: Vec<ConfidencePart>,
@@ -65,12 +66,12 @@ impl Confidence {
     }
 }
 
-/// Tells whether goals have to be run for the claims of this iteration: not while cheaper evidence is missing.
+/// Whether goals have to be run to judge the claims of this iteration. Not needed while cheaper evidence is missing.
 pub(super) fn wants_goals(state: &LoopState, outcome: &Outcome) -> bool {
     claimed(state, outcome) && cheap_reasons(state).is_empty()
 }
 
-/// Judges an iteration by its claims; the state holds the plan and the goals' results as they are after it.
+/// Judges the claims of an iteration; `state` has the plan and the results of the goals after it.
 pub(super) fn judge(state: &LoopState, outcome: &Outcome) -> Verdict {
     if !claimed(state, outcome) {
         return Verdict::NoClaim;
@@ -78,7 +79,7 @@ pub(super) fn judge(state: &LoopState, outcome: &Outcome) -> Verdict {
     let mut reasons = cheap_reasons(state);
     reasons.extend(goal_reasons(&state.view.iterations.latest_look().goals));
     reasons.extend(test_reasons(state));
-    // Only ever met where something cheaper was missing, too, or the run is stopping.
+    // Happens only if cheaper evidence is missing as well, or if the run is stopping.
     if state.view.iterations.latest_look().goals.len() < state.view.settings.goals.len() {
         reasons.push(Missing::GoalsNotRun);
     }
@@ -90,7 +91,7 @@ pub(super) fn judge(state: &LoopState, outcome: &Outcome) -> Verdict {
         let proof = proof(state);
         return Verdict::Done { proof, confidence };
     }
-    // The user is asked once all else is done.
+    // The user is asked once everything else is done.
     if state.view.changed_tests.why.is_some() && reasons.iter().all(Missing::may_be_confirmed) {
         let proof = Proof::Unconfirmed;
         return Verdict::Done { proof, confidence };
@@ -98,15 +99,15 @@ pub(super) fn judge(state: &LoopState, outcome: &Outcome) -> Verdict {
     Verdict::Refused(Refused { reasons, confidence })
 }
 
-/// The agent claimed something, or the plan speaks for itself.
+/// Whether the agent claimed completion, or the boxes of the plan count as a claim.
 fn claimed(state: &LoopState, outcome: &Outcome) -> bool {
-    // A session that was cut off may have ticked the last box before its work was finished. One more iteration looks at
-    // it; after that the boxes are believed.
+    // An interrupted session may have ticked the last box before its work was finished. The boxes count after one more
+    // iteration.
     let boxes = state.view.plan.is_complete() && (*outcome == Outcome::Completed || state.rules.complete_streak > 1);
     boxes || is_explicit(state)
 }
 
-/// The agent said that it is done, in one way or another.
+/// Whether the agent itself said that it is done.
 fn is_explicit(state: &LoopState) -> bool {
     state
         .view
@@ -117,12 +118,12 @@ fn is_explicit(state: &LoopState) -> bool {
         .any(|claim| *claim != Claim::PlanComplete)
 }
 
-/// There is something that can speak for a claim besides the agent's word.
+/// Whether anything other than the agent's word can support a claim.
 fn has_evidence(state: &LoopState) -> bool {
     !state.view.plan.tasks.is_empty() || !state.view.settings.goals.is_empty()
 }
 
-/// What would make a claim that nothing speaks against believable.
+/// What a claim with too little confidence lacks.
 fn too_little(state: &LoopState, confidence: &Confidence) -> Missing {
     if !has_evidence(state) {
         return Missing::NeedsSecondClaim;
@@ -136,7 +137,7 @@ fn too_little(state: &LoopState, confidence: &Confidence) -> Missing {
     }
 }
 
-/// What speaks against the end without anything being run: the agent's own word, and the plan.
+/// The reasons against completion that need no goals: the agent's own word, and the plan.
 fn cheap_reasons(state: &LoopState) -> Vec<Missing> {
     let denial = state.view.iterations.latest_look().denied.iter().cloned();
     let denial = denial.map(|denial| match denial {
@@ -148,7 +149,7 @@ fn cheap_reasons(state: &LoopState) -> Vec<Missing> {
         .collect()
 }
 
-/// What a plan with `missing` tasks has against the end.
+/// The reasons against completion in a plan from which the `missing` tasks were removed.
 pub(super) fn plan_reasons(plan: &PlanSnapshot, missing: &[String]) -> impl Iterator<Item = Missing> {
     let open = plan.current().map(|task| Missing::TasksOpen {
         open: u32::try_from(plan.open()).unwrap_or(u32::MAX),
@@ -172,7 +173,7 @@ fn goal_failed(goal: &GoalResult) -> Missing {
     }
 }
 
-/// The end of what a goal printed, as much as fits into a prompt.
+/// The end of a goal's output, cut to fit into a prompt.
 fn output_tail(goal: &GoalResult) -> String {
     let mut start = goal.tail.len().saturating_sub(TAIL_BYTES);
     while !goal.tail.is_char_boundary(start) {
@@ -181,17 +182,17 @@ fn output_tail(goal: &GoalResult) -> String {
     goal.tail[start..].trim().to_owned()
 }
 
-/// The end of a run whose claim was accepted with such a proof.
+/// The end of a run whose claim was accepted with `proof`.
 pub(super) fn done(state: &LoopState, proof: Proof) -> StopReason {
     let required = state.view.settings.gate.require;
     StopReason::Done { proof, required }
 }
 
-/// The proof that passing goals give.
+/// The proof that the passing goals provide.
 fn proof(state: &LoopState) -> Proof {
     let view = &state.view;
     let look = view.iterations.latest_look();
-    // A run without tasks that changed nothing proves nothing: whatever passes, passed before.
+    // A run without tasks that changed nothing proves nothing: the goals would have passed before, too.
     let is_untouched = view.plan.tasks.is_empty() && view.changes == Some(Changes::default());
     if look.goals.is_empty() || is_untouched {
         return Proof::Nothing;
@@ -201,7 +202,8 @@ fn proof(state: &LoopState) -> Proof {
     if has_tests { Proof::Tests } else { Proof::ExitCodes }
 }
 
-/// The reasons that block completion although the goals pass: tests are fewer, pass only as changed, or notice nothing.
+/// The reasons that block completion although the goals pass: fewer tests ran, they pass only as changed, or they
+/// detect nothing.
 fn test_reasons(state: &LoopState) -> Vec<Missing> {
     let look = state.view.iterations.latest_look();
     let mut reasons: Vec<Missing> = look
@@ -229,7 +231,7 @@ fn test_reasons(state: &LoopState) -> Vec<Missing> {
     reasons
 }
 
-/// Why the tests that a goal ran do not count, by their numbers.
+/// Why the test counts of a goal are not accepted.
 fn count_reason(state: &LoopState, goal: &GoalResult) -> Option<Missing> {
     let name = goal.name.clone();
     if let Some(why) = &goal.doubt {
@@ -249,7 +251,7 @@ fn count_reason(state: &LoopState, goal: &GoalResult) -> Option<Missing> {
     })
 }
 
-/// Tests that notice nothing, if that refuses a claim.
+/// The reason to refuse a claim because tests detect no mutants.
 fn bite_reason(state: &LoopState) -> Option<Missing> {
     let bite = state.view.settings.gate.bite;
     let tried = &state.view.iterations.latest_look().mutants;
@@ -261,7 +263,7 @@ fn bite_reason(state: &LoopState) -> Option<Missing> {
     };
     let mutants = match bite {
         Bite::Off | Bite::Report => None,
-        // Tests need not cover all that was changed: messages, logging, what no one asked for.
+        // Tests need not cover every change: messages, logging, unrequested work.
         Bite::Refuse => missed(&tests, MUTANTS_ENOUGH),
         Bite::Require => missed(&tests, 1).or_else(|| missed(&work, 1)),
     }?;

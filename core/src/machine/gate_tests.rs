@@ -1,4 +1,4 @@
-//! Tests of the proof that passing goals give, by the tests that they ran.
+//! Tests of the proof that passing goals provide, depending on the tests that they ran.
 
 use crate::event::{
     AgentSignal, Bite, Event, Exit, GateSettings, Goal, GoalResult, GuardedChange, GuardedChangeKind, Hint, Missing,
@@ -27,7 +27,7 @@ pub(super) fn settings() -> Settings {
     }
 }
 
-/// So many tests that passed and that were skipped.
+/// Counts of passed and skipped tests.
 pub(super) fn counts(passed: u32, skipped: u32) -> Option<TestCounts> {
     Some(TestCounts {
         runner: "cargo".to_owned(),
@@ -115,7 +115,8 @@ impl Run {
         self.effects.extend(step.effects);
     }
 
-    /// Before the first iteration the goal ran `baseline`; the iteration says `tests_changed` of the tests.
+    /// Starts a run whose goal had the result `baseline` before the first iteration. `tests_changed` is the agent's
+    /// reason for changing tests.
     fn claims(settings: Settings, baseline: Option<GoalResult>, tests_changed: Option<&str>) -> Run {
         let mut run = Run {
             state: LoopState::default(),
@@ -271,7 +272,7 @@ fn an_agent_that_says_why_tests_changed_leaves_them_to_the_user() {
             .iter()
             .any(|event| matches!(event, Event::RunStopped { hints, .. } if *hints == [Hint::ConfirmTests]))
     );
-    // Its word covers the tests alone.
+    // The agent's reason only excuses changed tests.
     let run = Run::claims(
         settings(),
         Some(goal(false, counts(20, 0))),
@@ -311,7 +312,7 @@ fn tests_that_notice_nothing_refuse_a_claim() {
     assert_eq!(outcome(Bite::Refuse, &missed[..2]), accepted);
     assert_eq!(outcome(Bite::Require, &missed[..2]), refused);
     assert_eq!(outcome(Bite::Require, &[]), accepted);
-    // A mutant that was not built proves nothing, and one that was noticed is enough.
+    // A mutant without a verdict proves nothing, and a single detected one is enough.
     assert_eq!(
         outcome(Bite::Refuse, &[missed[0], missed[1], (Test, NoVerdict)]),
         accepted
@@ -320,7 +321,7 @@ fn tests_that_notice_nothing_refuse_a_claim() {
         outcome(Bite::Refuse, &[missed[0], missed[1], missed[2], (Test, Noticed)]),
         accepted
     );
-    // Work that ends its tests early makes its own mutants noticed, and not those of the tests.
+    // Code that exits the tests early makes mutants of the work detected, but not those of the tests.
     let early_exit = [missed[0], missed[1], missed[2], (Work, Noticed)];
     assert_eq!(outcome(Bite::Refuse, &early_exit), refused);
     let untested = [(Test, Noticed), (Work, Missed), (Work, Missed), (Work, Missed)];

@@ -1,5 +1,5 @@
-//! A walk through everything that can become of claims where tests are counted, tried as they were and altered, and where agents
-//! change them on purpose. Apart from the other enumeration, which knows nothing of tests.
+//! Walks through all outcomes of claims with counted tests, trials, mutants, and tests that agents change on purpose.
+//! Separate from the other enumeration, which does not cover tests.
 
 use std::collections::{BTreeSet, HashSet, VecDeque};
 
@@ -18,7 +18,7 @@ use super::{
 };
 
 const STEP_MS: u64 = 1_000;
-/// Questions of a run that are looked at.
+/// Maximum number of questions per run in the walk.
 const ASKS: u32 = 2;
 
 fn started() -> LoopState {
@@ -42,7 +42,7 @@ fn command(command: UserCommand) -> Input {
     }
 }
 
-/// Every outcome of a look at the goals.
+/// All outcomes of a verification.
 fn verifications() -> Vec<Verification> {
     let mut all = Vec::new();
     let missed = |target| vec![tried(target, MutantOutcome::Missed); 3];
@@ -71,7 +71,7 @@ fn verifications() -> Vec<Verification> {
                 missed(MutantTarget::Work),
                 vec![tried(MutantTarget::Test, MutantOutcome::Noticed)],
             ] {
-                // Goals that fail are not looked at closer.
+                // Failed goals are not tried further.
                 if passed || (trial.is_none() && mutants.is_empty()) {
                     let trial = trial.clone();
                     all.push(Verification {
@@ -86,7 +86,7 @@ fn verifications() -> Vec<Verification> {
     all
 }
 
-/// Everything that may reach the machine in `state` and has to do with tests.
+/// All inputs that may arrive in `state` and concern tests.
 fn alphabet(state: &LoopState) -> Vec<Input> {
     let iteration = match state.view.phase {
         Phase::Preparing { iteration }
@@ -177,7 +177,8 @@ fn proof(state: &LoopState) -> Option<Proof> {
     }
 }
 
-/// Whether the goals of the latest look show what a verified end needs: counted tests, as many as before, that pass as they were.
+/// Whether the latest results justify a verified end: counted tests, not fewer than before, that pass in their original
+/// form.
 fn proves(state: &LoopState) -> bool {
     let look = state.view.iterations.latest_look();
     let ran = look
@@ -253,7 +254,7 @@ fn check(before: &LoopState, input: &Input, step: &Step) {
     assert!(questions <= 1, "asked twice {}", context());
 }
 
-/// The parts of a state that decide about tests.
+/// The parts of a state that determine decisions about tests.
 fn essence(state: &LoopState) -> String {
     let view = &state.view;
     let changed = &view.changed_tests;

@@ -1,4 +1,4 @@
-//! What the user can do when a run is over.
+//! Suggestions for the user at the end of a run.
 
 use crate::{
     event::{BreakerCause, Finding, Hint, ProblemKind, Proof, RestoreMoment, StopReason, clip},
@@ -7,15 +7,15 @@ use crate::{
 
 use super::state::LoopState;
 
-/// Enough of a message to know it again.
+/// Maximum size of a quoted message, in bytes: enough to recognise it.
 const MESSAGE_CAP_BYTES: usize = 200;
 
-/// How to get a readable plan back; none where no checkpoint was made.
+/// How to restore a readable plan; `None` without a checkpoint.
 fn way_back(state: &LoopState) -> Option<Hint> {
     state.rules.latest.as_ref()?;
     let moment = match state.view.phase {
         Phase::Settling { .. } | Phase::Verifying { .. } => RestoreMoment::Before,
-        // It was broken since.
+        // The plan was readable after the iteration and was broken later.
         Phase::Idle
         | Phase::Preparing { .. }
         | Phase::Running { .. }
@@ -28,7 +28,7 @@ fn way_back(state: &LoopState) -> Option<Hint> {
     (iteration > 0 || moment == RestoreMoment::Before).then_some(Hint::Restore { iteration, moment })
 }
 
-/// What the user can do next: about the end itself, and about messages that end with the run.
+/// Suggestions about the end itself, and about messages that expire with the run.
 pub(super) fn hints(state: &LoopState, reason: &StopReason) -> Vec<Hint> {
     let mut hints = of_reason(state, reason);
     let is_done = matches!(reason, StopReason::Done { .. });

@@ -1,8 +1,8 @@
 //! The loop's decisions, pure: no IO, no clock, no randomness.
 //!
-//! [`step`] takes what happened and says what follows: events to be journalled and effects to be carried out. The state
-//! is the fold of the events and of nothing else, so a journal is enough to rebuild it; an effect that is not a
-//! consequence of recorded events would be lost in a crash.
+//! [`step`] takes an input and returns events to be journalled and effects to be carried out. The state is the fold of
+//! the events alone, so a journal is enough to rebuild it. An effect that does not follow from recorded events would be
+//! lost in a crash.
 
 mod after_edits;
 mod background;
@@ -83,11 +83,11 @@ use crate::event::{
     Settings, Spent, SteeringId, TestsChange, Trial, TriedMutant, UserCommand,
 };
 
-/// Everything that reaches the machine. The time it was received comes beside it.
+/// An input of the machine. The time of its arrival is passed separately.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Input {
     Start(Box<Start>),
-    /// An unfinished run goes on; the state was rebuilt from its journal.
+    /// Continues an unfinished run, whose state was rebuilt from its journal.
     Recover {
         pid: u32,
         settings: Box<Settings>,
@@ -99,22 +99,22 @@ pub enum Input {
         command: UserCommand,
         by: RequestedBy,
     },
-    /// Somebody asks for a background task to be started or ended.
+    /// A request to start or cancel a background task.
     Background {
         command: BackgroundCommand,
         by: Requester,
     },
-    /// A background task has written more.
+    /// A background task has written more output.
     BackgroundProgressed {
         number: u32,
         progress: BackgroundProgress,
     },
-    /// A background task is gone.
+    /// A background task ended.
     BackgroundEnded {
         number: u32,
         result: Box<BackgroundResult>,
     },
-    /// `.ralph-pause` is there, or is not any more.
+    /// `.ralph-pause` appeared or disappeared.
     PauseFile {
         present: bool,
     },
@@ -126,52 +126,52 @@ pub enum Input {
         iteration: u32,
         signal: AgentSignal,
     },
-    /// What the last message of the turn that ends says. Comes before the end of the turn, so that neither is known without
-    /// the other.
+    /// The statement in the last message of the turn. Arrives before the end of the turn, so that the state never has
+    /// one without the other.
     AgentStated {
         iteration: u32,
         statement: Statement,
     },
-    /// The agent has used one of ralph's tools.
+    /// The agent called one of ralph's tools.
     AgentCalled {
         iteration: u32,
         call: AgentCall,
     },
-    /// The goals for edits were run while the agent works.
+    /// The goals with `on_edit` were run while the agent works.
     EditsChecked {
         iteration: u32,
         results: Vec<GoalResult>,
     },
-    /// While the agent works, these tasks of the plan have the other box on disk, by their positions.
+    /// Positions of the tasks whose box on disk changed while the agent works.
     BoxesToggled {
         iteration: u32,
         toggled: Vec<u32>,
     },
-    /// The agent has fetched the answer to a question of its own.
+    /// The agent fetched the answer to one of its questions.
     AnswerFetched {
         iteration: u32,
         ask: u32,
     },
-    /// An agent that has no messages has written something.
+    /// An agent whose dialect has no messages has written output.
     OutputSeen {
         iteration: u32,
     },
-    /// The agent asks to use a tool; `ruling` is what the rules say to it.
+    /// The agent asks to use a tool; `ruling` is the decision of the rules.
     PermissionRequested {
         iteration: u32,
         request: Box<PermissionRequest>,
         ruling: Ruling,
     },
-    /// A question is decided by rules that were added since it was asked.
+    /// New rules or another mode decide a pending question.
     PermissionRuled {
         ask: u32,
         ruling: Ruling,
     },
-    /// The agent has left the file that claims the end, which is removed once this is recorded.
+    /// The agent created `.ralph-done`. The file is removed once this is recorded.
     DoneFileFound {
         iteration: u32,
     },
-    /// The agent is not to be had for a message: [`AgentSignal::MessageAnswered`] will not come.
+    /// The message could not be handed to the agent; no [`AgentSignal::MessageAnswered`] will follow.
     NotSteered {
         iteration: u32,
         id: SteeringId,
@@ -188,15 +188,15 @@ pub enum Input {
     /// The answer to [`Effect::ProbeActivity`].
     ActivityProbed {
         iteration: u32,
-        /// For how long it has neither written nor computed.
+        /// How long the agent has neither written nor used CPU time.
         quiet_ms: u64,
     },
-    /// The wall clock has moved by so much more than the time that passed for the loop, or less: the computer slept, ralph
-    /// was stopped, or the clock was set.
+    /// The wall clock moved by `gap_ms` relative to the time that passed for the loop: the computer slept, ralph was
+    /// suspended, or the clock was set.
     ClockMoved {
         gap_ms: i64,
     },
-    /// It is another day for the user than the one before: midnight has passed, or the clock was set.
+    /// Another day began in the user's time zone, at midnight or because the clock was set.
     DayBegan {
         day: Day,
     },
@@ -212,40 +212,40 @@ pub struct Start {
     pub settings: Settings,
     pub promise: String,
     pub pause_file: bool,
-    /// When iterations of earlier runs began, as far as that is within the last hour.
+    /// Start times of iterations of earlier runs within the last hour.
     pub earlier_starts_ms: Vec<u64>,
-    /// What earlier runs spent, as far as that may have been today.
+    /// Spending of earlier runs that may fall on the current day.
     pub earlier_spending: Vec<Spent>,
-    /// The day that it is for the user; none where no limit needs it.
+    /// The current day in the user's time zone; `None` if no limit needs it.
     pub day: Option<Day>,
 }
 
-/// What an agent says of itself at the end of its turn.
+/// The agent's statement about its own work at the end of a turn.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Statement {
     pub claims: Vec<Claim>,
-    /// Why it cannot go on.
+    /// Why the agent cannot continue.
     pub blocked: Option<String>,
-    /// What it says against being done.
+    /// The agent's own words that the work is not done.
     pub denies_done: Option<String>,
-    /// The question that its last message ends with.
+    /// The question at the end of the last message.
     pub question: Option<String>,
-    /// The whole of its `RALPH_STATUS` block.
+    /// The complete `RALPH_STATUS` block.
     pub status: Option<AgentStatus>,
-    /// Its answer, if it was asked for a review.
+    /// The agent's answer, if it was asked for a review.
     pub review: Option<ReviewAnswer>,
-    /// Why it changed tests.
+    /// The agent's reason for changing tests.
     pub tests_changed: Option<String>,
 }
 
-/// What was found and made before an iteration.
+/// The result of preparing an iteration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Preparation {
     pub plan: PlanSnapshot,
     pub checkpoint: Option<Checkpoint>,
     pub prompt_bytes: u64,
     pub overhead_bytes: u64,
-    /// The messages that are in the prompt.
+    /// The messages in the prompt.
     pub delivered: Vec<SteeringId>,
     pub live_steering: bool,
     pub notices: Vec<Notice>,
@@ -260,33 +260,33 @@ pub enum Refusal {
     State {
         why: String,
     },
-    /// Nobody knows why.
+    /// The cause is unknown.
     Internal,
 }
 
-/// What was found after an iteration.
+/// The state found after an iteration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settlement {
-    /// The plan re-read from disk, or why it could not be.
+    /// The plan re-read from disk, or why it could not be read.
     pub plan: Result<PlanSnapshot, String>,
     pub checkpoint: Option<Checkpoint>,
     pub changes: Option<Changes>,
     pub totals: Option<Changes>,
-    /// What a reviewer changed was undone.
+    /// Whether the changes of a reviewer were undone.
     pub undone: bool,
-    /// Where no checkpoint was made: whether the files are as they never were before in this run.
+    /// Without a checkpoint: whether the files differ from every earlier state in this run.
     pub moved: Option<bool>,
     pub claims: Vec<Claim>,
-    /// Tasks that are not in the plan any more, and new ones; moved and ticked ones are neither.
+    /// Tasks removed from the plan, and new ones in `added`. Moved or ticked tasks count as neither.
     pub vanished: Vec<String>,
     pub added: Vec<String>,
-    /// Why the agent says that it cannot go on.
+    /// Why the agent says that it cannot continue.
     pub blocked: Option<String>,
-    /// What the agent says against being done, in its own words.
+    /// The agent's own words that the work is not done.
     pub denies_done: Option<String>,
-    /// The question that the agent's last message ends with.
+    /// The question at the end of the agent's last message.
     pub question: Option<String>,
-    /// Changed tests, where the agent or the plan speaks of them and they are not those that the user is asked about.
+    /// Changed tests that the agent or the plan mentions, unless the user is already asked about them.
     pub tests: Option<Box<FoundTests>>,
     pub notices: Vec<Notice>,
     /// Evenly distributed in 0..1; spreads retries.
@@ -294,7 +294,7 @@ pub struct Settlement {
 }
 
 impl Settlement {
-    /// One that found nothing but what became of the plan.
+    /// Creates a settlement with the plan only.
     pub fn of_plan(plan: Result<PlanSnapshot, String>, random: f64) -> Self {
         Settlement {
             plan,
@@ -316,21 +316,22 @@ impl Settlement {
     }
 }
 
-/// Tests that are not as they were.
+/// Changes to tests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundTests {
     pub change: TestsChange,
-    /// All of it was changed in an iteration for a task at which the plan allows that.
+    /// Whether every change was made in an iteration whose task permits it.
     pub allowed: bool,
 }
 
-/// What came of the goals, and of the plan meanwhile: a goal runs what the agent may have written.
+/// The results of the goals and the plan after them: a goal runs code that the agent may have written, which can change
+/// the plan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Verification {
     pub results: Vec<GoalResult>,
-    /// How the goals ended with the tests as they were, if these had changed.
+    /// The results with the original tests, if they were changed.
     pub trial: Option<Trial>,
-    /// The changes that were tried, which the tests should have noticed.
+    /// The mutants that were tried.
     pub mutants: Vec<TriedMutant>,
     /// As in [`Settlement`].
     pub plan: Result<PlanSnapshot, String>,

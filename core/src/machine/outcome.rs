@@ -1,20 +1,20 @@
-//! What the end of a session means.
+//! Derives the outcome of an iteration from the end of its session.
 
 use crate::event::{CancelReason, Exit, Finding, Outcome, Problem, ProblemKind};
 
 use super::state::LoopState;
 
-/// Judges the end of a session. The dialect's verdict counts, the exit code alone never does.
+/// Returns the outcome of a session. The dialect's verdict counts, the exit code alone never does.
 pub(super) fn outcome(state: &LoopState, cancelled: Option<CancelReason>, exit: Option<Exit>) -> Outcome {
     if let Some(reason) = cancelled {
         return match (reason, state.rules.verdict, &state.rules.pending_error) {
-            // Only the program was late: its turn had ended well.
+            // The turn had ended well and only the agent's process was slow.
             (CancelReason::IterationTimeout | CancelReason::IdleTimeout, Some(true), _) => Outcome::Completed,
             (CancelReason::LoginRefused | CancelReason::Limited, Some(true), _) => Outcome::Completed,
             (CancelReason::LoginRefused | CancelReason::Limited, _, Some(pending_error)) => Outcome::Failed {
                 problem: pending_error.clone(),
             },
-            // It did not hang: it said what it waited for, and the loop knows how to wait for that.
+            // The agent did not hang: it reported what it waited for, and the loop can wait for that itself.
             (CancelReason::IdleTimeout, _, Some(pending_error)) => Outcome::Failed {
                 problem: Problem {
                     finding: Some(Finding::Idle),
@@ -41,7 +41,8 @@ pub(super) fn outcome(state: &LoopState, cancelled: Option<CancelReason>, exit: 
     }
 }
 
-/// Whether an iteration of this run has shown that it cannot be that: what worked on the live channel has one.
+/// Whether this run disproves the finding: an iteration that completed on the live channel shows that the channel
+/// exists.
 fn is_disproved(state: &LoopState, finding: Finding) -> bool {
     match finding {
         Finding::NoLiveChannel => {

@@ -1,6 +1,6 @@
-//! Permissions: what the rules say to a request, what somebody answers, and what counts as an answer when nobody does.
+//! Permissions: the decisions of rules and users on requests, and the default when no answer comes.
 //!
-//! A wait for an answer is neither idleness nor time of the iteration.
+//! Waiting for an answer counts neither as idle time nor as time of the iteration.
 
 use crate::{
     event::{
@@ -13,10 +13,10 @@ use crate::{
 use super::decision::{Decision as Deciding, is_running};
 use super::question::{Reading, read, rules_added};
 
-/// Requests in one iteration, each of which is a record: an agent that makes more of them does nothing else.
+/// Maximum number of requests in one iteration. Each takes a record; an agent that makes more does nothing else.
 pub(super) const REQUESTS: u32 = 2_000;
 
-/// Takes a request of the session of `iteration`, and what the rules say to it.
+/// Handles a request of the session of `iteration`, with the decision of the rules.
 pub(super) fn requested(
     decision: &mut Deciding,
     now_ms: u64,
@@ -56,7 +56,7 @@ pub(super) fn requested(
     }
 }
 
-/// The agent does not wait for the answer any more.
+/// Handles the withdrawal of a request by the agent.
 pub(super) fn withdrawn(decision: &mut Deciding, iteration: u32, id: &AskId) {
     let pending = &decision.state.view.permissions.pending;
     if let Some(ask) = pending.iter().find(|ask| ask.request.id == *id) {
@@ -65,8 +65,7 @@ pub(super) fn withdrawn(decision: &mut Deciding, iteration: u32, id: &AskId) {
     }
 }
 
-/// Takes an answer of the user's. Returns what its message is about and says, if the agent cannot be told before its next
-/// prompt.
+/// Handles an answer of the user. Returns a text for the next prompt if the agent cannot be told before.
 pub(super) fn answered(
     decision: &mut Deciding,
     now_ms: u64,
@@ -79,7 +78,7 @@ pub(super) fn answered(
     let case = Case::asked(&ask, now_ms);
     let by = Decider::User { at: Some(at) };
     if !ask.request.questions.is_empty() {
-        // What is no answer is refused with what would be one, by whoever tells what came of it.
+        // An invalid answer is ignored here; the driver has already reported it to the user.
         match read(&ask.request.questions, answer) {
             Ok(Reading::Answered(answers)) => answer_questions(decision, &case, answers, &by, None),
             Ok(Reading::Declined(why)) => {
@@ -94,7 +93,7 @@ pub(super) fn answered(
         Answer::Words { .. } => return None,
         Answer::Allow { remember } => {
             if let Some(remember) = remember {
-                // That they are rules, and allow what was asked, is known before.
+                // The rules were validated earlier, and known to allow the request.
                 if let Some(added) = rules_added(&ask, remember) {
                     decision.push(added);
                 }
@@ -117,7 +116,7 @@ pub(super) fn answered(
     untold
 }
 
-/// Takes back what answers have added.
+/// Removes a rule that answers have added.
 pub(super) fn forget(decision: &mut Deciding, rule: &str) {
     let added = &decision.state.view.permissions.rules;
     if added.iter().any(|known| known.rule == rule) {
@@ -126,8 +125,8 @@ pub(super) fn forget(decision: &mut Deciding, rule: &str) {
     }
 }
 
-/// Sets the mode that decides what no rule does. An agent that was started under `auto` does not ask before everything, so
-/// that no other mode could be kept.
+/// Sets the mode that decides requests without a matching rule. A run that started under `auto` keeps it, as its agents
+/// were not started so that they ask before everything.
 pub(super) fn set_mode(decision: &mut Deciding, mode: PermissionMode) {
     let view = &decision.state.view;
     if !view.settings.permission_mode.is_auto() && view.permission_mode() != mode {
@@ -135,7 +134,7 @@ pub(super) fn set_mode(decision: &mut Deciding, mode: PermissionMode) {
     }
 }
 
-/// Takes what the rules say to a question now that there are more of them, or another mode.
+/// Applies a new decision on a pending question, after rules were added or the mode changed.
 pub(super) fn ruled(decision: &mut Deciding, now_ms: u64, number: u32, ruling: &Ruling) {
     let pending = &decision.state.view.permissions.pending;
     let Some(ask) = pending.iter().find(|ask| ask.number == number).cloned() else {
@@ -149,7 +148,7 @@ pub(super) fn ruled(decision: &mut Deciding, now_ms: u64, number: u32, ruling: &
     }
 }
 
-/// Decides what nobody has answered in time.
+/// Decides the questions that were not answered in time.
 pub(super) fn overdue(decision: &mut Deciding, now_ms: u64) {
     let is_due = |ask: &&Ask| ask.until_ms.is_some_and(|until_ms| until_ms <= now_ms);
     let due: Vec<Ask> = decision
@@ -173,7 +172,7 @@ pub(super) fn overdue(decision: &mut Deciding, now_ms: u64) {
             }
             Unanswered::Deny => decide(decision, &case, false, &Decider::Deadline, None),
             Unanswered::Allow => decide(decision, &case, true, &Decider::Deadline, None),
-            // Waited for without end; the run stays where it is once the iteration is over.
+            // The question waits without a deadline, and the run stays paused after the iteration.
             Unanswered::Pause => {
                 decision.push(Event::PermissionAsked {
                     iteration: ask.iteration,
@@ -195,12 +194,12 @@ pub(super) fn overdue(decision: &mut Deciding, now_ms: u64) {
     }
 }
 
-/// When the first of those that wait has waited long enough.
+/// The earliest deadline of the pending questions.
 pub(super) fn next_deadline(pending: &[Ask]) -> Option<u64> {
     pending.iter().filter_map(|ask| ask.until_ms).min()
 }
 
-/// What is decided on.
+/// The request that is being decided.
 struct Case<'a> {
     iteration: u32,
     ask: Option<u32>,
@@ -272,7 +271,8 @@ fn answer_questions(
     });
 }
 
-/// What an agent that was ended for what it may not do cannot go on without, as it would ask.
+/// The question to the user after an agent was ended because of denials or unanswered questions: the latest of these
+/// requests.
 pub(super) fn question(permissions: &Permissions) -> Option<String> {
     let denied = permissions.decisions.iter().rev().find(|decided| !decided.allowed);
     let asked = permissions.answers.iter().rev().find(|asked| asked.answers.is_empty());

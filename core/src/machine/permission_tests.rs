@@ -1,4 +1,4 @@
-//! What comes of a request for permission.
+//! Tests of permission requests.
 
 use crate::{
     event::{
@@ -16,13 +16,13 @@ const PATIENCE_MS: u64 = 300_000;
 const TIMEOUT_MS: u64 = 600_000;
 const IDLE_MS: u64 = 60_000;
 
-/// A loop whose first iteration runs, and what the last input led to.
+/// A loop whose first iteration is running, with the result of the last input.
 pub(super) struct Loop {
     pub(super) state: LoopState,
     pub(super) now_ms: u64,
     pub(super) events: Vec<Event>,
     pub(super) effects: Vec<Effect>,
-    /// What the rules offer with a question.
+    /// The rules that are offered with a question.
     offer: Offer,
 }
 
@@ -71,7 +71,7 @@ impl Loop {
         (self.state, self.events, self.effects) = (step.state, step.events, step.effects);
     }
 
-    /// From now on its agent takes no messages before its next prompt.
+    /// Makes the agent accept no messages before its next prompt.
     fn without_live_steering(mut self) -> Self {
         if let Phase::Running { live_steering, .. } = &mut self.state.view.phase {
             *live_steering = false;
@@ -126,7 +126,7 @@ impl Loop {
         self.take(&Input::TimerFired { timer });
     }
 
-    /// What the agent was told by the last input: the request, whether it may, what the user says, the denials so far.
+    /// The answers to the agent after the last input: request, whether allowed, the user's message, number of denials.
     fn told(&self) -> Vec<(&str, bool, Option<&str>, u32)> {
         let told = self.effects.iter().filter_map(|effect| match effect {
             Effect::AnswerPermission {
@@ -491,7 +491,7 @@ impl Loop {
         self.take(&Input::Agent { iteration, signal });
     }
 
-    /// The session ends, and its result is looked at.
+    /// Ends the session and settles the iteration.
     fn ends(&mut self) {
         self.signal(AgentSignal::Ended {
             exit: None,
@@ -504,7 +504,7 @@ impl Loop {
         });
     }
 
-    /// A loop that goes by other limits.
+    /// A loop with other limits on denials.
     fn limited(limits: DenialLimits) -> Self {
         let mut running = Self::running(Unanswered::Deny);
         running.state.view.settings.denials = limits;

@@ -1,4 +1,4 @@
-//! Records of plans: their size, and the state that they fold to.
+//! Tests of the records of plans: their size, and the state that they fold to.
 
 use crate::{
     event::{AgentSignal, Event, Exit, PlanSnapshot, Settings},
@@ -7,12 +7,12 @@ use crate::{
 
 use super::{Input, LoopState, Settlement, Step, step, testing};
 
-/// A run in which each iteration does something to the plan.
+/// A run whose iterations edit the plan.
 struct Run {
     state: LoopState,
     plan: PlanSnapshot,
     events: Vec<Event>,
-    /// Boxes that are seen while the agent of the next iteration works.
+    /// The boxes that are toggled while the agent of the next iteration works.
     toggled: Option<Vec<u32>>,
 }
 
@@ -35,7 +35,7 @@ impl Run {
         self.events.extend(events);
     }
 
-    /// Prepares an iteration, changes the plan in it and settles it. Returns the bytes of its records.
+    /// Prepares an iteration, edits the plan in it and settles it. Returns the size of its records in bytes.
     fn iterate(&mut self, edit: impl FnOnce(&mut PlanSnapshot)) -> usize {
         let iteration = self.state.view.iterations.number + 1;
         let from = self.events.len();

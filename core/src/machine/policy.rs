@@ -1,4 +1,4 @@
-//! How long to wait, and which failures end a run.
+//! Delays after failures, and the failures that end a run.
 
 use crate::event::{Backoff, CancelReason, LimitKind, Problem, ProblemKind, SteeringId, Wait, Worker};
 
@@ -8,25 +8,25 @@ use super::{
 };
 
 const HOUR_MS: u64 = 3_600_000;
-/// First and longest delay after a rate limit that did not say when it ends.
+/// First delay after a rate limit without a known end.
 const UNKNOWN_LIMIT_BASE_MS: u64 = 60_000;
 const UNKNOWN_LIMIT_MAX_MS: u64 = 1_800_000;
-/// Added to an announced reset, because the servers' clocks and ours differ.
+/// Added to an announced reset, because the clocks of server and client differ.
 const RESET_MARGIN_MS: u64 = 1_000;
 
-/// Longest wait for a limit that is left to the agent where another adapter could work meanwhile.
+/// Longest wait for a limit that is left to the agent if another adapter could work instead.
 const WAIT_LEFT_TO_AGENT_MS: u64 = 60_000;
-/// Longest silence of an agent that repeats a request without knowing when its limit ends, where another adapter could work
-/// meanwhile. codex and opencode sleep for as long as a server tells them, and do not say how long.
+/// Longest silence of an agent that retries without knowing when its limit ends, if another adapter could work instead.
+/// codex and opencode sleep for as long as a server tells them, and do not report how long.
 const SILENT_WAIT_LEFT_TO_AGENT_MS: u64 = 15_000;
 
-/// A login that is refused so often running is not waited for: once may be a token that is renewed.
+/// Number of consecutive login refusals that end the iteration. A single one may be a token that is being renewed.
 const REFUSALS: u32 = 2;
 
-/// What a failure means for the loop.
+/// The reaction of the loop to a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reaction {
-    /// Trying again would fail the same way.
+    /// A retry would fail the same way.
     Stop,
     Wait {
         wait: Wait,
@@ -49,7 +49,7 @@ pub(super) fn react(state: &LoopState, kind: ProblemKind, now_ms: u64, random: f
             };
             let until_ms = match until_ms {
                 Some(until_ms) if until_ms > now_ms => until_ms.saturating_add(RESET_MARGIN_MS),
-                // A reset in the past means that the clock or the parsing is wrong: never retry without a pause.
+                // A reset in the past means that the clock or the parser is wrong: never retry without a pause.
                 Some(_) | None => now_ms.saturating_add(delay_ms(&unknown, attempt, random)),
             };
             Reaction::Wait {
@@ -72,19 +72,20 @@ pub(super) fn react(state: &LoopState, kind: ProblemKind, now_ms: u64, random: f
     }
 }
 
-/// The first message that was in no prompt yet. Nothing is done before the agent has seen it: it may ask for more.
+/// The first message that has not been in a prompt. The run is not done until the agent has seen it, as it may ask for
+/// more work.
 pub(super) fn undelivered(state: &LoopState) -> Option<SteeringId> {
     let mut queued = state.view.messages.iter().filter(|steering| steering.is_queued());
     queued.next().map(|steering| steering.id)
 }
 
-/// `base · 2ⁿ⁻¹`, at most `max`, plus the random share of the jitter.
+/// The delay `base · 2ⁿ⁻¹`, at most `max`, plus the random part of the jitter.
 pub(super) fn delay_ms(backoff: &Backoff, attempt: u32, random: f64) -> u64 {
     let doubled = backoff
         .base_ms
         .saturating_mul(1_u64.checked_shl(attempt.saturating_sub(1)).unwrap_or(u64::MAX));
     let delay = doubled.min(backoff.max_ms);
-    // Both factors are within 0..=1 where they are read; the product stays far below the precision of f64.
+    // Both factors are within 0..=1; the product stays far below the precision of f64.
     #[allow(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -94,7 +95,7 @@ pub(super) fn delay_ms(backoff: &Backoff, attempt: u32, random: f64) -> u64 {
     delay.saturating_add(jitter)
 }
 
-/// Why the running iteration should not go on, if it should not.
+/// Why the running iteration should be ended; `None` if it may continue.
 pub(super) fn is_in_vain(state: &LoopState, now_ms: u64) -> Option<CancelReason> {
     if state.rules.refusals >= REFUSALS {
         return Some(CancelReason::LoginRefused);
@@ -117,8 +118,8 @@ pub(super) fn is_in_vain(state: &LoopState, now_ms: u64) -> Option<CancelReason>
     }
 }
 
-/// Whether the running agent waits for the end of a limit although work could go on sooner: by another adapter, or by the same agent
-/// after a wait of ralph's, where the idle limit would end its own.
+/// Whether the running agent waits for the end of a limit although work could continue sooner: by another adapter, or
+/// by the same agent after a wait of ralph's, if the idle limit would end its own wait.
 fn waits_too_long(state: &LoopState, now_ms: u64) -> bool {
     let pending_error = state.rules.pending_error.as_ref();
     let Some(until_ms) = pending_error.and_then(|error| error.kind.limit_ends_ms()) else {
@@ -131,7 +132,7 @@ fn waits_too_long(state: &LoopState, now_ms: u64) -> bool {
     left_to_agent_ms.is_some_and(|left_ms| until_ms.saturating_sub(now_ms) > left_ms)
 }
 
-/// Whether another adapter than the running one could work now.
+/// Whether an adapter other than the running one could work now.
 fn has_stand_in(state: &LoopState, now_ms: u64) -> bool {
     let settings = &state.view.settings;
     let is_free = |adapter: &String| {
@@ -141,7 +142,7 @@ fn has_stand_in(state: &LoopState, now_ms: u64) -> bool {
     !settings.fallback.is_empty() && (is_free(&settings.adapter) || settings.fallback.iter().any(is_free))
 }
 
-/// How long the running session may be quiet, in milliseconds, and why it is ended after that; none if it may be for ever.
+/// How long the running session may be quiet, in milliseconds, and why it is ended after that; `None` if unlimited.
 pub(super) fn longest_quiet(state: &LoopState, now_ms: u64) -> Option<(u64, CancelReason)> {
     let idle_ms = state.view.settings.limits.idle_timeout_ms;
     let is_limited = |error: &Problem| error.kind.is_limit() && error.kind.limit_ends_ms().is_none();
@@ -154,12 +155,12 @@ pub(super) fn longest_quiet(state: &LoopState, now_ms: u64) -> Option<(u64, Canc
     }
 }
 
-/// The limit on money or tokens that is used up while an iteration runs: of the run, else of the day, else of its task.
+/// The limit on cost or tokens that the running iteration reached: of the run, else of the day, else of its task.
 fn spending_limit_reached(state: &LoopState, now_ms: u64) -> Option<LimitKind> {
     let view = &state.view;
     let limits = &view.settings.limits;
     let of_task = || {
-        // What a review costs is not spent on the task.
+        // The cost of a review does not count towards the task.
         let work = view.iterations.latest().filter(|latest| latest.role.is_work())?;
         let task = work.task.as_ref()?;
         limits.per_task.spent(&view.iterations.work.get(task)?.usage)
@@ -177,8 +178,8 @@ pub(super) fn max_time_at(state: &LoopState) -> Option<u64> {
         .map(|max| state.view.clock.started_ms.saturating_add(max))
 }
 
-/// Who works on the task that comes next, as long as nobody is limited: what the task asks for, and else what the run goes by,
-/// or whoever takes over from them.
+/// The worker for the next task if no adapter is limited: as the task requests, else as the run is set, or the worker
+/// that took over from them.
 pub(super) fn wanted(state: &LoopState) -> Worker {
     let settings = &state.view.settings;
     let task = state.task_next();
@@ -188,7 +189,7 @@ pub(super) fn wanted(state: &LoopState) -> Worker {
     escalated(state, task.map(|task| task.text.as_str()), Worker { adapter, model })
 }
 
-/// Whether the next iteration is the first of somebody who takes the task over from those of the latest.
+/// Whether the next iteration is the first one of a worker that takes over the task.
 pub(super) fn takes_over(state: &LoopState) -> bool {
     let task = state.task_next();
     let latest = state.view.iterations.latest_work();
@@ -197,20 +198,20 @@ pub(super) fn takes_over(state: &LoopState) -> bool {
         && latest.is_some_and(|latest| (&latest.adapter, &latest.model) != (&next.adapter, &next.model))
 }
 
-/// The run's model, which is that of its own adapter: another would not know it.
+/// The run's model if `adapter` is the run's own; another adapter would not know it.
 fn models_of(state: &LoopState, adapter: &str) -> Option<String> {
     let settings = &state.view.settings;
     settings.model.clone().filter(|_| adapter == settings.adapter)
 }
 
-/// Who works in an iteration that starts now: whoever is wanted, or the first that stands in and is not limited.
+/// Returns the worker for an iteration that starts now: the preferred one, or the first fallback that is not limited.
 ///
 /// # Errors
-/// When the first of them is free again, if all are limited.
+/// The earliest time at which one of them is free again, if all are limited.
 pub(super) fn worker_at(state: &LoopState, now_ms: u64) -> Result<Worker, u64> {
     let settings = &state.view.settings;
     let wanted = wanted(state);
-    // Without `fallback`, nobody is to stand in.
+    // Without `fallback`, no other adapter may be used.
     let own = Some(&settings.adapter).filter(|_| !settings.fallback.is_empty());
     let others = own.into_iter().chain(&settings.fallback);
     let others = others
@@ -229,14 +230,14 @@ pub(super) fn worker_at(state: &LoopState, now_ms: u64) -> Result<Worker, u64> {
     Err(first_free_ms)
 }
 
-/// As [`worker_at`], where somebody has to work in any case.
+/// As [`worker_at`], but returns the preferred worker if all are limited.
 ///
-/// All of them limited is met where the limit is told; here it means that a wait was ended by the user.
+/// That case is handled when the limit is reported; here it means that the user ended the wait.
 pub(super) fn worker_now(state: &LoopState, now_ms: u64) -> Worker {
     worker_at(state, now_ms).unwrap_or_else(|_| wanted(state))
 }
 
-/// When the next iteration may start under `callsPerHour`; none if it may now.
+/// When `callsPerHour` permits the next iteration; `None` if now.
 pub(super) fn call_budget_until(state: &LoopState, now_ms: u64) -> Option<u64> {
     let budget = usize::try_from(state.view.settings.limits.calls_per_hour?).unwrap_or(usize::MAX);
     let recent: Vec<u64> = state

@@ -1,4 +1,4 @@
-//! What somebody's words mean as answers to an agent's questions.
+//! Interprets the user's words as answers to an agent's questions.
 
 use crate::{
     event::{
@@ -7,36 +7,36 @@ use crate::{
     run::{Ask, RunView},
 };
 
-/// What an answer is to a request with questions.
+/// The meaning of an answer to a request with questions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reading {
-    /// To each question what was chosen, or said.
+    /// The choices or text for each question.
     Answered(Vec<Vec<String>>),
-    /// The user does not want to answer, and may say why.
+    /// The user declined to answer, possibly with a reason.
     Declined(Option<String>),
 }
 
-/// Why an answer is none.
+/// Why an answer is invalid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoAnswer {
-    /// So many answers were given to so many questions.
+    /// The number of answers does not match the number of questions.
     Count { given: usize, asked: usize },
-    /// It is none of the choices, and nothing else will do.
+    /// The answer is not among the choices, and free text is not accepted.
     NoChoice { given: String, choices: Vec<String> },
-    /// Only one may be chosen.
+    /// Only one choice may be selected.
     OnlyOne { choices: Vec<String> },
-    /// A permission is given or not.
+    /// The request is for a permission, not a question.
     NotAQuestion,
 }
 
-/// Reads an answer to `questions`. A choice is named by its number, from 1, or by its label; several are separated by
+/// Reads an answer to `questions`. A choice is given by its number, from 1, or by its label; several are separated by
 /// commas.
 ///
 /// # Errors
-/// [`NoAnswer`], which says what would be one.
+/// [`NoAnswer`] if the answer is invalid.
 pub fn read(questions: &[Question], answer: &Answer) -> Result<Reading, NoAnswer> {
     match answer {
-        // They are words to a question, too.
+        // A permission answer stands for the word that was typed.
         Answer::Allow { remember } => {
             let word = match remember.as_ref().map(|remember| remember.scope) {
                 None => "yes",
@@ -45,7 +45,7 @@ pub fn read(questions: &[Question], answer: &Answer) -> Result<Reading, NoAnswer
             };
             words(questions, &[word.to_owned()])
         }
-        // A question may offer the very word.
+        // A question may have a choice `no`.
         Answer::Deny { message: None } => Ok(match questions {
             [only] => chosen(only, "no").map_or(Reading::Declined(None), |no| Reading::Answered(vec![vec![no]])),
             _ => Reading::Declined(None),
@@ -55,10 +55,10 @@ pub fn read(questions: &[Question], answer: &Answer) -> Result<Reading, NoAnswer
     }
 }
 
-/// The message by which an answer reaches the agent in its next prompt; the agent does not wait for it any more.
+/// The message that carries an answer into the agent's next prompt, when the agent no longer waits for it.
 ///
 /// # Errors
-/// None where nothing open has the number; else [`NoAnswer`].
+/// `None` if no open question has the number; otherwise [`NoAnswer`].
 pub fn late_answer(
     view: &RunView,
     number: u32,
@@ -99,8 +99,8 @@ pub fn late_answer(
     })
 }
 
-/// The event that a yes to the question `number` is if it asks whether changed tests count; anything but a yes is a message to the
-/// agent.
+/// The event that confirms changed tests, if question `number` asks for it and the answer is yes. Any other answer is a
+/// message to the agent.
 pub fn tests_confirmed(view: &RunView, number: u32, answer: &Answer, at: AnswerPlace) -> Option<Event> {
     let asked = view.permissions.about_tests().filter(|asked| asked.number == number)?;
     let is_yes = match answer {
@@ -115,7 +115,7 @@ pub fn tests_confirmed(view: &RunView, number: u32, answer: &Answer, at: AnswerP
     })
 }
 
-/// The rules that come with a late yes, as an event: the agent is told yes, and allowed when it asks again.
+/// The rules that a late yes adds, as an event. The agent is told yes, and is allowed when it asks again.
 fn added(view: &RunView, number: u32, answer: &Answer) -> Option<Event> {
     let Answer::Allow {
         remember: Some(remember),
@@ -123,14 +123,14 @@ fn added(view: &RunView, number: u32, answer: &Answer) -> Option<Event> {
     else {
         return None;
     };
-    // A run that was killed has left some that wait.
+    // A killed run leaves pending requests.
     let mut open = view.permissions.pending.iter().chain(&view.permissions.unanswered);
-    // What is not all there may be allowed by what is not there.
+    // The missing part of a cut request could be what the rules would allow.
     let ask = open.find(|ask| ask.number == number && ask.request.questions.is_empty() && !ask.cut)?;
     rules_added(ask, remember)
 }
 
-/// The rules that an answer to `ask` adds; none if it has none and the question offers none.
+/// The rules that an answer to `ask` adds; `None` if neither the answer nor the question has any.
 pub(super) fn rules_added(ask: &Ask, remember: &Remember) -> Option<Event> {
     let rules = match remember.rules.is_empty() {
         true => ask.offer.rules.clone(),
@@ -150,7 +150,7 @@ pub(super) fn rules_added(ask: &Ask, remember: &Remember) -> Option<Event> {
 pub struct LateAnswer {
     pub text: String,
     pub answers: Box<AnsweredAsk>,
-    /// The rules that it adds.
+    /// The rules that the answer adds.
     pub added: Option<Event>,
 }
 
@@ -158,7 +158,7 @@ fn words(questions: &[Question], said: &[String]) -> Result<Reading, NoAnswer> {
     if questions.is_empty() {
         return Err(NoAnswer::NotAQuestion);
     }
-    // One question is answered by all that was said.
+    // A single question is answered by all words together.
     let joined = [said.join(" ")];
     let said = if questions.len() == 1 { &joined } else { said };
     if said.len() != questions.len() {
@@ -174,7 +174,7 @@ fn words(questions: &[Question], said: &[String]) -> Result<Reading, NoAnswer> {
 fn one(question: &Question, said: &str) -> Result<Vec<String>, NoAnswer> {
     let said = said.trim();
     let all: Option<Vec<String>> = match chosen(question, said) {
-        // A label may have commas in it.
+        // A label may contain commas.
         Some(choice) => Some(vec![choice]),
         None => said.split(',').map(|part| chosen(question, part.trim())).collect(),
     };
@@ -199,7 +199,7 @@ fn one(question: &Question, said: &str) -> Result<Vec<String>, NoAnswer> {
     }
 }
 
-/// The choice of this number or label.
+/// The label of the choice with this number or label.
 fn chosen(question: &Question, said: &str) -> Option<String> {
     let labels = || question.choices.iter().map(|choice| &choice.label);
     let by_label = labels().find(|label| label.eq_ignore_ascii_case(said));

@@ -1,4 +1,4 @@
-//! What comes of questions in words: they wait as requests for permission do, and end with answers or without.
+//! Tests of questions in words: they wait like permission requests, and end with or without answers.
 
 use crate::event::{
     Answer, AnswerPlace, AskId, Choice, Decider, Decision, Event, Offer, PermissionMode, PermissionRequest, Question,
@@ -45,7 +45,7 @@ fn asked(id: &str) -> Input {
     }
 }
 
-/// Nobody answers in time.
+/// Lets the deadline of the question pass.
 fn be_overdue(running: &mut Loop) {
     let timer = running.armed(TimerKind::Permission).expect("a deadline");
     running.fire(timer);

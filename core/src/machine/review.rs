@@ -1,19 +1,20 @@
-//! Reviews: when another agent looks at the work.
+//! Reviews: decides when another agent reviews the work.
 //!
-//! A review is an iteration with a role. What it says is advice: it sends the author back with its findings a few times, and
-//! nothing that a reviewer says, claims, ticks or fails to do makes a run done or keeps it from being done.
+//! A review is an iteration with its own role. Its answer is advice: it sends the author back with the findings a
+//! limited number of times, and nothing that a reviewer says, claims, ticks or fails to do completes a run or keeps it
+//! from completing.
 
 use crate::event::{Event, Outcome, ReviewObstacle, ReviewSettings, ReviewWhen, Role, Worker};
 
 use super::{decision::Decision, policy, state::LoopState};
 
-/// Reviews that fail one after the other, after which there are no more of them.
+/// Number of consecutive failed reviews after which reviews are off.
 const FAILURES: u32 = 3;
 
-/// What the iteration is for that comes next.
+/// The role of the next iteration.
 pub(super) fn next_role(state: &LoopState) -> Role {
     match &state.rules.reviews.subject {
-        // Whatever the user says is for the author, and comes first.
+        // Messages of the user are for the author and come first.
         Some(subject) if state.rules.reviews.is_due && policy::undelivered(state).is_none() => Role::Review {
             round: subject.rounds + 1,
         },
@@ -21,7 +22,7 @@ pub(super) fn next_role(state: &LoopState) -> Role {
     }
 }
 
-/// Who works in an iteration that starts now in this role.
+/// The worker for an iteration in this role that starts now.
 pub(super) fn worker(state: &LoopState, role: Role, now_ms: u64) -> Worker {
     match (role, &state.view.settings.review) {
         (Role::Review { .. }, Some(review)) => review.by.clone(),
@@ -29,7 +30,7 @@ pub(super) fn worker(state: &LoopState, role: Role, now_ms: u64) -> Worker {
     }
 }
 
-/// Why a review cannot be made now, if it cannot.
+/// Why a review cannot be made now; `None` if it can.
 pub(super) fn obstacle(state: &LoopState, now_ms: u64) -> Option<ReviewObstacle> {
     let Some(review) = &state.view.settings.review else {
         return Some(ReviewObstacle::NotConfigured);
@@ -42,7 +43,7 @@ pub(super) fn obstacle(state: &LoopState, now_ms: u64) -> Option<ReviewObstacle>
     if reviews >= FAILURES {
         return Some(ReviewObstacle::Failing { reviews });
     }
-    // A review is none of the iterations that are counted.
+    // Reviews do not count towards `maxIterations`.
     let limits = &state.view.settings.limits;
     let elapsed_ms = now_ms.saturating_sub(state.view.clock.started_ms);
     let day = || state.view.day_limit_reached(now_ms);
@@ -50,7 +51,8 @@ pub(super) fn obstacle(state: &LoopState, now_ms: u64) -> Option<ReviewObstacle>
     Some(ReviewObstacle::LimitReached { limit })
 }
 
-/// Whether what an iteration left is to be reviewed; the run is done but for that, or not.
+/// Whether the result of an iteration is to be reviewed. `claims_done` means that only the review is missing for
+/// completion.
 pub(super) fn is_wanted(state: &LoopState, outcome: &Outcome, claims_done: bool) -> bool {
     let reviews = &state.rules.reviews;
     let (Some(ReviewSettings { when, .. }), Some(work)) =
@@ -58,7 +60,7 @@ pub(super) fn is_wanted(state: &LoopState, outcome: &Outcome, claims_done: bool)
     else {
         return false;
     };
-    // It was said when it was given up.
+    // The user was told when reviews were turned off.
     if reviews.is_over || reviews.failures >= FAILURES {
         return false;
     }
@@ -67,7 +69,7 @@ pub(super) fn is_wanted(state: &LoopState, outcome: &Outcome, claims_done: bool)
     claims_done || *when == ReviewWhen::Task && is_sound && finished
 }
 
-/// Asks for a review of what the latest iteration left.
+/// Requests a review of the latest iteration's work.
 pub(super) fn request(decision: &mut Decision, claims_done: bool) {
     let Some(work) = decision.state.view.iterations.latest_work() else {
         return;
@@ -81,7 +83,7 @@ pub(super) fn request(decision: &mut Decision, claims_done: bool) {
     });
 }
 
-/// Whether the reviewer has failed so often that it is asked no more.
+/// Whether reviews are off because the reviewer failed too often.
 pub(super) fn is_given_up(state: &LoopState) -> bool {
     state.rules.reviews.failures >= FAILURES
 }

@@ -1,4 +1,5 @@
-//! What follows a review: the author goes back to the work, or the run goes on as it would have done without.
+//! The end of a review: the author continues with the same work, or the run goes on as it would have without the
+//! review.
 
 use crate::event::{
     CancelReason, Checkpoint, Event, Notice, Outcome, ProblemKind, ReviewAnswer, ReviewResult, Role, StopReason,
@@ -13,9 +14,9 @@ use super::{
     state::LoopState,
 };
 
-/// Records what came of a review and decides how to go on.
+/// Records the result of a review and decides what follows.
 ///
-/// Neither claims nor ticks of a reviewer's count. The plan is that of before, or as the user has it meanwhile.
+/// A reviewer's claims and ticks do not count: the plan is restored, except for changes by the user.
 pub(super) fn settled(decision: &mut Decision, now_ms: u64, iteration: u32, outcome: &Outcome, found: &Settlement) {
     for notice in &found.notices {
         decision.notice(notice.clone());
@@ -44,10 +45,10 @@ pub(super) fn settled(decision: &mut Decision, now_ms: u64, iteration: u32, outc
     }
 }
 
-/// What a review that is over means for the work.
+/// The consequence of a finished review.
 enum Conclusion {
     SentBack,
-    /// The run goes on, or ends, as it would have done without the review.
+    /// The run continues, or ends, as it would have without the review.
     Left,
 }
 
@@ -56,7 +57,7 @@ fn claims_done(decision: &Decision) -> bool {
     subject.is_some_and(|subject| subject.claims_done)
 }
 
-/// Records what came of it; none where that is still open.
+/// Records the conclusion of the review; `None` if it is still due.
 fn conclude(decision: &mut Decision, now_ms: u64, iteration: u32, outcome: &Outcome) -> Option<Conclusion> {
     let has_channel = !outcome.found_no_live_channel() || give_up_live_channel(decision, outcome);
     if is_repeated(outcome) && has_channel && decision.state.rules.reviews.may_repeat() {
@@ -64,7 +65,8 @@ fn conclude(decision: &mut Decision, now_ms: u64, iteration: u32, outcome: &Outc
     }
     let result = match outcome {
         Outcome::Cancelled {
-            // The message is for the author, and the work is reviewed after it. A run that is continued reviews it then.
+            // The message is for the author, whose work is reviewed afterwards. A stopped run makes up for the review
+            // when it is continued.
             reason: CancelReason::Steered | CancelReason::Stopped,
         } => return None,
         Outcome::Cancelled {
@@ -74,7 +76,7 @@ fn conclude(decision: &mut Decision, now_ms: u64, iteration: u32, outcome: &Outc
         Outcome::Failed { .. } | Outcome::Cancelled { .. } | Outcome::Interrupted => ReviewResult::Failed,
     };
     if is_limited(decision, now_ms, outcome) {
-        // It is back some time, and did not fail.
+        // The reviewer will be available again and did not fail.
         decision.push(Event::ReviewWithdrawn);
         return Some(Conclusion::Left);
     }
@@ -88,7 +90,7 @@ fn conclude(decision: &mut Decision, now_ms: u64, iteration: u32, outcome: &Outc
     })
 }
 
-/// Goes on without the live channel, unless nothing else will do.
+/// Switches to the one-way channel, unless only the live channel may be used. Returns whether it switched.
 fn give_up_live_channel(decision: &mut Decision, outcome: &Outcome) -> bool {
     let (Outcome::Failed { problem }, false) = (outcome, decision.state.view.settings.live_only) else {
         return false;
@@ -101,7 +103,7 @@ fn give_up_live_channel(decision: &mut Decision, outcome: &Outcome) -> bool {
     true
 }
 
-/// What the reviewer answered.
+/// The reviewer's answer as a result.
 fn answer(decision: &Decision) -> ReviewResult {
     let state = &decision.state;
     match state.rules.stated.review.clone() {
@@ -120,7 +122,7 @@ fn answer(decision: &Decision) -> ReviewResult {
     }
 }
 
-/// Whether the task under review has used up what one may: nobody works on it again.
+/// Whether the task under review reached its limit, so that it is not worked on again.
 fn is_used_up(state: &LoopState) -> bool {
     let subject = state.rules.reviews.subject.as_ref();
     let task = subject.and_then(|subject| subject.task.as_ref());
@@ -129,7 +131,7 @@ fn is_used_up(state: &LoopState) -> bool {
     work.is_some_and(|work| limits.reached(work.counted, &work.usage).is_some())
 }
 
-/// Whether a limit that says when it ends is why there is no review; the reviewer is left alone until then.
+/// Whether the review failed because of a limit with a known end. The reviewer is not asked again before then.
 fn is_limited(decision: &mut Decision, now_ms: u64, outcome: &Outcome) -> bool {
     let Outcome::Failed { problem } = outcome else {
         return false;
@@ -139,7 +141,7 @@ fn is_limited(decision: &mut Decision, now_ms: u64, outcome: &Outcome) -> bool {
     };
     let settings = &decision.state.view.settings;
     let adapter = decision.state.view.adapter.clone();
-    // What is no limit of the author's model must not have others stand in for it.
+    // A limit of the reviewer's model must not make the author's adapter count as limited.
     let is_author = settings.adapter == adapter || settings.fallback.contains(&adapter);
     let Some(until_ms) = until_ms.filter(|until_ms| *until_ms > now_ms && !is_author) else {
         return false;
@@ -148,7 +150,7 @@ fn is_limited(decision: &mut Decision, now_ms: u64, outcome: &Outcome) -> bool {
     true
 }
 
-/// Says once that a reviewer that fails again and again is asked no more.
+/// Announces, once, that reviews are off after repeated failures.
 fn give_up_reviewer(decision: &mut Decision) {
     let reviews = decision.state.rules.reviews.failures;
     if review::is_given_up(&decision.state) {
@@ -157,7 +159,7 @@ fn give_up_reviewer(decision: &mut Decision) {
     }
 }
 
-/// Ends a run that was done but for its review, if what speaks for that is still true.
+/// Completes a run after its review, if the evidence for completion still holds.
 fn done_after_review(decision: &mut Decision, now_ms: u64) {
     if policy::undelivered(&decision.state).is_some() {
         return next(decision, now_ms);
@@ -172,7 +174,7 @@ fn done_after_review(decision: &mut Decision, now_ms: u64) {
     let outcome = work.outcome.clone().unwrap_or(Outcome::Completed);
     let number = work.number;
     if !is_untouched && !decision.state.view.settings.goals.is_empty() {
-        // They were run on other files.
+        // The goals were run on other files.
         return match requested(&decision.state) {
             Some(reason) => decision.stop(reason),
             None => start_verification(decision, number),
@@ -180,7 +182,7 @@ fn done_after_review(decision: &mut Decision, now_ms: u64) {
     }
     match gate::judge(&decision.state, &outcome) {
         gate::Verdict::Done { proof, .. } => decision.stop(gate::done(&decision.state, proof)),
-        // Somebody has added a task.
+        // A task was added to the plan meanwhile.
         gate::Verdict::Refused(_) | gate::Verdict::NoClaim => next(decision, now_ms),
     }
 }

@@ -1,45 +1,45 @@
-//! What is known of reviews: the fold of their records.
+//! The state of reviews: the fold of their records.
 
 use crate::{
     event::{Checkpoint, Event, Findings, Outcome, ReviewResult, Role},
     run::RunView,
 };
 
-/// How often a review is repeated that was cut off with ralph.
+/// Maximum number of times an interrupted review is repeated.
 const REPEATS: u32 = 2;
 
-/// What is known of reviews.
+/// The state of reviews.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Reviews {
-    /// What is under review, until the reviewer approves it or it is left as it is.
+    /// The work under review, until the reviewer approves it or the review ends otherwise.
     pub subject: Option<Subject>,
-    /// It is the reviewer's turn, and not the author's.
+    /// Whether it is the reviewer's turn rather than the author's.
     pub(super) is_due: bool,
-    /// Nothing was done since the last review.
+    /// Whether no work was done since the last review.
     pub(super) is_over: bool,
-    /// The tree that was reviewed last: the next review is about what changed since.
+    /// The tree of the last review, with which the next one is compared.
     pub(super) since: Option<Checkpoint>,
-    /// Reviews running that failed.
+    /// Consecutive failed reviews.
     pub(super) failures: u32,
-    /// How often the review that is due was cut off with ralph.
+    /// How often the due review was interrupted by the death of ralph.
     pub(super) cut_off: u32,
 }
 
-/// Work that is under review.
+/// Work under review.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Subject {
-    /// The task that was finished; none where the whole plan is.
+    /// The finished task; `None` if the whole plan is reviewed.
     pub task: Option<String>,
-    /// The run is done but for the review.
+    /// Whether only the review is missing for completion.
     pub claims_done: bool,
-    /// Reviews that found something.
+    /// Number of reviews with findings.
     pub rounds: u32,
-    /// What the last of them found.
+    /// The findings of the latest of them.
     pub findings: Findings,
 }
 
 impl Reviews {
-    /// Takes in an event that follows what `view` is made of.
+    /// Applies an event; `view` is the state before it.
     pub(super) fn apply(&mut self, view: &RunView, event: &Event) {
         match event {
             Event::ReviewRequested { task, claims_done, .. } => {
@@ -81,7 +81,7 @@ impl Reviews {
             self.cut_off = 0;
             return;
         }
-        // What nobody has looked at is a part of the next review.
+        // Changes without a verdict are part of the next review.
         if result.is_answer() {
             let reviewed = view.iterations.latest().and_then(|latest| latest.before.clone());
             self.since = reviewed.or_else(|| self.since.take());
@@ -96,20 +96,19 @@ impl Reviews {
         self.cut_off = 0;
     }
 
-    /// Whether a review that was cut off is made once more.
-    /// [`REPEATS`] is the most.
+    /// Whether an interrupted review may be repeated, at most [`REPEATS`] times.
     pub(super) fn may_repeat(&self) -> bool {
         self.cut_off <= REPEATS
     }
 
-    /// The findings that the author is sent back with.
+    /// The findings with which the author is sent back.
     pub(super) fn open_findings(&self) -> Option<&Subject> {
         let subject = self.subject.as_ref().filter(|_| !self.is_due)?;
         (subject.findings.count() > 0).then_some(subject)
     }
 }
 
-/// Whether a review that ended so is made once more, without the author in between.
+/// Whether a review with this outcome is repeated without an iteration of the author in between.
 pub(super) fn is_repeated(outcome: &Outcome) -> bool {
     *outcome == Outcome::Interrupted || outcome.found_no_live_channel()
 }

@@ -1,4 +1,4 @@
-//! What decisions need of the records beside the view of a run: what nobody is shown, and what nobody may see.
+//! The part of the state that decisions need and that the view of a run does not show.
 
 use crate::{
     event::{
@@ -19,75 +19,75 @@ use super::{
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Rules {
-    /// The token that claims the end.
+    /// The token that claims completion.
     pub promise: String,
-    /// Iterations running that ended with no open task in the plan.
+    /// Consecutive iterations that ended with no open task in the plan.
     pub complete_streak: u32,
-    /// The most tasks that were ever done at once in this run.
+    /// The highest number of done tasks so far in this run.
     pub most_done: usize,
-    /// What the agent of the latest iteration asked through its own channel, where nobody answers.
+    /// A question that the agent of the latest iteration asked through its own channel, where it gets no answer.
     pub asked: Option<String>,
-    /// What the agent of the latest iteration said of itself.
+    /// The statement of the latest iteration's agent about its work.
     pub stated: Statement,
-    /// What it said with ralph's own tools.
+    /// The agent's calls of ralph's own tools.
     pub called: Called,
-    /// The iteration before made an explicit claim, too; one that was cut off does not count.
+    /// Whether the previous iteration made an explicit claim. Interrupted iterations are skipped.
     pub claimed_before: bool,
-    /// The latest iteration ended when ralph was killed.
+    /// Whether the latest iteration was interrupted by the death of ralph.
     pub cut_off: bool,
-    /// The goals were run before the first iteration.
+    /// Whether the goals were run before the first iteration.
     pub looked: bool,
-    /// Tests were confirmed while the goals ran by others.
+    /// Whether changed tests were confirmed while the goals were running with the original ones.
     pub confirmed_meanwhile: bool,
-    /// The tasks at which the plan allows to change tests, as it was before the first iteration: an agent may write that as well.
+    /// The tasks that permit changes to tests, as of the first iteration: an agent could add such a permission later.
     pub tests_may_change: Option<Vec<String>>,
-    /// The tree that was only committed: doing that again is no progress.
+    /// The tree that was committed without other changes. Committing it again is not progress.
     pub committed_tree: Option<String>,
-    /// What the running iteration reported as its failure.
+    /// The failure that the running iteration reported.
     pub problem: Option<Problem>,
-    /// What the agent said that it repeats a request for, if nothing came of it yet.
+    /// The error behind the agent's current retry of a request; `None` once the agent made progress.
     pub pending_error: Option<Problem>,
-    /// How often running the agent told that its login was refused.
+    /// Consecutive retries because of a refused login.
     pub refusals: u32,
-    /// What reports of agents take of the journal.
+    /// The journal space taken by the agents' reports.
     pub budget: Budget,
-    /// Uses of tools in the running iteration; none where they have no limit, since then the journal need not hold them.
+    /// Tool uses in the running iteration; `None` without a limit, as the journal then need not record them.
     pub steps: Option<u32>,
     /// The dialect's verdict on the running turn.
     pub verdict: Option<bool>,
     /// The session that the next iteration continues.
     pub session: Option<SessionId>,
-    /// Messages in the prompt of the running session, which has not shown yet that it has read it.
+    /// Messages in the prompt of the running session, until the session shows that it has read the prompt.
     pub prompted: Vec<SteeringId>,
-    /// What the latest session that said anything said last.
+    /// The last message of the latest session that wrote one.
     pub said: Option<Said>,
-    /// What the next prompt has to tell the agent about the last iteration.
+    /// What the next prompt tells the agent about the last iteration.
     pub feedback: Vec<Feedback>,
-    /// What goals came to that were run after edits.
+    /// Results of the goals that were run after edits.
     pub after_edits: AfterEdits,
-    /// Background tasks that have ended and that the next prompt tells of.
+    /// Ended background tasks that the next prompt has to mention.
     pub untold: Untold,
-    /// The tree before the first iteration, which totals are counted from.
+    /// The tree before the first iteration, the base of all totals.
     pub baseline: Option<Checkpoint>,
     /// The tree after the latest settled iteration.
     pub latest: Option<Checkpoint>,
-    /// Trees seen in this run: coming back to one is no progress.
+    /// Trees seen in this run. Returning to one is not progress.
     pub trees: Vec<String>,
     pub reviews: Reviews,
 }
 
-/// What an agent said with ralph's own tools, as far as it counts when the iteration is judged.
+/// The agent's calls of ralph's tools that count when the iteration is judged.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Called {
-    /// Its latest claim was not refused at once.
+    /// Whether the latest claim was accepted for judging.
     pub claimed: bool,
-    /// Why it cannot go on.
+    /// Why the agent cannot continue.
     pub blocked: Option<String>,
-    /// Why it changed tests.
+    /// Why the agent changed tests.
     pub tests_changed: Option<String>,
 }
 
-/// The last message of a session, as far as a record has it.
+/// The last message of a session, cut to the size of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Said {
     pub iteration: u32,
@@ -95,7 +95,7 @@ pub struct Said {
 }
 
 impl Rules {
-    /// Takes in an event that follows what `view` is made of.
+    /// Applies an event; `view` is the state before it.
     pub(super) fn apply(&mut self, view: &RunView, event: &Event) {
         self.reviews.apply(view, event);
         self.untold.apply(view, event);
@@ -118,7 +118,7 @@ impl Rules {
                 role: Role::Work,
                 ..
             } => {
-                // Another program knows nothing of the first one's sessions.
+                // A session id means nothing to another program.
                 if view
                     .iterations
                     .latest_work()
@@ -152,7 +152,7 @@ impl Rules {
                 self.take_signal(view, signal);
             }
             Event::DetailsOmitted { .. } => self.budget.omit(),
-            // The author's next prompt says nothing about how a review went.
+            // The author's next prompt does not mention how a review ended.
             Event::IterationEnded { .. } if !view.role.is_work() => self.prompted.clear(),
             Event::IterationEnded { iteration, outcome, .. } => {
                 self.forget_said(*iteration, outcome);
@@ -168,7 +168,7 @@ impl Rules {
             Event::IterationSettled { checkpoint, .. } if view.role.is_work() => {
                 self.settle(view, checkpoint.as_ref());
             }
-            // As it was before the review.
+            // The files are as they were before the review.
             Event::IterationSettled { undone: true, .. } => {}
             Event::IterationSettled { checkpoint, .. } => self.start_from(checkpoint.as_ref()),
             Event::AgentStated {
@@ -248,7 +248,7 @@ impl Rules {
         }
     }
 
-    /// Forgets what the session before told of itself.
+    /// Clears the previous session's state.
     fn start_session(&mut self, view: &RunView) {
         self.problem = None;
         self.pending_error = None;
@@ -294,7 +294,7 @@ impl Rules {
         }
     }
 
-    /// Keeps what a session says last.
+    /// Keeps the latest message of a session.
     fn hear(&mut self, iteration: u32, signal: &AgentSignal) {
         let (AgentSignal::Said { text }
         | AgentSignal::TurnEnded {
@@ -309,8 +309,8 @@ impl Rules {
         }
     }
 
-    /// Forgets what an earlier session said once this one is over, which said nothing: unless it is repeated, or was cut off
-    /// with ralph.
+    /// Clears the previous session's last message if this session ended without one, unless the iteration is repeated
+    /// or was interrupted by the death of ralph.
     fn forget_said(&mut self, iteration: u32, outcome: &Outcome) {
         let is_repeated = outcome.was_limited() || outcome.found_no_live_channel() || *outcome == Outcome::Interrupted;
         if !is_repeated {
@@ -322,7 +322,7 @@ impl Rules {
         self.prompted.clear();
         match outcome {
             Outcome::Completed => {
-                // It went on without what it was denied; the next one should know before it tries.
+                // The session continued despite the denial; the next one should know about it in advance.
                 let denied = |problem: &&Problem| problem.kind == ProblemKind::PermissionDenied;
                 self.feedback
                     .extend(self.problem.as_ref().filter(denied).and_then(feedback::of_failure));
@@ -366,7 +366,7 @@ impl Rules {
         }
     }
 
-    /// Whether a reader that wants no more than the present journals hold keeps `event`, as the next one.
+    /// Whether the current size limits would let `event` into the journal as the next record.
     pub(super) fn keeps(&self, event: &Event) -> bool {
         match event {
             Event::AgentReported { signal, .. } => self.room_for(signal) == Room::There,
@@ -374,12 +374,12 @@ impl Rules {
         }
     }
 
-    /// Looks whether `signal`, which is bounded, may become a record.
+    /// Whether `signal`, which is already bounded, may become a record.
     pub(super) fn room_for(&self, signal: &AgentSignal) -> Room {
         self.budget.room_for(signal, self.weight_of(signal))
     }
 
-    /// Tells what of `signal` the state is made of, before it is applied.
+    /// Whether `signal` affects the state. Called before the signal is applied.
     fn weight_of(&self, signal: &AgentSignal) -> Weight {
         let waits = self.pending_error.is_some() || self.refusals > 0;
         let is_needed = match signal {

@@ -1,4 +1,4 @@
-//! What the running session tells, and what comes of it.
+//! Handles the reports of the running session.
 
 use crate::{
     event::{AgentSignal, AgentStatus, CancelReason, Claim, Delivery, Event, ReviewAnswer, TEXT_CAP_BYTES, clip},
@@ -16,7 +16,7 @@ use super::{
     user::{self, Taken},
 };
 
-/// Takes a signal of the session of `iteration`; one of another session means nothing.
+/// Handles a signal of the session of `iteration`. Signals of other sessions are ignored.
 pub(super) fn reported(decision: &mut Decision, now_ms: u64, iteration: u32, signal: &AgentSignal) {
     let (current, started_ms, cancelled) = match decision.state.view.phase {
         Phase::Running {
@@ -67,7 +67,7 @@ pub(super) fn reported(decision: &mut Decision, now_ms: u64, iteration: u32, sig
     stop_if_at_once(decision);
 }
 
-/// Records what the agent reported, as far as the journal has room for it.
+/// Records a signal if the journal has room for it.
 fn record(decision: &mut Decision, iteration: u32, signal: AgentSignal) {
     match decision.state.rules.room_for(&signal) {
         Room::There => decision.push(Event::AgentReported { iteration, signal }),
@@ -85,7 +85,7 @@ fn record(decision: &mut Decision, iteration: u32, signal: AgentSignal) {
     }
 }
 
-/// Records what the agent says of itself as its turn ends.
+/// Records the agent's statement at the end of its turn.
 pub(super) fn stated(decision: &mut Decision, iteration: u32, statement: &Statement) {
     let has_session = match decision.state.view.phase {
         Phase::Running { iteration: current, .. } | Phase::Cancelling { iteration: current, .. } => {
@@ -114,7 +114,7 @@ pub(super) fn stated(decision: &mut Decision, iteration: u32, statement: &Statem
     }
 }
 
-/// Records that the agent has left the file that claims the end.
+/// Records that the agent left the file that claims completion.
 pub(super) fn done_file_found(decision: &mut Decision, iteration: u32) {
     let settles =
         matches!(decision.state.view.phase, Phase::Settling { iteration: current, .. } if current == iteration);
@@ -142,7 +142,7 @@ pub(super) fn done_file_found(decision: &mut Decision, iteration: u32) {
     }
 }
 
-/// The session has shown that it has the prompt, and with it the messages in it.
+/// Records the messages in the prompt as delivered, as the session has shown that it read the prompt.
 pub(super) fn deliver_prompted(decision: &mut Decision, iteration: u32) {
     for id in decision.state.rules.prompted.clone() {
         if decision

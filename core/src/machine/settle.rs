@@ -1,4 +1,4 @@
-//! What follows an iteration: done, a look at the goals, another iteration, a wait, a pause or the end.
+//! Decides what follows an iteration: completion, verification, another iteration, a wait, a pause or the end.
 
 use crate::{
     event::{
@@ -19,10 +19,10 @@ use super::{
     state::LoopState,
 };
 
-/// A task that is reported blocked so often is not asked for again.
+/// A task that is reported blocked this often ends the run.
 const BLOCKS: usize = 3;
 
-/// Records what was found and decides how to go on.
+/// Records the settlement and decides what follows.
 pub(super) fn settled(decision: &mut Decision, now_ms: u64, iteration: u32, outcome: &Outcome, found: &Settlement) {
     for notice in &found.notices {
         decision.notice(notice.clone());
@@ -63,7 +63,7 @@ pub(super) fn settled(decision: &mut Decision, now_ms: u64, iteration: u32, outc
     }
     let denies = |why: &String| Denial::NotDone { why: why.clone() };
     let denial = found.denies_done.as_ref().map(denies).or_else(|| {
-        // Who is blocked is not done, even if every box is ticked.
+        // A blocked agent is not done, even if every box is ticked.
         let blocked = found
             .blocked
             .as_ref()
@@ -126,7 +126,7 @@ pub(super) fn settled(decision: &mut Decision, now_ms: u64, iteration: u32, outc
     conclude(decision, now_ms, iteration, outcome, found.random);
 }
 
-/// Has changed tests count where the plan allows it, or asks the user whether they do.
+/// Accepts changed tests if the plan permits it, or asks the user to confirm them.
 fn tests_changed(decision: &mut Decision, iteration: u32, found: &FoundTests) {
     let latest = decision.state.view.iterations.latest();
     let task = latest.and_then(|latest| latest.task.clone());
@@ -144,7 +144,7 @@ fn tests_changed(decision: &mut Decision, iteration: u32, found: &FoundTests) {
     }
 }
 
-/// Says that the task of the iteration is not worked on any more, if it has used up what one may and is still open.
+/// Records that the task of the iteration is set aside, if it reached its limit and is still open.
 fn set_aside_at_limit(decision: &mut Decision, iteration: u32, task: &str) {
     let view = &decision.state.view;
     let Some((_, limit)) = view.tasks_at_limit().find(|(text, _)| *text == task) else {
@@ -171,7 +171,7 @@ fn wants_goals(state: &LoopState, outcome: &Outcome) -> bool {
     }
 }
 
-/// Has the goals run.
+/// Starts running the goals.
 pub(super) fn start_verification(decision: &mut Decision, iteration: u32) {
     let goals = decision
         .state
@@ -184,7 +184,7 @@ pub(super) fn start_verification(decision: &mut Decision, iteration: u32) {
     decision.push(Event::VerificationStarted { iteration, goals });
 }
 
-/// Records the goals' results and goes on from them.
+/// Records the results of the goals and decides what follows.
 pub(super) fn verified(decision: &mut Decision, now_ms: u64, iteration: u32, outcome: &Outcome, found: &Verification) {
     if decision.state.rules.confirmed_meanwhile {
         return start_verification(decision, iteration);
@@ -210,7 +210,7 @@ pub(super) fn verified(decision: &mut Decision, now_ms: u64, iteration: u32, out
     conclude(decision, now_ms, iteration, outcome, found.random);
 }
 
-/// Records the plan as it is now, and what was taken out of it or put into it.
+/// Records the current plan, with removed and added tasks.
 fn plan_found(decision: &mut Decision, iteration: u32, plan: &PlanSnapshot, vanished: &[String], added: &[String]) {
     decision.plan_read(plan);
     if !vanished.is_empty() || !added.is_empty() {
@@ -222,7 +222,7 @@ fn plan_found(decision: &mut Decision, iteration: u32, plan: &PlanSnapshot, vani
     }
 }
 
-/// Everything is known about the iteration: judges its claims, and goes on.
+/// Judges the claims of a fully known iteration and decides what follows.
 fn conclude(decision: &mut Decision, now_ms: u64, iteration: u32, outcome: &Outcome, random: f64) {
     match gate::judge(&decision.state, outcome) {
         gate::Verdict::Done { proof, confidence } => {
@@ -255,7 +255,7 @@ fn conclude(decision: &mut Decision, now_ms: u64, iteration: u32, outcome: &Outc
     if let Some(reason) = requested(&decision.state) {
         return decision.stop(reason);
     }
-    // Iteration 0 is the look before the first one.
+    // Iteration 0 is the verification before the first iteration.
     if iteration > 0 {
         let progress = decision
             .state
@@ -274,7 +274,7 @@ fn conclude(decision: &mut Decision, now_ms: u64, iteration: u32, outcome: &Outc
     follow(decision, now_ms, outcome, random);
 }
 
-/// The work is done, but for a review.
+/// Completes the run, or requests the final review.
 fn done(decision: &mut Decision, now_ms: u64, outcome: &Outcome, proof: Proof) {
     let is_reviewed = review::is_wanted(&decision.state, outcome, true)
         // Completion wins over a stop request.
@@ -287,7 +287,7 @@ fn done(decision: &mut Decision, now_ms: u64, outcome: &Outcome, proof: Proof) {
     next(decision, now_ms);
 }
 
-/// Whether a review cannot be made now, which is said.
+/// Whether a review cannot be made now. Announces the reason.
 fn is_obstructed(decision: &mut Decision, now_ms: u64) -> bool {
     let why = review::obstacle(&decision.state, now_ms);
     if let (Some(why), Some(review)) = (why, &decision.state.view.settings.review) {
@@ -297,8 +297,8 @@ fn is_obstructed(decision: &mut Decision, now_ms: u64) -> bool {
     why.is_some()
 }
 
-/// Whether the work got anywhere: a tree that was never there before in this run, a box more than ever, or what was
-/// there committed at last. Never the agent's own word; none where nothing can be compared.
+/// Whether the iteration made progress: a tree that is new in this run, more ticked boxes than ever, or a first commit
+/// of an unchanged tree. Never the agent's own word; `None` if nothing can be compared.
 fn progress(state: &LoopState, found: &Settlement) -> Option<bool> {
     if found
         .plan
@@ -321,12 +321,12 @@ fn follow(decision: &mut Decision, now_ms: u64, outcome: &Outcome, random: f64) 
         Outcome::Completed | Outcome::Interrupted => next(decision, now_ms),
         Outcome::Failed { problem } => follow_failure(decision, now_ms, problem, random),
         Outcome::Cancelled { reason } => match reason {
-            // It went on after the refusals or the limit, or there would be a failure.
+            // The agent continued despite the refusals or the limit; otherwise the outcome would be a failure.
             CancelReason::LoginRefused
             | CancelReason::Limited
             | CancelReason::Flooded
             | CancelReason::Denied
-            // Another task may come next, or the day after.
+            // Another task may be next, or the next day.
             | CancelReason::TaskCost
             | CancelReason::TaskTokens
             | CancelReason::DayCost
@@ -369,7 +369,7 @@ fn follow_failure(decision: &mut Decision, now_ms: u64, problem: &Problem, rando
         }),
         Reaction::GoOn => next(decision, now_ms),
         Reaction::Wait { wait, until_ms } => {
-            // A wait that ends in a limit would only delay the bad news.
+            // Waiting would only delay the stop at the limit.
             if let Some(limit) = decision.state.view.limit_reached(now_ms) {
                 return decision.stop(StopReason::LimitReached { limit });
             }
@@ -394,7 +394,7 @@ fn follow_failure(decision: &mut Decision, now_ms: u64, problem: &Problem, rando
     }
 }
 
-/// Goes on without the live channel, which the installed version of the agent does not have.
+/// Switches to the one-way channel, as the installed version of the agent has no live channel.
 fn without_live_channel(decision: &mut Decision, now_ms: u64, problem: &Problem) {
     let adapter = decision.state.view.adapter.clone();
     if decision.state.view.settings.live_only {
@@ -408,7 +408,7 @@ fn without_live_channel(decision: &mut Decision, now_ms: u64, problem: &Problem)
     next(decision, now_ms);
 }
 
-/// Why the session cannot be continued after such a failure; none if it can.
+/// Why the session cannot be continued after such a failure; `None` if it can.
 fn loses_session(kind: ProblemKind) -> Option<Notice> {
     match kind {
         ProblemKind::SessionLost => Some(Notice::SessionLost),
@@ -430,7 +430,7 @@ fn loses_session(kind: ProblemKind) -> Option<Notice> {
     }
 }
 
-/// Starts the next iteration, unless something forbids it.
+/// Starts the next iteration, unless something prevents it.
 pub(super) fn next(decision: &mut Decision, now_ms: u64) {
     if let Some(reason) = requested(&decision.state) {
         return decision.stop(reason);
@@ -438,11 +438,11 @@ pub(super) fn next(decision: &mut Decision, now_ms: u64) {
     if !review::next_role(&decision.state).is_work() && is_obstructed(decision, now_ms) {
         decision.push(Event::ReviewWithdrawn);
     }
-    // Neither tasks that are set aside nor the number of iterations keep a review from being made; whatever does was looked at.
+    // Set-aside tasks and the iteration limit do not prevent a review. Other obstacles were checked above.
     if review::next_role(&decision.state).is_work() {
         let sent_back = decision.state.sent_back_to().is_some();
         let out_of_tasks = out_of_tasks(&decision.state).filter(|_| !sent_back);
-        // The plan was read just now only with a result. While nobody worked, its user may have changed it.
+        // The recorded plan is only current right after an iteration. Otherwise the user may have changed it since.
         if let Some(reason) = out_of_tasks.filter(|_| decision.state.view.phase.outcome().is_some()) {
             return decision.stop(reason);
         }
@@ -476,7 +476,7 @@ pub(super) fn next(decision: &mut Decision, now_ms: u64) {
     prepare(decision, now_ms);
 }
 
-/// Waits for the next day, if the run is to and has the time.
+/// Waits for the next day if the settings and the run's time limit permit it; otherwise stops.
 fn end_of_day(decision: &mut Decision, limit: LimitKind) {
     let view = &decision.state.view;
     let until_ms = view.spending.day.map_or(0, |day| day.until_ms);
@@ -492,7 +492,7 @@ fn end_of_day(decision: &mut Decision, limit: LimitKind) {
     }
 }
 
-/// The reason to stop where tasks are open and all of them are set aside, the last of them at its limit.
+/// The reason to stop if all open tasks are set aside and at least one reached its limit.
 pub(super) fn out_of_tasks(state: &LoopState) -> Option<StopReason> {
     let view = &state.view;
     let (task, limit) = view.tasks_at_limit().last()?;
@@ -501,7 +501,7 @@ pub(super) fn out_of_tasks(state: &LoopState) -> Option<StopReason> {
     (!open_elsewhere).then_some(StopReason::TaskLimitReached { limit, task })
 }
 
-/// Has the next iteration prepared, for whoever will work in it.
+/// Starts the preparation of the next iteration with its worker.
 pub(super) fn prepare(decision: &mut Decision, now_ms: u64) {
     let role = review::next_role(&decision.state);
     let adapter = review::worker(&decision.state, role, now_ms).adapter;
@@ -515,14 +515,14 @@ pub(super) fn prepare(decision: &mut Decision, now_ms: u64) {
     });
 }
 
-/// Says that another adapter than before works, because of a limit.
+/// Announces that a limit caused a switch to another adapter.
 fn say_who_stands_in(decision: &mut Decision, adapter: &str) {
     let view = &decision.state.view;
-    // Not that of a review, which nobody stood in for.
+    // The adapter of a review does not count, as it replaces no author.
     let reviewed = view.iterations.latest_work().filter(|_| !view.role.is_work());
     let before = reviewed.map_or(&view.adapter, |latest| &latest.adapter);
     let was_another = !before.is_empty() && before != adapter;
-    // A task may ask for another one, which is told of in its own words.
+    // A switch requested by a task has its own notice.
     let for_a_limit = view.limited.contains_key(adapter) || adapter != policy::wanted(&decision.state).adapter;
     if was_another && for_a_limit {
         decision.notice(Notice::AdapterSwitched {
@@ -531,7 +531,7 @@ fn say_who_stands_in(decision: &mut Decision, adapter: &str) {
     }
 }
 
-/// The question without whose answer nothing can go on, if it has come to that.
+/// The question that blocks all further work, if any.
 fn blocked_for_good(state: &LoopState) -> Option<String> {
     let last = state.view.blocks.last()?;
     let is_sent_back = state.sent_back_to().is_some();
@@ -540,7 +540,7 @@ fn blocked_for_good(state: &LoopState) -> Option<String> {
     (!open_elsewhere || repeated).then(|| last.question.clone())
 }
 
-/// The reason to stop that was asked for, if one was.
+/// The requested reason to stop, if any.
 pub(super) fn requested(state: &LoopState) -> Option<StopReason> {
     let StopAsked { request, by } = state.view.stop?;
     Some(match (by, request) {
@@ -553,7 +553,7 @@ pub(super) fn requested(state: &LoopState) -> Option<StopReason> {
     })
 }
 
-/// Whoever wants to stop at once does not wait for a settlement.
+/// Stops without a settlement after a request for an immediate stop.
 pub(super) fn stop_if_at_once(decision: &mut Decision) {
     let asked = decision.state.view.stop;
     if asked.is_some_and(|asked| asked.request == StopRequest::Immediate)

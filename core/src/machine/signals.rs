@@ -1,8 +1,9 @@
-//! What an agent's signals show.
+//! Conclusions from an agent's signals.
 
 use crate::event::{AgentSignal, Exit};
 
-/// Whether only a session that has read its prompt can have sent this. One that was opened may still break down before.
+/// Whether the signal proves that the session has read its prompt. A session that was only opened may still fail before
+/// that.
 pub(super) fn has_read_prompt(signal: &AgentSignal) -> bool {
     match signal {
         AgentSignal::Said { .. }
@@ -19,7 +20,7 @@ pub(super) fn has_read_prompt(signal: &AgentSignal) -> bool {
         | AgentSignal::ToolOutput { .. }
         | AgentSignal::QuestionAsked { .. }
         | AgentSignal::TurnEnded { .. } => true,
-        // It was there, whatever it did.
+        // The program itself ran, whatever its exit code.
         AgentSignal::Ended { exit, output_bytes } => exit.is_some_and(was_there) || *output_bytes > 0,
         AgentSignal::Opened { .. }
         | AgentSignal::Retrying { .. }
@@ -30,7 +31,7 @@ pub(super) fn has_read_prompt(signal: &AgentSignal) -> bool {
     }
 }
 
-/// A program that a launcher did not find, or could not execute, has read nothing.
+/// Whether the program ran: 126 and 127 mean that a launcher could not find or execute it.
 fn was_there(exit: Exit) -> bool {
     !matches!(exit, Exit::Code { code: 126 | 127 })
 }

@@ -1,4 +1,4 @@
-//! Limits of tasks and of days: what is set aside, what is waited for, and what a clock that moves does to it.
+//! Tests of the limits per task and day: tasks set aside, waits, and clock changes.
 
 use crate::{
     event::{
@@ -12,7 +12,7 @@ use crate::{
 use super::{Feedback, Input, LoopState, Settlement, Start, Statement, Step, Timer, TimerKind, step, testing};
 
 const HOUR_MS: u64 = 3_600_000;
-/// Not a midnight of UTC.
+/// Does not begin at midnight UTC.
 const DAY: Day = Day {
     from_ms: 1_000 * HOUR_MS,
     until_ms: 1_024 * HOUR_MS,
@@ -23,7 +23,7 @@ const NEXT: Day = Day {
 };
 const EVENING_MS: u64 = DAY.until_ms - 2 * HOUR_MS;
 
-/// A run and the time it is.
+/// A run with its current time.
 struct Run {
     state: LoopState,
     now_ms: u64,
@@ -69,7 +69,7 @@ impl Run {
         }
     }
 
-    /// Begins the iteration that is prepared.
+    /// Begins the prepared iteration.
     fn begin(&mut self, done: &[&str]) -> Vec<Event> {
         let iteration = self.iteration();
         self.take(&Input::Prepared {
@@ -88,7 +88,7 @@ impl Run {
         self.take(&Input::Agent { iteration, signal })
     }
 
-    /// Ends the running iteration, after which the plan is so.
+    /// Ends the running iteration; `done` are the ticked tasks after it.
     fn end(&mut self, done: &[&str]) -> Vec<Event> {
         let iteration = self.iteration();
         let ended = AgentSignal::Ended {
@@ -203,7 +203,7 @@ fn a_task_that_has_used_up_its_money_is_set_aside_and_the_next_one_is_worked_on(
     assert!(run.state.prompt_feedback().contains(&told));
     run.begin(&[]);
     assert_eq!(run.task(), Some("two"));
-    // Its own spending counts, and nobody else's.
+    // Only the spending on the task itself counts.
     assert_eq!(cancelled(&run.spend(0.9)), None);
     run.end(&["two"]);
     let task = "one".to_owned();
@@ -342,7 +342,7 @@ fn the_limit_of_the_day_ends_the_iteration_and_is_waited_for_until_midnight() {
     run.take(&Input::DayBegan { day: NEXT });
     assert_eq!(run.state.view.phase, Phase::Preparing { iteration: 2 });
     assert_eq!(run.state.view.spending.today(), Usage::default());
-    // The timer of the wait comes too late to do anything.
+    // The timer of the wait fires too late to have an effect.
     let timer = Timer {
         kind: TimerKind::WaitOver,
         epoch,
@@ -393,7 +393,7 @@ fn whoever_does_not_want_to_wait_allows_as_much_again() {
     assert_eq!(cancelled(&run.spend(1.0)), Some(CancelReason::DayCost));
     run.end(&[]);
     assert!(run.waits_until().is_some());
-    // Only for this day.
+    // The extension applies to this day only.
     run.now_ms = NEXT.from_ms;
     run.take(&Input::DayBegan { day: NEXT });
     run.begin(&[]);

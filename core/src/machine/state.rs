@@ -1,4 +1,4 @@
-//! The state of a loop: the fold of its records.
+//! The state of the loop: the fold over its records.
 
 use crate::{
     event::{Checkpoint, Event, LimitKind, PlanTask, Record, SteeringId, StopReason},
@@ -10,17 +10,17 @@ use super::{
     rules::Rules,
 };
 
-/// What is known about a run after its records so far: what everybody sees, and what decisions need besides.
+/// The state of a run after its records so far: the public view, and what else the decisions need.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LoopState {
     pub view: RunView,
     pub rules: Rules,
 }
 
-/// Why a run that is over takes no message.
+/// Why an ended run cannot be reopened by a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Closed {
-    /// Another run followed it.
+    /// Another run replaced this one.
     Superseded,
     UsedUp {
         limit: LimitKind,
@@ -28,7 +28,7 @@ pub enum Closed {
 }
 
 impl LoopState {
-    /// Advances the state by one record; the only way it changes.
+    /// Advances the state by one record. The state changes in no other way.
     pub fn apply(&mut self, record: &Record) {
         self.apply_event(record.at_ms, &record.event);
     }
@@ -38,12 +38,12 @@ impl LoopState {
         self.view.apply_event(at_ms, event);
     }
 
-    /// Why a message cannot make a run that is over go on; none if it can.
+    /// Why a message cannot reopen the ended run; `None` if it can.
     pub fn closed_for_good(&self) -> Option<Closed> {
         match self.view.stop_reason()? {
             StopReason::Superseded => Some(Closed::Superseded),
             StopReason::TaskLimitReached { limit, .. } => Some(Closed::UsedUp { limit: *limit }),
-            // The time since the end counts for nothing.
+            // Evaluated at the time of the last record: the time since the end does not count.
             _ => {
                 let limit = self.view.limit_reached(self.view.clock.now_ms)?;
                 Some(Closed::UsedUp { limit })
@@ -51,7 +51,7 @@ impl LoopState {
         }
     }
 
-    /// What the next prompt has to say besides the task.
+    /// What the next prompt tells the agent besides the task.
     pub fn prompt_feedback(&self) -> Vec<Feedback> {
         let diagnosis = feedback::of_breaker(&self.view.breaker);
         let reviewed = self.rules.reviews.open_findings().map(feedback::of_review);
@@ -69,7 +69,7 @@ impl LoopState {
             .collect()
     }
 
-    /// The task that the author works on next: one that a reviewer sent it back to, or else the first open one.
+    /// The next task for the author: one that a reviewer sent back, or else the first open one.
     pub fn task_next(&self) -> Option<&PlanTask> {
         let plan = &self.view.plan;
         let sent_back = self
@@ -78,30 +78,31 @@ impl LoopState {
         sent_back.or_else(|| plan.current_except(&self.view.set_aside()))
     }
 
-    /// The text of the task that a reviewer found something about, unless it is set aside.
+    /// The text of the task that a reviewer sent back, unless it is set aside.
     pub fn sent_back_to(&self) -> Option<&String> {
         let task = self.rules.reviews.open_findings()?.task.as_ref()?;
         (!self.view.is_set_aside(task)).then_some(task)
     }
 
-    /// The tree that the next review starts from: what changed since is what it is about.
+    /// The tree that the next review is compared with.
     pub fn unreviewed_since(&self) -> Option<&Checkpoint> {
         self.rules.reviews.since.as_ref().or(self.rules.baseline.as_ref())
     }
 
-    /// The background tasks that the next prompt tells of: those that have ended since the last one, and those that run.
+    /// The background tasks that the next prompt mentions: running ones, and those that ended since the last prompt.
     pub fn background_for_prompt(&self) -> impl Iterator<Item = &BackgroundTask> {
         let untold = &self.rules.untold;
         let tasks = self.view.background.tasks.iter();
         tasks.filter(|task| task.result.is_none() || untold.has(task.number))
     }
 
-    /// The number of the next message.
+    /// The id of the next message.
     pub fn next_message(&self) -> SteeringId {
         SteeringId(self.view.messages.last().map_or(1, |message| message.id.0 + 1))
     }
 
-    /// Whether a reader that wants no more than the present journals hold keeps `event`, as the next one.
+    /// Whether the current size limits would let `event` into a journal as the next record. A reader of an older,
+    /// larger journal may skip it otherwise.
     pub fn keeps(&self, event: &Event) -> bool {
         self.rules.keeps(event)
     }

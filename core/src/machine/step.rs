@@ -1,7 +1,7 @@
-//! One step of the loop: what an input means in the present phase.
+//! One step of the loop: the meaning of an input in the current phase.
 //!
-//! Stop 6 of the tour in ARCHITECTURE.md. A decision pushes events; state and effects follow from these, never from the decision
-//! itself.
+//! Stop 6 of the tour in ARCHITECTURE.md. A decision pushes events; state and effects follow from these, never from the
+//! decision itself.
 
 use crate::{
     event::{
@@ -25,7 +25,7 @@ use super::{
 /// The result of [`step`].
 #[derive(Debug)]
 pub struct Step {
-    /// `events` folded over the state before.
+    /// The previous state with `events` folded in.
     pub state: LoopState,
     pub events: Vec<Event>,
     pub effects: Vec<Effect>,
@@ -33,15 +33,15 @@ pub struct Step {
 
 /// Advances the loop by one input that was received at `now_ms`.
 ///
-/// The returned state equals the given one folded over the returned events. An input that means nothing in the present
-/// phase (a timer of an earlier one, a result of an abandoned job) yields neither events nor effects.
+/// The returned state equals the given one folded over the returned events. An input that has no meaning in the current
+/// phase (a timer of an earlier phase, a result of an abandoned job) yields neither events nor effects.
 pub fn step(state: LoopState, now_ms: u64, input: &Input) -> Step {
     let before = Before::of(&state);
     let mut decision = Decision::at(state, now_ms);
     if decision.state.view.is_over() {
         match input {
             Input::Command { command, by } => user::reopen(&mut decision, now_ms, command, *by),
-            // They are ended because the run is over.
+            // Background tasks are ended because the run is over.
             Input::BackgroundEnded { number, result } => background::ended(&mut decision, *number, result),
             _ => {}
         }
@@ -135,7 +135,7 @@ fn decide(decision: &mut Decision, now_ms: u64, input: &Input) {
             if is_running(&decision.state, *iteration)
                 && let Some((longest_ms, reason)) = policy::longest_quiet(&decision.state, now_ms)
                 && *quiet_ms >= longest_ms
-                // It waits for somebody, and not the other way round.
+                // The agent waits for an answer, so it is not idle.
                 && decision.state.view.permissions.pending.is_empty()
             {
                 decision.push(Event::CancelRequested {
@@ -159,7 +159,7 @@ fn decide(decision: &mut Decision, now_ms: u64, input: &Input) {
     }
 }
 
-/// Records which day it is, if that is news.
+/// Records the current day, if it changed.
 fn it_is(decision: &mut Decision, day: Option<Day>) {
     if let Some(day) = day
         && decision.state.view.spending.day != Some(day)
@@ -168,7 +168,7 @@ fn it_is(decision: &mut Decision, day: Option<Day>) {
     }
 }
 
-/// What was waited for may be here, or have moved to another date with the clock.
+/// Ends a wait for the next day, which may have come, or may now be on another date because the clock moved.
 fn day_began(decision: &mut Decision, now_ms: u64) {
     if let Phase::Waiting {
         wait: Wait::DayBudget, ..
@@ -181,8 +181,8 @@ fn day_began(decision: &mut Decision, now_ms: u64) {
     }
 }
 
-/// Records boxes for those who watch: what they count for is decided by the plan as it is when the iteration has ended. Those of a
-/// reviewer count for nothing, and are put back.
+/// Records toggled boxes for display only. Progress is decided by the plan at the end of the iteration. Boxes ticked by
+/// a reviewer are ignored and reverted.
 fn boxes_toggled(decision: &mut Decision, iteration: u32, toggled: &[u32]) {
     if !is_running(&decision.state, iteration) || !decision.state.view.role.is_work() || toggled.is_empty() {
         return;
@@ -228,7 +228,7 @@ fn recover(decision: &mut Decision, now_ms: u64, pause_file: bool) {
         | Phase::Cancelling {
             iteration, started_ms, ..
         }) => {
-            // Only its program was still there: the turn had ended well.
+            // The turn had ended well and only the agent's process was still running.
             let turn_ended = matches!(phase, Phase::Running { .. }) && decision.state.rules.verdict == Some(true);
             decision.push(Event::IterationEnded {
                 iteration,
@@ -242,7 +242,7 @@ fn recover(decision: &mut Decision, now_ms: u64, pause_file: bool) {
                 output_bytes: 0,
             });
         }
-        // Said once more, or the user would sit before a loop that does nothing and says nothing.
+        // Announced again; otherwise the loop would stand still without telling the user why.
         Phase::Paused => settle::next(decision, now_ms),
         // The limit may have been raised.
         Phase::Waiting {
@@ -254,9 +254,9 @@ fn recover(decision: &mut Decision, now_ms: u64, pause_file: bool) {
             attempt: decision.state.view.iterations.failures,
             why: WaitCause::BegunBefore,
         }),
-        // The goals are run anew, all of them.
+        // All goals are run again.
         Phase::Verifying { iteration, .. } => settle::start_verification(decision, iteration),
-        // Its effect is derived anew: the settlement is repeated.
+        // The effect is derived again from the phase, which repeats the settlement.
         Phase::Settling { .. } | Phase::Stopped { .. } => {}
     }
 }
@@ -301,7 +301,7 @@ fn prepared(decision: &mut Decision, now_ms: u64, iteration: u32, result: &Resul
     if let Role::Review { .. } = role {
         return prepared_review(decision, now_ms, iteration, found);
     }
-    // Minutes may have passed in a large repository.
+    // Preparation may have taken minutes in a large repository.
     if let Some(limit) = decision.state.view.limit_reached(now_ms) {
         return decision.stop(StopReason::LimitReached { limit });
     }
@@ -312,14 +312,14 @@ fn prepared(decision: &mut Decision, now_ms: u64, iteration: u32, result: &Resul
         return decision.push(Event::Held);
     }
     let is_late = |steering: &Message| {
-        // Where no task is open, a message is all that the iteration is for.
+        // Without an open task, the iteration is for the message only.
         let cannot_wait = steering.kind == SteeringKind::Now || found.plan.is_complete();
         cannot_wait && steering.is_due() && !found.delivered.contains(&steering.id)
     };
     let worker = policy::worker_now(&decision.state, now_ms);
     let task = decision.state.task_next().map(|task| task.text.clone());
-    // A message cannot wait for the prompt after this one, and nothing has been started yet. The same if the plan, which has
-    // only now been read, asks for another agent.
+    // The session has not started yet, so the prompt is written again if an urgent message is missing from it, or if
+    // the plan, which has only been read now, asks for another agent.
     if decision.state.view.messages.iter().any(is_late) || worker.adapter != decision.state.view.adapter {
         return settle::prepare(decision, now_ms);
     }
@@ -339,7 +339,7 @@ fn prepared(decision: &mut Decision, now_ms: u64, iteration: u32, result: &Resul
     });
 }
 
-/// Begins a review, of which the author's session and the user's messages know nothing.
+/// Begins a review, without the author's session and the user's messages.
 fn prepared_review(decision: &mut Decision, now_ms: u64, iteration: u32, found: &Preparation) {
     let role = review::next_role(&decision.state);
     if role != decision.state.view.role || review::obstacle(&decision.state, now_ms).is_some() {
@@ -356,7 +356,7 @@ fn prepared_review(decision: &mut Decision, now_ms: u64, iteration: u32, found: 
         model: worker.model,
         task: subject.and_then(|subject| subject.task.clone()),
         resume: None,
-        // A message is for the author.
+        // Messages are for the author.
         live_steering: false,
         checkpoint: found.checkpoint.clone(),
         prompt_bytes: found.prompt_bytes,
@@ -366,8 +366,8 @@ fn prepared_review(decision: &mut Decision, now_ms: u64, iteration: u32, found: 
     });
 }
 
-/// Says once for each task that it is another agent's or model's than the run's own, and once for each step that it is handed
-/// on.
+/// Announces, once per task, that the task asks for another agent or model, and, once per step, that it is handed to
+/// another worker.
 fn say_who_works(decision: &mut Decision, worker: &Worker) {
     let view = &decision.state.view;
     let task = decision.state.task_next();
@@ -412,7 +412,7 @@ fn timer_fired(decision: &mut Decision, now_ms: u64, timer: Timer) {
             }
         }
         TimerKind::Deadline => deadline::passed(decision, now_ms),
-        // Only asks for a look at the agent: see `effects`.
+        // Firing only triggers a probe of the agent; see `effects`.
         TimerKind::Idle => {}
         TimerKind::Lingering => {
             if lingers(&decision.state, &timer) {
@@ -443,7 +443,7 @@ fn max_time(decision: &mut Decision) {
                 limit: LimitKind::MaxTime,
             });
         }
-        // On their way to a decision that looks at the limit; their deadlines do not leave them long.
+        // These phases lead to a decision that checks the limit, and their own deadlines are short.
         Phase::Cancelling { .. } | Phase::Settling { .. } | Phase::Stopped { .. } => {}
     }
 }

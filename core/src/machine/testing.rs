@@ -1,10 +1,10 @@
-//! What the machine is given in its tests.
+//! Inputs for tests of the machine.
 
 use crate::event::{PlanSnapshot, PlanTask, Settings};
 
 use super::{Preparation, Start};
 
-/// The start of a run by these settings, the first one in its project.
+/// The start of a project's first run with these settings.
 pub(super) fn start(settings: Settings) -> Start {
     Start {
         project: "/project".into(),
@@ -18,7 +18,7 @@ pub(super) fn start(settings: Settings) -> Start {
     }
 }
 
-/// An iteration that is ready to begin, for an agent that nothing can be said to while it works.
+/// A preparation for an agent without live steering.
 pub(super) fn preparation(plan: PlanSnapshot) -> Preparation {
     Preparation {
         plan,

@@ -1,23 +1,23 @@
-//! Which ends of background tasks prompts have told of.
+//! Tracks the ends of background tasks that prompts still have to mention.
 
 use crate::{
     event::{Event, Outcome, Requester},
     run::{BackgroundTask, RunView},
 };
 
-/// Background tasks that have ended, as far as prompts have to tell of them.
+/// Ended background tasks, by whether prompts have mentioned them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Untold {
-    /// Those that no prompt has told of.
+    /// The tasks that no prompt has mentioned.
     numbers: Vec<u32>,
-    /// Those of them that are in the prompt that is being prepared.
+    /// The tasks in the prompt that is being prepared.
     offered: Vec<u32>,
-    /// Those that the running session was told of.
+    /// The tasks in the prompt of the running session.
     told: Vec<u32>,
 }
 
 impl Untold {
-    /// Whether no prompt has told of this task.
+    /// Whether no prompt has mentioned this task.
     pub(super) fn has(&self, number: u32) -> bool {
         self.numbers.contains(&number)
     }
@@ -25,7 +25,7 @@ impl Untold {
     pub(super) fn apply(&mut self, view: &RunView, event: &Event) {
         match event {
             Event::BackgroundEnded { number, .. } => {
-                // Whoever ended it knows that it has ended.
+                // An agent that cancelled the task itself knows that it ended.
                 let by_agent = |task: &BackgroundTask| task.cancelled_by == Some(Requester::Agent);
                 if !view.background.task(*number).is_some_and(by_agent) {
                     self.numbers.push(*number);
@@ -36,7 +36,7 @@ impl Untold {
                 self.told = std::mem::take(&mut self.offered);
                 self.numbers.retain(|number| !self.told.contains(number));
             }
-            // It is repeated, and its prompt written anew.
+            // The iteration is repeated with a new prompt.
             Event::IterationEnded { outcome, .. } if is_repeated(outcome) => {
                 let later = std::mem::replace(&mut self.numbers, std::mem::take(&mut self.told));
                 self.numbers.extend(later);

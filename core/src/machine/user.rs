@@ -1,4 +1,4 @@
-//! What the user asks of the loop, and what comes of it.
+//! Handles the user's commands.
 
 use crate::{
     event::{
@@ -81,7 +81,8 @@ pub(super) fn obey(decision: &mut Decision, now_ms: u64, command: &UserCommand, 
     }
 }
 
-/// How an answer reaches the agent: live if the agent that asked still works and takes messages, else in the next prompt.
+/// How an answer reaches the agent: live if the agent that asked is still working and accepts messages, otherwise in
+/// the next prompt.
 fn soonest(view: &RunView, ask: u32) -> SteeringKind {
     let asked = view.permissions.unanswered.iter().find(|known| known.number == ask);
     match (&view.phase, asked) {
@@ -97,9 +98,9 @@ fn soonest(view: &RunView, ask: u32) -> SteeringKind {
     }
 }
 
-/// Lets a run that is over go on with a message or an answer; nothing else does that, and neither where a limit is used up.
+/// Reopens an ended run for a message or an answer, unless a limit is reached. No other command does.
 pub(super) fn reopen(decision: &mut Decision, now_ms: u64, command: &UserCommand, by: RequestedBy) {
-    // Confirmed tests need no agent any more.
+    // Confirming tests does not need another iteration.
     if let UserCommand::Answer { ask, answer, at } = command
         && let Some(confirmed) = tests_confirmed(&decision.state.view, *ask, answer, *at)
     {
@@ -111,7 +112,7 @@ pub(super) fn reopen(decision: &mut Decision, now_ms: u64, command: &UserCommand
             Ok(late) => (SteeringKind::Next, late.text, Some(late.answers), late.added),
             Err(_) => return,
         },
-        // It may still go on, and then without the rule.
+        // The run may still be reopened, and then without the rule.
         UserCommand::Forget { rule } => return permission::forget(decision, rule),
         _ => return,
     };
@@ -147,15 +148,15 @@ fn queue_steering(decision: &mut Decision, kind: SteeringKind, text: &str, answe
     }
 }
 
-/// Whether the agent took a message for the running turn.
+/// Whether the agent accepted a message for the running turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Taken {
     Yes,
     No,
 }
 
-/// A message that was not taken is in the next prompt, which is not waited for. One that was taken by a session that is
-/// being ended may never have been read, so it stays due as well.
+/// Records the fate of a message to the running turn. A rejected message goes into the next prompt, so the iteration is
+/// cancelled. A message that a session accepted while it is being ended may never have been read, so it stays due.
 pub(super) fn steered(decision: &mut Decision, iteration: u32, id: SteeringId, taken: Taken) {
     let due = decision
         .state
@@ -202,7 +203,7 @@ fn resume(decision: &mut Decision, now_ms: u64) {
     leave_pause(decision, now_ms);
 }
 
-/// A stronger request is under way as soon as it is made, and is not taken back.
+/// Withdraws a stop after the running iteration. Stronger requests take effect at once and cannot be withdrawn.
 fn withdraw_stop(decision: &mut Decision) {
     let asked = decision.state.view.stop.map(|stop| stop.request);
     if asked == Some(StopRequest::AfterIteration) && !decision.state.view.is_over() {
@@ -236,7 +237,7 @@ fn reset_circuit(decision: &mut Decision, now_ms: u64) {
 }
 
 fn request_stop(decision: &mut Decision, stop: StopRequest, by: RequestedBy) {
-    // Asked again to stop in order means: now.
+    // A repeated request for a graceful stop is treated as an immediate one.
     let earlier = decision.state.view.stop.map(|earlier| earlier.request);
     let stop = match earlier {
         Some(StopRequest::Graceful | StopRequest::Immediate) if stop >= StopRequest::Graceful => StopRequest::Immediate,
@@ -272,7 +273,7 @@ fn request_stop(decision: &mut Decision, stop: StopRequest, by: RequestedBy) {
                 });
             }
         }
-        // The result of the last iteration is kept, unless even that takes too long for the user.
+        // The result of the last iteration is kept, unless the user demands an immediate stop.
         Phase::Settling { .. } => {
             if stop == StopRequest::Immediate {
                 decision.stop(reason);

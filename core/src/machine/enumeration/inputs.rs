@@ -1,4 +1,4 @@
-//! Where the enumeration starts from, and what may reach the machine.
+//! The initial states and the inputs of the enumeration.
 
 use super::super::{
     Input, LoopState, Preparation, Refusal, Settlement, Start, Statement, Timer, TimerKind, Verification, step, testing,
@@ -46,7 +46,7 @@ pub(super) fn settings() -> Settings {
     }
 }
 
-/// Who takes over.
+/// The worker that takes over.
 pub(super) fn stronger() -> Worker {
     Worker {
         adapter: "fake".to_owned(),
@@ -54,7 +54,7 @@ pub(super) fn stronger() -> Worker {
     }
 }
 
-/// As `settings`, and with all that has to do with being done and with other agents.
+/// As `settings`, with everything that concerns completion and other agents.
 pub(super) fn demanding_settings() -> Settings {
     let goal = Goal {
         name: "tests".to_owned(),
@@ -92,7 +92,7 @@ pub(super) const DAY: Day = Day {
     until_ms: 86_400_000,
 };
 
-/// As `settings`, and with little to spend on a task and in a day.
+/// As `settings`, with low limits on the spending per task and day.
 pub(super) fn frugal_settings() -> Settings {
     Settings {
         limits: Limits {
@@ -114,7 +114,7 @@ pub(super) fn frugal_settings() -> Settings {
     }
 }
 
-/// With somebody who reviews what is done, and as little else as possible.
+/// Settings with a reviewer and as little else as possible.
 pub(super) fn reviewed_settings() -> Settings {
     let by = Worker {
         adapter: "other".to_owned(),
@@ -141,7 +141,7 @@ fn is_frugal(state: &LoopState) -> bool {
     !state.view.settings.limits.per_day.is_none()
 }
 
-/// Whether what becomes of a review may depend on an input.
+/// Whether an input can affect a review.
 fn concerns_reviews(input: &Input) -> bool {
     match input {
         Input::Prepared { iteration, result } => *iteration < 7 && !matches!(result, Err(Refusal::Plan { .. })),
@@ -157,7 +157,7 @@ fn concerns_reviews(input: &Input) -> bool {
     }
 }
 
-/// What only a reviewer says, and what its user does while it works.
+/// Inputs that occur only during a review: answers of a reviewer, and actions of the user.
 fn of_reviews(state: &LoopState, iteration: u32) -> Vec<Input> {
     let findings = Findings {
         found: vec!["a stub".to_owned()],
@@ -208,7 +208,7 @@ pub(super) fn settled(iteration: u32, plan: Result<PlanSnapshot, String>, claims
     }
 }
 
-/// The settlement of an agent that takes a task out of the plan, or says that it is blocked.
+/// The settlement of an iteration that removed tasks from the plan, or reports that it is blocked.
 pub(super) fn troubled(iteration: u32, open: bool, vanished: &[&str], blocked: Option<&str>) -> Input {
     let Input::Settled { mut settlement, .. } = settled(iteration, Ok(plan(open)), vec![Claim::Promise]) else {
         unreachable!("a settlement was made")
@@ -252,7 +252,7 @@ pub(super) fn verified(iteration: u32, passed: bool) -> Input {
     }
 }
 
-/// Goals that pass and, while they run, do something to the plan.
+/// Passing goals that change the plan while they run.
 pub(super) fn verified_with_another_plan(
     iteration: u32,
     found: Result<PlanSnapshot, String>,
@@ -275,7 +275,8 @@ pub(super) fn problem(kind: ProblemKind) -> AgentSignal {
     }
 }
 
-/// All inputs that may reach the machine in `state`: the ones its phase waits for, late and early ones, the user's.
+/// All inputs that may reach the machine in `state`: those that its phase waits for, late and early ones, and the
+/// user's commands.
 pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
     let iteration = match state.view.phase {
         Phase::Preparing { iteration } | Phase::Running { iteration, .. } | Phase::Cancelling { iteration, .. } => {
@@ -464,8 +465,8 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
             verified_with_another_plan(iteration, Err("plan is gone".to_owned()), &[]),
             user(UserCommand::ResetCircuit),
         ]);
-        // Pauses and messages are enumerated without goals: together they would be too many states, and neither knows
-        // of the other.
+        // Pauses and messages are enumerated without goals: they are independent, and the combination would have too
+        // many states.
         inputs.retain(|input| match input {
             Input::PauseFile { .. } | Input::NotSteered { .. } | Input::ActivityProbed { .. } => false,
             Input::PermissionRequested { .. } | Input::PermissionRuled { .. } => false,
@@ -480,7 +481,7 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
                 UserCommand::RetryNow | UserCommand::ResetCircuit => true,
                 UserCommand::Stop { stop } => *stop == StopRequest::Graceful,
             },
-            // One failure that is waited for, one that is not, and one that is worked around.
+            // One failure that leads to a wait, one that does not, and one that leads to a fallback.
             Input::Agent {
                 signal: AgentSignal::Problem { problem },
                 ..
@@ -491,12 +492,12 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
             Input::Agent { signal, .. } => {
                 !matches!(signal, AgentSignal::Usage { .. } | AgentSignal::MessageAnswered { .. })
             }
-            // It is only recorded.
+            // These inputs are only recorded.
             Input::AgentCalled { .. }
             | Input::EditsChecked { .. }
             | Input::AnswerFetched { .. }
             | Input::BoxesToggled { .. } => false,
-            // They have tests of their own: nothing but the end of the run has to do with them.
+            // Background tasks have their own tests: they only interact with the end of the run.
             Input::Background { .. } | Input::BackgroundProgressed { .. } | Input::BackgroundEnded { .. } => false,
             Input::Start(_)
             | Input::AgentStated { .. }
@@ -528,7 +529,7 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
                 },
             },
         ]);
-        // What has nothing to do with spending is enumerated without it.
+        // Inputs that do not concern spending are enumerated with other settings.
         inputs.retain(|input| match input {
             Input::Agent { signal, .. } => {
                 matches!(signal, AgentSignal::Usage { .. } | AgentSignal::Ended { .. })
@@ -545,14 +546,14 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
         });
     }
     if state.view.settings.review.is_some() {
-        // What else may arrive knows nothing of reviews, and is enumerated without them.
+        // Inputs that do not concern reviews are enumerated with other settings.
         inputs.retain(concerns_reviews);
         inputs.extend(of_reviews(state, iteration));
     }
     inputs
 }
 
-/// The inputs that answer what was started when the phase was entered; each of them alone has to lead out of it.
+/// The inputs that answer the effects of entering the phase. Each of them alone has to lead out of it.
 pub(super) fn answers(state: &LoopState, now_ms: u64) -> Vec<Input> {
     let ended = |iteration| Input::Agent {
         iteration,
