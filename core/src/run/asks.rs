@@ -1,59 +1,60 @@
-//! The list of what agents asked: each request as it was put, and what became of it.
+//! The list of the agents' requests and questions with their answers.
 //!
-//! Beside the view and not in it: the loop decides nothing by this list, and a request with its command and its change may
-//! be as long as a record. Requests that rules allowed without asking anybody are not in it; what they denied is.
+//! Kept beside the view, not in it: the loop decides nothing by this list, and a request with its command and its diff
+//! may be as long as a record. Requests that rules allowed without asking are not listed; those that rules denied are.
 
 use std::collections::{VecDeque, vec_deque};
 
 use super::RunView;
 use crate::event::{AgentCall, ConfirmedBy, Decider, Event, PermissionRequest, Record, RuleScope, SteeringId};
 
-/// Most entries; older ones are in the journal.
+/// Maximum number of entries. Older ones are in the journal only.
 const ENTRIES: usize = 10_000;
-/// Most bytes of commands, changes and questions; those of older entries are in the journal.
+/// Maximum size of commands, diffs and questions, in bytes. Those of older entries are in the journal only.
 const BYTES: usize = 16 << 20;
 
-/// What agents asked, oldest first.
+/// The requests of agents, oldest first.
 #[derive(Debug, Clone, Default)]
 pub struct Asks {
     entries: VecDeque<AskEntry>,
     dropped: u64,
-    /// How much the requests hold, and how many entries from the first on have given theirs up.
+    /// Total bytes of the stored requests.
     bytes: usize,
+    /// Number of oldest entries whose request was dropped.
     given_up: usize,
 }
 
-/// Something that an agent asked.
+/// A request or question of an agent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AskEntry {
-    /// Its place among all that were asked: it stays when older ones are dropped.
+    /// Index among all requests of the run. It does not change when older ones are dropped.
     pub place: u64,
-    /// By which it is answered; none if nobody was asked.
+    /// The number that an answer refers to; `None` if no question was asked.
     pub number: Option<u32>,
     pub iteration: Option<u32>,
     pub at_ms: u64,
     pub what: AskSubject,
-    /// None while it waits.
+    /// `None` while the agent waits.
     pub end: Option<AskEnd>,
-    /// What an answer added with it.
+    /// The rules that the answer added.
     pub rules: Option<(RuleScope, Vec<String>)>,
-    /// The message that answered it after nobody waited for an answer any more.
+    /// The message that answered it after the agent had stopped waiting.
     pub late: Option<(SteeringId, String)>,
 }
 
-/// What was asked.
+/// The content of a request.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AskSubject {
     Request {
         request: Box<PermissionRequest>,
-        /// Not all of it is known.
+        /// The request was shortened.
         cut: bool,
-        /// The rules that asked.
+        /// The rules that caused the question.
         asked_by: Vec<String>,
     },
-    /// A request of which only this is kept.
+    /// A request whose details were dropped.
     Title { tool: String, title: String },
-    /// What keeps a task from being done.
+    /// A question that blocks a task.
     Block { task: Option<String>, question: String },
 }
 
@@ -66,7 +67,7 @@ pub enum AskEnd {
         message: Option<String>,
         waited_ms: u64,
     },
-    /// Its questions have answers; none if there will be none.
+    /// The questions were answered; `answers` is empty if they will not be.
     Answered {
         answers: Vec<Vec<String>>,
         by: Decider,
@@ -74,12 +75,12 @@ pub enum AskEnd {
         waited_ms: u64,
     },
     Withdrawn,
-    /// Its iteration ended first.
+    /// The iteration ended before an answer came.
     Unanswered,
 }
 
 impl Asks {
-    /// Takes in the record that follows those before. `view` has taken it in already.
+    /// Applies the next record. `view` must already include it.
     pub fn apply(&mut self, record: &Record, view: &RunView) {
         match &record.event {
             Event::PermissionAsked {
@@ -90,7 +91,7 @@ impl Asks {
                 cut,
                 ..
             }
-            // Asked anew once it is waited for without end.
+            // The question was recorded again because it now waits without a deadline.
             if self.waiting(*ask).is_none() => {
                 let what = AskSubject::Request {
                     request: request.clone(),
@@ -143,7 +144,7 @@ impl Asks {
                 self.end(*ask, end);
             }
             Event::PermissionWithdrawn { ask, .. } => self.end(*ask, AskEnd::Withdrawn),
-            // Nobody is left to tell.
+            // No agent is left to get an answer.
             Event::IterationEnded { .. } => self.leave_open(),
             Event::TaskBlocked { task, question, .. } => {
                 let number = view.blocks.last().map(|block| block.number);
@@ -198,12 +199,12 @@ impl Asks {
         }
     }
 
-    /// All that are kept, oldest first.
+    /// Iterates over the stored entries, oldest first.
     pub fn iter(&self) -> vec_deque::Iter<'_, AskEntry> {
         self.entries.iter()
     }
 
-    /// How many are kept.
+    /// Number of stored entries.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
@@ -212,12 +213,12 @@ impl Asks {
         self.entries.is_empty()
     }
 
-    /// How many older ones are only in the journal.
+    /// Number of older entries that are in the journal only.
     pub fn dropped(&self) -> u64 {
         self.dropped
     }
 
-    /// The one with this place among all.
+    /// The entry with this index among all requests.
     pub fn at(&self, place: u64) -> Option<&AskEntry> {
         let index = usize::try_from(place.checked_sub(self.dropped)?).ok()?;
         self.entries.get(index)
@@ -250,13 +251,13 @@ impl Asks {
         }
     }
 
-    /// The latest that has this number.
+    /// The latest entry with this number.
     fn numbered(&mut self, number: u32) -> Option<&mut AskEntry> {
         self.entries.iter_mut().rev().find(|entry| entry.number == Some(number))
     }
 
     fn waiting(&mut self, number: u32) -> Option<&mut AskEntry> {
-        // Those that wait are among the last of their iteration.
+        // Waiting entries are among the latest ones of their iteration.
         let mut entries = self.entries.iter_mut().rev();
         entries.find(|entry| entry.number == Some(number) && entry.end.is_none())
     }
@@ -275,7 +276,7 @@ impl Asks {
 }
 
 impl AskSubject {
-    /// About what it takes.
+    /// Approximate size in bytes.
     fn bytes(&self) -> usize {
         match self {
             AskSubject::Request { request, .. } => {
@@ -296,7 +297,7 @@ impl AskSubject {
         }
     }
 
-    /// Keeps what it is in a line.
+    /// Drops everything but the tool and the title.
     fn shorten(&mut self) {
         if let AskSubject::Request { request, .. } = self {
             let (tool, title) = (request.tool.clone(), request.title.clone());
@@ -313,7 +314,7 @@ mod tests {
         testing::{iteration_ended, iteration_started, permission_asked, permission_decided},
     };
 
-    /// What is listed after these events.
+    /// The list after these events.
     fn listed(events: impl IntoIterator<Item = Event>) -> Asks {
         let (mut asks, mut view) = (Asks::default(), RunView::default());
         let started = iteration_started(3, None, None);

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::{BackgroundProgress, BackgroundResult, Event, Requester};
 
-/// Most background tasks that are kept; those that run always are.
+/// Maximum number of stored background tasks. Running ones are always stored.
 const KEPT: usize = 50;
 
 /// The background tasks of a run, in the order in which they were started.
@@ -14,38 +14,38 @@ const KEPT: usize = 50;
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Background {
-    /// How many were started, those included that are not kept any more.
+    /// Number of started tasks, including those no longer stored.
     pub started: u32,
-    /// How many of them agents have started.
+    /// Number of tasks started by agents.
     #[serde(default)]
     pub by_agents: u32,
-    /// How many of those in the latest iteration.
+    /// Number of tasks started by the agent of the latest iteration.
     #[serde(default)]
     pub by_agents_now: u32,
-    /// The latest ones, and all that run.
+    /// The latest tasks, and all that are running.
     pub tasks: Vec<BackgroundTask>,
 }
 
-/// A command that outlives the iteration in which it was started.
+/// A command that may outlive the iteration in which it was started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct BackgroundTask {
     pub number: u32,
-    /// Who started it.
+    /// Whether the user or an agent started it.
     pub by: Requester,
-    /// What a shell runs.
+    /// The shell command.
     pub command: String,
     pub cwd: PathBuf,
     pub started_ms: u64,
-    /// Who wants it to end.
+    /// Whether the user or an agent cancelled it.
     pub cancelled_by: Option<Requester>,
-    /// It ends with the run.
+    /// Whether it is ending because the run ended.
     pub ends_with_run: bool,
-    /// How far it was when that was recorded last; none before its first output, and after its end.
+    /// The last recorded progress; `None` before the first output and after the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<BackgroundProgress>,
-    /// None while it runs.
+    /// `None` while it is running.
     pub result: Option<BackgroundResult>,
 }
 
@@ -54,7 +54,7 @@ pub struct BackgroundTask {
 #[serde(rename_all = "kebab-case")]
 pub enum BackgroundState {
     Running,
-    /// It was told to end.
+    /// The task was asked to end.
     Ending,
     Ended,
 }
@@ -68,7 +68,7 @@ impl BackgroundTask {
         }
     }
 
-    /// How long it has run.
+    /// How long the task has run.
     pub fn age_ms(&self, now_ms: u64) -> u64 {
         let so_far = || now_ms.saturating_sub(self.started_ms);
         self.result.as_ref().map_or_else(so_far, |result| result.duration_ms)
@@ -80,7 +80,7 @@ impl Background {
         self.tasks.iter().find(|task| task.number == number)
     }
 
-    /// Those whose processes are there, or may be.
+    /// The tasks that are not known to have ended.
     pub fn alive(&self) -> impl Iterator<Item = &BackgroundTask> {
         self.tasks.iter().filter(|task| task.result.is_none())
     }
@@ -146,7 +146,7 @@ impl Background {
         self.tasks.iter_mut().find(|task| task.number == number)
     }
 
-    /// Leaves out time that did not pass for the loop.
+    /// Excludes time that did not pass for the loop.
     pub(super) fn skip(&mut self, gap_ms: i64) {
         for task in self.tasks.iter_mut().filter(|task| task.result.is_none()) {
             task.started_ms = task.started_ms.saturating_add_signed(gap_ms);

@@ -1,6 +1,6 @@
-//! What the breaker has counted: how long a loop has got nowhere.
+//! The counts of the circuit breaker: how long a loop has made no progress.
 //!
-//! It goes by what ralph sees (tree, HEAD, ticked boxes, failures) and never by the agent's word.
+//! The counts are based on what ralph observes (tree, HEAD, ticked boxes, failures) and never on the agent's word.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,28 +8,28 @@ use crate::event::{
     BreakerCause, BreakerState, CancelReason, GoalFailure, GoalResult, Missing, Outcome, Problem, ProblemKind,
 };
 
-/// What the breaker has counted.
+/// The counts of the circuit breaker.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Breaker {
     pub state: BreakerState,
-    /// Why it is not closed; none while it is.
+    /// Why the breaker is not closed; `None` if it is.
     pub why: Option<BreakerCause>,
-    /// Iterations running without progress.
+    /// Consecutive iterations without progress.
     pub no_progress: u32,
-    /// Iterations running that failed as the last one did.
+    /// Consecutive iterations that failed in the same way.
     pub same_error: u32,
-    /// Claims running that were refused because goals failed as they did at the claim before.
+    /// Consecutive claims that were refused because goals failed in the same way.
     #[serde(default)]
     pub same_goal_failure: u32,
-    /// Kind and text of the last failure, without what differs each time.
+    /// Kind and text of the last failure, without parts that vary.
     fingerprint: Option<String>,
-    /// It has been open and waited before.
+    /// Whether the breaker has already been open and waited.
     pub cooled: bool,
 }
 
-/// What an iteration means for the breaker.
+/// The meaning of an iteration for the breaker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Observation {
     Progress,
@@ -37,12 +37,12 @@ pub enum Observation {
     Failed {
         fingerprint: String,
     },
-    /// The user or a limit ended it, or nothing can be told.
+    /// The iteration was ended by the user or a limit, or its progress is unknown.
     Nothing,
 }
 
 impl Observation {
-    /// Judges an iteration by its outcome and by whether it got somewhere.
+    /// Derives the observation from the outcome of an iteration and its progress.
     pub fn of(outcome: &Outcome, progress: Option<bool>) -> Self {
         match (outcome, progress) {
             (_, Some(true)) => Observation::Progress,
@@ -69,15 +69,15 @@ impl Observation {
         }
     }
 
-    /// Whether an iteration that ended like this tells anything of the loop: one that the user, a limit or ralph's own end cut off
-    /// does not.
+    /// Whether an iteration with this outcome says anything about the loop. One that was cut short by the user, a limit
+    /// or the end of ralph does not.
     pub fn is_telling(outcome: &Outcome) -> bool {
         Observation::of(outcome, Some(false)) != Observation::Nothing
     }
 
     fn of_problem(problem: &Problem) -> Self {
         match problem.kind {
-            // Waited for until they reset; nobody gets anywhere meanwhile.
+            // The loop waits until the limit resets, and no work is possible before.
             ProblemKind::RateLimited { .. } | ProblemKind::QuotaExhausted { .. } => Observation::Nothing,
             ProblemKind::PermissionDenied | ProblemKind::TurnLimit | ProblemKind::SessionLost => {
                 Observation::NoProgress
@@ -99,7 +99,7 @@ impl Observation {
     }
 }
 
-/// A failure's kind and text without what differs each time: numbers, ids, times.
+/// The kind and text of a failure, without numbers, ids and times, which vary.
 fn fingerprint(problem: &Problem) -> String {
     let mut text = format!("{:?}", problem.kind);
     for word in without_numbers(&problem.text).take(24) {
@@ -109,15 +109,16 @@ fn fingerprint(problem: &Problem) -> String {
     text
 }
 
-/// The words of a text that are the same each time: numbers, ids and times are not.
+/// The words of a text that contain no digits.
 pub(crate) fn without_numbers(text: &str) -> impl Iterator<Item = &str> {
     text.split_whitespace()
         .filter(|word| !word.contains(|c: char| c.is_ascii_digit()))
 }
 
-/// Whether goals that failed at two claims failed in the same way.
+/// Whether the failed goals of two claims failed in the same way.
 ///
-/// A number of its own counts, since fewer failures than before are progress; durations, ids and positions differ each time.
+/// Plain numbers count, since fewer failures than before are progress. Durations, ids and positions do not, as they
+/// vary.
 pub(super) fn fail_alike(before: &[GoalResult], now: &[GoalResult]) -> bool {
     fn failures(results: &[GoalResult]) -> impl Iterator<Item = (&str, Option<&GoalFailure>, Vec<&str>)> {
         let failed = results.iter().filter(|result| !result.passed);
@@ -126,7 +127,7 @@ pub(super) fn fail_alike(before: &[GoalResult], now: &[GoalResult]) -> bool {
     failures(before).eq(failures(now))
 }
 
-/// The words of a goal's output without what differs from run to run; counts stay.
+/// The words of a goal's output without parts that vary between runs. Counts are kept.
 fn lasting_words(output: &str) -> Vec<&str> {
     const UNITS: [&str; 8] = ["ms", "s", "sec", "secs", "second", "seconds", "min", "minutes"];
     let words: Vec<&str> = output.split_whitespace().collect();
@@ -136,7 +137,7 @@ fn lasting_words(output: &str) -> Vec<&str> {
             .map(|unit| unit.trim_end_matches(|c: char| !c.is_alphabetic()));
         unit.is_some_and(|unit| UNITS.contains(&unit))
     };
-    // It moves with every edit above it.
+    // A line number moves with every edit above it.
     let is_line = |at: usize| at > 0 && words[at - 1].ends_with("line");
     let lasts = |at: usize| {
         let word = words[at];
@@ -145,7 +146,7 @@ fn lasting_words(output: &str) -> Vec<&str> {
     (0..words.len()).filter(|at| lasts(*at)).map(|at| words[at]).collect()
 }
 
-/// `3`, `2,`, `7/12`, `81.5%`; not `0.03s`, `lib.rs:12:5` or `(1234)`, which is the id of a thread.
+/// Whether a word is a count: `3`, `2,`, `7/12`, `81.5%`, but not `0.03s`, `lib.rs:12:5` or the thread id `(1234)`.
 fn is_count(word: &str) -> bool {
     let is_id = word.starts_with('(') && word.ends_with(')');
     let number = word
@@ -156,7 +157,7 @@ fn is_count(word: &str) -> bool {
 }
 
 impl Breaker {
-    /// Counts a claim that was refused. `is_same` tells whether goals failed as they did at the claim before.
+    /// Counts a refused claim. `is_same` tells whether the goals failed as at the previous claim.
     pub(super) fn refuse(&mut self, reasons: &[Missing], is_same: bool) {
         let is_of_goals = reasons.iter().all(|reason| match reason {
             Missing::GoalFailed { .. }
@@ -191,7 +192,7 @@ impl Breaker {
                 *self = Breaker {
                     state: self.state,
                     why: self.why.take(),
-                    // Changed files are not progress of goals that fail as before.
+                    // Changed files are not progress for goals that still fail in the same way.
                     same_goal_failure: self.same_goal_failure,
                     ..Breaker::default()
                 }

@@ -1,30 +1,30 @@
-//! What agents said with ralph's own tools.
+//! The agents' calls of ralph's own tools.
 
 use serde::{Deserialize, Serialize};
 
 use crate::event::{AgentCall, Event};
 
-/// Most proposed tasks that are shown; all of them are counted.
+/// Maximum number of proposed tasks that are stored. All of them are counted.
 const PROPOSED: usize = 100;
 
-/// Uses of ralph's tools in a run.
+/// Calls of ralph's tools in a run.
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Calls {
-    /// All those that are recorded.
+    /// All recorded calls.
     pub count: u32,
-    /// Those of the latest iteration.
+    /// Calls in the latest iteration.
     pub count_now: u32,
-    /// How far the agent of the latest iteration said that it is.
+    /// The latest progress note of the latest iteration's agent.
     pub progress: Option<String>,
-    /// Work that agents found and that is not in the plan, oldest first.
+    /// Work that agents found outside of the plan, oldest first.
     pub proposed: Vec<ProposedTask>,
-    /// How often a task was proposed.
+    /// Number of proposals.
     pub proposals: u32,
 }
 
-/// A task that an agent proposes.
+/// A task that an agent proposed.
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

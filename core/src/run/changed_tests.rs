@@ -1,4 +1,4 @@
-//! Tests that agents changed on purpose, and what counts of the changes.
+//! Tests that agents changed on purpose, and which changes are accepted.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,12 +7,12 @@ use crate::event::{AgentCall, ConfirmedBy, Event, GuardedChange};
 
 const CONFIRMED: usize = 100;
 
-/// Changes of tests that agents made on purpose.
+/// Changes to tests that agents made on purpose.
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangedTests {
-    /// Why the agent changed them, in its words; none once the user or the plan has decided.
+    /// The agent's reason; `None` once the user or the plan has decided.
     pub why: Option<String>,
     /// The changes that the open question is about.
     pub asked: Vec<GuardedChange>,
@@ -20,12 +20,12 @@ pub struct ChangedTests {
     pub confirmed: Recent<ConfirmedTests, CONFIRMED>,
 }
 
-/// Changes of tests that count.
+/// Accepted changes to tests.
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfirmedTests {
-    /// The iteration after which the tests were as they count now; none in older journals.
+    /// The iteration after which the tests had their accepted form; `None` in older journals.
     pub iteration: Option<u32>,
     pub changes: Vec<GuardedChange>,
     pub by: ConfirmedBy,
@@ -55,12 +55,12 @@ impl ChangedTests {
         }
     }
 
-    /// The iteration whose tests count; none for those of the start of the run.
+    /// The iteration after which the tests had their accepted form; `None` for the start of the run.
     pub fn count_from(&self) -> Option<u32> {
         self.confirmed.iter().rev().find_map(|confirmed| confirmed.iteration)
     }
 
-    /// The question has an answer.
+    /// Closes the question after it was answered.
     pub(super) fn close(&mut self) {
         self.why = None;
         self.asked.clear();

@@ -1,7 +1,7 @@
-//! Times of a run, and what becomes of them when the clock does not show how much time has passed.
+//! Times of a run, corrected for jumps of the wall clock.
 //!
-//! Records are stamped by the wall clock. Times that stand for a duration (when the run began, when iterations started)
-//! move with it; what somebody announced as a date does not.
+//! Records carry the time of the wall clock. Times that mark the start of a duration (of the run, of iterations) move
+//! with its jumps; dates that were announced, for example the end of a limit, do not.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,24 +12,23 @@ const HOUR_MS: u64 = 3_600_000;
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Clock {
-    /// When the run began, moved by the times in which nobody worked.
+    /// Start of the run, moved by idle times.
     pub started_ms: u64,
-    /// When the phase was entered, moved likewise.
+    /// Start of the phase, moved by idle times.
     pub entered_ms: u64,
-    /// The time of the latest record. A clock that was set back takes it back.
+    /// Time of the latest record. Jumps back only if the clock was set back.
     pub now_ms: u64,
-    /// When iterations started within the last hour, those of runs before this one included.
+    /// Start times of iterations within the last hour, including those of earlier runs.
     pub starts_ms: Vec<u64>,
 }
 
 impl Clock {
-    /// Leaves out a time in which nobody worked: it counts for no limit and no duration. Negative where the clock was set
-    /// back.
+    /// Excludes a time without work from all limits and durations. Negative if the clock was set back.
     pub(super) fn skip(&mut self, gap_ms: i64) {
         self.started_ms = self.started_ms.saturating_add_signed(gap_ms);
         self.entered_ms = self.entered_ms.saturating_add_signed(gap_ms);
         if gap_ms < 0 {
-            // Set forward, it is rather a sleep, over which calls grow old.
+            // A jump forward is more likely a sleep, during which earlier calls age.
             for start_ms in &mut self.starts_ms {
                 *start_ms = start_ms.saturating_add_signed(gap_ms);
             }
@@ -41,7 +40,7 @@ impl Clock {
         self.starts_ms.push(at_ms);
     }
 
-    /// Iterations that started within the hour before `now_ms`.
+    /// Number of iterations that started within the hour before `now_ms`.
     pub fn calls_within_hour(&self, now_ms: u64) -> usize {
         let starts = self.starts_ms.iter();
         starts.filter(|start_ms| **start_ms + HOUR_MS > now_ms).count()

@@ -1,19 +1,19 @@
-//! How goals were run after edits, while agents worked.
+//! Counts of the goals that were run after edits, while agents worked.
 
 use serde::{Deserialize, Serialize};
 
 use crate::event::Event;
 
-/// Checks of the goals for edits.
+/// Checks of the goals with `on_edit`.
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct EditChecks {
-    /// All those of the run.
+    /// All checks of the run.
     pub count: u32,
-    /// Those of the latest iteration.
+    /// Checks in the latest iteration.
     pub count_now: u32,
-    /// Those in which a goal did not pass.
+    /// Checks in which a goal failed.
     pub failed: u32,
 }
 

@@ -1,4 +1,4 @@
-//! What happened beside the iterations: waits, troubles, notices, and questions that nobody was there for.
+//! Events beside the iterations: waits, troubles, notices, and questions that were not put to the user.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ const TROUBLES: usize = 1_000;
 const QUESTIONS: usize = 200;
 const NOTICES: usize = 500;
 
-/// What happened beside the iterations.
+/// Events beside the iterations.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -22,7 +22,7 @@ pub struct Incidents {
 }
 
 impl Incidents {
-    /// Takes in an event that came after `iteration` had begun.
+    /// Applies an event during or after `iteration`.
     pub(super) fn apply(&mut self, at_ms: u64, iteration: u32, event: &Event) {
         match event {
             Event::WaitStarted { wait, why, .. } => self.waits.push(Waited {
@@ -68,27 +68,27 @@ impl Incidents {
     }
 }
 
-/// A time in which the loop waited.
+/// A wait of the loop.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Waited {
     pub kind: Wait,
     pub why: WaitCause,
-    /// After this iteration.
+    /// The iteration before the wait.
     pub iteration: u32,
     pub from_ms: u64,
-    /// None if its end is not in the records.
+    /// `None` if its end is not in the records.
     pub duration_ms: Option<u64>,
 }
 
-/// What went wrong beside the iterations.
+/// A problem beside the iterations.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Trouble {
     BreakerMoved {
-        /// After this iteration.
+        /// The iteration before the move.
         iteration: u32,
         to: BreakerState,
         why: BreakerCause,
@@ -101,7 +101,7 @@ pub enum Trouble {
     },
 }
 
-/// Something the user should know that changes nothing.
+/// Information for the user that does not change the state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -110,7 +110,7 @@ pub struct Noticed {
     pub notice: Notice,
 }
 
-/// A question or a permission that nobody was there for.
+/// A question or permission request on the agent's own channel, which the user could not answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]

@@ -1,4 +1,4 @@
-//! Iterations, running and past.
+//! A single iteration.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,78 +7,78 @@ use crate::event::{
     Trial, TriedMutant, Usage,
 };
 
-/// One session and what became of it.
+/// A session and its result.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Iteration {
     pub number: u32,
-    /// What it is for.
+    /// The purpose of the iteration.
     #[serde(default, skip_serializing_if = "Role::is_work")]
     pub role: Role,
     pub adapter: String,
-    /// The model that was asked for; none left it to the agent.
+    /// The requested model; `None` if the choice was left to the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The model as the agent named it.
+    /// The model as reported by the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_named: Option<String>,
     pub task: Option<String>,
-    /// It continued the session of the one before.
+    /// Whether it continued the previous session.
     pub resumed: bool,
-    /// Moved by the times in which nobody worked.
+    /// Moved by idle times.
     pub started_ms: u64,
-    /// None while it runs, and when nobody saw its end.
+    /// `None` while it runs, and if its end was not recorded.
     pub outcome: Option<Outcome>,
     pub duration_ms: u64,
     pub output_bytes: u64,
-    /// Unknown where the agent did not tell.
+    /// Unknown if the agent did not report it.
     pub usage: Usage,
     pub changes: Option<Changes>,
-    /// It got somewhere; none where that cannot be told.
+    /// Whether it made progress; `None` if unknown.
     pub progress: Option<bool>,
-    /// What it changed was undone.
+    /// Whether its changes were undone.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub undone: bool,
-    /// How many tasks were ticked in it.
+    /// Number of tasks that it ticked.
     #[serde(default)]
     pub closed: u32,
     pub before: Option<Checkpoint>,
     pub after: Option<Checkpoint>,
-    /// Tasks that it took out of the plan.
+    /// Tasks that it removed from the plan.
     pub vanished: Vec<String>,
-    /// Tasks that it put into the plan.
+    /// Tasks that it added to the plan.
     pub added: Vec<String>,
-    /// What the agent wants to know before it goes on.
+    /// A question of the agent that blocks the work.
     pub question: Option<String>,
     pub look: Look,
-    /// What came of it, if it was a review.
+    /// The result, if it was a review.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<ReviewResult>,
 }
 
 impl Iteration {
-    /// The model as the agent named it, or as it was asked for before.
+    /// The model as reported by the agent, or else as requested.
     pub fn shown_model(&self) -> Option<&str> {
         self.model_named.as_deref().or(self.model.as_deref())
     }
 
-    /// The task that it counts for; none for a review, which is no work on it.
+    /// The task that the iteration counts for; `None` for a review.
     pub(super) fn worked_on(&self) -> Option<String> {
         self.task.clone().filter(|_| self.role.is_work())
     }
 
-    /// A limit of the agent's ended it: it is repeated and does not count.
+    /// Whether a rate limit of the agent ended it, in which case it is repeated and does not count.
     pub fn was_limited(&self) -> bool {
         self.outcome.as_ref().is_some_and(Outcome::was_limited)
     }
 
-    /// Whether its claim to be done was refused.
+    /// Whether its claim of completion was refused.
     pub fn was_refused(&self) -> bool {
         !self.look.refused.is_empty()
     }
 
-    /// Leaves out what takes much room: lists and what goals printed.
+    /// Drops large fields: lists and the output of goals.
     pub(super) fn shorten(&mut self) {
         self.vanished = Vec::new();
         self.added = Vec::new();
@@ -98,28 +98,28 @@ impl Iteration {
     }
 }
 
-/// What was claimed, and what ralph found.
+/// The claims of an iteration, and ralph's findings about them.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Look {
     pub claims: Vec<Claim>,
-    /// Results of the goals, as far as they were run.
+    /// Results of the goals that were run.
     pub goals: Vec<GoalResult>,
-    /// How the goals ended with the tests as they were; none where these had not changed.
+    /// The results with the original tests; `None` if the tests were not changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial: Option<Trial>,
-    /// The changes that the tests should have noticed.
+    /// The mutants that the tests should have detected.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mutants: Vec<TriedMutant>,
-    /// 0 to 100; none where nothing was claimed.
+    /// From 0 to 100; `None` without a claim.
     pub confidence: Option<u8>,
     pub confidence_parts: Vec<ConfidencePart>,
     /// Why the claim was refused; empty if it was not.
     pub refused: Vec<Missing>,
-    /// What the agent said against being done.
+    /// The agent's statement that it is not done.
     pub denied: Option<Denial>,
-    /// What its `RALPH_STATUS` block says: the agent's word, of which nothing is checked.
+    /// The agent's `RALPH_STATUS` block. It is the agent's word and unchecked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<AgentStatus>,
 }

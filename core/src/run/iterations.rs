@@ -1,4 +1,4 @@
-//! The iterations of a run, and what they come to together.
+//! The iterations of a run and their totals.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{Iteration, Look, Recent, Shared, Work, breaker};
 use crate::event::{AgentSignal, CancelReason, Event, Outcome};
 
-/// Iterations that are kept, and how many of the newest are kept with everything that is known of them.
+/// Number of stored iterations.
 const ROWS: usize = 10_000;
 const WHOLE_ROWS: usize = 1_000;
 
@@ -15,19 +15,19 @@ const WHOLE_ROWS: usize = 1_000;
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Iterations {
-    /// Of the latest one, from 1.
+    /// Number of the latest iteration, from 1.
     pub number: u32,
-    /// Those that count against `maxIterations`: neither one that was ended by a rate limit nor a review does.
+    /// Iterations that count against `maxIterations`: neither those ended by a rate limit nor reviews do.
     pub counted: u32,
-    /// How many failed since the last one that did not.
+    /// Consecutive failures.
     pub failures: u32,
-    /// How many tasks of the plan were done when the latest one began.
+    /// Number of done tasks when the latest iteration began.
     #[serde(default)]
     pub done_before: usize,
-    /// The look at a plan that had no open task when the run began.
+    /// The verification before the first iteration, if the run had one.
     pub at_start: Look,
     pub rows: Recent<Iteration, ROWS>,
-    /// What was spent on tasks, by their text.
+    /// The work on tasks, by their text.
     #[cfg_attr(feature = "testing", schemars(with = "BTreeMap<String, Work>"))]
     pub work: Shared<BTreeMap<String, Work>>,
 }
@@ -119,7 +119,7 @@ impl Iterations {
                 added,
             } => {
                 if let Some(found) = self.numbered_mut(*iteration) {
-                    // The agent may edit it, and so may a goal that is run after it.
+                    // Both the agent and a goal that runs afterwards may edit the plan.
                     found.vanished.extend(vanished.iter().cloned());
                     found.added.extend(added.iter().cloned());
                 }
@@ -183,7 +183,7 @@ impl Iterations {
         }
     }
 
-    /// Moves the start of the one that runs over a time in which nobody worked.
+    /// Moves the start of the running iteration by a time without work.
     pub(super) fn skip(&mut self, gap_ms: i64) {
         if let Some(running) = self.rows.last_mut() {
             running.started_ms = running.started_ms.saturating_add_signed(gap_ms);
@@ -208,12 +208,12 @@ impl Iterations {
         }
     }
 
-    /// The one that runs, or ran last.
+    /// The running or last iteration.
     pub fn latest(&self) -> Option<&Iteration> {
         self.rows.last()
     }
 
-    /// The latest of that number: one that was limited may have been repeated under it.
+    /// The latest iteration with this number: a rate-limited iteration is retried under the same number.
     pub fn numbered(&self, number: u32) -> Option<&Iteration> {
         self.rows.iter().rev().find(|iteration| iteration.number == number)
     }
@@ -222,17 +222,17 @@ impl Iterations {
         self.rows.iter_mut().rev().find(|iteration| iteration.number == number)
     }
 
-    /// The latest one that works on the plan: a review claims and proves nothing.
+    /// The latest iteration that is not a review, as a review claims and proves nothing.
     pub fn latest_work(&self) -> Option<&Iteration> {
         self.rows.iter().rev().find(|iteration| iteration.role.is_work())
     }
 
-    /// What was claimed and found in the latest iteration that worked on the plan, or before the first.
+    /// The claims and findings of the latest iteration that is not a review, or those before the first iteration.
     pub fn latest_look(&self) -> &Look {
         self.latest_work().map_or(&self.at_start, |iteration| &iteration.look)
     }
 
-    /// Whether goals failed at the latest claim as they did at the last one before it that was refused.
+    /// Whether goals failed at the latest refused claim in the same way as at the one before.
     pub(super) fn fails_as_before(&self) -> bool {
         let mut refused = self.rows.iter().rev().filter(|row| row.was_refused());
         let (now, before) = (refused.next(), refused.next());
@@ -240,7 +240,7 @@ impl Iterations {
         both.is_some_and(|(now, before)| breaker::fail_alike(&before.look.goals, &now.look.goals))
     }
 
-    /// Counts the tasks that were ticked in the latest iteration, after which so many are done.
+    /// Sets the number of tasks that an iteration ticked; `done` is the number of done tasks after it.
     pub(super) fn close(&mut self, number: u32, done: usize) {
         let closed = done.saturating_sub(self.done_before);
         if let Some(found) = self.numbered_mut(number) {

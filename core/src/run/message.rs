@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 use super::Recent;
 use crate::event::{AnswerPlace, AnsweredAsk, Delivery, SteeringId, SteeringKind};
 
-/// Most deliveries of a standing message that are kept.
+/// Maximum number of stored deliveries of a standing message.
 const DELIVERIES: usize = 1_000;
 
-/// A message of the user and what became of it.
+/// A message of the user and its deliveries.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -16,20 +16,20 @@ pub struct Message {
     pub id: SteeringId,
     pub kind: SteeringKind,
     pub text: String,
-    /// The question that it answers.
+    /// The text of the question that it answers.
     #[serde(default)]
     pub question: Option<String>,
     /// The number of that question.
     #[serde(default)]
     pub answers: Option<u32>,
-    /// Where it was answered.
+    /// Where the user gave the answer.
     #[serde(default)]
     pub answered_at: Option<AnswerPlace>,
     pub delivered: Recent<Delivered, DELIVERIES>,
     pub withdrawn: bool,
 }
 
-/// The iteration that a message was delivered to, and how.
+/// A delivery of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -68,17 +68,17 @@ impl Message {
         }
     }
 
-    /// No agent has seen it yet.
+    /// Whether no agent has seen it yet.
     pub fn is_queued(&self) -> bool {
         self.state() == MessageState::Queued
     }
 
-    /// Agents have seen it, and see it again in each prompt.
+    /// Whether it has been delivered and is repeated in every prompt.
     pub fn is_standing(&self) -> bool {
         self.kind == SteeringKind::Standing && matches!(self.state(), MessageState::Delivered(_))
     }
 
-    /// Belongs into the next prompt, so it can be taken back.
+    /// Whether it belongs in the next prompt, so that it can be withdrawn.
     pub fn is_due(&self) -> bool {
         match (self.kind, self.state()) {
             (_, MessageState::Withdrawn) => false,

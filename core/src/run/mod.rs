@@ -1,13 +1,13 @@
-//! One view of a run: everything its records say, as a value that every reader shares.
+//! The view of a run: the fold over its records, shared by every reader.
 //!
 //! Stop 9 of the tour in ARCHITECTURE.md.
 //!
-//! [`RunView`] is the public fold of the records. The loop decides over it, the screen and the report show it, and
-//! `ralph status` prints it; nobody else folds records. It is pure, holds neither the run's promise nor what the agent
-//! says in its messages, and a view that was serialised goes on with the records after it as if it had never been away.
+//! [`RunView`] is the public fold. The loop decides by it, the screen and the report show it, and `ralph status` prints
+//! it; no other code folds records. The view is pure, and contains neither the run's promise nor the text of the
+//! agent's messages. A serialised view can be read back and continued with the records after it.
 //!
-//! What could grow without end is bounded by [`Recent`]: the newest entries are kept and the others are counted. What is large
-//! and changes rarely is [`Shared`] by the copies of a view.
+//! Lists that could grow without bound are [`Recent`]: the newest entries are kept and the others counted. Large values
+//! that rarely change are [`Shared`] by the copies of a view.
 
 mod asks;
 mod background;

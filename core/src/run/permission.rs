@@ -1,4 +1,4 @@
-//! What agents asked to be allowed, and what became of it.
+//! Permission requests of agents and their decisions.
 
 use std::collections::BTreeSet;
 
@@ -11,56 +11,56 @@ use crate::event::{
 };
 
 const DECISIONS: usize = 1_000;
-/// Most different things that are remembered as denied in an iteration.
+/// Maximum number of different denied requests that are stored per iteration.
 const DENIED: usize = 64;
 
-/// Most asks of an iteration that are remembered as unanswered.
+/// Maximum number of unanswered questions that are stored per iteration.
 const UNANSWERED: usize = 64;
 
-/// What the ids of questions begin with that the agent asked with ralph's own tool.
+/// Prefix of the ids of questions that the agent asked with ralph's own tool.
 const TICKET: &str = "ticket/";
-/// The tool of the question whether changed tests count.
+/// The tool name of the question whether changed tests are accepted.
 pub const TESTS: &str = "tests";
-/// Prefix of the id of the question whether changed tests count.
+/// Prefix of the id of the question whether changed tests are accepted.
 const OF_TESTS: &str = "ticket/tests/";
 
-/// Permissions of a run.
+/// The permissions of a run.
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Permissions {
-    /// How often somebody was asked: the number of the latest.
+    /// Number of questions so far, which is the number of the latest one.
     pub asked: u32,
-    /// Those that wait for an answer, oldest first.
+    /// The waiting requests, oldest first.
     pub pending: Vec<Ask>,
     pub allowed: u64,
     pub denied: u64,
     pub decisions: Recent<Decided, DECISIONS>,
-    /// The agent's questions that were answered, or will not be.
+    /// The agent's questions that were answered or declined.
     #[serde(default)]
     pub answers: Recent<AnsweredQuestions, DECISIONS>,
     /// Numbers of questions that the agent withdrew.
     #[serde(default)]
     pub withdrawn: Recent<u32, DECISIONS>,
-    /// What was asked in the last iteration, and will have no answer in it.
+    /// Questions without an answer that the agent no longer waits for.
     #[serde(default)]
     pub unanswered: Vec<Ask>,
-    /// What was denied in the running iteration, and how often.
+    /// The denied requests of the running iteration, with counts.
     pub denied_now: Vec<DeniedThing>,
-    /// Requests of the running iteration.
+    /// Number of requests in the running iteration.
     #[serde(default)]
     pub requests_now: u32,
-    /// Denials of the run since something was allowed, or since an agent was ended for them.
+    /// Consecutive denials, reset by a permission or by the end of an agent because of denials.
     #[serde(default)]
     pub denied_in_a_row: u32,
-    /// What answers have added, oldest first.
+    /// Rules added by answers, oldest first.
     pub rules: Vec<AddedRule>,
-    /// The mode that the user has set since the run started or was resumed; without one it is that of the settings.
+    /// The mode that the user set since the start or resumption of the run; `None` for that of the settings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<PermissionMode>,
-    /// For how long the running iteration has waited for answers, but for the wait that lasts.
+    /// How long the running iteration has waited for answers, without the current wait.
     pub waited_ms: u64,
-    /// Since when it waits.
+    /// Start of the current wait.
     pub waiting_since_ms: Option<u64>,
 }
 
@@ -69,15 +69,15 @@ pub struct Permissions {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Ask {
-    /// Counts the requests of a run, from 1.
+    /// Number of the request within the run, from 1.
     pub number: u32,
     pub iteration: u32,
     pub request: PermissionRequest,
     pub asked_ms: u64,
-    /// None if it is waited for without end.
+    /// `None` if there is no deadline.
     pub until_ms: Option<u64>,
     pub offer: Offer,
-    /// Not all of the request is known.
+    /// Whether the request was shortened.
     pub cut: bool,
 }
 
@@ -87,34 +87,34 @@ pub struct Ask {
 #[serde(rename_all = "camelCase")]
 pub struct AddedRule {
     pub rule: String,
-    /// The rules of `ask` that it goes before.
+    /// The rules of `ask` that it takes precedence over.
     pub over: Vec<String>,
     pub scope: RuleScope,
-    /// The run and the question with whose answer it was added; none is this run.
+    /// The run and the question whose answer added the rule; `None` for this run.
     pub run: Option<RunId>,
     pub ask: u32,
     pub at_ms: u64,
 }
 
-/// Something that an agent asks, or asked, and nobody has answered.
+/// A question or request without an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OpenAsk {
     pub number: u32,
-    /// None for what keeps a task from being done.
+    /// `None` for a question that blocks a task.
     pub iteration: Option<u32>,
     pub text: String,
-    /// What it asks in words, with choices.
+    /// The questions in words, with choices.
     pub questions: Vec<Question>,
-    /// What `always` allows with it from then on.
+    /// The rules that the answer `always` would add.
     pub rules: Vec<String>,
-    /// Set while the agent waits.
+    /// The request, while the agent waits.
     pub waits: Option<Ask>,
-    /// Whether it is the question whether changed tests count.
+    /// Whether it asks to accept changed tests.
     pub about_tests: bool,
 }
 
 impl Ask {
-    /// A question that nobody waits for.
+    /// Creates a question that the agent does not wait for.
     fn ticket(number: u32, iteration: u32, asked_ms: u64, request: PermissionRequest) -> Self {
         Self {
             number,
@@ -127,7 +127,7 @@ impl Ask {
         }
     }
 
-    /// A question that the agent asked with ralph's own tool, and whose answer it does not wait for.
+    /// Creates a question that the agent asked with ralph's own tool.
     fn by_tool(number: u32, iteration: u32, question: &Question, asked_ms: u64) -> Self {
         let request = PermissionRequest {
             id: AskId(format!("{TICKET}{number}")),
@@ -145,7 +145,7 @@ impl Ask {
         Self::ticket(number, iteration, asked_ms, request)
     }
 
-    /// The question whether tests count as the agent changed them.
+    /// Creates the question whether to accept changed tests.
     fn about_tests(number: u32, iteration: u32, change: &TestsChange, asked_ms: u64) -> Self {
         let paths: BTreeSet<&String> = change.changes.iter().map(|change| &change.path).collect();
         let paths: Vec<String> = paths.into_iter().cloned().collect();
@@ -165,7 +165,7 @@ impl Ask {
         Self::ticket(number, iteration, asked_ms, request)
     }
 
-    /// Whether it is the question whether changed tests count.
+    /// Whether it asks to accept changed tests.
     pub fn is_about_tests(&self) -> bool {
         self.request.id.0.starts_with(OF_TESTS)
     }
@@ -200,24 +200,24 @@ impl OpenAsk {
     }
 }
 
-/// A request that was decided.
+/// A decided request.
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Decided {
     pub iteration: u32,
-    /// The number of the question, if it was one.
+    /// The number of the question; `None` if no question was asked.
     pub ask: Option<u32>,
     pub tool: String,
     pub title: String,
     pub allowed: bool,
     pub by: Decider,
-    /// What the agent was told.
+    /// The message to the agent.
     pub message: Option<String>,
     pub waited_ms: u64,
 }
 
-/// Questions of the agent's that do not wait any more.
+/// Questions of the agent that no longer wait.
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -225,15 +225,15 @@ pub struct AnsweredQuestions {
     pub iteration: u32,
     pub ask: u32,
     pub questions: Vec<String>,
-    /// To each what was chosen, or said; none if there is no answer.
+    /// The choices or text for each question; empty without an answer.
     pub answers: Vec<Vec<String>>,
     pub by: Decider,
-    /// Why the user did not answer.
+    /// The user's reason for declining.
     pub message: Option<String>,
     pub waited_ms: u64,
 }
 
-/// Something that was denied.
+/// A denied request.
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -254,14 +254,14 @@ impl Permissions {
             Event::RuleForgotten { rule } => self.rules.retain(|known| known.rule != *rule),
             Event::IterationStarted { .. } => {
                 self.pending.clear();
-                // The agent of another iteration can do with an answer to what was asked in words.
+                // Questions in words are still useful to the agent of a later iteration.
                 self.unanswered.retain(Ask::outlives_its_iteration);
                 self.denied_now.clear();
                 self.requests_now = 0;
                 self.waited_ms = 0;
                 self.waiting_since_ms = None;
             }
-            // Nobody is left to tell.
+            // No agent is left to get an answer.
             Event::IterationEnded { outcome, .. } => {
                 self.unanswered.append(&mut self.pending);
                 self.end_wait(at_ms);
@@ -280,7 +280,7 @@ impl Permissions {
             } => {
                 self.asked = self.asked.max(*ask);
                 self.waiting_since_ms.get_or_insert(at_ms);
-                // Asked anew once it is waited for without end.
+                // The question was recorded again because it now waits without a deadline.
                 if let Some(ask) = self.pending.iter_mut().find(|known| known.number == *ask) {
                     ask.until_ms = *until_ms;
                     return;
@@ -399,7 +399,7 @@ impl Permissions {
         }
     }
 
-    /// Who or what decided on a question that was put to somebody.
+    /// The source of the decision on a question.
     pub fn decider(&self, number: u32) -> Option<&Decider> {
         let in_words = self.answers.iter().rev().find(|answered| answered.ask == number);
         let decided = || {
@@ -411,24 +411,24 @@ impl Permissions {
             .or_else(|| decided().map(|decided| &decided.by))
     }
 
-    /// The open question whether changed tests count.
+    /// The open question whether to accept changed tests.
     pub fn about_tests(&self) -> Option<&Ask> {
         self.unanswered.iter().find(|ask| ask.is_about_tests())
     }
 
-    /// How often it was denied in the running iteration.
+    /// How often the request was denied in the running iteration.
     pub fn times_denied(&self, tool: &str, title: &str) -> u32 {
         let same = |thing: &&DeniedThing| thing.tool == tool && thing.title == title;
         self.denied_now.iter().find(same).map_or(0, |thing| thing.times)
     }
 
-    /// For how long the running iteration has waited for answers by `now_ms`.
+    /// How long the running iteration has waited for answers until `now_ms`.
     pub fn waited_by(&self, now_ms: u64) -> u64 {
         let lasts = self.waiting_since_ms.map_or(0, |since| now_ms.saturating_sub(since));
         self.waited_ms.saturating_add(lasts)
     }
 
-    /// Moves what waits over a time that did not pass for the loop.
+    /// Moves the times of waiting requests by a gap that did not pass for the loop.
     pub(super) fn skip(&mut self, gap_ms: i64) {
         for ask in &mut self.pending {
             ask.asked_ms = ask.asked_ms.saturating_add_signed(gap_ms);
@@ -437,13 +437,13 @@ impl Permissions {
         self.waiting_since_ms = self.waiting_since_ms.map(|since| since.saturating_add_signed(gap_ms));
     }
 
-    /// The number of what is asked next.
+    /// Reserves the number of the next question.
     pub(super) fn next_number(&mut self) -> u32 {
         self.asked += 1;
         self.asked
     }
 
-    /// Remembers what nobody answered in time.
+    /// Stores a question that was not answered in time.
     fn miss(&mut self, number: u32) {
         let missed = self.pending.iter().find(|ask| ask.number == number);
         if let Some(missed) = missed.filter(|_| self.unanswered.len() < UNANSWERED) {
@@ -451,13 +451,13 @@ impl Permissions {
         }
     }
 
-    /// What was asked under this number has an answer.
+    /// Removes a question that was answered.
     pub(super) fn close(&mut self, number: u32) {
         self.pending.retain(|ask| ask.number != number);
         self.unanswered.retain(|ask| ask.number != number);
     }
 
-    /// Takes the rules of the project, which may have been taken back since this run knew them.
+    /// Loads the rules of the project, some of which may have been removed since the run last knew them.
     fn recall(&mut self, remembered: &[RememberedRule]) {
         self.rules.retain(|known| known.scope == RuleScope::Run);
         self.rules.extend(remembered.iter().map(|rule| AddedRule {

@@ -1,38 +1,38 @@
-//! Where a loop can be, and what it waits for there.
+//! The phases of a loop.
 
 use serde::{Deserialize, Serialize};
 
 use crate::event::{CancelReason, Hint, Outcome, StopReason, Totals, Wait, WaitCause};
 
-/// Where the loop is. Each phase names what it waits for, so each has a way out.
+/// The phase of the loop. Each phase names what it waits for, so each has a way out.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Phase {
     #[default]
     Idle,
-    /// Plan, checkpoint and prompt are being made.
+    /// The plan is read, the tree checkpointed and the prompt written.
     Preparing {
         iteration: u32,
     },
     Running {
         iteration: u32,
-        /// Moved by the times in which nobody worked.
+        /// Moved by idle times.
         started_ms: u64,
         live_steering: bool,
     },
-    /// The session was asked to end; the reason is remembered because the process takes its time.
+    /// The session was asked to end. The reason is stored because the process takes its time.
     Cancelling {
         iteration: u32,
         started_ms: u64,
         reason: CancelReason,
     },
-    /// Checkpoint, statistics and plan are being looked at.
+    /// Checkpoint, statistics and plan are being examined.
     Settling {
         iteration: u32,
         outcome: Outcome,
     },
-    /// The goals are being run; iteration 0 is the look before the first.
+    /// The goals are being run. Iteration 0 is the verification before the first iteration.
     Verifying {
         iteration: u32,
         outcome: Outcome,
@@ -40,7 +40,7 @@ pub enum Phase {
     Waiting {
         wait: Wait,
         until_ms: u64,
-        /// Consecutive failures so far; 0 when the wait is not about one.
+        /// Consecutive failures so far; 0 if the wait is not due to a failure.
         attempt: u32,
         why: WaitCause,
     },
@@ -50,7 +50,7 @@ pub enum Phase {
     },
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -62,7 +62,7 @@ pub struct End {
 }
 
 impl Phase {
-    /// When the session that runs, or is being ended, was started.
+    /// Start of the session that is running or being ended.
     pub fn running_since_ms(&self) -> Option<u64> {
         match self {
             Phase::Running { started_ms, .. } | Phase::Cancelling { started_ms, .. } => Some(*started_ms),
@@ -76,7 +76,7 @@ impl Phase {
         }
     }
 
-    /// Why the session is being ended; none while it is not.
+    /// Why the session is being ended; `None` if it is not.
     pub fn cancel_reason(&self) -> Option<CancelReason> {
         match self {
             Phase::Cancelling { reason, .. } => Some(*reason),
@@ -91,7 +91,7 @@ impl Phase {
         }
     }
 
-    /// How the iteration ended whose result is looked at.
+    /// The outcome of the iteration whose result is being examined.
     pub fn outcome(&self) -> Option<&Outcome> {
         match self {
             Phase::Settling { outcome, .. } | Phase::Verifying { outcome, .. } => Some(outcome),
@@ -105,7 +105,7 @@ impl Phase {
         }
     }
 
-    /// How the run ended; none while it is not over.
+    /// The end of the run; `None` before.
     pub fn end(&self) -> Option<&End> {
         match self {
             Phase::Stopped { end } => Some(end),
@@ -120,23 +120,23 @@ impl Phase {
         }
     }
 
-    /// Moves the start of a session over a time in which nobody worked.
+    /// Moves the start of a session by a time without work.
     pub(super) fn skip(&mut self, gap_ms: i64) {
         if let Phase::Running { started_ms, .. } | Phase::Cancelling { started_ms, .. } = self {
             *started_ms = started_ms.saturating_add_signed(gap_ms);
         }
     }
 
-    /// Moves the end of a wait that stands for a duration.
+    /// Moves the end of a wait whose length is a duration.
     pub(super) fn delay_wait(&mut self, gap_ms: i64) {
         let Phase::Waiting { wait, until_ms, .. } = self else {
             return;
         };
         match wait {
             Wait::Backoff | Wait::Cooldown => *until_ms = until_ms.saturating_add_signed(gap_ms),
-            // As the starts that it is counted from.
+            // Moves with the start times that it is based on.
             Wait::CallBudget => *until_ms = until_ms.saturating_add_signed(gap_ms.min(0)),
-            // Announced as a date, or one of the calendar.
+            // A fixed date.
             Wait::LimitReset | Wait::DayBudget => {}
         }
     }

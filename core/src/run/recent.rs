@@ -1,4 +1,4 @@
-//! A list with a bound.
+//! A bounded list.
 
 use std::collections::{VecDeque, vec_deque};
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Shared;
 
-/// Keeps the newest `CAP` entries, oldest first, and counts those that had to make room.
+/// A list that keeps the newest `CAP` entries, oldest first, and counts the dropped ones.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema), schemars(rename = "Recent{T}"))]
 pub struct Recent<T, const CAP: usize> {
@@ -48,7 +48,7 @@ impl<T: Clone, const CAP: usize> Recent<T, CAP> {
 }
 
 impl<T, const CAP: usize> Recent<T, CAP> {
-    /// How many are kept.
+    /// Number of stored entries.
     pub fn len(&self) -> usize {
         self.kept.len()
     }
@@ -57,7 +57,7 @@ impl<T, const CAP: usize> Recent<T, CAP> {
         self.kept.is_empty()
     }
 
-    /// How many older ones are not kept any more.
+    /// Number of dropped entries.
     pub fn dropped(&self) -> u64 {
         self.dropped
     }
@@ -70,7 +70,7 @@ impl<T, const CAP: usize> Recent<T, CAP> {
         self.kept.back()
     }
 
-    /// The one `age` entries before the last.
+    /// The entry `age` places before the last.
     pub fn before_last(&self, age: usize) -> Option<&T> {
         self.kept.get(self.kept.len().checked_sub(age + 1)?)
     }

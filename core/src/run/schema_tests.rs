@@ -1,4 +1,4 @@
-//! The schema of the view, for programs that read `ralph status --json`.
+//! The generated JSON schema of the view, for programs that read `ralph status --json`.
 
 use schemars::generate::SchemaSettings;
 

@@ -1,4 +1,4 @@
-//! A value that copies of a view share until one of them changes it.
+//! A value that is shared by copies until one of them changes it.
 
 use std::{
     ops::{Deref, DerefMut},
@@ -7,7 +7,7 @@ use std::{
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Copied in no time, and compared in no time with its copies. Whoever changes it gets a value of its own first.
+/// A copy-on-write value that is cheap to clone and to compare with its clones.
 #[derive(Debug, Clone, Default)]
 pub struct Shared<T>(Arc<T>);
 
@@ -33,7 +33,7 @@ impl<T> From<T> for Shared<T> {
 
 impl<T: PartialEq> PartialEq for Shared<T> {
     fn eq(&self, other: &Self) -> bool {
-        // A view has no number that differs from itself.
+        // Pointer equality suffices: a view contains no NaN.
         Arc::ptr_eq(&self.0, &other.0) || self.0 == other.0
     }
 }

@@ -1,4 +1,4 @@
-//! What is spent in a day of the user's, by all runs of the project.
+//! Spending per day, by all runs of the project.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,24 +7,24 @@ use crate::event::{AgentSignal, Day, DayLimits, Event, Spent, Usage, Wait, WaitE
 use super::Phase;
 
 const QUARTER_MS: u64 = 900_000;
-/// Longer than any day, wherever it is counted from.
+/// Longer than any day in any time zone.
 const KEPT_MS: u64 = 48 * 3_600_000;
 
-/// What was spent lately, by quarters of an hour: enough to tell what of it was today, wherever the user is.
+/// Recent spending by quarters of an hour, which is enough to sum up the current day in any time zone.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Spending {
-    /// The quarters in which anything was spent, oldest first, those of runs before this one included.
+    /// The quarters with spending, oldest first, including earlier runs.
     pub quarters: Vec<Spent>,
-    /// None where no limit needs it.
+    /// The current day; `None` if no limit needs it.
     pub day: Option<Day>,
-    /// How often the user allowed the limits of this day once more.
+    /// How many times the user extended the limits of this day.
     pub extra: u32,
 }
 
 impl Spending {
-    /// Takes in an event; `phase` is the one before it.
+    /// Applies an event; `phase` is the phase before it.
     pub(super) fn apply(&mut self, at_ms: u64, phase: &Phase, limits: &DayLimits, event: &Event) {
         match event {
             Event::RunStarted { earlier_spending, .. } => self.quarters.clone_from(earlier_spending),
@@ -60,27 +60,27 @@ impl Spending {
         }
     }
 
-    /// Allows the limits so often that what was spent is below them again.
+    /// Extends the limits until the spending is below them.
     fn allow_more(&mut self, limits: &DayLimits) {
         let used_up = limits.times_used_up(&self.today());
         self.extra = used_up.max(self.extra.saturating_add(1));
     }
 
-    /// Takes the times back by which the clock was set back, so that nothing lies in the days to come.
+    /// Moves the times back with the clock, so that none is in the future.
     pub(super) fn set_back(&mut self, by_ms: u64) {
         for spent in &mut self.quarters {
             spent.from_ms = spent.from_ms.saturating_sub(by_ms - by_ms % QUARTER_MS);
         }
     }
 
-    /// What was spent since the day began.
+    /// The spending since the day began.
     pub fn today(&self) -> Usage {
         let from_ms = self.day.map_or(0, |day| day.from_ms);
         let today = self.quarters.iter().filter(|spent| spent.from_ms >= from_ms);
         today.fold(Usage::default(), |sum, spent| sum.plus(spent.usage))
     }
 
-    /// The limits as they hold today.
+    /// The limits of the current day, including extensions.
     pub fn limits_today(&self, limits: &DayLimits) -> DayLimits {
         limits.times(self.extra.saturating_add(1))
     }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::{RequestedBy, StopRequest};
 
-/// The strongest request to stop so far, and the first one who made it.
+/// The strongest stop request so far, and its source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -14,7 +14,7 @@ pub struct StopAsked {
 }
 
 impl StopAsked {
-    /// What both ask for. Who first asked for more than "after this iteration" decides the exit code.
+    /// Combines two requests. The first source that asked for more than "after this iteration" decides the exit code.
     pub(super) fn and(self, later: StopAsked) -> StopAsked {
         match self.request {
             StopRequest::AfterIteration if later.request > self.request => later,

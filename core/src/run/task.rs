@@ -1,4 +1,4 @@
-//! The plan's tasks and goals, with what was done about them.
+//! Tasks and goals with their state.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::{GoalResult, LimitKind, PlanSnapshot, TestCounts, Usage};
 
-/// A task of the plan as it was last read, or one that has vanished from it.
+/// A task of the plan, or one that was removed from it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Task {
@@ -14,9 +14,9 @@ pub struct Task {
     pub state: TaskState,
     pub depth: u8,
     pub work: Work,
-    /// What the agent wants to know before it goes on.
+    /// A question of the agent that blocks the task.
     pub question: Option<String>,
-    /// The limit that it has used up, if it is set aside for that.
+    /// The limit that the task reached, if it is set aside for that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<LimitKind>,
 }
@@ -26,49 +26,49 @@ pub struct Task {
 pub enum TaskState {
     Done,
     Open,
-    /// Set aside until somebody answers, or allows more for it.
+    /// Set aside until the user replies or raises its limit.
     Blocked,
-    /// No longer in the plan, and never ticked.
+    /// Removed from the plan without having been ticked.
     Vanished,
 }
 
-/// What was spent on a task.
+/// The work on a task.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Work {
-    /// Numbers of the iterations that were to work on it.
+    /// Numbers of the iterations on the task.
     pub iterations: Vec<u32>,
-    /// How long those of them took that have ended.
+    /// Total duration of the ended ones.
     pub duration_ms: u64,
-    /// How many of them count against `limits.perTask.maxIterations`: one that was ended by a rate limit does not.
+    /// Iterations that count against `limits.perTask.maxIterations`: those ended by a rate limit do not.
     #[serde(default)]
     pub counted: u32,
-    /// Unknown where the agent did not tell.
+    /// Unknown if the agent did not report it.
     #[serde(default)]
     pub usage: Usage,
 }
 
-/// What keeps an agent from going on.
+/// A question that blocks a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Block {
-    /// By which it is answered; counted with what agents ask.
+    /// The number that an answer refers to, from the same sequence as the agents' requests.
     #[serde(default)]
     pub number: u32,
     pub task: Option<String>,
     pub question: String,
 }
 
-/// A goal of the settings and what is known of it.
+/// A goal of the settings and its state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct GoalStatus {
     pub name: String,
     pub state: GoalState,
-    /// The tests that it ran when it first showed any, which is before the first iteration if it can be.
+    /// The first test counts of the goal, from before the first iteration if possible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<TestCounts>,
 }
@@ -82,7 +82,7 @@ pub enum GoalState {
     Checked { result: Box<GoalResult> },
 }
 
-/// Joins the plan with what is known of its tasks; those that vanished come last.
+/// Combines the plan with the state of its tasks. Removed tasks come last.
 pub(super) fn tasks(
     plan: &PlanSnapshot,
     missing: &[String],

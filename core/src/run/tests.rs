@@ -8,7 +8,7 @@ use crate::event::{
 };
 use crate::testing::{Dice, goal_checked, iteration_started, through_json, through_snapshots};
 
-/// Makes events of all kinds in any order, the same for the same seed: a fold may not care what makes sense.
+/// Generates arbitrary event sequences, reproducible by seed: a fold must accept sequences that make no sense.
 struct Chaos {
     dice: Dice,
     at_ms: u64,

@@ -1,25 +1,25 @@
-//! What the agent is doing.
+//! The current activity of the agent.
 
 use serde::{Deserialize, Serialize};
 
 use crate::event::{AgentSignal, clip};
 
-/// Most bytes of what a tool was called with.
+/// Maximum size of a tool's arguments, in bytes.
 const INPUT_BYTES: usize = 200;
 
-/// What the agent does, as far as the records say: of many tools at once, the one that began last.
+/// The tool that the agent is using; of several at once, the one that started last.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Tool {
     pub call: String,
     pub name: String,
-    /// The beginning of its arguments.
+    /// The beginning of the arguments.
     pub input: String,
     pub started_ms: u64,
 }
 
-/// Takes in what the agent reports; `current` is what it is doing.
+/// Applies a signal of the agent to its current activity.
 pub(super) fn follow(current: &mut Option<Tool>, at_ms: u64, signal: &AgentSignal) {
     match signal {
         AgentSignal::ToolStarted { call, tool, input } => {

@@ -1,4 +1,4 @@
-//! The fold of the records.
+//! The fold over the records of a run.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -14,12 +14,12 @@ use crate::event::{
     PlanSnapshot, PlanTask, Proof, Record, Role, RunId, Settings, SteeringId, StopReason, Totals, Usage, Wait, WaitEnd,
 };
 
-/// All that the records say of a run.
+/// The public state of a run.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct RunView {
-    /// How many records were taken into account: in a journal, the number of the one that comes next.
+    /// Number of records applied, which is the `seq` of the next one.
     pub records: u64,
     pub run: Option<RunId>,
     /// The project's root, absolute.
@@ -27,32 +27,31 @@ pub struct RunView {
     pub project: Shared<PathBuf>,
     #[cfg_attr(feature = "testing", schemars(with = "Settings"))]
     pub settings: Shared<Settings>,
-    /// The one that works, which is another than the settings' first while that is limited; empty before the first
-    /// iteration.
+    /// The current adapter: a fallback while the first one is rate-limited; empty before the first iteration.
     pub adapter: String,
-    /// As the agent named it.
+    /// The model as reported by the agent.
     pub model: Option<String>,
-    /// What the iteration is for that is prepared or runs, or ran last.
+    /// The purpose of the latest iteration, including one in preparation.
     #[serde(default, skip_serializing_if = "Role::is_work")]
     pub role: Role,
     pub phase: Phase,
-    /// Counts phase changes; a timer armed in an earlier phase is ignored.
+    /// Number of phase changes. A timer armed in an earlier phase is ignored.
     pub epoch: u32,
     pub clock: Clock,
     #[serde(default)]
     pub spending: Spending,
     #[cfg_attr(feature = "testing", schemars(with = "PlanSnapshot"))]
     pub plan: Shared<PlanSnapshot>,
-    /// Tasks that were in the plan of this run and that an agent took out of it.
+    /// Tasks that agents removed from the plan of this run.
     pub missing: Vec<String>,
-    /// What agents said blocks them, since the user last said something.
+    /// Questions that block tasks, since the user's last message.
     pub blocks: Vec<Block>,
     /// The goals in the order of the settings, with their last results.
     pub goals: Vec<GoalStatus>,
     pub iterations: Iterations,
     pub tool: Option<Tool>,
     pub breaker: Breaker,
-    /// Until when adapters are limited.
+    /// When the limits of adapters end.
     pub limited: BTreeMap<String, u64>,
     pub messages: Vec<Message>,
     pub paused_by_file: bool,
@@ -62,7 +61,7 @@ pub struct RunView {
     pub changes: Option<Changes>,
     #[serde(default)]
     pub permissions: Permissions,
-    /// What agents said with ralph's own tools.
+    /// The agents' calls of ralph's own tools.
     #[serde(default)]
     pub calls: Calls,
     /// Tests that agents changed on purpose.
@@ -77,7 +76,7 @@ pub struct RunView {
 }
 
 impl RunView {
-    /// The present mode, which decides where no rule does.
+    /// The mode that decides requests without a matching rule.
     pub fn permission_mode(&self) -> PermissionMode {
         self.permissions.mode.unwrap_or(self.settings.permission_mode)
     }
@@ -89,12 +88,12 @@ impl RunView {
         view
     }
 
-    /// Takes in the record that follows those before; the only way a view changes.
+    /// Applies the next record. A view changes in no other way.
     pub fn apply(&mut self, record: &Record) {
         self.apply_event(record.at_ms, &record.event);
     }
 
-    /// As [`RunView::apply`], for an event that has no place in a journal yet.
+    /// As [`RunView::apply`], for an event that is not in a journal yet.
     pub fn apply_event(&mut self, at_ms: u64, event: &Event) {
         self.follow_clock(at_ms, event);
         self.records += 1;
@@ -139,7 +138,7 @@ impl RunView {
                 self.count_closed();
             }
             Event::PlanChanged { change } => {
-                // Only a task that comes in can be one that is missing; a copy of all of them takes time.
+                // Only a new task can be a missing one that reappeared. Cloning the plan is expensive.
                 let can_be_back = !self.missing.is_empty() && !change.replaced.is_empty();
                 let before = can_be_back.then(|| self.plan.clone());
                 change.apply_to(&mut self.plan);
@@ -179,7 +178,7 @@ impl RunView {
             }
             Event::IterationSettled { totals, progress, .. } => {
                 self.changes = totals.or(self.changes);
-                // Boxes that were seen before its end may be all that it ticked.
+                // Boxes that were toggled before the end may be all that the iteration ticked.
                 self.count_closed();
                 if let Phase::Settling { outcome, .. } = &self.phase
                     && self.role.is_work()
@@ -188,13 +187,13 @@ impl RunView {
                 }
             }
             Event::ClaimRefused { reasons, .. } => {
-                // A claim before the first iteration has no outcome: no agent has worked yet.
+                // A claim before the first iteration has no outcome, as no agent has worked yet.
                 let outcome = self.iterations.latest_work().and_then(|work| work.outcome.as_ref());
                 if outcome.is_some_and(Observation::is_telling) {
                     self.breaker.refuse(reasons, self.iterations.fails_as_before());
                 }
             }
-            // What was added is in the plan that was read before.
+            // Added tasks are already in the plan that was recorded before.
             Event::PlanEdited { vanished, .. } => self.missing.extend(vanished.iter().cloned()),
             Event::TaskBlocked { task, question, .. } => self.blocks.push(Block {
                 number: self.permissions.next_number(),
@@ -215,7 +214,7 @@ impl RunView {
                 }
             }
             Event::AgentReported { signal, .. } => self.reported(at_ms, signal),
-            // Its end may be among what is left out.
+            // The end of the tool may be among the omitted details.
             Event::DetailsOmitted { .. } => self.tool = None,
             Event::CancelRequested { iteration, reason } => self.enter(Phase::Cancelling {
                 iteration: *iteration,
@@ -251,10 +250,10 @@ impl RunView {
             } => {
                 match answers {
                     Some(answered) => self.answered(answered.ask),
-                    // Whatever was asked, the user has said something now.
+                    // An ordinary message counts as a reply to every blocked task.
                     None => {
                         self.blocks.clear();
-                        // Other words say nothing of tests.
+                        // It does not answer a question about tests.
                         self.permissions.unanswered.retain(Ask::is_about_tests);
                     }
                 }
@@ -289,7 +288,8 @@ impl RunView {
                     totals: totals.clone(),
                 }),
             }),
-            // Those of an iteration, incidents and background tasks were taken in above; what an agent states counts when it is judged.
+            // Events of iterations, incidents and background tasks were applied above. A statement counts when it is
+            // judged.
             Event::ClockMoved { .. }
             | Event::DayBegan { .. }
             | Event::TaskSetAside { .. }
@@ -326,7 +326,7 @@ impl RunView {
                         ..
                     }
                 );
-                // Whoever does not want to wait allows as many again.
+                // A user who ends the wait allows as many calls again.
                 if is_of_calls && *cause == WaitEnd::RetriedNow {
                     self.clock.starts_ms.clear();
                 }
@@ -334,7 +334,7 @@ impl RunView {
         }
     }
 
-    /// Takes the time of a record, and leaves out what did not pass for the loop.
+    /// Applies the time of a record, and excludes time that did not pass for the loop.
     fn follow_clock(&mut self, at_ms: u64, event: &Event) {
         match event {
             Event::ClockMoved { gap_ms } => {
@@ -342,14 +342,14 @@ impl RunView {
                 self.phase.delay_wait(*gap_ms);
                 self.clock.now_ms = at_ms;
             }
-            // Nobody worked while there was no ralph, or after the end. A wait went on meanwhile, unless the clock was set
-            // back.
+            // No work was done while ralph was not running, or after the end. A wait continued meanwhile, unless the
+            // clock was set back.
             Event::RunResumed { .. } | Event::RunReopened { .. } => {
                 let gap_ms = at_ms.cast_signed().saturating_sub(self.clock.now_ms.cast_signed());
                 self.skip(gap_ms);
                 self.phase.delay_wait(gap_ms.min(0));
                 self.clock.now_ms = at_ms;
-                // Its work is begun anew.
+                // The work of the phase starts again.
                 self.clock.entered_ms = at_ms;
             }
             _ => self.clock.now_ms = self.clock.now_ms.max(at_ms),
@@ -391,14 +391,14 @@ impl RunView {
 
     fn switch_to(&mut self, adapter: &str) {
         if self.adapter != adapter {
-            // The name of the other adapter's model.
+            // The model name belongs to the other adapter.
             self.model = None;
             adapter.clone_into(&mut self.adapter);
         }
     }
 
-    /// Begins anew after an end: whoever speaks now has seen what there was to count. A run that is continued counts on, except
-    /// for what ended it.
+    /// Returns to the idle phase after an end. A new message resets the counts of the breaker; a plain continuation
+    /// only those that ended the run.
     fn reopen(&mut self, continued: bool) {
         let reason = self.stop_reason().cloned();
         self.stop = None;
@@ -411,7 +411,7 @@ impl RunView {
         self.enter(Phase::Idle);
     }
 
-    /// Counts the tasks that an iteration ticked whose result is looked at.
+    /// Updates the number of tasks ticked by the iteration that is being settled.
     fn count_closed(&mut self) {
         if let Phase::Settling { iteration, .. } = self.phase
             && self.role.is_work()
@@ -438,7 +438,7 @@ impl RunView {
         });
     }
 
-    /// Another model than before is asked for: until the agent names it, it is known by that name.
+    /// Shows the requested model until the agent reports its own, if the request differs from the previous one.
     fn ask_for(&mut self, model: Option<&str>) {
         let before = self.iterations.rows.iter().rev().nth(1);
         if before.is_some_and(|before| before.model.as_deref() != model) {
@@ -447,14 +447,16 @@ impl RunView {
     }
 
     fn start_verification(&mut self, iteration: u32, goals: &[String]) {
-        // Not that of the phase: a review may have come after it. Before the first iteration, what is there is taken as completed.
+        // The outcome of the phase may be that of a later review. Before the first iteration, the existing work counts
+        // as completed.
         let row = self.iterations.numbered(iteration);
         let outcome = row.and_then(|row| row.outcome.clone()).unwrap_or(Outcome::Completed);
         goals.iter().for_each(|name| self.set_goal(name, GoalState::Running));
         self.enter(Phase::Verifying { iteration, outcome });
     }
 
-    /// The tests are as they have to be: an unconfirmed end becomes a verified one, and the next counts are those to be reached.
+    /// Accepts the changed tests: an unconfirmed end becomes a verified one, and the next test counts become the
+    /// baseline.
     fn confirm_tests(&mut self) {
         for goal in &mut self.goals {
             goal.baseline = None;
@@ -468,7 +470,7 @@ impl RunView {
         }
     }
 
-    /// Keeps the first tests that a goal showed: later ones are compared with them.
+    /// Sets the baseline to the first test counts of a goal. Later counts are compared with it.
     fn set_baseline(&mut self, result: &GoalResult) {
         if let Some(goal) = self.goals.iter_mut().find(|goal| goal.name == result.name)
             && goal.baseline.is_none()
@@ -502,7 +504,7 @@ impl RunView {
         self.paused_by_file || self.paused_by_user
     }
 
-    /// How the run ended; none while it is not over.
+    /// The end of the run; `None` before.
     pub fn end(&self) -> Option<&End> {
         self.phase.end()
     }
@@ -515,12 +517,12 @@ impl RunView {
         self.end().is_some()
     }
 
-    /// Whether an agent runs, or is being ended.
+    /// Whether an agent is running or being ended.
     pub fn is_busy(&self) -> bool {
         self.phase.running_since_ms().is_some()
     }
 
-    /// The adapter of the author: of what works on the plan, or will; whoever reviews is none.
+    /// The adapter of the author, not of a reviewer: the one that works on the plan, or will.
     pub fn author(&self) -> &str {
         match self.iterations.latest_work() {
             Some(work) if !self.role.is_work() => &work.adapter,
@@ -536,13 +538,13 @@ impl RunView {
         }
     }
 
-    /// The channel of the adapter that works, or will; none where it has no choice.
+    /// The channel of the current adapter; `None` if it has only one.
     pub fn channel(&self) -> Option<ChannelKind> {
         self.settings.channels.get(self.current_adapter()).copied()
     }
 
-    /// What agents ask and have no answer to, in the order in which it was asked: what waits for one, what was asked in the
-    /// last iteration and got none, and what keeps tasks from being done.
+    /// The open questions by number: requests that wait, unanswered ones of the last iteration, and questions that
+    /// block tasks.
     pub fn open_asks(&self) -> Vec<OpenAsk> {
         let blocks = self.blocks.iter().map(|block| OpenAsk {
             number: block.number,
@@ -560,9 +562,9 @@ impl RunView {
         asks
     }
 
-    /// Takes an answer to what no agent waits for any more.
+    /// Removes a question that was answered after the agent stopped waiting.
     fn answered(&mut self, number: u32) {
-        // It was no yes, or the tests would have been confirmed.
+        // The answer was not yes, as that would have confirmed the tests.
         if self.permissions.about_tests().is_some_and(|ask| ask.number == number) {
             self.changed_tests.close();
         }
@@ -577,7 +579,7 @@ impl RunView {
         self.blocks.iter().any(|block| block.task.as_deref() == Some(task)) || self.task_limit_reached(task).is_some()
     }
 
-    /// Texts of the tasks that nobody works on: until the user says something, or allows more for them.
+    /// Texts of the tasks that are set aside until the user replies or raises their limit.
     pub fn set_aside(&self) -> Vec<String> {
         let blocked = self.blocks.iter().filter_map(|block| block.task.clone());
         blocked
@@ -585,14 +587,14 @@ impl RunView {
             .collect()
     }
 
-    /// The open tasks that have used up what one may, each with the limit that it was.
+    /// The open tasks that reached a limit, with that limit.
     pub fn tasks_at_limit(&self) -> impl Iterator<Item = (&str, LimitKind)> {
         let is_limited = !self.settings.limits.per_task.is_none();
         let open = self.plan.tasks.iter().filter(move |task| is_limited && !task.done);
         open.filter_map(|task| Some((task.text.as_str(), self.task_limit_reached(&task.text)?)))
     }
 
-    /// The limit that keeps another iteration on `task` from being started.
+    /// The limit that prevents another iteration on `task`.
     pub fn task_limit_reached(&self, task: &str) -> Option<LimitKind> {
         let limits = &self.settings.limits.per_task;
         if limits.is_none() || self.is_worked_on(task) {
@@ -602,7 +604,7 @@ impl RunView {
         limits.reached(work.counted, &work.usage)
     }
 
-    /// What was spent on the task that is worked on, or comes next.
+    /// The work on the current or next task.
     pub fn current_work(&self) -> Option<Work> {
         let latest = self.iterations.latest().filter(|_| self.is_busy());
         let task = latest.and_then(|latest| latest.task.as_deref());
@@ -615,19 +617,19 @@ impl RunView {
         latest.is_some_and(|latest| latest.task.as_deref() == Some(task))
     }
 
-    /// The limit of the day that is used up at `now_ms`; none on a day that nobody told of.
+    /// The daily limit that is reached at `now_ms`; `None` if the current day was not recorded.
     pub fn day_limit_reached(&self, now_ms: u64) -> Option<LimitKind> {
         self.spending.day.filter(|day| day.contains(now_ms))?;
         let limits = self.spending.limits_today(&self.settings.limits.per_day);
         limits.spent(&self.spending.today())
     }
 
-    /// The task that is worked on, or comes next.
+    /// The current or next task.
     pub fn task(&self) -> Option<&PlanTask> {
         if self.is_over() {
             return None;
         }
-        // A task that is reviewed, that a review sent the author back to, or that was ticked just now is worked on all the same.
+        // Reviewed, sent back and just ticked tasks also count as current while an agent works on them.
         let is_ticked = self.settings.review.is_some() || self.plan.done() != self.iterations.done_before;
         let latest = self.iterations.latest().filter(|_| self.is_busy() && is_ticked);
         let worked_on = latest.and_then(|latest| latest.task.as_ref()).and_then(|text| {
@@ -637,13 +639,13 @@ impl RunView {
         worked_on.or_else(|| self.plan.current_except(&self.set_aside()))
     }
 
-    /// The tasks of the plan in its order, and those that have vanished from it.
+    /// The tasks of the plan in order, followed by those removed from it.
     pub fn tasks(&self) -> Vec<Task> {
         let at_limit = |task: &str| self.task_limit_reached(task);
         tasks(&self.plan, &self.missing, &self.blocks, &self.iterations.work, at_limit)
     }
 
-    /// How long the run has taken, without the times in which nobody worked.
+    /// Duration of the run, without times without work.
     pub fn elapsed_ms(&self, now_ms: u64) -> u64 {
         if self.records == 0 {
             return 0;
@@ -652,14 +654,14 @@ impl RunView {
         until_ms.saturating_sub(self.clock.started_ms)
     }
 
-    /// The limit that keeps another iteration from being started.
+    /// The limit that prevents another iteration.
     pub fn limit_reached(&self, now_ms: u64) -> Option<LimitKind> {
         let elapsed_ms = now_ms.saturating_sub(self.clock.started_ms);
         let limits = &self.settings.limits;
         limits.reached(self.iterations.counted, elapsed_ms, &self.usage)
     }
 
-    /// Sums over the run so far.
+    /// The totals so far.
     pub fn totals(&self) -> Totals {
         let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         Totals {
