@@ -1,7 +1,7 @@
-//! The one view of a batch: its journal and the journals of its runs, folded into what a screen, a page and `ralph many status`
-//! show. Pure.
+//! The view of a batch, shown by the screen, the page and `ralph many status`: the fold over its journal and the
+//! journals of its runs. Pure.
 //!
-//! A [`Board`] holds no clock: what counts down is told as a moment, so a board is the same until a record changes it.
+//! A [`Board`] holds no clock: countdowns are given as their end time, so a board only changes with a record.
 
 mod row;
 mod seen;
@@ -19,57 +19,57 @@ use serde::Serialize;
 pub use row::{Row, Tasks};
 pub use seen::Seen;
 
-/// A batch as it is shown.
+/// The state of a batch for display.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Board {
     pub batch: BatchId,
-    /// A process carries it out.
+    /// Whether a process is carrying out the batch.
     pub running: bool,
-    /// It was asked to stop, and its runs end.
+    /// Whether the batch was asked to stop and its runs are ending.
     pub stopping: bool,
     pub end: Option<BatchEnd>,
-    /// The branch that collects what is merged.
+    /// The branch that collects the merged plans.
     pub target: String,
-    /// The evidence for its last merge; none before one, or where no goals verify merges.
+    /// The proof of the last merge; `None` before the first one, or if no goals verify merges.
     pub proof: Option<Proof>,
-    /// How many runs at a time.
+    /// Maximum number of runs at a time.
     pub jobs: u32,
-    /// Who runs them: `local`, or an engine.
+    /// The executor of the runs: `local`, or the name of an engine.
     pub engine: String,
-    /// Milliseconds since the Unix epoch.
+    /// Start time, in milliseconds since the Unix epoch.
     pub started_ms: u64,
-    /// When the last record was written: the end, once it is over.
+    /// Time of the last record. Once the batch is over, its end.
     pub changed_ms: u64,
     pub counts: Counts,
-    /// Of all runs.
+    /// Usage of all runs.
     pub usage: Usage,
-    /// How much of what its plans may use together is used, a sentence for each limit.
+    /// How much of the shared limits is used, one sentence per limit.
     pub used: Vec<String>,
-    /// What held the starts of runs when the last record was written; it is over by itself.
+    /// The reason for delayed starts at the time of the last record. Ends by itself.
     pub held: Option<Held>,
-    /// What the merge queue does now.
+    /// The current step of the merge queue.
     pub queue: Option<String>,
     pub plans: Vec<Row>,
-    /// What agents ask and wait for, the oldest first.
+    /// Waiting requests of agents, oldest first.
     pub asks: Vec<PlanAsk>,
-    /// Commands for its user once it is over: about changes to the repository, and about what is not merged.
+    /// Suggested commands after the end: for changes to the repository, and for unmerged plans.
     pub hints: Vec<String>,
 }
 
-/// How many plans are where.
+/// Number of plans by state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Counts {
     pub merged: usize,
     pub running: usize,
-    /// Done, and being merged or waiting for it.
+    /// Done, and being merged or waiting to be.
     pub merging: usize,
     pub waiting: usize,
-    /// Left as they are.
+    /// Not merged: left as they are.
     pub kept: usize,
 }
 
-/// Something that the agent of a plan asks, and waits for.
+/// A waiting request of the agent of a plan.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanAsk {
@@ -78,7 +78,8 @@ pub struct PlanAsk {
 }
 
 impl Board {
-    /// The board of `batch`, whose first and last record were written at `times_ms`; `seen` has the run of a plan.
+    /// Creates the board of `batch`, whose first and last records were written at `times_ms`. `seen` returns the run of
+    /// a plan.
     pub fn of<'s>(
         batch: &Batch,
         times_ms: (u64, u64),
@@ -137,7 +138,7 @@ impl Board {
         }
     }
 
-    /// What waits for an answer in the run of `plan`.
+    /// The waiting requests in the run of `plan`.
     pub fn asks_of(&self, plan: &PlanName) -> impl Iterator<Item = &Ask> {
         self.asks
             .iter()
@@ -145,7 +146,7 @@ impl Board {
             .map(|asked| &asked.ask)
     }
 
-    /// Whether nothing more happens by itself.
+    /// Whether no process is working on the batch.
     pub fn is_over(&self) -> bool {
         !self.running
     }

@@ -1,4 +1,4 @@
-//! A plan of the batch, in one row.
+//! A row of the board: one plan of the batch.
 
 use ralph_core::{
     event::{Proof, RunId, Usage},
@@ -13,51 +13,51 @@ use serde::Serialize;
 
 use super::Seen;
 
-/// A plan as it is shown: where it is in the batch, and what its run does.
+/// The state of a plan for display: its place in the batch, and the activity of its run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Row {
     pub plan: PlanName,
     pub file: String,
-    /// The section of the file that is the plan; none where that is the whole file.
+    /// The section of the file; `None` for the whole file.
     pub section: Option<String>,
     pub after: Vec<PlanName>,
     pub phase: Phase,
-    /// Since when, in milliseconds since the Unix epoch.
+    /// Start of the phase, in milliseconds since the Unix epoch.
     pub since_ms: u64,
     pub branch: String,
-    /// How many tasks it was given because of a merge.
+    /// Number of tasks that were added to it because of a merge.
     pub tasks_given: u32,
-    /// What the last merge failed for.
+    /// Why the last merge failed.
     pub trouble: Option<Trouble>,
-    /// The evidence for the end of its run; none where that is not done.
+    /// The proof of its run; `None` if the run is not done.
     pub proof: Option<Proof>,
-    /// The evidence for its merge; none where it is not merged, or no goals verify merges.
+    /// The proof of its merge; `None` if it is not merged, or if no goals verify merges.
     pub merge_proof: Option<Proof>,
-    /// What kind of news its state is: a colour and a sign.
+    /// Colour and sign of the state.
     pub tone: Tone,
-    /// Its state, in a word.
+    /// The state in a word.
     pub state: String,
-    /// What it does, or why it does nothing.
+    /// The current activity, or why there is none.
     pub doing: String,
-    /// Until when, where it waits for a moment, in milliseconds since the Unix epoch.
+    /// The end of a timed wait, in milliseconds since the Unix epoch.
     pub until_ms: Option<u64>,
-    /// Its last run; none before it began.
+    /// The latest run; `None` before the first.
     pub run: Option<RunId>,
-    /// That run goes on, so that it can be attached to.
+    /// Whether the run is in progress and can be attached to.
     pub live: bool,
     pub tasks: Option<Tasks>,
-    /// The task that its agent works on.
+    /// The task that the agent is working on.
     pub task: Option<String>,
-    /// The iterations of all its runs.
+    /// Number of iterations in all runs of the plan.
     pub iterations: Option<u32>,
-    /// Of all its runs.
+    /// Usage of all runs of the plan.
     pub usage: Option<Usage>,
-    /// How many requests of its agent wait for an answer.
+    /// Number of waiting requests of its agent.
     pub asks: usize,
 }
 
-/// How far a plan is.
+/// The progress of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Tasks {
     pub done: usize,
@@ -65,13 +65,13 @@ pub struct Tasks {
 }
 
 impl Row {
-    /// The row of `plan`, whose runs were `seen`.
+    /// Creates the row of `plan`; `seen` has its runs.
     ///
-    /// `is_running` says that a process works on the plan.
+    /// `is_running` tells whether a process is working on the plan.
     pub(super) fn of(batch: &Batch, plan: &Plan, seen: Option<&Seen>, is_running: bool) -> Row {
         let is_live = is_running && plan.phase == Phase::Running;
         let view = seen.map(|seen| &seen.view);
-        // A run that is over is the one before, while the next starts.
+        // While the next run starts, an ended run is still the previous one.
         let live = view.filter(|view| is_live && !view.is_over());
         let (tone, state) = match live {
             Some(view) => run_phase_word(view),
@@ -112,7 +112,7 @@ impl Row {
     }
 }
 
-/// What a run does: what it asks, the tool that its agent uses, the last line that it said, or where the loop is.
+/// The activity of a run: the waiting request, the tool in use, the agent's last line, or the phase of the loop.
 fn doing(view: &RunView, said: Option<&str>) -> String {
     if let Some(ask) = view.permissions.pending.first() {
         return match ask.request.questions.is_empty() {

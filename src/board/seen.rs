@@ -1,4 +1,4 @@
-//! The runs of a plan, as far as their journals were read.
+//! The runs of a plan, as read from their journals so far.
 
 use ralph_core::{
     event::{AgentSignal, Event, Record, Usage},
@@ -6,21 +6,21 @@ use ralph_core::{
 };
 use ralph_text::one_line;
 
-/// Most bytes of a message that are looked at for its last line.
+/// Number of bytes at the end of a message that are searched for its last line.
 const CAP_BYTES: usize = 4096;
 
-/// The last run of a plan, and what those before it have used and how many iterations they had.
+/// The latest run of a plan, and the totals of the earlier ones.
 #[derive(Debug, Clone, Default)]
 pub struct Seen {
     pub view: RunView,
-    /// The last line that its agent said.
+    /// The last line of the agent's messages.
     pub said: Option<String>,
     earlier: Usage,
     earlier_iterations: u32,
 }
 
 impl Seen {
-    /// A run that follows others, which have used `earlier` in so many `iterations`.
+    /// Creates the state of a run that follows others, which used `earlier` in `iterations`.
     pub fn after(earlier: Usage, iterations: u32) -> Seen {
         Seen {
             earlier,
@@ -29,7 +29,7 @@ impl Seen {
         }
     }
 
-    /// Takes in the record that follows those before.
+    /// Applies the next record.
     pub fn apply(&mut self, record: &Record) {
         self.view.apply(record);
         match &record.event {
@@ -37,18 +37,18 @@ impl Seen {
                 signal: AgentSignal::Said { text },
                 ..
             } => self.said = last_line(text).or(self.said.take()),
-            // What another said is no news of this one.
+            // The last line belongs to the agent of an earlier iteration.
             Event::IterationStarted { .. } => self.said = None,
             _ => {}
         }
     }
 
-    /// The iterations of all runs of the plan.
+    /// Number of iterations in all runs of the plan.
     pub fn iterations(&self) -> u32 {
         self.earlier_iterations.saturating_add(self.view.iterations.counted)
     }
 
-    /// What all runs of the plan have used.
+    /// Usage of all runs of the plan.
     pub fn usage(&self) -> Usage {
         self.earlier.plus(self.view.usage)
     }
