@@ -1,6 +1,6 @@
-//! What an agent says of its own work: promises, status blocks, questions. Pure: text in, values out.
+//! Parses what an agent says about its own work: promises, status blocks, questions. Pure: text in, values out.
 //!
-//! A claim is never taken as true by itself; the machine weighs it against what ralph finds.
+//! A claim is never trusted by itself; the machine weighs it against what ralph finds.
 
 mod promise;
 mod review;

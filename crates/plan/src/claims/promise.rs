@@ -1,33 +1,33 @@
 //! The line by which an agent claims that the whole plan is done.
 //!
-//! `<promise>TOKEN</promise>`, alone on its line. The token is fresh for each run, so neither an old transcript nor a
-//! file in the tree can make the claim; the prompt names it only in the middle of a line, so neither can an echo of
-//! the prompt. A token of the user's (`--promise TEXT`) takes the same tag: bare words such as "done" end up on a line of
-//! their own by accident.
+//! `<promise>TOKEN</promise>`, alone on its line. The token is fresh for each run, so that neither an old transcript
+//! nor a file in the tree can make the claim. The prompt has it only in the middle of a line, so that an echo of the
+//! prompt cannot either. A token chosen by the user (`--promise TEXT`) uses the same tag, as bare words such as "done"
+//! end up on a line of their own by accident.
 
 pub(super) const OPEN: &str = "<promise>";
 pub(super) const CLOSE: &str = "</promise>";
 
-/// Renders the line an agent has to write.
+/// Renders the line that an agent has to write.
 pub fn promise_line(token: &str) -> String {
     format!("{OPEN}{token}{CLOSE}")
 }
 
-/// Returns the token in a text of the user's, who may have written the tag around it as well.
+/// Returns the token in the user's text, which may include the tag.
 pub fn promise_token(text: &str) -> &str {
     let text = text.trim();
     tagged(text).unwrap_or(text)
 }
 
-/// Tells whether a final assistant message makes the promise: one whole line, outside of fenced code.
+/// Whether a final assistant message makes the promise: on a line of its own, outside of fenced code.
 ///
-/// White space around the line and inside the tag does not matter; case does. A line in a fence, in a block quote or in
+/// White space around the line and inside the tag is ignored; case matters. A line in a fence, in a block quote or in
 /// backquotes is an example. An empty token is never promised.
 pub fn final_promise(message: &str, token: &str) -> bool {
     unfenced_lines(message).any(|line| promises(line, token))
 }
 
-/// The lines of a message that are not in fenced code; the fences themselves are left out.
+/// The lines of a message outside of fenced code, without the fences themselves.
 pub(super) fn unfenced_lines(message: &str) -> impl Iterator<Item = &str> {
     let mut fence: Option<Fence> = None;
     message.lines().filter(move |line| match (fence, Fence::of(line)) {
@@ -46,9 +46,9 @@ pub(super) fn unfenced_lines(message: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Tells whether the last line of a terminal's output that is not blank makes the promise.
+/// Whether the last non-blank line of a terminal's output makes the promise.
 ///
-/// For agents without messages: anything above the last line may be a tool's output.
+/// For agents without messages: lines above the last one may be a tool's output.
 pub fn last_line_promise(output: &str, token: &str) -> bool {
     let last = output.lines().rev().find(|line| !line.trim().is_empty());
     last.is_some_and(|line| promises(line, token))
@@ -68,7 +68,7 @@ fn tagged(line: &str) -> Option<&str> {
 struct Fence {
     mark: char,
     length: usize,
-    /// Nothing stands after it, as a closing one must have it.
+    /// Whether no text follows the mark, as required of a closing fence.
     bare: bool,
 }
 

@@ -12,8 +12,9 @@
 //! 2. …
 //! ```
 //!
-//! A message without such a line counts as findings, so that they reach the author, unless it approves: praise in another form is no
-//! answer. An agent without messages has to use the form, since its last lines may be a tool's.
+//! A message without such a line counts as findings, so that they reach the author, unless it is praise in another
+//! form, which counts as no answer. An agent without messages has to use the form, since its last lines may be a tool's
+//! output.
 
 use ralph_core::event::{Findings, ReviewAnswer};
 
@@ -21,7 +22,7 @@ use super::{promise::unfenced_lines, self_report::StatusPlace};
 
 const KEY: &str = "REVIEW:";
 
-/// Phrases of praise that is not in the form, in lower case.
+/// Phrases of free-form praise, in lower case.
 const PRAISE: [&str; 12] = [
     "approve",
     "looks good",
@@ -36,10 +37,10 @@ const PRAISE: [&str; 12] = [
     "nothing has to change",
     "nothing to change",
 ];
-/// Words that turn the praise behind them into its opposite.
+/// Words that negate the praise that follows them.
 const NEGATIONS: [&str; 5] = ["not", "n't", "cannot", "never", "n’t"];
 
-/// Reads the answer in `text`; `None` if it has no answer.
+/// Parses the answer in `text`; `None` if it has none.
 pub fn review_answer(text: &str, place: StatusPlace) -> Option<ReviewAnswer> {
     let in_form = answer_in_form(text, place);
     match place {
@@ -48,7 +49,7 @@ pub fn review_answer(text: &str, place: StatusPlace) -> Option<ReviewAnswer> {
     }
 }
 
-/// Reads findings in free form: the words before the first list, and its entries.
+/// Parses free-form findings: the text before the first list, and the entries of the list.
 fn free_findings(text: &str) -> Option<ReviewAnswer> {
     let lines: Vec<&str> = unfenced_lines(text).filter(|line| said(line).is_none()).collect();
     let first = lines.iter().position(|line| entry(line.trim()).is_some());
@@ -74,7 +75,7 @@ fn praises(text: &str) -> bool {
     })
 }
 
-/// The answer in the form that was asked for.
+/// Parses the answer in the requested form.
 fn answer_in_form(text: &str, place: StatusPlace) -> Option<ReviewAnswer> {
     let lines: Vec<&str> = match place {
         StatusPlace::Message => unfenced_lines(text).collect(),
@@ -84,7 +85,7 @@ fn answer_in_form(text: &str, place: StatusPlace) -> Option<ReviewAnswer> {
     let (word, below) = (said(lines[at])?, &lines[at + 1..]);
     let findings = listed(below);
     if word.eq_ignore_ascii_case("approved") {
-        // On a terminal, whatever follows may be a tool's.
+        // On a terminal, text below may be a tool's output.
         let is_last = place == StatusPlace::Message || below.iter().all(|line| line.trim().is_empty());
         return (findings.is_empty() && is_last).then_some(ReviewAnswer::Approved);
     }
@@ -96,7 +97,7 @@ fn answer_in_form(text: &str, place: StatusPlace) -> Option<ReviewAnswer> {
     Some(ReviewAnswer::Findings { findings })
 }
 
-/// What follows the key on its line, which an agent may set in bold.
+/// The text after the key on its line, which may be in bold.
 fn said(line: &str) -> Option<&str> {
     let bare = |text: &str| text.trim_matches(['*', ' ', '\t', '.']).len();
     let line = line.trim().trim_matches('*');
@@ -104,7 +105,7 @@ fn said(line: &str) -> Option<&str> {
     Some(&word[..bare(word)])
 }
 
-/// The entries of the list that `lines` are, each in one line. What stands before the first belongs to none.
+/// The list entries in `lines`, each joined to a single line. Text before the first entry is dropped.
 fn listed(lines: &[&str]) -> Vec<String> {
     let mut entries: Vec<String> = Vec::new();
     for line in lines.iter().map(|line| line.trim()).filter(|line| !line.is_empty()) {
@@ -120,7 +121,7 @@ fn listed(lines: &[&str]) -> Vec<String> {
     entries
 }
 
-/// The text behind `1.`, `1)`, `-` or `*`.
+/// The text after `1.`, `1)`, `-` or `*`.
 fn entry(line: &str) -> Option<&str> {
     let digits = line.trim_start_matches(|c: char| c.is_ascii_digit());
     let rest = match digits.len() < line.len() {

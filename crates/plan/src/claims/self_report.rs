@@ -1,5 +1,5 @@
-//! What an agent says about itself at the end of its last message: that it is blocked, that the work is not done, or a
-//! question.
+//! Parses an agent's statement about itself at the end of its last message: that it is blocked, that the work is not
+//! done, or a question.
 //!
 //! The built-in prompt asks for a plain line, which every agent can write:
 //!
@@ -9,7 +9,7 @@
 //! RALPH TESTS CHANGED: why the task demands it
 //! ```
 //!
-//! A status block is understood as well; other loops have taught agents to write it:
+//! A status block is accepted as well, as other tools that run agents in a loop ask for it:
 //!
 //! ```text
 //! ---RALPH_STATUS---
@@ -20,8 +20,8 @@
 //! ---END_RALPH_STATUS---
 //! ```
 //!
-//! Keys count at the beginning of a line only, and as a whole: `TESTS_STATUS` is not `STATUS`. What speaks for the end is
-//! one more claim, believed as little as any other; what speaks against it is believed.
+//! Keys count at the beginning of a line only, and as a whole: `TESTS_STATUS` is not `STATUS`. A statement that the
+//! work is done is one more claim, trusted as little as any other; a statement that it is not done is believed.
 
 use super::promise::unfenced_lines;
 
@@ -32,34 +32,34 @@ pub(super) const NOT_DONE: &str = "RALPH NOT DONE:";
 pub(super) const TESTS_CHANGED: &str = "RALPH TESTS CHANGED:";
 const NO_REASON: &str = "it does not say why";
 
-/// Where an agent's words about itself count.
+/// Where statements are searched for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StatusPlace {
-    /// Anywhere in a final message, outside of fenced code; the last ones count.
+    /// Anywhere in a final message, outside of fenced code. The last one counts.
     Message,
-    /// As the last lines of a terminal's output: anything above may be a tool's.
+    /// In the last lines of a terminal's output: lines above may be a tool's output.
     LastLines,
 }
 
-/// What an agent says about itself.
+/// An agent's statement about itself.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SelfReport {
     /// `STATUS: COMPLETE` or `EXIT_SIGNAL: true`.
     pub claims_done: bool,
-    /// The agent cannot go on, with the reason it gives.
+    /// Why the agent cannot continue.
     pub blocked: Option<String>,
-    /// The agent says that the work is not done, in its own words.
+    /// The agent's own words that the work is not done.
     pub denies_done: Option<String>,
-    /// Why the agent changed tests, in its own words.
+    /// The agent's reason for changing tests.
     pub tests_changed: Option<String>,
 }
 
-/// Reads what the end of `text` says about the agent's own state.
+/// Parses the agent's statement about itself at the end of `text`.
 pub fn self_report(text: &str, place: StatusPlace) -> SelfReport {
     let block = status_block(text, place).unwrap_or_default();
     let blocked = last_words(text, place, BLOCKED).or(block.blocked);
     SelfReport {
-        // Who is blocked is not done, whatever else is said.
+        // A blocked agent is not done, even if it also says so.
         claims_done: block.claims_done && blocked.is_none(),
         blocked,
         denies_done: last_words(text, place, NOT_DONE).or(block.denies_done),
@@ -67,9 +67,9 @@ pub fn self_report(text: &str, place: StatusPlace) -> SelfReport {
     }
 }
 
-/// Finds the last line that begins with `key` and returns the rest of it.
+/// Returns the rest of the last line that begins with `key`.
 fn last_words(text: &str, place: StatusPlace, key: &str) -> Option<String> {
-    // An agent may set the line in bold.
+    // The line may be in bold.
     let said = |line: &str| {
         let line = line.trim().trim_matches('*').trim();
         line.strip_prefix(key).map(|said| said.trim().to_owned())
@@ -81,12 +81,12 @@ fn last_words(text: &str, place: StatusPlace, key: &str) -> Option<String> {
     Some(if said.is_empty() { NO_REASON.to_owned() } else { said })
 }
 
-/// Reads the last whole status block of `text`; none if there is none.
+/// Parses the last complete status block of `text`; `None` if there is no block.
 fn status_block(text: &str, place: StatusPlace) -> Option<SelfReport> {
     Some(parse(&block_lines(text, place)?))
 }
 
-/// The lines of the last whole status block of `text`.
+/// The lines of the last complete status block of `text`.
 pub(super) fn block_lines(text: &str, place: StatusPlace) -> Option<Vec<&str>> {
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
     let end = match place {
@@ -134,7 +134,7 @@ fn parse(lines: &[&str]) -> SelfReport {
     }
 }
 
-/// Returns the question that a final message ends with: its last line that is not blank, if that ends in a question mark.
+/// Returns the last non-blank line of a final message if it ends in a question mark.
 pub fn final_question(message: &str) -> Option<&str> {
     let last = message.lines().rev().find(|line| !line.trim().is_empty())?.trim();
     let bare = last.trim_end_matches(['*', '_', '`', ')', '"', '\'']);

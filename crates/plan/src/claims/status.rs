@@ -1,5 +1,4 @@
-//! What an agent reports in its last message: the fields of its status block, and the rest of it as another session may
-//! read it.
+//! The content of an agent's last message: the fields of its status block, and the text that another session may read.
 
 use std::collections::BTreeMap;
 
@@ -10,15 +9,15 @@ use super::{
     self_report::{BEGIN, BLOCKED, END, NOT_DONE, StatusPlace, block_lines},
 };
 
-/// Reads all that the last whole status block of `text` says; none if there is none.
+/// Returns all fields of the last complete status block of `text`; `None` if there is no block.
 ///
-/// Nothing of it is judged: a value that makes no sense is kept as it is. A line without a key goes on with the value before.
+/// The values are not interpreted. A line without a key continues the value before it.
 pub fn status(text: &str, place: StatusPlace) -> Option<AgentStatus> {
     let mut fields: BTreeMap<String, String> = BTreeMap::new();
     let mut current: Option<String> = None;
     for line in block_lines(text, place)? {
         match field(line) {
-            // The first one counts, as where it is judged.
+            // The first occurrence counts, as in `self_report`.
             Some((key, _)) if fields.contains_key(&key) => current = None,
             Some((key, value)) => {
                 fields.insert(key.clone(), value.to_owned());
@@ -36,7 +35,7 @@ pub fn status(text: &str, place: StatusPlace) -> Option<AgentStatus> {
     Some(AgentStatus(fields).bounded())
 }
 
-/// `TESTS_STATUS: PASSING`; the key in capitals, however it was written.
+/// Splits `TESTS_STATUS: PASSING` into key and value. The key is converted to capitals.
 fn field(line: &str) -> Option<(String, &str)> {
     let (key, value) = line.split_once(':')?;
     let key = key.trim_end();
@@ -47,8 +46,8 @@ fn field(line: &str) -> Option<(String, &str)> {
     is_key.then(|| (key.to_ascii_uppercase().replace('-', "_"), value.trim()))
 }
 
-/// Leaves of a message what tells another session something: no promise, no status block, and no line that says that the
-/// agent is blocked or not done, all of which were meant for ralph.
+/// Removes the parts of a message that are addressed to ralph: promises, status blocks, and lines that say that the
+/// agent is blocked or not done.
 pub fn reported(message: &str) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut in_block = false;
@@ -75,7 +74,7 @@ pub fn reported(message: &str) -> String {
     lines.join("\n").trim().to_owned()
 }
 
-/// The line without any promise, whatever is promised.
+/// Removes promises of any token from a line.
 fn without_promise(line: &str) -> String {
     let mut left = String::new();
     let mut rest = line;
@@ -144,7 +143,7 @@ mod tests {
             reported(&said),
             "The parser works.\n\nIt is  fast.\n\nOne test is slow."
         );
-        // A record keeps the end of a long message.
+        // A record keeps only the end of a long message.
         assert_eq!(reported(&format!("TUS: COMPLETE\n{END}\nBye. <promise>4f")), "Bye.");
         assert_eq!(reported(&format!("Hello.\n{BEGIN}\nSTATUS: COMPLETE\n")), "Hello.");
     }
