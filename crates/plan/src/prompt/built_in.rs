@@ -14,7 +14,8 @@ pub(super) fn write(draft: &mut Draft, input: &PromptInput<'_>, brief: &Brief) {
     write_last_words(draft, input);
 }
 
-/// The built-in instructions as a template of the user's would have them, without what is added to each.
+/// The built-in instructions as a template for the user to edit, without the parts that ralph appends to every
+/// template.
 pub(super) fn as_template(kind: PlanKind, brief: &Brief) -> String {
     let mut draft = Draft::default();
     let input = PromptInput {
@@ -34,7 +35,7 @@ pub(super) fn as_template(kind: PlanKind, brief: &Brief) -> String {
         confined: Confined::No,
         has_tools: false,
     };
-    // A name with braces in it is none of a placeholder.
+    // Braces in a file name do not form a placeholder.
     let brief = Brief {
         reads: brief
             .reads
@@ -75,9 +76,10 @@ fn write_work(draft: &mut Draft, input: &PromptInput<'_>, brief: &Brief, progres
     );
 }
 
-/// What this kind of work asks for, and what to read for it.
+/// Writes the instructions of the mode and the list of files to read first.
 ///
-/// What a project has written for another loop says how *that* one is run: which file to tick off, which words to end with.
+/// A project's files for another loop tool may have rules for that tool, such as a file to tick off or final words. The
+/// prompt overrides them.
 fn write_brief(draft: &mut Draft, brief: &Brief) {
     draft.ours(match brief.mode {
         None => "",
@@ -98,7 +100,7 @@ fn write_brief(draft: &mut Draft, brief: &Brief) {
     }
 }
 
-/// The user's message is all there is to do.
+/// Whether the user's message is the only work to do.
 fn asks_for_more(input: &PromptInput<'_>) -> bool {
     input.notices.is_empty() && !(input.once.is_empty() && input.standing.is_empty())
 }
@@ -117,7 +119,7 @@ fn write_task(draft: &mut Draft, input: &PromptInput<'_>, task: &str) {
     draft.ours("4. In a git repository, commit what you changed, the plan with it.\n");
 }
 
-/// The task was finished, and a reviewer found something.
+/// Writes the task of a session that a reviewer sent back.
 fn write_sent_back(draft: &mut Draft, input: &PromptInput<'_>, task: &str) {
     draft.ours("its one task was reviewed and is not accepted yet:\n\n  ");
     draft.users(task);
@@ -131,9 +133,9 @@ fn write_sent_back(draft: &mut Draft, input: &PromptInput<'_>, task: &str) {
     });
 }
 
-/// How to claim that all is done, and how to say the contrary; a template of the user's needs it too.
+/// Writes how to claim completion and how to deny it, which a user's template needs as well.
 ///
-/// None of the words to be said begins a line: an agent that repeats its prompt has said nothing.
+/// No line of the prompt begins with one of these phrases, so an agent that repeats its prompt makes no statement.
 pub(super) fn write_last_words(draft: &mut Draft, input: &PromptInput<'_>) {
     draft.ours(match input.confined {
         Confined::No => "",

@@ -1,51 +1,51 @@
-//! What a prompt is made of, and the prompt in the making.
+//! The inputs of a prompt, and the prompt while it is written.
 
 use crate::{PlanKind, claims::promise_line};
 
 use super::handover::Handover;
 
-/// What a prompt is made of besides the instructions.
+/// The inputs of a prompt besides the instructions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptInput<'a> {
     /// The plan's path as the agent can use it, relative to the project.
     pub plan: &'a str,
     pub kind: PlanKind,
-    /// Text of the task to work on; none when the plan has no open one.
+    /// Text of the task to work on; `None` if no task is open.
     pub task: Option<&'a str>,
-    /// The task was finished, and a review sent the author back to it: its findings are among the notices.
+    /// Whether a review sent the author back to a finished task. The findings are among the notices.
     pub sent_back: bool,
     /// Number of this iteration, from 1.
     pub iteration: u32,
-    /// Tasks that are done.
+    /// Number of done tasks.
     pub done: usize,
-    /// Tasks in all; none in a plan that only describes what is to be done.
+    /// Total number of tasks; 0 for a plan that only describes the work.
     pub total: usize,
     /// The token of the promise line.
     pub promise: &'a str,
-    /// The user's messages that hold for every iteration.
+    /// The user's messages for every iteration.
     pub standing: &'a [String],
     /// The user's messages for this iteration.
     pub once: &'a [String],
-    /// What ralph has to say about the iteration before: why a claim was refused, how it was cut off. Each is clipped to
+    /// ralph's notices about the previous iteration, such as why a claim was refused. Each is clipped to
     /// `TEXT_CAP_BYTES`.
     pub notices: &'a [String],
-    /// What there is to say of background tasks.
+    /// Notices about background tasks.
     pub background: &'a [String],
-    /// What the session before this one hands over; none where it is not told.
+    /// The handover from the previous session; `None` if it is left out.
     pub before: Option<&'a Handover>,
     pub confined: Confined,
-    /// It has ralph's own tools.
+    /// Whether the agent has ralph's own tools.
     pub has_tools: bool,
 }
 
-/// What an agent can do on the machine, beside what it is told.
+/// How the agent is confined on the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Confined {
-    /// All that its user can.
+    /// Not confined.
     No,
-    /// It writes to few places.
+    /// Write access to few places.
     On,
-    /// It connects to few hosts besides.
+    /// As `On`, and connections to few hosts only.
     Strict,
 }
 
@@ -53,12 +53,12 @@ pub enum Confined {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Prompt {
     pub text: String,
-    /// Bytes of the text that are ralph's words: all but the user's template, task and messages, and what an earlier
-    /// session said.
+    /// Bytes of ralph's own words: everything but the user's template, task and messages, and the words of earlier
+    /// sessions.
     pub overhead_bytes: usize,
 }
 
-/// How far the plan is, in words.
+/// The progress of the plan in words.
 pub(super) fn progress(input: &PromptInput<'_>) -> String {
     if input.total == 0 {
         return "without a list of tasks".to_owned();
@@ -66,7 +66,7 @@ pub(super) fn progress(input: &PromptInput<'_>) -> String {
     format!("{} of {} tasks done", input.done, input.total)
 }
 
-/// A prompt in the making, which counts ralph's words.
+/// A prompt in progress, which counts ralph's own words.
 #[derive(Default)]
 pub(super) struct Draft {
     pub prompt: Prompt,

@@ -1,9 +1,9 @@
-//! What an agent is told at the beginning of an iteration.
+//! The prompt that an agent gets at the beginning of an iteration.
 //!
-//! A prompt is the instructions (the built-in ones, or the user's template) and, only when there is something to say,
-//! one section each for the user's messages, for what ralph found out about the iteration before and for what that one
-//! reported itself. ralph's own words are counted: they cost the agent's context in every iteration, and stay below 1,500
-//! bytes, and a few lines for a kind of work and a sandbox.
+//! A prompt consists of the instructions (the built-in ones, or the user's template) and, if they have content, one
+//! section each for the user's messages, for ralph's notices about the previous iteration, and for the report of its
+//! session. ralph's own words are counted, as they take up the agent's context in every iteration. They stay below
+//! 1,500 bytes, plus a few lines for the mode and the sandbox.
 
 mod built_in;
 mod draft;

@@ -1,4 +1,4 @@
-//! From instructions and the state of the loop to the text an agent reads.
+//! Renders the prompt from the instructions and the state of the loop.
 
 use ralph_core::event::{Mode, TEXT_CAP_BYTES, clip};
 
@@ -12,9 +12,9 @@ use crate::PlanKind;
 
 /// Renders the prompt of one iteration.
 ///
-/// A template of the user's gets appended what the loop cannot do without: how to promise the end or to say that it
-/// is blocked, the user's messages, ralph's notices. The promise line never stands alone on a line of the prompt, so an
-/// agent that repeats its prompt has not promised anything.
+/// The parts that the loop depends on are appended to a user's template: how to promise completion or report a blocker,
+/// the user's messages, and ralph's notices. The promise is never alone on a line of the prompt, so an agent that
+/// repeats its prompt promises nothing.
 pub fn render(template: &Template, input: &PromptInput<'_>) -> Prompt {
     let mut draft = Draft::default();
     match &template.0 {
@@ -58,7 +58,8 @@ pub fn render(template: &Template, input: &PromptInput<'_>) -> Prompt {
     draft.prompt
 }
 
-/// The built-in instructions for a plan of this kind, as a text that [`Template::parse`] takes: to write one's own from.
+/// The built-in instructions for a plan of this kind, as a text for [`Template::parse`]: a starting point for the
+/// user's own template.
 pub fn built_in_text(kind: PlanKind, mode: Option<Mode>, reads: Vec<String>) -> String {
     built_in::as_template(kind, &Brief { mode, reads })
 }
@@ -75,7 +76,7 @@ fn write_part(draft: &mut Draft, part: &Part, input: &PromptInput<'_>) {
         Part::Value(Placeholder::Progress) => draft.ours(&progress(input)),
         Part::Value(Placeholder::LastMessage) => match input.before.and_then(handover::written) {
             Some(before) => {
-                // A quote begins on a line of its own.
+                // A quote begins on its own line.
                 draft.end_line();
                 write_handover(draft, &before);
             }
@@ -99,7 +100,7 @@ fn write_section(draft: &mut Draft, heading: &str, entries: &[String], owner: Ow
     draft.ours(heading);
     draft.ours("\n");
     for entry in entries {
-        // Further lines of an entry are indented below its first: where one ends is then never in doubt.
+        // Further lines of an entry are indented, so that the end of an entry is unambiguous.
         let entry = match owner {
             Owner::Ralph => clip(entry.trim(), TEXT_CAP_BYTES),
             Owner::User => entry.trim().to_owned(),
@@ -115,7 +116,7 @@ fn write_section(draft: &mut Draft, heading: &str, entries: &[String], owner: Ow
     }
 }
 
-/// Whose words a text is.
+/// The author of a text.
 #[derive(Clone, Copy)]
 enum Owner {
     Ralph,

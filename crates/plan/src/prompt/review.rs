@@ -1,4 +1,4 @@
-//! What a reviewer is told.
+//! The prompt of a reviewer.
 
 use ralph_core::event::Findings;
 
@@ -7,45 +7,45 @@ use super::{
     handover::{self, Handover},
 };
 
-/// Most bytes of a patch: an agent that needs more of it has git.
+/// Maximum size of the patch, in bytes. For the rest the agent can use git.
 const PATCH_BYTES: usize = 24 * 1024;
 
-/// What the prompt of a review is made of.
+/// The inputs of a review prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReviewInput<'a> {
     /// The plan's path as the agent can use it, relative to the project.
     pub plan: &'a str,
-    /// Text of the task that was finished; none where all of the plan is.
+    /// Text of the finished task; `None` if the whole plan is reviewed.
     pub task: Option<&'a str>,
-    /// All of the plan is said to be done.
+    /// Whether the whole plan is claimed to be done.
     pub claims_done: bool,
     /// Number of this iteration, from 1.
     pub iteration: u32,
-    /// What changed; none where nobody knows.
+    /// The changes; `None` if unknown.
     pub changes: Option<&'a Changed>,
     /// The results of the goals, a clause each.
     pub goals: &'a [String],
-    /// What the review before this one found.
+    /// The findings of the previous review.
     pub findings: &'a Findings,
-    /// The user's messages that hold for every iteration.
+    /// The user's messages for every iteration.
     pub standing: &'a [String],
-    /// What the author's last session reported.
+    /// The report of the author's last session.
     pub before: Option<&'a Handover>,
     pub confined: Confined,
 }
 
-/// What changed since the last review.
+/// The changes since the last review.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Changed {
-    /// Statistics first, then the lines.
+    /// Statistics, followed by the diff.
     pub patch: String,
-    /// What shows all of it.
+    /// The command that shows the complete diff.
     pub command: String,
 }
 
 /// Renders the prompt of a review.
 ///
-/// None of the words to be said begins a line: an agent that repeats its prompt has said nothing.
+/// No line of the prompt begins with one of the answers, so an agent that repeats its prompt gives none.
 pub fn render_review(input: &ReviewInput<'_>) -> Prompt {
     let mut draft = Draft::default();
     write_subject(&mut draft, input);
@@ -123,7 +123,7 @@ fn write_changes(draft: &mut Draft, changes: Option<&Changed>) {
     while !patch.is_char_boundary(end) {
         end -= 1;
     }
-    // Whole lines, as far as there are any.
+    // Cut at a line if possible.
     let is_cut = end < patch.len();
     if is_cut {
         end = patch[..end].rfind('\n').unwrap_or(end);

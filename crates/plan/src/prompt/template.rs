@@ -4,8 +4,8 @@ use ralph_core::event::Mode;
 use ralph_text::Position;
 use thiserror::Error;
 
-/// The instructions of a prompt: the built-in ones, or a text of the user's with `{plan}`, `{task}`, `{iteration}`,
-/// `{progress}` and `{last_message}` in it.
+/// The instructions of a prompt: the built-in ones, or the user's text with the placeholders `{plan}`, `{task}`,
+/// `{iteration}`, `{progress}` and `{last_message}`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template(pub(super) Instructions);
 
@@ -15,7 +15,7 @@ pub(super) enum Instructions {
     Custom(Vec<Part>),
 }
 
-/// What the built-in instructions say beyond the plan.
+/// The variable parts of the built-in instructions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Brief {
     pub(super) mode: Option<Mode>,
@@ -29,14 +29,14 @@ pub(super) enum Part {
     Value(Placeholder),
 }
 
-/// What a template may ask for.
+/// A placeholder of a template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Placeholder {
     Plan,
     Task,
     Iteration,
     Progress,
-    /// What the session before reported.
+    /// The report of the previous session.
     LastMessage,
 }
 
@@ -60,7 +60,7 @@ impl Placeholder {
     }
 }
 
-/// Why a text is no template. The path is not in it: whoever read the file knows it.
+/// Why a text is not a valid template. The caller adds the path.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PromptError {
     #[error("the prompt is empty")]
@@ -70,7 +70,7 @@ pub enum PromptError {
 }
 
 impl PromptError {
-    /// Says what to do about it, one sentence each.
+    /// What to do about the error, one sentence each.
     pub fn hints(&self) -> Vec<String> {
         match self {
             PromptError::Empty => vec!["leave it out to use the built-in prompt".to_owned()],
@@ -91,7 +91,7 @@ impl PromptError {
 }
 
 impl Template {
-    /// Whether the instructions themselves have what the session before reported.
+    /// Whether the instructions include the report of the previous session.
     pub(super) fn has_last_message(&self) -> bool {
         match &self.0 {
             Instructions::BuiltIn(_) => false,
@@ -99,28 +99,28 @@ impl Template {
         }
     }
 
-    /// The instructions ralph comes with.
+    /// The built-in instructions.
     pub fn built_in() -> Self {
         Template(Instructions::BuiltIn(Brief::default()))
     }
 
-    /// Those for a kind of work, with what the agent reads first.
+    /// The built-in instructions for a mode, with files to read first.
     pub fn of_mode(mode: Option<Mode>, reads: Vec<String>) -> Self {
         Template(Instructions::BuiltIn(Brief { mode, reads }))
     }
 
-    /// Whether they are ralph's own.
+    /// Whether the instructions are the built-in ones.
     pub fn is_built_in(&self) -> bool {
         matches!(self.0, Instructions::BuiltIn(_))
     }
 
-    /// Reads a text of the user's.
+    /// Parses a template.
     ///
-    /// `{name}` is a placeholder and `{{name}}` the text `{name}`. All other braces are themselves, so that code and JSON
-    /// can stand in a prompt as they are.
+    /// `{name}` is a placeholder and `{{name}}` the text `{name}`. All other braces are literal, so that code and JSON
+    /// can be used in a prompt unchanged.
     ///
     /// # Errors
-    /// [`PromptError`] if the text is blank or asks for something unknown.
+    /// [`PromptError`] if the text is blank or has an unknown placeholder.
     pub fn parse(text: &str) -> Result<Self, PromptError> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         if text.trim().is_empty() {
@@ -161,7 +161,7 @@ impl Template {
     }
 }
 
-/// A text that begins with a brace.
+/// A text that begins with a brace, split after the placeholder or literal.
 enum Braced<'a> {
     Name { name: &'a str, after: &'a str },
     Literal { text: String, after: &'a str },
@@ -183,7 +183,7 @@ impl<'a> Braced<'a> {
     }
 }
 
-/// Splits `{name}rest` into name and rest, if a name is all there is between the braces.
+/// Splits `{name}rest` into name and rest if the braces enclose nothing but a name.
 fn enclosed<'a>(text: &'a str, open: &str, close: &str) -> Option<(&'a str, &'a str)> {
     let inside = text.strip_prefix(open)?;
     let end = inside.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '-'))?;
