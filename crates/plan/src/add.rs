@@ -1,7 +1,7 @@
-//! A plan with one more task, which is written as its neighbours are.
+//! Adds a task to the text of a plan, in the style of its neighbours.
 //!
-//! Nothing else of the text changes: marks of a list, indentation, line ends, a byte order mark and a missing last line end stay
-//! as they are. Whatever the text looks like, what comes out is read again, and has exactly one task more.
+//! The rest of the text stays as it is: list markers, indentation, line ends, a byte order mark, and a missing final
+//! newline. The result is parsed again and must have exactly one more task.
 
 use jsonc_parser::{
     ast::{Object, Value},
@@ -33,11 +33,11 @@ pub enum AddError {
     NoPlace,
 }
 
-/// Returns the text of a plan of these bytes with an open task more: after the last one, or after the last one below the heading `section`,
-/// which is added at the end if it is not there.
+/// Returns the text of the plan with an additional open task: after the last one, or after the last one below the
+/// heading `section`, which is appended if it does not exist.
 ///
 /// # Errors
-/// [`AddError`] if it is no plan, or if the task would not be read as one.
+/// [`AddError`] if the bytes are not a plan, or if the new task would not be parsed as one.
 pub fn add(kind: PlanKind, bytes: &[u8], task: &str, section: Option<&str>) -> Result<String, AddError> {
     let text = std::str::from_utf8(bytes).map_err(|_| not_utf8(bytes))?;
     let (mark, body) = match text.strip_prefix('\u{feff}') {
@@ -46,7 +46,7 @@ pub fn add(kind: PlanKind, bytes: &[u8], task: &str, section: Option<&str>) -> R
     };
     let before = match parse(kind, body) {
         Ok(tasks) => tasks,
-        // The first task of a plan is the one that is added.
+        // A plan without tasks gets its first one.
         Err(PlanError::NoTasks { .. } | PlanError::NoTaskYet) => PlanSnapshot::default(),
         Err(PlanError::Empty {
             kind: PlanKind::Markdown,
@@ -69,7 +69,7 @@ pub fn add(kind: PlanKind, bytes: &[u8], task: &str, section: Option<&str>) -> R
     Ok(format!("{mark}{added}"))
 }
 
-/// Whether there is an open task more, and all others are what they were.
+/// Whether `after` has one more open task and is otherwise equal.
 fn is_one_more(before: &[PlanTask], after: &[PlanTask]) -> bool {
     let same =
         |one: &PlanTask, other: &PlanTask| (&one.text, one.done, one.depth) == (&other.text, other.done, other.depth);
@@ -135,7 +135,7 @@ fn inserted(text: &str, at: usize, line: &str) -> String {
     format!("{before}{line}{after}")
 }
 
-/// How lines of the text end.
+/// The line ending of the text.
 fn end_of_line(text: &str) -> &'static str {
     match text.find(['\n', '\r']) {
         Some(at) if text[at..].starts_with("\r\n") => "\r\n",
@@ -144,13 +144,13 @@ fn end_of_line(text: &str) -> &'static str {
     }
 }
 
-/// The task that the new one is put after.
+/// The task after which the new one is inserted.
 struct Sibling {
-    /// Where all of it ends, notes and tasks below it included.
+    /// The end of the whole item, including notes and tasks below it.
     end: usize,
-    /// What stands before the box of the new one, with the indentation.
+    /// The text before the box of the new task: indentation and list marker.
     marker: String,
-    /// Where its line begins.
+    /// The start of its line.
     start: usize,
 }
 
@@ -159,7 +159,7 @@ impl Sibling {
         let start = lines.start_of(line);
         let items = Parser::new_ext(text, Options::ENABLE_STRIKETHROUGH).into_offset_iter();
         let items = items.filter(|(event, _)| matches!(event, Event::Start(Tag::Item)));
-        // Of several that begin in one line, the innermost has the box.
+        // If several items begin on the line, the innermost has the box.
         let (_, range) = items
             .filter(|(_, range)| lines.line_of(first_sign(text, range.start)) == line)
             .last()?;
@@ -177,7 +177,7 @@ impl Sibling {
         })
     }
 
-    /// What parts the new task from this one: an empty line where this one has one before it.
+    /// The gap before the new task: with an empty line if this task has one before it.
     fn gap(&self, text: &str, end_of_line: &str) -> String {
         let above = text[..self.start].trim_end_matches([' ', '\t']);
         let line_above = above.strip_suffix(end_of_line).unwrap_or(above);
@@ -186,7 +186,7 @@ impl Sibling {
     }
 }
 
-/// Whether the text ends in a list, as far as its last line tells.
+/// Whether the last line of the text looks like a list item.
 fn is_below_an_item(text: &str) -> bool {
     let last = text.trim_end().rsplit(['\n', '\r']).next().unwrap_or_default();
     let last = last.trim_start();
@@ -199,7 +199,7 @@ fn first_sign(text: &str, from: usize) -> usize {
     from + rest.len() - rest.trim_start().len()
 }
 
-/// The marker of the item after one with this one: a number counts on.
+/// The list marker after this one: numbers are incremented.
 fn next_marker(marker: &str) -> String {
     let digits = marker.len()
         - marker
@@ -211,7 +211,7 @@ fn next_marker(marker: &str) -> String {
     }
 }
 
-/// Adds a story in the manner of the last one; none if there is no list to add it to.
+/// Adds a story in the style of the last one; `None` if there is no list to add it to.
 fn to_prd(text: &str, task: &str) -> Option<String> {
     let parsed = parse_to_ast(text, &Default::default(), &STRICT_JSON).ok()?;
     let stories = match parsed.value.as_ref()? {
@@ -237,7 +237,7 @@ fn to_prd(text: &str, task: &str) -> Option<String> {
     ))
 }
 
-/// A story with the keys of the last one that say what it is, in its order and on as many lines.
+/// A story with the known keys of the last one, in the same order and layout.
 fn story_like(text: &str, last: &Object<'_>, all: &[&Object<'_>], task: &str) -> String {
     let has_title = field(last, "title").is_some() || field(last, "description").is_none();
     let mut fields: Vec<(String, serde_json::Value)> = Vec::new();
@@ -259,7 +259,7 @@ fn story_like(text: &str, last: &Object<'_>, all: &[&Object<'_>], task: &str) ->
             fields.push((name.to_owned(), value));
         }
     }
-    // What stands between the brace and the first key, between two keys, and before the last brace.
+    // The white space after the opening brace, between two keys, and before the closing brace.
     let source = &text[last.range.start..last.range.end];
     let open = &source[1..source.len() - source[1..].trim_start().len()];
     let close = &source[source[..source.len() - 1].trim_end().len()..source.len() - 1];
@@ -271,7 +271,7 @@ fn story_like(text: &str, last: &Object<'_>, all: &[&Object<'_>], task: &str) ->
     format!("{{{open}{}{close}}}", rows.join(&format!(",{between}")))
 }
 
-/// The id after the highest: `US-007` after `US-006`, 4 after 3. None if ids are no such things.
+/// The id after the highest one: `US-007` after `US-006`, 4 after 3. `None` if the ids are not numbered.
 fn next_id(all: &[&Object<'_>]) -> Option<serde_json::Value> {
     if let Some(number) = next_number(all, "id") {
         return Some(json!(number));

@@ -1,7 +1,8 @@
-//! What is wrong with a plan, and what is likely to go wrong with its tasks.
+//! Finds mistakes in a plan and tasks that are likely to cause trouble.
 //!
-//! A mistake is a line that somebody wrote as a task and that is none. A warning is about an open task that is probably too
-//! much for one session, or that nobody can tell to be done. The rules are few and conservative, since a plan that was written
+//! A mistake is a line that was meant as a task but is not parsed as one. A warning is about an open task that is
+//! probably too large for one session, or whose completion cannot be determined. The rules are few and conservative,
+//! since hand-written plans are rarely wrong; the guide on plans lists them.
 //! by hand is rarely wrong; they are in the guide on plans.
 
 use pulldown_cmark::{Event, Options, Parser, Tag};
@@ -10,13 +11,13 @@ use ralph_text::{Lines, Position};
 
 use super::{kind::PlanKind, reading::Reading};
 
-/// Words of a task that is still read as one: a paragraph has fewer.
+/// Maximum number of words of a task. A longer one is a paragraph.
 const WORDS: usize = 60;
-/// So many joins in one task are so many tasks.
+/// This many joining words suggest several tasks in one.
 const JOINS: usize = 3;
-/// Words that join what could be tasks of their own.
+/// Words that join what could be separate tasks.
 const JOINING: [&str; 4] = ["and", "then", "also", "plus"];
-/// What leaves open how much is asked for, wherever it stands.
+/// Phrases that leave the extent of the work open, anywhere in a task.
 const OPEN_ENDED: [&str; 10] = [
     "etc",
     "and so on",
@@ -29,33 +30,33 @@ const OPEN_ENDED: [&str; 10] = [
     "tbd",
     "???",
 ];
-/// Verbs that name no end of the work, if hardly anything follows them.
+/// Verbs without an end of their own, if hardly any words follow.
 const ENDLESS: [&str; 8] = [
     "improve", "enhance", "optimize", "optimise", "polish", "refactor", "tidy", "clean",
 ];
-/// Words of a task, with its verb, that say too little to give such a verb an end.
+/// Maximum number of words, including the verb, that are too few to give such a verb an end.
 const FEW_WORDS: usize = 4;
 
-/// How bad it is.
+/// The severity of an advice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     Mistake,
     Warning,
 }
 
-/// One thing that is wrong, and where.
+/// A mistake or warning with its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Advice {
     pub severity: Severity,
     pub position: Position,
-    /// Its name, for programs.
+    /// The name of the rule, for programs.
     pub rule: &'static str,
     pub text: String,
     /// What to do about it.
     pub hint: &'static str,
 }
 
-/// Says what is wrong with the plan that was read, in the order of its lines.
+/// Returns the mistakes and warnings about a plan, in the order of its lines.
 pub fn advice(kind: PlanKind, text: &str, reading: &Reading) -> Vec<Advice> {
     let tasks = &reading.plan;
     let lines: Vec<&str> = lines(text);
@@ -85,7 +86,7 @@ pub fn advice(kind: PlanKind, text: &str, reading: &Reading) -> Vec<Advice> {
     all
 }
 
-/// The lines of a text, ended by LF, CR LF or CR.
+/// The lines of a text. Lines end in LF, CR LF or CR.
 fn lines(text: &str) -> Vec<&str> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let unix = text.split('\n').flat_map(|line| {
@@ -95,7 +96,7 @@ fn lines(text: &str) -> Vec<&str> {
     unix.collect()
 }
 
-/// What is said of an open task.
+/// The warnings about an open task.
 fn of_task(task: &PlanTask, source: &str) -> Vec<Advice> {
     let text = task.text.to_lowercase();
     let words: Vec<&str> = text
@@ -140,7 +141,7 @@ fn of_task(task: &PlanTask, source: &str) -> Vec<Advice> {
     all
 }
 
-/// A warning at `word` in the task's line, or where that has its text.
+/// Creates a warning at `word` in the task's line, or else at the beginning of its text.
 fn warning(task: &PlanTask, source: &str, word: &str, rule: &'static str, text: String, hint: &'static str) -> Advice {
     let indent = source.len() - source.trim_start().len();
     let place = match word {
@@ -161,7 +162,7 @@ fn warning(task: &PlanTask, source: &str, word: &str, rule: &'static str, text: 
     }
 }
 
-/// The lines that look like tasks, outside of code, quotes and comments, and are none.
+/// Finds lines outside of code, quotes and comments that look like tasks but are not parsed as such.
 fn almost_tasks(text: &str, lines: &[&str], tasks: &PlanSnapshot) -> Vec<Advice> {
     let quoted = quoted_lines(text, lines.len());
     let mut all = Vec::new();
@@ -234,7 +235,7 @@ fn almost_a_task(line: &str) -> Option<(&'static str, &'static str, &'static str
     ))
 }
 
-/// Which lines are in code, in a quote or in a comment.
+/// Marks the lines that are in code, in a quote or in a comment.
 fn quoted_lines(text: &str, count: usize) -> Vec<bool> {
     let mut quoted = vec![false; count];
     let places = Lines::of(text);

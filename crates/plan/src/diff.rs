@@ -1,4 +1,4 @@
-//! What happened to a plan between two readings.
+//! Compares two readings of a plan.
 
 use std::{
     collections::{HashMap, VecDeque, hash_map::RandomState},
@@ -7,7 +7,7 @@ use std::{
 
 use ralph_core::event::{PlanSnapshot, PlanTask};
 
-/// The tasks that differ, by text; a task that only moved is in none of the lists.
+/// The changed tasks, by text. A task that only moved is in none of the lists.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PlanChanges {
     /// Open before, done after.
@@ -15,25 +15,25 @@ pub struct PlanChanges {
     /// Done before, open after.
     pub unticked: Vec<String>,
     pub added: Vec<String>,
-    /// There before, and neither done nor open after.
+    /// In the plan before, but not after.
     pub vanished: Vec<String>,
 }
 
 /// Compares two readings of a plan.
 ///
-/// Tasks are the same when their texts are; among equal texts, those that did not change are paired first, so that two
-/// equal tasks of which one was ticked are one tick. A task may grow a note (`fix it` → `fix it (done in 1a2b)`), as
-/// agents like to add when they tick; one that shrinks or is reworded has vanished, and another was added. Where several
-/// tasks may have grown into one, it is the longest.
+/// Tasks with equal texts are the same. Among several equal ones, the unchanged ones are paired first, so that a tick
+/// of one of two equal tasks counts as one tick. A task that gained a note (`fix it` → `fix it (done in 1a2b)`) is the
+/// same, as agents like to add one when they tick; a shortened or reworded task has vanished, and another was added. If
+/// several tasks could have become the same longer one, the longest is paired.
 ///
-/// The time taken is proportional to the length of both plans, whatever is in them: an agent may have reworded every task.
+/// The run time is linear in the length of both plans, even if every task was reworded.
 ///
 /// `ticked`, `unticked` and `vanished` keep the order and the texts of `before`, `added` those of `after`.
 pub fn diff(before: &PlanSnapshot, after: &PlanSnapshot) -> PlanChanges {
     Pairing::between(before, after).changes()
 }
 
-/// The positions of the tasks of `before` whose box is another in `after`, ascending. Tasks are the same as in [`diff`].
+/// The positions in `before` of the tasks whose box differs in `after`, ascending. Tasks are paired as in [`diff`].
 pub fn toggled(before: &PlanSnapshot, after: &PlanSnapshot) -> Vec<u32> {
     let pairing = Pairing::between(before, after);
     let partners = pairing.partner.iter().zip(0..);
@@ -47,7 +47,7 @@ pub fn toggled(before: &PlanSnapshot, after: &PlanSnapshot) -> Vec<u32> {
 struct Pairing<'a> {
     before: &'a [PlanTask],
     after: &'a [PlanTask],
-    /// For each task before, its index after.
+    /// For each earlier task, the index of the later one.
     partner: Vec<Option<usize>>,
     taken: Vec<bool>,
 }
@@ -66,7 +66,7 @@ impl<'a> Pairing<'a> {
         pairing
     }
 
-    /// Pairs tasks without a partner whose keys are equal, first with first.
+    /// Pairs the unpaired tasks with equal keys, in order.
     fn pair_equal<K: Eq + Hash>(&mut self, key: impl Fn(&'a PlanTask) -> K) {
         let mut free: HashMap<K, VecDeque<usize>> = HashMap::new();
         for (new, task) in self.after.iter().enumerate() {
@@ -85,7 +85,7 @@ impl<'a> Pairing<'a> {
         }
     }
 
-    /// Pairs tasks without a partner of which the later one is the earlier one and a note.
+    /// Pairs the unpaired tasks whose later text is the earlier one plus a note.
     fn pair_grown(&mut self) {
         let keys = RandomState::new();
         let mut free: HashMap<u64, VecDeque<usize>> = HashMap::new();
@@ -131,8 +131,8 @@ impl<'a> Pairing<'a> {
     }
 }
 
-/// The texts that `text` may have grown from, shortest first, each with its hash: whatever it begins with, up to anything
-/// but the rest of a word.
+/// The texts that `text` may have been before it gained a note, shortest first, each with its hash: every prefix that
+/// does not end within a word.
 fn stems<'a>(keys: &RandomState, text: &'a str) -> Vec<(&'a str, u64)> {
     let mut hasher = keys.build_hasher();
     let mut hashed = 0;
@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn a_plan_whose_every_task_was_reworded_is_compared_in_one_pass() {
-        // Compared one by one, these are 3.6 · 10^9 pairs.
+        // Pairwise comparison would need 3.6 · 10^9 steps.
         let tasks = |word: &str| PlanSnapshot {
             tasks: (0..60_000)
                 .map(|number| PlanTask {

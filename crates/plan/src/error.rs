@@ -3,12 +3,12 @@ use thiserror::Error;
 
 use super::kind::{ALL_TEXTS_CAP_BYTES, NESTED_CAP, PlanKind, TASKS_CAP};
 
-/// Why a plan cannot be worked on. The path is not in it: whoever read the file knows it.
+/// Why a plan cannot be worked on. The caller adds the path.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PlanError {
     #[error("the plan is empty")]
     Empty { kind: PlanKind },
-    /// As `ralph init` leaves it: headings and comments, and nothing that an agent could work on.
+    /// As created by `ralph init`: headings and comments only.
     #[error("the plan has no task yet")]
     NoTaskYet,
     #[error("no task found")]
@@ -26,7 +26,7 @@ pub enum PlanError {
     TooNested { items: usize },
     #[error("{position}: not UTF-8")]
     NotUtf8 { position: Position, utf16: bool },
-    /// `expected` is the parser's own short word on it.
+    /// `expected` is a short message by the parser.
     #[error("{position}: not valid JSON ({expected})")]
     NotJson { position: Position, expected: String },
     #[error("{position}: {key} is {found}; expected {expected}")]
@@ -39,7 +39,7 @@ pub enum PlanError {
 }
 
 impl PlanError {
-    /// Where it is, if that is known.
+    /// The position of the error, if known.
     pub fn position(&self) -> Option<Position> {
         match self {
             PlanError::NotUtf8 { position, .. }
@@ -55,7 +55,7 @@ impl PlanError {
         }
     }
 
-    /// Says what to do about it, in one sentence.
+    /// What to do about the error, in one sentence.
     pub fn hint(&self) -> &'static str {
         match self {
             PlanError::NoTaskYet => "add one: `ralph plan add \"what to do\"`",
@@ -82,7 +82,7 @@ impl PlanError {
     }
 }
 
-/// Writes a number with a comma between thousands.
+/// Formats a number with a comma between thousands.
 fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let mut text = String::new();

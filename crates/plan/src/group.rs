@@ -1,32 +1,32 @@
-//! The settings that a task ends in: `- [ ] port the parser {adapter=codex model=gpt-5.4}`.
+//! The settings at the end of a task: `- [ ] port the parser {adapter=codex model=gpt-5.4}`.
 //!
-//! People write braces into tasks for other reasons (`return {}`, `render {name}`), so only a group whose first word is
-//! `key=…` is settings. Everything that is wrong in such a group is a mistake and never text: a task would else be worked on
-//! by another agent than its author wanted.
+//! Braces in tasks have other uses as well (`return {}`, `render {name}`), so only a group whose first word is `key=…`
+//! is parsed as settings. Anything wrong in such a group is a mistake and never text: otherwise the task would be given
+//! to another agent than the author intended.
 
 use std::fmt;
 
 use ralph_core::event::TaskSettings;
 use ralph_policy::settings::closest;
 
-/// What a task can set.
+/// The settings of a task.
 pub(super) const KEYS: [&str; 3] = ["adapter", "model", "tests"];
-/// The value of `tests` at a task for which tests may be changed.
+/// The value of `tests` that permits changes to tests.
 const MAY_CHANGE: &str = "may-change";
-/// Most bytes of a value: no name of an adapter or a model is as long.
+/// Maximum size of a value, in bytes: longer than any name of an adapter or a model.
 const VALUE_CAP_BYTES: usize = 200;
 
 /// The settings at the end of a text.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Group {
-    /// Where the opening brace is.
+    /// Byte offset of the opening brace.
     pub(super) start: usize,
     pub(super) settings: TaskSettings,
-    /// What is wrong in it, and where.
+    /// The mistakes in the group, with their byte offsets.
     pub(super) mistakes: Vec<(usize, GroupMistake)>,
 }
 
-/// Why a word in a group is no setting.
+/// Why a word in a group is not a valid setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum GroupMistake {
     UnknownKey { key: String, near: Option<&'static str> },
@@ -57,7 +57,7 @@ impl fmt::Display for GroupMistake {
     }
 }
 
-/// Finds the group that `text` ends in. What stands before `from` is code and never in one.
+/// Finds the group at the end of `text`. Text before `from` is code and never part of a group.
 pub(super) fn trailing(text: &str, from: usize) -> Option<Group> {
     let body = text.trim_end().strip_suffix('}')?;
     let start = body.rfind('{')?;
@@ -105,10 +105,10 @@ impl Group {
     }
 }
 
-/// Sets the settings of a task by their names.
+/// Sets a task's settings by name.
 pub(super) trait Set {
     /// # Errors
-    /// A [`GroupMistake`] if it is set already, or too long.
+    /// A [`GroupMistake`] if it is already set, too long, or not an accepted value.
     fn set(&mut self, key: &'static str, value: &str) -> Result<(), GroupMistake>;
 }
 
@@ -140,7 +140,7 @@ impl Set for TaskSettings {
     }
 }
 
-/// A word of the plan, as it is quoted in a sentence.
+/// A word of the plan, shortened for a message.
 pub fn shown(word: &str) -> String {
     ralph_core::event::clip(word, 40)
 }
@@ -159,7 +159,7 @@ enum Value<'a> {
 }
 
 impl Word<'_> {
-    /// Whether it is what settings look like, and hardly anything else.
+    /// Whether the word is clearly meant as a setting.
     fn is_assignment(&self) -> bool {
         let mut letters = self.key.chars();
         let is_name = letters.next().is_some_and(|first| first.is_ascii_alphabetic())
@@ -168,7 +168,7 @@ impl Word<'_> {
     }
 }
 
-/// The words of a group, which white space and commas part, each with its place.
+/// The words of a group, separated by white space and commas, with their byte offsets.
 struct Words<'a> {
     text: &'a str,
     at: usize,

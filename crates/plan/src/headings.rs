@@ -1,4 +1,4 @@
-//! The headings of a plan in Markdown, and the sections below them.
+//! The headings of a Markdown plan, and the sections below them.
 
 use std::ops::Range;
 
@@ -15,13 +15,13 @@ pub(super) struct Heading {
 }
 
 impl Heading {
-    /// Whether `name` means it: capitals and the space between words are no matter.
+    /// Whether the heading is called `name`, ignoring case and the amount of white space.
     fn is_named(&self, name: &str) -> bool {
         one_line(&self.text).to_lowercase() == one_line(name).to_lowercase()
     }
 }
 
-/// Those that divide the text: in an item a heading is text, and in a quote an example.
+/// The headings that divide the text. A heading in a list item is text, and one in a quote is an example.
 pub(super) fn headings(text: &str) -> Vec<Heading> {
     let mut all: Vec<Heading> = Vec::new();
     let (mut is_open, mut around) = (false, 0_usize);
@@ -50,13 +50,13 @@ pub(super) fn headings(text: &str) -> Vec<Heading> {
     all
 }
 
-/// What stands below the heading `name`, up to the next one that is not below it.
+/// The range below the heading `name`, up to the next heading of the same or a higher level.
 pub(super) fn below(headings: &[Heading], name: &str, end: usize) -> Option<Range<usize>> {
     let at = headings.iter().position(|heading| heading.is_named(name))?;
     Some(headings[at].end..end_of(headings, at, end))
 }
 
-/// Where the section of the heading at a place among `headings` ends.
+/// The end of the section of the heading at index `at`.
 pub(super) fn end_of(headings: &[Heading], at: usize, end: usize) -> usize {
     let level = headings[at].level;
     let next = headings[at + 1..].iter().find(|heading| heading.level <= level);

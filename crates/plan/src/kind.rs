@@ -1,19 +1,20 @@
-//! Which plans there are, and how large one may be.
+//! The kinds of plans and their size limits.
 
 use std::path::Path;
 
-/// Most tasks of a plan.
+/// Maximum number of tasks of a plan.
 pub(super) const TASKS_CAP: usize = 10_000;
-/// Most bytes of the texts of all tasks, as JSON has them. With [`TASKS_CAP`] it bounds the record of a plan: less than
-/// 2 MiB. One that names every task as vanished and as many as new stays below 3 MiB.
+/// Maximum size of all task texts as JSON, in bytes. Together with [`TASKS_CAP`] it keeps the record of a plan below 2
+/// MiB, and one that lists every task as vanished and as many new ones below 3 MiB.
 pub(super) const ALL_TEXTS_CAP_BYTES: usize = 1 << 20;
-/// Most bytes of all headings, as JSON has them. A plan with more is read without them.
+/// Maximum size of all headings as JSON, in bytes. A plan with more is read without them.
 pub(super) const ALL_HEADINGS_CAP_BYTES: usize = 128 << 10;
 
-/// Most list items and quotes that begin on the line of another. Reading one takes some hundred bytes of memory.
+/// Maximum number of list items and quotes that begin on the line of another. Each takes some hundred bytes of memory
+/// to parse.
 pub(super) const NESTED_CAP: usize = 50_000;
 
-/// How a plan is written.
+/// The format of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlanKind {
     /// A check-list: `- [ ] task`.
@@ -23,7 +24,7 @@ pub enum PlanKind {
 }
 
 impl PlanKind {
-    /// Tells the kind from the file's name: `.json` in any case is [`PlanKind::Prd`], all else Markdown.
+    /// Returns the kind by the file's extension: `.json` in any case is [`PlanKind::Prd`], all others are Markdown.
     pub fn of(path: &Path) -> Self {
         match path.extension() {
             Some(extension) if extension.eq_ignore_ascii_case("json") => PlanKind::Prd,

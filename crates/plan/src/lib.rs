@@ -1,9 +1,9 @@
 //! Reads plans and compares them.
 //!
-//! Pure: text in, values out. Whoever calls reads the files and puts the plan's path in front of an error.
+//! Pure: text in, values out. The caller reads the files and adds the plan's path to an error.
 //!
-//! What counts as a task is decided in one place ([`read`]), and counting, listing, the gate and the prompt all take
-//! it from the [`PlanSnapshot`](ralph_core::event::PlanSnapshot) made there: they cannot disagree.
+//! Tasks are recognised in one place ([`read`]). Counting, listing, the gate and the prompt all use the resulting
+//! [`PlanSnapshot`](crate::event::PlanSnapshot), so that they cannot disagree.
 
 pub mod batch;
 pub mod claims;

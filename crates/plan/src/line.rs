@@ -1,12 +1,12 @@
-//! A task's text as one line, whatever kind of plan it stands in.
+//! Converts a task's text to a single line.
 
 use ralph_text::is_invisible;
 
-/// Makes one clean line of a task's text: runs of white space and control characters become one space, and characters
-/// that reorder text go.
+/// Converts a task's text to a clean single line: runs of white space and control characters become one space, and
+/// characters that reorder text are removed.
 ///
-/// The text goes to terminals and is compared between iterations, so neither an escape sequence nor a re-wrapped line
-/// may survive in it.
+/// The text is printed on terminals and compared between iterations, so neither an escape sequence nor a different line
+/// wrap may remain in it.
 pub(super) fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     let mut gap = false;

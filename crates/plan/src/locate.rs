@@ -1,16 +1,16 @@
-//! Which file of a project is its plan, what kind of work it is for, and what the project has written down beside it.
+//! Finds the plan of a project, the mode it stands for, and further files that the agent should read.
 
 use std::path::{Path, PathBuf};
 
 use ralph_core::event::Mode;
 use thiserror::Error;
 
-/// The plan that stands for no kind of work: ralph's own, which comes before all others.
+/// ralph's own plan, which takes precedence over all others and stands for no mode.
 const OWN_PLAN: &str = "PLAN.md";
-/// What the plainest of loops feeds to its agent: the plan where there is no other. It may have no tasks.
+/// The prompt file of simple loop tools, used as the plan if there is no other. It may have no tasks.
 const DESCRIPTION: &str = "PROMPT.md";
 
-/// The plans that are looked for when none is named, in this order, with the kind of work that their names stand for.
+/// The plans that are looked for if none is given, in this order, with the mode that each name stands for.
 const DEFAULT_PLANS: [(&str, Option<Mode>); 10] = [
     (OWN_PLAN, None),
     ("prd.json", Some(Mode::Implementation)),
@@ -24,7 +24,8 @@ const DEFAULT_PLANS: [(&str, Option<Mode>); 10] = [
     (DESCRIPTION, None),
 ];
 
-/// What an agent reads besides the plan, where it is there: beside the plan, and at the top of the project.
+/// Files that an agent reads besides the plan if they exist, next to the plan or at the top of the project, and in
+/// which modes.
 const COMPANIONS: [(&str, &[Mode]); 11] = [
     ("PROMPT.md", &Mode::ALL),
     ("prompt.md", &[Mode::Implementation]),
@@ -39,22 +40,22 @@ const COMPANIONS: [(&str, &[Mode]); 11] = [
     (".agent/scratchpad.md", &Mode::ALL),
 ];
 
-/// Requirements that `ralph import` makes a plan of.
+/// The requirements from which `ralph import` makes a plan.
 const REQUIREMENTS: &str = "PRD.md";
 
 /// The plan of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chosen {
     pub path: PathBuf,
-    /// None where neither its name nor anybody says what kind of work it is for.
+    /// `None` if neither the plan's name nor the user gives a mode.
     pub mode: Option<Mode>,
-    /// What the agent reads besides, relative to the project; a directory ends in `/`.
+    /// Further files for the agent, relative to the project; a directory ends in `/`.
     pub reads: Vec<String>,
-    /// Other plans that are there and were not named.
+    /// Other plans that exist, if none was given.
     pub beside: Vec<&'static str>,
 }
 
-/// Why a project has no plan to begin with.
+/// Why no plan was found or chosen.
 #[derive(Debug, PartialEq, Eq, Error)]
 pub enum NoPlan {
     #[error("there is no plan in {project}", project = .project.display())]
@@ -74,7 +75,7 @@ fn in_words(plans: &[(&'static str, Mode)]) -> String {
 }
 
 impl NoPlan {
-    /// What to type.
+    /// Suggested commands.
     pub fn hints(&self) -> [String; 2] {
         let listed = |names: Vec<&str>| names.join(", ");
         match self {
@@ -106,10 +107,10 @@ impl NoPlan {
     }
 }
 
-/// Returns the plan that is `named`, which may be missing, or else the first of the default ones that `exists`.
+/// Returns the plan that is `named`, even if it is missing, or else the first default plan that `exists`.
 ///
 /// # Errors
-/// [`NoPlan`] if none is named and there is none of those.
+/// [`NoPlan`] if no plan is named and no default plan exists.
 pub fn locate(project: &Path, named: Option<&Path>, exists: impl Fn(&Path) -> bool) -> Result<PathBuf, NoPlan> {
     let first = || {
         let mut paths = DEFAULT_PLANS.iter().map(|(name, _)| project.join(name));
@@ -124,11 +125,11 @@ pub fn locate(project: &Path, named: Option<&Path>, exists: impl Fn(&Path) -> bo
         })
 }
 
-/// Chooses the plan of a run: the one that is `named`, which may be missing, or one for the `mode` that is asked for, or the one
-/// that is there.
+/// Chooses the plan of a run: the one that is `named`, even if it is missing, or one for the requested `mode`, or the
+/// only existing one.
 ///
 /// # Errors
-/// [`NoPlan`] if none is named and there is none, or if there are several for different kinds of work.
+/// [`NoPlan`] if no plan is named and none exists, or if there are several for different modes.
 pub fn choose(
     project: &Path,
     named: Option<&Path>,
@@ -140,7 +141,7 @@ pub fn choose(
         (Some(named), _) => (project.join(named), mode_of(named)),
         (None, Some(mode)) => {
             let own = of_mode(mode).chain([OWN_PLAN]).find(is_there);
-            // Beside a plan for other work it belongs to that.
+            // With a plan for another mode present, `PROMPT.md` belongs to that plan.
             let alone = || locate(project, None, &exists).is_ok_and(|path| is_description(&path));
             let name = own.or_else(|| alone().then_some(DESCRIPTION));
             let name = name.ok_or_else(|| NoPlan::MissingFor {
@@ -156,7 +157,7 @@ pub fn choose(
         }
     };
     let relative = path.strip_prefix(project).unwrap_or(&path);
-    // What the plan of the plainest loop would be read for is the plan itself then.
+    // Only plans with a mode count: `PROMPT.md` beside another plan is read as a companion.
     let others = DEFAULT_PLANS
         .iter()
         .filter(|(name, of)| of.is_some() && relative != Path::new(name));
@@ -191,7 +192,7 @@ fn of_mode(mode: Mode) -> impl Iterator<Item = &'static str> {
     plans.map(|(name, _)| *name)
 }
 
-/// The kind of work that the name of a plan stands for, in whatever directory it is.
+/// The mode that the file name of a plan stands for, in any directory.
 fn mode_of(plan: &Path) -> Option<Mode> {
     let name = plan.file_name()?;
     let found = DEFAULT_PLANS
@@ -212,7 +213,7 @@ fn companions(project: &Path, plan: &Path, mode: Option<Mode>, exists: &impl Fn(
         }
         let places = [beside.map(|beside| beside.join(name)), Some(PathBuf::from(name))];
         for path in places.into_iter().flatten() {
-            // A system may take `PROMPT.md` and `prompt.md` for the same.
+            // On a case-insensitive file system, `PROMPT.md` and `prompt.md` are the same file.
             let is_new = found.iter().map(PathBuf::as_path).chain([plan]);
             let is_new = !is_new
                 .into_iter()
@@ -245,7 +246,7 @@ mod tests {
         choose(Path::new("/project"), named.map(Path::new), mode, there(names))
     }
 
-    /// The plan's name and the mode.
+    /// The plan's name and mode.
     fn plan(chosen: Chosen) -> (String, Option<Mode>) {
         let name = chosen.path.strip_prefix("/project").unwrap();
         (name.display().to_string(), chosen.mode)

@@ -1,8 +1,8 @@
 //! Check-lists in Markdown.
 //!
-//! pulldown-cmark says what is a list item and what only looks like one (code, quotes, comments); the box itself is
-//! read here, from the source, because its own task lists are off by a few cases that people write and tick:
-//! `[]`, `[ x ]`, `[ ]glued`.
+//! pulldown-cmark distinguishes list items from text that only looks like them (code, quotes, comments). The box itself
+//! is parsed here, from the source, because the parser's task lists miss some forms that people write and tick: `[]`,
+//! `[ x ]`, `[ ]glued`.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ use super::{
     reading::{Found, TaskMistake},
 };
 
-/// Whether there is text outside of headings and comments, which could describe what is to be done.
+/// Whether there is text outside of headings and comments, which could describe the work.
 pub(super) fn has_prose(text: &str) -> bool {
     let mut in_heading = false;
     Parser::new(text).any(|event| {
@@ -30,16 +30,16 @@ pub(super) fn has_prose(text: &str) -> bool {
     })
 }
 
-/// Counts the list items and quotes that begin behind another on the same line.
+/// Counts the list items and quotes that begin after another one on the same line.
 ///
-/// The parser takes some hundred bytes for each, and one takes two bytes of the file or less. Items that begin on a line of their own
-/// are bounded by the file: the deeper they are, the more spaces are before them.
+/// The parser takes some hundred bytes for each, and each takes only two bytes of the file or less. Items that begin on
+/// a line of their own are bounded by the file, as deeper ones need more indentation.
 pub(super) fn nested_on_a_line(text: &str) -> usize {
     let nested = |line: &str| Markers(line).count().saturating_sub(1);
     text.lines().map(nested).sum()
 }
 
-/// The markers of list items and quotes that a line begins with; what is left of the line.
+/// Iterates over the markers of list items and quotes at the beginning of a line; holds the rest of the line.
 struct Markers<'a>(&'a str);
 
 impl Iterator for Markers<'_> {
@@ -62,9 +62,9 @@ impl Iterator for Markers<'_> {
 /// Lists the tasks of a check-list in file order.
 ///
 /// A task is an item of any list (`-`, `*`, `+`, `1.`, `1)`) that begins with a box and has a text; the text is the
-/// item's first paragraph without its markup. An empty box asks for nothing and is none. Whatever stands in code, in a
-/// block quote or in an HTML comment is an example. Depth counts the tasks around a task, not the lists. A group of settings
-/// at the end of the text is none of it.
+/// item's first paragraph without its markup. A box without text is not a task. Items in code, in a block quote or in
+/// an HTML comment are examples. Depth counts the enclosing tasks, not lists. A group of settings at the end is not
+/// part of the text.
 pub(super) fn tasks(text: &str) -> Found {
     let mut reader = Reader::new(text);
     for (event, range) in Parser::new_ext(text, Options::ENABLE_STRIKETHROUGH).into_offset_iter() {
@@ -76,35 +76,36 @@ pub(super) fn tasks(text: &str) -> Found {
 struct Reader<'a> {
     text: &'a str,
     found: Found,
-    /// The items around the current place, outermost first.
+    /// The items around the current position, outermost first.
     items: Vec<Item>,
-    /// How many of them are tasks: counting them anew for each item would take for ever in a deep list.
+    /// Number of those that are tasks. Counting them again for each item would be quadratic in a deep list.
     tasks_around: usize,
-    /// Block quotes around the current place.
+    /// Number of block quotes around the current position.
     quotes: usize,
-    /// The heading that is being read, and the one that no task has come after.
+    /// The heading that is being read.
     heading: Option<String>,
+    /// The latest heading that no task has followed yet.
     latest_heading: Option<String>,
     lines: Lines,
 }
 
 /// A list item that is being read.
 struct Item {
-    /// Its check-box, until the text is complete. On the heap, since most items around a place have no check-box.
+    /// Its check-box, until the text is complete. Boxed, since most enclosing items have no check-box.
     pending: Option<Box<Pending>>,
-    /// It became a task.
+    /// Whether it became a task.
     is_task: bool,
 }
 
-/// A box whose text is not complete.
+/// A check-box whose text is not complete.
 struct Pending {
     check_box: CheckBox,
     /// Line of the box.
     line: u32,
     text: String,
-    /// Up to where the text is code.
+    /// End of the last code span in the text.
     code_end: usize,
-    /// Where each piece of the text begins, in it and in the source.
+    /// The start of each piece of the text, in the text and in the source.
     pieces: Vec<(usize, usize)>,
 }
 
@@ -114,7 +115,7 @@ impl Pending {
         self.text.push_str(piece);
     }
 
-    /// Where in the source a byte of the text comes from.
+    /// The source offset of a byte of the text.
     fn source_of(&self, at: usize) -> usize {
         let piece = self.pieces.partition_point(|(start, _)| *start <= at).saturating_sub(1);
         let (start, source) = self.pieces.get(piece).copied().unwrap_or_default();
@@ -148,7 +149,7 @@ impl<'a> Reader<'a> {
                 }
             }
             Event::InlineHtml(html) if html.starts_with("<!--") => {}
-            // `Vec<String>` outside a code span reads as a tag.
+            // `Vec<String>` outside a code span is parsed as a tag.
             Event::InlineHtml(html) => self.append(html, range),
             Event::SoftBreak | Event::HardBreak => self.append(" ", range),
             Event::Html(_)
@@ -175,9 +176,9 @@ impl<'a> Reader<'a> {
                 self.quotes += 1;
             }
             Tag::List(_) | Tag::CodeBlock(_) | Tag::HtmlBlock | Tag::Table(_) => self.complete(),
-            // In an item it is text, and in a quote an example.
+            // A heading in an item is text, and one in a quote is an example.
             Tag::Heading { .. } if self.items.is_empty() && self.quotes == 0 => self.heading = Some(String::new()),
-            // Inline markup, and blocks that hold the text or cannot stand in an item.
+            // Inline markup, and blocks that hold the text or cannot occur in an item.
             Tag::Paragraph
             | Tag::Heading { .. }
             | Tag::Emphasis
@@ -213,7 +214,7 @@ impl<'a> Reader<'a> {
                     self.latest_heading = Some(text);
                 }
             }
-            // A box alone in its paragraph takes the next one for its text.
+            // A box alone in its paragraph uses the next paragraph as its text.
             TagEnd::Paragraph | TagEnd::Heading(_) if self.has_text() => self.complete(),
             TagEnd::Paragraph
             | TagEnd::Heading(_)
@@ -260,7 +261,7 @@ impl<'a> Reader<'a> {
             .is_some_and(|pending| !pending.text.trim().is_empty())
     }
 
-    /// Adds to the heading, or to the text of the innermost item, without the part that is its box.
+    /// Appends to the heading, or to the text of the innermost item after its box.
     fn append(&mut self, text: &str, range: Range<usize>) {
         if let Some(heading) = &mut self.heading {
             heading.push_str(text);
@@ -269,12 +270,12 @@ impl<'a> Reader<'a> {
             return;
         };
         let of_the_box = pending.check_box.end.saturating_sub(range.start);
-        // Nothing but plain text can straddle the end of a box, and that is the source itself.
+        // Only plain text can straddle the end of a box, and plain text equals its source.
         let piece = text.get(of_the_box..).unwrap_or_default();
         pending.push(piece, range.start + of_the_box);
     }
 
-    /// Makes a task of the innermost item, if it has a box and a text.
+    /// Turns the innermost item into a task, if it has a box and a text.
     fn complete(&mut self) {
         let Some(item) = self.items.last_mut() else { return };
         let Some(pending) = item.pending.take() else { return };
@@ -299,7 +300,7 @@ impl<'a> Reader<'a> {
         });
     }
 
-    /// What a group sets, which stands behind the task that is about to be found.
+    /// Returns the settings of a group, which belongs to the task that is about to be added.
     fn settings(&mut self, pending: &Pending, group: Group) -> TaskSettings {
         let task = self.found.tasks.len();
         let position = |at| self.lines.position(self.text, pending.source_of(at));
@@ -314,12 +315,12 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Whether the character at `offset` has a backslash before it, which makes it text.
+/// Whether the character at `offset` is escaped by a backslash, which makes it text.
 fn is_escaped(source: &str, offset: usize) -> bool {
     source.as_bytes()[..offset.min(source.len())].ends_with(b"\\")
 }
 
-/// `[ ]` or `[x]` at the beginning of an item, by its place in the source.
+/// `[ ]` or `[x]` at the beginning of an item, as a range in the source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct CheckBox {
     start: usize,
@@ -330,14 +331,14 @@ struct CheckBox {
 impl CheckBox {
     /// Looks for a box after the marker of the list item at `item`.
     ///
-    /// In the box stand `x`, `X` or nothing, with any white space around; `[P1]`, `[2026-01-02]` or `[-]` are text.
-    /// What follows tells a box from a link (`[x](url)`, `[x][ref]`, `[x]: url`) and from `[]string`.
+    /// A box contains `x`, `X` or nothing, with optional white space; `[P1]`, `[2026-01-02]` or `[-]` are text. The
+    /// following characters distinguish a box from a link (`[x](url)`, `[x][ref]`, `[x]: url`) and from `[]string`.
     fn find(text: &str, item: Range<usize>) -> Option<Self> {
         let source = text.get(item.clone())?;
         let after_marker = source.trim_start().trim_start_matches(|c: char| c.is_ascii_digit());
         let content = after_marker.strip_prefix(['-', '*', '+', '.', ')'])?.trim_start();
         let inside = content.strip_prefix('[')?;
-        // Not beyond the line: the rest of a long item has no other end.
+        // Limited to the line, as a long item without a closing bracket would otherwise be searched to its end.
         let (inside, after) = inside.split_at(inside.find([']', '\n', '\r'])?);
         let after = after.strip_prefix(']')?;
         let ticked = match inside.trim() {
@@ -363,7 +364,7 @@ impl CheckBox {
 mod tests {
     use super::*;
 
-    /// Each task as a person would sketch it: `1:  [x] text`, indented by depth.
+    /// Each task as a sketch: `1:  [x] text`, indented by depth.
     fn sketch(text: &str) -> Vec<String> {
         let tasks = tasks(text).tasks;
         let sketch = |task: &PlanTask| {
@@ -374,7 +375,7 @@ mod tests {
         tasks.iter().map(sketch).collect()
     }
 
-    /// The texts alone.
+    /// The texts of the tasks.
     fn texts(text: &str) -> Vec<String> {
         tasks(text).tasks.into_iter().map(|task| task.text).collect()
     }
@@ -651,7 +652,7 @@ mod tests {
 
     #[test]
     fn the_largest_plan_of_the_deepest_list_is_read_in_one_pass() {
-        // With a look at all items around each, this is 10^11 looks.
+        // Examining all enclosing items for each item would take 10^11 steps.
         let plan = "- ".repeat(1 << 19) + "[ ] deep\n";
         assert_eq!(texts(&plan), ["deep"]);
         let plan: String = (0..1_900)

@@ -15,12 +15,13 @@ use super::{
     reading::{Found, TaskMistake},
 };
 
-/// Lists the stories of `{"userStories": […]}` or `{"items": […]}`, or of a bare list, in file order: `priority` does not reorder them.
+/// Lists the stories of `{"userStories": […]}` or `{"items": […]}`, or of a bare list, in file order: `priority` does
+/// not reorder them.
 ///
-/// A story's text is its `title`, or else its `description`, after its `id`; it is done when `passes` is true, and open
-/// when that is absent. `adapter` and `model` are its settings. Other fields are the user's.
+/// A story's text is its `id` followed by its `title`, or else its `description`. It is done if `passes` is true, and
+/// open if that is absent. `adapter` and `model` are its settings. Other fields are ignored.
 pub(super) fn tasks(text: &str) -> Result<Found, PlanError> {
-    // The file is read by `jq` and agents alike.
+    // `jq` and agents read the file as well, so it has to be strict JSON.
     let parsed = parse_to_ast(text, &Default::default(), &STRICT_JSON).map_err(|error| PlanError::NotJson {
         position: Position::of(text, error.range().start),
         expected: lowercased(&error.kind().to_string()),
@@ -104,7 +105,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Reads the settings of the story that is about to be found; null is none.
+    /// Reads the settings of the story that is about to be added; null counts as absent.
     fn settings(&self, story: &Object<'_>, lines: &Lines, found: &mut Found) -> TaskSettings {
         let task = found.tasks.len();
         let mut settings = TaskSettings::default();
@@ -129,7 +130,7 @@ impl Reader<'_> {
         settings
     }
 
-    /// Reads a text or a number as text; none if it is absent, null or blank.
+    /// Reads a text or a number as text; `None` if it is absent, null or blank.
     fn word(&self, place: &str, story: &Object<'_>, name: &str) -> Result<Option<String>, PlanError> {
         let word = match field(story, name) {
             Some(Value::StringLit(text)) => one_line(&text.value),
@@ -152,7 +153,7 @@ impl Reader<'_> {
     }
 }
 
-/// Finds a field; of several with the same name the last counts, as in other readers of JSON.
+/// Finds a field. The last of several with the same name counts, as in other JSON parsers.
 pub(super) fn field<'v, 'a>(object: &'v Object<'a>, name: &str) -> Option<&'v Value<'a>> {
     let property = object
         .properties

@@ -1,4 +1,4 @@
-//! From the bytes of a plan file to its tasks.
+//! Parses the bytes of a plan file to its tasks.
 
 use ralph_core::event::{PlanSnapshot, PlanTask, clip};
 use ralph_text::Position;
@@ -10,15 +10,16 @@ use super::{
     reading::{Found, Reading},
 };
 
-/// Most bytes of a task's text, the mark of a cut included.
+/// Maximum size of a task's text, in bytes, including the mark of a cut.
 const TEXT_CAP_BYTES: usize = 1024;
-/// Most bytes of a heading. What the record of a plan has around one is among [`ALL_HEADINGS_CAP_BYTES`].
+/// Maximum size of a heading, in bytes.
 const HEADING_CAP_BYTES: usize = 256;
+/// JSON overhead of a heading, which counts towards [`ALL_HEADINGS_CAP_BYTES`].
 const AROUND_HEADING_BYTES: usize = r#","heading":"""#.len();
-/// The same of a setting of a task, which is among [`ALL_TEXTS_CAP_BYTES`].
+/// JSON overhead of a setting, which counts towards [`ALL_TEXTS_CAP_BYTES`].
 const AROUND_SETTING_BYTES: usize = r#","settings":{"adapter":""}"#.len();
 
-/// Reads a plan's bytes; a UTF-8 byte order mark is skipped.
+/// Parses the bytes of a plan; a UTF-8 byte order mark is skipped.
 ///
 /// # Errors
 /// [`PlanError::NotUtf8`], and those of [`read`].
@@ -29,7 +30,7 @@ pub fn read_bytes(kind: PlanKind, bytes: &[u8]) -> Result<Reading, PlanError> {
     }
 }
 
-/// What is wrong with bytes that are no text, and where.
+/// The error for bytes that are not UTF-8, with the position of the first invalid one.
 pub(super) fn not_utf8(bytes: &[u8]) -> PlanError {
     let valid = bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid());
     PlanError::NotUtf8 {
@@ -38,10 +39,10 @@ pub(super) fn not_utf8(bytes: &[u8]) -> PlanError {
     }
 }
 
-/// Reads a plan's tasks in file order. The snapshot has at least one.
+/// Parses a plan's tasks in file order. The result has at least one.
 ///
 /// # Errors
-/// [`PlanError`] if there is no task, or if a `prd.json` is not what it should be.
+/// [`PlanError`] if there is no task, or if a `prd.json` is malformed.
 fn read(kind: PlanKind, text: &str) -> Result<Reading, PlanError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.trim().is_empty() {
@@ -74,7 +75,7 @@ fn read(kind: PlanKind, text: &str) -> Result<Reading, PlanError> {
     })
 }
 
-/// As [`read_bytes`], where mistakes in the settings of tasks are no matter.
+/// As [`read_bytes`], ignoring mistakes in the settings of tasks.
 ///
 /// # Errors
 /// As [`read_bytes`].
@@ -82,13 +83,13 @@ pub fn parse_bytes(kind: PlanKind, bytes: &[u8]) -> Result<PlanSnapshot, PlanErr
     read_bytes(kind, bytes).map(|reading| reading.plan)
 }
 
-/// As [`parse_bytes`].
+/// As [`parse_bytes`], for a text.
 #[cfg(test)]
 pub(super) fn parse(kind: PlanKind, text: &str) -> Result<PlanSnapshot, PlanError> {
     read(kind, text).map(|reading| reading.plan)
 }
 
-/// Cuts long texts, and refuses what a journal could not carry from iteration to iteration.
+/// Cuts long texts, and rejects a plan that is too large for the records of a journal.
 fn bounded(mut tasks: Vec<PlanTask>) -> Result<Vec<PlanTask>, PlanError> {
     if tasks.len() > TASKS_CAP {
         return Err(PlanError::TooMany { tasks: tasks.len() });
@@ -112,27 +113,27 @@ fn bounded(mut tasks: Vec<PlanTask>) -> Result<Vec<PlanTask>, PlanError> {
         return Err(PlanError::TooMuchText { bytes });
     }
     if headings > ALL_HEADINGS_CAP_BYTES {
-        // They are for reading alone.
+        // Headings are for display only.
         tasks.iter_mut().for_each(|task| task.heading = None);
     }
     Ok(tasks)
 }
 
-/// A quote and a backslash take two bytes; other characters are as they are.
+/// Size of a text in JSON. Quotation marks and backslashes take two bytes; there are no control characters.
 fn bytes_in_json(text: &str) -> usize {
     let escapes = text.bytes().filter(|byte| matches!(byte, b'"' | b'\\')).count();
     text.len() + escapes
 }
 
-/// Cuts a long text. What is left ends in a hash of the whole, since a task is its text: one whose end is reworded must
-/// not be taken for the same.
+/// Cuts a long text and appends a hash of the whole: a task is identified by its text, so one with a different end must
+/// remain different.
 fn cut(text: &str) -> String {
     let hash = fnv1a(text.as_bytes());
     let mark = format!(" {hash:016x}");
     clip(text, TEXT_CAP_BYTES - mark.len()) + &mark
 }
 
-/// FNV-1a, 64 bits: the same in every run of ralph, which the standard library's hasher is not.
+/// FNV-1a, 64 bits. Unlike the standard library's hasher, it gives the same result in every run of ralph.
 fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)

@@ -1,28 +1,28 @@
-//! What a plan's text came to: its tasks, and what is wrong in their settings.
+//! The result of parsing a plan: its tasks, and the mistakes in their settings.
 
 use ralph_core::event::{PlanSnapshot, PlanTask};
 use ralph_text::Position;
 
-/// Something in the settings of a task that is none. The task itself is as good as any.
+/// An invalid setting of a task. The task itself is still valid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskMistake {
-    /// Its place among the tasks of the plan.
+    /// Index of the task in the plan.
     pub task: usize,
     pub position: Position,
-    /// A clause with what to write instead.
+    /// A clause with the correction.
     pub what: String,
 }
 
-/// A plan as it was read.
+/// A parsed plan.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Reading {
     pub plan: PlanSnapshot,
     pub mistakes: Vec<TaskMistake>,
-    /// Where the settings of a task are, for each task that has any, in the order of the plan.
+    /// The position of the settings of each task that has any, in the order of the plan, with the task's index.
     pub places: Vec<(usize, Position)>,
 }
 
-/// The tasks of one kind of plan, before they are bounded.
+/// The tasks of a plan before their sizes are checked.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Found {
     pub(super) tasks: Vec<PlanTask>,

@@ -1,4 +1,4 @@
-//! Sections of a plan that can be worked on by themselves.
+//! Sections of a plan that can be worked on separately.
 
 use std::ops::Range;
 
@@ -14,29 +14,29 @@ use super::{
     reading::Reading,
 };
 
-/// A part of a plan with a heading of its own, and with tasks.
+/// A part of a plan with its own heading and with tasks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section {
     pub title: String,
     /// Line of the heading, from 1.
     pub line: u32,
-    /// What stands below the heading.
+    /// Byte range below the heading.
     pub body: Range<usize>,
     pub open: usize,
-    /// Where its links lead to that stay within the plan, without their `#`.
+    /// The targets of its links within the plan, without the `#`.
     pub links: Vec<String>,
 }
 
-/// A plan as its sections divide it.
+/// A plan divided into sections.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sections {
-    /// Those of the topmost level at which at least two have tasks; fewer than two if there is no such level.
+    /// The sections of the topmost level on which at least two have tasks; fewer than two if there is no such level.
     pub all: Vec<Section>,
-    /// Line of the first open task that stands in none of them.
+    /// Line of the first open task outside of all sections.
     pub outside: Option<u32>,
 }
 
-/// Divides a plan in Markdown, whose tasks are `tasks`, by its headings.
+/// Divides a Markdown plan with the given `tasks` by its headings.
 pub fn sections(text: &str, tasks: &[PlanTask]) -> Sections {
     let (headings, lines) = (headings(text), Lines::of(text));
     let within = |task: &&PlanTask, range: &Range<usize>| range.contains(&lines.start_of(task.line));
@@ -77,7 +77,7 @@ fn links(text: &str) -> Vec<String> {
     links.collect()
 }
 
-/// What was read of a plan, without the tasks outside of the section `title`.
+/// Reduces a parsed plan to the tasks of the section `title`.
 ///
 /// # Errors
 /// [`PlanError::NoSection`] if there is no such heading, or no task below it.
@@ -93,7 +93,7 @@ pub fn only_section(kind: PlanKind, bytes: &[u8], reading: Reading, title: &str)
         body.as_ref()
             .is_some_and(|body| body.contains(&lines.start_of(task.line)))
     };
-    // The tasks of a section follow each other.
+    // The tasks of a section are consecutive.
     let first = reading.plan.tasks.iter().position(is_within);
     let first = first.ok_or_else(|| PlanError::NoSection {
         section: title.to_owned(),
@@ -112,7 +112,7 @@ pub fn only_section(kind: PlanKind, bytes: &[u8], reading: Reading, title: &str)
     Ok(Reading { plan, mistakes, places })
 }
 
-/// Makes the place of a task among all one among the `kept`; false if it is none of them.
+/// Converts the index of a task in the plan to one in `kept`. Returns false if it is not in that range.
 fn moved(task: &mut usize, kept: &Range<usize>) -> bool {
     let is_kept = kept.contains(task);
     *task = task.saturating_sub(kept.start);
