@@ -38,7 +38,7 @@ pub struct Row {
     pub tone: Tone,
     /// The state in a word.
     pub state: String,
-    /// The current activity, or why there is none.
+    /// The current activity, or the reason for inactivity.
     pub doing: String,
     /// The end of a timed wait, in milliseconds since the Unix epoch.
     pub until_ms: Option<u64>,

@@ -60,7 +60,7 @@ pub enum UserCommand {
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Answer {
     Allow {
-        /// What to allow from now on; `None` allows the request once.
+        /// The rules to add; `None` allows the request once.
         #[serde(default)]
         remember: Option<Remember>,
     },

@@ -63,7 +63,7 @@ pub struct DayLimits {
     pub on_limit: OnDayLimit,
 }
 
-/// What a run does when it reaches a daily limit.
+/// The action of a run that reaches a daily limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]

@@ -285,7 +285,7 @@ pub enum Decider {
     /// The command could not be understood well enough to tell what it runs.
     Unclear,
     User {
-        /// Where the answer was given; `None` in journals of older versions.
+        /// The interface of the answer; `None` in journals of older versions.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         at: Option<AnswerPlace>,
     },

@@ -39,7 +39,7 @@ pub struct AnsweredAsk {
     /// The number of the question.
     pub ask: u32,
     pub question: String,
-    /// Where it was answered; `None` in journals of older versions.
+    /// The interface of the answer; `None` in journals of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<AnswerPlace>,
 }

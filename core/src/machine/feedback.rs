@@ -1,4 +1,4 @@
-//! What the next prompt tells the agent about the previous session.
+//! Feedback to the agent about the previous session, for the next prompt.
 
 use crate::{
     event::{BreakerCause, BreakerState, CancelReason, Findings, Missing, Problem, ProblemKind},

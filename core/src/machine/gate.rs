@@ -123,7 +123,7 @@ fn has_evidence(state: &LoopState) -> bool {
     !state.view.plan.tasks.is_empty() || !state.view.settings.goals.is_empty()
 }
 
-/// What a claim with too little confidence lacks.
+/// The reason to refuse a claim with too little confidence.
 fn too_little(state: &LoopState, confidence: &Confidence) -> Missing {
     if !has_evidence(state) {
         return Missing::NeedsSecondClaim;

@@ -61,7 +61,7 @@ pub struct Rules {
     pub prompted: Vec<SteeringId>,
     /// The last message of the latest session that wrote one.
     pub said: Option<Said>,
-    /// What the next prompt tells the agent about the last iteration.
+    /// Feedback about the last iteration, for the next prompt.
     pub feedback: Vec<Feedback>,
     /// Results of the goals that were run after edits.
     pub after_edits: AfterEdits,
@@ -79,7 +79,7 @@ pub struct Rules {
 /// The agent's calls of ralph's tools that count when the iteration is judged.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Called {
-    /// Whether the latest claim was accepted for judging.
+    /// Whether the latest claim was not refused at once.
     pub claimed: bool,
     /// Why the agent cannot continue.
     pub blocked: Option<String>,

@@ -51,7 +51,7 @@ impl LoopState {
         }
     }
 
-    /// What the next prompt tells the agent besides the task.
+    /// The feedback for the next prompt.
     pub fn prompt_feedback(&self) -> Vec<Feedback> {
         let diagnosis = feedback::of_breaker(&self.view.breaker);
         let reviewed = self.rules.reviews.open_findings().map(feedback::of_review);

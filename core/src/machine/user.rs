@@ -98,7 +98,7 @@ fn soonest(view: &RunView, ask: u32) -> SteeringKind {
     }
 }
 
-/// Reopens an ended run for a message or an answer, unless a limit is reached. No other command does.
+/// Reopens an ended run for a message or an answer, unless it is closed for good. No other command does.
 pub(super) fn reopen(decision: &mut Decision, now_ms: u64, command: &UserCommand, by: RequestedBy) {
     // Confirming tests does not need another iteration.
     if let UserCommand::Answer { ask, answer, at } = command

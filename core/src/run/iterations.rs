@@ -9,6 +9,7 @@ use crate::event::{AgentSignal, CancelReason, Event, Outcome};
 
 /// Number of stored iterations.
 const ROWS: usize = 10_000;
+/// Number of the newest iterations that are stored in full.
 const WHOLE_ROWS: usize = 1_000;
 
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

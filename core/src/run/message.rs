@@ -22,7 +22,7 @@ pub struct Message {
     /// The number of that question.
     #[serde(default)]
     pub answers: Option<u32>,
-    /// Where the user gave the answer.
+    /// The interface through which the user answered.
     #[serde(default)]
     pub answered_at: Option<AnswerPlace>,
     pub delivered: Recent<Delivered, DELIVERIES>,

@@ -50,7 +50,7 @@ pub struct Permissions {
     /// Number of requests in the running iteration.
     #[serde(default)]
     pub requests_now: u32,
-    /// Consecutive denials, reset by a permission or by the end of an agent because of denials.
+    /// Consecutive denials, reset when a request is allowed or an agent is ended because of denials.
     #[serde(default)]
     pub denied_in_a_row: u32,
     /// Rules added by answers, oldest first.

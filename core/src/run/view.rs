@@ -522,7 +522,7 @@ impl RunView {
         self.phase.running_since_ms().is_some()
     }
 
-    /// The adapter of the author, not of a reviewer: the one that works on the plan, or will.
+    /// The adapter of the author, not of a reviewer: the one that is working on the plan or comes next.
     pub fn author(&self) -> &str {
         match self.iterations.latest_work() {
             Some(work) if !self.role.is_work() => &work.adapter,
@@ -530,7 +530,7 @@ impl RunView {
         }
     }
 
-    /// The adapter that works, or will.
+    /// The adapter that is working or comes next.
     pub fn current_adapter(&self) -> &str {
         match &self.adapter[..] {
             "" => &self.settings.adapter,

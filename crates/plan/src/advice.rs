@@ -52,7 +52,7 @@ pub struct Advice {
     /// The name of the rule, for programs.
     pub rule: &'static str,
     pub text: String,
-    /// What to do about it.
+    /// The suggested correction.
     pub hint: &'static str,
 }
 

@@ -55,7 +55,7 @@ impl PlanError {
         }
     }
 
-    /// What to do about the error, in one sentence.
+    /// The suggested correction, in one sentence.
     pub fn hint(&self) -> &'static str {
         match self {
             PlanError::NoTaskYet => "add one: `ralph plan add \"what to do\"`",

@@ -70,7 +70,7 @@ pub enum PromptError {
 }
 
 impl PromptError {
-    /// What to do about the error, one sentence each.
+    /// Suggested corrections, one sentence each.
     pub fn hints(&self) -> Vec<String> {
         match self {
             PromptError::Empty => vec!["leave it out to use the built-in prompt".to_owned()],
