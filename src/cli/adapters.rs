@@ -1,4 +1,4 @@
-//! `ralph adapters`: which agents there are and whether they can be used.
+//! `ralph adapters`: lists the agents, and whether they can be used.
 
 use std::{fmt::Write as _, path::Path};
 
@@ -28,12 +28,12 @@ use super::{
     trust::{self, refuse_agent},
 };
 
-/// The agent inside ralph, which is always there and does no work of the user's.
+/// The built-in demo agent: always present, does no work of the user's.
 const DEMO: &str = "demo";
-/// ralph's own agent, which is always there, and of use once it has a key or the address of a model.
+/// ralph's native agent: always present, usable once it has a key or the address of a model.
 pub(super) const NATIVE: &str = "native";
 
-/// Whether an adapter's agent can be counted on here: its program is none of what is always there, or it has what it needs.
+/// Whether an adapter can do real work here: the demo never can, the native agent only with a login.
 pub(super) fn is_of_use(id: &str, check: &Result<CheckReport, AgentError>) -> bool {
     let lacks_login = || {
         check

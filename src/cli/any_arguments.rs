@@ -1,5 +1,5 @@
-//! Whatever is typed after `ralph`, it is understood or refused with a sentence: nothing panics. `RALPH_TEST_ROUNDS` has it look
-//! for longer.
+//! Fuzzes the command line: every argument list is understood or refused with a sentence, without a panic.
+//! `RALPH_TEST_ROUNDS` sets the number of random rounds.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -12,7 +12,7 @@ use ralph_core::testing::{Dice, rounds};
 use super::{help, mistake, parse, target};
 use crate::config::{self, Sources};
 
-/// Values that no flag expects, and some that many do.
+/// Values that no flag expects, and some that many flags do.
 fn values() -> Vec<OsString> {
     let texts = [
         "",
@@ -57,7 +57,7 @@ fn values() -> Vec<OsString> {
     texts.chain([bytes, "x".repeat(100_000).into()]).collect()
 }
 
-/// Each command as it is typed, with the flags it takes.
+/// Every command as it is typed, with its flags.
 fn commands(command: &Command, above: &[OsString]) -> Vec<(Vec<OsString>, Vec<OsString>)> {
     let flags = command.get_arguments().flat_map(flags).collect();
     let mut all = vec![(above.to_vec(), flags)];
@@ -74,7 +74,7 @@ fn flags(arg: &Arg) -> Vec<OsString> {
     short.into_iter().chain(long).collect()
 }
 
-/// Reads a command line as far as nothing is started, and returns what a person would be told if it is refused.
+/// Parses a command line without starting anything. Returns the error, help or version text, if there is one.
 fn told(words: &[OsString]) -> Option<String> {
     let mut words = words.to_vec();
     let mut args = match parse(&mut words) {
@@ -99,7 +99,7 @@ fn no_command_line_panics_and_what_is_refused_gets_a_sentence() {
     let commands = commands(&root, &["ralph".into()]);
     let values = values();
     let mut lines = Vec::new();
-    // Every flag of ralph's own with some value, then of everything at random.
+    // Each top-level flag and each command with one value, then random command lines.
     let mut dice = Dice::new(0xa11);
     for flag in &commands[0].1 {
         lines.push(vec![

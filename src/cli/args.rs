@@ -1,4 +1,4 @@
-//! What can be typed after `ralph`.
+//! The arguments of `ralph`, declared for clap. Doc comments on them are the help.
 
 use std::{ffi::OsString, net::SocketAddr, path::PathBuf};
 
@@ -24,7 +24,7 @@ use super::{
     name = "ralph",
     version,
     args_conflicts_with_subcommands = false,
-    // What is typed after an alias overrides what the alias says.
+    // Options typed after an alias override those of the alias.
     args_override_self = true,
     subcommand_negates_reqs = true,
     override_usage = "ralph [OPTIONS] [PLAN | \"TASK\"]\n       ralph <COMMAND>"
@@ -81,7 +81,7 @@ pub(super) struct Args {
     pub(super) reset_circuit: bool,
 }
 
-// How a run is continued.
+// Options of `ralph continue`.
 #[derive(Debug, clap::Args)]
 #[command(mut_args(setting_flags::hide_listed))]
 pub(super) struct Continuing {
@@ -94,7 +94,7 @@ pub(super) struct Continuing {
     pub(super) show: ShowFlags,
 }
 
-// Plans side by side.
+// Arguments of `ralph many`.
 #[derive(Debug, clap::Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -167,7 +167,7 @@ pub(super) enum ManyCommand {
     Resume(Box<Resuming>),
 }
 
-// How a run is shown.
+// Options for display and logging.
 #[derive(Debug, clap::Args)]
 pub(super) struct ShowFlags {
     /// Show the run as text, without a screen
@@ -213,7 +213,7 @@ pub(super) enum ThemeArg {
 }
 
 impl Args {
-    /// The flags of every command that set how the screen looks.
+    /// The screen settings that the global flags set.
     pub(super) fn screen_flags(&self) -> Vec<Flag> {
         let theme = self.theme.and_then(|theme| theme.to_possible_value());
         let theme = theme.map(|theme| Flag::new("--theme", "screen.theme", theme.get_name()));
@@ -223,8 +223,8 @@ impl Args {
     }
 }
 
-// The arguments of a command are declared once it is typed: every start would pay for those of all of them. What is written with
-// `///` above a struct of them would replace what is written at the command.
+// The arguments of a subcommand are declared only once it is typed (`defer`); otherwise every start would build those
+// of all commands. A `///` comment on a struct of arguments would replace the help of the command that contains it.
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub(super) enum Command {

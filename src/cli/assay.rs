@@ -1,4 +1,4 @@
-//! `ralph goals assay`: the goals under attack.
+//! `ralph goals assay`: attacks the goals with known cheats.
 
 use std::time::Duration;
 
@@ -44,8 +44,8 @@ pub(super) fn list(as_json: bool) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Tries the cheats: the exit code is 0 if the gate refuses all of them, 1 if it accepts one, and another one if that cannot be found
-/// out.
+/// Runs the assay. Returns exit code 0 if the gate refuses every cheat, 1 if it accepts one, and 2 if that cannot be
+/// determined.
 pub(super) fn run(args: &Args, names: &[String], as_json: bool, supervisor: &Supervisor) -> Result<u8, Failure> {
     let cheats = chosen(known()?, names)?;
     let place = trust::place_to_run(args)?;
@@ -53,7 +53,7 @@ pub(super) fn run(args: &Args, names: &[String], as_json: bool, supervisor: &Sup
     warn_of_absolute_paths(&place, &loaded);
     let width = width(cheats.iter().map(|cheat| &cheat.name[..]).chain(["do-nothing"]));
     let assay = app::assay(&place, &loaded, cheats, supervisor, |told| match told {
-        // A program reads the end alone.
+        // With `--json`, only the final object is printed.
         Told::Row { row, settings } if !as_json => print(&row_in_words(row, width, settings)),
         Told::Row { .. } => {}
         Told::Begun { assay, rows, estimate } if !as_json => print(&beginning(assay, rows, estimate)),
@@ -70,10 +70,10 @@ pub(super) fn run(args: &Args, names: &[String], as_json: bool, supervisor: &Sup
     Ok(exit_code(&assay))
 }
 
-/// Carries out the run of one cheat, in the copy, with the settings of the file that is named and no others.
+/// Runs one cheat in the copy, with the settings of the file given by `--config` only.
 pub(super) fn run_one(args: &Args, supervisor: &Supervisor) -> Result<u8, Failure> {
     let place = Place::current(args.state_dir.as_deref())?;
-    // They were trusted before they were copied.
+    // The project's own files were trusted before the project was copied.
     let place = Place {
         own: OwnFiles::read(&place.project),
         ..place
@@ -99,7 +99,7 @@ fn known() -> Result<Vec<Cheat>, Failure> {
     cheats().map_err(|error| Failure::of(FailureKind::Configuration, &error))
 }
 
-/// The cheats of such names; all where none is named.
+/// Returns the cheats with these names, or all if `names` is empty.
 fn chosen(mut cheats: Vec<Cheat>, names: &[String]) -> Result<Vec<Cheat>, Failure> {
     for name in names {
         if cheats.iter().all(|cheat| cheat.name != *name) {
@@ -117,7 +117,7 @@ fn chosen(mut cheats: Vec<Cheat>, names: &[String]) -> Result<Vec<Cheat>, Failur
     Ok(cheats)
 }
 
-/// The goals of the copy would look at the project itself.
+/// Warns of goals that name the project by its absolute path: run in the copy, they would check the original.
 fn warn_of_absolute_paths(place: &Place, loaded: &Loaded) {
     let project = place.project.to_string_lossy();
     for goal in &loaded.config.goals.enabled {
@@ -135,7 +135,7 @@ fn width<'n>(names: impl Iterator<Item = &'n str>) -> usize {
     names.map(|name| name.chars().count()).max().unwrap_or(0)
 }
 
-/// The rows to come, and why the work in the copy is not done.
+/// The text before the rows: why the work in the copy is not done, and how many runs follow.
 fn beginning(assay: &Assay, rows: usize, estimate: Duration) -> String {
     let why = match &assay.broken {
         Broken::Already { why } => format!("the goals fail as it is: {}", one_line(why)),
@@ -146,7 +146,7 @@ fn beginning(assay: &Assay, rows: usize, estimate: Duration) -> String {
     format!("{why}\n{}, about {about}\n", counted(rows as u64, "run"))
 }
 
-/// `calc.py:2: `return a + b` → `return a - b``.
+/// Formats a break, such as `calc.py:2: `return a + b` → `return a - b``.
 fn break_in_words(by: &Break) -> String {
     let Break {
         path,
@@ -177,7 +177,7 @@ fn row_in_words(row: &Row, width: usize, settings: &GateSettings) -> String {
     format!("{sign} {:width$}  {said}\n", row.name)
 }
 
-/// The first reason, and how many more there are.
+/// The first reason, and the number of further ones.
 fn first_of(why: &[String]) -> String {
     match why {
         [] => String::new(),
@@ -186,7 +186,7 @@ fn first_of(why: &[String]) -> String {
     }
 }
 
-/// The advice where a cheat was accepted.
+/// The advice for a cheat that was accepted.
 fn remedy_in_words(remedy: &Remedy) -> String {
     match remedy {
         Remedy::CountedTests => {
@@ -202,7 +202,7 @@ fn remedy_in_words(remedy: &Remedy) -> String {
     }
 }
 
-/// How a finished assay reads below its rows.
+/// The text below the rows of a finished assay.
 fn ending(assay: &Assay) -> String {
     let mut text = String::new();
     if !assay.inapplicable.is_empty() {
@@ -244,7 +244,7 @@ fn ending(assay: &Assay) -> String {
     text
 }
 
-/// The finding that nothing is noticed, and what to do.
+/// The text for an assay in which the goals noticed no change.
 fn unnoticed(tried: usize, first: Option<&Break>, tests: &[TestCounts]) -> String {
     let passed = match tried {
         0 => "there is no line of work to change, so nothing shows that the goals notice anything".to_owned(),
@@ -268,7 +268,7 @@ fn is_undecided(row: &Row) -> bool {
     matches!(row.verdict, Verdict::Undecided { .. })
 }
 
-/// The control whose row is not as it has to be.
+/// The first control row with an unexpected verdict.
 fn control_that_failed(assay: &Assay) -> Option<&Row> {
     assay.rows.iter().find(|row| !row.is_as_it_should_be())
 }

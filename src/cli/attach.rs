@@ -1,4 +1,4 @@
-//! `ralph attach` and `ralph wait`: the run of another process, on this terminal or to its end.
+//! `ralph attach` and `ralph wait`: show the run of another process, or wait for its end.
 
 use std::{path::Path, thread, time::Duration};
 
@@ -31,16 +31,16 @@ use super::{
     run::{place, presentation, screen},
 };
 
-/// A token is one line.
+/// Bytes read from a token file; a token is one line.
 const TOKEN_CAP_BYTES: u64 = 4096;
-/// Between two looks at a run whose stream was lost.
+/// Interval between two checks of a run whose stream was lost.
 const LOOK: Duration = Duration::from_millis(300);
 
 pub(super) fn attach(args: &Args, run: Option<&str>, supervisor: &Supervisor) -> Result<u8, Failure> {
     attach_to(args, &place(args)?.paths, run, &Ways::here(), supervisor)
 }
 
-/// The same of another project than this one.
+/// As [`attach`], but for any project.
 pub(super) fn attach_to(
     args: &Args,
     paths: &ProjectPaths,
@@ -61,7 +61,7 @@ pub(super) fn attach_to(
     app::attach(paths, on_terminal(args, look)?, look, ways, supervisor)
 }
 
-/// Shows the run at `url`, whose token is in a file.
+/// Shows the run at `url`. `token` is the file with the token.
 pub(super) fn attach_at(args: &Args, url: &str, token: Option<&Path>, supervisor: &Supervisor) -> Result<u8, Failure> {
     let token = match token {
         Some(path) => files::read_text(path, TOKEN_CAP_BYTES).map_err(|error| {
@@ -93,7 +93,7 @@ pub(super) fn wait(args: &Args, run: Option<&str>) -> Result<u8, Failure> {
     let running = lock::running(&paths);
     let run = match not_running(&paths, named.as_ref())? {
         Some(over) => over,
-        // It may end before anything is asked of it: then its journal has the end.
+        // The run may end before the connection is made; its journal has the end then.
         None => match await_end(&paths, named.or(running))? {
             (run, Some(code)) => {
                 print(&said(&paths, &run));
@@ -114,10 +114,10 @@ pub(super) fn wait(args: &Args, run: Option<&str>) -> Result<u8, Failure> {
     }
 }
 
-/// The run that is asked for, if no loop works on it; none if one does.
+/// Returns the requested run if no loop works on it, and `None` if one does.
 ///
 /// # Errors
-/// A [`Failure`] if none is asked for and none runs.
+/// A [`Failure`] if no run is named and no loop is running.
 fn not_running(paths: &ProjectPaths, named: Option<&RunId>) -> Result<Option<RunId>, Failure> {
     let running = lock::running(paths);
     match (named, running) {
@@ -129,8 +129,8 @@ fn not_running(paths: &ProjectPaths, named: Option<&RunId>) -> Result<Option<Run
     }
 }
 
-/// Waits for the end of the run that works in the project, which is `run` if that is known; returns its exit code, if its process
-/// has said so.
+/// Waits for the end of the project's current run (`run`, if known). Returns its id, and its exit code if its process
+/// has reported one.
 fn await_end(paths: &ProjectPaths, mut run: Option<RunId>) -> Result<(RunId, Option<u8>), Failure> {
     loop {
         match followed(paths) {
@@ -140,7 +140,7 @@ fn await_end(paths: &ProjectPaths, mut run: Option<RunId>) -> Result<(RunId, Opt
             Err(error) if run.is_none() => return Err(error.into()),
             Err(_) => {}
         }
-        // A stream that ends is not the end of the loop: whoever holds the lock is still at work.
+        // The end of a stream is not the end of the loop: the process that holds the lock is still at work.
         let at_work = lock::running(paths);
         if at_work.is_none() || run.is_some() && run != at_work {
             let of = run.map(|run| (run, None));
@@ -151,11 +151,12 @@ fn await_end(paths: &ProjectPaths, mut run: Option<RunId>) -> Result<(RunId, Opt
     }
 }
 
-/// Follows the run that works in the project until it is over, or to the end of the stream; returns which it is, and its exit
-/// code if that is known. A process that still shows the end to somebody is not waited for.
+/// Follows the project's current run until it is over or its stream ends. Returns the run, and its exit code if that is
+/// known.
+/// Does not wait for a process that only still shows the end of the run.
 fn followed(paths: &ProjectPaths) -> Result<(RunId, Option<Option<u8>>), AttachError> {
     let (hello, mut frames) = greeted(FrameReader::open(&Address::Socket(paths.socket()), Looks::Aside, None)?)?;
-    // The stream begins after what is in the journal by now.
+    // The stream begins after the records that are already in the journal.
     if let Some(reason) = reason(paths, &hello.run) {
         return Ok((hello.run, Some(Some(reason.exit_code()))));
     }

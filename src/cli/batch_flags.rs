@@ -15,7 +15,7 @@ pub(super) struct CleanFlags {
     pub(super) older_ms: Option<u64>,
 }
 
-// How a batch is resumed.
+// Arguments of `ralph many resume`.
 #[derive(Debug, clap::Args)]
 #[command(
     mut_args(setting_flags::hide_listed),

@@ -1,4 +1,4 @@
-//! The question which agent to use, where several are installed and logged in and nothing names one: asked once.
+//! Asks once which agent to use, if several are installed and logged in and no setting names one.
 
 use std::io::{self, BufRead as _};
 
@@ -12,7 +12,7 @@ use crate::{
     error::{Failure, FailureKind},
 };
 
-/// Asks, where somebody answers and has not done so yet, and remembers the answer.
+/// Asks if the choice is still open and a user is there to answer. Remembers the answer.
 ///
 /// # Errors
 /// A [`Failure`] if the answer cannot be read or kept.
@@ -20,7 +20,7 @@ pub(super) fn ask_once(sources: &Sources, place: &Place) -> Result<(), Failure> 
     if !console::is_answered() || is_below_a_run() {
         return Ok(());
     }
-    // With a mistake in the configuration there is no run to ask for.
+    // With a mistake in the configuration no run would start, so there is nothing to ask.
     let Ok(loaded) = config::load(sources) else {
         return Ok(());
     };
@@ -44,10 +44,10 @@ pub(super) fn ask_once(sources: &Sources, place: &Place) -> Result<(), Failure> 
     remember(place, id)
 }
 
-/// Keeps the answer for every project of the user.
+/// Stores the answer for all of the user's projects.
 ///
 /// # Errors
-/// A [`Failure`] if it cannot be kept.
+/// A [`Failure`] if the answer cannot be stored.
 pub(super) fn remember(place: &Place, id: &str) -> Result<(), Failure> {
     let file = chosen::file(&place.paths);
     chosen::remember(&place.paths, id)
@@ -58,7 +58,7 @@ pub(super) fn remember(place: &Place, id: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The agent that is named by number or id; none at the end of the input.
+/// Reads an agent's number or id from stdin. Returns `None` at the end of the input.
 fn answer(candidates: &[Candidate]) -> Result<Option<&str>, Failure> {
     let mut input = io::stdin().lock();
     loop {

@@ -24,16 +24,16 @@ fn script(shell: Shell) -> Vec<u8> {
     script
 }
 
-/// The command line without what nobody types, and with what its values are.
+/// The command line without hidden commands and flags, and with hints about the values.
 fn completed() -> Command {
     let mut whole = ["target", "plan", "prompt-file", "config"]
         .into_iter()
         .fold(Args::command(), |command, id| command.mut_arg(id, is_file))
         .mut_arg("state_dir", |arg| arg.value_hint(ValueHint::DirPath))
         .mut_arg("adapter", is_adapter);
-    // Commands have their arguments, and subcommands of their own, only then.
+    // Commands get their arguments and subcommands when they are built.
     whole.build();
-    // Generators write down hidden commands and flags, too, and add the help themselves.
+    // Generators would also write hidden commands and flags, and add the help themselves.
     let flags = whole.get_arguments().filter(|arg| !arg.is_hide_set() && !is_help(arg));
     let commands = whole
         .get_subcommands()
@@ -64,7 +64,7 @@ mod tests {
 
     use super::*;
 
-    /// What bash offers for the last of the words.
+    /// The completions that bash offers for the last word.
     fn offered(directory: &std::path::Path, words: &[&str]) -> Vec<String> {
         let script = format!(
             "source {}/ralph.bash\n\

@@ -1,4 +1,4 @@
-//! Questions that somebody at the terminal answers with yes or no.
+//! Yes-or-no questions to the user at the terminal.
 
 use std::io::{self, BufRead};
 
@@ -6,19 +6,19 @@ use ralph_text::console::complain;
 
 use crate::error::{Failure, FailureKind};
 
-/// Reads the answer to a question that was just asked; anything but a plain yes is a no.
+/// Reads the answer to a question that was just asked. Only `y` and `yes` count as yes.
 ///
 /// # Errors
-/// A [`Failure`] if it cannot be read.
+/// A [`Failure`] if the answer cannot be read.
 pub(super) fn is_confirmed() -> Result<bool, Failure> {
     Ok(matches!(answer()?.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
-/// Reads the answer to a question that was just asked, to which Enter is a yes; asks again after anything else than yes or no.
-/// The end of the input is a no.
+/// Reads the answer to a question that was just asked and whose default is yes. Asks again after any other word. The
+/// end of the input counts as no.
 ///
 /// # Errors
-/// A [`Failure`] if it cannot be read.
+/// A [`Failure`] if the answer cannot be read.
 pub(super) fn is_agreed() -> Result<bool, Failure> {
     loop {
         let answer = answer()?;

@@ -1,4 +1,4 @@
-//! `ralph confirm`: the user's word on tests that an agent changed.
+//! `ralph confirm`: the user accepts tests that an agent changed.
 
 use ralph_core::event::TestsChange;
 use ralph_text::console::{self, complain, print};

@@ -1,5 +1,6 @@
-//! `ralph continue`, and the question at a terminal whether the last run is continued: both make of the command line the one
-//! that the run was started with, with what is typed now in its place.
+//! `ralph continue`, and the question at a terminal whether to continue the last run.
+//!
+//! Both replace the command line with the one that started the last run, overridden by the options typed now.
 
 use std::{
     ffi::OsString,
@@ -29,17 +30,18 @@ use super::{
     trust,
 };
 
-/// Stands in the command line of the loop's own process where its user was asked here.
+/// Tells the loop's own process that the user was already asked here.
 const CONTINUES: &str = "--__continue";
 pub(super) const PLAN: &str = "plan";
 const MAX_ITERATIONS: &str = "limits.maxIterations";
-/// Only one of them may be given.
+/// Settings of which only one may be given.
 const PROMPTS: [&str; 2] = ["prompt", "promptFile"];
 
-/// Has `args`, which were `given`, continue the last run if they say so or if somebody at the terminal does.
+/// Changes `args`, which were parsed from `given`, to continue the last run if the command line or the user at the
+/// terminal says so.
 ///
 /// # Errors
-/// A [`Failure`] if there is no run that can be continued, or if it would end at once.
+/// A [`Failure`] if no run can be continued, or if the continued run would end at once.
 pub(super) fn resolve(args: &mut Args, given: &mut Vec<OsString>) -> Result<(), Failure> {
     if let Some(Command::Continue(continuing)) = args.command.take_if(|command| matches!(command, Command::Continue(_)))
     {
@@ -71,7 +73,7 @@ pub(super) fn resolve(args: &mut Args, given: &mut Vec<OsString>) -> Result<(), 
         return Ok(());
     };
     if is_wanted(args, &last)? {
-        // The process of the loop is told what was answered.
+        // Tells the process of the loop what the user answered.
         given.insert(1, OsString::from(CONTINUES));
         args.continues = true;
         return continued(args, Some(last), None);
@@ -79,7 +81,7 @@ pub(super) fn resolve(args: &mut Args, given: &mut Vec<OsString>) -> Result<(), 
     Ok(())
 }
 
-/// Refuses to continue a run that has not ended, with what is meant instead.
+/// Refuses to continue a run that has not ended, and hints at the command for its state.
 fn refuse_running(args: &Args) -> Result<(), Failure> {
     let socket = place(args)?.paths.socket();
     // A run that does not answer still holds the lock, which the start reports.
@@ -98,7 +100,7 @@ fn refuse_running(args: &Args) -> Result<(), Failure> {
     Err(Failure::new(FailureKind::Locked, why).hint(hint))
 }
 
-/// The last run of the project, as its journal has it.
+/// The last run of the project, read from its journal.
 pub(super) struct Last {
     run: RunId,
     view: RunView,
@@ -106,7 +108,7 @@ pub(super) struct Last {
 }
 
 impl Last {
-    /// None if there is none, or if it never began.
+    /// Returns `None` if the project has no run, or if the last one never began.
     pub(super) fn of(args: &Args) -> Result<Option<Self>, Failure> {
         let Place { project, paths, .. } = place(args)?;
         let Some(run) = paths.latest_run().filter(|run| paths.run(run).journal().exists()) else {
@@ -125,7 +127,7 @@ impl Last {
         self.view.stop_reason().is_some_and(StopReason::is_success)
     }
 
-    /// The plan that was typed now, where it is not that of this run.
+    /// The plan typed now, if it differs from that of this run.
     fn other_plan(&self, args: &Args) -> Option<PathBuf> {
         let flag = args.settings.given.iter().rev().find(|flag| flag.key == PLAN)?;
         let typed = PathBuf::from(flag.value.as_str()?);
@@ -133,7 +135,7 @@ impl Last {
     }
 }
 
-/// Tells whether settings and plan would let a new run start.
+/// Whether a new run could start with these settings and plan.
 fn can_start(args: &Args) -> bool {
     let Ok((place, _)) = trust::place_and_what_is_left_out(args) else {
         return false;
@@ -148,7 +150,7 @@ fn can_start(args: &Args) -> bool {
         && app::nothing_to_do(&place, config).is_none()
 }
 
-/// Asks whether the last run is to be continued, where it can be and there is somebody to ask.
+/// Asks whether to continue the last run, if that is possible and a user is there to answer.
 fn is_wanted(args: &Args, last: &Last) -> Result<bool, Failure> {
     let Last { run, view, .. } = last;
     let Some(reason) = view.stop_reason().filter(|reason| reason.can_be_continued()) else {
@@ -173,7 +175,7 @@ fn is_wanted(args: &Args, last: &Last) -> Result<bool, Failure> {
     is_agreed()
 }
 
-/// Makes of `args` those that the last run was started with, and what was typed now.
+/// Replaces `args` with those of the last run, overridden by what was typed now.
 fn continued(args: &mut Args, last: Option<Last>, iterations: Option<u32>) -> Result<(), Failure> {
     let Some(last) = last else {
         return Err(Failure::new(
@@ -220,7 +222,7 @@ fn continued(args: &mut Args, last: Option<Last>, iterations: Option<u32>) -> Re
     Ok(())
 }
 
-/// Adds what the run was started with and what was not typed now.
+/// Adds the settings of the last run that were not typed now.
 fn merge(args: &mut Args, view: &RunView) {
     let typed = args.settings.given.clone();
     let is_typed = |key: &str| {
@@ -243,8 +245,8 @@ fn set(given: &mut Vec<Flag>, flag: Flag) {
     given.push(flag);
 }
 
-/// The limit of the first open task, if each of them has used up what one may. What the plan is now counts, and that only if it
-/// can be read.
+/// The limit of the first open task, if every open task has used up one. Reads the plan as it is now; `None` if it
+/// cannot be read.
 fn used_up_by_tasks(limits: &TaskLimits, view: &RunView) -> Option<LimitKind> {
     let settings = &view.settings;
     let taskless = Taskless::with(&settings.plan, &settings.goals, None);
@@ -260,8 +262,8 @@ fn used_up_by_tasks(limits: &TaskLimits, view: &RunView) -> Option<LimitKind> {
     open.all(|task| reached(task).is_some()).then_some(first)
 }
 
-/// The limit that would end the run at once: in a clause, and what to type to allow more. What is wrong with the settings is said
-/// where the run starts.
+/// The limit that would end the continued run at once: a clause that says so, and the command that allows more.
+/// Mistakes in the settings are ignored here, since the start reports them.
 fn used_up(args: &Args, view: &RunView) -> Option<(String, String)> {
     let (place, _) = trust::place_and_what_is_left_out(args).ok()?;
     let limits = config::load(&sources(args, &place)).ok()?.config.limits;
@@ -291,7 +293,7 @@ fn used_up(args: &Args, view: &RunView) -> Option<(String, String)> {
             format!("has only tasks left that are at their {} limit", limit_word(reached)),
             format!("`ralph continue {}` allows each of them more", raising(reached)),
         ),
-        // Whether they are used up is known once the date is.
+        // Daily limits depend on the date, which is not known here.
         LimitKind::DayCost | LimitKind::DayTokens => return None,
     })
 }

@@ -50,7 +50,7 @@ pub(super) fn steer(args: &Args, now: bool, standing: bool, text: &[String]) -> 
     }
 }
 
-/// Leaves a message or an answer to the last run where none is running.
+/// Leaves a message or an answer for the last run if no loop is running.
 fn leave(paths: &ProjectPaths, message: &Message, judge: Option<&dyn Judge>) -> Result<u8, Failure> {
     match driver::leave(paths, message, judge)? {
         Left::Queued { id, plan, rules } => {
@@ -104,7 +104,7 @@ pub(super) fn answer(args: &Args, ask: u32, words: &[String], rules: &[String]) 
     };
     match control::ask(&paths.socket(), &Request::Command { command }) {
         Err(ControlError::NotRunning) => {
-            // Only an answer that is remembered has a rule to be looked at.
+            // Only a remembered answer has rules to check.
             let remembers = matches!(answer, Answer::Allow { remember: Some(_) });
             let judge = remembers.then(|| judge_of(args, &place)).transpose()?;
             leave(paths, &Message::Answer { ask, answer, at }, judge.as_deref())
@@ -113,7 +113,7 @@ pub(super) fn answer(args: &Args, ask: u32, words: &[String], rules: &[String]) 
     }
 }
 
-/// What says whether the rules of an answer allow what was asked, as the loop does.
+/// Returns the judge of whether an answer's rules allow the request, as the loop has it.
 fn judge_of(args: &Args, place: &Place) -> Result<Arc<dyn Judge>, Failure> {
     let loaded = config::load(&sources(args, place))?;
     Ok(judge(place, loaded.config.permissions.policy()))
@@ -163,7 +163,7 @@ pub(super) fn resume(args: &Args, now: bool) -> Result<u8, Failure> {
     if !now {
         return show(resumed);
     }
-    // A loop may be paused while it waits; only if it does neither is there something to complain about.
+    // A loop may be paused while it waits, so both are tried. The command fails only if the loop was neither.
     match (ask(args, UserCommand::RetryNow)?, resumed) {
         (forbidden @ Reply::Forbidden { .. }, _) => show(forbidden),
         (Reply::Refused { .. }, Reply::Refused { .. }) => Err(Failure::new(
@@ -175,7 +175,7 @@ pub(super) fn resume(args: &Args, now: bool) -> Result<u8, Failure> {
     }
 }
 
-/// A pause is what is resumed; a run that has ended is continued.
+/// The error of `ralph resume` without a running loop. Hints at `ralph continue` if the last run can be continued.
 fn nothing_paused(paths: &ProjectPaths) -> Failure {
     let failure = Failure::from(ControlError::NotRunning);
     let view = paths.latest_run().and_then(|run| read_view(paths, &run).ok());
@@ -226,7 +226,7 @@ fn ask(args: &Args, command: UserCommand) -> Result<Reply, Failure> {
     )?)
 }
 
-/// Prints what became of a command, and returns the exit code.
+/// Prints the reply to a command, and returns the exit code.
 ///
 /// # Errors
 /// A [`Failure`] with the reason of a refusal.

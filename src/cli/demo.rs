@@ -1,4 +1,4 @@
-//! `ralph demo`: the real loop with the embedded agent, in a repository made for it.
+//! `ralph demo`: the real loop with the embedded agent, in a scratch repository.
 
 use std::{fs, path::Path};
 
@@ -19,7 +19,7 @@ use super::{
 };
 
 pub(super) fn run(args: &Args, show: &ShowFlags, supervisor: &Supervisor) -> Result<u8, Failure> {
-    // `ralph --format jsonl demo` is as good as `ralph demo --format jsonl`.
+    // `ralph --format jsonl demo` means the same as `ralph demo --format jsonl`.
     let show = match args.show.format {
         FormatArg::Text => show,
         FormatArg::Jsonl => &args.show,
@@ -49,7 +49,7 @@ pub(super) fn run(args: &Args, show: &ShowFlags, supervisor: &Supervisor) -> Res
         .concat(),
         ..Sources::default()
     })?;
-    // Its state is not where a command of the user's would look for it.
+    // Hints name commands that would not find this state directory.
     let presentation = presentation(show, screen(args, &place)).without_hints();
     let code = app::run(
         &place,
@@ -66,7 +66,7 @@ pub(super) fn run(args: &Args, show: &ShowFlags, supervisor: &Supervisor) -> Res
     Ok(code)
 }
 
-/// Lists commands for after the demo, which work from any directory.
+/// Lists commands to type after the demo. They work from any directory.
 fn what_next(project: &Path, state: &Path, code: u8) -> String {
     let [project, state] = [project, state].map(|path| quoted(&path.to_string_lossy()));
     let mut text = format!(
@@ -74,7 +74,7 @@ fn what_next(project: &Path, state: &Path, code: u8) -> String {
          Play it again: cd {project} && ralph --state-dir {state} replay\n"
     );
     if code != 0 {
-        // `ralph demo` again would be another demo.
+        // A second `ralph demo` would not resume this one.
         let goal = demo::scratch_goal();
         text += &format!(
             "`ralph demo` starts over. To resume this one: cd {project} && ralph --adapter demo --goal '{goal}' \
@@ -84,7 +84,7 @@ fn what_next(project: &Path, state: &Path, code: u8) -> String {
     text + "next: in your project, `ralph init`\n"
 }
 
-/// A path as a shell takes it.
+/// Quotes a path for a shell.
 fn quoted(path: &str) -> String {
     let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "/._-+".contains(sign);
     match path.chars().all(is_plain) {
@@ -93,7 +93,7 @@ fn quoted(path: &str) -> String {
     }
 }
 
-/// The flags of this command line that make sense for the demo: its limits.
+/// The limits among the flags of this command line. The other flags do not apply to the demo.
 fn limits(args: &Args, place: &Place) -> Vec<Flag> {
     let flags = sources(args, place).flags;
     flags
@@ -102,7 +102,7 @@ fn limits(args: &Args, place: &Place) -> Vec<Flag> {
         .collect()
 }
 
-/// Makes a repository with a plan in it.
+/// Creates a git repository with a plan.
 fn prepare(project: &Path, supervisor: &Supervisor) -> Result<(), String> {
     fs::create_dir_all(project).map_err(|error| error.to_string())?;
     fs::write(project.join("PLAN.md"), demo::scratch_plan()).map_err(|error| error.to_string())?;
@@ -115,7 +115,7 @@ fn prepare(project: &Path, supervisor: &Supervisor) -> Result<(), String> {
     )
 }
 
-/// Runs git as whoever uses the demo, or as the demo where git does not know them.
+/// Runs git with the user's identity, or with the demo's if git has none configured.
 fn git(project: &Path, args: &[&str], supervisor: &Supervisor) -> Result<(), String> {
     let git = supervisor
         .helper("git")

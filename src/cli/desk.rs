@@ -1,7 +1,8 @@
-//! A file that an agent writes beside the project: a plan, or instructions for agents.
+//! Has an agent write one file for the project: a plan, or instructions for agents.
 //!
-//! The agent is run as in any run, by a loop of its own over an assignment of one task, in a directory made for it: choice, limits,
-//! sandbox, stopping and what is left running are the loop's. The project is compared around it and put back.
+//! The agent runs in a normal loop over an assignment of one task, in a scratch directory. Choice of the agent, limits,
+//! sandbox, stopping and clean-up are those of the loop. A checkpoint of the project is taken before and restored
+//! afterwards.
 
 use std::{
     fs, io,
@@ -27,13 +28,13 @@ use super::{
     run::{diagnostics, screen, sources},
 };
 
-/// What the agent is told by.
+/// Name of the file with the assignment: the plan of that loop.
 const ASSIGNMENT: &str = "ASSIGNMENT.md";
-/// Whatever the limits of a run are, a file takes no longer.
+/// Upper bounds for writing one file. Lower limits of the user's apply.
 const ITERATIONS: u32 = 3;
 const TIME_MS: u64 = 30 * 60_000;
 
-/// The directory that is made for the agent, and is gone with this.
+/// The scratch directory of the agent, deleted on drop.
 pub(super) struct Desk {
     scratch: TempDir,
     directory: PathBuf,
@@ -51,7 +52,7 @@ impl Desk {
         Ok(Self { scratch, directory })
     }
 
-    /// Puts a file there for the agent to read.
+    /// Writes a file there for the agent to read.
     pub(super) fn lay(&self, name: &str, bytes: &[u8]) -> Result<(), Failure> {
         let file = self.file(name);
         fs::write(&file, bytes).map_err(|error| failed(&file, &error))
@@ -61,13 +62,13 @@ impl Desk {
         self.directory.join(name)
     }
 
-    /// A place for files that the agent does not see.
+    /// A directory for files that the agent does not see.
     pub(super) fn scratch(&self) -> &Path {
         self.scratch.path()
     }
 
-    /// Has the agent carry out an assignment, a plan of one task that has it write the file `written`. Returns the exit code of
-    /// that run.
+    /// Has the agent carry out an assignment: a plan of one task that asks for the file `written`. Returns the exit
+    /// code of that run.
     pub(super) fn has_written(
         &self,
         written: &str,
@@ -89,7 +90,7 @@ fn failed(path: &Path, error: &io::Error) -> Failure {
     Failure::new(FailureKind::Failed, format!("{}: {error}", path.display()))
 }
 
-/// Has the agent work at its desk, and returns the exit code of that run.
+/// Runs the agent in the desk directory, and returns the exit code of that run.
 fn work(
     args: &Args,
     place: &Place,
@@ -104,7 +105,7 @@ fn work(
         own: place.own.clone(),
         ..Place::of(desk.to_owned(), Some(state))?
     };
-    // The run is gone with its desk: there is nothing to continue.
+    // The run is deleted with its desk, so it cannot be continued.
     let presentation = Presentation::of_stdout(Format::Text)
         .suiting(screen(args, place))
         .without_hints();
@@ -113,7 +114,8 @@ fn work(
     app::run(&at_desk, &loaded, presentation, &diagnostics, supervisor, None, opening)
 }
 
-/// What the user's settings say of how an agent is run stays; what they say of the project's own work does not.
+/// Turns the user's settings into those of the assignment: how agents are run is kept, what concerns the project's own
+/// work is replaced.
 fn assign(loaded: &mut Loaded, written: &str) {
     let config = &mut loaded.config;
     config.plan = Some(PathBuf::from(ASSIGNMENT));
@@ -134,7 +136,7 @@ fn assign(loaded: &mut Loaded, written: &str) {
     limits.max_time_ms = Some(limits.max_time_ms.map_or(TIME_MS, |most| most.min(TIME_MS)));
 }
 
-/// The project as it was before the agent.
+/// A checkpoint of the project from before the agent ran.
 struct Untouched {
     repository: Option<Repository>,
     run: RunId,
@@ -160,7 +162,7 @@ impl Untouched {
         Self { repository, run }
     }
 
-    /// Puts back what is not as it was.
+    /// Restores the files that differ, and names them.
     fn restore(self) -> Result<(), Failure> {
         let Some(repository) = self.repository else {
             return Ok(());

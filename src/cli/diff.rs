@@ -22,7 +22,7 @@ use super::{
     trust,
 };
 
-/// How wide the list of files is where no terminal says.
+/// Width of the list of files without a terminal, in columns.
 const COLUMNS: u16 = 100;
 
 pub(super) fn run(
@@ -43,7 +43,7 @@ pub(super) fn run(
     }
     let style = Presentation::of_stdout(Format::Text).style;
     let is_shown = console::is_terminal();
-    // Of names, git quotes what is not plain.
+    // Git may colour the list of files only: it quotes unusual file names.
     let is_painted_by_git = is_shown && stat && style.colour;
     let colour = if is_painted_by_git { Colour::Yes } else { Colour::No };
     let request = DifferenceRequest {
@@ -72,7 +72,7 @@ pub(super) fn run(
     Ok(0)
 }
 
-/// The setting `checkpoint.include`, as far as there is no mistake in the settings: a difference is read without them, too.
+/// The setting `checkpoint.include`. Empty if the settings have mistakes, since a difference can be read without them.
 fn include(args: &Args) -> Vec<String> {
     let loaded = trust::place_and_what_is_left_out(args)
         .ok()
@@ -100,8 +100,8 @@ fn lines(difference: &[u8], keep: Keep) -> Vec<String> {
     lines
 }
 
-/// Sets a patch in the colours that git gives one. Not by git: its colours could not be told from those that a file holds,
-/// and with those a line can be hidden.
+/// Colours a patch as git does. Git's own colours are not used: they cannot be told apart from escape sequences in a
+/// file, which can hide a line.
 fn painted(lines: Vec<String>, style: Style) -> Vec<String> {
     let mut is_head = true;
     let paint = |line: String| {

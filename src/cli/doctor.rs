@@ -1,4 +1,4 @@
-//! `ralph doctor`: can ralph run here, with which agents, and what to type where something is missing?
+//! `ralph doctor`: whether ralph can run here, with which agents, and what to type where something is missing.
 
 mod agents;
 mod machine;
@@ -28,14 +28,14 @@ use model::{Checkup, Fatal, Finding, Section, State, Text};
 const AGENTS: &str = "agents";
 const MACHINE: &str = "machine";
 const PROJECT: &str = "project";
-/// The longest name of a finding that is no adapter.
+/// The longest name of a finding other than an adapter.
 const LONGEST_NAME: &str = ".ralph-pause";
 
 pub(super) fn run(args: &Args, format: DoctorFormatArg, supervisor: &Supervisor) -> Result<u8, Failure> {
     let (place, left_out) = trust::place_and_what_is_left_out(args)?;
     let sources = sources(args, &place);
     let loaded = config::load(&sources).map_err(Failure::from);
-    // With a broken configuration the rest is looked at as if there were none.
+    // With a broken configuration, the other checks use the defaults.
     let config = loaded
         .as_ref()
         .map_or_else(|_| Config::default(), |loaded| loaded.config.clone());
@@ -46,7 +46,7 @@ pub(super) fn run(args: &Args, format: DoctorFormatArg, supervisor: &Supervisor)
         project: place.project.display().to_string(),
         sections: Vec::new(),
     };
-    // For people each row is printed once it is known: some programs take seconds to tell their version.
+    // As text, each row is printed as soon as it is known: some programs take seconds to report their version.
     let text = (format == DoctorFormatArg::Text).then(|| Text {
         width: catalog
             .ids()
@@ -98,7 +98,7 @@ pub(super) fn run(args: &Args, format: DoctorFormatArg, supervisor: &Supervisor)
     }))
 }
 
-/// The project's own files, of which nothing counts here.
+/// The finding that the project's own files are not trusted and therefore ignored.
 fn untrusted(left_out: String) -> Finding {
     Finding::new("trust", State::Weak, left_out)
         .todo("`ralph trust --show` shows what they say, `ralph trust` trusts them")

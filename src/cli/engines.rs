@@ -1,4 +1,4 @@
-//! `ralph engines`: what can run the plans of a batch, and whether it is here.
+//! `ralph engines`: the engines that can run the plans of a batch, and whether they are installed.
 
 use ralph_plan::batch::LOCAL;
 use ralph_text::console::{print, print_coloured, warn};

@@ -1,8 +1,8 @@
-//! The exit codes: what each means, in the help and in the reference.
+//! The exit codes and their meanings, for the help and the reference.
 
 use std::fmt::Write as _;
 
-/// Each with what it means in a few words.
+/// The exit codes, each with its meaning in a few words.
 const CODES: &[(u8, &str)] = &[
     (0, "done"),
     (1, "the agent failed for good, or ralph's state could not be kept"),
@@ -22,7 +22,7 @@ const CODES: &[(u8, &str)] = &[
     (143, "terminated (SIGTERM)"),
 ];
 
-/// The table below the long help.
+/// The table at the end of the long help.
 pub(super) fn help() -> String {
     let mut text = "Exit codes:".to_owned();
     for (code, meaning) in CODES {

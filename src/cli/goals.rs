@@ -1,4 +1,4 @@
-//! `ralph goals`: the goals alone.
+//! `ralph goals`: lists and runs the goals without a loop.
 
 use std::{fmt::Write as _, path::Path};
 
@@ -14,10 +14,10 @@ use crate::{
 
 use super::{args::Args, run::sources, trust};
 
-/// Lines of a failing goal's output that are shown.
+/// Lines shown of a failing goal's output.
 const TAIL_LINES: usize = 20;
 
-/// Runs the goals once: the exit code is 0 if all pass, 1 if one fails, and another one if they cannot be run.
+/// Runs the goals once. Returns exit code 0 if all pass, 1 if one fails, and another one if they cannot be run.
 pub(super) fn check(args: &Args, merged: Option<&Path>, supervisor: &Supervisor) -> Result<u8, Failure> {
     checked(args, merged, supervisor).map_err(|failure| match failure.kind {
         FailureKind::Failed => Failure {
@@ -63,7 +63,7 @@ pub(super) fn list(args: &Args) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// `tests  cargo test  at least 80  in services/api`, and below it what the goal is for.
+/// Formats a goal as `tests  cargo test  at least 80  in services/api`, followed by what it is for.
 fn listed(goal: &Goal, width: usize, project: &Path, state: &str) -> String {
     let target = goal.target.map(|target| format!("  at least {target}"));
     let place = goal.workspace.as_ref().map(|workspace| {

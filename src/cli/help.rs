@@ -1,13 +1,13 @@
-//! The help: commands in groups, an example for each of them, and what `-h` leaves to `--help`.
+//! The help: commands in groups, an example of each, and the flags that only `--help` shows.
 
 use clap::{Command, CommandFactory as _};
 
 use super::{args::Args, exit_codes, setting_flags::SETTINGS};
 
-/// A row of the overview: commands that belong together, each with an example that can be typed as it stands.
+/// A row of the overview: related commands, each with an example that can be typed as it stands.
 pub(super) struct Row {
     pub(super) commands: &'static [(&'static str, &'static str)],
-    /// What they are for, in the short help; that of a single command is its own first line.
+    /// Purpose of several commands, for the short help. `None` for a single command, which has its own first line.
     about: Option<&'static str>,
 }
 
@@ -25,7 +25,7 @@ const fn several(commands: &'static [(&'static str, &'static str)], about: &'sta
     }
 }
 
-/// The commands people type, in groups.
+/// The commands that users type, in groups.
 pub(super) const GROUPS: &[(&str, &[Row])] = &[
     (
         "Begin",
@@ -153,7 +153,7 @@ pub(super) fn listed() -> impl Iterator<Item = (&'static str, &'static str)> {
     rows.flat_map(|row| row.commands).copied()
 }
 
-/// The flags that `-h` shows of those that set something.
+/// The setting flags that `-h` shows.
 const FIRST: &[&str] = &["adapter", "model", "plan", "goal", "max-iterations", "sandbox"];
 
 const EXAMPLES: &str = "\
@@ -164,16 +164,16 @@ Examples:
   ralph \"Write the parser\"                     one task, without a plan
   ralph -a codex -g tests='cargo test' -n 20   until the tests pass, or 20 times";
 
-/// The command line as clap knows it, with the help around it.
+/// The clap command with the texts around its help.
 pub(super) fn command() -> Command {
     let command = Args::command().after_long_help(exit_codes::help());
     let (short, long) = (short_overview(&command), long_overview(&command));
     let command = command.before_help(short).before_long_help(long);
-    // All at once: to change one alone moves all that are behind it.
+    // Changed in one call, because `mut_arg` moves every argument behind the changed one.
     command
         .mut_args(|arg| {
             let is_setting = arg.get_help_heading() == Some(SETTINGS) && !FIRST.contains(&arg.get_id().as_str());
-            // The plan is in the usage, right above.
+            // The plan is in the usage line right above.
             let is_short = !is_setting && arg.get_id() != "target";
             if is_short { arg } else { arg.hide_short_help(true) }
         })
@@ -181,7 +181,7 @@ pub(super) fn command() -> Command {
             let Some((_, example)) = listed().find(|(name, _)| *name == command.get_name()) else {
                 return command;
             };
-            // They are in the overview.
+            // The overview already lists these commands.
             let command = command.hide(true);
             match command.get_after_help() {
                 Some(_) => command,
@@ -191,12 +191,12 @@ pub(super) fn command() -> Command {
         .help_template("{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}{all-args}{after-help}")
 }
 
-/// Whether the overview lists it.
+/// Whether the overview lists the command.
 pub(super) fn is_in_overview(command: &Command) -> bool {
     listed().any(|(name, _)| name == command.get_name())
 }
 
-/// The groups, a row a line.
+/// The overview of `-h`: a line for each row.
 fn short_overview(command: &Command) -> String {
     let mut text = String::new();
     for (group, rows) in GROUPS {
@@ -210,7 +210,7 @@ fn short_overview(command: &Command) -> String {
     text + "\n" + EXAMPLES
 }
 
-/// The groups, each command with the first line of what it is for.
+/// The overview of `--help`: a line for each command, with the first clause of its purpose.
 fn long_overview(command: &Command) -> String {
     let mut text = String::new();
     for (group, rows) in GROUPS {
@@ -222,15 +222,15 @@ fn long_overview(command: &Command) -> String {
     text + "\n" + EXAMPLES
 }
 
-/// The first clause of what a command is for.
+/// The first clause of a command's purpose.
 fn about(command: &Command, name: &str) -> String {
     let about = command.find_subcommand(name).and_then(Command::get_about);
-    // As it is written: to look for styles in it, of which there are none, would be part of every start.
+    // Taken as ANSI text: stripping styles, of which the text has none, would cost time at every start.
     let about = about.map(|about| about.ansi().to_string());
     first_clause(&about.unwrap_or_default()).to_owned()
 }
 
-/// What stands before the first comma, colon or bracket: the rest is in the command's own help.
+/// Returns the text before the first comma, colon, semicolon or bracket. The command's own help has the rest.
 fn first_clause(about: &str) -> &str {
     about.split([',', ':', ';', '(']).next().unwrap_or(about).trim_end()
 }

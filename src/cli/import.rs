@@ -1,4 +1,4 @@
-//! `ralph import`: a plan of what somebody wrote down as requirements.
+//! `ralph import`: turns written requirements into a plan.
 
 use std::{
     io::{self, Read as _},
@@ -22,13 +22,13 @@ use crate::{
 
 use super::{args::Args, import_with_agent};
 
-/// What stands for stdin, and for stdout.
+/// The file name that means stdin or stdout.
 const DASH: &str = "-";
 
-/// Most lines that are named of what was not taken.
+/// Maximum number of lines named in the note about passages that were left out.
 const LINES_TOLD: usize = 40;
 
-/// What is asked of `ralph import`.
+/// The arguments of `ralph import`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wish<'a> {
     pub(super) spec: &'a Path,
@@ -139,7 +139,7 @@ fn summary(imported: &Imported, to: &Path) -> String {
     format!("wrote {}: {tasks}{merged}{excluded}", to.display())
 }
 
-/// Names the lines of the passages that were not taken; empty if all were.
+/// Names the lines of the passages that were left out; empty if none were.
 fn left_in_words(left: &[u32], file: &str) -> String {
     let mut lines = left.to_vec();
     lines.dedup();

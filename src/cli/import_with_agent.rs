@@ -1,4 +1,4 @@
-//! `ralph import --with-agent`: an agent writes the plan, somebody reads the difference, and only then it is the plan.
+//! `ralph import --with-agent`: an agent writes the plan, and the user confirms the difference before it is stored.
 
 use std::{fs, path::Path};
 
@@ -20,21 +20,21 @@ use crate::{
 
 use super::{args::Args, confirm::is_confirmed, desk::Desk, trust};
 
-/// What the agent writes, and what it is told to write it by.
+/// Files in the agent's directory: the plan that it writes, and the requirements.
 const WRITTEN: &str = "PLAN.md";
 const SPEC: &str = "requirements.md";
 
-/// What is asked of the agent.
+/// The arguments of the command that matter to the agent's work.
 pub(super) struct Wish<'a> {
     pub(super) spec: &'a [u8],
-    /// What structure alone finds, if it finds anything.
+    /// The plan found by structure alone, if any.
     pub(super) found: Option<&'a Imported>,
     pub(super) to: &'a Path,
     pub(super) yes: bool,
 }
 
 pub(super) fn run(args: &Args, wish: &Wish<'_>, supervisor: &Supervisor) -> Result<u8, Failure> {
-    // It would cost a session to find out.
+    // Refused before the agent's session, which costs money.
     if !wish.yes && !console::is_answered() {
         return Err(
             Failure::new(FailureKind::Usage, "not a terminal, so nobody can confirm the plan")
@@ -50,7 +50,7 @@ pub(super) fn run(args: &Args, wish: &Wish<'_>, supervisor: &Supervisor) -> Resu
     let code = desk.has_written(WRITTEN, &assignment, args, &place, supervisor)?;
     match code {
         0 => {}
-        // Whoever interrupted it knows.
+        // The user interrupted the run and needs no explanation.
         code @ (129 | 130 | 143) => return Ok(code),
         code => {
             complain(
@@ -84,7 +84,7 @@ pub(super) fn run(args: &Args, wish: &Wish<'_>, supervisor: &Supervisor) -> Resu
     Ok(0)
 }
 
-/// The plan that is there.
+/// The existing plan, if there is one.
 fn existing(to: &Path) -> Result<Option<Vec<u8>>, Failure> {
     match read_bytes(to, PLAN_CAP_BYTES) {
         Ok(bytes) => Ok(Some(bytes)),
@@ -96,7 +96,7 @@ fn existing(to: &Path) -> Result<Option<Vec<u8>>, Failure> {
     }
 }
 
-/// What the agent wrote, if it can be taken for the plan.
+/// Returns the agent's text if it is a valid plan in which nothing was lost.
 fn accepted(path: &Path, found: Option<&Imported>) -> Result<String, Failure> {
     let refused = |why: String| {
         Failure::new(
@@ -120,7 +120,7 @@ fn accepted(path: &Path, found: Option<&Imported>) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// The lines that differ, as git shows them; the whole plan where there was none.
+/// The changed lines in git's format, or the whole plan if it is new.
 fn difference(before: Option<&[u8]>, plan: &str, scratch: &Path, to: &Path, supervisor: &Supervisor) -> String {
     let whole = || plan.lines().map(|line| format!("+{line}\n")).collect::<String>();
     let text = before.map_or_else(whole, |before| {
@@ -136,7 +136,7 @@ fn difference(before: Option<&[u8]>, plan: &str, scratch: &Path, to: &Path, supe
                 let shown = String::from_utf8_lossy(&shown.stdout.bytes).into_owned();
                 let hunks = shown.lines().skip_while(|line| !line.starts_with("@@"));
                 let hunks: String = hunks.map(|line| format!("{line}\n")).collect();
-                // Of what is no text, git shows none.
+                // Git prints no hunks for binary content.
                 if hunks.is_empty() { whole() } else { hunks }
             }
             Some(Err(_)) | None => whole(),
@@ -149,7 +149,7 @@ fn difference(before: Option<&[u8]>, plan: &str, scratch: &Path, to: &Path, supe
     format!("{}\n{text}", to.display())
 }
 
-/// Writes the plan where `before` was shown, and nowhere else.
+/// Writes the plan only if the file still has the content `before`, which the user was shown.
 fn write(to: &Path, before: Option<&[u8]>, plan: &str) -> Result<(), Failure> {
     let written = replace_unless_changed(to, before, plan, PLAN_CAP_BYTES).map_err(|error| {
         Failure::new(

@@ -1,4 +1,4 @@
-//! `ralph init`: a plan and goals for a project that has none.
+//! `ralph init`: writes a plan and goals for a project without them.
 
 use std::path::{Path, PathBuf};
 
@@ -21,39 +21,39 @@ use crate::{
 
 use super::{args::Args, choice, confirm::is_confirmed, init_with_agent, run::sources, target::sample, trust};
 
-/// How long a goal may take that names no timeout.
+/// Timeout of a goal that names none.
 const TIMEOUT_MS: u64 = 15 * 60_000;
-/// The setting.
+/// The name of the setting.
 const GOALS: &str = "goals";
 const UNVERIFIED: &str = "so its runs will end unverified";
 /// The exit code of a shell that does not find a program.
 const NO_PROGRAM: i32 = 127;
 
-/// The origin of a goal that the user has named.
+/// The origin of a goal that the user named.
 const NAMED: &str = "--goal";
 
-/// Where agents look for what a project says to them; the first is the one that most of them read.
+/// Files in which agents look for instructions of the project. The first is the one that most agents read.
 const INSTRUCTIONS: [&str; 4] = ["AGENTS.md", "AGENT.md", "CLAUDE.md", "GEMINI.md"];
 
-/// What is asked of `ralph init`.
+/// The arguments of `ralph init` and `ralph setup`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wish<'a> {
     pub(super) tasks: &'a [String],
-    /// Goals of the user's, each `NAME=COMMAND`.
+    /// The user's goals, each as `NAME=COMMAND`.
     pub(super) goals: &'a [String],
     pub(super) yes: bool,
     pub(super) dry_run: bool,
-    /// Do not run what is found.
+    /// Do not run the commands that are found.
     pub(super) no_check: bool,
     /// Write instructions for agents without asking.
     pub(super) agents_md: bool,
-    /// Have the agent write them.
+    /// Have the agent write the instructions.
     pub(super) with_agent: bool,
-    /// The project is made, so nothing in it is to be expected.
+    /// The project was just created, so finding no tests is not worth a note.
     pub(super) is_new: bool,
 }
 
-/// A file that the project has not got yet.
+/// A file to be created.
 struct New {
     path: PathBuf,
     text: String,
@@ -90,7 +90,7 @@ pub(super) fn run(args: &Args, wish: Wish<'_>, supervisor: &Supervisor) -> Resul
     Ok(code)
 }
 
-/// Makes sure that what the agent would write is wanted, before it costs a session.
+/// Refuses before the agent's session, which costs money, if its result could not be used.
 fn check_agent_can_write(project: &Path, yes: bool) -> Result<(), Failure> {
     if let Some(there) = instructions_there(project) {
         let why = format!("there is {there} already, and nothing is overwritten");
@@ -104,17 +104,17 @@ fn check_agent_can_write(project: &Path, yes: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The instructions for agents that the project has.
+/// The first existing file with instructions for agents.
 fn instructions_there(project: &Path) -> Option<&'static str> {
     let mut names = INSTRUCTIONS.into_iter();
     names.find(|name| project.join(name).symlink_metadata().is_ok())
 }
 
-/// Writes what the project has not got yet, and asks which agent is to be used if there is a choice. Tells whether the project
-/// has all of it now.
+/// Writes the files that the project lacks, and asks which agent to use if there is a choice. Returns whether the
+/// project has all of them now.
 ///
 /// # Errors
-/// A [`Failure`] if something of it cannot be written or be asked.
+/// A [`Failure`] if a file cannot be written or a question cannot be asked.
 pub(super) fn begin(args: &Args, place: &Place, wish: Wish<'_>, supervisor: &Supervisor) -> Result<bool, Failure> {
     let config = place.project.join(".ralph").join("config.json");
     let named = named_goals(args, wish)?;
@@ -163,7 +163,7 @@ pub(super) fn begin(args: &Args, place: &Place, wish: Wish<'_>, supervisor: &Sup
     Ok(true)
 }
 
-/// The goals that were named, behind `init` or before it.
+/// The goals named on the command line, before or after `init`.
 fn named_goals(args: &Args, wish: Wish<'_>) -> Result<Vec<Suggestion>, Failure> {
     let before = args.settings.given.iter().filter(|flag| flag.key == GOALS).cloned();
     let behind = wish.goals.iter().map(|goal| Flag::new(NAMED, GOALS, goal.as_str()));
@@ -185,15 +185,15 @@ fn config_is_there(goal: &Suggestion) -> Failure {
     Failure::new(FailureKind::Usage, why).hint(format!("add the goal to it: {}", written(goal)))
 }
 
-/// A goal as it stands in a configuration.
+/// A goal in the syntax of the configuration file.
 fn written(goal: &Suggestion) -> String {
     json!({ "name": goal.name, "command": goal.command }).to_string()
 }
 
-/// Instructions for agents made of the commands that were found; none where the project has its own.
+/// Returns instructions for agents made of the commands that were found, or `None` if the project has its own.
 fn instructions(project: &Path, goals: &[Suggestion], wish: Wish<'_>) -> Option<New> {
     let found = match goals.is_empty() && wish.agents_md {
-        // Those that the project is verified by already.
+        // The commands that already verify the project.
         true => begin::suggestions(project),
         false => goals.to_vec(),
     };
@@ -214,7 +214,7 @@ fn instructions(project: &Path, goals: &[Suggestion], wish: Wish<'_>) -> Option<
     })
 }
 
-/// Asks whether instructions for agents are wanted, and writes them then.
+/// Asks whether to write the instructions for agents, and does so after a yes.
 fn offer(project: &Path, instructions: &New) -> Result<(), Failure> {
     let name = shown(project, &instructions.path);
     print(&format!("\n{name}:\n{}\n", indented(&instructions.text)));
@@ -227,7 +227,7 @@ fn offer(project: &Path, instructions: &New) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Asks which agent is to be used, if anything may be asked.
+/// Asks which agent to use, unless questions are turned off.
 fn ask(args: &Args, place: &Place, wish: Wish<'_>) -> Result<(), Failure> {
     if wish.yes || wish.dry_run {
         return Ok(());
@@ -235,7 +235,7 @@ fn ask(args: &Args, place: &Place, wish: Wish<'_>) -> Result<(), Failure> {
     choice::ask_once(&sources(args, place), place)
 }
 
-/// Refuses what cannot be a task of a plan.
+/// Refuses texts that cannot be a task of a plan.
 pub(super) fn check_tasks(tasks: &[String]) -> Result<(), Failure> {
     let odd = tasks
         .iter()
@@ -245,7 +245,7 @@ pub(super) fn check_tasks(tasks: &[String]) -> Result<(), Failure> {
     Err(Failure::new(FailureKind::Usage, why).hint("ralph init \"Write the parser\" \"Test it with broken input\""))
 }
 
-/// Everything below a home directory, or all of the machine, is not a project.
+/// Refuses a home directory and the root directory, which are not projects.
 fn refuse_home(project: &Path) -> Result<(), Failure> {
     let home = dirs::home_dir().and_then(|home| home.canonicalize().ok());
     let what = match project.parent() {
@@ -260,7 +260,7 @@ fn refuse_home(project: &Path) -> Result<(), Failure> {
     Err(Failure::new(FailureKind::Usage, why).hint("change to the directory of your project, and try again"))
 }
 
-/// The directory of the repository around the project.
+/// The closest ancestor directory that has a git repository.
 pub(super) fn git_root(project: &Path) -> Option<PathBuf> {
     let mut above = project.ancestors();
     above
@@ -268,7 +268,7 @@ pub(super) fn git_root(project: &Path) -> Option<PathBuf> {
         .map(Path::to_owned)
 }
 
-/// Runs each of what was found once, and leaves out what cannot be run here at all.
+/// Runs each command that was found once, and leaves out those that cannot be run here at all.
 fn checked(
     args: &Args,
     place: &Place,
@@ -344,7 +344,7 @@ fn check(
         .ok_or_else(|| Failure::new(FailureKind::Failed, format!("`{}` was not run", goal.command)))
 }
 
-/// The program without which a check says nothing about the project, where that is why it failed.
+/// The missing program, if that is why the check failed; its result says nothing about the project then.
 fn missing_program(goal: &Suggestion, result: &GoalResult) -> Option<String> {
     if !result.passed && result.tail.contains("No module named pytest") {
         return Some("pytest".to_owned());
@@ -359,7 +359,7 @@ fn missing_program(goal: &Suggestion, result: &GoalResult) -> Option<String> {
     is_missing.then(|| not_found(&result.tail).unwrap_or(first).to_owned())
 }
 
-/// The program that a shell says it has not found: `sh: 1: eslint: not found`, `bash: eslint: command not found`.
+/// The program that a shell reports as not found: `sh: 1: eslint: not found`, `bash: eslint: command not found`.
 fn not_found(said: &str) -> Option<&str> {
     said.lines().rev().find_map(|line| {
         let before = line.trim_end().strip_suffix("not found")?.trim_end();
@@ -451,7 +451,7 @@ fn confirmed(files: &[New], project: &Path, is_new: bool) -> Result<bool, Failur
     is_confirmed()
 }
 
-/// Writes what is not there yet. A project that had no files of its own for ralph trusts those that it gets now.
+/// Writes the new files. A project without files for ralph before trusts those that it gets now.
 fn write(place: &Place, config: &Path, files: &[New]) -> Result<(), Failure> {
     let had_own = has_own(&place.project);
     for new in files {
@@ -473,7 +473,7 @@ fn create(project: &Path, new: &New) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether there is anything for ralph but the plans of tasks that were given to it.
+/// Whether the project has files for ralph other than the plans of single tasks.
 fn has_own(project: &Path) -> bool {
     let own = Path::new(PLANS).parent().map(|own| project.join(own));
     let entries = own.and_then(|own| own.read_dir().ok());

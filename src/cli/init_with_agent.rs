@@ -1,4 +1,5 @@
-//! `ralph init --with-agent`: an agent reads the project and writes instructions for agents, and somebody looks at them first.
+//! `ralph init --with-agent`: an agent writes instructions for agents, and the user confirms them before they are
+//! stored.
 
 use std::path::Path;
 
@@ -18,10 +19,10 @@ use crate::{
 
 use super::{args::Args, confirm::is_confirmed, desk::Desk, trust};
 
-/// Longer instructions cost every session more than they help.
+/// Maximum size. Longer instructions cost every session more than they help.
 const CAP_BYTES: u64 = 32 * 1024;
 
-/// Has the agent write `name`, a file that the project has not got, and returns the exit code. `commands` verify the project.
+/// Has the agent write `name`, a file that the project lacks, and returns the exit code. `commands` verify the project.
 pub(super) fn run(
     args: &Args,
     name: &str,
@@ -35,7 +36,7 @@ pub(super) fn run(
     let assignment = begin::instructions_assignment(name, &project, commands);
     match desk.has_written(name, &assignment, args, &place, supervisor)? {
         0 => {}
-        // Whoever interrupted it knows.
+        // The user interrupted the run and needs no explanation.
         code @ (129 | 130 | 143) => return Ok(code),
         code => {
             complain(&format!(
@@ -61,7 +62,7 @@ pub(super) fn run(
     Ok(0)
 }
 
-/// What the agent wrote, if it is a text that can be shown as it is.
+/// Returns the agent's text if it can be shown as it is.
 fn accepted(file: &Path, name: &str) -> Result<String, Failure> {
     let refused = |why: &str| {
         let what = format!("what the agent wrote cannot be {name}: {why}");

@@ -1,4 +1,4 @@
-//! The arguments of commands that list and show what there is: adapters, engines, settings.
+//! The arguments of commands that list and show adapters, engines and settings.
 
 use clap::Subcommand;
 

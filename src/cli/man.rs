@@ -1,6 +1,6 @@
-//! `ralph man`: the manual, written from the same declarations as the help.
+//! `ralph man`: the manual, generated from the same declarations as the help.
 //!
-//! The pages are roff in the `man` macros, which every `man` reads: `.TP` begins a term and what is said of it.
+//! The pages are roff in the `man` macros, which every `man` reads: `.TP` begins a term and its description.
 
 use std::{fmt::Write as _, fs, path::Path};
 
@@ -31,7 +31,7 @@ pub(super) fn run(directory: Option<&Path>) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// The pages by the names of their files, that of ralph itself first.
+/// The pages with their file names, that of ralph itself first.
 fn pages() -> Vec<(String, String)> {
     let mut command = help::command();
     command.build();
@@ -48,7 +48,7 @@ fn below(command: &Command, name: &str, pages: &mut Vec<(String, String)>) {
     }
 }
 
-/// The commands below one that somebody would type. Those of ralph itself are hidden from its help, which has them in groups.
+/// The subcommands that users type. Those of ralph itself are hidden from its help, which has them in groups.
 fn typed(command: &Command) -> impl Iterator<Item = &Command> {
     command
         .get_subcommands()
@@ -115,7 +115,7 @@ fn entry(command: &Command, above: &str) -> String {
     term(&format!("\\fB{}\\fR(1)", escaped(&page)), &about)
 }
 
-/// What may be given to the command, under the headings that the help has.
+/// The arguments of the command, under the headings of the help.
 fn arguments(command: &Command, name: &str) -> String {
     let shown = |arg: &&Arg| !arg.is_hide_set() && (name == "ralph" || !arg.is_global_set());
     let (positional, flags): (Vec<&Arg>, Vec<&Arg>) = command
@@ -158,7 +158,7 @@ fn argument(arg: &Arg) -> String {
     term(head.trim(), &format!("{help}{possible}"))
 }
 
-/// What stands after the help: blocks with a heading, shown as they are.
+/// Formats the text after the help: blocks with a heading, shown verbatim.
 fn after_help(text: &str) -> String {
     let mut out = String::new();
     for line in text.lines() {
@@ -178,12 +178,12 @@ fn section(heading: &str, entries: Vec<String>) -> String {
     }
 }
 
-/// A term, which is roff already, and what is said of it.
+/// Formats a term, which is roff already, with its description.
 fn term(head: &str, text: &str) -> String {
     format!(".TP\n{head}\n{}\n", escaped(text))
 }
 
-/// Text as roff has it: a backslash and a hyphen mean something else there, and so does a line that begins with a dot or a quote.
+/// Escapes text for roff: backslash, hyphen, and a dot or quote at the beginning of a line are special there.
 fn escaped(text: &str) -> String {
     let text = text.replace('\\', "\\e").replace('-', "\\-");
     let lines = text.lines().map(|line| match line.starts_with(['.', '\'']) {
@@ -208,7 +208,7 @@ mod tests {
             for section in ["\n.SH NAME\n", "\n.SH SYNOPSIS\n"] {
                 assert_eq!(page.matches(section).count(), 1, "{name}: {section}");
             }
-            // Nothing that is typed has become a macro, or an escape of roff's.
+            // No typed text has become a macro or an escape sequence of roff.
             let macros = [".TH", ".SH", ".SS", ".TP", ".br", ".nf", ".fi", ".BR"];
             for line in page.lines().filter(|line| line.starts_with(['.', '\''])) {
                 assert!(

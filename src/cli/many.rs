@@ -1,4 +1,4 @@
-//! `ralph many`: plans side by side, each in a work tree of its own, brought back one after the other.
+//! `ralph many`: runs plans in parallel, each in its own work tree, and merges them one after the other.
 
 mod board;
 mod clean;
@@ -56,11 +56,11 @@ use super::{
     trust,
 };
 
-/// How long a batch may take to take note of a request.
+/// Time a batch has to act on a request.
 const PATIENCE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Carries out `many`; the whole command line was `given`.
+/// Carries out `many`. `given` is the whole command line.
 pub(super) fn run(args: &Args, many: &ManyArgs, given: &[OsString], supervisor: &Supervisor) -> Result<u8, Failure> {
     match &many.command {
         None => start(args, many, given, supervisor),
@@ -78,7 +78,7 @@ pub(super) fn run(args: &Args, many: &ManyArgs, given: &[OsString], supervisor: 
     }
 }
 
-/// A command that was read as a plan, because an option of `ralph many` itself stands before it.
+/// Returns the subcommand that was parsed as a plan, because an option of `ralph many` stands before it.
 fn misplaced(plan: &Path) -> Option<&str> {
     let name = plan.to_str()?;
     (ManyCommand::has_subcommand(name) && !plan.exists()).then_some(name)
@@ -137,7 +137,7 @@ fn start(args: &Args, many: &ManyArgs, command_line: &[OsString], supervisor: &S
     Ok(end.exit_code())
 }
 
-/// Refuses `--plan`, which stands for the one plan of a run; `instead` is to be typed.
+/// Refuses `--plan`, which names the one plan of a run. `instead` is the command to type.
 fn refuse_plan<'f>(mut given: impl Iterator<Item = &'f Flag>, instead: &str) -> Result<(), Failure> {
     match given.any(|flag| flag.key == "plan") {
         false => Ok(()),
@@ -148,7 +148,7 @@ fn refuse_plan<'f>(mut given: impl Iterator<Item = &'f Flag>, instead: &str) -> 
     }
 }
 
-/// Returns the command line of every run: a name and a value for each setting.
+/// Returns the arguments of every run: a name and a value for each setting.
 fn arguments_of<'f>(given: impl Iterator<Item = &'f Flag>, config: Option<&Path>) -> Vec<String> {
     let mut arguments: Vec<String> = Vec::new();
     for flag in given {
@@ -162,7 +162,7 @@ fn arguments_of<'f>(given: impl Iterator<Item = &'f Flag>, config: Option<&Path>
     arguments
 }
 
-/// Reads what [`arguments_of`] has made.
+/// Parses the result of [`arguments_of`].
 fn settings_of(arguments: &[String]) -> (Vec<Flag>, Option<PathBuf>) {
     let known = config::flags();
     let (mut given, mut config) = (Vec::new(), None);
@@ -177,20 +177,20 @@ fn settings_of(arguments: &[String]) -> (Vec<Flag>, Option<PathBuf>) {
     (given, config)
 }
 
-/// The option that names one more file of settings.
+/// The option that names an additional configuration file.
 const CONFIG: &str = "--config";
 
-/// Only one of them may be given.
+/// Settings of which only one may be given.
 const PROMPTS: [&str; 2] = ["prompt", "promptFile"];
 
-/// The settings of a run that are of the batch where they are typed behind `many`: what its plans may use together.
+/// Limits that, typed after `many`, apply to all plans together.
 const SHARED: [&str; 3] = ["limits.maxCostUsd", "limits.maxTokens", "limits.callsPerHour"];
 
 fn is_shared(flag: &Flag) -> bool {
     SHARED.contains(&flag.key.as_str())
 }
 
-/// The limits `before` with those that are given, of which `config` has the values.
+/// Returns the limits `before`, replaced by those that are given. `config` has their values.
 fn limits<'f>(given: impl Iterator<Item = &'f Flag>, config: &Config, before: BatchLimits) -> BatchLimits {
     let mut limits = before;
     for flag in given {
@@ -208,7 +208,7 @@ fn resume(args: &Args, resuming: &Resuming, command_line: &[OsString], superviso
     let typed = || args.settings.given.iter().chain(&resuming.settings.given);
     refuse_plan(typed(), "ralph many resume api")?;
     let starter = starter(args)?;
-    // The one that has started this process behind its screen was asked for it, and is a ralph itself.
+    // The process that started this one behind its screen is a ralph and has made this check.
     if starter.is_none() {
         trust::refuse_agent(&place(args)?.paths, Personal::Many)?;
     }
@@ -251,7 +251,7 @@ fn nothing_to_resume(
     supervisor: &Supervisor,
 ) -> Result<u8, Failure> {
     if batch.plans.iter().all(|plan| plan.merged_as().is_some()) {
-        // A batch that was killed at its very end has left files; those that cannot be removed do no harm.
+        // A batch that was killed at its very end has left files. Those that cannot be removed do no harm.
         _ = app::site_of_batch(place, id, false, supervisor)?.tidy(id);
     }
     let what = match plans {
@@ -263,7 +263,7 @@ fn nothing_to_resume(
     Ok(0)
 }
 
-/// Returns the settings and limits that `typed` changes for a batch that is resumed, and the settings then.
+/// Returns the settings and limits that `typed` changes for a resumed batch, and the resulting configuration.
 fn changes<'f>(
     args: &Args,
     place: &Place,
@@ -296,7 +296,8 @@ fn changes<'f>(
     Ok((changes, config))
 }
 
-/// Makes ralph the parent of what its jobs leave behind. Whatever an engine starts on this machine is not ralph's to end.
+/// Makes ralph the parent of orphans of its jobs. Processes that an engine starts on this machine are not ralph's to
+/// end.
 fn adopt(supervisor: &Supervisor, engine: &Engine) {
     match engine {
         Engine::Local => supervisor.become_subreaper(),
@@ -304,21 +305,21 @@ fn adopt(supervisor: &Supervisor, engine: &Engine) {
     }
 }
 
-/// The screen that the batch is to have here, if it is to have one.
+/// The screen for the batch on this terminal, unless it runs in the foreground or without one.
 fn own_screen(args: &Args, is_headless: bool, place: &Place) -> Option<ScreenOptions> {
     let screen = presentation(&args.show, screen(args, place)).screen;
     screen.filter(|_| !args.show.foreground && !is_headless)
 }
 
-/// Prints what happens, to a file once the batch works behind the screen of a `starter`.
+/// Prints records of the batch; to a file once the batch works behind the screen of a `starter`.
 fn teller(starter: Option<&Starter>, paths: BatchPaths) -> impl FnMut(&BatchRecord, &Batch) {
     let style = Presentation::of_stdout(Format::Text).style;
     let mut waiting = starter;
     move |record, batch| {
-        // Before this there is no batch to be shown.
+        // Before this event there is no batch to show.
         if let BatchEvent::BatchStarted { .. } | BatchEvent::BatchResumed { .. } = record.event
             && let Some(starter) = waiting.take()
-            // Nobody is left to tell whom the batch could not be shown.
+            // If this fails, no screen is left to report it to.
             && let Ok(output) = create_anew(&paths.output())
         {
             _ = starter.ready(&batch.id.0, &output, || {});
@@ -347,7 +348,7 @@ fn print_line(record: &BatchRecord, batch: &Batch, style: Style) {
     }
 }
 
-/// Prints how a batch ended, as its last line does where it has no screen.
+/// Prints how a batch ended: the same last line as without a screen.
 fn print_end(place: &Place, id: &BatchId) {
     let style = Presentation::of_stdout(Format::Text).style;
     let records = many::read(&BatchPaths::new(&place.paths, id).journal()).unwrap_or_default();
@@ -438,7 +439,7 @@ fn row(row: &Row) -> [Cell; 5] {
     ]
 }
 
-/// The board, with where each plan's files are on this machine.
+/// The board as JSON, with the paths of each plan's files on this machine.
 fn json_of(board: &Board, site: &Site) -> Value {
     let mut value = serde_json::to_value(board).expect("a board has no failing serialisers");
     let plans = value["plans"].as_array_mut().into_iter().flatten();
@@ -450,7 +451,7 @@ fn json_of(board: &Board, site: &Site) -> Value {
     value
 }
 
-/// The plan of the batch that is meant by its name or its file.
+/// Finds a plan of the batch by its name or file.
 fn named(batch: &Batch, plan: &str) -> Result<PlanName, Failure> {
     let known: Vec<_> = batch
         .plans
@@ -486,7 +487,7 @@ fn cancel(args: &Args, plan: Option<&str>, supervisor: &Supervisor) -> Result<u8
         let deadline = std::time::Instant::now() + PATIENCE;
         while !is_over(&last(&place)?.1) {
             if std::time::Instant::now() >= deadline {
-                // A batch that is resumed later would do it.
+                // A batch that is resumed later would still carry it out.
                 many::take_back(&paths, plan.as_ref());
                 return Err(
                     Failure::new(FailureKind::Failed, "the batch has not taken note of the request yet")
@@ -496,7 +497,7 @@ fn cancel(args: &Args, plan: Option<&str>, supervisor: &Supervisor) -> Result<u8
             std::thread::sleep(PAUSE);
         }
     } else {
-        // Nobody works on it: it is recorded here, and counts when it is resumed.
+        // No process works on the batch, so the request is recorded here and counts when the batch is resumed.
         let _lock = app::lock_batches(&place, supervisor)?;
         many::record(&paths, Input::Cancel { plan: plan.clone() })?;
         cancel_jobs(&place, &id, &batch, plan.as_ref(), supervisor)?;
@@ -508,7 +509,7 @@ fn cancel(args: &Args, plan: Option<&str>, supervisor: &Supervisor) -> Result<u8
     Ok(0)
 }
 
-/// Ends what an engine still runs for plans that were cancelled.
+/// Ends the jobs of cancelled plans that an engine still runs.
 fn cancel_jobs(
     place: &Place,
     id: &BatchId,
@@ -537,17 +538,17 @@ fn cancel_jobs(
     Ok(())
 }
 
-/// Shows the last batch of the project, whoever has started it.
+/// Shows the last batch of the project, whichever process started it.
 fn show_board(args: &Args, supervisor: &Supervisor) -> Result<u8, Failure> {
     let place = place(args)?;
-    // It has keys that cancel and stop.
+    // The board has keys that cancel and stop.
     trust::refuse_agent(&place.paths, Personal::Many)?;
     let (id, _) = last(&place)?;
     let watched = board::attach(args, &place, &id, supervisor)?;
     leave_board(&place, &BatchBegan::Watched(Box::new(watched)))
 }
 
-/// Says on the terminal how the batch ended, or that it goes on, after its screen is gone.
+/// Prints, after the screen is gone, how the batch ended or that it continues.
 fn leave_board(place: &Place, began: &BatchBegan) -> Result<u8, Failure> {
     let watched = match began {
         BatchBegan::Watched(watched) => watched,
@@ -577,7 +578,7 @@ fn leave_board(place: &Place, began: &BatchBegan) -> Result<u8, Failure> {
     )
 }
 
-/// Shows the run of a plan on this terminal: as it goes on, or played once it is over.
+/// Shows the run of a plan on this terminal: live, or as a replay once it is over.
 fn attach_to(args: &Args, plan: &str, supervisor: &Supervisor) -> Result<u8, Failure> {
     let place = place(args)?;
     let (id, batch) = last(&place)?;

@@ -1,4 +1,4 @@
-//! `ralph many report`: what the plans of a batch did, one after the other, from their runs and from git.
+//! `ralph many report`: the work of each plan of a batch, read from its runs and from git.
 
 use std::{fmt::Write as _, fs, path::Path};
 
@@ -37,26 +37,26 @@ use super::{
     table::{Cell, table},
 };
 
-/// All of a batch.
+/// The report of a whole batch.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct BatchReport {
     batch: BatchId,
     target: String,
-    /// The evidence for its last merge; none before one, or where no goals verify merges.
+    /// The evidence for the last merge. `None` before a merge, or without goals that verify merges.
     proof: Option<Proof>,
-    /// Where the target was when the batch began.
+    /// The commit of the target when the batch began.
     base: String,
     running: bool,
     end: Option<BatchEnd>,
     usage: Usage,
     plans: Vec<PlanReport>,
-    /// What is used of what the plans may use together, in words.
+    /// Use of the shared limits, in words.
     #[serde(skip)]
     limits: Vec<String>,
 }
 
-/// A plan of it.
+/// The report of one plan.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct PlanReport {
@@ -64,41 +64,41 @@ struct PlanReport {
     file: String,
     section: Option<String>,
     phase: Phase,
-    /// The same in words.
+    /// The phase in words.
     state: String,
-    /// What the last merge failed for, in words.
+    /// Why the last merge failed, in words.
     trouble: Option<String>,
-    /// The evidence for the end of its last run; none where that is not done.
+    /// The evidence for the end of the last run. `None` if that is not done.
     proof: Option<Proof>,
-    /// The evidence for its merge; none where it is not merged, or no goals verify merges.
+    /// The evidence for the merge. `None` if the plan is not merged, or without goals that verify merges.
     merge_proof: Option<Proof>,
     /// The tests that the goals ran on the merged tree.
     merge_tests: GoalTests,
-    /// The hint that tells how to confirm its changed tests; none where none wait for that.
+    /// The hint that tells how to confirm changed tests. `None` if none wait for that.
     #[serde(skip)]
     confirm: Option<String>,
-    /// Of a plan that is not merged: the command that shows what it did.
+    /// The command that shows the changes of a plan that is not merged.
     shows: Option<String>,
     tasks_done: usize,
     tasks: usize,
     iterations: u32,
     elapsed_ms: u64,
     usage: Usage,
-    /// As they were last run on the plan's branch.
+    /// The goals as they were last run on the plan's branch.
     goals: Vec<Goal>,
     commits: Vec<CommitLine>,
-    /// Each of its runs, as `ralph report` has it.
+    /// The runs of the plan, each as in `ralph report`.
     runs: Vec<Report>,
 }
 
 #[derive(Serialize)]
 struct Goal {
     name: String,
-    /// None if it was not run.
+    /// `None` if the goal was not run.
     passed: Option<bool>,
 }
 
-/// Writes the report of a batch in a format, to a file if one is named.
+/// Writes the report of a batch to stdout or a file.
 pub(super) fn report(
     place: &Place,
     id: &BatchId,
@@ -140,14 +140,14 @@ pub(super) fn report(
             Failure::new(FailureKind::Failed, what).hint("name another file with `--out`, or leave it out")
         })?,
         (None, ReportFormatArg::Json) => print_json(&text),
-        // What is of others is on one line each, without control characters.
+        // Text of others is on one line each, without control characters.
         (None, ReportFormatArg::Text) => print_coloured(&text),
         (None, ReportFormatArg::Markdown) => print(&text),
     }
     Ok(0)
 }
 
-/// The commits of a plan: those that its merge brought in, or those that the target has not. None where git cannot tell any more.
+/// The commits of a plan: those of its merge, or those that the target lacks. Empty if git no longer has them.
 fn commits(branches: &Branches, batch: &Batch, plan: &Plan) -> Vec<CommitLine> {
     let found = match &plan.phase {
         Phase::Merged { commit } => branches.commits_between(&format!("{commit}^1"), &format!("{commit}^2")),
@@ -161,7 +161,7 @@ fn commits(branches: &Branches, batch: &Batch, plan: &Plan) -> Vec<CommitLine> {
     lines.collect()
 }
 
-/// `views` are its runs, `state` is what it is at, in words.
+/// Builds the report of a plan. `views` are its runs, `state` is its state in words.
 fn plan_report(
     batch: &Batch,
     plan: &Plan,
@@ -208,7 +208,7 @@ fn plan_report(
 }
 
 impl BatchReport {
-    /// How it stands, and what it took.
+    /// The state of the batch and its totals, in words.
     fn head(&self) -> String {
         let merged = self
             .plans
@@ -254,7 +254,7 @@ impl BatchReport {
 }
 
 impl PlanReport {
-    /// What the table has of it.
+    /// The cells of the plan's table row.
     fn cells(&self) -> [String; 6] {
         [
             self.plan.clone(),
@@ -266,7 +266,7 @@ impl PlanReport {
         ]
     }
 
-    /// What is said below the table, a line each.
+    /// The lines about the plan below the table.
     fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         lines.extend(
@@ -294,7 +294,7 @@ impl PlanReport {
         lines
     }
 
-    /// The tests that its goals ran on the merged tree, in words.
+    /// The tests that the goals ran on the merged tree, in words.
     fn merge_lines(&self) -> Vec<String> {
         let tests = self.merge_tests.iter();
         let tests =
@@ -302,7 +302,7 @@ impl PlanReport {
         tests.collect()
     }
 
-    /// The command that shows what it did, in words.
+    /// The command that shows the changes, in words.
     fn shows(&self) -> Option<String> {
         let command = self.shows.as_ref()?;
         Some(format!("`{}` shows what it did", one_line(command)))

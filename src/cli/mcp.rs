@@ -1,4 +1,4 @@
-//! `ralph mcp`: ralph's own tools for the agent that starts it.
+//! `ralph mcp`: serves ralph's own tools to the agent that starts it.
 
 use std::{io, path::Path, sync::Arc};
 
@@ -14,7 +14,7 @@ use crate::error::{Failure, FailureKind};
 
 use super::{args::Args, run::place};
 
-/// Serves tools of the run that listens at `socket`, or of the one of this project.
+/// Serves the tools of the run that listens at `socket`, by default the run of this project.
 pub(super) fn run(args: &Args, socket: Option<&Path>, run: Option<&str>, without: &[String]) -> Result<u8, Failure> {
     let socket = match socket {
         Some(socket) => socket.to_owned(),

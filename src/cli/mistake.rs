@@ -1,4 +1,4 @@
-//! Command lines that make no sense, said the way every other failure is.
+//! Reports invalid command lines in the format of all other failures.
 
 use std::{ffi::OsString, ops::Range, os::unix::ffi::OsStrExt};
 
@@ -11,7 +11,7 @@ use crate::error::{Failure, FailureKind};
 
 use super::args::Args;
 
-/// Replaces `--json` with `--format json`, or the other way round, if `error` says that the command has only the other one.
+/// Replaces `--json` with `--format json`, or the reverse, if `error` says that the command only has the other one.
 pub(super) fn with_other_format(error: &clap::Error, args: &[OsString]) -> Option<Vec<OsString>> {
     let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else {
         return None;
@@ -34,9 +34,9 @@ pub(super) fn with_other_format(error: &clap::Error, args: &[OsString]) -> Optio
     Some(args)
 }
 
-/// Makes one line and hints of what clap has to say about `args` in paragraphs.
+/// Turns clap's paragraphs about `args` into one line and hints.
 pub(super) fn failure(error: &clap::Error, args: &[OsString]) -> Failure {
-    // clap does not say which one it is.
+    // clap does not name the argument that is not UTF-8.
     let odd = args.iter().find(|arg| arg.to_str().is_none());
     match odd {
         Some(odd) if error.kind() == ErrorKind::InvalidUtf8 => not_utf8(odd),
@@ -59,7 +59,7 @@ pub(super) fn failure(error: &clap::Error, args: &[OsString]) -> Failure {
     }
 }
 
-/// A value that no setting can have: a plan that is named so cannot be written down.
+/// The error for an argument that is not UTF-8. No setting can hold it, and a plan of that name cannot be recorded.
 pub(super) fn not_utf8(arg: &OsString) -> Failure {
     Failure::new(
         FailureKind::Configuration,
@@ -71,7 +71,7 @@ pub(super) fn not_utf8(arg: &OsString) -> Failure {
     ))
 }
 
-/// What stands here for a flag by which agents are told what they may do.
+/// The hint for a permission flag of an agent's own command line.
 fn of_an_agent(error: &clap::Error) -> Option<&'static str> {
     let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else {
         return None;
@@ -94,7 +94,7 @@ fn of_an_agent(error: &clap::Error) -> Option<&'static str> {
     }
 }
 
-/// The flag that the command does not know and `ralph` does.
+/// The flag that the subcommand does not know but `ralph` does.
 fn misplaced(error: &clap::Error) -> Option<String> {
     let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else {
         return None;
@@ -108,7 +108,7 @@ fn misplaced(error: &clap::Error) -> Option<String> {
     is_of_ralph.then(|| flag.clone())
 }
 
-/// The command that was typed, as far as it is one.
+/// The typed command, `ralph` or `ralph NAME`.
 fn command_of(args: &[OsString]) -> String {
     let command = Args::command();
     let named = args
@@ -134,12 +134,12 @@ fn of_text(text: &str, mut command: String) -> Failure {
     failure.hint(format!("see `{command} --help`"))
 }
 
-/// The lines of a paragraph as one.
+/// Joins the lines of a paragraph.
 fn joined(paragraph: &str) -> String {
     paragraph.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The command and its subcommands, without what can be given to them.
+/// The command and its subcommands, without arguments.
 fn words(usage: &str) -> String {
     let is_word = |word: &&str| word.starts_with(|first: char| first.is_ascii_lowercase());
     usage

@@ -73,8 +73,8 @@ use crate::{
 use args::{Args, Command, GoalsCommand, PermissionsCommand, PlanCommand, SandboxCommand};
 use listing_args::{AdaptersCommand, ConfigCommand, EnginesCommand};
 
-/// Carries out a command line and returns the exit code. Errors are printed to stderr. What `supervisor` has started may
-/// still run then.
+/// Carries out a command line and returns the exit code. Prints errors to stderr. Processes started by `supervisor` may
+/// still run on return.
 pub fn main(args: impl IntoIterator<Item = OsString>, supervisor: &Supervisor) -> u8 {
     let mut args: Vec<OsString> = args.into_iter().collect();
     let result = match parse(&mut args) {
@@ -111,7 +111,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>, supervisor: &Supervisor) -
     }
 }
 
-/// Reads a command line. The word `run` is taken out of it where it is a command: with it or without it means the same.
+/// Parses a command line. Removes the command `run` from it: `ralph run …` means the same as `ralph …`.
 fn parse(args: &mut Vec<OsString>) -> Result<Args, clap::Error> {
     let mut matches = match help::command().try_get_matches_from(args.iter()) {
         Ok(matches) => matches,
@@ -133,7 +133,7 @@ fn parse(args: &mut Vec<OsString>) -> Result<Args, clap::Error> {
     Args::from_arg_matches(&matches)
 }
 
-/// Carries out `args`, which were `given`.
+/// Carries out `args`, which were parsed from `given`.
 fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<u8, Failure> {
     if args.status {
         return status::run(args, false);

@@ -1,4 +1,4 @@
-//! `ralph continue` with limits, beside a run that goes on: what it may use from now on.
+//! `ralph continue` with limits while a run is in progress: changes the limits of that run.
 
 use ralph_core::event::{NewLimits, UserCommand};
 use ralph_state::control::{self, Reply, Request};
@@ -20,10 +20,10 @@ const TIME: &str = "limits.maxTime";
 const COST: &str = "limits.maxCostUsd";
 const TOKENS: &str = "limits.maxTokens";
 
-/// Gives the running run other limits, if that is what `ralph continue` was typed for. Returns the exit code then.
+/// Gives the running run other limits, if `ralph continue` was typed with some. Returns the exit code then.
 ///
 /// # Errors
-/// A [`Failure`] if something else was typed as well, or if the run does not take them.
+/// A [`Failure`] if other options were typed as well, or if the run refuses the limits.
 pub(super) fn of_running(args: &Args) -> Result<Option<u8>, Failure> {
     let Some(Command::Continue(continuing)) = &args.command else {
         return Ok(None);

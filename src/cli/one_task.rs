@@ -1,7 +1,8 @@
 //! A task on the command line: `ralph "build X"` is a run of that one task.
 //!
-//! Its plan is a file of the project, below [`PLANS`]: the agent ticks the box there, and the user can change it. A task that is
-//! typed again goes on with its file until it is done; the next time after that begins a new one, and nothing is overwritten.
+//! Its plan is a file of the project, below [`PLANS`]: the agent ticks the box there, and the user can change it.
+//! Typing the same task again continues with its file until it is done; after that, a new file is begun, and no file is
+//! overwritten.
 
 use std::{
     fs, io,
@@ -25,18 +26,18 @@ use super::{
     run::place,
 };
 
-/// What the file of a plan is called, in part, and how its name ends.
+/// Words in the file names of plans, and their extensions.
 const PLAN_NAMES: [&str; 4] = ["plan", "prd", "todo", "task"];
 const EXTENSIONS: [&str; 3] = ["md", "markdown", "json"];
 
-/// A task that was typed, of which there may be a plan already.
+/// A typed task, for which there may already be a plan.
 #[derive(Debug)]
 pub(super) struct GivenTask {
-    /// The name of the plan's file, without a number and an extension.
+    /// The name of the plan's file, without number and extension.
     name: String,
-    /// The task, as a plan has it.
+    /// The text of the task in the plan.
     task: String,
-    /// The plan.
+    /// The text of the plan.
     text: String,
 }
 
@@ -44,37 +45,37 @@ pub(super) struct GivenTask {
 pub(super) struct NewPlan(PathBuf);
 
 impl NewPlan {
-    /// Takes the plan away again if no run of it began: what kept it from that was said, and the next attempt may be worded
-    /// otherwise.
+    /// Removes the plan again if no run of it began: the user was told why, and may word the next attempt differently.
     pub(super) fn remove_unless_begun(self, args: &Args) {
         let Self(path) = self;
         let began = Last::of(args).ok().flatten().is_some_and(|last| last.is_of(&path));
         if began || fs::remove_file(&path).is_err() {
             return;
         }
-        // Those that hold something else stay.
+        // Directories that hold something else stay.
         for directory in path.ancestors().skip(1).take(Path::new(PLANS).components().count()) {
             _ = fs::remove_dir(directory);
         }
     }
 }
 
-/// Whether what stands in a plan's place, and is no file, is a task: a sentence, and not the name of a file that is missing.
+/// Whether the text in a plan's place, which names no existing file, is a task: a sentence and not the name of a
+/// missing file.
 pub(super) fn is_task(typed: &str) -> bool {
     let words: Vec<&str> = typed.split_whitespace().collect();
     let [first, .., last] = &words[..] else { return false };
     let extension = Path::new(last).extension().and_then(|extension| extension.to_str());
     let ends_as_file = extension.is_some_and(|extension| EXTENSIONS.contains(&extension));
-    // "Write README.md" is a task, `my plan.md` and `docs/my ideas.md` are files that are not there.
+    // "Write README.md" is a task, `my plan.md` and `docs/my ideas.md` are missing files.
     let last = last.to_lowercase();
     let is_name = words.len() == 2 && PLAN_NAMES.iter().any(|plan| last.contains(plan)) || first.contains('/');
     !(ends_as_file && is_name)
 }
 
-/// Reads a task that was typed.
+/// Checks a typed task.
 ///
 /// # Errors
-/// A [`Failure`] if it is none, or if a plan is named besides.
+/// A [`Failure`] if the text is not a task, or if a plan is named besides.
 pub(super) fn check(args: &Args, task: &str) -> Result<GivenTask, Failure> {
     if args.settings.given.iter().any(|flag| flag.name == "--plan") {
         let why = "a task and a plan are named: a run is of one of them";
@@ -92,7 +93,7 @@ pub(super) fn check(args: &Args, task: &str) -> Result<GivenTask, Failure> {
     Ok(GivenTask {
         name: match planned.is_one_line {
             true => planned.name,
-            // Of the rest there is nothing in the name.
+            // The name has only the first line, so the digest tells tasks apart.
             false => format!("{}-{:08x}", planned.name, digest(task.as_bytes()) >> 32),
         },
         task: task_text,
@@ -101,10 +102,11 @@ pub(super) fn check(args: &Args, task: &str) -> Result<GivenTask, Failure> {
 }
 
 impl GivenTask {
-    /// Has the command line name the plan of the task, which is written where there is none; one that was written is returned.
+    /// Sets the plan of the command line to that of the task, and writes it if it is missing. Returns a plan that was
+    /// written.
     ///
     /// # Errors
-    /// A [`Failure`] if it cannot be written.
+    /// A [`Failure`] if the plan cannot be written.
     pub(super) fn write_plan(self, args: &mut Args) -> Result<Option<NewPlan>, Failure> {
         let project = place(args)?.project;
         let last = Last::of(args).ok().flatten();
@@ -134,7 +136,7 @@ impl GivenTask {
         Ok(is_new.then(|| NewPlan(project.join(name))))
     }
 
-    /// Whether it is a plan of this task with something left to do: a task, or what kept the last run from its end.
+    /// Whether the file is a plan of this task with work left: an open task, or a last run that is not done.
     fn is_unfinished(&self, plan: &Path, last: Option<&Last>) -> bool {
         let Some(there) = read(plan) else { return false };
         let is_ours = there.tasks.iter().any(|task| task.text == self.task);
@@ -143,7 +145,7 @@ impl GivenTask {
     }
 }
 
-/// What is said of a task without words.
+/// The error for a task without words.
 pub(super) fn empty() -> Failure {
     Failure::new(FailureKind::Usage, "the task has no words in it").hint("ralph \"Build a web app\"")
 }

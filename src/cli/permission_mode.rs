@@ -1,10 +1,10 @@
-//! The permission modes, as the command line takes them.
+//! Parser of the permission modes on the command line.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use ralph_core::event::PermissionMode;
 use ralph_policy::settings::Choice;
 
-/// Reads the name of a mode.
+/// Parses the name of a mode.
 pub(super) fn mode_parser() -> impl TypedValueParser<Value = PermissionMode> {
     let names = PermissionMode::CHOICES.iter().map(|(name, _)| *name);
     PossibleValuesParser::new(names).try_map(|name| {

@@ -1,4 +1,4 @@
-//! `ralph permissions`: what the rules say, without an agent.
+//! `ralph permissions`: evaluates the permission rules without an agent.
 
 use std::fmt::Write as _;
 
@@ -32,7 +32,7 @@ use super::{
     trust,
 };
 
-/// Exit code of a command that would be asked: as of a run that needs an answer.
+/// Exit code for a command that the user would be asked about; the same as of a run that needs an answer.
 const ASKED: u8 = 8;
 
 pub(super) fn run(args: &Args, command: &PermissionsCommand) -> Result<u8, Failure> {
@@ -86,7 +86,7 @@ pub(super) fn run(args: &Args, command: &PermissionsCommand) -> Result<u8, Failu
     }
 }
 
-/// Adds what answers have added, for the project and in the run that runs or can be resumed, and the mode that is set there.
+/// Adds the rules that answers added, for the project and in the current or resumable run, and the mode set there.
 fn with_answers(policy: Policy, paths: &ProjectPaths) -> Result<Policy, Failure> {
     let run = paths.latest_run().map(|run| read_view(paths, &run)).transpose()?;
     let run = run.filter(|view| !view.is_over()).unwrap_or_default();
@@ -106,7 +106,7 @@ fn with_answers(policy: Policy, paths: &ProjectPaths) -> Result<Policy, Failure>
     let mut whole = policy;
     whole.mode = run.permissions.mode.unwrap_or(whole.mode);
     for (rule, over, origin) in of_project.chain(of_run) {
-        // A rule of a newer ralph may be none to this one, and then allows nothing.
+        // A rule of a newer ralph may be invalid for this one; it allows nothing then.
         if let Ok(more) = with_granted(&whole, &[rule], &over, &origin) {
             whole = more;
         }
@@ -118,7 +118,7 @@ fn granted(granted: &Granted) -> Value {
     json!({ "rule": granted.rule.text, "before": granted.over, "origin": granted.origin })
 }
 
-/// Takes back what answers have added, by the loop that runs or in its place.
+/// Removes a rule that an answer added: through the running loop, or directly without one.
 fn forget(paths: &ProjectPaths, rule: &str) -> Result<u8, Failure> {
     let command = UserCommand::Forget { rule: rule.to_owned() };
     match control::ask(&paths.socket(), &ControlRequest::Command { command }) {
@@ -135,7 +135,7 @@ fn forget(paths: &ProjectPaths, rule: &str) -> Result<u8, Failure> {
     }
 }
 
-/// Sets the mode of the run that goes on.
+/// Sets the mode of the running run.
 fn set_mode(paths: &ProjectPaths, mode: PermissionMode) -> Result<u8, Failure> {
     let command = UserCommand::SetPermissionMode { mode };
     match control::ask(&paths.socket(), &ControlRequest::Command { command }) {
@@ -150,7 +150,7 @@ fn set_mode(paths: &ProjectPaths, mode: PermissionMode) -> Result<u8, Failure> {
     }
 }
 
-/// What an agent would ask.
+/// The request that an agent would make.
 fn request(shell: Option<&str>, tool: Option<&str>, paths: &[String], url: Option<&str>) -> Result<Request, Failure> {
     let usage = |message: String| {
         Failure::new(FailureKind::Usage, message)
@@ -163,7 +163,7 @@ fn request(shell: Option<&str>, tool: Option<&str>, paths: &[String], url: Optio
         (None, None, [], Some(_)) => "WebFetch",
         (None, None, [], None) => return Err(usage("there is nothing to test".to_owned())),
     };
-    // What no rule could be for is no tool.
+    // A name that no rule could have is not a tool.
     if let Err(error) = Rule::read(tool, List::Deny, &Origin::Flag("--tool".to_owned())) {
         return Err(usage(format!("--tool: {error}")));
     }
@@ -196,7 +196,7 @@ fn in_words(verdict: &Verdict) -> String {
     text
 }
 
-/// A rule that an answer added, and before which others it goes.
+/// A rule that an answer added, and the `ask` rules that it precedes.
 fn answered(granted: &Granted) -> (&'static str, String, String) {
     let over = match &granted.over[..] {
         [] => String::new(),

@@ -1,4 +1,4 @@
-//! `ralph plan`: what is in a plan, what comes next, what is wrong with it, and one task more.
+//! `ralph plan`: shows and checks a plan, and adds tasks to it.
 
 use std::{
     fmt::Write as _,
@@ -34,20 +34,20 @@ use super::{
     trust,
 };
 
-/// How often a task is added again to a plan that was changed meanwhile.
+/// Attempts to add a task to a plan that changes at the same time.
 const TRIES: usize = 16;
 
-/// The plan of the project, as its bytes are now.
+/// The plan of the project.
 struct Plan {
     place: Place,
     config: Config,
     path: PathBuf,
-    /// As a user would name it.
+    /// The path as a user would type it.
     name: String,
     kind: PlanKind,
 }
 
-/// Carries out `ralph plan`, about the plan that is `named` or that a run would take.
+/// Carries out `ralph plan` for the plan `named`, by default the one that a run would take.
 pub(super) fn run(
     args: &Args,
     named: Option<&Path>,
@@ -136,7 +136,7 @@ impl Plan {
         Ok(u8::from(tasks.current().is_none()))
     }
 
-    /// The exit code is 2 with a mistake, 0 with warnings or without.
+    /// Checks the plan. Returns exit code 2 if it has mistakes, else 0.
     fn check(&self, json: bool) -> Result<u8, Failure> {
         let bytes = self.bytes()?;
         let (reading, mut found) = match ralph_plan::read_bytes(self.kind, &bytes) {
@@ -156,7 +156,8 @@ impl Plan {
         Ok(if is_mistaken { FailureKind::Usage.exit_code() } else { 0 })
     }
 
-    /// What open tasks ask for that no adapter is named. Whether one is installed is for the machine of the run.
+    /// Mistakes for open tasks that name an unknown adapter. Whether an adapter is installed depends on the machine of
+    /// the run.
     fn unknown_adapters(&self, reading: &Reading) -> Vec<Advice> {
         let catalog = catalog(&self.place, &self.config);
         let asked = reading.places.iter().filter_map(|(task, position)| {
@@ -220,7 +221,7 @@ impl Plan {
         text
     }
 
-    /// Adds to what is there at the moment of writing: a run may be working on the plan.
+    /// Adds a task to the plan as it is at the moment of writing: a run may be working on it.
     fn add(&self, task: &str, section: Option<&str>) -> Result<u8, Failure> {
         let task = task.trim();
         let task = task.strip_prefix("- [ ]").unwrap_or(task).trim();
@@ -276,7 +277,7 @@ fn severity_word(severity: Severity) -> &'static str {
     }
 }
 
-/// What keeps the plan from being read at all.
+/// The mistake for a plan that cannot be read at all.
 fn advice_of(error: &PlanError) -> Advice {
     let position = error.position().unwrap_or(Position { line: 1, column: 1 });
     let text = error.to_string();
@@ -290,7 +291,7 @@ fn advice_of(error: &PlanError) -> Advice {
     }
 }
 
-/// The tasks below their headings, each with its state; the one that comes next is marked.
+/// The tasks below their headings, each with its state. The current task is marked.
 fn listed(name: &str, tasks: &PlanSnapshot, style: Style) -> String {
     let current = tasks.current();
     let (done, open, next) = match style.ascii {

@@ -1,4 +1,4 @@
-//! The page of all commands, and whether the commands that the guide shows can be typed.
+//! Generates the reference page of all commands, and checks the commands that the guide shows.
 
 use std::{fs, path::Path};
 
@@ -16,7 +16,7 @@ What `ralph --help` and `ralph COMMAND --help` print. The options under *Setting
 be given to every command.
 ";
 
-/// Columns of the help.
+/// Width of the help, in columns.
 const WIDTH: usize = 100;
 
 #[test]
@@ -32,7 +32,7 @@ fn the_page_of_all_commands_is_the_committed_one() {
 
 fn write_help(command: &Command, name: &str, page: &mut String) {
     let is_root = command.get_name() == "ralph";
-    // Options of every command are on the page once; `ralph plan` has a `--plan` for all of its own.
+    // Global options are on the page once. `ralph plan` has a `--plan` of its own.
     let of_all: Vec<_> = help::command()
         .get_arguments()
         .map(|arg| arg.get_id().clone())
@@ -50,7 +50,7 @@ fn write_help(command: &Command, name: &str, page: &mut String) {
         "\n## {name}\n\n```text\n{}\n```\n",
         help.join("\n").trim_end()
     ));
-    // In the order of the overview; an alias has no page, and neither has what ralph alone calls.
+    // In the order of the overview. Aliases and internal commands are left out.
     let below: Vec<&Command> = match is_root {
         true => help::listed()
             .filter_map(|(name, _)| command.find_subcommand(name))
@@ -110,7 +110,7 @@ fn shown(page: &str) -> Vec<Shown> {
     shown
 }
 
-/// What is wrong with it, if it is.
+/// Returns clap's error for a command that cannot be typed.
 fn mistake(shown: &Shown) -> Option<clap::Error> {
     let (Shown::Whole(command) | Shown::Named(command)) = shown;
     let typed = words(command);
@@ -123,7 +123,7 @@ fn mistake(shown: &Shown) -> Option<clap::Error> {
     (error.use_stderr() && !is_name).then_some(error)
 }
 
-/// The words of a command as a shell takes it apart, without a comment or a redirection behind it.
+/// Splits a command into words as a shell does, up to a comment or redirection.
 fn words(command: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let (mut word, mut quote) = (None::<String>, None);
@@ -143,7 +143,7 @@ fn words(command: &str) -> Vec<String> {
     words
 }
 
-/// What stands for a number.
+/// Placeholders for a number.
 const NUMBERS: &[&str] = &["N", "M"];
 
 #[test]
@@ -160,7 +160,7 @@ fn every_command_that_the_guide_shows_can_be_typed() {
     assert!(count > 100, "only {count} commands were found");
 }
 
-/// The limit on cost in a command whose agent reports none: such a run is refused before it starts.
+/// Returns the command if it limits a cost that its agent does not report: such a run is refused before it starts.
 fn void_limit(command: &str, catalog: &Catalog) -> Option<String> {
     let matches = help::command().try_get_matches_from(words(command)).ok()?;
     let flags = Args::from_arg_matches(&matches).ok()?.settings.given;

@@ -1,4 +1,4 @@
-//! `ralph replay`: a run of the past, on the same screen.
+//! `ralph replay`: plays a past run on the screen.
 
 use ralph_core::event::RunId;
 use ralph_state::store::paths::ProjectPaths;
@@ -23,7 +23,7 @@ pub(super) fn run(args: &Args, run: Option<&str>, speed: f64, supervisor: &Super
     replay(args, &place, &place.paths, &run, speed, supervisor)
 }
 
-/// Plays a run of `paths`, which may be another project than this `place`.
+/// Plays a run of `paths`, which may belong to another project than `place`.
 pub(super) fn replay(
     args: &Args,
     place: &Place,

@@ -33,7 +33,7 @@ pub(super) fn run(
         ReportFormatArg::Text => {
             let style = Presentation::of_stdout(Format::Text).style;
             let mut out = console::stdout(style.form());
-            // A reader that went away has read enough.
+            // An error means that the reader closed the pipe.
             _ = report::write_text(&report, style, date_time, &mut out);
         }
         ReportFormatArg::Markdown => print(&written(&report, ReportFormat::Markdown)),

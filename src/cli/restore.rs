@@ -1,4 +1,4 @@
-//! `ralph restore`: the files as a checkpoint holds them.
+//! `ralph restore`: restores the files of a checkpoint.
 
 use std::{
     collections::BTreeSet,
@@ -36,9 +36,9 @@ use super::{
     trust,
 };
 
-/// Digits of a commit that are shown.
+/// Digits shown of a commit id.
 const SHOWN_OF_ID: usize = 12;
-/// Most runs that are named where another one is meant.
+/// Maximum number of runs named in a hint.
 const RUNS_TOLD: usize = 5;
 
 /// The arguments of `ralph restore`.
@@ -90,7 +90,8 @@ pub(super) fn run(args: &Args, wish: Wish<'_>, supervisor: &Supervisor) -> Resul
     Ok(0)
 }
 
-/// The setting; a configuration that cannot be read may be what is to be restored.
+/// The setting `checkpoint.include`. Empty with a warning if the configuration cannot be read, since that may be the
+/// file to restore.
 fn included(args: &Args) -> Vec<String> {
     let loaded = trust::place_to_look(args).and_then(|place| Ok(config::load(&sources(args, &place))?));
     match loaded {
@@ -102,14 +103,14 @@ fn included(args: &Args) -> Vec<String> {
     }
 }
 
-/// Where a run is needed and none has been.
+/// The error of commands that need a run, in a project without one.
 pub(super) fn no_runs() -> Failure {
     Failure::new(FailureKind::Failed, "no runs in this project yet")
         .hint("`ralph PLAN.md` starts one, `ralph demo` shows one")
 }
 
-/// Finds a run by its id, by a unique beginning or end of it, or by `-N`, the N-th from the latest on.
-/// Without a name it is the latest, or the one before if that did nothing but verify a finished plan.
+/// Finds a run by its id, by a unique beginning or end of the id, or by `-N`, which counts from the latest.
+/// Without a name, returns the latest run, or the one before if the latest only verified a finished plan.
 ///
 /// # Errors
 /// A [`Failure`] if no run or more than one has that name.
@@ -153,7 +154,7 @@ fn named_run<'a>(runs: &'a [RunId], named: &str) -> Result<&'a RunId, Failure> {
     }
 }
 
-/// The latest run that worked, where the `latest` one only found its plan finished.
+/// The latest run with iterations, if the `latest` one only found its plan finished.
 fn that_worked(paths: &ProjectPaths, latest: &RunId, runs: &[RunId]) -> Option<RunId> {
     let is_done = |view: &RunView| matches!(view.stop_reason(), Some(StopReason::Done { .. }));
     let view = read_view(paths, latest).ok()?;
@@ -165,7 +166,7 @@ fn that_worked(paths: &ProjectPaths, latest: &RunId, runs: &[RunId]) -> Option<R
         .rev()
         .filter_map(|run| Some((run, read_view(paths, run).ok()?)));
     let mut worked = views.filter(|(_, view)| !view.iterations.rows.is_empty());
-    // After a run that ended otherwise, the latest one tells what that has lost.
+    // A run that did not finish its plan is not substituted: the latest run shows what it lost.
     let (run, _) = worked.next().filter(|(_, view)| is_done(view))?;
     complain(&format!(
         "note: the latest run, {latest}, had no iterations, since its plan was finished: this is the one before, {run}"
@@ -173,7 +174,7 @@ fn that_worked(paths: &ProjectPaths, latest: &RunId, runs: &[RunId]) -> Option<R
     Some(run.clone())
 }
 
-/// Lists what can be restored: an iteration a line, with what it changed, then what was there before files were restored.
+/// Lists the checkpoints: a line for each iteration with its changes, then those taken before files were restored.
 fn list(repository: &Repository, paths: &ProjectPaths, run: &RunId) -> Result<(), Failure> {
     let style = Presentation::of_stdout(Format::Text).style;
     let saved = repository.list(run)?;
@@ -193,7 +194,7 @@ fn list(repository: &Repository, paths: &ProjectPaths, run: &RunId) -> Result<()
         .into_iter()
         .map(|n| {
             let at = |moment| commit(Position::Iteration { n, moment });
-            // The latest of that number: one that was limited is repeated under it.
+            // A rate-limited iteration is retried under the same number; the latest attempt counts.
             let iteration = view.iterations.rows.iter().rev().find(|row| row.number == n);
             let changed = |count: fn(&Changes) -> u64| match iteration.and_then(|row| row.changes.as_ref()) {
                 Some(changes) => count(changes).to_string(),
@@ -239,7 +240,7 @@ fn confirmed(question: &str) -> Result<bool, Failure> {
     is_confirmed()
 }
 
-/// Describes what was restored, and how to go back; `named` is the run as the user typed it.
+/// Describes what was restored, and how to undo it. `named` is the run as the user typed it.
 fn in_words(restored: &Restored, named: Option<&str>) -> String {
     let mut text = String::new();
     let mut each = |sign: &str, paths: &[PathBuf]| {

@@ -1,4 +1,4 @@
-//! The loop, as the command line asks for it.
+//! `ralph` without a command: runs the loop.
 
 use std::{
     ffi::OsString,
@@ -25,10 +25,10 @@ use super::{
     choice, trust,
 };
 
-/// Runs the loop that the command line `given` asks for: in a process of its own if there is a screen for it.
+/// Runs the loop for the command line `given`; in a process of its own if it has a screen.
 pub(super) fn run(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<u8, Failure> {
     let starter = starter(args)?;
-    // What there is to ask is asked here, where somebody answers.
+    // Questions are asked here, in the process that the user can answer.
     let place = trust::place_to_run(args)?;
     if starter.is_none() {
         if let Some(why) = nothing_to_do(args, &place) {
@@ -42,7 +42,7 @@ pub(super) fn run(args: &Args, given: &[OsString], supervisor: &Supervisor) -> R
     if presentation.screen.is_some() && starter.is_none() && !args.show.foreground {
         return match app::run_detached(&place, presentation, look, behind_screen(given), supervisor)? {
             DetachedEnd::Ended(code) => Ok(code),
-            // The threads of the screen would take the keys of another one in this process.
+            // In this process, the threads of the old screen would take the keys of the new one.
             DetachedEnd::Continued(option) => {
                 let error = replace_process(continuing(args, option));
                 Err(Failure::of(FailureKind::Failed, &error).hint("ralph continue"))
@@ -65,13 +65,13 @@ pub(super) fn run(args: &Args, given: &[OsString], supervisor: &Supervisor) -> R
     )
 }
 
-/// Returns a message in place of a new run if its plan is finished.
+/// Returns a message instead of a new run if the plan is finished.
 fn nothing_to_do(args: &Args, place: &Place) -> Option<String> {
     let loaded = config::load(&sources(args, place)).ok()?;
     app::nothing_to_do(place, &loaded.config).filter(|_| !args.continues)
 }
 
-/// The process that has started this one to work behind its screen, if one has.
+/// The process that started this one to work behind its screen, if any.
 pub(super) fn starter(args: &Args) -> Result<Option<Starter>, Failure> {
     let leave = || {
         Starter::leave_session()
@@ -80,14 +80,14 @@ pub(super) fn starter(args: &Args) -> Result<Option<Starter>, Failure> {
     args.behind_screen.then(leave).transpose()
 }
 
-/// The command line that does behind a screen what was `given`.
+/// The command line that runs `given` behind a screen.
 pub(super) fn behind_screen(given: &[OsString]) -> impl Iterator<Item = OsString> {
     [OsString::from("--__loop")]
         .into_iter()
         .chain(given[1..].iter().cloned())
 }
 
-/// The command line that continues the run that this one was given for, by `option`.
+/// The command line that continues the run of this one, with `option`.
 fn continuing(args: &Args, option: [String; 2]) -> Vec<OsString> {
     let mut line = vec![OsString::from("continue")];
     line.extend(option.map(OsString::from));
@@ -99,7 +99,7 @@ fn continuing(args: &Args, option: [String; 2]) -> Vec<OsString> {
     line
 }
 
-/// The log of a run, as far as the command line says. On a screen, its lines would be in the way.
+/// The log of a run, as requested on the command line. Not on stderr with a screen, which it would disturb.
 pub(super) fn diagnostics(show: &ShowFlags, presentation: Presentation) -> Diagnostics {
     let filter = match (&show.log, show.verbose) {
         (Some(filter), _) => filter.clone(),
@@ -121,8 +121,8 @@ pub(super) fn presentation(show: &ShowFlags, screen: ScreenOptions) -> Presentat
     presentation.on_screen(screen)
 }
 
-/// How the screen is to be, as far as settings say. With a mistake in them, which is for whoever runs the loop to tell, only the
-/// command line counts.
+/// The screen options of the settings. With a mistake in the settings, only the command line counts: the loop reports
+/// the mistake.
 pub(super) fn screen(args: &Args, place: &Place) -> ScreenOptions {
     let flags = || Sources {
         flags: args.screen_flags(),
@@ -137,7 +137,7 @@ pub(super) fn place(args: &Args) -> Result<Place, Failure> {
     Place::current(args.state_dir.as_deref())
 }
 
-/// All places settings come from, this command line among them; the project's file as far as `place` has it.
+/// All sources of settings, including this command line. The project's file counts as far as `place` has it.
 pub(super) fn sources(args: &Args, place: &Place) -> Sources {
     let mut sources = Sources::of_project(place.own.config.clone());
     sources.remembered = Some(chosen::file(&place.paths));

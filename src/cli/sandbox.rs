@@ -1,4 +1,4 @@
-//! `ralph sandbox`: what agents and goals may do on this machine, listed, explained and tried.
+//! `ralph sandbox`: lists, explains and tries what agents and goals may do on this machine.
 
 use std::{
     env,
@@ -38,7 +38,7 @@ pub(super) fn run(args: &Args, command: &SandboxCommand, supervisor: &Supervisor
     let place = trust::place_to_look(args)?;
     let loaded = config::load(&sources(args, &place))?;
     let catalog = catalog(&place, &loaded.config);
-    // As if it were on: what it would be is what is asked.
+    // Built even if the sandbox is off, to show what it would do.
     let confiner = Confiner::new(&place, &loaded.config, &catalog, supervisor);
     let configured = mode(loaded.config.sandbox.mode);
     let manifest = match &loaded.config.adapter {
@@ -78,14 +78,14 @@ pub(super) fn run(args: &Args, command: &SandboxCommand, supervisor: &Supervisor
     }
 }
 
-/// The variables with keys that are set, and what becomes of them.
+/// The key variables that are set, and whether they are passed on.
 struct Keys {
     passed: Vec<String>,
     withheld: Vec<String>,
 }
 
 impl Keys {
-    /// For the agent of `manifest`, or for goals.
+    /// The keys for the agent of `manifest`, or for goals without one.
     fn of(catalog: &Catalog, config: &Config, manifest: Option<&Manifest>) -> Self {
         let withheld = match manifest {
             Some(manifest) => withheld_from_agent(catalog, manifest, config),
@@ -203,7 +203,7 @@ fn because(place: &Place) -> String {
     }
 }
 
-/// Runs the command, confined.
+/// Runs the command confined.
 fn tried(
     mut confiner: Confiner,
     place: &AppPlace,
@@ -237,7 +237,7 @@ fn tried(
             None => command.env_remove(name),
         };
     }
-    // Its proxy is this process.
+    // The proxy runs in this process, so it cannot be replaced by the command.
     if confiner.is_strict() {
         let run = Supervisor::confined(&confinement, || command.status());
         let status = run

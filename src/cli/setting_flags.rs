@@ -1,13 +1,13 @@
-//! The flags that set what a configuration file can set, too: one for each setting that declares one.
+//! The command-line flags of settings: one for each setting that declares a flag.
 
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches, error::ErrorKind};
 
 use crate::config::{self, Flag, SettingFlag};
 
-/// The heading of what can be set in a configuration file, too, and of how a run is shown.
+/// The help heading of these flags.
 pub(super) const SETTINGS: &str = "Settings";
 
-/// What was given of them.
+/// The setting flags that were given.
 #[derive(Debug)]
 pub(super) struct SettingFlags {
     pub(super) given: Vec<Flag>,
@@ -24,7 +24,7 @@ impl clap::Args for SettingFlags {
     }
 }
 
-/// Settings that are typed so often that they have a letter.
+/// Short letters of frequently typed settings.
 const LETTERS: [(&str, char); 5] = [
     ("adapter", 'a'),
     ("model", 'm'),
@@ -35,7 +35,7 @@ const LETTERS: [(&str, char); 5] = [
 
 fn arg(flag: &SettingFlag) -> Arg {
     let name = id(flag);
-    // Nobody means two modes, whichever is typed last.
+    // Two different modes are a mistake, so neither overrides the other; see `check_mode`.
     let action = match flag.adds || name == MODE {
         true => ArgAction::Append,
         false => ArgAction::Set,
@@ -55,7 +55,7 @@ fn arg(flag: &SettingFlag) -> Arg {
     }
 }
 
-/// Hides a setting in the help of a command that takes those of `ralph`, where they are listed; not what every command takes.
+/// Hides a setting in the help of a command that takes the settings of `ralph`, which lists them. Global flags stay.
 pub(super) fn hide_listed(arg: Arg) -> Arg {
     match arg.get_help_heading() {
         Some(SETTINGS) if !arg.is_global_set() => arg.hide(true),
@@ -63,7 +63,7 @@ pub(super) fn hide_listed(arg: Arg) -> Arg {
     }
 }
 
-/// The flag of which a second value is a mistake and overrides nothing.
+/// The flag whose second value is a mistake instead of an override.
 const MODE: &str = "mode";
 
 /// Refuses two modes at once: each has its own plan and its own rules.

@@ -1,6 +1,6 @@
-//! `ralph setup NAME`: a new project, from no directory at all to a first commit with its plan.
+//! `ralph setup NAME`: creates a project, from a missing directory to a first commit with its plan.
 //!
-//! What cannot be finished is taken back: the directory is there afterwards with all that belongs into it, or not at all.
+//! A failure removes everything again: afterwards the directory is complete or absent.
 
 use std::{
     fs, io,
@@ -25,7 +25,7 @@ use super::{
     run, trust,
 };
 
-/// Most bytes of the name of a file on Linux.
+/// Maximum length of a file name on Linux.
 const NAME_CAP_BYTES: usize = 255;
 
 pub(super) fn run(args: &Args, name: &str, wish: Wish<'_>, supervisor: &Supervisor) -> Result<u8, Failure> {
@@ -74,7 +74,7 @@ pub(super) fn run(args: &Args, name: &str, wish: Wish<'_>, supervisor: &Supervis
     Ok(0)
 }
 
-/// A name is one of a directory in this one, and can be typed without quotes of its own.
+/// Checks that the name is that of a directory in this one, and can be typed without quotes.
 fn check_name(name: &str) -> Result<(), Failure> {
     let why = match name {
         _ if name.trim().is_empty() => "a project needs a name".to_owned(),
@@ -96,7 +96,7 @@ fn check_name(name: &str) -> Result<(), Failure> {
     Err(Failure::new(FailureKind::Usage, why).hint(hint))
 }
 
-/// Whether there is nothing at the path; an empty directory will do as well.
+/// Whether the path does not exist. An empty directory is accepted as well; anything else is an error.
 fn check_new(directory: &Path) -> Result<bool, Failure> {
     let name = directory.display();
     match fs::read_dir(directory) {
@@ -117,10 +117,10 @@ fn check_new(directory: &Path) -> Result<bool, Failure> {
     }
 }
 
-/// The directory, which goes again unless it is kept.
+/// The directory, which is removed on drop unless it is kept.
 struct Made {
     directory: PathBuf,
-    /// It was there before, and empty.
+    /// Whether the directory existed before, empty.
     was_there: bool,
     is_kept: bool,
 }
@@ -154,7 +154,7 @@ impl Drop for Made {
         if self.is_kept {
             return;
         }
-        // Nothing in it but what was made here a moment ago. What cannot be removed is told by the failure before.
+        // The directory holds only files made a moment ago. Errors are ignored, since the failure before is reported.
         if self.was_there {
             _ = fs::remove_dir_all(self.directory.join(".git"));
             _ = fs::remove_dir_all(self.directory.join(".ralph"));
@@ -179,7 +179,7 @@ fn git(directory: &Path, args: &[&str], supervisor: &Supervisor) -> Result<(), S
     let shown = args.join(" ");
     let finished = supervisor
         .helper("git")
-        // Without it, git makes up an address of the host's name.
+        // Otherwise git makes up an address from the host name.
         .args(["-c", "user.useConfigOnly=true"])
         .args(args)
         .current_dir(directory)

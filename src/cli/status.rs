@@ -1,4 +1,4 @@
-//! `ralph status`: the running loop, or the last run.
+//! `ralph status`: the state of the running loop, or of the last run.
 
 use std::fmt::Write as _;
 
@@ -33,7 +33,7 @@ use crate::{
 
 use super::{args::Args, restore::no_runs, run::place};
 
-/// Prints the status with all that the records say.
+/// Prints the status as JSON, with the whole view of the records.
 fn print_whole(view: RunView, pid: u32, quiet: Option<Quiet>, listen: Option<String>) {
     let mut status = status_of(&view, pid, quiet);
     status.listen = listen;
@@ -58,7 +58,7 @@ fn print_last(view: RunView, json: bool) {
 pub(super) fn run(args: &Args, json: bool) -> Result<u8, Failure> {
     let place = place(args)?;
     match control::ask(&place.paths.socket(), &Request::Status) {
-        // From the journal and not from the loop, which has better things to do than to copy a long run.
+        // From the journal, so that the loop need not copy a long run.
         Ok(Reply::Status { status }) if json => {
             let view = read_view(&place.paths, &status.run)?;
             print_whole(view, status.pid, status.quiet, status.listen);
@@ -66,7 +66,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<u8, Failure> {
         }
         Ok(Reply::Status { mut status }) => {
             let style = Presentation::of_stdout(Format::Text).style;
-            // The short form does without a journal that cannot be read.
+            // The short form works without a readable journal.
             status.view = read_view(&place.paths, &status.run).ok().map(Box::new);
             print_coloured(&in_words(&status, &how_it_runs(&status), now_ms(), style));
             Ok(0)
@@ -88,7 +88,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<u8, Failure> {
     }
 }
 
-/// The state of a run that a ralph serves.
+/// The state of a run whose ralph answers.
 pub(super) fn how_it_runs(status: &Status) -> String {
     match status.over {
         false => format!("running (pid {}): {}", status.pid, status.phase),
@@ -96,7 +96,7 @@ pub(super) fn how_it_runs(status: &Status) -> String {
     }
 }
 
-/// Lists what the agent asks, and what it asked and nobody answered.
+/// Lists the open requests of the agent, and those that were never answered.
 pub(super) fn asks(args: &Args, json: bool) -> Result<u8, Failure> {
     let paths = place(args)?.paths;
     let (run, asks) = match control::ask(&paths.socket(), &Request::Status) {
@@ -118,7 +118,7 @@ pub(super) fn asks(args: &Args, json: bool) -> Result<u8, Failure> {
         Err(error) => return Err(error.into()),
     };
     if json {
-        // From the journal: a request may be long, and the loop has better things to do than to copy it.
+        // From the journal, so that the loop need not copy a long request.
         let view = read_view(&paths, &run)?;
         print_json(&pretty_json(&control::asks_json(&view)));
     } else if asks.is_empty() {
@@ -135,7 +135,7 @@ pub(super) fn asks(args: &Args, json: bool) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// What the last run left open; none if that is nothing. Nobody waits for an answer any more.
+/// The requests that the last run left open, `None` if it left none. No agent waits for their answers any more.
 fn left_open(paths: &ProjectPaths) -> Result<Option<(RunId, Vec<PendingAsk>)>, Failure> {
     let Some(run) = paths.latest_run() else {
         return Ok(None);
@@ -196,7 +196,7 @@ fn question_in_words(question: &Question) -> String {
     text
 }
 
-/// What `ralph answer N always` would add.
+/// The rules that `ralph answer N always` would add.
 fn offer_in_words(ask: &PendingAsk) -> String {
     match &ask.rules[..] {
         [] => String::new(),
@@ -204,7 +204,7 @@ fn offer_in_words(ask: &PendingAsk) -> String {
     }
 }
 
-/// A line for each thing there is to say at `now_ms`.
+/// The status at `now_ms`, a line for each fact.
 pub(super) fn in_words(status: &Status, how: &str, now_ms: u64, style: Style) -> String {
     let mut text = String::new();
     let mut line = |name: &str, value: &str| {
@@ -219,7 +219,7 @@ pub(super) fn in_words(status: &Status, how: &str, now_ms: u64, style: Style) ->
     };
     line("state", how);
     let view = status.view.as_deref();
-    // What was going on when a ralph was killed goes on no more.
+    // Activities of a killed ralph (pid 0) have ended, even if the records lack their end.
     let running = view.filter(|_| status.pid != 0);
     if let Some(since_ms) = running.and_then(|view| view.phase.running_since_ms()) {
         line(
@@ -299,7 +299,7 @@ pub(super) fn in_words(status: &Status, how: &str, now_ms: u64, style: Style) ->
             line("set aside", &format!("{task}: {}", task_at_limit_in_words(limit)));
         }
     }
-    // Those of a ralph that is gone are gone with it.
+    // Background tasks end with their ralph, which is gone if the pid is 0.
     for task in view
         .iter()
         .flat_map(|view| view.background.alive())
@@ -331,7 +331,7 @@ pub(super) fn in_words(status: &Status, how: &str, now_ms: u64, style: Style) ->
     text
 }
 
-/// What is known of a goal.
+/// The state of a goal, in words.
 fn goal_state_in_words(goal: &GoalStatus) -> String {
     match &goal.state {
         GoalState::Unknown => format!("{}: not checked yet", goal.name),
@@ -340,7 +340,7 @@ fn goal_state_in_words(goal: &GoalStatus) -> String {
     }
 }
 
-/// What the stuck detector says and why, or what it has counted; none where there is nothing to say.
+/// The state of the stuck detector and its reason, or its counts. `None` if it has counted nothing.
 fn breaker_in_words(breaker: &BreakerStatus) -> Option<String> {
     let counted = [
         (breaker.no_progress, "without progress"),
@@ -539,7 +539,7 @@ mod tests {
         status.breaker.why = "no progress in 3 iterations".to_owned();
         let text = in_words(&status, "running", 8 * MINUTE_MS, Style::PLAIN);
         assert!(text.contains(": no progress in 3 iterations\n"), "{text}");
-        // Nobody serves it any more.
+        // The process that served it is gone.
         status.pid = 0;
         let text = in_words(&status, "not running", 8 * MINUTE_MS, Style::PLAIN);
         assert!(!text.contains("\niteration "), "{text}");

@@ -1,4 +1,4 @@
-//! A list with a header, its columns as wide as what is in them, the last one cut where the terminal ends.
+//! A table with a header. Columns are as wide as their cells; the last one is cut at the width of the terminal.
 
 use ralph_text::one_line;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -7,10 +7,10 @@ use crate::ui::report::Style;
 
 const DIM: &str = "2";
 const BETWEEN: usize = 2;
-/// The least that the last column gets, however narrow the terminal is: less would say nothing.
+/// Minimum width of the last column, even on a narrow terminal: less would be unreadable.
 const LAST_COLUMNS_MIN: usize = 32;
 
-/// What stands in one place of a list, and its colour, as an SGR code.
+/// A cell, with its colour as an SGR code.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Cell {
     text: String,
@@ -33,7 +33,7 @@ impl Cell {
     }
 }
 
-/// Sets a list. Columns whose title begins with a blank hold numbers, which stand at the right.
+/// Formats a table. Columns whose title begins with a blank hold numbers and are aligned to the right.
 pub(super) fn table<const N: usize>(titles: [&str; N], rows: &[[Cell; N]], style: Style) -> String {
     let widths: [usize; N] = std::array::from_fn(|at| {
         let cells = rows.iter().map(|row| row[at].text.width());

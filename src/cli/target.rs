@@ -1,4 +1,4 @@
-//! What stands in a command's place on the command line: a plan, a task, or a word that is no command.
+//! The first word on the command line that is not a command: a plan, a task, or a mistake.
 
 use std::{ffi::OsString, path::Path};
 
@@ -14,9 +14,9 @@ use super::{
     one_task::{self, GivenTask, is_task},
 };
 
-/// Words of other tools for what `ralph` does without one.
+/// Other tools' commands for what `ralph` does without one.
 const STARTS: &[&str] = &["start", "loop", "go", "exec", "build", "work"];
-/// Words of other tools and of habit, with what they are here.
+/// Commands of other tools and habits, with the counterpart in ralph.
 const ELSEWHERE: &[(&[&str], &str)] = &[
     (
         STARTS,
@@ -83,10 +83,11 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
     ),
 ];
 
-/// Has what was typed in a command's place name the plan; a task is returned, whose plan is yet to be written.
+/// Interprets the word in a command's place. A plan becomes the setting; a task is returned, with its plan yet to be
+/// written.
 ///
 /// # Errors
-/// A [`Failure`] if it is neither a file nor a task, or if there is another plan beside it.
+/// A [`Failure`] if the word is neither a file nor a task, or if another plan is given.
 pub(super) fn resolve(args: &mut Args) -> Result<Option<GivenTask>, Failure> {
     let [first, rest @ ..] = &args.target[..] else {
         return Ok(None);
@@ -136,7 +137,7 @@ fn no_command(first: &OsString, rest: &[OsString]) -> Failure {
             .map(|word| word.to_string_lossy())
             .collect();
         let said = words.join(" ");
-        // "start" is no part of a task that is in quotes behind it.
+        // "start" before a task in quotes is not part of the task.
         let task = match &words[..] {
             [start, task] if STARTS.contains(&&start[..]) && is_task(task) => task,
             _ => &said[..],
@@ -165,7 +166,7 @@ fn no_command(first: &OsString, rest: &[OsString]) -> Failure {
     failure.hint("`ralph -h` lists the commands")
 }
 
-/// What was said where it can be typed between quotes as it stands.
+/// Returns the text for use in a hint, or `TASK` if it is too long or cannot stand between double quotes.
 pub(super) fn sample(said: &str) -> &str {
     let is_plain = !said.contains(|character: char| character.is_control() || "\"\\$`!".contains(character));
     if is_plain && said.len() <= 80 { said } else { "TASK" }

@@ -1,4 +1,4 @@
-//! `ralph tasks`: commands that outlive an iteration and not the run.
+//! `ralph tasks`: background tasks, commands that outlive an iteration but not the run.
 
 use std::{env, path::Path, time::Duration};
 
@@ -30,9 +30,9 @@ use super::{
     table::{Cell, table},
 };
 
-/// Between two looks at an output that is followed.
+/// Interval between two reads of an output that is followed.
 const LOOK: Duration = Duration::from_millis(200);
-/// What a shell takes for more than a letter of a word.
+/// Characters that a shell does not treat as plain letters of a word.
 const SPECIAL: &[char] = &[
     '|', '&', ';', '<', '>', '(', ')', '$', '`', '\\', '"', '\'', '*', '?', '[', ']', '#', '~', '=', '%', '!', '{', '}',
 ];
@@ -121,7 +121,7 @@ fn start(socket: &Path, words: &[String], json: bool) -> Result<u8, Failure> {
     }
 }
 
-/// What a shell is to run: one argument as it is, several as words of a command.
+/// The command line for a shell: one argument as it is, several as quoted words.
 fn command_of(words: &[String]) -> Result<String, Failure> {
     let usage = |what: String| {
         Failure::new(FailureKind::Usage, what)
@@ -139,7 +139,7 @@ fn command_of(words: &[String]) -> Result<String, Failure> {
     if first.is_empty() {
         return Err(usage("the command is empty".to_owned()));
     }
-    // A line of shell may begin with anything.
+    // A single argument that is a line of shell may begin with anything.
     let is_program = words.len() > 1 || !first.contains(char::is_whitespace) && !first.contains(SPECIAL);
     if is_program && !is_builtin(first) && !is_there(first) {
         return Err(usage(format!("`{first}`: no such program")));
@@ -147,7 +147,7 @@ fn command_of(words: &[String]) -> Result<String, Failure> {
     Ok(command)
 }
 
-/// `word` so that a shell takes it for one word, and as it is.
+/// Quotes `word` for a shell, if needed.
 fn quoted(word: &str) -> String {
     match word.is_empty() || word.contains(char::is_whitespace) || word.contains(SPECIAL) {
         true => format!("'{}'", word.replace('\'', r"'\''")),
@@ -155,7 +155,7 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// Commands of the shell itself that somebody may start something with.
+/// Shell built-ins with which a command may begin.
 fn is_builtin(word: &str) -> bool {
     matches!(
         word,
@@ -163,7 +163,7 @@ fn is_builtin(word: &str) -> bool {
     )
 }
 
-/// Whether there is such a program, from this directory or on the search path.
+/// Whether the program exists, by its path or on the search path.
 fn is_there(program: &str) -> bool {
     if program.contains('/') {
         return Path::new(program).is_file();
@@ -172,7 +172,7 @@ fn is_there(program: &str) -> bool {
     env::split_paths(&path).any(|dir| dir.join(program).is_file())
 }
 
-/// Prints the last `bytes` of what a task has written, and with `follow` all that it writes until it is over.
+/// Prints the last `bytes` of a task's output; with `follow`, also all further output until the task is over.
 async fn output(socket: &Path, number: u32, bytes: u64, follow: bool) -> Result<(), Failure> {
     let client = Client::of_socket(socket)?;
     let mut plain = PlainText::new(Keep::Nothing);

@@ -1,4 +1,4 @@
-//! `ralph token`: what lets a program or a browser use the HTTP API of this project's runs over TCP.
+//! `ralph token`: prints the token with which programs and browsers use the HTTP API of this project's runs over TCP.
 
 use ralph_state::{
     control::Personal,
@@ -10,7 +10,7 @@ use crate::error::Failure;
 
 use super::{args::Args, run::place, trust::refuse_agent};
 
-/// Prints a token, of new ones if those of before are to count no more.
+/// Prints a token. With `revoke`, replaces the tokens first.
 pub(super) fn run(args: &Args, read_only: bool, web: bool, revoke: bool) -> Result<u8, Failure> {
     let place = place(args)?;
     refuse_agent(&place.paths, Personal::Token)?;

@@ -1,7 +1,7 @@
-//! Trust in a project's own files: asked for before they start anything, `ralph trust` to say it at any time.
+//! Trust in a project's own files: asked for before they start anything, and granted at any time with `ralph trust`.
 //!
-//! A command that runs what they name, or depends on it, asks on a terminal and refuses without one; a command that only
-//! looks goes without them and says so. Nothing else in the command line reads them.
+//! A command that runs what these files name, or depends on it, asks on a terminal and refuses without one. A command
+//! that only reads ignores the files and says so. No other code of the command line reads them.
 
 use std::fmt::Write as _;
 
@@ -27,12 +27,12 @@ use crate::{
 
 use super::{args::Args, confirm::is_confirmed};
 
-/// Lines of one file that are shown where more are a command away.
+/// Lines shown of one file where a command shows the rest.
 const LINES: usize = 24;
-/// Characters of one line, as well.
+/// Characters shown of one line.
 const COLUMNS: usize = 400;
 
-/// What a project says to ralph, and how that differs from what was trusted.
+/// The project's own files, and how they differ from what was trusted.
 struct Own {
     place: Place,
     files: OwnFiles,
@@ -57,7 +57,7 @@ impl Own {
         }
     }
 
-    /// Keeps what was shown, as it was read then.
+    /// Stores trust in the files as they were read and shown.
     fn trust(&self) -> Result<Trusted, Failure> {
         let all = trusting(&self.files.texts(&self.place.project));
         trust(&self.place.paths, all.clone())?;
@@ -65,10 +65,10 @@ impl Own {
     }
 }
 
-/// The project for a command that runs what its files name: they count, or the command does not run.
+/// The project for a command that runs what its files name: the files are trusted, or the command does not run.
 ///
 /// # Errors
-/// A [`Failure`] if they are not trusted, and nobody is there who could be asked or the answer was no.
+/// A [`Failure`] if the files are not trusted, and there is no user to ask or the answer was no.
 pub(super) fn place_to_run(args: &Args) -> Result<Place, Failure> {
     let own = Own::of(args)?;
     if own.changes.is_empty() {
@@ -82,16 +82,16 @@ pub(super) fn place_to_run(args: &Args) -> Result<Place, Failure> {
     Ok(own.trusted())
 }
 
-/// Trusts the project's own files as they are, which the user has just had written.
+/// Trusts the project's own files as they are, right after the user had them written.
 ///
 /// # Errors
-/// A [`Failure`] if it cannot be kept.
+/// A [`Failure`] if the trust cannot be stored.
 pub(super) fn trust_as_written(place: &Place) -> Result<(), Failure> {
     let files = OwnFiles::read(&place.project);
     Ok(trust(&place.paths, trusting(&files.texts(&place.project)))?)
 }
 
-/// The project for a command that only looks: files that are not trusted are left out, with a warning.
+/// The project for a command that only reads: untrusted files are left out, with a warning.
 ///
 /// # Errors
 /// A [`Failure`] if there is no project, or if what was trusted cannot be read.
@@ -105,7 +105,7 @@ pub(super) fn place_to_look(args: &Args) -> Result<Place, Failure> {
     Ok(place)
 }
 
-/// The same, with what is left out in words.
+/// As [`place_to_look`], but returns the warning instead of printing it.
 pub(super) fn place_and_what_is_left_out(args: &Args) -> Result<(Place, Option<String>), Failure> {
     let own = Own::of(args)?;
     if own.changes.is_empty() {
@@ -168,12 +168,13 @@ fn shown(own: &Own) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// An agent has its user's rights and does not speak for its user. Its run is told, if it is one of this project.
+/// Refuses a command inside an agent: an agent has its user's rights, but does not speak for the user. The run of this
+/// project, if any, is told.
 pub(super) fn refuse_agent(paths: &ProjectPaths, what: Personal) -> Result<(), Failure> {
     let forbidden = |why| Err(Failure::new(FailureKind::Failed, why));
     match control::ask(&paths.socket(), &Request::Personal(what)) {
         Ok(Reply::Forbidden { why }) => forbidden(why),
-        // No loop, or one of another version: who has started this process tells as well.
+        // No loop, or one of another version: the ancestors of this process decide.
         Ok(Reply::Done { .. } | Reply::Refused { .. } | Reply::Status { .. } | Reply::Tool { .. }) | Err(_)
             if !is_below_a_run() =>
         {
@@ -200,7 +201,7 @@ fn refusal(changes: &[Change]) -> Failure {
         .hint("`--trust-project` lets them count for one command, whatever they say")
 }
 
-/// Names the files that do not count.
+/// Names the files that are not trusted.
 fn untrusted(changes: &[Change]) -> String {
     let names = changes.iter().map(|change| {
         let name = one_line(&change.name);
@@ -214,7 +215,7 @@ fn untrusted(changes: &[Change]) -> String {
     format!("this project's own files are not trusted: {}", names.join(", "))
 }
 
-/// How much is shown.
+/// How much of each file is shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Extent {
     Short,
@@ -233,7 +234,7 @@ fn in_words(changes: &[Change], extent: Extent) -> String {
         let leads = leads.map_or_else(String::new, |to| format!("  -> {}", one_line(to)));
         writeln!(text, "{}{leads}{what}", one_line(&change.name)).expect(WRITES);
         let signs = change.what != What::New;
-        // What matters first to go in is last to be left out.
+        // Lines that matter come first, so that the limit cuts the others.
         let (matter, rest): (Vec<&Line>, Vec<&Line>) = change.lines.iter().partition(|line| line.matters);
         let all = matter.into_iter().chain(rest);
         let room = match extent {

@@ -1,6 +1,6 @@
-//! `ralph status --watch`: how the run stands, at every change, until it is over.
+//! `ralph status --watch`: shows the state of the run at every change, until it is over.
 //!
-//! Where no run goes on it waits for one: it may be started before the loop, and it outlives a ralph that is killed and
+//! Without a run, it waits for one: it may be started before the loop, and it survives a ralph that is killed and
 //! started again.
 
 use std::{io, time::Duration};
@@ -38,22 +38,22 @@ use super::{
     status::{how_it_runs, in_words},
 };
 
-/// How often to look for a run where there is none.
+/// Interval between checks for a run while none works.
 const LOOK: Duration = Duration::from_millis(300);
-/// How often what is left of a wait is drawn anew.
+/// Interval at which a countdown is redrawn.
 const TICK: Duration = Duration::from_secs(1);
-/// A server that says nothing for so long does not run any more: it says something every ten seconds.
+/// Time without data after which a server is considered dead. It sends a heartbeat every ten seconds.
 const SILENCE: Duration = Duration::from_secs(30);
 
-/// How the watch of one connection ended.
+/// Why following one connection ended.
 enum Left {
-    /// The run is over.
+    /// The run is over, with this exit code.
     Over(u8),
-    /// Its ralph has gone without a word, or is about to.
+    /// The ralph of the run has vanished, or is about to.
     Lost,
 }
 
-/// What was said last of a run that cannot be followed.
+/// The last message about a run that cannot be followed.
 #[derive(PartialEq)]
 enum Said {
     Nothing,
@@ -61,7 +61,7 @@ enum Said {
     Silent,
 }
 
-/// Shows how the run stands until it is over, and returns its exit code.
+/// Shows the state of the run until it is over, and returns its exit code.
 pub(super) fn watch(args: &Args, json: bool) -> Result<u8, Failure> {
     let paths = place(args)?.paths;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -85,13 +85,13 @@ async fn until_over(paths: &ProjectPaths, shown: &mut Shown) -> Result<u8, Failu
                     said = Said::Silent;
                 }
             }
-            // Its loop has ended, and it will be gone in a moment.
+            // The loop has ended, and its process exits in a moment.
             Err(ControlError::Refused { status, .. }) if status == StatusCode::CONFLICT => {
                 run = run.or(at_work(paths).await);
             }
             Err(error) => return Err(error.into()),
         }
-        // A ralph that ends writes down how before it is gone.
+        // A ralph that ends records how before it exits.
         let is_held = lock::is_held(paths);
         if let Some(exit) = run.as_ref().and_then(|run| shown.end(paths, run)) {
             return Ok(exit);
@@ -112,12 +112,12 @@ async fn until_over(paths: &ProjectPaths, shown: &mut Shown) -> Result<u8, Failu
 /// The run that works in the project.
 async fn at_work(paths: &ProjectPaths) -> Option<RunId> {
     let paths = paths.clone();
-    // Whoever holds the lock may have to be asked, which is not for a thread with a runtime.
+    // Finding the holder of the lock may block, which a thread with a runtime must not.
     let holder = spawn_blocking(move || lock::holder(&paths)).await.ok().flatten();
     holder.and_then(|holder| holder.run)
 }
 
-/// Follows the run that works in the project, and says which `run` that is.
+/// Follows the run that works in the project, and stores its id in `run`.
 async fn follow(paths: &ProjectPaths, shown: &mut Shown, run: &mut Option<RunId>) -> Result<Left, ControlError> {
     let client = Client::of_socket(&paths.socket())?;
     let response = client.open("/events").await?;
@@ -162,9 +162,9 @@ struct Watched {
     view: RunView,
 }
 
-/// Takes in an event, and says whether there is something to show.
+/// Applies an event. Returns whether there is something to show.
 ///
-/// It is read as bytes, as everybody else reads these types: as text it would take the same code a second time.
+/// Parsed from bytes, as everywhere else: parsing from text would instantiate the same code a second time.
 fn take(watched: &mut Option<Watched>, sent: &Sent) -> bool {
     match (sent.event.as_str(), watched) {
         ("snapshot", watched) => {
@@ -189,13 +189,13 @@ fn take(watched: &mut Option<Watched>, sent: &Sent) -> bool {
     }
 }
 
-/// What was shown last, and how.
+/// The last output, and how it was shown.
 struct Shown {
     json: bool,
     is_terminal: bool,
     columns: Option<u16>,
     last: String,
-    /// Lines on the terminal that the next ones take the place of.
+    /// Lines on the terminal that the next output replaces.
     lines: usize,
 }
 
@@ -210,7 +210,7 @@ impl Shown {
         }
     }
 
-    /// Shows how `run` ended, and returns its exit code; none if its journal does not say so.
+    /// Shows how `run` ended, and returns its exit code; `None` if its journal has no end.
     fn end(&mut self, paths: &ProjectPaths, run: &RunId) -> Option<u8> {
         let view = read_view(paths, run).ok()?;
         let exit = view.stop_reason()?.exit_code();
@@ -241,7 +241,7 @@ impl Shown {
     }
 }
 
-/// How the run stands, in one line.
+/// The state of the run in one line.
 fn line(status: &Status) -> String {
     let totals = &status.totals;
     let all = u64::from(totals.tasks_done) + u64::from(totals.tasks_open);
@@ -254,7 +254,7 @@ fn line(status: &Status) -> String {
     one_line(&parts.join(" · "))
 }
 
-/// The beginning of a line that fits into so many columns: one that is wrapped would be two.
+/// The beginning of a line that fits into the columns: a wrapped line would count as two.
 fn cut(line: &str, columns: Option<u16>) -> String {
     let mut left = columns.map_or(usize::MAX, usize::from);
     let fits = |character: &char| {

@@ -18,7 +18,7 @@ use crate::{
 
 use super::{args::Args, run::place, trust::refuse_agent};
 
-/// "ralph" on the keys of a telephone begins with it. Always the same, so that a bookmark and a cookie stay right.
+/// 7257 spells RALP on a telephone keypad. A fixed port keeps bookmarks and cookies valid.
 const PORT: u16 = 7257;
 
 /// Serves until it is interrupted.

@@ -1,4 +1,4 @@
-//! Which agents are there, which versions, and whether they can reach their models as far as can be told for free.
+//! Checks which agents are installed, their versions, and their logins as far as that costs nothing.
 
 use ralph_agent::{
     AgentError,
@@ -19,11 +19,11 @@ use crate::{
 
 use crate::cli::adapters::{NATIVE, is_of_use};
 
-/// The row about the agent that runs where none is named.
+/// The row about the agent that runs by default.
 const DEFAULT: &str = "default";
 
-/// Returns the agent that a run would use, then the others that are installed, then those that are not. `told` gets each installed
-/// one when its check ends, and the rest after that.
+/// Returns the agent that a run would use, then the other installed ones, then the missing ones. `told` gets each
+/// installed agent when its check ends, and the rest after that.
 pub(super) fn findings(
     place: &Place,
     config: &Config,
@@ -92,7 +92,7 @@ fn without_login(installed: &[(&str, bool)], chosen: &str) -> Option<&'static st
     })
 }
 
-/// What `ralph` without further words would run.
+/// The agent that `ralph` without options would run.
 fn run(chosen: &Result<String, Failure>, config: &Config, remembered: bool) -> Finding {
     match chosen {
         Ok(id) if remembered && config.adapter.as_ref() == Some(id) => Finding::new(
@@ -153,7 +153,7 @@ fn finding(id: &str, checked: Checked, is_chosen: bool) -> Finding {
         .detail("chosen", is_chosen.then(|| "yes".to_owned()))
 }
 
-/// Whether the program tells its version, and how that compares.
+/// Whether the program reports its version, and how it compares to the verified one.
 fn version(report: &CheckReport) -> (bool, String) {
     match &report.version {
         Version::NotAsked => (true, "is there".to_owned()),
@@ -179,7 +179,7 @@ fn version(report: &CheckReport) -> (bool, String) {
     }
 }
 
-/// Whether it can log in as far as can be told, how, and what to type if not.
+/// Whether a login was found, how, and what to type if not.
 fn login(login: &Login) -> (bool, Option<String>, Option<String>) {
     match login {
         Login::NotAsked => (true, None, None),

@@ -1,4 +1,4 @@
-//! What the machine has to offer: terminals and guards for agents, git, a place for state, a terminal to look at.
+//! Checks the machine: guarded processes, sandbox, git, the state directory, the terminal.
 
 use std::{
     ffi::OsString,
@@ -27,9 +27,9 @@ use crate::{
     ui::terminal::surroundings,
 };
 
-/// How long a shell may take to say that it has a terminal.
+/// Time a shell has to report that it has a terminal.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Less room than this is gone within a night of recordings.
+/// Minimum free space: less is used up by a night of recordings.
 const ROOM_BYTES: u64 = 256 << 20;
 
 pub(super) fn findings(
@@ -55,7 +55,7 @@ pub(super) fn findings(
     findings
 }
 
-/// Starts something the way agents are started.
+/// Starts a process the way agents are started.
 fn guard(supervisor: &Supervisor) -> Finding {
     const NAME: &str = "guard";
     let broken = |why: String| {
@@ -108,18 +108,18 @@ fn run_guarded(supervisor: &Supervisor) -> Result<(), String> {
     }
 }
 
-/// Waits for the end and reads nothing.
+/// Waits for the end and ignores all output.
 struct Ended(SyncSender<End>);
 
 impl Output for Ended {
     fn terminal(&mut self, _bytes: &[u8]) {}
     fn stdout(&mut self, _bytes: &[u8]) {}
     fn ended(&mut self, end: End) {
-        _ = self.0.send(end); // nobody waits any more
+        _ = self.0.send(end); // the waiting side has timed out
     }
 }
 
-/// Whether the files of sealed goals can be kept from agents.
+/// Whether the files of sealed goals can be hidden from agents.
 fn sealed_goals(found: Result<usize, Failure>) -> Finding {
     const NAME: &str = "sealed goals";
     match found {
@@ -203,7 +203,7 @@ fn state(path: &Path) -> Finding {
     .detail("fileSystem", system.map(|system| system.name))
 }
 
-/// Whether `.ralph-pause` and `.ralph-done` are heard of at once.
+/// Whether changes of `.ralph-pause` and `.ralph-done` are noticed at once.
 fn watching(project: &Path) -> Finding {
     let system = FileSystem::of(project);
     let slow = "file watching: polling once a second";
@@ -253,7 +253,7 @@ fn terminal() -> Finding {
     }
 }
 
-/// `812 MiB`, `12.3 GiB`.
+/// Formats bytes as `812 MiB` or `12.3 GiB`.
 #[allow(clippy::cast_precision_loss)]
 fn in_bytes(bytes: u64) -> String {
     match bytes >> 20 {

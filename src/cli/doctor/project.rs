@@ -1,4 +1,4 @@
-//! The project: its repository, its plan, and what earlier runs have left.
+//! Checks the project: its repository, its plan, and what earlier runs have left.
 
 use ralph_core::event::EndKind;
 use ralph_git::{NoRepository, Repository};
@@ -34,7 +34,7 @@ pub(super) fn findings(
     findings
 }
 
-/// Nothing where git itself is missing, which is said elsewhere.
+/// Checks the repository. `None` if git itself is missing, which another row reports.
 fn repository(place: &Place, supervisor: &Supervisor) -> Option<Finding> {
     const NAME: &str = "repository";
     let scratch = match tempfile::tempdir() {
@@ -80,12 +80,12 @@ fn plan(place: &Place, config: &Config) -> Finding {
             };
             Finding::new("plan", State::Good, format!("{}: {tasks}", path.display()))
         }
-        // Needed for a run, but no fault of the machine: whoever is setting up writes it last.
+        // A plan is needed for a run, but its absence is no fault of the machine: users write it last.
         Err(failure) => Finding::new("plan", State::Weak, failure.message).todos(failure.hints),
     }
 }
 
-/// Whether ralph runs here, and how it ended last.
+/// Whether a run is in progress here, and how the last one ended.
 fn runs(place: &Place) -> Finding {
     let paths = &place.paths;
     if lock::is_held(paths) {
@@ -112,7 +112,7 @@ fn runs(place: &Place) -> Finding {
     }
 }
 
-/// What runs left behind that are over.
+/// Processes that earlier runs left behind.
 fn left_running(place: &Place, supervisor: &Supervisor) -> Option<Finding> {
     if lock::is_held(&place.paths) {
         return None;
@@ -133,7 +133,7 @@ fn left_running(place: &Place, supervisor: &Supervisor) -> Option<Finding> {
     Some(Finding::new("left over", State::Weak, text).todo("the next `ralph` here ends them first"))
 }
 
-/// What the user or an agent has left to tell the loop.
+/// Marker files that the user or an agent left for the loop.
 fn files(place: &Place) -> Vec<Finding> {
     let paths = &place.paths;
     let told = [

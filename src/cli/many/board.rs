@@ -16,7 +16,7 @@ use crate::{
     ui::ScreenOptions,
 };
 
-/// Carries out the command line `given` in a process of its own, and shows the batch until it is over or its user leaves.
+/// Runs the command line `given` in a process of its own, and shows the batch until it is over or the user leaves.
 pub(super) fn run(
     args: &Args,
     place: &Place,
@@ -27,7 +27,7 @@ pub(super) fn run(
     app::run_batch_detached(place, screen, behind_screen(given), opening(args), supervisor)
 }
 
-/// Shows a batch that there is.
+/// Shows an existing batch.
 pub(super) fn attach(args: &Args, place: &Place, id: &BatchId, supervisor: &Supervisor) -> Result<Watched, Failure> {
     let Some(screen) = presentation(&args.show, screen(args, place)).screen else {
         return Err(Failure::new(FailureKind::Usage, "a board needs a terminal")
@@ -37,7 +37,7 @@ pub(super) fn attach(args: &Args, place: &Place, id: &BatchId, supervisor: &Supe
     app::watch_batch(&site, id, screen, opening(args))
 }
 
-/// What this command line says that a ralph which shows a run has to be told as well.
+/// The options of this command line that a ralph started to show a run needs as well.
 fn opening(args: &Args) -> Vec<OsString> {
     let mut given: Vec<OsString> = Vec::new();
     let theme = args.theme.and_then(|theme| theme.to_possible_value());

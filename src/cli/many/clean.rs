@@ -1,4 +1,4 @@
-//! `ralph many clean`: removes what batches have left, and says what stays and why.
+//! `ralph many clean`: removes leftovers of batches, and says what stays and why.
 
 use std::{
     path::Path,
@@ -21,7 +21,7 @@ use crate::{
     many::{self, Cleaned, Stay},
 };
 
-/// Removes what batches have left in which nothing has happened for `older_ms`.
+/// Removes leftovers of batches without activity for `older_ms`.
 pub(super) fn clean(args: &Args, older_ms: Option<u64>, supervisor: &Supervisor) -> Result<u8, Failure> {
     let place = place(args)?;
     trust::refuse_agent(&place.paths, Personal::Many)?;
@@ -116,7 +116,7 @@ fn stay_in_words(stay: &Stay) -> (String, Option<String>) {
     }
 }
 
-/// A path as it is typed in a shell.
+/// Quotes a path for a shell.
 fn shell_word(path: &Path) -> String {
     let text = path.to_string_lossy();
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "/._-+".contains(character);

@@ -1,6 +1,6 @@
-//! What `ralph doctor` found, as text for people and as JSON: whether ralph can run here, and what to type if not.
+//! The findings of `ralph doctor`, as text for people and as JSON: whether ralph can run here, and what to type if not.
 //!
-//! A finding that is [`State::Fatal`] stops every run; a missing agent that is not configured does not.
+//! A [`State::Fatal`] finding stops every run; a missing agent that is not configured does not.
 
 mod text;
 
@@ -12,32 +12,32 @@ use crate::error::Failure;
 
 pub(super) use text::Text;
 
-/// All that was looked at.
+/// All findings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Checkup {
-    /// Of ralph.
+    /// The version of ralph.
     pub version: &'static str,
     /// The directory that a run would work in.
     pub project: String,
     pub sections: Vec<Section>,
 }
 
-/// Findings about one thing.
+/// Findings about one topic.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Section {
     pub title: &'static str,
     pub findings: Vec<Finding>,
 }
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Finding {
     pub name: String,
     pub state: State,
     pub text: String,
-    /// What to do, a sentence or a command each.
+    /// What to do: a sentence or a command each.
     pub todo: Vec<String>,
-    /// The same for programs, where there is more to say than the text does.
+    /// Further details, for programs.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub details: BTreeMap<&'static str, String>,
 }
@@ -45,15 +45,15 @@ pub(super) struct Finding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     Good,
-    /// Not there, and not needed.
+    /// Missing, but not needed.
     Absent,
-    /// It works, but not as well as it could; or it may fail later.
+    /// Works, but not as well as it could; or may fail later.
     Weak,
     /// No run can start.
     Fatal(Fatal),
 }
 
-/// As its name alone: what kind of fatal it is, the exit code says.
+/// Serialised as its name alone; the exit code says the kind of a fatal one.
 impl Serialize for State {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(match self {
@@ -65,7 +65,7 @@ impl Serialize for State {
     }
 }
 
-/// What keeps ralph from running; the first of several chooses the exit code.
+/// Why ralph cannot run. The smallest of several chooses the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Fatal {
     Configuration,
@@ -84,7 +84,7 @@ impl Finding {
         }
     }
 
-    /// What a run would end with.
+    /// The finding for an error that would end a run.
     pub(super) fn fatal(name: &str, why: Fatal, failure: &Failure) -> Self {
         Self::new(name, State::Fatal(why), failure.message.as_str()).todos(failure.hints.iter().cloned())
     }
@@ -109,7 +109,7 @@ impl Finding {
 }
 
 impl Checkup {
-    /// What keeps ralph from running here; none if it can run.
+    /// The reason why ralph cannot run here, `None` if it can.
     pub(super) fn fatal(&self) -> Option<Fatal> {
         let states = self.findings().map(|finding| finding.state);
         states
@@ -125,7 +125,7 @@ impl Checkup {
     }
 }
 
-/// The checkup as one JSON object, with `canRun` beside what was found.
+/// The checkup as one JSON object, with an additional `canRun`.
 pub(super) fn json(checkup: &Checkup) -> serde_json::Value {
     let mut value = serde_json::to_value(checkup).expect("a checkup has no failing serialisers");
     value["canRun"] = checkup.fatal().is_none().into();

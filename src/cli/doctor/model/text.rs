@@ -1,4 +1,4 @@
-//! A checkup for people: aligned, and coloured on a terminal.
+//! Formats a checkup for people: aligned, and coloured on a terminal.
 
 use ralph_text::one_line;
 use ralph_words::counted;
@@ -14,10 +14,10 @@ const FATAL: &str = "31";
 const DIM: &str = "2";
 const STRONG: &str = "1";
 
-/// Sets a checkup as text, each line ended.
+/// Formats the parts of a checkup as text. Every line ends with a line break.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Text {
-    /// Columns of the longest name.
+    /// Width of the longest name, in columns.
     pub(crate) width: usize,
     pub(crate) style: Style,
 }
