@@ -1,8 +1,8 @@
-//! Who may use the API over TCP: whoever has a token, from a page or a program that the user has chosen.
+//! Authorizes clients of the API over TCP: a client needs a token, and a browser must be on the page of this listener.
 //!
-//! Any page that its user looks at can send requests to this machine, and any program of another user. A browser adds its
-//! cookies to such requests by itself, so that a cookie alone proves nothing: what commands has to come from the page that the
-//! cookie was given to. No answer allows another page to read it (CORS).
+//! Any web page that the user visits can send requests to this machine, and so can programs of other users. A browser
+//! adds its cookies to such requests by itself, so a cookie alone proves nothing: a request that commands must also
+//! come from the page that the cookie was given to. No answer allows another page to read it (CORS).
 
 use std::{
     collections::HashSet,
@@ -39,7 +39,7 @@ use super::{
     tcp::Caller,
 };
 
-/// What every browser is told; an answer may say more of itself.
+/// Headers of every answer, unless a route sets its own.
 const HEADERS: [(HeaderName, &str); 6] = [
     (X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (REFERRER_POLICY, "no-referrer"),
@@ -49,51 +49,51 @@ const HEADERS: [(HeaderName, &str); 6] = [
     (CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'"),
 ];
 
-/// Where a browser says what a request is for.
+/// The header in which a browser names the origin of a request.
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
-/// Where a proxy says how it was asked.
+/// The header in which a proxy names the protocol of the original request.
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
-/// How long a browser stays logged in.
+/// Lifetime of a browser's session cookie.
 const SESSION_SECONDS: u32 = 90 * 24 * 3600;
 
-/// Parameters of an address that somebody may take for the place of a token.
+/// Query parameters that look like a token. Tokens in an address are refused.
 const IN_THE_ADDRESS: [&str; 6] = ["token", "access_token", "auth", "authorization", "bearer", "session"];
 
-/// Refused requests that are logged in a minute.
+/// Maximum number of refused requests logged per minute.
 const MOST_LOGGED: u32 = 10;
 const A_MINUTE: Duration = Duration::from_secs(60);
 
-/// Decides who may use a TCP listener, and for what.
+/// Authorizes the clients of a TCP listener.
 #[derive(Debug)]
 pub(crate) struct Access {
     file: TokenFile,
     known: Mutex<Known>,
-    /// The address that is listened at.
+    /// The address of the listener.
     address: SocketAddr,
-    /// Names under which a proxy is known, in lower case, each with a port or without.
+    /// Host names of proxies in front of the listener, in lower case, with or without a port.
     proxied: HashSet<String>,
-    /// Cookies are for a host and not for a port: another ralph on this one has another name.
+    /// Name of the session cookie. It contains the port, because browsers send cookies to all ports of a host.
     cookie: String,
     log: Mutex<Log>,
 }
 
-/// The tokens as the file has them.
+/// The cached content of the token file.
 #[derive(Debug)]
 struct Known {
     version: Option<Version>,
-    /// None while the file cannot be read: then there is no token that is right.
+    /// `None` while the file cannot be read; no token is accepted then.
     tokens: Option<Tokens>,
 }
 
-/// How somebody has shown who they are.
+/// How a client authenticated itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Proof {
     Header,
     Cookie,
 }
 
-/// What has been logged lately.
+/// Counts of the refusals logged lately.
 #[derive(Debug)]
 struct Log {
     since: Instant,
@@ -102,8 +102,8 @@ struct Log {
 }
 
 impl Access {
-    /// Lets in whoever has a token of `file`, which is made if it is not there. `address` is where the listener is, `proxied`
-    /// are the names (`HOST` or `HOST:PORT`) under which a proxy passes requests on to it.
+    /// Accepts the tokens of `file`, which is created if missing. `address` is that of the listener. `proxied` are the
+    /// names (`HOST` or `HOST:PORT`) under which a proxy passes requests on to it.
     ///
     /// # Errors
     /// [`TokensError`].
@@ -126,8 +126,9 @@ impl Access {
         })
     }
 
-    /// Puts `routes` behind the token and the route that gives a browser its cookie beside them; `public` has no secrets. Every
-    /// request has its [`Role`] among its extensions where it reaches `routes`.
+    /// Protects `routes` with the token, and adds the login route, which gives a browser its cookie. `public` needs no
+    /// token and has no secrets.
+    /// Requests that reach `routes` have their [`Role`] among their extensions.
     pub(crate) fn guard(self: &Arc<Self>, routes: Router, public: Router) -> Router {
         let login = Router::new().route("/login", post(login)).with_state(Arc::clone(self));
         let known = routes
@@ -139,7 +140,7 @@ impl Access {
             .layer(from_fn_with_state(Arc::clone(self), only_from_here))
     }
 
-    /// Whoever has shown who they are, and how.
+    /// Returns the client's role, and how the client authenticated itself.
     fn identify(&self, headers: &HeaderMap) -> Answered<(Role, Proof)> {
         let tokens = self
             .tokens()
@@ -169,10 +170,10 @@ impl Access {
         }
     }
 
-    /// Returns the role in which a token for `role` is taken from a process of that origin.
+    /// Returns the role that a token for `role` gives a process of that origin.
     ///
-    /// A proxy may run as another user. Without a proxy only this user has a reason to connect: a session that another user shows
-    /// was taken from a browser while that user had the port.
+    /// A proxy may run as another user. Without a proxy, only this user has a reason to connect: a session shown by
+    /// another user was taken from a browser while that user had the port.
     fn role_of(&self, role: Role, origin: Origin) -> Answered<Role> {
         match origin {
             Origin::Elsewhere => Ok(role),
@@ -184,7 +185,7 @@ impl Access {
         }
     }
 
-    /// What the cookies say that could be a session of this ralph.
+    /// Values of cookies that may be a session of this ralph.
     fn sessions<'a>(&'a self, headers: &'a HeaderMap) -> impl Iterator<Item = &'a str> {
         let cookies = headers
             .get_all(COOKIE)
@@ -197,7 +198,7 @@ impl Access {
         })
     }
 
-    /// The tokens as they are now: `ralph token --revoke` counts at once.
+    /// Returns the current tokens. `ralph token --revoke` takes effect at once.
     fn tokens(&self) -> Option<Tokens> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let version = self.file.version();
@@ -208,8 +209,8 @@ impl Access {
         known.tokens.clone()
     }
 
-    /// Whether `host` is one under which this listener is meant to be reached. A name that leads to this machine and is none of
-    /// its own is somebody else's page (DNS rebinding).
+    /// Whether the listener may be reached under `host`. Any other name that resolves to this machine belongs to a
+    /// foreign page (DNS rebinding).
     fn is_own(&self, host: &str) -> bool {
         let host = host.to_ascii_lowercase();
         if self.proxied.contains(&host) {
@@ -222,7 +223,7 @@ impl Access {
         if matches!(port, Some("80" | "443")) && self.proxied.contains(name) {
             return true;
         }
-        // Any port: a tunnel (`ssh -L`) has one of its own at the other end, and the name is what cannot be forged.
+        // Any port: a tunnel (`ssh -L`) has its own at the other end. Only the name cannot be forged.
         let is_port = port.is_none_or(|port| port.parse::<u16>().is_ok());
         let address = name
             .strip_prefix('[')
@@ -232,7 +233,7 @@ impl Access {
         is_port && (name == "localhost" || is_loopback)
     }
 
-    /// Looks at where a request goes to and where it comes from.
+    /// Checks the destination and the origin of a request.
     fn check(&self, request: &Request) -> Answered<()> {
         let authority = request.uri().authority().map(|authority| authority.as_str());
         let is_meant = |host: &&str| self.is_own(host) && authority.is_none_or(|authority| authority == *host);
@@ -259,19 +260,19 @@ impl Access {
         Ok(())
     }
 
-    /// Whether a page that a browser has from `origin` is one of this listener's, which was asked as `host`.
+    /// Whether a page from `origin` belongs to this listener, which was addressed as `host`.
     fn is_own_page(&self, origin: &str, host: &str) -> bool {
         let page = origin
             .strip_prefix("http://")
             .or_else(|| origin.strip_prefix("https://"));
         page.is_some_and(|page| {
             let page = page.to_ascii_lowercase();
-            // A proxy may pass a request on under another name than it has itself.
+            // A proxy may pass requests on under another name than its own.
             page == host.to_ascii_lowercase() || self.proxied.contains(&page)
         })
     }
 
-    /// Logs that a request was refused: never what is in it, and not each of a flood.
+    /// Logs a refusal without the content of the request, at a limited rate.
     fn note(&self, method: &Method, path: &str, problem: &Problem) {
         let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
         if log.since.elapsed() >= A_MINUTE {
@@ -291,7 +292,7 @@ impl Access {
         log.left_out = 0;
     }
 
-    /// What a browser is to send from now on in place of its token.
+    /// Returns the cookie that a browser sends from now on in place of its token.
     fn cookie_for(&self, role: Role, headers: &HeaderMap) -> Option<HeaderValue> {
         let tokens = self.tokens()?;
         let session = match role {
@@ -299,7 +300,7 @@ impl Access {
             Role::Reader => tokens.read_only_session,
             Role::Agent => return None,
         };
-        // A browser does not send a secure cookie over plain HTTP, which is what there is on this machine.
+        // `Secure` cookies are not sent over plain HTTP, which is used on this machine.
         let is_secure = !self.proxied.is_empty() && headers.get(FORWARDED_PROTO).is_some_and(|proto| proto == "https");
         let secure = if is_secure { "; Secure" } else { "" };
         let cookie = format!(
@@ -310,13 +311,13 @@ impl Access {
         HeaderValue::from_str(&cookie).ok()
     }
 
-    /// Where it listens.
+    /// The address of the listener.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 }
 
-/// Lets requests through that go to this listener, and come from its own page or from no page at all.
+/// Middleware that accepts requests to this listener from its own page or from no page.
 async fn only_from_here(State(access): State<Arc<Access>>, request: Request, next: Next) -> Response {
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let mut response = match access.check(&request) {
@@ -333,14 +334,14 @@ async fn only_from_here(State(access): State<Arc<Access>>, request: Request, nex
     response
 }
 
-/// Lets requests through that have a token, as far as the token goes.
+/// Middleware that accepts requests with a token, within the rights of the token.
 async fn only_known(State(access): State<Arc<Access>>, mut request: Request, next: Next) -> Response {
     let caller = request.extensions().get::<Arc<Caller>>().map(Arc::clone);
     match admitted(&access, &request, caller.as_deref()) {
         Ok(role) => {
             let role = match caller {
                 Some(caller) => access.role_of(role, caller.origin().await),
-                // Over a socket with a path, which has looked at its peer.
+                // A request over the Unix socket, whose peer was already checked.
                 None => Ok(match request.extensions().get::<Role>() {
                     Some(Role::Agent) => Role::Agent,
                     Some(Role::User | Role::Reader) | None => role,
@@ -368,7 +369,7 @@ fn admitted(access: &Access, request: &Request, caller: Option<&Caller>) -> Answ
     let headers = request.headers();
     let (role, proof) = access.identify(headers)?;
     let looks = is_looking(request.method());
-    // A page elsewhere can have a browser ask for something here, and never learns what was answered.
+    // Another page can have a browser send requests here, although it never sees the answers.
     let site = headers
         .get(FETCH_SITE)
         .map_or("none", |site| site.to_str().unwrap_or_default());
@@ -392,7 +393,7 @@ fn admitted(access: &Access, request: &Request, caller: Option<&Caller>) -> Answ
     Ok(role)
 }
 
-/// Lets through what changes nothing.
+/// Middleware that accepts only requests that change nothing.
 async fn only_looking(State(access): State<Arc<Access>>, request: Request, next: Next) -> Response {
     if is_looking(request.method()) {
         return next.run(request).await;
@@ -433,16 +434,16 @@ fn is_looking(method: &Method) -> bool {
     *method == Method::GET || *method == Method::HEAD
 }
 
-/// The token of `Bearer TOKEN`.
+/// Returns the token of `Bearer TOKEN`.
 fn bearer(shown: &str) -> Option<&str> {
     let (scheme, token) = shown.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
 }
 
-/// A header that is repeated, or no text.
+/// The error for a header that is repeated or not text.
 struct NotOne;
 
-/// The only value of a header that is not to be repeated.
+/// Returns the value of a header that must not be repeated.
 fn one<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, NotOne> {
     let mut values = headers.get_all(name).into_iter();
     match (values.next(), values.next()) {
@@ -452,7 +453,7 @@ fn one<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>,
     }
 }
 
-/// Whether the query looks as if it had a token in it.
+/// Whether the query seems to contain a token.
 fn names_token(uri: &Uri) -> bool {
     let parameters = uri.query().unwrap_or_default().split('&');
     let mut names = parameters.map(|parameter| parameter.split('=').next().unwrap_or_default());

@@ -1,4 +1,4 @@
-//! Requests that answer a question of the agent's.
+//! Requests that answer an agent's question.
 
 use axum::extract::{
     Path, Query,
@@ -12,7 +12,7 @@ use super::{
     problem::{Answered, Problem},
 };
 
-/// Where an answer is given.
+/// The query of an answer.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Answering {
@@ -21,7 +21,7 @@ pub(super) struct Answering {
     at: AnswerPlace,
 }
 
-/// What is answered, and where.
+/// Returns the number of the request, the answer, and where it was given.
 pub(super) fn answer_of(
     ask: Result<Path<u32>, PathRejection>,
     answering: Result<Query<Answering>, QueryRejection>,

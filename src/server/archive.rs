@@ -1,5 +1,6 @@
-//! The runs of a project as they are on disk: read off the server's thread, a few at a time, since git and long journals
-//! take their time.
+//! Reads the runs of a project from disk.
+//!
+//! Reading happens off the server's thread and for few requests at a time, since git and long journals are slow.
 
 use std::{convert::Infallible, io, path::PathBuf, sync::Arc};
 
@@ -15,13 +16,13 @@ use crate::review::{RunEntry, Shelf};
 
 use super::problem::{Answered, Problem};
 
-/// Requests that read at a time; more wait. Each may hold what it has read until its client has taken it.
+/// Requests that read at the same time; others wait. Each may hold what it has read until its client has received it.
 const READERS: usize = 4;
 
-/// Requests at a time that look for a run or list them.
+/// Requests that look for a run or list runs at the same time.
 const LOOKERS: usize = 2;
 
-/// What a client is handed at a time of something large.
+/// Size of the pieces in which a large answer is sent.
 const PIECE_BYTES: usize = 64 * 1024;
 
 /// The runs of one project.
@@ -31,13 +32,13 @@ pub(crate) struct Archive {
     desk: Desk,
 }
 
-/// What archives of several projects share.
+/// The resources shared by archives of several projects.
 #[derive(Debug, Clone)]
 pub(crate) struct Desk {
     supervisor: Supervisor,
     shelf: Arc<Shelf>,
     free: Arc<Semaphore>,
-    /// Of those who look and are handed nothing that a client takes its time for: commands begin with it.
+    /// Permits for short lookups, which wait for no client. Every command begins with one.
     looking: Arc<Semaphore>,
 }
 
@@ -51,13 +52,14 @@ impl Desk {
         }
     }
 
-    /// Looks for something among the runs, on a thread where that may take its time. Waits for no client.
+    /// Looks something up among the runs, on a thread for blocking work. Waits for no client.
     pub(super) async fn look<T: Send + 'static>(&self, work: impl FnOnce(&Shelf) -> T + Send + 'static) -> Answered<T> {
         let work = move |shelf: &Shelf, _: &Supervisor| Ok(work(shelf));
         self.work(&self.looking, work).await.map(|(done, _)| done)
     }
 
-    /// Does `work` on a thread where it may take its time. What comes of it counts as being read as long as the permit is there.
+    /// Does `work` on a thread for blocking work. The result occupies one of the [`READERS`] until the permit is
+    /// dropped.
     pub(super) async fn read<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Shelf, &Supervisor) -> Answered<T> + Send + 'static,
@@ -90,7 +92,7 @@ impl Archive {
         self.desk.look(move |shelf| shelf.runs(&paths)).await
     }
 
-    /// The run of this name; none if there is none. A name is looked up and never made a part of a path.
+    /// Returns the run of this name, if it exists. The name is compared and never becomes part of a path.
     pub(super) fn find(&self, name: &str) -> Option<Kept> {
         let runs = self.paths.run_ids();
         let run = runs.into_iter().find(|run| run.0 == name)?;
@@ -106,12 +108,12 @@ impl Archive {
     }
 }
 
-/// What is on disk of a run, which may still go on.
+/// The stored files of a run, which may still be running.
 #[derive(Debug, Clone)]
 pub(crate) struct Kept {
     archive: Archive,
     run: RunId,
-    /// The setting `checkpoint.include` of a run that goes on.
+    /// The setting `checkpoint.include`, for the current run.
     include: Vec<String>,
 }
 
@@ -142,14 +144,14 @@ impl Kept {
         self.archive.paths.run(&self.run).recording(iteration)
     }
 
-    /// How it stands, while a ralph serves it or not.
+    /// The run's entry in a list. `live` says whether a ralph serves the run.
     pub(super) async fn entry(&self, live: bool) -> Answered<RunEntry> {
         let (paths, run) = (self.archive.paths.clone(), self.run.clone());
         let looked = move |shelf: &Shelf| shelf.run(&paths, &run, live);
         self.archive.desk.look(looked).await
     }
 
-    /// Does `work` on a thread where it may take its time.
+    /// Does `work` on a thread for blocking work.
     pub(super) async fn read<T: Send + 'static>(
         &self,
         work: impl FnOnce(&ProjectPaths, &RunId, &Supervisor) -> Answered<T> + Send + 'static,
@@ -160,7 +162,7 @@ impl Kept {
     }
 }
 
-/// `bytes`, which count as being read until the client has taken nearly all of them.
+/// Sends `bytes` in pieces. They occupy a reader's permit until the client has received nearly all of them.
 pub(super) fn in_pieces(bytes: Vec<u8>, permit: OwnedSemaphorePermit) -> Body {
     let state = (Bytes::from(bytes), permit);
     Body::from_stream(stream::unfold(state, |(mut left, permit)| async move {
@@ -172,7 +174,7 @@ pub(super) fn in_pieces(bytes: Vec<u8>, permit: OwnedSemaphorePermit) -> Body {
     }))
 }
 
-/// Why a journal was not read.
+/// Turns the error of reading a journal into an answer.
 pub(super) fn of_journal(error: &JournalError) -> Problem {
     match error {
         JournalError::Read { source, .. } if source.kind() == io::ErrorKind::NotFound => {

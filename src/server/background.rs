@@ -1,4 +1,4 @@
-//! Background tasks of the run: which there are, what they write, and that one is started or ended.
+//! Background tasks of the run: lists, output, start and cancellation.
 
 use std::sync::Arc;
 
@@ -37,12 +37,12 @@ use super::{
 
 pub(super) use ralph_state::control::{BackgroundEntry, StartBackground, StartedBackground};
 
-/// What is read for the last line of an output.
+/// Bytes read to find the last line of an output.
 const LAST_LINE_BYTES: u64 = 4 * 1024;
-/// Most bytes of an output that one request is answered with.
+/// Maximum number of output bytes in one answer.
 const PIECE_BYTES: u64 = 1 << 20;
 
-/// Which part of an output is wanted.
+/// The part of an output that a client requests.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -102,7 +102,7 @@ pub(super) async fn output(
     let Query(Wanted { from, last }) = wanted.map_err(|why| Problem::bad_request(why.body_text()))?;
     let unknown = || Problem::not_found(format!("there is no background task {number}; GET /tasks lists them"));
     let mut tasks = served.background().into_iter();
-    // Looked at before its output is: what comes after a look at a task that has ended is nothing.
+    // The state is read before the output: if the task has ended by then, the output is complete.
     let task = tasks.find(|task| task.number == number).ok_or_else(unknown)?;
     let read = kept.read(move |paths, run, _| {
         let dir = paths.run(run).background(number);
@@ -124,7 +124,7 @@ pub(super) async fn output(
     Ok((headers, bytes).into_response())
 }
 
-/// A task with what is kept of its output; without that if it cannot be read.
+/// A task with the size and last line of its output, if that can be read.
 fn entry(paths: &ProjectPaths, run: &RunId, task: &BackgroundTask, now_ms: u64) -> BackgroundEntry {
     let dir = paths.run(run).background(task.number);
     let piece = task_output::read_tail(&dir, LAST_LINE_BYTES).unwrap_or_default();

@@ -1,6 +1,6 @@
-//! The boards of batches, read from disk: nothing is asked of the process that carries one out.
+//! The boards of batches, read from disk without asking the process of the batch.
 //!
-//! What was read of a batch stays, so that a page which looks every few seconds has each record read once.
+//! Followers are kept between requests, so that a page that polls every few seconds causes each record to be read once.
 
 use std::{
     collections::HashMap,
@@ -18,10 +18,10 @@ use crate::{
     review::Projects,
 };
 
-/// Projects whose last batch is listed.
+/// Maximum number of projects whose last batch is listed.
 const LISTED: usize = 20;
 
-/// A batch, and whose it is.
+/// A batch and its project.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct BatchEntry {
     /// The name of the project's directory.
@@ -33,12 +33,12 @@ pub(super) struct BatchEntry {
 pub(super) struct Batches {
     root: PathBuf,
     projects: Arc<Projects>,
-    /// What is followed, by the directory of its batch.
+    /// Followers by the directory of their batch.
     followed: Mutex<HashMap<PathBuf, Follower>>,
 }
 
 impl Batches {
-    /// The batches whose projects have their states below `root`.
+    /// Reads the batches of the projects whose states are below `root`.
     pub(super) fn below(root: PathBuf, projects: Arc<Projects>) -> Batches {
         Batches {
             root,
@@ -47,7 +47,7 @@ impl Batches {
         }
     }
 
-    /// The last batch of each project, those first that are carried out, and the latest first.
+    /// The last batch of each project: running ones first, then the latest first.
     pub(super) fn list(&self) -> Vec<BatchEntry> {
         let mut last: Vec<(BatchId, PathBuf)> = self
             .states()
@@ -61,7 +61,7 @@ impl Batches {
         entries
     }
 
-    /// The batch of this name. A name is looked up and never made a part of a path.
+    /// Returns the batch of this name. The name is compared and never becomes part of a path.
     pub(super) fn find(&self, name: &str) -> Option<BatchEntry> {
         self.states().find_map(|state| {
             let id = batches_in(&state).into_iter().find(|id| id.0 == name)?;
@@ -76,7 +76,7 @@ impl Batches {
     fn look(&self, state: &Path, id: &BatchId) -> Option<BatchEntry> {
         let paths = BatchPaths::of_state(&self.root, state, id);
         let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
-        // The batch before the last is looked at by nobody any more.
+        // Earlier batches of the project are no longer shown.
         followed.retain(|directory, _| directory.parent() != paths.dir().parent() || directory == paths.dir());
         let follower = followed.entry(paths.dir().to_owned()).or_insert_with(|| {
             let (projects, of) = (Arc::clone(&self.projects), paths.clone());
@@ -84,7 +84,7 @@ impl Batches {
         });
         let board = follower.look()?;
         let name = state.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        // Behind its name, a state has a hash of the path.
+        // The name of a state directory is that of the project and a hash of its path.
         let project = name
             .rsplit_once('-')
             .map_or(name.clone(), |(project, _)| project.to_owned());
@@ -92,7 +92,7 @@ impl Batches {
     }
 }
 
-/// Where the runs of a plan have their state: their project lies in the plan's work tree.
+/// Finds the state of a plan's runs: their project is in the plan's work tree.
 fn state_of(projects: &Projects, paths: &BatchPaths, plan: &PlanName) -> Option<ProjectPaths> {
     let tree = paths.tree(plan);
     projects

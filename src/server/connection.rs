@@ -1,7 +1,7 @@
 //! One connection of a client, within bounds.
 //!
-//! A client decides when it sends and when it reads. Whatever it does, it costs a bounded amount of memory, and what it has not
-//! begun in time comes to an end.
+//! A client decides when it sends and when it reads. The memory it can use is bounded, and requests that are not sent
+//! in time are closed.
 
 use std::{
     env,
@@ -33,21 +33,21 @@ use tokio::{
 
 use super::{problem::Problem, served::Stage};
 
-/// All headers of a request together.
+/// Maximum size of all headers of a request.
 const HEADERS_CAP_BYTES: usize = 32 * 1024;
-/// A message of the user is far smaller, in JSON, too; a longer request is not one of ours.
+/// Maximum size of a request body. Messages of the user are far smaller, even in JSON.
 pub(super) const BODY_CAP_BYTES: usize = 1 << 20;
-/// How long to leave connections alone when none can be taken.
+/// Pause after a connection could not be accepted.
 pub(super) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// How long a client may take for what.
+/// Timeouts for a client.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Patience {
-    /// To say what it wants, be it for the first time or again.
+    /// Until the headers of the first or the next request are complete.
     pub(super) headers: Duration,
-    /// To send what goes with it.
+    /// Until the body of a request is complete.
     pub(super) body: Duration,
-    /// To read anything of what it is sent.
+    /// Until the client reads any part of the data sent to it.
     pub(super) reading: Duration,
 }
 
@@ -72,8 +72,8 @@ impl Patience {
     }
 }
 
-/// Answers what comes over `stream` by `routes`, until the client has enough, or the run is over and the client has its last
-/// answer.
+/// Answers the requests on `stream` with `routes`. Ends when the client closes the connection, or when the run is over
+/// and the client has its last answer.
 pub(super) async fn serve_connection(
     stream: impl AsyncRead + AsyncWrite + Unpin,
     routes: Router,
@@ -91,10 +91,10 @@ pub(super) async fn serve_connection(
         _ = stages.wait_for(|stage| *stage >= Stage::Closing) => {}
     }
     connection.as_mut().graceful_shutdown();
-    _ = connection.await; // a client that has gone needs nothing
+    _ = connection.await; // a client that has gone needs no answer
 }
 
-/// Takes the whole body of a request before anything looks at it: within its bound, and in time.
+/// Middleware that reads the whole request body, within its size limit and in time, before a route sees it.
 pub(super) async fn take_body(State(patience): State<Patience>, request: Request, next: Next) -> Response {
     let (parts, body) = request.into_parts();
     let problem = match timeout(patience.body, whole(body)).await {
@@ -106,7 +106,7 @@ pub(super) async fn take_body(State(patience): State<Patience>, request: Request
         }
     };
     let mut response = problem.into_response();
-    // What else the client sends is not read.
+    // The rest of the client's data is not read.
     response
         .headers_mut()
         .insert(CONNECTION, HeaderValue::from_static("close"));
@@ -127,12 +127,12 @@ async fn whole(body: Body) -> Result<Bytes, Problem> {
     Ok(whole.into())
 }
 
-/// A stream whose other end has to take something of what is written, from time to time.
+/// A stream that fails with a timeout if the peer reads nothing for too long.
 #[derive(Debug)]
 pub(super) struct Impatient<S> {
     stream: S,
     patience: Duration,
-    /// Runs while nothing can be written.
+    /// Runs while writing is blocked.
     waits: Option<Pin<Box<Sleep>>>,
 }
 
@@ -145,7 +145,7 @@ impl<S> Impatient<S> {
         }
     }
 
-    /// Ends the wait that `written` ends, or the connection if the wait was too long.
+    /// Resets the timeout if `written` is ready, and fails the write once the timeout has passed.
     fn judge<T>(&mut self, written: Poll<io::Result<T>>, context: &mut Context<'_>) -> Poll<io::Result<T>> {
         if written.is_ready() {
             self.waits = None;

@@ -1,5 +1,5 @@
-//! The events of a run as they happen, as server-sent events: each record with its number as its id, so that whoever was
-//! cut off goes on where it was.
+//! The events of a run as server-sent events. Each record has its number as its id, so that a client that was
+//! disconnected can resume.
 
 use std::{convert::Infallible, sync::Arc};
 
@@ -32,7 +32,7 @@ use super::{
     served::{HEARTBEAT, Served},
 };
 
-/// What of the events somebody wants.
+/// The part of the events that a client requests.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -55,7 +55,7 @@ pub(super) struct Wanted {
     pub(super) last: bool,
 }
 
-/// A record with the line that a person reads of it, as every screen has it; moments in it are UTC.
+/// A record with its line of text, as on every screen. Times in the text are UTC.
 #[derive(Serialize)]
 struct Narrated<'r> {
     seq: u64,
@@ -88,33 +88,34 @@ pub(super) async fn events(
         .into_response())
 }
 
-/// What is sent while there is nothing to send.
+/// The event sent while the run is quiet.
 pub(super) fn heartbeat() -> KeepAlive {
     KeepAlive::new()
         .interval(HEARTBEAT)
         .event(Event::default().event("heartbeat").data("{}"))
 }
 
-/// How a run stands, for whoever begins with that.
+/// The state of the run, as the first event of a stream.
 pub(super) fn snapshot(status: &Status) -> Answered<Event> {
     let records = status.view.as_ref().map_or(0, |view| view.records);
     let text = serde_json::to_string(status).map_err(|why| Problem::failed(why.to_string()))?;
     let snapshot = Event::default().event("snapshot").data(text);
-    // A journal has a first record before anything is served.
+    // A journal has its first record before the server starts.
     Ok(snapshot.id(records.saturating_sub(1).to_string()))
 }
 
-/// The end of a run's process.
+/// The end of the run's process.
 pub(super) fn over(exit: Option<u8>) -> Event {
     Event::default()
         .event("over")
         .data(json!({"exitCode": exit}).to_string())
 }
 
-/// The record to begin with, of a run that has so many; none if it is not said.
+/// Returns the number of the first record to send, or `None` if the client names none. `records` is the number of
+/// records.
 ///
 /// # Errors
-/// If it is not one that is there or comes next.
+/// If the number is beyond the next record.
 pub(super) fn first_record(wanted: &Wanted, headers: &HeaderMap, records: u64) -> Answered<Option<u64>> {
     let first = said(wanted, headers)?;
     match first.filter(|first| *first > records) {
@@ -130,7 +131,7 @@ fn said(wanted: &Wanted, headers: &HeaderMap) -> Answered<Option<u64>> {
         let next = seq.checked_add(1);
         next.ok_or_else(|| Problem::bad_request("there is no record after that number"))
     };
-    // A browser that connects again repeats the address it had, and says in the header how far it is by now.
+    // A browser that reconnects repeats its address, and names the last event in the header.
     if let Some(id) = headers.get("last-event-id") {
         let seq = id.to_str().ok().and_then(|id| id.parse().ok());
         let seq = seq.ok_or_else(|| Problem::bad_request("Last-Event-ID is not the number of a record"))?;
@@ -143,13 +144,13 @@ fn said(wanted: &Wanted, headers: &HeaderMap) -> Answered<Option<u64>> {
     }
 }
 
-/// What `subscription` gets, to the end of the run.
+/// Streams the events of `subscription` to the end of the run.
 fn follow(served: Arc<Served>, subscription: Subscription, wanted: Wanted) -> impl Stream<Item = Event> {
     let state = (Some(subscription), served);
     let pieces = stream::unfold(state, move |(subscription, served)| async move {
         let mut subscription = subscription?;
         loop {
-            // A client that is fast must not keep the others waiting.
+            // A fast client must not starve the others.
             tokio::task::consume_budget().await;
             let Some(event) = subscription.next_event().await else {
                 return Some((end(&served, wanted), (None, served)));
@@ -162,7 +163,7 @@ fn follow(served: Arc<Served>, subscription: Subscription, wanted: Wanted) -> im
     pieces.flat_map(stream::iter)
 }
 
-/// What there is to say when nothing follows.
+/// The events at the end of a stream.
 fn end(served: &Served, wanted: Wanted) -> Vec<Event> {
     let mut events = Vec::new();
     if wanted.last {
@@ -176,7 +177,7 @@ fn end(served: &Served, wanted: Wanted) -> Vec<Event> {
     events
 }
 
-/// An event as it is sent; none if it is not.
+/// Formats an event for sending; `None` if the client does not want it.
 fn written(event: &UiEvent, wanted: Wanted) -> Option<Event> {
     match event {
         UiEvent::Record(record) => Some(of_record(record, wanted.words)),
@@ -195,13 +196,13 @@ fn written(event: &UiEvent, wanted: Wanted) -> Option<Event> {
     }
 }
 
-/// Bytes of a terminal.
+/// Output of a terminal.
 pub(super) fn output(bytes: &[u8]) -> Event {
     let data = json!({"data": STANDARD.encode(bytes)});
     Event::default().event("output").data(data.to_string())
 }
 
-/// So many bytes of a terminal that are left out.
+/// A number of omitted bytes of terminal output.
 pub(super) fn skipped(bytes: u64) -> Event {
     let data = json!({"bytes": bytes});
     Event::default().event("skipped").data(data.to_string())
@@ -221,7 +222,7 @@ pub(super) fn of_record(record: &Record, words: bool) -> Event {
         .data(data)
 }
 
-/// The line of an event. Other screens say in other places than a log how a run ended.
+/// The line of text for an event. Other screens show the end of a run outside of their log.
 fn in_words(event: &Happened) -> Option<Line> {
     match event {
         Happened::RunStopped { reason, .. } => Some(Line {
@@ -236,13 +237,13 @@ fn in_words(event: &Happened) -> Option<Line> {
     }
 }
 
-/// A moment, for whoever knows the reader's zone.
+/// Formats a time in UTC, for clients that know the reader's time zone.
 fn utc(at_ms: u64) -> String {
     let moment = Timestamp::from_millisecond(at_ms.cast_signed());
     moment.map_or_else(|_| at_ms.to_string(), |moment| moment.to_string())
 }
 
-/// The name of a type as the journal spells it.
+/// Converts a type name to the spelling of the journal.
 fn kebab(name: &str) -> String {
     let mut kebab = String::with_capacity(name.len() + 4);
     for (at, character) in name.char_indices() {

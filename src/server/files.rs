@@ -1,4 +1,4 @@
-//! What is read of a run from disk, be it over or not: differences, report, recordings.
+//! Reads the stored files of a run, running or over: differences, report, recordings.
 
 use std::io::Read;
 
@@ -30,14 +30,14 @@ use super::{
     problem::{Answered, Problem},
 };
 
-/// How wide a list of files is.
+/// Width of the list of files, in columns.
 const COLUMNS: u16 = 100;
-/// What is read of a recording at a time.
+/// Bytes read of a recording at a time.
 const CHUNK_BYTES: u64 = 64 * 1024;
-/// Says of a difference that it is not all, with the command that shows all of it.
+/// Header of a truncated difference, with the command that shows all of it.
 pub(super) const TRUNCATED: HeaderName = HeaderName::from_static("ralph-truncated");
 
-/// The routes of a run of the past, which [`Kept`] is an extension of the request for.
+/// The routes of a past run. Requests need a [`Kept`] among their extensions.
 pub(super) fn routes() -> Router {
     Router::new()
         .route("/diff/{n}", get(diff))
@@ -49,7 +49,7 @@ impl<S: Sync> FromRequestParts<S> for Kept {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        // The state directory may be hidden from an agent, and it is not shown what lies there.
+        // The sandbox may hide the state directory from an agent, so the API does not show its content either.
         if parts.extensions.get() == Some(&Role::Agent) {
             return Err(Problem::forbidden(
                 "an agent is shown how its run stands, not what is kept of runs",

@@ -1,7 +1,8 @@
-//! All runs of a user behind one address: each live run's own server answers for it, and what is over is read from disk.
+//! Serves all runs of a user at one address: a live run's own server answers its requests, past runs are read from
+//! disk.
 //!
-//! What is passed on to a run comes from this process, which the run takes for its user. The run is therefore told of a token that is
-//! for looking, and holds its owner to it: what an address means is known where it is answered.
+//! A run treats requests from this process as its user's. Requests with a read-only token are therefore marked, and the
+//! run refuses to change anything for them: only the run knows what a route does.
 
 use std::{
     io,
@@ -45,12 +46,12 @@ use super::{
     tcp::serve_tcp,
 };
 
-/// Where a client that was cut off says how far it is.
+/// The header in which a reconnecting client names the last event that it got.
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
-/// What a run is told of a request.
+/// Request headers that are forwarded to a run.
 const HANDED_ON: [HeaderName; 4] = [ACCEPT, CONTENT_TYPE, IF_NONE_MATCH, LAST_EVENT_ID];
-/// What a client is told of the answer.
+/// Answer headers that are returned to the client.
 const PASSED_BACK: [HeaderName; 4] = [CONTENT_TYPE, ETAG, CACHE_CONTROL, TRUNCATED];
 
 struct Gateway {
@@ -60,18 +61,18 @@ struct Gateway {
     past: Router,
 }
 
-/// Where a run is.
+/// A run that was found.
 struct Found {
     kept: Kept,
-    /// Where a ralph serves it, if one does.
+    /// The socket of the ralph that serves the run, if any.
     socket: Option<PathBuf>,
 }
 
-/// Serves all runs whose state lies below `root` to clients with a token, until `stop` is through: over TCP, and at `socket`, to
-/// which `ssh -L` can forward a port.
+/// Serves all runs whose state is below `root`, until `stop` completes: over TCP to clients with a token, and at
+/// `socket`, to which `ssh -L` can forward a port.
 ///
 /// # Errors
-/// If the listener is of no use.
+/// If the listener cannot be used.
 pub(crate) async fn serve(
     listening: Listening,
     root: PathBuf,
@@ -99,11 +100,11 @@ pub(crate) async fn serve(
         () = stop => {}
     }
     stage.send_replace(Stage::Closing);
-    // Whoever follows a run has to follow it elsewhere.
+    // Streams of runs do not end by themselves.
     tokio::time::timeout(PATIENCE, serving).await.unwrap_or(Ok(()))
 }
 
-/// The role of a peer on the socket, as far as its process tells: the token says the rest.
+/// The role of a peer on the socket, judged by its process. The token may reduce it.
 fn role_of(peer: &UnixStream) -> Role {
     let pid = peer.peer_cred().ok().and_then(|credentials| credentials.pid());
     match origin_of_peer(peer.as_fd(), pid) {
@@ -132,7 +133,7 @@ fn routes(root: PathBuf, supervisor: &Supervisor) -> Router {
         .with_state(Arc::new(gateway))
 }
 
-/// A run knows which agents are its own, and here are all runs of the user.
+/// Middleware that refuses agents. A run knows its own agents, but this server shows all runs of the user.
 async fn not_for_an_agent(Extension(role): Extension<Role>, request: Request, next: Next) -> Answered<Response> {
     match role {
         Role::User | Role::Reader => Ok(next.run(request).await),
@@ -193,7 +194,7 @@ async fn pass_on(
     }
     match client.send(asked).await {
         Ok(answer) => Ok(passed_back(answer)),
-        // It has ended since it was looked for.
+        // The run has ended since it was found.
         Err(ControlError::NotRunning) => {
             let request = Request::from_parts(parts, Body::from(body));
             handed_on(&gateway.past, role, Some(kept), request).await
@@ -202,7 +203,7 @@ async fn pass_on(
     }
 }
 
-/// The answer of a run, piece by piece as it comes. A client that goes away ends it.
+/// Streams the answer of a run as it arrives. Ends if the client disconnects.
 fn passed_back(answer: reqwest::Response) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = answer.status();
@@ -216,7 +217,7 @@ fn passed_back(answer: reqwest::Response) -> Response {
 }
 
 impl Gateway {
-    /// Looks for a run. A name is looked up and never made a part of a path.
+    /// Finds a run. The name is compared and never becomes part of a path.
     async fn find(&self, id: String) -> Answered<Found> {
         let projects = Arc::clone(&self.projects);
         let found = self.desk.look(move |_| projects.find(&id).ok_or(id)).await?;

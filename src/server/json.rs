@@ -1,4 +1,4 @@
-//! JSON as what is sent and what is answered.
+//! JSON in requests and answers.
 
 use axum::{
     extract::{FromRequest, Request, rejection::JsonRejection},
@@ -7,7 +7,7 @@ use axum::{
 };
 use serde::{Serialize, de::DeserializeOwned};
 
-/// As axum's, but written as everything else of ralph is: the serialisers of a type are in the program once.
+/// As axum's `Json`, but serialised like everything else in ralph, so that a type's serialiser is compiled only once.
 pub(super) struct Json<T>(pub(super) T);
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {

@@ -1,7 +1,8 @@
-//! The HTTP API of a run: the state, the events as they happen, commands. Over the run's socket, which is always there.
+//! The HTTP API of a run: its state, its events as they happen, and commands. It is always available at the run's
+//! socket.
 //!
-//! It has a thread of its own, so that no client, whatever it does, takes time from the loop. It decides nothing: what is
-//! asked goes to the loop ([`Handle`]), what happens comes from the [`Hub`].
+//! The server has its own thread, so that clients cannot slow down the loop. It decides nothing: requests go to the
+//! loop ([`Handle`]), events come from the [`Hub`].
 
 pub(crate) mod access;
 mod answering;
@@ -50,10 +51,10 @@ use served::{Served, Stage};
 use socket::Socket;
 use tcp::serve_tcp;
 
-/// How long a client may take to read the rest when the run is over.
+/// Time a client has to read the rest when the run is over.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// A TCP listener, and who may use it.
+/// A TCP listener with its authorization.
 #[derive(Debug)]
 pub(crate) struct Listening {
     pub(crate) listener: TcpListener,
@@ -61,14 +62,14 @@ pub(crate) struct Listening {
 }
 
 impl Listening {
-    /// Where a browser or a program finds it.
+    /// The address for a browser or a program.
     pub(crate) fn url(&self) -> String {
         format!("http://{}", self.access.address())
     }
 }
 
-/// A runtime that may be dropped within another one, where tokio's own would panic: the server is started by the loop's runtime,
-/// and what the start makes after it may be refused.
+/// A runtime that may be dropped within another one, where tokio's own would panic: the loop's runtime starts the
+/// server, and a later step of the start may fail.
 struct OwnedRuntime(Option<Runtime>);
 
 impl Deref for OwnedRuntime {
@@ -87,21 +88,22 @@ impl Drop for OwnedRuntime {
     }
 }
 
-/// A server at work.
+/// A running server.
 #[derive(Debug)]
 pub(crate) struct Server {
     served: Arc<Served>,
     stage: watch::Sender<Stage>,
-    /// Ends when no connection is left.
+    /// Closed when no connection is left.
     served_out: mpsc::Receiver<()>,
 }
 
 impl Server {
-    /// Serves `run`, which is behind `handle` and `hub` on the socket at `path`, and to whoever has a token where it is `listening`. The
-    /// caller holds the project's lock, so a socket that is there already is a dead one.
+    /// Serves `run` at the socket `path` and, with a token, at `listening`. `handle` and `hub` connect to the run's
+    /// loop.
+    /// The caller holds the project's lock, so an existing socket is dead.
     ///
     /// # Errors
-    /// If the socket cannot be made, or there can be no thread.
+    /// If the socket or a thread cannot be created.
     pub(crate) fn start(
         path: &Path,
         run: Kept,
@@ -145,7 +147,7 @@ impl Server {
         })
     }
 
-    /// Takes no more connections: whoever asks from here on finds nobody, instead of somebody who does not answer.
+    /// Stops accepting connections, so that later clients find no socket instead of a silent one.
     pub(crate) fn stop_listening(&self, exit: Option<u8>) {
         if let Some(exit) = exit {
             self.served.end_with(exit);
@@ -153,10 +155,11 @@ impl Server {
         self.stage.send_replace(Stage::Closing);
     }
 
-    /// Waits until clients have been told what there was to tell: the last reply is often that to what has ended the run.
+    /// Waits until clients have read their last answers. The last one is often the reply to the command that ended the
+    /// run.
     pub(crate) async fn close(mut self) {
         self.stop_listening(None);
-        // Whoever does not read has had its chance.
+        // Clients that do not read in time are dropped.
         _ = tokio::time::timeout(PATIENCE, self.served_out.recv()).await;
     }
 }

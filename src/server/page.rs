@@ -1,7 +1,7 @@
-//! The page for phones and desks: files in the binary, under a policy that runs nothing else.
+//! The web page for phones and desktops: files in the binary, under a policy that runs no other code.
 //!
-//! Everything is this server's own: no script in the markup, nothing from another origin, no frames, no forms that leave. What
-//! an agent writes reaches the page as data, and `require-trusted-types-for` has the browser refuse to make markup of it.
+//! All files come from this server: no inline scripts, no other origins, no frames, no forms to other sites. Text of an
+//! agent reaches the page as data, and `require-trusted-types-for` makes the browser refuse to parse it as markup.
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
@@ -26,8 +26,8 @@ use miniz_oxide::deflate::compress_to_vec_zlib;
 
 use super::problem::Problem;
 
-/// The hash is that of nothing: xterm.js adds `<style>` elements that stay empty (`styles.js`), and an empty one is all that this
-/// allows besides the style sheets.
+/// The hash is that of the empty text: xterm.js adds `<style>` elements that stay empty (`styles.js`), and only empty
+/// ones are allowed besides the style sheets.
 const POLICY: &str = "default-src 'none'; script-src 'self'; connect-src 'self'; img-src 'self'; \
      style-src 'self' 'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='; \
      base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'";
@@ -45,7 +45,7 @@ struct File {
     bytes: &'static [u8],
 }
 
-/// A file with what is made of it when it is first asked for.
+/// A file, with its compressed form once it was requested.
 struct Asset {
     file: &'static File,
     served: OnceLock<Served>,
@@ -53,7 +53,7 @@ struct Asset {
 
 struct Served {
     tag: HeaderValue,
-    /// As `deflate`, which every browser takes and which needs no checksum of gzip's.
+    /// Compressed as `deflate`, which every browser accepts and which needs no CRC as gzip does.
     compressed: Bytes,
 }
 
@@ -70,7 +70,7 @@ macro_rules! file {
     };
 }
 
-/// The page itself is the first.
+/// The files; the page itself is the first.
 static FILES: &[File] = &[
     file!(HTML, "index.html"),
     file!(CSS, "page.css"),
@@ -104,7 +104,7 @@ static FILES: &[File] = &[
     file!(SCRIPT, "xterm.mjs", "vendor/xterm.mjs"),
 ];
 
-/// The page and its files, which hold nothing of any run.
+/// The routes of the page and its files, which contain no data of runs.
 pub(super) fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
     let assets: Arc<[Asset]> = FILES.iter().map(Asset::of).collect();
     let page = Arc::clone(&assets);
@@ -129,7 +129,8 @@ impl Asset {
         let served = self.served.get_or_init(|| Served::of(self.file));
         let headers: [(HeaderName, HeaderValue); 6] = [
             (ETAG, served.tag.clone()),
-            // Asked for anew each time, since a newer ralph may serve the address next; 304 while it is the same.
+            // The browser revalidates every time, since a newer ralph may serve this address next; the answer is 304 if
+            // unchanged.
             (CACHE_CONTROL, HeaderValue::from_static("no-cache")),
             (VARY, HeaderValue::from_static("accept-encoding")),
             (CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
@@ -175,14 +176,14 @@ mod tests {
 
     use super::*;
 
-    /// All of the page as it travels to a phone.
+    /// Maximum size of the compressed page.
     const MOST_BYTES: usize = 250_000;
 
     fn directory() -> PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("src/server/page")
     }
 
-    /// Names of the files that browsers are to get.
+    /// Names of the files on disk that browsers need.
     fn files_on_disk() -> BTreeSet<String> {
         let places = [directory(), directory().join("vendor")];
         let entries = places.iter().flat_map(|place| fs::read_dir(place).unwrap());

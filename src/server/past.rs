@@ -1,5 +1,6 @@
-//! A run that no ralph serves: what its journal says, and what else is kept of it. It can be looked at, and what it asked can
-//! be answered if it is the last of its project.
+//! A run that no ralph serves, read from its journal and files.
+//!
+//! It can be viewed, and its open requests can be answered if it is the last run of its project.
 
 use std::convert::Infallible;
 
@@ -36,10 +37,10 @@ use super::{
     terminal,
 };
 
-/// Records that are read at a time.
+/// Records read at a time.
 const RECORDS: usize = 256;
 
-/// The routes of a run that [`Kept`] is an extension of the request for.
+/// The routes of a past run. Requests need a [`Kept`] among their extensions.
 pub(super) fn routes() -> Router {
     Router::new()
         .route("/run", get(run))
@@ -81,7 +82,7 @@ async fn asks(kept: Kept) -> Answered<Json<Value>> {
     Ok(Json(asks_json(&view(&kept).await?)))
 }
 
-/// Leaves the answer for the `ralph continue` that delivers it, as `ralph answer` does.
+/// Stores the answer for the `ralph continue` that delivers it, as `ralph answer` does.
 async fn answer(
     kept: Kept,
     Extension(role): Extension<Role>,
@@ -95,7 +96,7 @@ async fn answer(
         Role::Reader | Role::Agent => return Err(Problem::forbidden("only the user answers what an agent asks")),
     }
     if matches!(answer, Answer::Allow { remember: Some(_) }) {
-        // Rules are judged by the project's settings, which this server does not read.
+        // The project's settings decide about rules, and this server does not read them.
         return Err(Problem::conflict(format!(
             "nobody works on this run, and rules are not added to it from here: `ralph answer {ask} always` in its project \
              adds them"
@@ -148,7 +149,7 @@ async fn events(kept: Kept, headers: HeaderMap, wanted: Result<Query<Wanted>, Qu
             {
                 events.extend((record.seq >= first).then(|| of_record(&record, wanted.words)));
             }
-            // Its end, or where it cannot be read.
+            // The end of the journal, or an unreadable record.
             let goes_on = events.len() == RECORDS;
             Ok((events, goes_on.then_some(reader)))
         });

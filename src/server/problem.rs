@@ -9,10 +9,10 @@ use serde::Serialize;
 
 use super::json::Json;
 
-/// What a request is answered with.
+/// The result of a request.
 pub(super) type Answered<T> = Result<T, Problem>;
 
-/// Why a request was not carried out.
+/// The reason why a request was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Problem {
     status: StatusCode,
@@ -30,17 +30,17 @@ pub(super) struct Body<'a> {
 }
 
 impl Problem {
-    /// The body of the request is none that the route takes.
+    /// The body of the request does not fit the route.
     pub(super) fn of_body(why: &JsonRejection) -> Self {
         Self::new(why.status(), why.body_text())
     }
 
-    /// The request is none that ralph understands.
+    /// The request is malformed.
     pub(super) fn bad_request(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, detail)
     }
 
-    /// Whoever asks may not.
+    /// The caller lacks the right.
     pub(super) fn forbidden(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::FORBIDDEN, detail)
     }
@@ -49,12 +49,12 @@ impl Problem {
         Self::new(StatusCode::NOT_FOUND, detail)
     }
 
-    /// It means nothing now.
+    /// The request is not possible in the current state.
     pub(super) fn conflict(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::CONFLICT, detail)
     }
 
-    /// ralph could not do what it should.
+    /// An internal error.
     pub(super) fn failed(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, detail)
     }

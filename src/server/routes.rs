@@ -1,4 +1,4 @@
-//! What can be asked, and by whom.
+//! The routes of a run, and who may use them.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ use super::{
     stream, terminal,
 };
 
-/// What is in `docs/openapi.json`, which is made of the rows below.
+/// The content of `docs/openapi.json`, which is generated from the rows below.
 const DOCUMENT: &str = include_str!("../../docs/openapi.json");
 
 routes! { Arc<Served>;
@@ -91,16 +91,16 @@ routes! { Arc<Served>;
     get "/doc" => json(Value), doc;
 }
 
-/// All routes of one run, and of those before it.
+/// All routes of the current run, and of the earlier runs of its project.
 pub(super) fn router(served: Arc<Served>, kept: Kept) -> Router {
     let archive = kept.archive().clone();
     let live = of_run(Arc::clone(&served)).layer(Extension(kept));
     let runs = runs::routes(served, archive, live.clone());
-    // Bodies are bounded before they come here.
+    // Another layer has limited the bodies already.
     live.merge(runs).layer(DefaultBodyLimit::disable())
 }
 
-/// The routes of the run that goes on.
+/// The routes of the current run.
 fn of_run(served: Arc<Served>) -> Router {
     rows()
         .fallback(no_such_route)

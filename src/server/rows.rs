@@ -1,10 +1,11 @@
-//! Routes as rows, of which both the router and the document of the API are made.
+//! Routes as rows, from which both the router and the API document are generated.
 
 #[cfg(test)]
 pub(super) mod document;
 
-/// Makes `rows`, a router, and `describe`, which describes the same for the document. A row has what the route is for, its method
-/// and path, the type of what is in braces, the types of its query and of its body, what it answers, and who does.
+/// Generates `rows`, a router, and `describe`, which describes the same routes for the document.
+/// A row has the purpose of the route, its method and path, the type of the parameter in braces, the types of query and
+/// body, the kind of answer, and the handler.
 macro_rules! routes {
     ($state:ty;
         $(
@@ -18,7 +19,7 @@ macro_rules! routes {
             axum::Router::new()$(.route($path, axum::routing::$method($handler)))+
         }
 
-        /// The same, described.
+        /// Describes the routes.
         #[cfg(test)]
         pub(super) fn describe(document: &mut super::rows::document::Document) {
             use super::rows::document::Reply;

@@ -1,4 +1,4 @@
-//! The runs of a project, under their names: the one that is served, with all its routes, and those of the past.
+//! The runs of a project under their names: the current one with all its routes, and the past ones.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use super::{
     socket::OnTheSocket,
 };
 
-/// What begins the address of a run.
+/// The common prefix of the addresses of runs.
 pub(super) const RUNS: &str = "/runs/";
 
 routes! { Arc<Runs>;
@@ -37,13 +37,13 @@ routes! { Arc<Runs>;
 struct Runs {
     served: Arc<Served>,
     archive: Archive,
-    /// The routes of the run that is served.
+    /// The routes of the current run.
     live: Router,
-    /// Those of a run of the past.
+    /// The routes of a past run.
     past: Router,
 }
 
-/// The routes of all runs of a project, of which `served` goes on and answers as `live` does.
+/// The routes of all runs of a project. `served` is the current one, with the routes `live`.
 pub(super) fn routes(served: Arc<Served>, archive: Archive, live: Router) -> Router {
     let runs = Runs {
         served,
@@ -95,7 +95,7 @@ async fn pass_on(
     handed_on(&runs.past, role, Some(kept), request).await
 }
 
-/// Runs beside the one that is served are not for an agent, so that it need not know which there are.
+/// Finds a past run. Agents are refused, so that they do not learn which runs exist.
 fn find(archive: &Archive, role: Role, id: &str) -> Answered<Kept> {
     let found = match role {
         Role::Agent => None,
@@ -104,12 +104,12 @@ fn find(archive: &Archive, role: Role, id: &str) -> Answered<Kept> {
     found.ok_or_else(|| Problem::not_found(format!("there is no run `{id}`; GET /runs lists them")))
 }
 
-/// Has `routes` answer for what follows the name of a run in the address.
+/// Forwards a request to `routes`, with the part of the address after the name of the run.
 pub(super) async fn handed_on(routes: &Router, role: Role, kept: Option<Kept>, request: Request) -> Answered<Response> {
     let (parts, body) = request.into_parts();
     let route = route_of_run(parts.uri.path_and_query().map_or("", |path| path.as_str()));
     let route = route.ok_or_else(|| Problem::not_found("no such route of a run"))?;
-    // Without what the first router has noted of the request.
+    // Without the extensions that the outer router has added.
     let mut inner = Request::new(body);
     *inner.method_mut() = parts.method;
     *inner.headers_mut() = parts.headers;
@@ -125,7 +125,7 @@ pub(super) async fn handed_on(routes: &Router, role: Role, kept: Option<Kept>, r
     Ok(answered.into_response())
 }
 
-/// What follows the name of a run in an address, from its slash on.
+/// Returns the part of an address after the name of the run, with its slash.
 pub(super) fn route_of_run(address: &str) -> Option<&str> {
     let rest = address.strip_prefix(RUNS)?;
     Some(&rest[rest.find('/')?..])

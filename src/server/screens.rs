@@ -1,4 +1,4 @@
-//! The screens that show a run, and which of them the agent's terminal has its size from: the one that typed last.
+//! The screens that show a run. The one that typed last decides the size of the agent's terminal.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -7,12 +7,12 @@ use ralph_state::control::frames::Show;
 use ralph_system::proc::Size;
 use tokio::sync::watch;
 
-/// What screens have to know of the run they show.
+/// The facts that screens need about the run they show.
 #[derive(Debug, Clone)]
 pub(crate) struct Shown {
     pub(crate) run: RunId,
     pub(crate) show: Show,
-    /// The loop's own process has a screen.
+    /// Whether the loop's own process has a screen.
     pub(crate) here: bool,
 }
 
@@ -37,12 +37,12 @@ impl Screens {
         &self.shown
     }
 
-    /// The size of the agent's terminal, as far as these screens have chosen it.
+    /// The size that these screens have chosen for the agent's terminal.
     pub(super) fn sizes(&self) -> watch::Receiver<Option<Size>> {
         self.size.subscribe()
     }
 
-    /// Changes something; returns with it the size that the agent's terminal has to get, if that is another then.
+    /// Applies a change. Also returns the new size of the agent's terminal, if the change causes one.
     pub(super) fn change<T>(&self, change: impl FnOnce(&mut Table) -> T) -> (T, Option<Size>) {
         let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
         let changed = change(&mut table);
@@ -58,24 +58,24 @@ impl Screens {
     }
 }
 
-/// Which screens there are.
+/// The screens of a run, in the order of their last input.
 #[derive(Debug, Default)]
 pub(super) struct Table {
-    /// Screens there have ever been: the next one's number.
+    /// Number of screens ever added; the next one's number.
     numbered: u64,
-    /// The one that did something last comes last.
+    /// The screen that typed last is at the end.
     screens: Vec<Screen>,
 }
 
 #[derive(Debug)]
 struct Screen {
     number: u64,
-    /// None until it has said so; never said by the screen of the loop's own process.
+    /// `None` until the screen reports it. The screen of the loop's own process never does.
     size: Option<Size>,
 }
 
 impl Table {
-    /// The screens of a run, whose own process has one if `here`.
+    /// Creates the table; with `here`, it contains the screen of the loop's own process.
     fn new(here: bool) -> Self {
         let mut screens = Self::default();
         if here {
@@ -84,7 +84,7 @@ impl Table {
         screens
     }
 
-    /// Adds a screen, which only shows the run until it does something; returns its number.
+    /// Adds a screen, which does not decide the size until it types. Returns its number.
     pub(super) fn add(&mut self) -> u64 {
         let number = self.numbered;
         self.numbered += 1;
@@ -96,14 +96,14 @@ impl Table {
         self.screens.retain(|screen| screen.number != number);
     }
 
-    /// A screen has a pane of that size for the agent's terminal.
+    /// Records the size of a screen's pane for the agent's terminal.
     pub(super) fn measured(&mut self, number: u64, size: Size) {
         if let Some(screen) = self.screens.iter_mut().find(|screen| screen.number == number) {
             screen.size = Some(size);
         }
     }
 
-    /// Somebody typed at that screen.
+    /// Records that a screen typed.
     pub(super) fn typed(&mut self, number: u64) {
         if let Some(at) = self.screens.iter().position(|screen| screen.number == number) {
             let screen = self.screens.remove(at);
@@ -111,7 +111,7 @@ impl Table {
         }
     }
 
-    /// The size that the agent's terminal is to have; none if that is not for these screens to say.
+    /// The size for the agent's terminal; `None` if these screens do not decide it.
     fn size(&self) -> Option<Size> {
         self.screens.last()?.size
     }

@@ -1,4 +1,4 @@
-//! What requests are answered with: the loop, and what has been recorded.
+//! Answers requests from the loop and from the records.
 
 use std::{
     sync::{Mutex, OnceLock, PoisonError},
@@ -29,20 +29,20 @@ use super::{
     screens::{Screens, Shown},
 };
 
-/// Tells who is at the other end of a connection.
+/// Determines the role of a peer.
 pub(crate) type RoleOf = Box<dyn Fn(&UnixStream) -> Role + Send + Sync>;
 
-/// Whoever hears nothing for longer has lost the connection.
+/// Interval of heartbeats. A client that gets none for longer has lost the connection.
 pub(super) const HEARTBEAT: Duration = Duration::from_secs(10);
 
-/// For how long a tool is waited for: agents give up after a minute.
+/// Maximum wait for a tool. Agents give up after a minute.
 const TOOL_WAIT: Duration = Duration::from_secs(40);
 
-/// How far the run is.
+/// The stage of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Stage {
     Open,
-    /// No connections are taken any more; those that are there get what there is left.
+    /// No connections are accepted any more; existing ones get the rest of the events.
     Closing,
 }
 
@@ -53,11 +53,11 @@ pub(super) struct Served {
     handle: Handle,
     hub: Hub,
     screens: Screens,
-    /// What the records say.
+    /// The state folded from the records.
     fold: Mutex<Fold>,
     /// The exit code of the run, once it is known.
     exit: OnceLock<u8>,
-    /// Where it is served over TCP.
+    /// The address at which it is served over TCP.
     listen: Option<String>,
 }
 
@@ -71,13 +71,13 @@ pub(super) struct Done {
 }
 
 impl Done {
-    /// Reports something that is in no record of a loop.
+    /// Creates the answer for a change that has no record in a loop.
     pub(super) fn without_record(text: String) -> Self {
         Self { text, seq: None }
     }
 }
 
-/// The fold of the records. It is brought up to date when somebody asks: a run that nobody asks about costs nothing.
+/// The fold of the records. It is updated on request only, so that a run without clients costs nothing.
 #[derive(Debug)]
 pub(super) struct Fold {
     records: Subscription,
@@ -115,7 +115,7 @@ impl Served {
         }
     }
 
-    /// Follows the run from the record `first` on, with the output of its terminals or without.
+    /// Follows the run from the record `first` on, with or without the output of its terminals.
     pub(super) fn subscribe(&self, first: u64, output: bool) -> Subscription {
         self.hub
             .follow(first, if output { Wants::Latest } else { Wants::NoOutput })
@@ -142,12 +142,12 @@ impl Served {
         _ = self.exit.set(exit); // a run ends once
     }
 
-    /// All that has been recorded until now.
+    /// A copy of the state as recorded until now.
     pub(super) fn view(&self) -> RunView {
         self.seen(RunView::clone)
     }
 
-    /// How many records there are by now.
+    /// The number of records until now.
     pub(super) fn records(&self) -> u64 {
         self.seen(|view| view.records)
     }
@@ -164,12 +164,12 @@ impl Served {
         &self.run
     }
 
-    /// The run in a list of runs.
+    /// The entry of the run in a list of runs.
     pub(super) fn entry(&self) -> RunEntry {
         self.seen(|view| RunEntry::of(&self.run, view, true))
     }
 
-    /// The latest iteration, the one whose agent runs, and how many records say so.
+    /// Returns the number of the latest iteration, the number of the running one, and the number of records.
     pub(super) fn at_work(&self) -> (u32, Option<u32>, u64) {
         self.seen(|view| {
             let runs = view.is_busy().then_some(view.iterations.number);
@@ -177,19 +177,19 @@ impl Served {
         })
     }
 
-    /// What is left to see of the terminal of `iteration`, with the records from `first` on.
+    /// The remaining output of the terminal of `iteration` from byte `from` on, with the records from `first` on.
     pub(super) fn terminal(&self, iteration: u32, from: u64, first: u64) -> Option<Terminal> {
         self.hub.terminal(iteration, from, first)
     }
 
-    /// Looks at what has been recorded until now, which is not copied.
+    /// Reads from the state as recorded until now, without a copy.
     fn seen<T>(&self, look: impl FnOnce(&RunView) -> T) -> T {
         let mut fold = self.fold.lock().unwrap_or_else(PoisonError::into_inner);
         fold.catch_up();
         look(&fold.view)
     }
 
-    /// Asks the loop.
+    /// Sends a request to the loop.
     async fn ask(&self, request: Request, role: Role) -> Answered<Reply> {
         match self.handle.ask(request, role).await {
             Reply::Refused { why } => Err(Problem::conflict(why)),
@@ -200,7 +200,7 @@ impl Served {
         }
     }
 
-    /// Asks the loop how the run stands.
+    /// Asks the loop for the state of the run.
     pub(super) async fn status(&self, role: Role) -> Answered<Box<Status>> {
         match self.ask(Request::Status, role).await? {
             Reply::Status { mut status } => {
@@ -215,7 +215,7 @@ impl Served {
         }
     }
 
-    /// How the run stands, with all that the records say.
+    /// The state of the run, with the whole view of the records.
     pub(super) async fn whole_status(&self, role: Role) -> Answered<Status> {
         let Status { pid, quiet, listen, .. } = *self.status(role).await?;
         let view = self.view();
@@ -225,7 +225,7 @@ impl Served {
         Ok(status)
     }
 
-    /// The same of a run whose loop has ended.
+    /// As [`Self::whole_status`], but for a run whose loop has ended.
     pub(super) fn last_status(&self) -> Status {
         let view = self.view();
         let mut status = status_of(&view, std::process::id(), None);
@@ -233,7 +233,7 @@ impl Served {
         status
     }
 
-    /// Has the loop do what the user wants.
+    /// Sends a command of the user to the loop.
     pub(super) async fn command(&self, command: UserCommand, role: Role) -> Answered<Done> {
         match self.ask(Request::Command { command }, role).await? {
             Reply::Done { text, seq } => Ok(Done { text, seq }),
@@ -245,7 +245,7 @@ impl Served {
         }
     }
 
-    /// Has the loop answer a tool of the agent's. What takes longer than [`TOOL_WAIT`] is answered by how far it is.
+    /// Has the loop carry out a tool call of the agent. After [`TOOL_WAIT`], the answer is the progress so far.
     pub(super) async fn tool(&self, called: Called, role: Role) -> Answered<ToolAnswer> {
         let request = |waits| Request::Tool {
             called: called.clone(),
@@ -265,7 +265,7 @@ impl Served {
         }
     }
 
-    /// Has the loop start a background task; returns its number.
+    /// Has the loop start a background task. Returns its number and a message.
     pub(super) async fn start_background(&self, command: String, role: Role) -> Answered<(u32, String)> {
         let request = Request::Background(BackgroundCommand::Start { command });
         match self.ask(request, role).await? {
@@ -278,7 +278,7 @@ impl Served {
         }
     }
 
-    /// Has the loop end a background task.
+    /// Has the loop cancel a background task.
     pub(super) async fn cancel_background(&self, number: u32, role: Role) -> Answered<Done> {
         let request = Request::Background(BackgroundCommand::Cancel { number });
         match self.ask(request, role).await? {
@@ -291,7 +291,7 @@ impl Served {
         }
     }
 
-    /// Asks whether it is the user who is about to do something, and not an agent.
+    /// Asks the loop whether the user, and not an agent, is about to do something.
     pub(super) async fn personal(&self, what: Personal, role: Role) -> Answered<()> {
         self.ask(Request::Personal(what), role).await.map(drop)
     }
@@ -302,10 +302,10 @@ pub(super) fn plan_json(view: &RunView) -> Value {
     json!({"path": view.settings.plan, "tasks": view.plan.tasks, "missing": view.missing})
 }
 
-/// A state with its tag, or the tag alone for a client that has the state.
+/// The state with its entity tag, or 304 with the tag alone if the client has this state.
 pub(super) fn tagged(headers: &HeaderMap, status: &Status) -> Response {
     let records = status.view.as_ref().map_or(0, |view| view.records);
-    // What changes without a record: the run that is there, its process, and how long its agent has been silent.
+    // Changes without a record: the run, its process, and how long its agent has been silent.
     let quiet_ms = status.quiet.map_or(0, |quiet| quiet.since_ms);
     let tag = format!("\"{records}-{}-{}-{quiet_ms}\"", status.run, status.pid);
     let Ok(tag) = HeaderValue::from_str(&tag) else {

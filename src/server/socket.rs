@@ -29,26 +29,26 @@ use super::{
     served::{RoleOf, Stage},
 };
 
-/// A request of the user's with it is one for somebody who may look: `ralph web` passes on those of others.
+/// Header that reduces a request to reading. `ralph web` sets it for clients with a read-only token.
 pub(super) const ONLY_LOOKS: HeaderName = HeaderName::from_static("ralph-only-looks");
 
-/// A request with it was passed on from elsewhere.
+/// Header of a request that was forwarded from another server.
 pub(super) const PASSED_ON: HeaderName = HeaderName::from_static("ralph-passed-on");
 
-/// Connections at a time of the user's own commands and screens.
+/// Maximum number of connections of the user's own commands and screens.
 const CONNECTIONS: usize = 256;
-/// Connections at a time of what the run has started, which must not keep the user out.
+/// Maximum number of connections of processes started by the run, which must not lock the user out.
 const OF_THE_RUN: usize = 32;
 
-/// How often it is looked whether the socket is still there: something may tidy up what it lies in.
+/// Interval of checks that the socket file still exists: a clean-up may remove it.
 const LOOK: Duration = Duration::from_secs(2);
 
-/// The socket, as it was bound; its file is removed with this value if it is still the same.
+/// The bound socket. Its file is removed on drop if it is still the same.
 #[derive(Debug)]
 pub(super) struct Socket {
     path: PathBuf,
     listener: UnixListener,
-    /// Device and inode.
+    /// Device and inode of the socket file.
     identity: Option<(u64, u64)>,
 }
 
@@ -67,7 +67,7 @@ impl Socket {
         })
     }
 
-    /// Serves connections until `stages` says that no more are taken, and then those that there are.
+    /// Serves connections until `stages` stops new ones, and then until the existing ones end.
     pub(super) async fn serve(
         mut self,
         routes: Router,
@@ -94,7 +94,7 @@ impl Socket {
                 accepted = self.listener.accept() => accepted,
             };
             let Ok((stream, _)) = accepted else {
-                // Out of descriptors, most likely: that passes, and the connection waits.
+                // Most likely out of descriptors. That passes, and the connection waits.
                 tokio::time::sleep(ACCEPT_PAUSE).await;
                 continue;
             };
@@ -103,14 +103,14 @@ impl Socket {
                 Role::User => &of_user,
                 Role::Reader | Role::Agent => &of_run,
             };
-            // Whoever has so many connections hangs; one more is closed.
+            // A client with this many connections hangs, so further ones are closed.
             let Ok(permit) = Arc::clone(free).try_acquire_owned() else {
                 continue;
             };
             let (routes, stages) = (routes.clone().layer(from_fn_with_state(role, as_told)), seen.clone());
             connections.spawn(async move {
                 match role {
-                    // A screen that is suspended reads nothing, and goes on where it was.
+                    // A suspended screen reads nothing, and resumes later, so it has no timeout.
                     Role::User => serve_connection(stream, routes, patience, stages).await,
                     Role::Reader | Role::Agent => {
                         let stream = Impatient::new(stream, patience.reading);
@@ -121,11 +121,11 @@ impl Socket {
             });
         }
         drop(self);
-        // Connections end by themselves once the hub is closed; the process does not wait for longer than it wants.
+        // Connections end by themselves once the hub is closed. The process limits how long it waits for this.
         while connections.join_next().await.is_some() {}
     }
 
-    /// Binds the socket anew if its file is gone, or is another's.
+    /// Binds the socket again if its file is gone or was replaced.
     fn make_anew(&mut self) {
         if self.identity.is_some() && identity(&self.path) == self.identity {
             return;
@@ -140,16 +140,16 @@ impl Socket {
 impl Drop for Socket {
     fn drop(&mut self) {
         if self.identity.is_some() && identity(&self.path) == self.identity {
-            _ = fs::remove_file(&self.path); // a dead socket is refused by the kernel as well
+            _ = fs::remove_file(&self.path); // without it, the kernel refuses connections to the dead socket
         }
     }
 }
 
-/// Notes of a request that it has come straight over the run's socket, and from nobody that passes requests on.
+/// Marks a request that came directly over the run's socket and was not forwarded.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OnTheSocket;
 
-/// Answers a request in the role of whoever has connected, or in the lesser one that it asks for.
+/// Middleware that sets the role of the peer, or the lesser one that the request asks for.
 async fn as_told(State(role): State<Role>, mut request: Request, next: Next) -> Response {
     let role = match role {
         Role::User if request.headers().contains_key(ONLY_LOOKS) => Role::Reader,

@@ -1,4 +1,4 @@
-//! The run for ralph's own screens: frames of what happens, and the way back for keys and sizes.
+//! The run for ralph's own screens: frames of events, and the way back for keys and sizes.
 
 use std::{convert::Infallible, sync::Arc};
 
@@ -33,7 +33,7 @@ use super::{
     served::{HEARTBEAT, Served},
 };
 
-/// What is wanted of a stream.
+/// The query of a stream.
 #[derive(Debug, Default, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
@@ -93,20 +93,20 @@ pub(super) async fn stream(
     Ok(([(CONTENT_TYPE, "application/octet-stream")], body).into_response())
 }
 
-/// One who reads a stream.
+/// A client that reads a stream.
 struct Follower {
     subscription: Subscription,
     sizes: watch::Receiver<Option<Size>>,
     served: Arc<Served>,
     records_only: bool,
-    /// Counted as long as this is there.
+    /// The screen is counted as long as this exists.
     _screen: Option<Screen>,
 }
 
 impl Follower {
     /// The frames to the end of the run.
     fn frames(mut self) -> impl stream::Stream<Item = Bytes> {
-        // Who comes late is told the size that there is.
+        // A late client gets the current size.
         self.sizes.mark_changed();
         stream::unfold(Some(self), async |follower| {
             let mut follower = follower?;
@@ -118,7 +118,7 @@ impl Follower {
     }
 
     async fn next(&mut self) -> Next {
-        // A client that is fast must not keep the others waiting.
+        // A fast client must not starve the others.
         tokio::task::consume_budget().await;
         let alive = Instant::now() + HEARTBEAT;
         loop {
@@ -176,7 +176,7 @@ fn bytes_of(frame: &Frame) -> Bytes {
     bytes.into()
 }
 
-/// A screen that is counted until this is dropped, which is when its connection ends.
+/// A screen that is counted until this is dropped with its connection.
 struct Screen {
     number: u64,
     served: Arc<Served>,
@@ -196,7 +196,7 @@ impl Screen {
 impl Drop for Screen {
     fn drop(&mut self) {
         let (served, number) = (Arc::clone(&self.served), self.number);
-        // With the runtime ends the run.
+        // Without a runtime, the run has ended.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
                 let (_, size) = served.screens().change(|table| table.remove(number));
@@ -213,7 +213,7 @@ async fn resize(handle: &Handle, size: Option<Size>) {
     }
 }
 
-/// On behalf of which screen something comes.
+/// The screen that a request comes from.
 #[derive(Debug, Default, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
@@ -249,7 +249,7 @@ pub(super) struct Pane {
     rows: u16,
 }
 
-/// Tells the size of a screen's pane; without a screen, that of the agent's terminal.
+/// Sets the size of a screen's pane; without a screen, that of the agent's terminal.
 pub(super) async fn size(
     State(served): State<Arc<Served>>,
     Extension(role): Extension<Role>,

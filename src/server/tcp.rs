@@ -1,7 +1,7 @@
-//! A TCP listener, for whoever has a token.
+//! A TCP listener for clients with a token.
 //!
-//! Anybody on this machine can connect. Those who have not shown a token yet are few at a time, and the one that came first
-//! makes room for the next: connections that hang keep nobody out, and take no descriptors from the run.
+//! Any process on this machine can connect. The number of connections without a valid token is limited, and a new one
+//! replaces the oldest: idle connections lock no client out, and take no descriptors from the run.
 
 use std::{
     collections::VecDeque,
@@ -24,16 +24,15 @@ use super::{
     served::Stage,
 };
 
-/// Connections at a time that have shown no token yet.
+/// Maximum number of connections that have shown no token yet.
 const STRANGERS: usize = 64;
-/// Connections at a time that have.
+/// Maximum number of connections that have shown a token.
 const KNOWN: usize = 192;
 
-/// Serves `routes` to whoever connects to `listener`, until `stages` says that no more are taken, and then to those that there
-/// are.
+/// Serves `routes` on `listener` until `stages` stops new connections, and then until the existing ones end.
 ///
 /// # Errors
-/// If the listener is of no use here.
+/// If the listener cannot be used.
 pub(super) async fn serve_tcp(
     listener: Bound,
     routes: Router,
@@ -78,39 +77,39 @@ pub(super) async fn serve_tcp(
     Ok(())
 }
 
-/// Has the system end a connection whose other end is gone without a word: what is sent to it stays unanswered.
+/// Has the kernel end a connection whose peer has vanished, that is, if sent data stays unacknowledged.
 fn bound_silence(stream: &TcpStream, patience: Duration) {
     #[cfg(target_os = "linux")]
     {
         let ms = u32::try_from(patience.as_millis()).unwrap_or(u32::MAX);
-        _ = rustix::net::sockopt::set_tcp_user_timeout(stream, ms); // it ends later without
+        _ = rustix::net::sockopt::set_tcp_user_timeout(stream, ms); // without it, the connection ends later
     }
-    _ = stream.set_nodelay(true); // it is slower without
+    _ = stream.set_nodelay(true); // without it, answers are slower
     #[cfg(not(target_os = "linux"))]
     let _ = patience;
 }
 
-/// Whoever is at the other end of a connection.
+/// The client of a connection.
 #[derive(Debug)]
 pub(super) struct Caller {
     number: u64,
     strangers: Arc<Strangers>,
     free: Arc<Semaphore>,
-    /// Once a token was shown.
+    /// Set once a token was shown.
     permit: OnceLock<OwnedSemaphorePermit>,
-    /// The client's address, and the one that it has connected to.
+    /// The client's address, and the server address that it connected to.
     ends: Option<(SocketAddr, SocketAddr)>,
-    /// Once somebody was found there.
+    /// Set once the process at the other end was found.
     origin: OnceLock<Origin>,
 }
 
 impl Caller {
-    /// The origin of the process at the other end: an agent that has found a token stays an agent.
+    /// The origin of the client's process: an agent that has found a token stays an agent.
     pub(super) async fn origin(&self) -> Origin {
         match (self.origin.get(), self.ends) {
             (Some(origin), _) => *origin,
             (None, Some((client, server))) => {
-                // Every process is looked at, and other connections are served meanwhile.
+                // The search inspects every process. Other connections are served meanwhile.
                 let look = spawn_blocking(move || origin_of_client(client, server));
                 let seen = look.await.unwrap_or(ClientOrigin {
                     origin: Origin::Unknown,
@@ -125,7 +124,7 @@ impl Caller {
         }
     }
 
-    /// Takes the connection for one with a token from here on; false if there are too many of those.
+    /// Counts the connection among those with a token from here on. Returns whether there was room.
     pub(super) fn is_admitted(&self) -> bool {
         if self.permit.get().is_none() {
             let Ok(permit) = Arc::clone(&self.free).try_acquire_owned() else {
@@ -138,7 +137,7 @@ impl Caller {
     }
 }
 
-/// The connections that have shown no token, in the order in which they came.
+/// The connections that have shown no token, oldest first.
 #[derive(Debug, Default)]
 struct Strangers(Mutex<Waiting>);
 
@@ -155,7 +154,7 @@ impl Strangers {
         waiting.next
     }
 
-    /// Adds a connection; the oldest makes room for it.
+    /// Adds a connection, and closes the oldest if there are too many.
     fn came(&self, number: u64, task: AbortHandle) {
         let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if task.is_finished() {

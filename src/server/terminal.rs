@@ -1,7 +1,7 @@
-//! What the terminal of an iteration shows, as server-sent events: from its recording, and from the run while it goes on.
+//! The terminal of an iteration as server-sent events: from its recording, and live from the run.
 //!
-//! Each piece has as its id the count of bytes up to its end, so that whoever was cut off goes on where it was. A recording
-//! has other bytes in place of those that are no UTF-8; where there are such, the counts of the two differ.
+//! The id of an event is the number of bytes up to its end, so that a client that was disconnected can resume. A
+//! recording replaces bytes that are not UTF-8, so its count can differ from that of the live terminal.
 
 use std::{
     convert::Infallible,
@@ -33,10 +33,10 @@ use super::{
     served::Served,
 };
 
-/// Bytes of the terminal that are read of a recording at a time.
+/// Terminal bytes read of a recording at a time.
 const BATCH_BYTES: usize = 256 * 1024;
 
-/// What of which terminal somebody wants.
+/// The part of a terminal that a client requests.
 #[derive(Debug, Default, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -48,7 +48,7 @@ pub(super) struct Wanted {
     from: u64,
 }
 
-/// The terminal of an iteration of the run that goes on.
+/// The terminal of an iteration of the current run.
 pub(super) async fn of_run(
     State(served): State<Arc<Served>>,
     kept: Kept,
@@ -71,7 +71,7 @@ pub(super) async fn of_run(
     let past = stream::iter(past).flatten();
     let mut subscription = terminal.subscription;
     let at = terminal.start;
-    // What was over before is all there.
+    // The output of an earlier iteration is complete.
     if runs != Some(iteration) {
         let (mut at, mut events) = (at, Vec::new());
         subscription.take_all(&mut |event| events.extend(shown(&event, &mut at)));
@@ -80,7 +80,7 @@ pub(super) async fn of_run(
     Ok(sent(past.chain(follow(subscription, iteration, at))))
 }
 
-/// The terminal of an iteration of a run of the past.
+/// The terminal of an iteration of a past run.
 pub(super) async fn of_past(
     kept: Kept,
     headers: HeaderMap,
@@ -127,15 +127,15 @@ fn sent(events: impl Stream<Item = Event> + Send + 'static) -> Response {
 /// A recording that is being read.
 struct Recorded {
     lines: BufReader<File>,
-    /// Bytes of the terminal before the next line.
+    /// Number of terminal bytes before the next line.
     at: u64,
     from: u64,
     to: Option<u64>,
-    /// The first size of the terminal is known.
+    /// Whether the first size of the terminal was read.
     begun: bool,
 }
 
-/// What is recorded of an iteration between two counts of bytes.
+/// The recorded output of an iteration between two byte positions.
 async fn recorded(
     kept: &Kept,
     iteration: u32,
@@ -165,7 +165,7 @@ async fn recorded(
 }
 
 impl Recorded {
-    /// Reads what comes next, and what is left to read; none at the end.
+    /// Reads the next events. Also returns the rest of the recording, `None` at its end.
     fn batch(mut self) -> (Vec<Event>, Option<Self>) {
         let (mut events, mut bytes, mut line) = (Vec::new(), 0, String::new());
         while bytes < BATCH_BYTES && (!self.begun || self.is_left()) {
@@ -196,7 +196,7 @@ impl Recorded {
         self.to.is_none_or(|to| self.at < to)
     }
 
-    /// The part of what comes next that lies between the two counts.
+    /// The part of the next bytes that is between the two positions.
     fn wanted<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
         let start = self.at;
         let end = start + bytes.len() as u64;
@@ -206,7 +206,7 @@ impl Recorded {
         &bytes[within(self.from.min(to))..within(to)]
     }
 
-    /// What is not recorded of what was asked for: the recording has reached its cap.
+    /// The requested bytes that are missing from the recording, which has reached its cap.
     fn gap(&self) -> Option<Event> {
         let to = self.to?;
         let left = to.saturating_sub(self.at.max(self.from));
@@ -214,7 +214,7 @@ impl Recorded {
     }
 }
 
-/// What `subscription` gets from `at` on, to the end of the iteration.
+/// Streams the output of `subscription` from `at` on, to the end of the iteration.
 fn follow(subscription: Subscription, iteration: u32, at: u64) -> impl Stream<Item = Event> {
     stream::unfold((Some(subscription), at), move |(subscription, mut at)| async move {
         let mut subscription = subscription?;
@@ -235,7 +235,7 @@ fn follow(subscription: Subscription, iteration: u32, at: u64) -> impl Stream<It
     })
 }
 
-/// What is sent of an event; `at` counts the bytes.
+/// Formats an event for sending. `at` counts the bytes.
 fn shown(event: &UiEvent, at: &mut u64) -> Option<Event> {
     match event {
         UiEvent::Output(bytes) => {
@@ -269,7 +269,7 @@ mod tests {
 
     use super::*;
 
-    /// What is read between two counts of bytes, and how it ends.
+    /// The recording between two byte positions, as text.
     fn read(from: u64, to: Option<u64>) -> String {
         let mut file = tempfile::tempfile().unwrap();
         let text = "{\"version\":2,\"width\":80,\"height\":24}\n[0.1,\"o\",\"one \"]\n[0.2,\"r\",\"30x5\"]\n[0.3,\"o\",\"two\"]\n[0.4,\"o\",\"cut";

@@ -17,10 +17,10 @@ use reqwest::{Method, StatusCode};
 
 use super::*;
 
-/// Longer than anything here takes, on a machine that has other work.
+/// Longer than any step here takes on a busy machine.
 const SOON: Duration = Duration::from_secs(60);
 
-/// A server of a run of which there are only the records.
+/// A server of a run without a loop, of which only the records exist.
 struct Run {
     dir: tempfile::TempDir,
     journal: Journal,
@@ -65,7 +65,7 @@ impl Run {
     }
 }
 
-/// A number below `below`, another each time and the same in each run of the test.
+/// A pseudo-random number below `below`, the same sequence in each run of the test.
 fn varied(state: &mut u64, below: u64) -> u64 {
     *state ^= *state << 13;
     *state ^= *state >> 7;
@@ -82,7 +82,7 @@ async fn every_record_of_a_flood_comes_once_though_the_connection_is_cut_a_hundr
     let (cut_off, all_cut) = mpsc::channel();
     let flooding = thread::spawn(move || {
         (1..RECORDS).for_each(|_| run.record());
-        // Who is cut off after the end of a run finds nobody.
+        // After the end of the run, a disconnected client could not reconnect.
         all_cut.recv().unwrap();
         run.server.stop_listening(Some(0));
         run.hub.close(Duration::ZERO);
@@ -156,7 +156,7 @@ async fn a_stream_begins_with_its_hello_ends_with_the_exit_code_and_has_each_rec
     };
     let from_the_beginning = follow(Looks::Aside, Some(0));
     let in_the_middle = follow(Looks::AsText, Some(1));
-    // Who comes after the end finds nobody.
+    // After the end, a client could not connect.
     (0..2).for_each(|_| open.recv_timeout(SOON).unwrap());
     run.record();
     run.server.stop_listening(Some(7));

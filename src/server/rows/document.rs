@@ -1,4 +1,4 @@
-//! The document of the API (`docs/openapi.json`), made of the rows of [`routes`] and the types in them.
+//! Generates the document of the API (`docs/openapi.json`) from the rows of [`routes`] and their types.
 
 use std::{env, fs, path::Path};
 
@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::server::{access::LoggedIn, problem::Body, routes, runs};
 
-/// What a route answers.
+/// The kind of answer of a route.
 pub(in crate::server) enum Reply {
     Json(Value),
     Bytes(&'static str),
@@ -19,12 +19,12 @@ pub(in crate::server) enum Reply {
 
 pub(in crate::server) struct Document {
     paths: Map<String, Value>,
-    /// Types that are sent, and types that are taken: what may be left out differs.
+    /// Types in answers; `requests` has those of requests. They differ in which fields may be missing.
     answers: SchemaGenerator,
     requests: SchemaGenerator,
 }
 
-/// One route, being described.
+/// The description of one route.
 pub(in crate::server) struct Operation<'d> {
     document: &'d mut Document,
     method: &'static str,
@@ -118,7 +118,7 @@ impl Operation<'_> {
         list.as_array_mut().unwrap().push(entry);
     }
 
-    /// What is in braces.
+    /// Describes the parameter in braces.
     pub(in crate::server) fn parameter<T: JsonSchema>(&mut self) {
         let name = self.path.split_once('{').and_then(|(_, rest)| rest.split_once('}'));
         let (name, _) = name.expect("a path with a parameter");
@@ -179,7 +179,7 @@ impl Operation<'_> {
     }
 }
 
-/// Writes the file anew where `RALPH_TEST_WRITE` asks for it.
+/// Writes the file if `RALPH_TEST_WRITE` is set.
 #[test]
 fn the_document_of_the_api_is_the_committed_one() {
     let mut document = Document::new();
