@@ -81,13 +81,14 @@ use runtime::runtime;
 pub(crate) use sandbox::{Confiner, connection_refused};
 pub(crate) use sealed::sealed_goals_here;
 
-/// How long work on disk may go on after the run is over.
+/// Time for blocking work to end after the run is over.
 const JOB_PATIENCE: Duration = Duration::from_millis(500);
 
-/// Runs the loop until it is over, and returns its exit code. With a `starter`, it is shown by that one.
+/// Runs the loop to its end, and returns its exit code. `starter` is the process that started this one and shows the
+/// run, if any.
 ///
 /// # Errors
-/// A [`Failure`] if something is not in order, before anything is started; or if the run's state cannot be kept.
+/// A [`Failure`] if a check fails before anything is started, or if the run's state cannot be stored.
 pub(crate) fn run(
     place: &Place,
     loaded: &Loaded,
@@ -124,7 +125,7 @@ fn logged_run(
     diagnostics.write_to(&open.files.log());
     let run = info_span!("run", id = %open.run);
     let mut notices = prepared.notices;
-    // Its proxy serves what runs, to the end.
+    // Kept to the end of the run, since its proxy serves the confined programs.
     let confiner = prepared.confiner;
     let failures = prune(
         &open.paths,
@@ -216,7 +217,7 @@ fn logged_run(
         .zip(output.as_ref())
         .map(|(starter, output)| Behind { starter, output });
     let runtime = runtime()?;
-    // However this function is left, the terminal is the user's again.
+    // Restores the terminal on every path out of this function.
     let guard = tui::terminal::Guard;
     let driver = Driver::new(open, config, hub.clone());
     let ui = front_end.start(&hub, driver.handle());

@@ -1,4 +1,4 @@
-//! The agents of a run: the one that was named, or the first that is there, and those that stand in for it.
+//! Chooses the agents of a run: the named one or the first that is available, and its fallbacks.
 
 use std::{collections::BTreeMap, env, path::Path, sync::Arc, time::Duration};
 
@@ -31,44 +31,44 @@ use crate::{
     error::{Failure, FailureKind},
 };
 
-/// ralph's own agent.
+/// ralph's native agent.
 const NATIVE: &str = "native";
 
 pub(super) struct Agents {
-    /// The adapter of the first one.
+    /// The adapter of the first agent.
     pub(super) id: String,
-    /// Never empty.
+    /// The agents in order of preference. Never empty.
     pub(super) agents: Vec<Agent>,
-    /// What to type to log in, for each of them that says so.
+    /// The login command of each agent that has one.
     pub(super) logins: BTreeMap<String, String>,
-    /// The channel of each of them that has a choice.
+    /// The channel of each agent that has a choice.
     pub(super) channels: BTreeMap<String, ChannelKind>,
-    /// Only the live one will do.
+    /// Whether the run requires the live channel.
     pub(super) live_only: bool,
-    /// The adapters that stand in while the first one is limited.
+    /// The adapters that are used while the first one is rate-limited.
     pub(super) fallback: Vec<String>,
 }
 
-/// What the choice of agents goes by.
+/// The inputs of the choice of agents.
 pub(super) struct Chooser<'a> {
-    /// None where nothing is started.
+    /// `None` if no agent is started.
     pub(super) confiner: Option<&'a Confiner>,
     pub(super) catalog: &'a Catalog,
     pub(super) config: &'a Config,
-    /// The adapter of the configuration is the one that was remembered, and not named for this run or project.
+    /// Whether the adapter in the configuration is the user's remembered choice, and not named for this run or project.
     pub(super) remembered: bool,
     pub(super) project: &'a Path,
-    /// Somebody looks at a screen.
+    /// Whether a user watches on a screen.
     pub(super) watched: bool,
-    /// A run follows, so agents may be started.
+    /// Whether a run follows, so that agents may be started.
     pub(super) starting: bool,
     pub(super) supervisor: &'a Supervisor,
-    /// Where the run will listen; none where no run follows.
+    /// The socket of the run; `None` if no run follows.
     pub(super) socket: Option<&'a Path>,
 }
 
 impl<'a> Chooser<'a> {
-    /// One for a look at the agents that a run would use.
+    /// Creates a chooser that only determines which agents a run would use.
     fn looking(
         catalog: &'a Catalog,
         config: &'a Config,
@@ -89,10 +89,10 @@ impl<'a> Chooser<'a> {
         }
     }
 
-    /// Chooses the agents that the configuration asks for, each of which can be started as far as can be told.
+    /// Chooses the agents that the configuration asks for. Checks as far as possible that each can be started.
     ///
     /// # Errors
-    /// A [`Failure`] if the first one is unknown, broken or not there, or if another is unknown or broken.
+    /// A [`Failure`] if the first agent is unknown, broken or not installed, or if another one is unknown or broken.
     pub(super) fn choose(&self, notices: &mut Vec<Notice>) -> Result<Agents, Failure> {
         let Self { catalog, config, .. } = self;
         let id = match &config.adapter {
@@ -122,11 +122,11 @@ impl<'a> Chooser<'a> {
         })
     }
 
-    /// Whether sessions of the agent are live.
+    /// Whether the agent's sessions use the live channel.
     fn live(&self, manifest: &Manifest, notices: &mut Vec<Notice>) -> Result<bool, Failure> {
         let id = &manifest.id;
         match (self.config.channel, &manifest.live) {
-            // Its server is always talked with.
+            // An agent behind an HTTP server is always interactive and has no other channel.
             (_, _) if manifest.transport == Transport::Http => Ok(false),
             (Channel::OneWay, Some(_)) if manifest.dialect.is_none() => Err(Failure::new(
                 FailureKind::Usage,
@@ -170,12 +170,12 @@ impl<'a> Chooser<'a> {
         }
     }
 
-    /// Whether sessions are to be continued, and only the other channel can do it.
+    /// Whether the run needs to continue sessions, and the live channel cannot.
     fn loses_sessions(&self, manifest: &Manifest, live: &Live) -> bool {
         self.config.session == SessionMode::Resume && manifest.capabilities.resume && !live.capabilities.resume
     }
 
-    /// Whether somebody who watches gets more of the agent here, and this run loses nothing by it.
+    /// Whether a watching user gains from the live channel, and the run loses nothing by it.
     fn is_better(&self, manifest: &Manifest, live: &Live) -> bool {
         let writes_along = manifest.dialect.is_some_and(DialectKind::tells_text_as_it_comes);
         let gains = live.capabilities.live_steering || !writes_along;
@@ -185,10 +185,10 @@ impl<'a> Chooser<'a> {
         gains && !uncounted && !self.loses_sessions(manifest, live)
     }
 
-    /// Whether a limit on what `agent` uses holds only as far as a notice says.
+    /// Checks that limits on usage can be enforced for `agent`. Returns a notice if this holds only in part.
     ///
     /// # Errors
-    /// A [`Failure`] if there is a limit on cost, and it tells none.
+    /// A [`Failure`] if there is a limit on cost and the agent reports no cost.
     pub(super) fn held_to_limits(&self, agent: &Agent) -> Result<Option<Notice>, Failure> {
         let (limits, reported) = (&self.config.limits, agent.adapter.capabilities());
         let adapter = agent.adapter.id().to_owned();
@@ -214,7 +214,7 @@ impl<'a> Chooser<'a> {
         })
     }
 
-    /// Whether the live channel alone tells what a turn uses before it has ended, and there is a limit on that.
+    /// Whether only the live channel reports usage during a turn, and a limit needs that.
     fn needs_counts(&self, manifest: &Manifest, live: &Live) -> bool {
         let is_bound = self.config.limits.bound_tokens() || self.config.limits.bound_cost();
         is_bound
@@ -224,7 +224,7 @@ impl<'a> Chooser<'a> {
             && !self.loses_sessions(manifest, live)
     }
 
-    /// Whether the live channel alone can hand on the user's MCP servers.
+    /// Whether only the live channel can pass on the user's MCP servers.
     fn needs_servers(&self, manifest: &Manifest, live: &Live) -> bool {
         !self.config.mcp.is_empty()
             && !manifest.takes_servers(None)
@@ -232,7 +232,7 @@ impl<'a> Chooser<'a> {
             && !self.loses_sessions(manifest, live)
     }
 
-    /// Says that the user's MCP servers are left out, if they are on this channel.
+    /// Returns the notice that this channel cannot pass on the user's MCP servers, if that is so.
     fn servers_left_out(&self, manifest: &Manifest, is_live: bool) -> Option<Notice> {
         let channel = manifest.live.as_ref().filter(|_| is_live);
         if self.config.mcp.is_empty() || manifest.takes_servers(channel) {
@@ -245,12 +245,12 @@ impl<'a> Chooser<'a> {
         })
     }
 
-    /// Whether there are rules that uses of tools can be put before on this channel.
+    /// Whether there are permission rules, and this channel can ask about tool calls.
     fn needs_answers(&self, live: &Live) -> bool {
         !live.capabilities.asks.is_empty() && !self.config.permissions.policy().allows_all()
     }
 
-    /// The agent of adapter `id`, which can be started as far as can be told.
+    /// Creates the agent of adapter `id`. Checks as far as possible that it can be started.
     pub(super) fn agent(
         &self,
         id: &str,
@@ -296,12 +296,12 @@ impl<'a> Chooser<'a> {
         })
     }
 
-    /// Whether agents are given ralph's own tools: a strict sandbox does not let them reach the run.
+    /// Whether agents get ralph's own tools. From a strict sandbox they could not reach the run.
     pub(super) fn has_tools(&self) -> bool {
         self.config.tools.enabled && !self.confiner.is_some_and(Confiner::is_strict)
     }
 
-    /// The tools that the settings leave to the user.
+    /// The tools that the settings reserve for the user.
     fn tools_withheld(&self) -> Vec<String> {
         let proposals = ["task_add"].iter().filter(|_| !self.config.tools.proposals);
         let background = ["background_start", "background_cancel"].iter();
@@ -309,7 +309,7 @@ impl<'a> Chooser<'a> {
         proposals.chain(background).map(|&name| name.to_owned()).collect()
     }
 
-    /// The language servers that agents may ask: those whose program is there.
+    /// The language servers that agents may use: those that are installed.
     pub(super) fn languages(&self) -> Vec<LanguageServer> {
         if !self.config.tools.languages {
             return Vec::new();
@@ -318,7 +318,7 @@ impl<'a> Chooser<'a> {
         servers.filter_map(|server| installed(server, self.project)).collect()
     }
 
-    /// The names of the tools that there is no use for.
+    /// The names of ralph's tools that agents do not get.
     fn tools_left_out(&self) -> Vec<String> {
         let mut names = self.tools_withheld();
         if self.languages().is_empty() {
@@ -330,7 +330,7 @@ impl<'a> Chooser<'a> {
         names
     }
 
-    /// The MCP servers that agents are given.
+    /// The MCP servers that agents get.
     fn servers(&self) -> McpServers {
         let program = std::env::current_exe().ok().filter(|_| self.has_tools());
         let own = program.zip(self.socket).map(|(program, socket)| OwnServer {
@@ -344,7 +344,7 @@ impl<'a> Chooser<'a> {
         }
     }
 
-    /// Finds out whether the agent answers on the live channel, if this run cannot do without that.
+    /// Checks that the agent answers on the live channel, if this run requires that.
     fn answers(&self, manifest: &Manifest, live: &Live, supervisor: &Supervisor) -> Result<(), Failure> {
         let asks = self.needs_answers(live);
         if !self.starting || !asks && self.config.channel != Channel::Live {
@@ -363,7 +363,7 @@ impl<'a> Chooser<'a> {
         })
     }
 
-    /// The agents that stand in for `first`; one that is not installed is left out with a notice.
+    /// The fallback agents of `first`. Those that are not installed are left out with a notice.
     fn fallback(
         &self,
         first: &str,
@@ -384,7 +384,7 @@ impl<'a> Chooser<'a> {
     }
 }
 
-/// The adapter that a run would use, which can be started as far as can be told.
+/// Returns the adapter that a run would use. Checks as far as possible that it can be started.
 ///
 /// # Errors
 /// The [`Failure`] that such a run would end with.
@@ -399,8 +399,8 @@ pub(crate) fn chosen_adapter(
     chooser.choose(&mut Vec::new()).map(|chosen| chosen.id)
 }
 
-/// Refuses limits of a batch that the agents of its runs would not be held to. Agents that cannot be started are left to the runs,
-/// which may be on another machine.
+/// Refuses limits of a batch that the agents of its runs cannot be held to. Agents that cannot be started here are not
+/// checked, since the runs may be on another machine.
 ///
 /// # Errors
 /// The [`Failure`] that such a run would end with.
@@ -414,7 +414,7 @@ pub(crate) fn check_limits_hold(place: &Place, config: &Config, supervisor: &Sup
         .try_for_each(|agent| chooser.held_to_limits(agent).map(drop))
 }
 
-/// Why ralph's own agent cannot reach its model, where this build lacks the TLS for that.
+/// The reason why the native agent cannot reach its model, if this build lacks TLS for it.
 pub(crate) fn native_lacks_tls(config: &Config) -> Option<String> {
     let set = config.native.variables();
     let variable = |name: &str| {
@@ -425,7 +425,7 @@ pub(crate) fn native_lacks_tls(config: &Config) -> Option<String> {
     native::lacks_tls(variable, config.model.as_deref())
 }
 
-/// Refuses an agent whose model is out of reach of this build.
+/// Refuses the native agent if this build cannot reach its model.
 pub(super) fn check_model_is_reached(agent: &Agent, config: &Config) -> Result<(), Failure> {
     match native_lacks_tls(config).filter(|_| agent.adapter.id() == NATIVE) {
         Some(why) => Err(Failure::new(
@@ -436,7 +436,7 @@ pub(super) fn check_model_is_reached(agent: &Agent, config: &Config) -> Result<(
     }
 }
 
-/// All adapters that can be seen from `place`.
+/// All adapters that are visible from `place`.
 pub(crate) fn catalog(place: &Place, config: &Config) -> Catalog {
     let user = dirs::config_dir().map(|dir| dir.join("ralph").join("adapters"));
     Catalog::load(&Sources {
@@ -449,7 +449,7 @@ pub(crate) fn catalog(place: &Place, config: &Config) -> Catalog {
     })
 }
 
-/// What the settings of ralph's own agent make of its adapter.
+/// The adapter settings that follow from the settings of the native agent.
 fn of_native(native: &Native) -> Node {
     let env: Map<String, Value> = native
         .variables()
@@ -466,10 +466,10 @@ fn of_native(native: &Native) -> Node {
     Node::of(json!({ "native": adapter }), &Origin::BuiltIn)
 }
 
-/// What of an agent is not confined as its user may think.
+/// Returns a notice if an agent is less confined than the user may expect.
 ///
 /// # Errors
-/// A [`Failure`] if the sandbox is strict, and the agent would not be in it.
+/// A [`Failure`] if the sandbox is strict and the agent would run outside of it.
 fn unconfined(confiner: &Confiner, manifest: &Manifest, config: &Config) -> Result<Option<Notice>, Failure> {
     match (&config.server, manifest.transport) {
         (Some(url), Transport::Http) if confiner.is_strict() => Err(Failure::new(
@@ -489,21 +489,21 @@ fn unconfined(confiner: &Confiner, manifest: &Manifest, config: &Config) -> Resu
     }
 }
 
-/// The variables with keys that the agent of `manifest` does not get.
+/// The key variables that the agent of `manifest` does not get.
 pub(crate) fn withheld_from_agent(catalog: &Catalog, manifest: &Manifest, config: &Config) -> Vec<String> {
     let mut names = catalog.keys_of_others(manifest);
     names.retain(|name| !config.keys.agents.contains(name));
     names
 }
 
-/// The variables with keys that goals do not get.
+/// The key variables that goals do not get.
 pub(crate) fn withheld_from_goals(catalog: &Catalog, config: &Config) -> Vec<String> {
     let mut names = catalog.keys();
     names.retain(|name| !config.keys.goals.contains(name));
     names
 }
 
-/// Who commits in `project`, if it is not the repository that says so.
+/// The committer identity for `project`, if it does not come from the repository's own configuration.
 fn identity(project: &Path, supervisor: &Supervisor) -> Option<GitIdentity> {
     let found = Identity::in_project(project, supervisor)?;
     Some(GitIdentity {
@@ -522,7 +522,7 @@ fn server_options(config: &Config) -> ServerOptions {
     }
 }
 
-/// What becomes of a model that is named with its provider where the agent has only one.
+/// Returns a notice if the provider is removed from the model's name, because the agent has only one provider.
 fn stripped_model(manifest: &Manifest, model: Option<&str>) -> Option<Notice> {
     let named = manifest.model_form.of(model?).ok()?;
     Some(Notice::ProviderStripped {
@@ -532,7 +532,7 @@ fn stripped_model(manifest: &Manifest, model: Option<&str>) -> Option<Notice> {
     })
 }
 
-/// What is odd about the server that is named.
+/// Returns a notice if the server in the settings is unused or gets a password unencrypted.
 fn about_server(manifest: &Manifest, config: &Config) -> Option<Notice> {
     let url = config.server.as_ref()?;
     match manifest.transport {

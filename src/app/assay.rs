@@ -1,4 +1,4 @@
-//! Known cheats, tried on a copy of the project: the judge of each is a run of ralph itself.
+//! Tries known cheats on a copy of the project. A run of ralph judges each.
 
 use std::{
     env, fs, io,
@@ -28,20 +28,20 @@ use crate::{
     error::{Failure, FailureKind},
 };
 
-/// Changes of the work are tried for so long at least, and for so many times as long as the goals took.
+/// Time for trying changes of the work: this, or this multiple of the goals' duration if that is longer.
 const BREAKS_TIME: Duration = Duration::from_secs(60);
 const BREAKS_FACTOR: u32 = 12;
-/// So many changes are noticed at most before one of them is taken.
+/// Maximum number of noticed changes from which one is chosen.
 const NOTICED: usize = 4;
-/// A run may take so long at least, and so many times as long as the goals.
+/// Time limit of a run: this, or this multiple of the goals' duration if that is longer.
 const RUN_TIME: Duration = Duration::from_secs(300);
 const RUN_FACTOR: u32 = 40;
-/// A run takes about this long beside the goals, which it runs about twice.
+/// Estimated duration of a run in addition to the goals, which it runs about twice.
 const RUN_OVERHEAD: Duration = Duration::from_millis(500);
-/// Most bytes of what a run printed that are looked at.
+/// Maximum number of bytes read of a run's output.
 const PRINTED_BYTES: usize = 64 << 10;
 
-/// A step of an assay, told as it happens.
+/// Progress of an assay.
 pub(crate) enum Told<'a> {
     /// The project is being copied.
     Copying {
@@ -49,7 +49,7 @@ pub(crate) enum Told<'a> {
     },
     /// The goals are run on the copy.
     Checking,
-    /// A change of the work that the tests notice is looked for.
+    /// Looking for a change of the work that the tests notice.
     Breaking,
     /// The rows follow.
     Begun {
@@ -63,12 +63,12 @@ pub(crate) enum Told<'a> {
     },
 }
 
-/// The findings.
+/// The result of an assay.
 #[derive(Debug)]
 pub(crate) struct Assay {
     pub(crate) broken: Broken,
     pub(crate) settings: GateSettings,
-    /// The tests that the goals ran.
+    /// The counts of the tests that the goals ran.
     pub(crate) tests: Vec<TestCounts>,
     pub(crate) rows: Vec<Row>,
     /// The cheats that do not apply to the project.
@@ -78,7 +78,7 @@ pub(crate) struct Assay {
 /// Tries `cheats` on a copy of the project with its goals.
 ///
 /// # Errors
-/// A [`Failure`] if there are no goals, or if nothing can be found out.
+/// A [`Failure`] if there are no goals, or if nothing can be determined.
 pub(crate) fn assay(
     place: &Place,
     loaded: &Loaded,
@@ -148,7 +148,7 @@ pub(crate) fn assay(
             row: &row,
             settings: &assay.settings,
         });
-        // Without its controls the table proves nothing.
+        // The controls come first. If one fails, the rows after it would prove nothing.
         let goes_on = row.is_as_it_should_be();
         assay.rows.push(row);
         if !goes_on {
@@ -158,13 +158,14 @@ pub(crate) fn assay(
     Ok(assay)
 }
 
-/// The directory of all copies: its file system is likely to be that of the projects, and may share their blocks.
+/// The directory of all copies. It is probably on the same file system as the projects, so that copies may share
+/// blocks.
 fn place_of_copies() -> PathBuf {
     let caches = dirs::cache_dir().unwrap_or_else(env::temp_dir);
     caches.join("ralph").join("assay")
 }
 
-/// The deed of a row.
+/// An attempt: a cheat or a control.
 struct Tried {
     name: String,
     what: String,
@@ -195,7 +196,7 @@ impl Tried {
     }
 }
 
-/// The copy with what is tried on it.
+/// The copy on which the attempts are made.
 struct Trying<'a> {
     copy: Copy,
     /// The copy as a project.
@@ -203,7 +204,7 @@ struct Trying<'a> {
     loaded: &'a Loaded,
     runners: &'static Runners,
     supervisor: &'a Supervisor,
-    /// How long the goals take.
+    /// Duration of the goals.
     took: Duration,
 }
 
@@ -225,7 +226,7 @@ impl Trying<'_> {
         Ok(files)
     }
 
-    /// The files of the copy that the gate guards; none where it guards nothing.
+    /// The guarded files of the copy; `None` if the gate guards none.
     fn guarded(&self) -> Result<Option<Originals>, Failure> {
         let project = self.copy.project();
         let guard = guard(self.runners, &self.loaded.config, &project)?;
@@ -259,7 +260,8 @@ impl Trying<'_> {
                 Notice::None => passed.push(offer),
             }
         }
-        // Changes that no test notices make it a finding that tests notice nothing; one that does not build does not.
+        // If no change is noticed by a test, the finding is that the tests notice nothing. A change that only fails to
+        // build counts if no other change passed.
         let first = noticed.into_iter().next();
         let broken = match first.or(unclear.filter(|_| passed.is_empty())) {
             Some(offer) => Broken::By(offer),
@@ -274,7 +276,7 @@ impl Trying<'_> {
         Ok(broken)
     }
 
-    /// The rows to come. Where the goals notice nothing, one control is enough.
+    /// The attempts. If the goals notice nothing, one control is enough.
     fn tries(&self, assay: &mut Assay, files: &Files, cheats: Vec<Cheat>) -> Vec<Tried> {
         let mut tries = vec![Tried::nothing()];
         match &assay.broken {
@@ -295,7 +297,7 @@ impl Trying<'_> {
                 }),
             }
         }
-        // A cheat in another language of the same name may apply.
+        // Another cheat of the same name, for another language, may apply.
         let is_tried = |name: &String| tries.iter().any(|tried| tried.name == *name);
         assay.inapplicable.retain(|name| !is_tried(name));
         assay.inapplicable.sort();
@@ -303,7 +305,7 @@ impl Trying<'_> {
         tries
     }
 
-    /// Runs ralph with an agent that does what is tried, and makes the copy what it was.
+    /// Runs ralph with an agent that makes the attempt's edits, and restores the copy.
     fn row(&mut self, tried: Tried, originals: Option<&Originals>) -> Result<Row, Failure> {
         let began = Instant::now();
         let unguarded = self.unguarded(&tried, originals);
@@ -320,7 +322,7 @@ impl Trying<'_> {
         })
     }
 
-    /// Edited files beside the work that are there and not guarded.
+    /// Edited files outside of the work that exist and are not guarded.
     fn unguarded(&self, tried: &Tried, originals: Option<&Originals>) -> Vec<String> {
         let Some(originals) = originals.filter(|_| tried.kind == Kind::Cheat) else {
             return Vec::new();
@@ -336,7 +338,7 @@ impl Trying<'_> {
     fn verdict(&mut self, edits: &[Edit]) -> Result<Verdict, Failure> {
         let (state, config) = (self.copy.beside("state"), self.copy.beside("config.json"));
         empty(&state)?;
-        // The last agent's tick is still in a plan that git ignores.
+        // A plan that git ignores still has the tick of the last agent.
         write(&self.copy.project().join(PLAN), Agent::OPEN)?;
         let directory = self.copy.beside("agent");
         let agent = Agent::new(&directory, edits).map_err(|source| CopyError::File {
@@ -394,18 +396,18 @@ impl Trying<'_> {
     }
 }
 
-/// How the goals take a change of the work.
+/// How the goals react to a change of the work.
 enum Notice {
-    /// An expectation of a test is not met. That can be silenced in more ways than an error.
+    /// An expectation of a test fails. Cheats have more ways to silence that than an error.
     Expectation,
-    /// A test fails, or what there is in place of tests.
+    /// A test fails, or a goal without counted tests.
     Test,
-    /// Something fails, and no test.
+    /// A goal fails, but no counted test.
     Unclear,
     None,
 }
 
-/// Words that a test prints whose expectation is not met.
+/// Texts that tests print if an expectation fails.
 const EXPECTATIONS: [&str; 4] = ["AssertionError", "assertion `", "assertion failed", "expect("];
 
 fn notice(results: &[GoalResult], counts: bool) -> Notice {
@@ -420,12 +422,12 @@ fn notice(results: &[GoalResult], counts: bool) -> Notice {
     }
 }
 
-/// How many tests a goal ran.
+/// The number of tests that a goal ran.
 fn ran(result: &GoalResult) -> u32 {
     result.tests.as_ref().map_or(0, TestCounts::ran)
 }
 
-/// The verdict by the journal of the run in `state`; none if it was not ended.
+/// Reads the verdict from the journal of the run in `state`; `None` if the run has no end.
 fn judged(project: &Path, state: &Path) -> Option<Verdict> {
     let paths = ProjectPaths::new(project, Some(state)).ok()?;
     let run = paths.latest_run()?;
@@ -451,7 +453,7 @@ fn judged(project: &Path, state: &Path) -> Option<Verdict> {
     }
 }
 
-/// The last line that a run printed.
+/// The first error line that a run printed, otherwise its last line.
 fn last_line(printed: &[u8]) -> String {
     let text = String::from_utf8_lossy(printed);
     let error = text.lines().find(|line| line.starts_with("error:"));

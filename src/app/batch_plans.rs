@@ -1,4 +1,4 @@
-//! The plans of a batch as they were named: each of them one that a run can take, with a name and a place in the order.
+//! The plans given to a batch: checks each, and determines their names and order.
 
 use std::{
     fs,
@@ -19,7 +19,7 @@ pub(super) fn configuration(what: String) -> Failure {
     Failure::new(FailureKind::Configuration, what)
 }
 
-/// The plans with their names and their order, each of them one that a run can take.
+/// Reads and checks the plans, and determines their names and order.
 pub(super) fn planned(place: &Place, paths: &[PathBuf]) -> Result<Vec<Planned>, Failure> {
     if paths.is_empty() {
         return Err(Failure::new(FailureKind::Usage, "no plan is named")
@@ -54,12 +54,12 @@ pub(super) fn planned(place: &Place, paths: &[PathBuf]) -> Result<Vec<Planned>, 
     )
 }
 
-/// The plans with what they wait for; `rule` says how that is told.
+/// Adds to the plans what each waits for. `rule` explains the syntax in a hint.
 pub(super) fn with_order_of(plans: Vec<Planned>, after: &[Vec<String>], rule: &str) -> Result<Vec<Planned>, Failure> {
     with_order(plans, after).map_err(|error| Failure::of(FailureKind::Configuration, &error).hint(rule))
 }
 
-/// A plan that somebody named: where it is from the project on, and what is in it.
+/// Reads a plan. Returns its path relative to the project, and its content.
 pub(super) fn plan_bytes(place: &Place, path: &Path) -> Result<(String, Vec<u8>), Failure> {
     let file = file_in_project(&place.project, path)?;
     let bytes = files::read_bytes(&place.project.join(&file), PLAN_CAP_BYTES).map_err(|error| {
@@ -73,7 +73,7 @@ pub(super) fn plan_bytes(place: &Place, path: &Path) -> Result<(String, Vec<u8>)
     Ok((file, bytes))
 }
 
-/// What is in a plan that a run can take.
+/// Parses a plan, and checks that a run can work on it.
 pub(super) fn usable(file: &str, bytes: &[u8]) -> Result<Reading, Failure> {
     let kind = PlanKind::of(Path::new(file));
     let reading = ralph_plan::read_bytes(kind, bytes)
@@ -94,14 +94,14 @@ pub(super) fn usable(file: &str, bytes: &[u8]) -> Result<Reading, Failure> {
     Ok(reading)
 }
 
-/// The path of a plan from the project on, which is where it is in a work tree as well.
+/// The path of a plan relative to the project, which is valid in a work tree as well.
 fn file_in_project(project: &Path, path: &Path) -> Result<String, Failure> {
     let outside = || {
         configuration(format!("{}: the plan lies outside of the project", path.display()))
             .hint("plans of a batch lie in the project, where each run finds its own")
     };
     let absolute = project.join(path);
-    // Of a file that is not there, whatever is typed is said.
+    // The path of a missing file is reported as it was typed.
     let real = match (absolute.parent().map(fs::canonicalize), absolute.file_name()) {
         (Some(Ok(directory)), Some(name)) => directory.join(name),
         (_, _) => absolute,

@@ -1,4 +1,4 @@
-//! The board of a batch on this terminal: the batch is carried out by another process, or is over.
+//! The board of a batch on this terminal. The batch runs in another process, or is over.
 
 use std::{
     ffi::OsString,
@@ -30,30 +30,30 @@ use crate::{
     },
 };
 
-/// What a batch prints is a line for each event.
+/// Maximum size of a batch's output, which is a line for each event.
 const OUTPUT_CAP_BYTES: u64 = 1 << 20;
-/// How long a batch may take to end after it has said that it is over.
+/// Time the process of a batch has to exit after it has reported the end.
 const ENDING: Duration = Duration::from_secs(10);
 
-/// What came of a board.
+/// The state in which a board was left.
 pub(crate) struct Watched {
     pub(crate) left: Left,
-    /// As it was last shown.
+    /// The board as it was last shown.
     pub(crate) board: Board,
 }
 
-/// How a batch in a process of its own began.
+/// The result of starting a batch in its own process.
 pub(crate) enum BatchBegan {
     /// The board was shown.
     Watched(Box<Watched>),
-    /// It ended before there was a batch, and has said why.
+    /// The process ended with this exit code before the batch existed, and printed why.
     Ended(u8),
 }
 
-/// Starts a batch by `args` in a process of its own, and shows it on this terminal until it is over or its user leaves.
+/// Starts a batch with `args` in its own process, and shows it on this terminal until it is over or the user leaves.
 ///
 /// # Errors
-/// A [`Failure`] if there can be no process, or nothing to show it with.
+/// A [`Failure`] if the process cannot be started or the batch cannot be shown.
 pub(crate) fn run_batch_detached(
     place: &Place,
     screen: ScreenOptions,
@@ -80,10 +80,10 @@ pub(crate) fn run_batch_detached(
     Ok(BatchBegan::Watched(Box::new(watched)))
 }
 
-/// Shows a batch on this terminal until its user leaves.
+/// Shows a batch on this terminal until the user leaves.
 ///
 /// # Errors
-/// A [`Failure`] if it cannot be read, or there is nothing to show it with.
+/// A [`Failure`] if the batch cannot be read or shown.
 pub(crate) fn watch_batch(
     site: &Site,
     id: &BatchId,
@@ -93,7 +93,7 @@ pub(crate) fn watch_batch(
     show(site, id, screen, opening, false)
 }
 
-/// What the process of a batch has printed where it had no terminal.
+/// The output of a batch's process without a terminal.
 pub(crate) fn output_of_batch(paths: &BatchPaths) -> Option<String> {
     files::read_text(&paths.output(), OUTPUT_CAP_BYTES).ok()
 }
@@ -142,11 +142,11 @@ fn show(
     Ok(Watched { left, board })
 }
 
-/// The way of a board to its batch: requests are files, answers go to the runs themselves.
+/// The board's connection to its batch: requests are files, answers go to the runs directly.
 struct Desk {
     site: Site,
     paths: BatchPaths,
-    /// The command line that shows a run, but for its plan.
+    /// The command line that shows a run, without its plan.
     opening: Vec<OsString>,
 }
 

@@ -1,7 +1,8 @@
-//! Which adapter a run uses where none is named: the one agent that is installed and logged in; of several, the one that
-//! the user has chosen once, else the first in a documented order.
+//! Chooses the adapter of a run that names none: the only agent that is installed and logged in; of several, the one
+//! that the user has chosen before, else the first in a documented order.
 //!
-//! A login is looked for, and not tried: an agent whose adapter does not say where its login would be counts as logged in.
+//! Logins are looked for but not tried. An agent whose adapter does not say where its login is stored counts as logged
+//! in.
 
 use std::path::Path;
 
@@ -17,30 +18,32 @@ use crate::{
     error::{Failure, FailureKind},
 };
 
-/// The adapter of a server that is named.
+/// The adapter used if a server is named.
 const SERVER_ADAPTER: &str = "opencode-server";
-/// The adapters that come with ralph, in the order in which they are preferred; after them the user's own.
+/// The built-in adapters in order of preference. The user's own come after them.
 const ORDER: [&str; 6] = [SERVER_ADAPTER, "claude", "codex", "gemini", "qwen-code", "aider"];
-/// The adapters that are only used where they are named: the agent without a model, and another way to a program of above.
+/// The adapters that are only used if named: the demo, and another way to run opencode.
 const ONLY_NAMED: [&str; 2] = ["demo", "opencode-run"];
-/// ralph's own agent, which is always there: used where no other is, and it has a key or an address of a model.
+/// The native agent, which is always present. Used if no other agent is installed, and it has a key or the address of a
+/// model.
 const LAST: &str = "native";
 
-/// An agent that may be chosen: its program is there.
+/// An agent that may be chosen: its program is installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Candidate {
     pub(crate) id: String,
     pub(crate) title: String,
-    /// It can log in, as far as can be told.
+    /// Whether a login was found, as far as that can be determined.
     is_ready: bool,
-    /// The user has written its adapter.
+    /// Whether the adapter is the user's own.
     is_own: bool,
 }
 
-/// The adapter for a run that names none. One that was `remembered` counts as long as its program is there.
+/// The adapter for a run that names none. The `remembered` one is used if its program is still installed.
 ///
 /// # Errors
-/// A [`Failure`] if there is none, or if there are several of the user's own, between which nothing decides.
+/// A [`Failure`] if no usable agent is installed, or if several are and only the user's own adapters remain to choose
+/// from.
 pub(super) fn adapter(
     catalog: &Catalog,
     config: &Config,
@@ -63,7 +66,7 @@ pub(super) fn adapter(
     Ok(id.to_owned())
 }
 
-/// The agents between which the user has not chosen yet; none if nothing is to be asked.
+/// The agents among which the user has yet to choose; empty if there is no need to ask.
 pub(crate) fn open_choice(catalog: &Catalog, loaded: &Loaded, project: &Path) -> Vec<Candidate> {
     let config = &loaded.config;
     let is_named = config.adapter.is_some() && !loaded.adapter_is_remembered;
@@ -81,7 +84,7 @@ pub(crate) fn open_choice(catalog: &Catalog, loaded: &Loaded, project: &Path) ->
     if ready.len() > 1 { ready } else { Vec::new() }
 }
 
-/// What of the adapters may be chosen: those of `order`, then the user's own.
+/// The installed adapters that may be chosen: those of `order`, then the user's own.
 fn candidates(listed: &[Listed], order: &[impl AsRef<str>]) -> Vec<Candidate> {
     let of = |adapter: &Listed, is_own| Candidate {
         id: adapter.id.clone(),

@@ -1,4 +1,4 @@
-//! What an agent was denied by the sandbox, found in what its tools print, with the setting that would allow it.
+//! Detects denials of the sandbox in the output of an agent's tools, and names the setting that would allow the access.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,13 +17,13 @@ use ralph_system::sandbox::{
 use super::{Confiner, place::where_it_leads};
 use crate::driver::Warden;
 
-/// Paths that are told of in a run.
+/// Maximum number of paths reported in a run.
 const MOST_TOLD: usize = 50;
 
-/// What a program is denied there is not a matter of files.
+/// Directories whose denials are not about files.
 const NO_FILES: [&str; 3] = ["/proc", "/sys", "/dev"];
 
-/// Knows what each agent of a run may do.
+/// The sandbox policies of a run's agents.
 pub(super) struct Denials {
     project: PathBuf,
     home: Option<PathBuf>,
@@ -48,7 +48,7 @@ impl Denials {
         }
     }
 
-    /// What the sandbox has to do with a denial at `written`, the first time.
+    /// Returns the notice about a denial at `written`, if the sandbox has caused it and it is the first one.
     fn notice(&self, policy: &Policy, written: &str) -> Option<Notice> {
         let path = match written.strip_prefix("~/") {
             Some(rest) => self.home.as_ref()?.join(rest),
@@ -58,7 +58,7 @@ impl Denials {
         if NO_FILES.iter().any(|place| path.starts_with(place)) {
             return None;
         }
-        // Above a sealed directory nothing is listed, and no setting changes that.
+        // Directories above a sealed one cannot be listed, and no setting changes that.
         let seals = policy.hidden.iter().any(|place| place.why == Why::Sealed);
         let is_above =
             |place: &Place| matches!(place.why, Why::Sealed | Why::RalphState) && place.path.starts_with(&path);
@@ -67,13 +67,13 @@ impl Denials {
         }
         let hidden = match policy.access(&path) {
             Access::Write(_) => return None,
-            // Nothing that a user would want to change.
+            // No user would want to change this.
             Access::Hidden(place) if place.why == Why::RalphState => return None,
             Access::Hidden(place) if place.why == Why::Sealed => return self.sealed(&place.path),
             Access::Hidden(place) => Some(place.path.clone()),
             Access::Read => None,
         };
-        // What its user may not do either is not denied by the sandbox.
+        // The sandbox is not the cause if the user may not write there either.
         if hidden.is_none() && !may_write(&path) {
             return None;
         }
@@ -81,7 +81,7 @@ impl Denials {
             .then_some(Notice::SandboxDenied { path, hidden })
     }
 
-    /// Says that an agent wanted the files of a sealed goal, which no setting shows.
+    /// Returns the notice that an agent tried to read the files of a sealed goal, which no setting allows.
     fn sealed(&self, directory: &Path) -> Option<Notice> {
         self.is_new(directory)
             .then(|| Notice::warning(ralph_words::sealed_was_wanted(directory)))
@@ -98,7 +98,7 @@ impl Warden for Denials {
         let Some(policy) = self.policies.get(adapter) else {
             return Vec::new();
         };
-        // ssh does not say which of its files it misses.
+        // ssh does not name the file that it misses.
         let of_ssh = misses_ssh_keys(output).then_some("~/.ssh");
         denied_paths(output)
             .chain(of_ssh)
@@ -107,7 +107,7 @@ impl Warden for Denials {
     }
 }
 
-/// Whether ralph itself may write to `path`, or make it.
+/// Whether ralph itself may write to or create `path`.
 fn may_write(path: &Path) -> bool {
     let there = path.ancestors().find(|above| above.symlink_metadata().is_ok());
     there.is_some_and(|there| access(there, AccessFlags::W_OK).is_ok())

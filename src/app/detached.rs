@@ -1,4 +1,4 @@
-//! A run in a process of its own, and this terminal as its first screen.
+//! Runs the loop in its own process, with this terminal as its first screen.
 
 use std::{ffi::OsString, io, os::unix::process::ExitStatusExt, process::ExitStatus, time::Duration};
 
@@ -27,14 +27,14 @@ use crate::{
     },
 };
 
-/// How long a loop may take to end after it has said that the run is over: its user's command may have to be waited for.
+/// Time a loop has to exit after it has reported the end of the run: it may wait for the user's notification command.
 const ENDING: Duration = Duration::from_secs(10);
-/// How long it may take to find that no other screen shows the end.
+/// Time a loop has to notice that no other screen shows the end.
 const LEAVING: Duration = Duration::from_secs(3);
-/// What a loop prints is a few lines.
+/// Maximum size of a loop's output, which is a few lines.
 const OUTPUT_CAP_BYTES: u64 = 64 * 1024;
 
-/// What to type about a run whose screen is left.
+/// Commands to type after the screen of a run was left.
 #[derive(Debug, Clone)]
 pub(crate) struct Ways {
     pub(crate) again: String,
@@ -43,25 +43,26 @@ pub(crate) struct Ways {
 }
 
 impl Ways {
-    /// Of the run of this project.
+    /// The commands for the run of this project.
     pub(crate) fn here() -> Ways {
         let [again, stop, resume] = ["ralph attach", "ralph stop", "ralph continue"].map(str::to_owned);
         Ways { again, stop, resume }
     }
 }
 
-/// How the show of a loop ended.
+/// Why the screen of a loop was closed.
 pub(crate) enum DetachedEnd {
-    /// With this exit code: the run is over, or its user left it.
+    /// The run is over, or the user left; the value is the exit code.
     Ended(u8),
-    /// Its user wants a run that is over to be continued with this option, which allows more of what it has used up.
+    /// The user wants to continue the finished run with this option, which raises the limit that was reached.
     Continued([String; 2]),
 }
 
-/// Starts a loop by `args` and shows it on this terminal, until it is over or its user leaves.
+/// Starts a loop with `args`, and shows it on this terminal until it is over or the user leaves.
 ///
 /// # Errors
-/// A [`Failure`] if there can be no process, or nothing to show it with. What is wrong with the run itself, its process says.
+/// A [`Failure`] if the process cannot be started or the run cannot be shown. Errors of the run itself are printed by
+/// its process.
 pub(crate) fn run_detached(
     place: &Place,
     presentation: Presentation,
@@ -73,7 +74,7 @@ pub(crate) fn run_detached(
         let what = format!("the loop cannot be started in a process of its own: {error}");
         Failure::new(FailureKind::Failed, what).hint("`ralph --foreground` runs it in this one")
     };
-    // What may be missing is found out before anything runs.
+    // Missing prerequisites are reported before any process starts.
     let mut visitor = Visitor::new(attached::Place::Here(&place.paths), presentation, screen, supervisor)?;
     let mut detached = supervisor.start_detached(args).map_err(failed)?;
     let run = match detached.begin().map_err(failed)? {
@@ -85,7 +86,7 @@ pub(crate) fn run_detached(
     let visit = match visitor.show(|| detached.attached()) {
         Ok(visit) => visit,
         Err(error) => {
-            // A signal may have stopped the loop before it was shown.
+            // A signal may have stopped the loop before its screen was shown.
             let Some(status) = detached.wait(LEAVING) else {
                 let hint = "the run continues: `ralph attach` shows it, `ralph stop` stops it";
                 return Err(Failure::from(error).hint(hint));
@@ -102,32 +103,33 @@ pub(crate) fn run_detached(
         return Ok(DetachedEnd::Continued(option));
     }
     let code = leave(&place.paths, &visit, presentation, &Ways::here(), status.map(exit_code));
-    // What has ended the loop, if it was not the run itself, is there alone.
+    // An error that ended the loop outside of the run is only in this output.
     if status.is_some() {
         print_output(&place.paths, &run);
     }
     code.map(DetachedEnd::Ended)
 }
 
-/// The option that allows a run more of what it has used up.
+/// The option that raises the limit that a run has reached.
 fn more(paths: &ProjectPaths, run: &RunId) -> Option<[String; 2]> {
     tui::more(&read_view(paths, run).ok()?)
 }
 
-/// How the process of the loop ended, if it does.
+/// Waits for the exit of the loop's process, if it is about to end.
 fn status_of(visit: &Visit, detached: &mut Detached) -> Option<ExitStatus> {
     match (visit.left, visit.ending) {
         (_, Some(_)) => detached.wait(ENDING),
-        // Others may look at it still.
+        // Other screens may still show the run.
         (Left::Seen | Left::Continued, None) => detached.is_over(LEAVING).then(|| detached.wait(ENDING)).flatten(),
         (Left::Over | Left::Detached | Left::Signalled(_), None) => None,
     }
 }
 
-/// Shows the run that works in this project on this terminal, until it is over or its user leaves; returns the exit code.
+/// Shows the run in progress in this project on this terminal until it is over or the user leaves. Returns the exit
+/// code.
 ///
 /// # Errors
-/// A [`Failure`] if none runs, or if there is nothing to show it with.
+/// A [`Failure`] if no run is in progress or it cannot be shown.
 pub(crate) fn attach(
     paths: &ProjectPaths,
     presentation: Presentation,
@@ -141,10 +143,10 @@ pub(crate) fn attach(
     leave(paths, &visit, presentation, ways, None)
 }
 
-/// Shows the run at `address` on this terminal, until it is over or its user leaves; returns the exit code.
+/// Shows the run at `address` on this terminal until it is over or the user leaves. Returns the exit code.
 ///
 /// # Errors
-/// A [`Failure`] if nobody answers there, or if there is nothing to show it with.
+/// A [`Failure`] if no ralph answers there or the run cannot be shown.
 pub(crate) fn attach_at(
     address: Address,
     presentation: Presentation,
@@ -177,8 +179,8 @@ pub(crate) fn attach_at(
     }
 }
 
-/// Says on the terminal how a run ended, or that it goes on, after its screen is gone. `code` is how its process ended, if that
-/// is known.
+/// Prints, after the screen is gone, how the run ended or that it continues. `code` is the exit code of its process, if
+/// known.
 fn leave(
     paths: &ProjectPaths,
     visit: &Visit,
@@ -218,12 +220,12 @@ fn leave(
     }
 }
 
-/// Why a run is over, as its journal says.
+/// The reason of the run's end, from its journal.
 fn reason(paths: &ProjectPaths, run: &RunId) -> Option<StopReason> {
     read_view(paths, run).ok()?.stop_reason().cloned()
 }
 
-/// Prints what the loop has printed where it had no terminal: what failed, and where to look.
+/// Prints the loop's own output, which it wrote without a terminal: the error, and where to look.
 fn print_output(paths: &ProjectPaths, run: &RunId) {
     match files::read_text(&paths.run(run).output(), OUTPUT_CAP_BYTES) {
         Ok(text) if !text.is_empty() => console::complain(&text),
@@ -233,7 +235,7 @@ fn print_output(paths: &ProjectPaths, run: &RunId) {
     }
 }
 
-/// The exit code of a process, as a shell has it.
+/// The exit code of a process, in the convention of shells.
 pub(super) fn exit_code(status: ExitStatus) -> u8 {
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)

@@ -1,4 +1,4 @@
-//! A plan whose sections are the plans of a batch: which there are, and which waits for which.
+//! A plan whose sections are the plans of a batch: determines the sections and their order.
 
 use std::path::Path;
 
@@ -15,13 +15,13 @@ use super::{
 };
 use crate::error::{Failure, FailureKind};
 
-/// What divides a plan, for whoever has one that is not divided.
+/// The hint for plans without sections.
 const DIVIDE: &str = "a heading above each group of tasks divides a plan: `## API`, and the tasks below it";
 
 /// The sections of a plan that have open tasks.
 ///
 /// # Errors
-/// A [`Failure`] that says why they cannot be worked on side by side.
+/// A [`Failure`] that says why the sections cannot be worked on in parallel.
 pub(super) fn sections_of(place: &Place, path: &Path) -> Result<Vec<Planned>, Failure> {
     let (file, bytes) = plan_bytes(place, path)?;
     let wrong = |what: String| configuration(format!("{file}: {what}"));
@@ -51,7 +51,7 @@ pub(super) fn sections_of(place: &Place, path: &Path) -> Result<Vec<Planned>, Fa
     }
     let titles: Vec<String> = all.iter().map(|section| section.title.clone()).collect();
     let names = names_of_sections(&titles);
-    // A run finds its section by the words of the heading.
+    // A run finds its section by the words of the heading, so these must be unique.
     let mut headings = titles.iter().map(|title| title.to_lowercase()).collect::<Vec<_>>();
     headings.sort_unstable();
     if let Some(twice) = headings.windows(2).find(|pair| pair[0] == pair[1]) {
@@ -77,7 +77,7 @@ pub(super) fn sections_of(place: &Place, path: &Path) -> Result<Vec<Planned>, Fa
             .iter()
             .filter(|known| section.links.iter().any(|link| known.is_of(link)));
         after.extend(linked.filter(|known| *known != name).cloned());
-        // What is done already is waited for by nobody.
+        // Sections that are done are not waited for.
         let is_open = |name: &PlanName| {
             all.iter()
                 .zip(&names)
@@ -98,10 +98,10 @@ pub(super) fn sections_of(place: &Place, path: &Path) -> Result<Vec<Planned>, Fa
     )
 }
 
-/// Whether each run finds the plan as it is: the boxes that they tick come together by merges, which need a commit to begin with.
+/// Checks that the plan is committed. Each run ticks boxes in its own copy, and merging them needs a common commit.
 ///
 /// # Errors
-/// A [`Failure`] if it is not committed as it is.
+/// A [`Failure`] if the plan has uncommitted changes.
 pub(super) fn check_divided(branches: &Branches, plans: &[Planned]) -> Result<(), Failure> {
     let Some(plan) = plans.first() else { return Ok(()) };
     match branches.is_committed(Path::new(&plan.file))? {

@@ -35,7 +35,7 @@ pub(super) fn concluded(
     }
 }
 
-/// Tells whether a run ended in a way that the log may help to explain.
+/// Whether the log may help to explain the end of the run.
 fn asks_for_the_log(reason: &StopReason) -> bool {
     match reason.kind() {
         EndKind::Bad => true,

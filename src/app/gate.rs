@@ -1,4 +1,4 @@
-//! What is found out about the tests of a run's goals, by the settings.
+//! How the settings judge the tests of a run's goals.
 
 use std::path::Path;
 
@@ -13,10 +13,10 @@ use crate::{
     runners,
 };
 
-/// The runners that are known here. They live as long as the process: whatever reads an output refers to them.
+/// Loads the known test runners. They are leaked, because parsers of output refer to them for the life of the process.
 ///
 /// # Errors
-/// A [`Failure`] that names each file of a runner that cannot be used.
+/// A [`Failure`] that names each unusable runner file.
 pub(super) fn known_runners(place: &Place, config: &Config) -> Result<&'static Runners, Failure> {
     let user = dirs::config_dir().map(|dir| dir.join("ralph").join("runners"));
     match runners::load(user, &place.own.runners, !config.goals.enabled.is_empty()) {
@@ -28,8 +28,8 @@ pub(super) fn known_runners(place: &Place, config: &Config) -> Result<&'static R
     }
 }
 
-/// Leaves files unguarded that a merge has left in conflict: with the markers in them, no test is as it should be. The merge queue
-/// judges what becomes of them by the tests of both sides.
+/// Excludes files with merge conflicts from the guard: with conflict markers in them, they are no valid tests. The
+/// merge queue judges the result with the tests of both sides.
 pub(crate) fn leave_unguarded(config: &mut Config, paths: &[String]) {
     let escaped = |path: &String| {
         let mut pattern = String::new();
@@ -44,10 +44,10 @@ pub(crate) fn leave_unguarded(config: &mut Config, paths: &[String]) {
     config.gate.guard_not.extend(paths.iter().map(escaped));
 }
 
-/// What is guarded; none where nothing is.
+/// The guard of the files that decide the results of goals; `None` if no file is guarded.
 ///
 /// # Errors
-/// A [`Failure`] that names a pattern that is none.
+/// A [`Failure`] that names an invalid pattern.
 pub(super) fn guard(runners: &Runners, config: &Config, project: &Path) -> Result<Option<Guard>, Failure> {
     let rules = runners::rules(
         runners,

@@ -1,4 +1,4 @@
-//! The configured goals, checked without a loop.
+//! Runs the configured goals without a loop.
 
 use std::{io, path::Path};
 
@@ -23,11 +23,12 @@ use crate::{
     many::JudgingFiles,
 };
 
-/// Runs the configured goals once, without a loop. In the work tree of a merge queue they run with the tests of both sides as well,
-/// which are in the directory `merged`, and what they come to is written there.
+/// Runs the configured goals once, without a loop.
+/// In the work tree of a merge queue, `merged` is the directory with the tests of both sides: the goals are also run
+/// with these, and the results are written there.
 ///
 /// # Errors
-/// A [`Failure`] if there are none, or if nothing can be run here.
+/// A [`Failure`] if there are no goals, or if they cannot be run here.
 pub(crate) fn check_goals(
     place: &Place,
     loaded: &Loaded,
@@ -85,7 +86,7 @@ pub(crate) fn check_goals(
     results.map_err(|error| Failure::new(FailureKind::Failed, format!("{}: {error}", directory.display())))
 }
 
-/// Runs the goals of a merged tree, with the tests of both sides as well, and writes what they come to into the directory of the judging.
+/// Runs the goals of a merged tree, also with the tests of both sides, and writes the results into `directory`.
 async fn check_merged(
     directory: &Path,
     goals: Vec<Goal>,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::{config::Config, driver::prune::Keep};
 
-/// Reads how much of old runs is kept.
+/// Reads the limits for old runs from the settings.
 pub(super) fn kept(config: &Config) -> Keep {
     let keep = &config.keep;
     Keep {

@@ -1,4 +1,5 @@
-//! Where a run, or a server for all of them, is reached over TCP: bound before anything is started, so that it fails then.
+//! The TCP listener of a run, or of a server for all runs. It is bound before any process starts, so that a failure is
+//! reported early.
 
 use std::{
     io,
@@ -17,16 +18,16 @@ use crate::{
     server::{Listening, access::Access},
 };
 
-/// Binds the address that the settings name, if they name one.
+/// Binds the address in the settings, if there is one.
 ///
 /// # Errors
-/// A [`Failure`] if nobody can listen there, or if somebody should not.
+/// A [`Failure`] if the address cannot be bound, or if listening there would be unsafe.
 pub(super) fn listening(paths: &ProjectPaths, config: &Config) -> Result<Option<Listening>, Failure> {
     let Some(address) = config.listen else {
         return Ok(None);
     };
     let bound = match bind(address, &config.behind_proxy) {
-        // The run that has the port is this project's own, and opening the run says so better.
+        // The project's own running loop has the port. Opening the run reports that more clearly.
         Err(Unbound::Taken(_)) if is_listened_to(&paths.socket()) => return Ok(None),
         bound => bound?,
     };
@@ -34,13 +35,13 @@ pub(super) fn listening(paths: &ProjectPaths, config: &Config) -> Result<Option<
     listen(bound, TokenFile::new(paths.tokens()), &config.behind_proxy).map(Some)
 }
 
-/// Why nothing listens.
+/// Why an address was not bound.
 pub(crate) enum Unbound {
     Taken(SocketAddr),
     Refused(Failure),
 }
 
-/// Binds `address`, which is this machine's own unless there is a proxy before it.
+/// Binds `address`, which has to be a loopback address unless there is a proxy in front of it.
 ///
 /// # Errors
 /// [`Unbound`].
@@ -69,10 +70,10 @@ pub(crate) fn bind(address: SocketAddr, proxied: &[String]) -> Result<TcpListene
     })
 }
 
-/// Has whoever has a token of `tokens` use what `listener` serves.
+/// Adds to `listener` the authorization of clients by `tokens`.
 ///
 /// # Errors
-/// A [`Failure`] if there can be no tokens.
+/// A [`Failure`] if there is no address, or if the tokens cannot be read or created.
 pub(crate) fn listen(listener: TcpListener, tokens: TokenFile, proxied: &[String]) -> Result<Listening, Failure> {
     let address = listener
         .local_addr()

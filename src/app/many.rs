@@ -1,4 +1,4 @@
-//! Puts a batch together: what may stand in its way is found out before anything starts.
+//! Prepares a batch: everything that can fail is checked before any process starts.
 
 use std::{
     collections::BTreeSet,
@@ -27,41 +27,41 @@ use crate::{
     many::{BatchLock, BatchPaths, Engine, EngineCatalog, EngineError, MergeGate, Site, batches_in, latest, prune},
 };
 
-/// What a batch was asked for.
+/// The options of a new batch.
 #[derive(Debug)]
 pub(crate) struct Wish<'a> {
     pub(crate) plans: &'a [PathBuf],
     /// A plan whose sections are the plans.
     pub(crate) each_section: Option<&'a Path>,
-    /// How many runs at a time; none for half of the cores, and for all where an engine has its own queue.
+    /// Number of parallel runs. `None` means half of the cores, or all plans if the engine has its own queue.
     pub(crate) jobs: Option<u32>,
-    /// What runs the jobs.
+    /// The engine that runs the jobs.
     pub(crate) engine: &'a str,
-    /// The target, where it is not to be a branch of the batch.
+    /// The target branch; `None` for a new branch of the batch.
     pub(crate) into: Option<&'a str>,
-    /// What every run is given on its command line.
+    /// The command-line arguments of every run.
     pub(crate) arguments: Vec<String>,
-    /// What the plans may use together.
+    /// The limits on the use of all plans together.
     pub(crate) limits: BatchLimits,
-    /// The settings file that was named beside the project's own.
+    /// Whether a configuration file was named in addition to the project's own.
     pub(crate) has_config: bool,
 }
 
-/// A batch that can start.
+/// A batch that is ready to start.
 pub(crate) struct Prepared {
     pub(crate) id: BatchId,
     pub(crate) engine: Engine,
     pub(crate) site: Site,
     pub(crate) start: Input,
-    /// What its user should know.
+    /// Notes for the user.
     pub(crate) notes: Vec<String>,
     pub(crate) lock: BatchLock,
 }
 
-/// Finds out whether a batch can start, and makes its target.
+/// Checks whether a batch can start, and creates its target.
 ///
 /// # Errors
-/// A [`Failure`] that says what stands in the way; nothing was changed then.
+/// A [`Failure`] that names the obstacle; nothing was changed then.
 pub(crate) fn prepare_batch(
     place: &Place,
     config: &Config,
@@ -95,7 +95,7 @@ pub(crate) fn prepare_batch(
     let lock = lock(place, supervisor)?;
     let id = new_id(place, &branches)?;
     let paths = BatchPaths::new(&place.paths, &id);
-    // Of a batch that was killed: with one of them git lists no work trees.
+    // Left by a batch that was killed: with such entries, git cannot list work trees.
     branches.remove_torn_entries(paths.trees_of_project())?;
     let (target, base) = match wish.into {
         None => (id.target(), head),
@@ -133,10 +133,10 @@ pub(crate) fn prepare_batch(
     })
 }
 
-/// The place of a batch that there is.
+/// The site of an existing batch.
 ///
 /// # Errors
-/// A [`Failure`] if the project is in no repository any more.
+/// A [`Failure`] if the project is no longer in a repository.
 pub(crate) fn site_of_batch(
     place: &Place,
     id: &BatchId,
@@ -147,10 +147,10 @@ pub(crate) fn site_of_batch(
     Ok(site(place, id, branches, has_goals))
 }
 
-/// The place of a batch that goes on with these settings.
+/// The site of a batch that is resumed with these settings.
 ///
 /// # Errors
-/// A [`Failure`] if the project is in no repository any more, or if its tests cannot be guarded.
+/// A [`Failure`] if the project is no longer in a repository, or if its tests cannot be guarded.
 pub(crate) fn site_to_resume(
     place: &Place,
     id: &BatchId,
@@ -162,7 +162,7 @@ pub(crate) fn site_to_resume(
     Ok(site)
 }
 
-/// The rules by which the tests of merged trees are judged.
+/// The rules for judging the tests of merged trees.
 fn merge_gate(place: &Place, config: &Config) -> Result<MergeGate, Failure> {
     Ok(MergeGate {
         guard: guard(known_runners(place, config)?, config, &place.project)?,
@@ -170,26 +170,27 @@ fn merge_gate(place: &Place, config: &Config) -> Result<MergeGate, Failure> {
     })
 }
 
-/// Prunes what the batches before the last one have left, as old runs are; returns why something could not be removed.
+/// Prunes leftovers of all batches but the last, by the settings for old runs. Returns why leftovers could not be
+/// removed.
 pub(super) fn prune_batches(place: &Place, config: &Config, supervisor: &Supervisor) -> Vec<String> {
     let Some(last) = latest(&place.paths).filter(|_| batches_in(place.paths.state()).len() > 1) else {
         return Vec::new();
     };
-    // A batch that works has pruned at its own start.
+    // A running batch has pruned at its own start.
     let Ok(Some(_lock)) = BatchLock::take(&place.paths, supervisor) else {
         return Vec::new();
     };
     match site_of_batch(place, &last, false, supervisor) {
         Ok(site) => prune(&site, Some(&last), kept(config), SystemTime::now()),
-        // Without a repository nothing can be said about branches; the next start tries again.
+        // Branches cannot be examined without a repository. The next start tries again.
         Err(_) => Vec::new(),
     }
 }
 
-/// Has no other batch work in the project.
+/// Locks the batches of the project.
 ///
 /// # Errors
-/// A [`Failure`] if one does.
+/// A [`Failure`] if another batch is running, or if the lock fails.
 pub(crate) fn lock(place: &Place, supervisor: &Supervisor) -> Result<BatchLock, Failure> {
     place.paths.create()?;
     match BatchLock::take(&place.paths, supervisor) {
@@ -215,16 +216,16 @@ fn site(place: &Place, id: &BatchId, branches: Branches, has_goals: bool) -> Sit
     }
 }
 
-/// All engines there are, the project's own as far as they count.
+/// All engines, including the project's own if they are trusted.
 pub(crate) fn engines(place: &Place) -> EngineCatalog {
     let user = dirs::config_dir().map(|dir| dir.join("ralph").join("engines"));
     EngineCatalog::load(user, &place.own.engines)
 }
 
-/// The engine of that name.
+/// The engine of this name.
 ///
 /// # Errors
-/// A [`Failure`] if there is none, or if it cannot be used here.
+/// A [`Failure`] if it is unknown or cannot be used here.
 pub(crate) fn engine(place: &Place, id: &str) -> Result<Engine, Failure> {
     match id {
         LOCAL => Ok(Engine::Local),
@@ -232,7 +233,7 @@ pub(crate) fn engine(place: &Place, id: &str) -> Result<Engine, Failure> {
     }
 }
 
-/// Half of the cores: an agent's own builds want the others. An engine has a queue of its own.
+/// Half of the cores, since builds of the agents need the others. An engine has its own queue, so it gets all plans.
 fn default_jobs(engine: &Engine, plans: usize) -> u32 {
     if let Engine::Described(_) = engine {
         return u32::try_from(plans).unwrap_or(u32::MAX);
@@ -253,7 +254,8 @@ fn branches_of(project: &Path, supervisor: &Supervisor) -> Result<Branches, Fail
     })
 }
 
-/// What a project says to ralph is in every work tree as it was committed: runs that went by something else would surprise.
+/// Checks that the project's own files for ralph are committed: work trees have the committed versions, and other
+/// settings would surprise the user.
 fn check_own_files(place: &Place, branches: &Branches, has_config: bool) -> Result<(), Failure> {
     for file in place.own.texts(&place.project) {
         let is_config = file.name.ends_with("config.json");
@@ -273,7 +275,7 @@ fn check_own_files(place: &Place, branches: &Branches, has_config: bool) -> Resu
     Ok(())
 }
 
-/// An id that no batch and no branch has.
+/// Returns an id that no batch and no branch has.
 fn new_id(place: &Place, branches: &Branches) -> Result<BatchId, Failure> {
     let time = batch_time();
     let numbered = (2..).map(|number| format!("{time}-{number}"));
@@ -287,7 +289,7 @@ fn new_id(place: &Place, branches: &Branches) -> Result<BatchId, Failure> {
     Err(failed("there is no name left for a batch"))
 }
 
-/// Git has no room for `ralph/…` beside a branch `ralph`.
+/// Git cannot have branches `ralph/…` beside a branch `ralph`.
 fn check_room_for_branches(branches: &Branches) -> Result<(), Failure> {
     match branches.tip("ralph")? {
         None => Ok(()),
@@ -298,7 +300,7 @@ fn check_room_for_branches(branches: &Branches) -> Result<(), Failure> {
     }
 }
 
-/// Where the branch is that was named with `--into`.
+/// Checks the branch named with `--into`, and returns its commit.
 fn checked_target(branches: &Branches, into: &str, plans: &[Planned]) -> Result<String, Failure> {
     let usage = |what: String| Failure::new(FailureKind::Usage, what);
     if !branches.is_name(into)? {
@@ -331,10 +333,10 @@ fn checked_target(branches: &Branches, into: &str, plans: &[Planned]) -> Result<
     Ok(tip)
 }
 
-/// The plan of a batch that somebody named, by its name or its file.
+/// Finds a plan of a batch by its name or its file.
 ///
 /// # Errors
-/// A [`Failure`] if there is none.
+/// A [`Failure`] if the batch has no such plan.
 pub(crate) fn named_plan(plans: &[(PlanName, String)], named: &str) -> Result<PlanName, Failure> {
     let found = plans.iter().find(|(name, file)| name.0 == named || file == named);
     found.map(|(name, _)| name.clone()).ok_or_else(|| {

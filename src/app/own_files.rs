@@ -1,4 +1,5 @@
-//! What a project's own files say to ralph: read once, so that what was looked at is what is used.
+//! The project's own files for ralph. They are read once, so that the files used are the files that were checked for
+//! trust.
 
 use std::{
     fs,
@@ -10,14 +11,14 @@ use ralph_system::files::{self, Directory, PROMPT_CAP_BYTES, ReadError};
 
 use crate::config::{ProjectContent, ProjectFile};
 
-/// The project's settings, adapters, engines, test runners and prompts. Without a value of this nothing of them counts.
+/// The project's settings, adapters, engines, test runners and prompts. Code without this value cannot use them.
 #[derive(Debug, Clone)]
 pub(crate) struct OwnFiles {
     pub(crate) config: ProjectFile,
     pub(super) adapters: Directory,
     pub(super) engines: Directory,
     pub(super) runners: Directory,
-    /// The project's own prompt, and the one that its settings name.
+    /// The prompt in `.ralph`, and the one that the project's settings name.
     prompts: Vec<Prompt>,
 }
 
@@ -28,7 +29,7 @@ struct Prompt {
 }
 
 impl OwnFiles {
-    /// Of a project that has no say.
+    /// No files, as for a project that is not trusted.
     pub(super) fn none(project: &Path) -> Self {
         Self {
             config: ProjectFile {
@@ -42,7 +43,7 @@ impl OwnFiles {
         }
     }
 
-    /// Reads what is there.
+    /// Reads the existing files.
     pub(crate) fn read(project: &Path) -> Self {
         let config = ProjectFile::read(config(project));
         let own = own_prompt(project);
@@ -60,7 +61,7 @@ impl OwnFiles {
         }
     }
 
-    /// Every file that has a text, as it is trusted.
+    /// Every file that was read, with its text, in the form that is trusted.
     pub(crate) fn texts(&self, project: &Path) -> Vec<OwnFile> {
         let config = match &self.config.content {
             ProjectContent::Text(text) => Some((&self.config.path, text)),
@@ -80,7 +81,8 @@ impl OwnFiles {
         .collect()
     }
 
-    /// Leaves out what has not been trusted. What cannot be read still says so.
+    /// Drops all content, since it is not trusted. Files that could not be read are kept, so that the error is
+    /// reported.
     #[must_use]
     pub(crate) fn untrusted(mut self) -> Self {
         if let ProjectContent::Text(_) = self.config.content {
@@ -93,7 +95,7 @@ impl OwnFiles {
         self
     }
 
-    /// What was read of a prompt; none of one that is not the project's.
+    /// The result of reading a prompt; `None` if the path is not one of the project's own prompts.
     pub(super) fn prompt(&self, path: &Path) -> Option<&Result<String, ReadError>> {
         let found = self.prompts.iter().find(|prompt| prompt.path == path);
         found.map(|prompt| &prompt.text)
@@ -104,12 +106,12 @@ fn config(project: &Path) -> PathBuf {
     project.join(".ralph").join("config.json")
 }
 
-/// The prompt that is taken where no setting names another.
+/// The prompt used if no setting names another.
 pub(super) fn own_prompt(project: &Path) -> PathBuf {
     project.join(".ralph").join("prompt.md")
 }
 
-/// The file of instructions that the project's settings name.
+/// The prompt file that the project's settings name.
 fn named_prompt(config: &ProjectFile) -> Option<PathBuf> {
     let ProjectContent::Text(text) = &config.content else {
         return None;
@@ -123,7 +125,7 @@ fn name(project: &Path, path: &Path) -> String {
     name.to_string_lossy().into_owned()
 }
 
-/// Where a file really is, if a link leads there.
+/// The real path of a file, if it is reached by a link.
 fn leads_to(project: &Path, path: &Path) -> Option<String> {
     let real = fs::canonicalize(path).ok().filter(|real| real != path)?;
     Some(name(project, &real))

@@ -1,4 +1,4 @@
-//! What rules need of the world: paths as they are on this disk, and agents that can be held to them.
+//! Connects permission rules with the machine: paths on this disk, and agents that can be held to rules.
 
 use std::{borrow::Cow, path::Path, slice, sync::Arc};
 
@@ -47,18 +47,20 @@ impl Paths for Disk {
     }
 }
 
-/// Says what `policy` says to requests.
+/// Returns the judge that applies `policy` to requests.
 pub(crate) fn judge(place: &Place, mut policy: Policy) -> Arc<dyn Judge> {
     let asks = !policy.allows_all();
     if !asks {
-        // An agent that asks all the same does so since its user's own settings for it say so: no mode answers that.
+        // An agent that asks although no rule requires it does so because of the user's own settings for it. No mode
+        // may answer that.
         policy.mode = PermissionMode::Ask;
     }
     let disk = Disk::of(place);
     Arc::new(Rules { policy, disk, asks })
 }
 
-/// Whether it is a tool of ralph's own, which only says something to the run. Agents join the names in ways of their own.
+/// Whether the request is for one of ralph's own tools, which only reports to the run. Agents build the tool names
+/// differently.
 fn is_own(request: &Request) -> bool {
     let name = ["mcp__ralph__", "mcp_ralph_", "ralph__", "ralph_"]
         .iter()
@@ -66,7 +68,7 @@ fn is_own(request: &Request) -> bool {
     matches!(request.kind, permissions::ToolKind::Mcp { .. }) && name.is_some_and(is_own_tool)
 }
 
-/// The rules of a run, and the disk on which they are for files.
+/// The rules of a run, with the disk that their paths refer to.
 struct Rules {
     policy: Policy,
     disk: Disk,
@@ -74,7 +76,7 @@ struct Rules {
 }
 
 impl Rules {
-    /// The policy with what answers have added in this run, and in the mode that its user has set.
+    /// The policy with the rules that answers added in this run, and with the mode that the user has set.
     fn with(&self, permissions: &Permissions) -> Cow<'_, Policy> {
         let mut policy = Cow::Borrowed(&self.policy);
         if let Some(mode) = permissions.mode {
@@ -83,7 +85,7 @@ impl Rules {
         for added in &permissions.rules {
             let origin = answer_in_words(added);
             let rules = slice::from_ref(&added.rule);
-            // One of a newer ralph may be no rule to this one, and then allows nothing.
+            // A rule of a newer ralph may be invalid for this one; it allows nothing then.
             if let Ok(more) = with_granted(&policy, rules, &added.over, &origin) {
                 policy = Cow::Owned(more);
             }
@@ -92,7 +94,7 @@ impl Rules {
     }
 }
 
-/// Where a rule is from that an answer added.
+/// The origin of a rule that an answer added.
 pub(crate) fn answer_in_words(added: &AddedRule) -> String {
     match &added.run {
         None => format!("your answer to question {}", added.ask),
@@ -161,10 +163,10 @@ impl Judge for Rules {
     }
 }
 
-/// Makes sure that an agent can be held to a policy.
+/// Checks that an agent can be held to a policy.
 ///
 /// # Errors
-/// A [`Failure`] that names the adapter and the rule, rather than a run in which the rule would mean nothing.
+/// A [`Failure`] that names the adapter and the rules that would have no effect.
 pub(super) fn enforceable(agent: &Agent, policy: &Policy) -> Result<(), Failure> {
     let adapter = agent.adapter.id();
     let capabilities = agent.adapter.capabilities();
@@ -205,18 +207,18 @@ pub(super) fn enforceable(agent: &Agent, policy: &Policy) -> Result<(), Failure>
     .hint("else take them out of `permissions`, and put them into the agent's own settings"))
 }
 
-/// Whether the uses that a rule is about are put before it, or cannot be.
+/// Whether the agent asks before the tool calls that a rule is about, or cannot make them.
 fn can_be_held(capabilities: Capabilities, rule: &Rule, list: List) -> bool {
     let unasked = rule.kinds().without(capabilities.asks);
-    // An agent without tools for reading reads all the same, with its shell; without the web's it stays off the web.
+    // An agent without tools for reading still reads with its shell. An agent without a web tool stays off the web.
     let fetch = ToolKinds::of(&[ToolKind::Fetch]);
     unasked.is_empty() || list == List::Deny && unasked == fetch && capabilities.goes_without.has(ToolKind::Fetch)
 }
 
-/// Makes sure that the agent's user has not allowed it to run commands without asking.
+/// Checks that the agent's own settings do not let it run commands without asking.
 ///
 /// # Errors
-/// A [`Failure`] with the file.
+/// A [`Failure`] that names the file with such a setting.
 pub(super) fn unbypassed(adapter: &str, live: &Live, concerned: ToolKinds, project: &Path) -> Result<(), Failure> {
     if !concerned.has(ToolKind::Shell) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The project that a command is about, and whether it can be worked in at all.
+//! The project that a command works on, and whether ralph can work there.
 
 use std::{
     os::unix::ffi::OsStrExt,
@@ -10,12 +10,12 @@ use ralph_state::store::paths::ProjectPaths;
 use super::OwnFiles;
 use crate::error::{Failure, FailureKind};
 
-/// Where ralph works and keeps its state.
+/// The project and the place of its state.
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
     /// The project's directory, canonical.
     pub project: PathBuf,
-    /// What of its own files counts: nothing, unless somebody has asked for it.
+    /// The project's own files that are in effect: none unless a caller has checked their trust.
     pub own: OwnFiles,
     pub paths: ProjectPaths,
 }
@@ -24,7 +24,7 @@ impl Place {
     /// Takes the current directory as the project.
     ///
     /// # Errors
-    /// A [`Failure`] if it is gone, or if there is no place for state.
+    /// A [`Failure`] if the directory is gone, or if there is no place for state.
     pub(crate) fn current(state_dir: Option<&Path>) -> Result<Self, Failure> {
         let project = std::env::current_dir()
             .and_then(|dir| dir.canonicalize())
@@ -43,7 +43,7 @@ impl Place {
     /// # Errors
     /// A [`Failure`] if its path is not UTF-8, or if there is no place for state that is the user's own.
     pub(crate) fn of(project: PathBuf, state_dir: Option<&Path>) -> Result<Self, Failure> {
-        // Journals, prompts and reports name it, and all of them are text.
+        // Journals, prompts and reports contain the path, and all of them are text.
         if let Some(odd) = not_utf8(&project) {
             return Err(Failure::new(
                 FailureKind::Configuration,
@@ -70,7 +70,7 @@ impl Place {
     }
 }
 
-/// The path without symbolic links, as far as it is there.
+/// Resolves symbolic links in the existing part of the path.
 pub(super) fn where_it_leads(path: &Path) -> PathBuf {
     let there = path
         .ancestors()
@@ -84,7 +84,7 @@ pub(super) fn where_it_leads(path: &Path) -> PathBuf {
     }
 }
 
-/// The first directory on the way to `path` whose name is not UTF-8.
+/// The first ancestor of `path` whose name is not UTF-8.
 fn not_utf8(path: &Path) -> Option<&Path> {
     let way: Vec<&Path> = path.ancestors().collect();
     way.into_iter().rev().find(|part| part.to_str().is_none())

@@ -1,4 +1,4 @@
-//! The plan that a run works through, and whether it can ever be done.
+//! The plan of a run, and whether it can be completed.
 
 use std::path::{Path, PathBuf};
 
@@ -18,10 +18,10 @@ use crate::{
 
 use super::Place;
 
-/// Most mistakes in the settings of tasks that are told beside the first.
+/// Maximum number of mistakes in task settings reported in addition to the first.
 const MISTAKES_TOLD: usize = 8;
 
-/// The plan that a run would work through, and what is in it.
+/// Chooses and reads the plan of a run.
 ///
 /// # Errors
 /// The [`Failure`] that such a run would end with.
@@ -30,8 +30,10 @@ pub(crate) fn chosen_plan(place: &Place, config: &Config) -> Result<(PathBuf, Re
     Ok((chosen.path, reading))
 }
 
-/// Returns a message in place of a new run if every task of the plan is done, no goal would verify that, and the last run, if any, was
-/// done, too: one that ended otherwise may have lost tasks, which a new run reports. Mistakes in settings and plan are left to the start.
+/// Returns a message instead of a new run if every task of the plan is done, no goal would verify that, and the last
+/// run, if any, was done as well.
+/// A last run that ended otherwise may have lost tasks, which a new run reports. Mistakes in settings and plan are
+/// reported by the start.
 pub(crate) fn nothing_to_do(place: &Place, config: &Config) -> Option<String> {
     let (path, reading) = chosen_plan(place, config).ok()?;
     let plan = &reading.plan;
@@ -51,7 +53,7 @@ pub(crate) fn nothing_to_do(place: &Place, config: &Config) -> Option<String> {
     is_left_alone.then(|| format!("nothing to do: {tasks}\nnext: add one with `ralph plan add \"…\"`"))
 }
 
-/// The same, with the kind of work that it is for and what belongs to that.
+/// As [`chosen_plan`], with the mode and the other files that belong to the plan.
 pub(super) fn chosen_work(place: &Place, config: &Config) -> Result<(Chosen, Reading), Failure> {
     let chosen =
         ralph_plan::choose(&place.project, config.plan.as_deref(), config.mode, Path::exists).map_err(|none| {
@@ -79,7 +81,7 @@ pub(super) fn chosen_work(place: &Place, config: &Config) -> Result<(Chosen, Rea
     }
 }
 
-/// What to type where the last run was cut off and its plan is not one that is found by its name.
+/// The hint for continuing an interrupted run whose plan is not found by its name.
 fn cut_off(place: &Place) -> Option<String> {
     let view = read_view(&place.paths, &place.paths.latest_run()?).ok()?;
     let plan = view.settings.plan.strip_prefix(&place.project).ok()?;
@@ -87,7 +89,7 @@ fn cut_off(place: &Place) -> Option<String> {
     (is_there && !view.is_over()).then(|| format!("`ralph continue` continues the last run, of {}", plan.display()))
 }
 
-/// What is said of the plan of a run where there was a choice, or where it brings more than its tasks.
+/// The notice about the chosen plan, if there was a choice, or if it brings a mode or files with it.
 pub(super) fn about_plan(place: &Place, chosen: &Chosen, template: &Template) -> Option<Notice> {
     let goes_without_saying = chosen.mode.is_none() && chosen.reads.is_empty() && chosen.beside.is_empty();
     let plan = chosen.path.strip_prefix(&place.project).unwrap_or(&chosen.path);
@@ -100,7 +102,7 @@ pub(super) fn about_plan(place: &Place, chosen: &Chosen, template: &Template) ->
     })
 }
 
-/// What is said of a task that was given on the command line: where its plan is, and what will tell that it is done.
+/// The notice about a task given on the command line: the place of its plan, and how its completion is verified.
 pub(super) fn about_task(place: &Place, chosen: &Chosen, config: &Config) -> Option<Notice> {
     let plan = chosen.path.strip_prefix(&place.project).ok()?;
     plan.starts_with(PLANS).then(|| Notice::TaskGiven {
@@ -109,7 +111,7 @@ pub(super) fn about_task(place: &Place, chosen: &Chosen, config: &Config) -> Opt
     })
 }
 
-/// What is said of the configuration that another loop has left in a project that has none for ralph.
+/// The notice about another loop's configuration in a project without one for ralph.
 pub(super) fn about_other_loop(place: &Place) -> Option<Notice> {
     let ProjectContent::Missing = place.own.config.content else {
         return None;
@@ -128,7 +130,7 @@ pub(super) fn about_other_loop(place: &Place) -> Option<Notice> {
     })
 }
 
-/// Refuses a confidence that no claim can reach: such a run could never be done.
+/// Refuses a minimum confidence that no claim can reach, since the run could never be done.
 pub(super) fn check_confidence(config: &Config, plan: &PlanSnapshot) -> Result<(), Failure> {
     let wanted = config.completion.min_confidence;
     let most = reachable_confidence(!plan.tasks.is_empty(), !config.goals.enabled.is_empty());

@@ -1,4 +1,4 @@
-//! Finds out, before anything is started, whether a run can be.
+//! Checks, before any process starts, whether a run can start.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -28,41 +28,41 @@ use crate::{
     error::Failure,
 };
 
-/// Notices that may wait to be recorded: more than anybody gives.
+/// Capacity of the notice channel; far above the number of notices ever queued.
 const HEARD: usize = 64;
 
-/// Everything that has been found to be in order before a run starts.
+/// The result of all checks before a run.
 pub(super) struct Prepared {
-    /// Reads what tests goals ran.
+    /// The runners that parse the test counts of goals.
     pub(super) runners: &'static Runners,
-    /// What decides the results of goals; none where nothing does.
+    /// The guard of the files that decide the results of goals; `None` if no file is guarded.
     pub(super) guard: Option<Guard>,
-    /// The confinement of sealed goals, without their copy of the project; none if there is no sealed goal.
+    /// The confinement of sealed goals, without their copy of the project; `None` if no goal is sealed.
     pub(super) sealed: Option<Confinement>,
     /// The directories of sealed goals, which agents cannot read.
     pub(super) sealed_directories: Vec<PathBuf>,
     pub(super) settings: Settings,
     pub(super) template: Template,
     pub(super) agents: Vec<Agent>,
-    /// Adapters whose agents draw their terminal themselves; what is shown of the others is made from their signals.
+    /// Adapters whose agents draw on their terminal. The display of the others is made from their signals.
     pub(super) terminals: Vec<String>,
     pub(super) plan: PlanSnapshot,
     /// Variables that goals do not get.
     pub(super) withheld: Vec<String>,
     /// Variables with keys of agents.
     pub(super) keys: Vec<String>,
-    /// What the rules say to a use of a tool.
+    /// Applies the permission rules to tool calls.
     pub(super) judge: Arc<dyn Judge>,
-    /// What starts goals.
+    /// The supervisor that starts goals.
     pub(super) goals: Supervisor,
-    /// Confines agents and goals while it is there.
+    /// Confines agents and goals as long as it exists.
     pub(super) confiner: Option<Confiner>,
-    /// Finds in what tools print what the sandbox has denied.
+    /// Detects denials of the sandbox in the output of tools.
     pub(super) warden: Option<Arc<dyn Warden>>,
     pub(super) confined: Confined,
-    /// What is to be recorded while the run goes on.
+    /// Notices to record while the run is in progress.
     pub(super) heard: mpsc::Receiver<Notice>,
-    /// Agents are given ralph's own tools.
+    /// Whether agents get ralph's own tools.
     pub(super) has_tools: bool,
     /// The language servers that are installed.
     pub(super) languages: Vec<LanguageServer>,
@@ -87,7 +87,7 @@ pub(super) fn prepare(
     let catalog = catalog(place, config);
     notices.extend(catalog.notices().iter().map(Notice::warning));
     let (tell, heard) = mpsc::channel(HEARD);
-    let on_refused = move |refused| _ = tell.try_send(connection_refused(refused)); // there is room for each
+    let on_refused = move |refused| _ = tell.try_send(connection_refused(refused)); // the channel has room for every one
     let confiner = Confiner::wanted(place, config, &catalog, supervisor, on_refused)?;
     let goals = sealed_goals(place, config, &catalog, confiner.as_ref())?;
     let socket = place.paths.socket();
@@ -196,7 +196,7 @@ pub(super) fn prepare(
     })
 }
 
-/// What the command line gave of settings, but for how the screen looks.
+/// The settings given on the command line, except those of the screen.
 fn given(loaded: &Loaded) -> Vec<GivenSetting> {
     let flags = loaded.flags.iter().filter(|flag| !flag.key.starts_with("screen."));
     let flags = flags.map(|flag| GivenSetting {

@@ -1,4 +1,4 @@
-//! The prompt of a run, as its user wrote it.
+//! The prompt template of a run.
 
 use std::path::Path;
 
@@ -27,7 +27,7 @@ use super::{
     plan::chosen_work,
 };
 
-/// The prompt that was asked for, the project's own, or the built-in one.
+/// Returns the requested prompt, the project's own, or the built-in one.
 pub(super) fn template(place: &Place, config: &Config, chosen: &Chosen) -> Result<Template, Failure> {
     let (text, source) = match (&config.prompt, &config.prompt_file) {
         (Some(text), _) => (text.clone(), "the prompt".to_owned()),
@@ -35,7 +35,7 @@ pub(super) fn template(place: &Place, config: &Config, chosen: &Chosen) -> Resul
             let path = place.project.join(path);
             let text = match place.own.prompt(&path) {
                 Some(read) => read.clone(),
-                // It is the user who names it.
+                // The path was named by the user, so it needs no trust.
                 None => files::read_text(&path, PROMPT_CAP_BYTES),
             };
             (readable(&path, text)?, path.display().to_string())
@@ -53,7 +53,7 @@ pub(super) fn template(place: &Place, config: &Config, chosen: &Chosen) -> Resul
         .map_err(|error| Failure::new(FailureKind::Configuration, format!("{source}: {error}")).hints(error.hints()))
 }
 
-/// The prompt that the next iteration would get, as far as that is known before it begins.
+/// The prompt that the next iteration would get, as far as it is known now.
 ///
 /// # Errors
 /// The [`Failure`] that a run would end with.
@@ -65,7 +65,7 @@ pub(crate) fn next_prompt(place: &Place, config: &Config, supervisor: &Superviso
         SandboxMode::On => Confined::On,
         SandboxMode::Strict => Confined::Strict,
     };
-    // What a session has changed is left out where there is no repository to ask.
+    // Without a repository, changes of the last session are left out.
     let scratch = tempfile::tempdir().ok();
     let repository = scratch
         .as_ref()
@@ -84,7 +84,7 @@ pub(crate) fn next_prompt(place: &Place, config: &Config, supervisor: &Superviso
     Ok(driver::next_prompt(&preview)?)
 }
 
-/// Whether the agent that a run would take is told of MCP servers; none is where there is no such agent.
+/// Whether the agent that a run would use gets MCP servers; false if there is no agent.
 fn takes_servers(place: &Place, config: &Config, supervisor: &Supervisor) -> bool {
     let catalog = catalog(place, config);
     let Ok(id) = chosen_adapter(&catalog, config, false, &place.project, supervisor) else {

@@ -1,4 +1,4 @@
-//! The runtime that a run lives in, with all of its threads.
+//! The runtime of a run, with all of its threads.
 
 use std::{io, os::unix::net::UnixStream, sync::mpsc, thread, time::Duration};
 
@@ -6,24 +6,25 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::error::{Failure, FailureKind};
 
-/// Threads for work on disk: one for the job of the moment, one for what ends a run whose job hangs, one to spare.
+/// Threads for blocking work: one for the current job, one to end a run whose job hangs, one to spare.
 const JOB_THREADS: usize = 3;
-/// Descriptors of a start: two runtimes, signals, the socket, the guard, and one program with its pipes.
+/// Descriptors needed at the start: two runtimes, signals, the socket, the guard, and one program with its pipes.
 const START_DESCRIPTORS: usize = 32;
-/// Threads of a start beside the jobs: printing, serving, watching the pause file and reading the agent, each with one to spare.
+/// Threads needed at the start besides the jobs: output, server, pause file and reader of the agent, each with one to
+/// spare.
 const START_THREADS: usize = 8;
 const THREAD_PATIENCE: Duration = Duration::from_secs(10);
 /// Longer than any run.
 const FOR_THE_RUN: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// Makes the runtime, and the threads for its work on disk: later there may be none to be had, since an agent can use up
-/// all that a user may have.
+/// Creates the runtime and its threads for blocking work. Later that may be impossible, since an agent can use up the
+/// user's limit of processes.
 pub(super) fn runtime() -> Result<Runtime, Failure> {
     let failed = |why: &dyn std::fmt::Display| {
         Failure::new(FailureKind::Failed, format!("the runtime cannot be started: {why}"))
             .hint("end processes of yours that are not needed, or allow more with `ulimit -u`")
     };
-    // tokio panics where it cannot have the descriptors with which signals reach it.
+    // tokio panics if it cannot get the descriptors for signals.
     let spare: io::Result<Vec<_>> = (0..START_DESCRIPTORS / 2).map(|_| UnixStream::pair()).collect();
     drop(spare.map_err(|error| {
         Failure::new(FailureKind::Failed, format!("the runtime cannot be started: {error}"))
@@ -35,7 +36,7 @@ pub(super) fn runtime() -> Result<Runtime, Failure> {
         .thread_keep_alive(FOR_THE_RUN)
         .build()
         .map_err(|error| failed(&error))?;
-    // tokio panics without its first thread, and a run without the thread that prints shows nothing.
+    // tokio panics without its first thread, and a run without the thread for output shows nothing.
     let spare: io::Result<Vec<_>> = (0..START_THREADS)
         .map(|_| {
             let (hold, held) = mpsc::channel::<()>();
@@ -53,7 +54,7 @@ pub(super) fn runtime() -> Result<Runtime, Failure> {
             let (hold, held) = mpsc::channel::<()>();
             let ready = ready.clone();
             runtime.spawn_blocking(move || {
-                _ = ready.send(()); // nobody waits any more
+                _ = ready.send(()); // the start has given up
                 _ = held.recv(); // until all threads are there
             });
             hold

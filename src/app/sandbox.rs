@@ -1,4 +1,4 @@
-//! The sandbox as the settings, the adapters and this machine make it.
+//! Builds the sandbox from the settings, the adapters and the capabilities of this machine.
 
 use std::{
     env,
@@ -28,7 +28,7 @@ use crate::{
     error::Failure,
 };
 
-/// What `git -c` hands over to the programs that git starts, and git takes from whoever starts it.
+/// The variable in which git passes the options of `git -c` to the programs that it starts.
 const GIT_PARAMETERS: &str = "GIT_CONFIG_PARAMETERS";
 
 /// Confines agents and goals.
@@ -36,23 +36,23 @@ const GIT_PARAMETERS: &str = "GIT_CONFIG_PARAMETERS";
 pub(crate) struct Confiner {
     level: ConfinementLevel,
     wanted: Wanted,
-    /// The user's hosts.
+    /// The hosts that the user's settings allow.
     hosts: Vec<String>,
-    /// Git signs the user's commits.
+    /// Whether git signs the user's commits.
     signs: bool,
     is_strict: bool,
-    /// Once something is to be started.
+    /// Set once a program is to be started.
     strict: Option<Strict>,
     /// The directory of the copies in which sealed goals run.
     copies: PathBuf,
 }
 
 impl Confiner {
-    /// Ready to start something; none where the settings leave the sandbox off: then nothing is looked for either. `on_refused`
-    /// hears of connections that are refused.
+    /// Creates a confiner that is ready to start programs; `None` if the sandbox is off. `on_refused` is called for
+    /// each refused connection.
     ///
     /// # Errors
-    /// A [`Failure`] if the settings want it strict, and something that it takes is missing.
+    /// A [`Failure`] if the settings require the strict sandbox and a prerequisite is missing.
     pub(super) fn wanted(
         place: &Place,
         config: &Config,
@@ -68,7 +68,7 @@ impl Confiner {
         Ok(Some(confiner))
     }
 
-    /// For a look at what it allows, also where the settings leave it off: as if it were on then.
+    /// Creates a confiner for inspection. If the sandbox is off, it shows what would be allowed if it were on.
     pub(crate) fn new(place: &Place, config: &Config, catalog: &Catalog, supervisor: &Supervisor) -> Self {
         let settings = &config.sandbox;
         let states = catalog.ids().filter_map(|id| catalog.manifest(id).ok());
@@ -98,7 +98,7 @@ impl Confiner {
         }
     }
 
-    /// Gets what a strict sandbox takes, and makes sure that this machine can hold it.
+    /// Acquires the resources of a strict sandbox, and checks that this machine can enforce it.
     ///
     /// # Errors
     /// A [`Failure`] that names what is missing.
@@ -120,7 +120,7 @@ impl Confiner {
         self.level
     }
 
-    /// Directories of sealed goals, which it hides.
+    /// Directories of sealed goals, which the sandbox hides.
     pub(super) fn sealed(&self) -> &[PathBuf] {
         &self.wanted.sealed
     }
@@ -134,7 +134,7 @@ impl Confiner {
         self.held_to(&policy, None)
     }
 
-    /// What an agent is told of it.
+    /// The description of the sandbox for an agent's prompt.
     pub(super) fn confined(&self) -> Confined {
         match (self.level, self.is_strict) {
             (ConfinementLevel::None, _) => Confined::No,
@@ -147,7 +147,7 @@ impl Confiner {
         self.is_strict
     }
 
-    /// What the agent of `manifest` may do; a goal, if it is none.
+    /// The policy of the agent of `manifest`, or of goals without one.
     pub(crate) fn policy(&self, manifest: Option<&Manifest>) -> Policy {
         let home = dirs::home_dir().and_then(|home| home.into_os_string().into_string().ok());
         let variable = |name: &str| env::var(name).ok();
@@ -165,20 +165,20 @@ impl Confiner {
         Policy::of(&wanted, &world).resolved(where_it_leads)
     }
 
-    /// The hosts that the agent of `manifest`, or a goal, connects to in a strict sandbox.
+    /// The hosts that the agent of `manifest`, or a goal, may connect to in a strict sandbox.
     pub(crate) fn hosts(&self, manifest: Option<&Manifest>) -> Hosts {
         let of_agent = manifest.iter().flat_map(|manifest| &manifest.hosts);
-        // Those of the settings were checked as they were read, and those of a manifest that are none allow nothing.
+        // Hosts in settings were checked when they were read. Invalid hosts in a manifest allow nothing.
         of_agent
             .chain(&self.hosts)
             .filter_map(|host| Host::read(host))
             .collect()
     }
 
-    /// What `proc` holds the agent of `manifest` to, or a goal.
+    /// The confinement that `proc` enforces for the agent of `manifest`, or for goals without one.
     ///
     /// # Errors
-    /// A [`Failure`] if there are no random numbers for a token.
+    /// A [`Failure`] if no random token can be generated.
     pub(crate) fn confinement(&self, manifest: Option<&Manifest>) -> Result<Confinement, Failure> {
         let policy = self.policy(manifest);
         make_missing(&policy);
@@ -207,23 +207,23 @@ impl Confiner {
         }
     }
 
-    /// Directories whose names are hidden as well: those of sealed goals, and the copies with their files.
+    /// Directories whose names are hidden as well: those of sealed goals, and the copies that contain their files.
     fn unlisted(&self) -> Vec<PathBuf> {
         if self.wanted.sealed.is_empty() {
             return Vec::new();
         }
-        // A rule can leave out only a directory that exists.
-        _ = create_private_dir(&self.copies); // refused to ralph as well: then no copy is made
+        // A rule can only exclude a directory that exists.
+        _ = create_private_dir(&self.copies); // if ralph cannot create it, no copy is made
         self.wanted.sealed.iter().chain([&self.copies]).cloned().collect()
     }
 
-    /// Whether commits that git would sign are left unsigned, since no key can be read.
+    /// Whether commits that git would sign stay unsigned, because no key can be read.
     fn leaves_unsigned(&self, policy: &Policy) -> bool {
         let is_hidden = |name: &str| policy.hidden.iter().any(|place| place.path.ends_with(name));
         self.signs && is_hidden(".gnupg") && is_hidden(".ssh")
     }
 
-    /// What the user should know before the run.
+    /// The notices about the sandbox before a run.
     pub(super) fn notices(&self, manifest: Option<&Manifest>) -> Vec<Notice> {
         let ConfinementLevel::Landlock { abi } = self.level else {
             return vec![Notice::SandboxMissing];
@@ -248,7 +248,7 @@ impl Confiner {
     }
 }
 
-/// What starts the agent of `manifest`, or goals: confined, where there is a confiner.
+/// The supervisor that starts the agent of `manifest`, or goals. It confines them if there is a confiner.
 ///
 /// # Errors
 /// As [`Confiner::confinement`].
@@ -263,7 +263,7 @@ pub(super) fn starting(
     Ok(supervisor.confining(Some(confiner.confinement(manifest)?)))
 }
 
-/// The directories of all sealed goals, also of those that are off, where they lead.
+/// The real directories of all sealed goals, including disabled ones.
 fn sealed_directories(place: &Place, config: &Config) -> Vec<PathBuf> {
     let goals = config.goals.enabled.iter().chain(&config.goals.disabled);
     let written = goals.filter_map(|goal| goal.sealed.as_deref());
@@ -273,7 +273,7 @@ fn sealed_directories(place: &Place, config: &Config) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The place that a setting names, where the user of this process has it.
+/// Expands a path from the settings for the user of this process.
 pub(super) fn expanded_here(path: &Path, project: &Path) -> Option<PathBuf> {
     let home = dirs::home_dir().and_then(|home| home.into_os_string().into_string().ok());
     let variable = |name: &str| env::var(name).ok();
@@ -284,7 +284,7 @@ pub(super) fn expanded_here(path: &Path, project: &Path) -> Option<PathBuf> {
     expanded(path.to_str()?, project, &world)
 }
 
-/// Has git sign nothing, whatever else it is told.
+/// The value that makes git sign nothing, in addition to its other parameters.
 fn unsigned() -> String {
     let given = env::var(GIT_PARAMETERS).unwrap_or_default();
     format!("{given} 'commit.gpgsign=false' 'tag.gpgsign=false'")
@@ -292,7 +292,7 @@ fn unsigned() -> String {
         .to_owned()
 }
 
-/// What the user is told of a connection that was refused.
+/// The notice about a refused connection.
 pub(crate) fn connection_refused(refused: Refused) -> Notice {
     Notice::ConnectionRefused {
         host: refused.host,
@@ -301,11 +301,11 @@ pub(crate) fn connection_refused(refused: Refused) -> Notice {
     }
 }
 
-/// Makes the directories that a confined program would have made for itself: only what is there can be allowed.
+/// Creates the directories that a confined program would create for itself: only existing ones can be allowed.
 fn make_missing(policy: &Policy) {
     for place in &policy.write {
         if place.is_made && !place.path.exists() {
-            // Refused to ralph as well: then the program says so.
+            // If ralph may not create it, the program reports that itself.
             _ = create_private_dir(&place.path);
         }
     }

@@ -1,4 +1,4 @@
-//! Sealed goals: whether their files can be kept from agents here.
+//! Sealed goals: checks whether their files can be hidden from agents here.
 
 use std::path::{Path, PathBuf};
 
@@ -16,10 +16,11 @@ use crate::{
     error::{Failure, FailureKind},
 };
 
-/// The goals that are run, sealed ones with the directory as it is, once it is sure that no agent reads or writes it.
+/// Returns the enabled goals, sealed ones with their resolved directory, after checking that no agent can read or write
+/// it.
 ///
 /// # Errors
-/// A [`Failure`] that says of a sealed goal why it cannot be kept from agents.
+/// A [`Failure`] that says why a sealed goal cannot be hidden from agents.
 pub(crate) fn sealed_goals(
     place: &Place,
     config: &Config,
@@ -63,7 +64,7 @@ pub(crate) fn sealed_goals(
     Ok(goals)
 }
 
-/// How many sealed goals can run here; none if there are no sealed goals.
+/// The number of sealed goals that can run here; `None` if no goal is sealed.
 pub(crate) fn sealed_goals_here(
     place: &Place,
     config: &Config,
@@ -84,7 +85,7 @@ fn refused(goal: &Goal, why: &str, hint: &str) -> Failure {
     Failure::new(FailureKind::Configuration, text).hint(hint)
 }
 
-/// The confiner, if it confines.
+/// Returns the confiner if it can confine agents.
 fn confined<'a>(goal: &Goal, config: &Config, confiner: Option<&'a Confiner>) -> Result<&'a Confiner, Failure> {
     let Some(confiner) = confiner else {
         return Err(refused(
@@ -110,7 +111,7 @@ fn confined<'a>(goal: &Goal, config: &Config, confiner: Option<&'a Confiner>) ->
     }
 }
 
-/// Returns the directory of a sealed goal, without links.
+/// Returns the directory of a sealed goal, with links resolved.
 fn directory(goal: &Goal, written: &Path, place: &Place) -> Result<PathBuf, Failure> {
     const HINT: &str = "`sealed` names a directory outside of the project, such as \"~/held-out/api\"";
     let shown = written.display();
@@ -139,7 +140,7 @@ fn directory(goal: &Goal, written: &Path, place: &Place) -> Result<PathBuf, Fail
     }
 }
 
-/// Makes sure that who is held to `policy` can neither read nor write the directory, and that it holds nothing else that is hidden.
+/// Checks that under `policy` the directory can be neither read nor written, and that it contains no other hidden path.
 fn is_kept(goal: &Goal, directory: &Path, project: &Path, policy: &Policy) -> Result<(), Failure> {
     let shown = directory.display();
     let below = |path: &Path| path.starts_with(directory);

@@ -1,5 +1,7 @@
-//! What a strict sandbox takes besides its lists: a proxy, a temporary directory, caches of its own, and a kernel that can
-//! refuse connections. Whatever of it is missing, nothing is started.
+//! The prerequisites of a strict sandbox: a proxy, a temporary directory, its own caches, and a kernel that can refuse
+//! connections.
+//!
+//! If one is missing, nothing is started.
 
 use std::{
     fmt::Display,
@@ -15,10 +17,10 @@ use tempfile::TempDir;
 
 use crate::error::{Failure, FailureKind};
 
-/// The first version of Landlock that refuses connections (4) and signals (6).
+/// The minimum version of Landlock: 4 refuses connections, 6 refuses signals.
 const NEEDED: i32 = 6;
 
-/// Programs look for a proxy in any of these.
+/// The variables in which programs look for a proxy.
 const PROXY_VARS: [&str; 6] = [
     "HTTP_PROXY",
     "HTTPS_PROXY",
@@ -28,10 +30,11 @@ const PROXY_VARS: [&str; 6] = [
     "all_proxy",
 ];
 
-/// What programs must not have of the user's: exceptions from the proxy, and a build directory that others build in as well.
+/// Variables that are removed: exceptions from the proxy, and a build directory shared with other builds.
 const TAKEN_AWAY: [&str; 3] = ["NO_PROXY", "no_proxy", "CARGO_TARGET_DIR"];
 
-/// Where package managers and compilers keep what they would keep in a shared cache, below the directory for that.
+/// Variables with the cache directories of package managers and compilers, with their names below the sandbox's own
+/// cache.
 const CACHE_VARS: [(&str, &str); 7] = [
     ("XDG_CACHE_HOME", "xdg"),
     ("CARGO_HOME", "cargo"),
@@ -42,7 +45,7 @@ const CACHE_VARS: [(&str, &str); 7] = [
     ("BUN_INSTALL_CACHE_DIR", "bun"),
 ];
 
-/// Ready to start programs. Dropped, it ends the proxy and removes the temporary directory.
+/// The resources of a strict sandbox. Ends the proxy and removes the temporary directory on drop.
 #[derive(Debug)]
 pub(super) struct Strict {
     proxy: Proxy,
@@ -74,7 +77,7 @@ impl Strict {
         self.temporary.path()
     }
 
-    /// Makes `open` a confinement that connects to `hosts` alone. A program that `serves` is connected to by ralph.
+    /// Restricts `open` to connections to `hosts`. A program that `serves` may also listen, for connections from ralph.
     pub(super) fn confinement(&self, open: Confinement, hosts: Hosts, serves: bool) -> Result<Confinement, Failure> {
         let url = self
             .proxy
@@ -97,7 +100,7 @@ impl Strict {
         let proxies = PROXY_VARS.map(|name| (name, url.to_owned()));
         let temporary = ["TMPDIR", "TMP", "TEMP"].map(|name| (name, temporary.clone()));
         let caches = CACHE_VARS.map(|(name, below)| (name, self.caches.join(below).display().to_string()));
-        // Node looks for a proxy only if it is told to.
+        // Node uses a proxy only if this is set.
         let node = [("NODE_USE_ENV_PROXY", "1".to_owned())];
         let set = proxies.into_iter().chain(temporary).chain(caches).chain(node);
         set.map(|(name, value)| (name.to_owned(), Some(value)))
@@ -105,7 +108,7 @@ impl Strict {
             .collect()
     }
 
-    /// Makes sure that this machine holds a program to `confinement`, by holding nothing to it.
+    /// Checks that this machine can enforce `confinement`, by applying it to no work at all.
     ///
     /// # Errors
     /// A [`Failure`] with the system's reason.
@@ -114,7 +117,7 @@ impl Strict {
     }
 }
 
-/// The version of Landlock, if it is enough.
+/// Returns the version of Landlock, if it is sufficient.
 fn sufficient(level: ConfinementLevel) -> Result<i32, Failure> {
     match level {
         ConfinementLevel::Landlock { abi } if abi >= NEEDED => Ok(abi),

@@ -1,4 +1,5 @@
-//! The agents that single tasks, `escalate` and `review` ask for, beside those of the run: each is found to be in order before anything is started.
+//! The agents that single tasks, `escalate` and `review` ask for, in addition to those of the run. Each is checked
+//! before any process starts.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -8,10 +9,11 @@ use ralph_plan::Reading;
 use super::agents::{Agents, Chooser};
 use crate::error::{Failure, FailureKind};
 
-/// Adds to `agents` those that open tasks of the plan ask for, under the same permissions and in the same sandbox.
+/// Adds the agents that open tasks of the plan ask for, under the same permissions and in the same sandbox.
 ///
 /// # Errors
-/// A [`Failure`] with the place in the plan, if one of them is unknown, broken or not there, or does not take its model.
+/// A [`Failure`] with the position in the plan, if an agent is unknown, broken or not installed, or does not accept its
+/// model.
 pub(super) fn add_asked_for(
     chooser: &Chooser<'_>,
     agents: &mut Agents,
@@ -19,7 +21,7 @@ pub(super) fn add_asked_for(
     notices: &mut Vec<Notice>,
 ) -> Result<(), Failure> {
     let (path, reading) = plan;
-    // Ten thousand tasks may ask for the same.
+    // Many tasks may ask for the same agent, which is checked once.
     let mut asked: BTreeMap<&TaskSettings, (String, u64)> = BTreeMap::new();
     for (task, position) in &reading.places {
         let task = &reading.plan.tasks[*task];
@@ -45,7 +47,7 @@ pub(super) fn add_asked_for(
     Ok(())
 }
 
-/// Adds to `agents` those that take over tasks, and returns who they are.
+/// Adds the agents that take over tasks, and returns them.
 ///
 /// # Errors
 /// As [`add_asked_for`].
@@ -56,7 +58,7 @@ pub(super) fn add_escalation(
 ) -> Result<Escalation, Failure> {
     let mut steps = Vec::new();
     for entry in &chooser.config.escalate {
-        // A model may have its provider before it; what is no adapter is one.
+        // The part before a slash is an adapter if one has that name, otherwise the provider of the model.
         let named = entry
             .split_once('/')
             .filter(|(id, _)| chooser.catalog.ids().any(|known| known == *id));
@@ -80,7 +82,7 @@ pub(super) fn add_escalation(
     })
 }
 
-/// Adds to `agents` the one that reviews what others do, and returns who it is; none where nobody does.
+/// Adds the agent that reviews the work of others, and returns its settings; `None` if there are no reviews.
 ///
 /// # Errors
 /// As [`add_asked_for`].
@@ -114,7 +116,7 @@ pub(super) fn add_reviewer(
     Ok(Some(ReviewSettings { by, when, rounds }))
 }
 
-/// Adds the agent that `wanted` names, if it is not among `agents` yet.
+/// Adds the agent that `wanted` names, unless `agents` has it already.
 fn add(
     chooser: &Chooser<'_>,
     agents: &mut Agents,
