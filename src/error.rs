@@ -32,7 +32,8 @@ pub(crate) enum FailureKind {
     Configuration,
     AgentUnavailable,
     Locked,
-    /// A command that answers a question could not find out: [`FailureKind::Failed`] would mean no.
+    /// A command that answers a question could not find the answer. The exit code of [`FailureKind::Failed`] would mean
+    /// no.
     Unanswered,
 }
 
@@ -48,13 +49,13 @@ impl FailureKind {
     }
 }
 
-/// Why a command did not do what it was asked to.
+/// The failure of a command.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub kind: FailureKind,
     /// What is wrong, in one line.
     pub message: String,
-    /// What to type, one each.
+    /// The texts of the hints: commands to type.
     pub hints: Vec<String>,
 }
 
@@ -67,7 +68,7 @@ impl Failure {
         }
     }
 
-    /// Makes a failure of an error and its causes.
+    /// Creates a failure with the texts of an error and its causes.
     pub(crate) fn of(kind: FailureKind, error: &dyn Error) -> Self {
         Self::new(kind, with_causes(error))
     }
@@ -85,7 +86,7 @@ impl Failure {
     }
 }
 
-/// `error: …` and `hint: …` lines, as they go to stderr, each on one line whatever is in them.
+/// Formats the `error: …` and `hint: …` lines for stderr. Line breaks in a text become blanks.
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "error: {}", on_one_line(&self.message))?;

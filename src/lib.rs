@@ -1,8 +1,8 @@
 //! ralph runs a coding agent again and again against a plan until the work is verifiably done.
 //!
 //! The loop itself is [`machine`]: pure decisions over the vocabulary of [`event`]. [`driver`] feeds it inputs, writes
-//! what it decides to the journal ([`store`]) and carries out its effects with [`agent`], [`proc`] and [`git`].
-//! Everything the user sees is read from the same records, as [`run`] folds them and [`words`] says them.
+//! its decisions to the journal ([`store`]) and carries out its effects with [`agent`], [`proc`] and [`git`].
+//! Everything the user sees comes from the same records, folded by [`run`] and put into words by [`words`].
 //!
 //! `ARCHITECTURE.md` shows the modules and a tour through them; [`glossary`] has the terms.
 

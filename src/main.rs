@@ -7,7 +7,7 @@ use ralph_system::{
 };
 
 fn main() -> ExitCode {
-    // Before anything else: a guard is started for every session, and its start is part of the wait for the agent.
+    // Guards are dispatched first: one starts with every session, and its start-up time delays the agent.
     let args: Vec<_> = env::args_os().skip(1).take(3).collect();
     match &args[..] {
         [word, flag, spec] if word == "__guard" && flag == "--spec" => {

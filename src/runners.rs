@@ -1,4 +1,4 @@
-//! The test runners that are known, and what they say is to be guarded.
+//! The known test runners, and the files that they want to be guarded.
 
 use std::path::PathBuf;
 
@@ -39,11 +39,11 @@ const BUILT_IN: [(&str, &str); 26] = [
     ("vitest", include_str!("../runners/vitest.toml")),
 ];
 
-/// Reads every layer. A file of the user's or of the project takes the place of a built-in one of the same name. `built_in` tells whether
-/// those are read: a run without goals has no use for them.
+/// Reads all layers. A file of the user or the project replaces the built-in runner of the same name. `built_in` says
+/// whether the built-in runners are read; a run without goals does not need them.
 ///
 /// # Errors
-/// What is wrong with each file that cannot be used, one sentence each.
+/// One sentence for each file that cannot be used.
 pub(crate) fn load(user: Option<PathBuf>, project: &Directory, built_in: bool) -> Result<Runners, Vec<String>> {
     let user = user.map(|user| Directory::read(&user)).unwrap_or_default();
     let built_in = if built_in { &BUILT_IN[..] } else { &[] };
@@ -78,14 +78,14 @@ pub(crate) fn load(user: Option<PathBuf>, project: &Directory, built_in: bool) -
     }
 }
 
-/// Whether the command of a goal names a runner whose tests can be counted, or something that starts one.
+/// Whether a goal's command names a runner whose tests can be counted, or a program that starts one.
 pub(crate) fn names_runner(runners: &Runners, goals: &[Goal]) -> bool {
     goals.iter().any(|goal| !runners.likely(&goal.command).is_empty())
 }
 
-/// What is guarded for the goals: what their runners say, and the scripts that they name.
+/// The guard rules for the goals: the rules of their runners, and the scripts that they name.
 ///
-/// A script that is not there yet is the agent's to write: `exists` tells.
+/// Scripts for which `exists` returns false are left out, since the agent has yet to write them.
 pub(crate) fn rules(
     runners: &Runners,
     goals: &[Goal],
@@ -101,7 +101,7 @@ pub(crate) fn rules(
     for goal in goals {
         let likely = runners.likely(&goal.command);
         let scripts = scripts(goal);
-        // What a script or a makefile starts is not known.
+        // It is unknown which runner a script or a makefile starts, so the rules of all runners apply.
         let is_open = likely.iter().any(|runner| !runner.counts_tests()) || !scripts.is_empty();
         rules.config.extend(scripts.into_iter().filter(|script| exists(script)));
         match is_open {
@@ -132,12 +132,12 @@ const INTERPRETERS: [&str; 12] = [
     "sh", "bash", "dash", "zsh", "python", "python3", "node", "ruby", "perl", "php", "source", ".",
 ];
 
-/// The files of the project that the goals run.
+/// The project files that the goals run.
 pub(crate) fn scripts_of(goals: &[Goal]) -> impl Iterator<Item = String> {
     goals.iter().flat_map(scripts)
 }
 
-/// The files of the project that a command runs: `./check.sh`, `scripts/test.py`, `bash check.sh`.
+/// The project files that a goal's command runs: `./check.sh`, `scripts/test.py`, `bash check.sh`.
 fn scripts(goal: &Goal) -> Vec<String> {
     let commands = goal.command.split(['\n', ';', '&', '|', '(', ')']);
     commands
@@ -155,7 +155,7 @@ fn script(command: &str) -> Option<&str> {
     let is_assignment = |word: &&str| word.contains('=');
     let program = words.find(|word| !is_assignment(word) && *word != "exec" && *word != "env")?;
     let path = if INTERPRETERS.contains(&program) {
-        // What follows `-c` or `-m` is no file.
+        // After an option there may be code (`-c`) or a module (`-m`) instead of a file.
         words.next().filter(|word| !word.starts_with('-'))?
     } else {
         Some(program).filter(|program| program.contains('/'))?
@@ -205,7 +205,7 @@ mod tests {
         assert!(of("cargo test").rust_blocks);
         let python = of("python3 -m unittest");
         assert!(!python.rust_blocks && python.shadows.iter().any(|name| name == "unittest.py"));
-        // It may start any of them.
+        // `make` may start any of the runners.
         assert!(of("make test").rust_blocks);
         assert_eq!(of("test -f done.txt"), GuardRules::default());
     }
