@@ -11,12 +11,14 @@ use super::{
 
 const PREFIX: &str = "RALPH_";
 
-/// What ralph's own tests set to find their processes, and to say which agents have to be there.
+/// Prefix of variables that ralph's own tests set, to find their processes and to name the agents that must be
+/// installed.
 const TEST_PREFIX: &str = "RALPH_TEST_";
 
-/// Variables of ralph's that are no settings: what it tells its agents, what it logs, and the key of its own agent.
+/// Variables of ralph that are not settings: those that it sets for agents, its log filter, and the key of its native
+/// agent.
 ///
-/// Those of agents mean nothing to a ralph that an agent starts, so `plan` cannot be set by variable.
+/// The variables for agents must not configure a ralph that an agent starts, so `plan` cannot be set by variable.
 pub const RUNTIME_VARIABLES: [&str; 9] = [
     "RALPH_RUN_ID",
     "RALPH_ITERATION",
@@ -29,7 +31,7 @@ pub const RUNTIME_VARIABLES: [&str; 9] = [
     "RALPH_NATIVE_API_KEY",
 ];
 
-/// Reads the settings among the variables of an environment; empty ones count as not set.
+/// Reads settings from the variables of an environment. Empty ones count as not set.
 pub(super) fn read(variables: &[(OsString, OsString)]) -> Layer {
     let keys = Keys::of::<Config>();
     let mut layer = Layer::default();
@@ -74,7 +76,7 @@ fn unknown(keys: &Keys, name: &str) -> String {
         .filter(|known| !RUNTIME_VARIABLES.contains(&known.as_str()));
     let nearest = known
         .map(|known| (strsim::jaro_winkler(name, &known), known))
-        // All of them begin alike, which makes them like each other.
+        // All names begin with the prefix, which raises the similarity of any two.
         .filter(|(likeness, _)| *likeness >= 0.94)
         .max_by(|(a, _), (b, _)| a.total_cmp(b));
     match nearest {
@@ -83,12 +85,12 @@ fn unknown(keys: &Keys, name: &str) -> String {
     }
 }
 
-/// Names the variable of a setting: words in capitals, joined by underscores.
+/// Returns the name of a setting's variable: words in capitals, joined by underscores.
 pub(super) fn variable(path: &str) -> String {
     let mut name = PREFIX.to_owned();
     let letters: Vec<char> = path.chars().collect();
     for (at, &letter) in letters.iter().enumerate() {
-        // The B of `recordingMiB` begins no word.
+        // A capital begins a word only before a lower-case letter: not the B of `recordingMiB`.
         let begins_word = letter.is_uppercase() && letters.get(at + 1).is_some_and(|next| next.is_lowercase());
         if begins_word {
             name.push('_');

@@ -1,4 +1,4 @@
-//! One configuration file.
+//! Reads one configuration file.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ const LANGUAGE: Language = Language {
     removed: REMOVED,
 };
 
-/// Reads a file that need not be there; none if it is not.
+/// Reads a file that may be missing; `None` if it is.
 pub(super) fn read_if_there(path: &Path) -> Result<Option<String>, Mistake> {
     match read(path) {
         Ok(text) => Ok(Some(text)),
@@ -32,7 +32,7 @@ pub(super) fn read(path: &Path) -> Result<String, Mistake> {
     files::read_text(path, CONFIG_CAP_BYTES).map_err(|source| unreadable(path, source))
 }
 
-/// The text of the project's file, which was read before; none if it is not there or does not count.
+/// The text of the project's file, as it was read before. `None` if it is missing or not trusted.
 pub(super) fn of_project(file: &ProjectFile) -> Result<Option<String>, Mistake> {
     match &file.content {
         ProjectContent::Missing | ProjectContent::Untrusted => Ok(None),
@@ -54,7 +54,7 @@ fn unreadable(path: &Path, source: ReadError) -> Mistake {
     }
 }
 
-/// Reads what a file's text says; one without any value says nothing.
+/// Parses the text of a file. A text without a value is an empty layer.
 pub(super) fn layer(path: &Path, text: &str) -> Layer {
     match from_json(path, text) {
         Ok((mut root, repeated)) => {

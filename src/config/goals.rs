@@ -1,4 +1,4 @@
-//! Goals as they are written: a list of objects in a file, `NAME=COMMAND` on the command line.
+//! Syntax of goals: a list of objects in a file, `NAME=COMMAND` on the command line.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -37,7 +37,7 @@ settings! {
     }
 }
 
-/// The goals of a project, apart by whether they are run.
+/// The goals of a project, enabled and disabled ones.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ConfiguredGoals {
     pub enabled: Vec<Goal>,
@@ -71,7 +71,7 @@ impl From<WrittenGoal> for Goal {
     }
 }
 
-/// Goals, each with a name of its own.
+/// Syntax of a list of goals with unique names.
 pub struct Goals;
 
 impl Grammar for Goals {
@@ -111,7 +111,7 @@ impl Grammar for Goals {
         goals.unwrap_or_else(|| Value::from(word))
     }
 
-    /// Makes a goal of `NAME=COMMAND`; what is no such text stays one, and is refused as that.
+    /// Turns `NAME=COMMAND` into a goal. Any other text is kept as it is, to be refused later.
     fn of_flag(word: &str) -> Value {
         match word.split_once('=') {
             Some((name, command)) => json!([{ "name": name.trim(), "command": command.trim() }]),
@@ -173,7 +173,7 @@ impl Grammar for GoalCommand {
     }
 }
 
-/// A directory below the project's.
+/// A directory inside the project.
 pub struct Workspace;
 
 impl Grammar for Workspace {
@@ -193,7 +193,7 @@ impl Grammar for Workspace {
     }
 }
 
-/// A file of the project, as a relative path without `..`.
+/// A file inside the project, as a relative path without `..`.
 pub struct ReportFile;
 
 impl Grammar for ReportFile {
@@ -213,7 +213,7 @@ impl Grammar for ReportFile {
     }
 }
 
-/// A directory anywhere, with `~` and variables as places of the sandbox have them.
+/// A directory anywhere. `~` and variables are expanded as in the paths of the sandbox.
 pub struct SealedDirectory;
 
 impl Grammar for SealedDirectory {
@@ -234,7 +234,7 @@ impl Grammar for SealedDirectory {
     }
 }
 
-/// Whether a path is one of the project's.
+/// Whether a relative path stays inside the project.
 fn is_within(path: &str) -> bool {
     let mut parts = Path::new(path).components();
     let goes_down = parts.all(|part| matches!(part, Component::Normal(_) | Component::CurDir));

@@ -1,4 +1,4 @@
-//! Who gets variables with keys that are not its own.
+//! The programs that get variables with keys of others.
 
 use ralph_policy::{
     settings,

@@ -1,4 +1,4 @@
-//! Language servers as they are written: changes to those that are known, and others.
+//! Syntax of language servers: changes to the built-in ones, and additional ones.
 
 use ralph_policy::{
     settings,
@@ -27,7 +27,7 @@ settings! {
     }
 }
 
-/// An object in words of a server.
+/// An object that is passed to the server unchanged.
 struct Options;
 
 impl Grammar for Options {
@@ -46,7 +46,7 @@ impl Grammar for Options {
     }
 }
 
-/// All language servers, those of the user's first.
+/// All language servers, the user's first.
 pub struct LanguageServers;
 
 const EXAMPLE: &str = r#"a language server, such as {"command": "nixd", "extensions": ["nix"]}"#;

@@ -1,4 +1,4 @@
-//! Where a run can be reached over TCP, as it is written.
+//! Syntax of the addresses at which a run can be reached over TCP.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -25,18 +25,18 @@ impl Grammar for ListenAddress {
     }
 }
 
-/// Reads an address of this machine with a port.
+/// Parses an address of this machine with a port.
 ///
 /// # Errors
-/// What it is instead.
+/// The expected syntax.
 pub(crate) fn listen_address(text: &str) -> Result<SocketAddr, String> {
     address(text).ok_or_else(|| format!("expected {}", ListenAddress::expected()))
 }
 
-/// Reads a name under which a proxy is known.
+/// Parses a host name of a proxy.
 ///
 /// # Errors
-/// What it is instead.
+/// The expected syntax.
 pub(crate) fn proxy_host(text: &str) -> Result<String, String> {
     match is_host(text) {
         true => Ok(text.to_owned()),
@@ -44,7 +44,8 @@ pub(crate) fn proxy_host(text: &str) -> Result<String, String> {
     }
 }
 
-/// A name is no address, since nobody knows to whom it leads tomorrow; but `localhost` is one everywhere.
+/// Parses an address. Names are refused, since what they resolve to can change; only `localhost` means the same
+/// everywhere.
 fn address(text: &str) -> Option<SocketAddr> {
     let loopback = |port: &str| Some(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port.parse().ok()?));
     match text.strip_prefix("localhost:") {
@@ -53,7 +54,7 @@ fn address(text: &str) -> Option<SocketAddr> {
     }
 }
 
-/// Names under which a proxy is known, each with a port or without.
+/// Host names of proxies, each with or without a port.
 pub struct ProxyHosts;
 
 impl Sample for ProxyHosts {
@@ -81,7 +82,7 @@ impl Grammar for ProxyHosts {
     }
 }
 
-/// Whether a browser could send it as the `Host` of a request: no scheme, no path, no pattern.
+/// Whether the text can be the `Host` of a request: no scheme, no path, no pattern.
 fn is_host(text: &str) -> bool {
     let name = match text.rsplit_once(':') {
         Some((name, port)) if !port.ends_with(']') => match port.parse::<u16>() {

@@ -1,4 +1,4 @@
-//! From the layers to the settings.
+//! Merges the layers into the settings.
 
 use std::path::{Path, PathBuf};
 
@@ -13,15 +13,15 @@ use super::{
     sources::{Flag, Sources},
 };
 
-/// The settings of a run, and where they came from.
+/// The settings of a run with their origins.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Loaded {
     pub config: Config,
-    /// What the user should know that is no error, one sentence each.
+    /// Notes for the user that are not errors, one sentence each.
     pub notices: Vec<String>,
-    /// The adapter is the one that the user chose when asked; nothing names one for this run or this project.
+    /// Whether the adapter is the user's remembered choice, and not named for this run or project.
     pub adapter_is_remembered: bool,
-    /// What the command line gave, and the file that it named.
+    /// The flags of the command line, and the file that `--config` names.
     pub flags: Vec<Flag>,
     pub extra: Option<PathBuf>,
     pub(super) merged: Merged,
@@ -30,7 +30,7 @@ pub struct Loaded {
 /// Reads and merges all layers.
 ///
 /// # Errors
-/// [`Mistakes`], with everything that is wrong in any layer, also where a stronger one hides it.
+/// [`Mistakes`], with all mistakes of all layers, including those in values that a stronger layer overrides.
 pub fn load(sources: &Sources) -> Result<Loaded, Mistakes> {
     let mut mistakes = Vec::new();
     let texts = file_texts(sources, &mut mistakes);
@@ -64,7 +64,7 @@ pub fn load(sources: &Sources) -> Result<Loaded, Mistakes> {
     };
     config.adapters = adapters;
     if mistakes.is_empty() {
-        // Not of a layer that could not be read whole: what is missing of it may be the other half.
+        // Not checked if a layer has mistakes: the missing value may be the other half.
         mistakes.extend(backoff_in_order(&config, &merged));
         mistakes.extend(hidden_rules(&config.permissions));
     }
@@ -129,7 +129,7 @@ fn of_flags(flags: &[Flag]) -> Layer {
     layer
 }
 
-/// Says of a goal of the command line what is to be typed there, which is not what is written in a file.
+/// Rewrites a mistake about a goal of the command line for its syntax there, which differs from that in a file.
 fn of_a_goal(mistake: Mistake) -> Mistake {
     match mistake {
         Mistake::IllTyped { origin, key, found, .. } => Mistake::IllTyped {
@@ -142,7 +142,7 @@ fn of_a_goal(mistake: Mistake) -> Mistake {
     }
 }
 
-/// What a layer says about adapters, put together again; none if it says nothing.
+/// The adapters of one layer, put together from its leaves; `None` if it has none.
 fn adapters_of(leaves: &[Leaf]) -> Option<Node> {
     let mut merged = Merged::empty();
     let of_adapters = |leaf: &&Leaf| leaf.path.first().is_some_and(|first| first == "adapters");
@@ -156,7 +156,7 @@ fn adapters_of(leaves: &[Leaf]) -> Option<Node> {
     Some(adapters)
 }
 
-/// Goals of the command line are added to those there are, where all else is replaced.
+/// Adds goals of the command line to the goals of weaker layers; all other settings are replaced.
 fn add_goals(merged: &Merged, mut leaf: Leaf) -> Result<Leaf, Mistake> {
     let (Origin::Flag(_), Some(there), Shape::List(more)) =
         (&leaf.node.origin, merged.get("goals"), &mut leaf.node.shape)
@@ -182,7 +182,7 @@ fn add_goals(merged: &Merged, mut leaf: Leaf) -> Result<Leaf, Mistake> {
     Ok(leaf)
 }
 
-/// Lets a `prompt` take the place of a weaker layer's `promptFile`, and the other way round; one layer may set only one.
+/// Makes `prompt` override the `promptFile` of a weaker layer, and the reverse. One layer may set only one of them.
 fn one_prompt(layer: &[Leaf], merged: &mut Merged) -> Option<Mistake> {
     let set = |key: &str| layer.iter().find(|leaf| leaf.path == [key] && !leaf.node.is_null());
     let (gives_way, origin) = match (set("prompt"), set("promptFile")) {

@@ -1,4 +1,4 @@
-//! MCP servers as they are written: objects by name.
+//! Syntax of MCP servers: objects by name.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use ralph_policy::{
 };
 use serde_json::{Value, json};
 
-/// Most bytes of a name: agents put it before the names of the server's tools.
+/// Maximum length of a name, which agents put before the names of the server's tools.
 const NAME_BYTES: usize = 32;
 
 settings! {
@@ -24,7 +24,7 @@ settings! {
     }
 }
 
-/// Servers, each under a name of its own.
+/// Syntax of servers by name.
 pub struct McpTables;
 
 impl Grammar for McpTables {
@@ -81,7 +81,7 @@ impl Grammar for McpTables {
 
 const EXAMPLE: &str = r#"a server, such as {"command": "cclsp", "args": []}"#;
 
-/// Why no server can have the name.
+/// Returns the reason why a server cannot have the name.
 fn no_name(name: &str) -> Option<String> {
     let is_word = |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '_');
     if name == OWN_NAME {

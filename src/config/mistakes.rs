@@ -1,4 +1,4 @@
-//! What a user reads when a setting is wrong, in whatever layer.
+//! Tests the messages about wrong settings, in every layer.
 
 use std::fs;
 

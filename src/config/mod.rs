@@ -1,10 +1,10 @@
-//! Settings, and where each came from.
+//! Settings and their origins.
 //!
 //! Layers, weakest first: defaults, the user's file, the project's file, the file of `--config`, `RALPH_*` variables,
-//! flags. They are merged key by key, once, when ralph starts: an agent that edits a file or its environment changes
-//! nothing. Every layer is checked by itself, so a mistake is an error even where a stronger layer hides it.
+//! flags. They are merged key by key, once, when ralph starts, so that an agent that edits a file or its environment
+//! changes nothing. Every layer is checked by itself, so a mistake is an error even if a stronger layer overrides it.
 //!
-//! A setting is one row in `settings`; all that is known of it comes from there, by the engine of [`ralph_policy::settings`].
+//! A setting is one row in `settings`. The engine in [`crate::settings`] derives everything else from that row.
 
 mod env;
 mod file;
@@ -44,5 +44,5 @@ pub use settings::{Baseline, Config, Keep};
 pub use sources::{Flag, ProjectContent, ProjectFile, Sources};
 pub use values::Notify;
 
-/// What to type where a setting is like no other.
+/// The hint for an unknown setting that resembles no other.
 pub const NO_HINT: &str = "`ralph config schema` lists every setting";

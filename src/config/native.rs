@@ -1,4 +1,4 @@
-//! What ralph's own agent is run with, as it is written.
+//! Settings of the native agent.
 
 use ralph_policy::{
     settings,
@@ -74,7 +74,7 @@ impl Grammar for ApiAddress {
         let is_address = |text: &&str| {
             let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
             rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/'))
-                // A name and a password in it would be shown.
+                // A user name and password in the address would be shown.
                 && !text.contains(|character: char| "@?#{}".contains(character) || character.is_whitespace())
         };
         accept::<Self>(node, key, node.text().filter(is_address).map(str::to_owned))
@@ -89,7 +89,7 @@ impl Grammar for ApiAddress {
     }
 }
 
-/// A number that is not below 0: what runs on one's own machine costs nothing.
+/// A number of at least 0: a model on the user's own machine costs nothing.
 pub struct NotNegative;
 
 impl Grammar for NotNegative {
@@ -112,7 +112,7 @@ impl Grammar for NotNegative {
     }
 }
 
-/// Prices by the beginnings of models' names.
+/// Prices by prefixes of model names.
 pub struct Prices;
 
 impl Grammar for Prices {
@@ -152,7 +152,7 @@ impl Grammar for Prices {
 const EXAMPLE: &str = r#"a price, such as {"input": 1.25, "output": 10}"#;
 
 impl Native {
-    /// The variables by which the agent is told.
+    /// The environment variables that pass these settings to the agent.
     pub(crate) fn variables(&self) -> Vec<(&'static str, String)> {
         let named = |wanted: NativeWire| NativeWire::CHOICES.iter().find(|(_, wire)| *wire == wanted);
         let price = |price: &Price| {
@@ -188,7 +188,7 @@ impl Native {
             .collect()
     }
 
-    /// The host of the API, with its port, as a sandbox lists it.
+    /// The host of the API, with its port, in the syntax of the sandbox.
     pub(crate) fn host(&self) -> Option<&str> {
         let (_, rest) = self.base_url.as_deref()?.split_once("://")?;
         rest.split('/').next()

@@ -1,4 +1,4 @@
-//! What `ralph config` prints, whole: a change to a setting shows here as what users see of it.
+//! Snapshots of the complete output of `ralph config`, which show how a change to a setting looks to users.
 
 use std::{fs, path::Path};
 
@@ -33,7 +33,7 @@ fn show_prints_every_setting_with_its_origin() {
     assert_snapshot!(show(&files.load(), |line, _| line.to_owned()).replace(&directory, ""));
 }
 
-/// The file, the schema that explains it to editors, and the page that explains it to people.
+/// Checks the example file, the schema for editors, and the reference page.
 #[test]
 fn the_example_file_is_what_the_declarations_say() {
     let text = example();
@@ -55,7 +55,7 @@ fn from_elsewhere(key: &str, field: &Field) -> Vec<(&'static str, String)> {
     variable.into_iter().chain(flag).collect()
 }
 
-/// The blocks of JSON in the guide, which people paste.
+/// Checks the JSON blocks in the guide, which users copy.
 #[test]
 fn every_configuration_that_the_guide_shows_is_one() {
     let mut count = 0;

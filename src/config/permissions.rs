@@ -1,6 +1,6 @@
-//! What agents may do, as it is written.
+//! Syntax of the permission rules.
 //!
-//! The lists of all layers add up, unlike other settings: what the user's file denies, a project's file cannot allow.
+//! Unlike other settings, the lists of all layers add up: a project's file cannot allow what the user's file denies.
 
 use std::marker::PhantomData;
 
@@ -56,7 +56,7 @@ settings! {
 }
 
 impl Permissions {
-    /// The rules, ready to decide.
+    /// The policy that applies the rules.
     pub fn policy(&self) -> Policy {
         Policy {
             mode: self.mode,
@@ -68,7 +68,7 @@ impl Permissions {
     }
 }
 
-/// Which list rules are of.
+/// A type that stands for one list of rules.
 pub trait Listed {
     const LIST: List;
 }
@@ -89,7 +89,7 @@ impl Listed for Allow {
     const LIST: List = List::Allow;
 }
 
-/// Rules of one list.
+/// Syntax of one list of rules.
 pub struct Rules<L>(PhantomData<L>);
 
 impl<L: Listed> Grammar for Rules<L> {
@@ -107,7 +107,7 @@ impl<L: Listed> Grammar for Rules<L> {
                 None => Err(None),
             };
             match accept_or::<ARule>(item, &key, read) {
-                // Of one file only: those of another may well say the same.
+                // Only repetitions within one file are mistakes. Another file may contain the same rule.
                 Ok(rule) => match rules
                     .iter()
                     .find(|other| other.text == rule.text && same_text(other, &rule))
@@ -135,14 +135,14 @@ impl<L: Listed> Grammar for Rules<L> {
         json!({ "type": "array", "items": ARule::schema() })
     }
 
-    /// A list in JSON, or rules separated by commas.
+    /// Parses a list in JSON, or rules separated by commas.
     fn of_word(word: &str) -> Value {
         let list = serde_json::from_str(word).ok().filter(Value::is_array);
         list.unwrap_or_else(|| word.split(',').map(|rule| Value::from(rule.trim())).collect())
     }
 }
 
-/// Whether two rules were written in one text.
+/// Whether two rules were written in the same file.
 fn same_text(one: &Rule, other: &Rule) -> bool {
     match (&one.origin, &other.origin) {
         (Origin::File { path, .. }, Origin::File { path: other, .. }) => path == other,
@@ -155,7 +155,7 @@ struct ARule;
 impl Grammar for ARule {
     type Held = Rule;
 
-    /// Nobody reads one without knowing its list.
+    /// Never called: reading a rule requires its list, which [`Rules`] knows.
     fn read(node: &Node, key: &str) -> Result<Rule, Vec<Mistake>> {
         accept::<Self>(node, key, None)
     }
@@ -181,7 +181,7 @@ pub(super) fn add_rules(merged: &Merged, mut leaf: Leaf) -> Leaf {
     leaf
 }
 
-/// Finds rules that can never decide, since stronger ones do.
+/// Finds rules that can never apply because of stronger ones.
 pub(super) fn hidden_rules(permissions: &Permissions) -> Vec<Mistake> {
     let policy = permissions.policy();
     let hidden = policy
@@ -200,10 +200,10 @@ pub(super) fn hidden_rules(permissions: &Permissions) -> Vec<Mistake> {
     hidden.collect()
 }
 
-/// Where the setting had one word, for servers of opencode: what it is now.
+/// The words that `permissions` had as its whole value in earlier versions, for opencode servers.
 const ONCE: [&str; 2] = ["deny", "allow"];
 
-/// Reads the one word that this setting once was.
+/// Converts the single word that this setting had in earlier versions. Returns a notice if it did.
 pub(super) fn migrated(root: &mut Node) -> Option<String> {
     let Shape::Table(fields) = &mut root.shape else {
         return None;
@@ -219,7 +219,7 @@ pub(super) fn migrated(root: &mut Node) -> Option<String> {
     ))
 }
 
-/// The same of its variable.
+/// As [`migrated`], for the variable.
 pub(super) fn migrated_variable(name: &str, word: &str, layer: &mut Layer) -> bool {
     let is_once = name == "RALPH_PERMISSIONS" && ONCE.contains(&word);
     if is_once {

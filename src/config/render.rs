@@ -1,4 +1,4 @@
-//! The settings for people and for editors: `ralph config show`, `schema`, `path`.
+//! Output of `ralph config show`, `schema` and `path`.
 
 use std::{fmt::Write as _, path::Path};
 
@@ -11,10 +11,10 @@ use super::{
     sources::{ProjectContent, Sources},
 };
 
-/// Where the example file finds its schema.
+/// The path of the schema, relative to the example file.
 const SCHEMA: &str = "docs/config.schema.json";
 
-/// Lists each effective value with its origin, one a line. `paint` sets what differs from the default apart.
+/// Lists each effective value with its origin, one per line. `paint` highlights values that differ from the default.
 pub fn show(loaded: &Loaded, paint: impl Fn(&str, bool) -> String) -> String {
     let rows = loaded.merged.rows().into_iter();
     let rows: Vec<_> = rows
@@ -34,7 +34,8 @@ fn width<'t>(texts: impl Iterator<Item = &'t String>) -> usize {
     texts.map(|text| text.chars().count()).max().unwrap_or(0)
 }
 
-/// The settings that decide how goals run and what a claim has to stand up to, with those in `more` besides, as a file has them.
+/// Returns the settings that decide how goals run and how claims are verified, together with `more`, in the syntax of a
+/// file.
 pub(crate) fn of_verification(loaded: &Loaded, more: Value) -> Value {
     let mut settings = match more {
         Value::Object(settings) => settings,
@@ -47,10 +48,10 @@ pub(crate) fn of_verification(loaded: &Loaded, more: Value) -> Value {
     Value::Object(settings)
 }
 
-/// Lists the files settings are read from, weakest first, and whether each is there and counts.
+/// Lists the configuration files, weakest first, with whether each exists and is trusted.
 pub fn paths(sources: &Sources) -> String {
     let there = |path: &Path| if path.exists() { "" } else { "  (not there)" };
-    // Most users have never been asked anything.
+    // Left out if missing, since most users have none.
     let remembered = sources.remembered.iter().filter(|path| path.exists());
     let remembered = remembered.map(|path| ("chosen", path, ""));
     let user = sources.user.iter().map(|path| ("user", path, there(path)));
@@ -70,23 +71,23 @@ pub fn paths(sources: &Sources) -> String {
     text
 }
 
-/// Describes a configuration file as JSON Schema, for editors.
+/// Generates the JSON Schema of configuration files, for editors.
 pub fn schema() -> Value {
     settings::schema::<Config>()
 }
 
-/// Writes a configuration file with every default, which is `config.example.json`.
+/// Generates `config.example.json`, with every default.
 pub fn example() -> String {
     settings::example::<Config>(SCHEMA)
 }
 
-/// A flag of the command line that sets a setting.
+/// A command-line flag of a setting.
 #[derive(Debug, Clone)]
 pub struct SettingFlag {
-    /// The setting it sets, as a dotted path.
+    /// The dotted path of the setting.
     pub key: String,
     pub declared: FlagDeclaration,
-    /// It may be given more than once.
+    /// Whether the flag may be repeated.
     pub adds: bool,
 }
 

@@ -1,6 +1,6 @@
-//! What agents and goals may write and read, as it is written.
+//! Syntax of the sandbox settings.
 //!
-//! A project's file says nothing here: an agent could write it, and a stranger's clone brings one along.
+//! A project's file cannot set them: an agent could write it, and a cloned repository may bring one along.
 
 use std::path::Path;
 
@@ -31,7 +31,7 @@ settings! {
     }
 }
 
-/// Whether agents and goals are confined.
+/// Whether and how agents and goals are confined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SandboxMode {
     Off,
@@ -54,7 +54,7 @@ impl Sample for Places {
     const SAMPLE: &'static str = r#"["~/.cache/foo", "$DATA/foo"]"#;
 }
 
-/// Hosts, each with a port or without.
+/// Host names, each with or without a port.
 pub struct HostNames;
 
 impl Grammar for HostNames {
@@ -79,10 +79,10 @@ impl Grammar for HostNames {
     }
 }
 
-/// Settings that are the user's alone, by the first part of their keys.
+/// Settings that only the user may set, by the first part of their keys.
 const OF_THE_USER: [&str; 4] = ["sandbox", "listen", "behindProxy", "page"];
 
-/// Refuses what the project's own file says of the sandbox, and of who reaches a run.
+/// Refuses values for these settings in the project's own file.
 pub(super) fn not_by_project(leaf: &Leaf, project: Option<&Path>) -> Option<Mistake> {
     if !leaf
         .path

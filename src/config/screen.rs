@@ -1,4 +1,4 @@
-//! How the screen is to look, as it is written.
+//! Settings of the screen.
 
 use ralph_policy::{
     settings,
@@ -30,7 +30,7 @@ pub enum ScreenTheme {
     None,
 }
 
-/// The signs that are drawn.
+/// The characters used for drawing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Signs {
     Auto,

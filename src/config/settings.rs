@@ -1,8 +1,8 @@
-//! Every setting of a configuration, declared.
+//! Declares every setting of a configuration.
 //!
-//! A row is all there is to a setting: see [`settings!`]. The doc comments are what the schema, editors and
-//! `config.example.json` say, so they speak to users. One that would do nothing is no setting: whoever writes it has to be
-//! told.
+//! A setting is a single row; see [`settings!`]. The doc comments of the rows are the descriptions in the schema, in
+//! editors and in the reference, so they address users. A setting without any effect must not be declared, so that
+//! using it is reported as an error.
 
 use ralph_agent::Channel;
 use ralph_core::event::{
@@ -30,7 +30,7 @@ use super::{
     values::{AdapterTables, Notify, PageAddress, Promise, ServerAddress},
 };
 
-/// Settings of earlier versions, and what there is in their place.
+/// Settings of earlier versions, with their replacements.
 pub(super) const REMOVED: &[(&str, &str)] = &[(
     "completion.requireDualCondition",
     "`completion.minConfidence` decides it: at 10, one claim is enough where nothing proves it; at 50, it has to be \
@@ -389,21 +389,21 @@ impl Sample for Adapters {
     const SAMPLE: &'static str = r#"["claude", "codex"]"#;
 }
 
-/// Models, and adapters with one.
+/// Models, with or without an adapter.
 pub struct Workers;
 
 impl Sample for Workers {
     const SAMPLE: &'static str = r#"["sonnet", "codex/gpt-5.4"]"#;
 }
 
-/// Patterns of `.gitignore`.
+/// Patterns in the syntax of `.gitignore`.
 pub struct Patterns;
 
 impl Sample for Patterns {
     const SAMPLE: &'static str = r#"[".env.local", "build/*.bin"]"#;
 }
 
-/// Patterns of files that decide what tests come to.
+/// Patterns of files that decide the results of tests.
 pub struct GuardPatterns;
 
 impl Sample for GuardPatterns {

@@ -1,29 +1,29 @@
-//! The places settings come from.
+//! The sources of settings.
 
 use std::{env, ffi::OsString, path::PathBuf};
 
 use ralph_system::files::{self, CONFIG_CAP_BYTES, ReadError};
 use serde_json::Value;
 
-/// Where settings may come from, weakest first.
+/// The sources of settings, weakest first.
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
-    /// What the user has answered when ralph asked; need not exist.
+    /// The file with the user's remembered choice; may be missing.
     pub remembered: Option<PathBuf>,
-    /// The user's file; need not exist.
+    /// The user's file; may be missing.
     pub user: Option<PathBuf>,
-    /// The project's file, as far as it counts; need not exist.
+    /// The project's file, if it is trusted; may be missing.
     pub project: Option<ProjectFile>,
-    /// The file named by `--config`, above both others; has to exist.
+    /// The file named by `--config`, which overrides both others; must exist.
     pub extra: Option<PathBuf>,
-    /// The environment. Only `RALPH_*` is looked at.
+    /// The environment. Only `RALPH_*` variables are read.
     pub env: Vec<(OsString, OsString)>,
     pub flags: Vec<Flag>,
 }
 
 impl Sources {
-    /// Names the usual places: `ralph/config.json` in the user's configuration directory, the project's file, and this
-    /// process's environment.
+    /// The usual sources: `ralph/config.json` in the user's configuration directory, the project's file, and the
+    /// environment of this process.
     pub fn of_project(project: ProjectFile) -> Self {
         Sources {
             remembered: None,
@@ -36,26 +36,26 @@ impl Sources {
     }
 }
 
-/// `.ralph/config.json` of a project. It is read when its trust is decided, and not again: what an agent makes of it
-/// meanwhile is not what its user has trusted.
+/// The file `.ralph/config.json` of a project. It is read once, when its trust is decided, so that later changes by an
+/// agent have no effect.
 #[derive(Debug, Clone)]
 pub struct ProjectFile {
     pub path: PathBuf,
     pub content: ProjectContent,
 }
 
-/// What there is of a project's file.
+/// The content of a project's file.
 #[derive(Debug, Clone)]
 pub enum ProjectContent {
     Missing,
-    /// It is there, and says nothing before its user trusts it.
+    /// The file exists, but is ignored until the user trusts it.
     Untrusted,
     Text(String),
     Unreadable(ReadError),
 }
 
 impl ProjectFile {
-    /// Reads it.
+    /// Reads the file.
     pub fn read(path: PathBuf) -> Self {
         let content = match files::read_text(&path, CONFIG_CAP_BYTES) {
             Ok(text) => ProjectContent::Text(text),
@@ -71,9 +71,9 @@ impl ProjectFile {
 pub struct Flag {
     /// The flag as it is typed, with its dashes, for errors and `ralph config show`.
     pub name: String,
-    /// The dotted key it sets.
+    /// The dotted key of the setting.
     pub key: String,
-    /// Its value; a text is read as the setting's kind wants it, so `"50"` will do for a number.
+    /// The value. A text is parsed by the grammar of the setting, so `"50"` is valid for a number.
     pub value: Value,
 }
 

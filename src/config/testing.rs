@@ -1,4 +1,4 @@
-//! Layers for tests.
+//! Configuration files for tests.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use super::{Flag, Loaded, NO_HINT, ProjectFile, Sources, load};
 
-/// The files of a user, a project and `--config`, in a directory of their own.
+/// The files of a user, a project and `--config`, in a temporary directory.
 pub(super) struct Files {
     pub(super) directory: TempDir,
     sources: Sources,
@@ -58,7 +58,7 @@ impl Files {
         load(&self.sources()).unwrap()
     }
 
-    /// The error and its hints, with the directory left out.
+    /// The error and its hints, without the path of the directory.
     pub(super) fn error(&self) -> Vec<String> {
         let error = load(&self.sources()).unwrap_err();
         let directory = format!("{}/", self.directory.path().display());

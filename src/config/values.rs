@@ -1,4 +1,4 @@
-//! Kinds of values that only the configuration has.
+//! Value syntaxes that only the configuration uses.
 
 use std::str::FromStr;
 
@@ -30,7 +30,7 @@ impl Grammar for ServerAddress {
     }
 }
 
-/// Where a page is reached: what follows it in a link is ralph's.
+/// The address of the page, which ralph extends to form links.
 pub struct PageAddress;
 
 impl Grammar for PageAddress {
@@ -76,13 +76,13 @@ impl Grammar for Promise {
     }
 }
 
-/// How somebody is told that the run is over or needs them.
+/// How the user is notified that the run is over or needs an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notify {
     None,
     Bell,
     Osc9,
-    /// Run with `sh -c`.
+    /// A command for `sh -c`.
     Command(String),
 }
 
@@ -108,7 +108,7 @@ impl Grammar for Notify {
     }
 }
 
-/// Tables with the keys of a manifest, by adapter id, as each layer has them. Who knows what a manifest is merges them.
+/// Tables with the keys of a manifest, by adapter id, separately for each layer. The adapter catalogue merges them.
 pub struct AdapterTables;
 
 impl Grammar for AdapterTables {
