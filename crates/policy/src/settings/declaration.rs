@@ -1,4 +1,4 @@
-//! A setting as the engine knows it: what its row says, without the type that its value is held as.
+//! A setting as the engine sees it: its declaration without the type of its value.
 
 use serde_json::Value;
 
@@ -7,30 +7,30 @@ use super::{mistake::Mistake, node::Node};
 /// One declared setting.
 pub struct Field {
     pub key: &'static str,
-    /// What it is for, as its doc comment says it, a line each.
+    /// The doc comment, line by line.
     pub about: &'static str,
-    /// The default as it is written in a file.
+    /// The default, in the syntax of a file.
     pub default: Option<&'static str>,
     pub flag: Option<FlagDeclaration>,
     pub kind: Kind,
 }
 
-/// A flag that sets a setting.
+/// A command-line flag of a setting.
 #[derive(Debug, Clone, Copy)]
 pub struct FlagDeclaration {
-    /// With its dashes.
+    /// The name with its dashes.
     pub name: &'static str,
-    /// What its value is called in the help.
+    /// The placeholder of the value in the help.
     pub value: &'static str,
     pub help: &'static str,
 }
 
-/// What the engine has to know of a grammar without knowing which one it is.
+/// The facts about a grammar that the engine needs, without its type.
 pub struct Kind {
     pub form: Form,
-    /// A flag may be given more than once, and adds to what is configured.
+    /// Whether the flag may be repeated, and adds to the configured values.
     pub adds: bool,
-    /// There is no value where nothing is written.
+    /// Whether a missing value without a default is an error.
     pub is_required: fn() -> bool,
     pub check: fn(&Node, &str) -> Vec<Mistake>,
     pub schema: fn() -> Value,
@@ -41,22 +41,22 @@ pub struct Kind {
 /// How layers are merged.
 #[derive(Clone, Copy)]
 pub enum Form {
-    /// The strongest takes the place of all others.
+    /// The strongest layer replaces all others.
     Leaf,
-    /// Each of these by itself.
+    /// Each field is merged by itself.
     Section {
         about: &'static str,
         fields: &'static [Field],
     },
-    /// Whatever is in it by itself, down to the last key.
+    /// Every value inside is merged by itself, down to the last key.
     Open,
 }
 
 impl Field {
-    /// The default as a value; null where there is none.
+    /// The default as a value; null if the setting has no default.
     ///
     /// # Panics
-    /// If the declared default is not JSON, which every start would show.
+    /// If the declared default is not JSON, which every start would detect.
     pub fn default_value(&self) -> Value {
         self.default.map_or(Value::Null, |default| {
             serde_json::from_str(default).expect("a declared default is JSON")

@@ -1,4 +1,4 @@
-//! Declarations for editors and for people: JSON Schema, and a file with every default.
+//! Generates the JSON Schema of declarations, and a file with every default.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use super::{
     record::Record,
 };
 
-/// Describes a file with the settings of `R` as JSON Schema.
+/// Generates the JSON Schema of a file with the settings of `R`.
 pub fn schema<R: Record>() -> Value {
     let mut root = json!({
         "type": "object",
@@ -24,7 +24,7 @@ pub fn schema<R: Record>() -> Value {
     root
 }
 
-/// Describes a group of settings.
+/// Generates the JSON Schema of a group of settings.
 pub fn schema_of<R: Record>() -> Value {
     let required: Vec<&str> = R::FIELDS
         .iter()
@@ -63,7 +63,7 @@ fn in_one(about: &str) -> String {
     lines.join(" ").trim().to_owned()
 }
 
-/// Writes a file that says every default. What each is for is in the schema, which `schema` leads to.
+/// Generates a file with every default. Descriptions are in the schema, which the file refers to by `schema`.
 pub fn example<R: Record>(schema: &str) -> String {
     let mut text = format!("{{\n  \"$schema\": \"{schema}\",\n\n");
     write_fields(R::FIELDS, 1, &mut text);

@@ -1,4 +1,4 @@
-//! Durations as people write them: `500ms`, `90s`, `10m`, `8h`, `1h30m`, `2d`.
+//! Durations in the syntax `500ms`, `90s`, `10m`, `8h`, `1h30m`, `2d`.
 
 use thiserror::Error;
 
@@ -11,10 +11,10 @@ const UNITS: [(&str, u64); 5] = [
     ("ms", 1),
 ];
 
-/// Ten years: enough for any limit, and far from where adding to a clock overflows.
+/// Ten years: enough for any limit, and small enough that adding it to a clock does not overflow.
 const LONGEST_MS: u64 = 3_650 * 86_400_000;
 
-/// Why a text is no duration.
+/// Why a text is not a duration.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum DurationError {
     #[error("no number before a unit")]
@@ -31,12 +31,12 @@ pub enum DurationError {
     TooLong,
 }
 
-/// Reads a duration into milliseconds: whole numbers with units, each unit at most once and longer ones first.
+/// Parses a duration into milliseconds: whole numbers with units, each unit at most once and longer ones first.
 ///
 /// The result is from 1 ms to 3650 days.
 ///
 /// # Errors
-/// `DurationError` says which part is wrong.
+/// A [`DurationError`] that says which part is wrong.
 pub fn parse_duration(text: &str) -> Result<u64, DurationError> {
     let mut rest = text;
     let mut total_ms: u64 = 0;
@@ -68,7 +68,7 @@ pub fn parse_duration(text: &str) -> Result<u64, DurationError> {
     }
 }
 
-/// Writes milliseconds as [`parse_duration`] reads them, without parts that are zero; nothing at all is `0s`.
+/// Formats milliseconds in the syntax of [`parse_duration`], without parts that are zero. Zero itself is `0s`.
 pub fn format_duration(duration_ms: u64) -> String {
     let mut rest_ms = duration_ms;
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! What a kind of value has to say of itself to be a setting.
+//! The trait that a kind of value implements to be used as a setting.
 
 use serde_json::Value;
 
@@ -8,56 +8,56 @@ use super::{
     node::Node,
 };
 
-/// What may be written for a setting, and what becomes of it.
+/// The syntax of a setting's value, and its conversion.
 pub trait Grammar {
-    /// What a value is held as once it is read.
+    /// The type of the parsed value.
     type Held;
 
-    /// How layers of it are merged.
+    /// How layers of this value are merged.
     const FORM: Form = Form::Leaf;
-    /// Its flag may be given more than once, and adds to what is configured.
+    /// Whether the flag may be repeated, and adds to the configured values.
     const ADDS: bool = false;
 
-    /// Reads a value; `key` is what mistakes are to name.
+    /// Parses a value. `key` is the name of the setting in mistakes.
     ///
     /// # Errors
-    /// Everything that is wrong with it.
+    /// All mistakes in the value.
     fn read(node: &Node, key: &str) -> Result<Self::Held, Vec<Mistake>>;
 
-    /// Says what a value has to be, with an example.
+    /// Describes the expected value, with an example.
     fn expected() -> String;
 
-    /// Describes the values as JSON Schema.
+    /// Generates the JSON Schema of the values.
     fn schema() -> Value;
 
-    /// Makes a value of a variable's; what it cannot be made of stays text.
+    /// Converts the text of a variable to a value. A text that cannot be converted stays text.
     fn of_word(word: &str) -> Value {
         Value::from(word)
     }
 
-    /// Makes a value of a flag's.
+    /// Converts the text of a flag to a value.
     fn of_flag(word: &str) -> Value {
         Self::of_word(word)
     }
 
-    /// What is held where nothing is written and no default is declared; none where something has to be written.
+    /// The value of a setting that is not written and has no default; `None` if it must be written.
     fn absent() -> Option<Self::Held> {
         None
     }
 }
 
-/// Passes on what was read, or refuses the value.
+/// Returns the parsed value, or a mistake if there is no value.
 ///
 /// # Errors
-/// One mistake if nothing was read.
+/// One mistake if `held` is `None`.
 pub fn accept<G: Grammar>(node: &Node, key: &str, held: Option<G::Held>) -> Result<G::Held, Vec<Mistake>> {
     accept_or::<G>(node, key, held.ok_or(None))
 }
 
-/// As [`accept`], with the reason where the value alone does not tell.
+/// As [`accept`], with a reason if the value alone does not explain the mistake.
 ///
 /// # Errors
-/// One mistake if nothing was read.
+/// One mistake if `held` is an error.
 pub fn accept_or<G: Grammar>(
     node: &Node,
     key: &str,
@@ -72,7 +72,7 @@ pub fn accept_or<G: Grammar>(
     })
 }
 
-/// Describes a grammar to those parts of the engine that need not know which one it is.
+/// Describes a grammar to the parts of the engine that do not know its type.
 pub const fn kind_of<G: Grammar>() -> Kind {
     Kind {
         form: G::FORM,

@@ -13,7 +13,7 @@ use super::{
     record::{Reader, Record, within},
 };
 
-/// A table whose keys are free.
+/// A table with arbitrary keys.
 pub struct Open<G>(PhantomData<G>);
 
 impl<G: Grammar> Grammar for Open<G> {

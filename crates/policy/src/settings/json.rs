@@ -1,4 +1,4 @@
-//! JSON with comments and trailing commas.
+//! Parses JSON with comments and trailing commas.
 
 use std::{collections::HashMap, path::Path};
 
@@ -17,9 +17,9 @@ use super::{
     record::within,
 };
 
-/// Reads the text of a file; none if there is no value in it.
+/// Parses the text of a file; `None` if it has no value.
 ///
-/// Of fields that are there twice the first is kept, and each further one is a mistake.
+/// The first of repeated fields is kept, and each further one is a mistake.
 ///
 /// # Errors
 /// [`Mistake::Syntax`].
@@ -53,7 +53,7 @@ impl Reader<'_> {
             Ast::NullKeyword(_) => Shape::Scalar(Value::Null),
             Ast::BooleanLit(literal) => Shape::Scalar(Value::Bool(literal.value)),
             Ast::StringLit(text) => Shape::Scalar(Value::from(text.value.as_ref())),
-            // A number that JSON allows and serde_json cannot hold is refused as the text it is.
+            // JSON allows numbers that serde_json cannot hold. They are kept as text, and refused later.
             Ast::NumberLit(number) => Shape::Scalar(match number.value.parse::<Number>() {
                 Ok(number) => Value::Number(number),
                 Err(_) => Value::from(number.value),

@@ -1,4 +1,4 @@
-//! One layer of settings: checked by itself and taken apart.
+//! One layer of settings, checked by itself and split into leaves.
 
 use super::{
     declaration::{Field, Form},
@@ -15,25 +15,25 @@ pub struct Leaf {
     pub node: Node,
 }
 
-/// What a layer says.
+/// The content of a layer.
 #[derive(Debug, Default)]
 pub struct Layer {
     pub leaves: Vec<Leaf>,
     pub mistakes: Vec<Mistake>,
-    /// What whoever wrote it should know that is no mistake, one sentence each.
+    /// Notes for the author of the file that are not mistakes, one sentence each.
     pub notices: Vec<String>,
 }
 
-/// How settings of one kind of file are spoken of.
+/// The terms for settings of one kind of file.
 #[derive(Debug)]
 pub struct Language {
-    /// What the whole is called.
+    /// The name of the whole.
     pub whole: &'static str,
-    /// What the whole has to be, with an example.
+    /// The expected form of the whole, with an example.
     pub whole_expected: &'static str,
-    /// What a group of settings has to be.
+    /// The expected form of a group of settings.
     pub section_expected: &'static str,
-    /// Settings of earlier versions, and what there is in their place.
+    /// Settings of earlier versions, with their replacements.
     pub removed: &'static [(&'static str, &'static str)],
 }
 
@@ -75,7 +75,7 @@ impl Keys {
         self.iter().find_map(|(known, field)| (known == key).then_some(field))
     }
 
-    /// Where a value stands among others when all are shown.
+    /// The position of a value in a list of all values.
     pub fn rank(&self, key: &str) -> usize {
         let stands = |(known, field): &(String, &Field)| match field.kind.form {
             Form::Leaf | Form::Section { .. } => known == key,
@@ -86,7 +86,7 @@ impl Keys {
         self.keys.iter().position(stands).unwrap_or(self.keys.len())
     }
 
-    /// The setting or section that was probably meant, at whatever level it is.
+    /// The setting or section that was probably meant, at any level.
     pub fn nearest(&self, unknown: &str) -> Option<&str> {
         closest(
             unknown,
@@ -100,7 +100,7 @@ impl Keys {
 }
 
 impl Layer {
-    /// Reads what a file says of the settings of `R`.
+    /// Reads the settings of `R` from a file.
     pub fn of<R: Record>(root: &Node, language: &Language) -> Self {
         let mut reader = Reader {
             keys: &Keys::of::<R>(),
@@ -119,7 +119,7 @@ impl Layer {
         reader.layer
     }
 
-    /// Checks a value and keeps it, or what is wrong with it.
+    /// Checks a value, and keeps it or its mistakes.
     pub fn take(&mut self, field: &Field, key: &str, node: Node) {
         let mistakes = (field.kind.check)(&node, key);
         if mistakes.is_empty() {
@@ -129,7 +129,7 @@ impl Layer {
         self.mistakes.extend(mistakes);
     }
 
-    /// Puts the mistakes into the order of the file, those of one line as they were found.
+    /// Sorts the mistakes by line. Mistakes on the same line keep their order.
     pub fn in_order(mut self) -> Self {
         self.mistakes.sort_by_key(Mistake::line);
         self
@@ -176,7 +176,7 @@ impl Reader<'_> {
     }
 }
 
-/// Takes a value apart into what is merged by itself.
+/// Splits a value into the parts that are merged by themselves.
 fn apart(field: &Field, path: Vec<String>, node: Node, leaves: &mut Vec<Leaf>) {
     match field.kind.form {
         Form::Leaf | Form::Section { .. } => leaves.push(Leaf { path, node }),

@@ -1,7 +1,8 @@
-//! Things that a file each describes, in layers: built in, the user's, the project's, merged key by key.
+//! Catalogues of items that are described by one file each, in layers: built-in, the user's, the project's, merged key
+//! by key.
 //!
-//! A file's name is the id of what it describes. A later layer may set a single key of what an earlier one has, or add a whole
-//! one. What is broken harms nobody but who asks for it, and neither does a directory of a million.
+//! The name of a file is the id of its item. A later layer may change a single key of an item, or add an item. A broken
+//! item is an error only for those who use it, and a directory with a million files does no harm.
 
 use std::{
     collections::BTreeMap,
@@ -24,10 +25,10 @@ use super::{
     toml::from_toml,
 };
 
-/// Where a file begins.
+/// The position of the beginning of a file.
 const START: Position = Position { line: 1, column: 1 };
 
-/// What can be wrong with a layer by itself.
+/// The mistakes that a layer can have by itself.
 #[derive(Debug, Clone, Error)]
 pub enum LayerError {
     #[error("{path} cannot be read", path = path.display())]
@@ -45,13 +46,13 @@ pub enum LayerError {
 }
 
 impl LayerError {
-    /// What is wrong with what was written, which is something.
+    /// Creates the error for mistakes in a layer. `mistakes` must not be empty.
     pub fn written(mistakes: Vec<Mistake>) -> Self {
         let mistakes = Mistakes::of(mistakes).expect("something was refused");
         LayerError::Written(Arc::new(mistakes))
     }
 
-    /// What else is wrong, one sentence each.
+    /// The remaining mistakes, one sentence each.
     pub fn hints(&self) -> Vec<String> {
         match self {
             LayerError::Written(mistakes) => mistakes.others().map(|other| format!("also {other}")).collect(),
@@ -60,7 +61,7 @@ impl LayerError {
     }
 }
 
-/// The first mistake with what to do about it, and how many there are beside it.
+/// The first mistake with its hint, and the number of further ones.
 fn in_one_line(mistakes: &Mistakes) -> String {
     let first = mistakes.first();
     let hint = first.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
@@ -70,23 +71,23 @@ fn in_one_line(mistakes: &Mistakes) -> String {
     }
 }
 
-/// One of the things, its layers merged.
+/// An item with its merged layers.
 #[derive(Debug)]
 pub struct Entry {
     pub merged: Merged,
-    /// Where the strongest layer says something about it.
+    /// The origin of the strongest layer of the item.
     pub origin: Origin,
-    /// The first thing that is wrong with one of its layers.
+    /// The first mistake in one of the layers.
     pub broken: Option<LayerError>,
 }
 
-/// All of them by id.
+/// All items of a catalogue by id.
 #[derive(Debug)]
 pub struct Layered {
     entries: BTreeMap<String, Entry>,
     notices: Vec<String>,
     language: &'static Language,
-    /// What one of them is called, with its article.
+    /// The name of an item, with its article.
     what: &'static str,
 }
 
@@ -113,12 +114,12 @@ impl Layered {
         self.entries.keys().map(String::as_str)
     }
 
-    /// What the user should know that is no error, one sentence each.
+    /// Notes for the user that are not errors, one sentence each.
     pub fn notices(&self) -> &[String] {
         &self.notices
     }
 
-    /// Adds one that comes with ralph.
+    /// Adds a built-in item.
     pub fn add_built_in<R: Record>(&mut self, id: &str, text: &str) {
         let leaves = self.leaves_of_text::<R>(Path::new(id), text, Place::built_in(text));
         self.add(id, &Origin::BuiltIn, leaves);
@@ -140,7 +141,7 @@ impl Layered {
         }
     }
 
-    /// Adds what a setting says about one of them.
+    /// Adds what a setting declares about an item.
     pub fn add_node<R: Record>(&mut self, id: &str, node: &Node) {
         self.add(id, &node.origin, leaves::<R>(node, self.language));
     }
@@ -172,7 +173,7 @@ impl Layered {
 }
 
 impl Entry {
-    /// Each value with its origin, as TOML; `is_secret` says which values stay out of sight, by their keys.
+    /// Formats each value with its origin, as TOML. `is_secret` says, by key, which values are not shown.
     pub fn show<R: Record>(&self, is_secret: impl Fn(&str) -> bool) -> String {
         let mut out = String::new();
         let keys = Keys::of::<R>();
@@ -195,7 +196,7 @@ impl Entry {
     }
 }
 
-/// What one layer says.
+/// The leaves of one layer.
 fn leaves<R: Record>(root: &Node, language: &Language) -> Result<Vec<Leaf>, LayerError> {
     let layer = Layer::of::<R>(root, language).in_order();
     match layer.mistakes.is_empty() {

@@ -10,21 +10,21 @@ use super::{
     record::{Reader, Record, within},
 };
 
-/// Settings as far as they are merged: a table shaped like a file, each value of which has its own origin.
+/// Merged settings: a table with the structure of a file, in which each value has its own origin.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Merged {
     root: Node,
 }
 
 impl Merged {
-    /// Nothing at all.
+    /// Creates an empty table.
     pub fn empty() -> Self {
         Merged {
             root: Node::empty(Origin::Default),
         }
     }
 
-    /// Every default.
+    /// Creates a table with every default.
     pub fn defaults<R: Record>() -> Self {
         let mut merged = Merged::empty();
         for (key, field) in Keys::of::<R>().iter() {
@@ -38,7 +38,7 @@ impl Merged {
 
     /// Sets a value of a layer that is stronger than all before.
     ///
-    /// An empty table says nothing about what weaker layers have in it.
+    /// An empty table does not remove the content that weaker layers have in it.
     pub fn set(&mut self, leaf: Leaf) {
         let place = place(&mut self.root, &leaf.path);
         if place.fields().is_some() && leaf.node.fields().is_some_and(<[_]>::is_empty) {
@@ -64,7 +64,7 @@ impl Merged {
         rows
     }
 
-    /// Reads what is declared.
+    /// Reads the record `R`.
     ///
     /// # Errors
     /// Mistakes in values that were not checked when their layers were read.
@@ -74,7 +74,7 @@ impl Merged {
     }
 }
 
-/// Finds the place at a path; whatever stands in the way of a table on it gives way.
+/// Finds or creates the place at a path. A value on the path that is not a table is replaced by one.
 fn place<'n>(root: &'n mut Node, path: &[String]) -> &'n mut Node {
     let mut node = root;
     for name in path {

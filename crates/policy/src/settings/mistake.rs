@@ -1,4 +1,4 @@
-//! What can be wrong with what was written.
+//! Mistakes in written settings.
 
 use std::{error::Error, fmt, path::PathBuf};
 
@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use super::origin::Origin;
 
-/// One thing that is wrong.
+/// One mistake.
 #[derive(Debug, Error)]
 pub enum Mistake {
     #[error("{}: cannot be read", path.display())]
@@ -19,7 +19,7 @@ pub enum Mistake {
     },
     #[error("{}: {position}: not UTF-8", path.display())]
     NotUtf8 { path: PathBuf, position: Position },
-    /// `why` is the parser's own short word on it.
+    /// `why` is the short message of the parser.
     #[error("{}: {position}: not valid {language} ({why})", path.display())]
     Syntax {
         path: PathBuf,
@@ -37,20 +37,20 @@ pub enum Mistake {
     #[error("{}; expected {}", ill_typed_in_words(.origin, .key, .found), expected_of(.origin, .expected))]
     IllTyped {
         origin: Origin,
-        /// The setting in backquotes, or what else is meant.
+        /// The setting in backquotes, or another name of what is wrong.
         key: String,
         found: String,
         expected: String,
     },
     #[error("{origin}: `{key}` is set a second time, after line {first}")]
     Repeated { origin: Origin, key: String, first: u32 },
-    /// Two settings that are fine, but not together.
+    /// Two settings that are valid, but not together.
     #[error("{origin}: {why}")]
     Conflict { origin: Origin, why: String },
 }
 
 impl Mistake {
-    /// A value that a setting cannot hold.
+    /// A value that a setting cannot have.
     pub fn ill_typed(origin: &Origin, key: &str, found: String, expected: String) -> Self {
         Mistake::IllTyped {
             origin: origin.clone(),
@@ -60,7 +60,7 @@ impl Mistake {
         }
     }
 
-    /// The line it is on; 0 for what is about no line of a file.
+    /// The line of the mistake in its file; 0 if it has no line.
     pub(super) fn line(&self) -> u32 {
         match self {
             Mistake::Unreadable { .. } => 0,
@@ -72,7 +72,7 @@ impl Mistake {
         }
     }
 
-    /// Whether it was typed on the command line.
+    /// Whether the mistake is on the command line.
     pub fn is_of_flag(&self) -> bool {
         match self {
             Mistake::Unknown { origin, .. }
@@ -83,7 +83,7 @@ impl Mistake {
         }
     }
 
-    /// Says what to do about it.
+    /// The hint for this mistake.
     pub fn hint(&self) -> Option<String> {
         match self {
             Mistake::NotUtf8 { .. } => Some("save the file as UTF-8".to_owned()),
@@ -106,9 +106,10 @@ impl Mistake {
     }
 }
 
-/// Names the setting as it was written: whoever typed a flag or set a variable has not seen its key, nor that it is a text.
+/// Names the setting as the user wrote it: the author of a flag or a variable does not know its key, nor that its value
+/// is a text.
 fn ill_typed_in_words(origin: &Origin, key: &str, found: &str) -> String {
-    // What is typed for a list is one of its elements.
+    // The text typed for a list is one of its elements.
     let element = found
         .split_once(" is the text ")
         .map(|(_, element)| element.trim_end_matches(')'));
@@ -123,7 +124,7 @@ fn ill_typed_in_words(origin: &Origin, key: &str, found: &str) -> String {
     }
 }
 
-/// What is expected there: null is for files, and cannot be typed.
+/// The expected value, without null for flags and variables, which cannot express it.
 fn expected_of<'a>(origin: &Origin, expected: &'a str) -> &'a str {
     match origin {
         Origin::Flag(_) | Origin::Env(_) => expected.strip_suffix(", or null").unwrap_or(expected),
@@ -131,13 +132,13 @@ fn expected_of<'a>(origin: &Origin, expected: &'a str) -> &'a str {
     }
 }
 
-/// Writes a dotted key as a file has it: `{ "limits": { "maxTime": … } }`.
+/// Formats a dotted key as in a file: `{ "limits": { "maxTime": … } }`.
 fn nested(key: &str) -> String {
     let inside = |value: String, name: &str| format!("{{ \"{name}\": {value} }}");
     key.rsplit('.').fold("…".to_owned(), inside)
 }
 
-/// Everything that is wrong, in the order in which it is told. Never empty.
+/// All mistakes, in the order in which they are reported. Never empty.
 #[derive(Debug)]
 pub struct Mistakes {
     first: Box<Mistake>,
@@ -145,7 +146,7 @@ pub struct Mistakes {
 }
 
 impl Mistakes {
-    /// None if nothing is wrong.
+    /// Returns `None` if there are no mistakes.
     pub fn of(mistakes: Vec<Mistake>) -> Option<Self> {
         let mut mistakes = mistakes.into_iter();
         let first = mistakes.next()?;
@@ -159,12 +160,13 @@ impl Mistakes {
         &self.first
     }
 
-    /// All but the first.
+    /// All mistakes but the first.
     pub fn others(&self) -> impl Iterator<Item = &Mistake> {
         self.others.iter()
     }
 
-    /// Says what to do about the first, and what else is wrong; `no_hint` is for settings that are like no other.
+    /// The hint for the first mistake, and the other mistakes. `no_hint` is for unknown settings that resemble no
+    /// other.
     pub fn hints(&self, no_hint: &str) -> Vec<String> {
         let hint = |mistake: &Mistake| match mistake {
             Mistake::Unknown { near: None, .. } => Some(no_hint.to_owned()),
@@ -187,7 +189,7 @@ impl From<Mistake> for Mistakes {
     }
 }
 
-/// The first, and how many there are beside it.
+/// Formats the first mistake, and the number of further ones.
 impl fmt::Display for Mistakes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.first.fmt(f)?;

@@ -1,12 +1,12 @@
-//! One engine for what people write: configuration files, variables, flags, goals and adapters.
+//! The engine for everything that users configure: configuration files, variables, flags, goals and adapters.
 //!
 //! A setting is declared once, as a row of `settings!`: its doc comment is its description, its type is a [`Grammar`],
-//! its default is written as in a file. Defaults, checks, JSON Schema, the example file, variables and flags all come
-//! from the row. serde is no help here: it stops at the first mistake, and knows neither layers nor where a value was
-//! written.
+//! its default has the syntax of a file. Defaults, checks, JSON Schema, the example file, variables and flags are all
+//! derived from the row. serde is not used: it stops at the first mistake, and knows neither layers nor the position of
+//! a value.
 //!
-//! What is written becomes a [`Node`], a value that knows its [`Origin`]. A layer is checked by itself and taken apart
-//! into [`Leaf`]s, and [`Merged`] puts the leaves of all layers together, key by key.
+//! A written value becomes a [`Node`], which knows its [`Origin`]. A layer is checked by itself and split into
+//! [`Leaf`]s. [`Merged`] combines the leaves of all layers, key by key.
 
 mod choices;
 mod declaration;

@@ -1,17 +1,17 @@
-//! A value as it was written, with its place.
+//! A written value with its origin.
 
 use ralph_core::event::clip;
 use serde_json::{Map, Value};
 
 use super::origin::Origin;
 
-/// Most bytes of a text that are repeated to whoever wrote it.
+/// Maximum number of bytes of a text that a message repeats.
 const REPEATED_BYTES: usize = 60;
 
-/// A value and where it was written.
+/// A value with its origin.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
-    /// Of a field, where its name is; of an element, where it begins.
+    /// The position of the name for a field, and of the beginning for an element.
     pub origin: Origin,
     pub shape: Shape,
 }
@@ -21,14 +21,14 @@ pub enum Shape {
     /// Null, a boolean, a number or a text.
     Scalar(Value),
     List(Vec<Node>),
-    /// Each name once, in the order of the text.
+    /// Fields with unique names, in the order of the text.
     Table(Vec<(String, Node)>),
-    /// What TOML has and JSON has not, in words: "a date".
+    /// A value of TOML that JSON does not have, in words: "a date".
     Foreign(&'static str),
 }
 
 impl Node {
-    /// Gives a whole value one origin.
+    /// Gives all parts of a value the same origin.
     pub fn of(value: Value, origin: &Origin) -> Self {
         let shape = match value {
             Value::Array(items) => Shape::List(items.into_iter().map(|item| Node::of(item, origin)).collect()),
@@ -44,7 +44,7 @@ impl Node {
         }
     }
 
-    /// A table without anything in it.
+    /// Creates an empty table.
     pub fn empty(origin: Origin) -> Self {
         Node {
             origin,
@@ -52,7 +52,7 @@ impl Node {
         }
     }
 
-    /// The value without its places.
+    /// The value without origins.
     pub fn value(&self) -> Value {
         match &self.shape {
             Shape::Scalar(value) => value.clone(),
@@ -112,7 +112,7 @@ impl Node {
         found.map(|(_, node)| node)
     }
 
-    /// Says in words what it is.
+    /// Describes the value in words.
     pub fn described(&self) -> String {
         match &self.shape {
             Shape::Scalar(Value::Number(number)) => format!("the number {number}"),

@@ -36,7 +36,7 @@ impl Grammar for Switch {
 /// A whole number within bounds.
 pub struct Within<const LEAST: u32, const MOST: u32>;
 
-/// How often something may happen.
+/// A count of at least 1.
 pub type Count = Within<1, { u32::MAX }>;
 
 impl<const LEAST: u32, const MOST: u32> Grammar for Within<LEAST, MOST> {
@@ -63,7 +63,7 @@ impl<const LEAST: u32, const MOST: u32> Grammar for Within<LEAST, MOST> {
     }
 }
 
-/// A whole number from 1, however large.
+/// A whole number of at least 1, without upper bound.
 pub struct BigCount;
 
 impl Grammar for BigCount {
@@ -157,7 +157,7 @@ impl Grammar for Share {
     }
 }
 
-/// A time, held in milliseconds.
+/// A duration, held in milliseconds.
 pub struct Duration;
 
 impl Grammar for Duration {
@@ -181,7 +181,7 @@ impl Grammar for Duration {
     }
 }
 
-/// Reads the word of a number, and no other JSON.
+/// Parses a number, but no other JSON.
 fn number_of(word: &str) -> Value {
     let number = serde_json::from_str(word).ok().filter(Value::is_number);
     number.unwrap_or_else(|| Value::from(word))

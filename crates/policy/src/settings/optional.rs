@@ -1,4 +1,4 @@
-//! Values that need not be there: limits that can be given up, null, and nothing at all.
+//! Optional values: limits that can be removed, null, and values that can be left out.
 
 use std::marker::PhantomData;
 
@@ -10,10 +10,10 @@ use super::{
     node::Node,
 };
 
-/// The word that is needed to go without a limit.
+/// The word that removes a limit.
 const UNLIMITED: &str = "unlimited";
 
-/// A limit that has a default: it is given up by the word only, never by forgetting a value.
+/// A limit with a default. Only the word removes it, so that a forgotten value does not.
 pub struct Limit<G>(PhantomData<G>);
 
 impl<G: Grammar> Grammar for Limit<G> {
@@ -70,7 +70,7 @@ impl<G: Grammar> Grammar for OptionalLimit<G> {
     }
 }
 
-/// A value, or null where there is none.
+/// A value or null.
 impl<G: Grammar> Grammar for Option<G> {
     type Held = Option<G::Held>;
 
@@ -106,7 +106,7 @@ impl<G: Grammar> Grammar for Option<G> {
     }
 }
 
-/// Says of mistakes about a value that more is accepted than the grammar that found them knows.
+/// Replaces the expected value in mistakes, since the outer grammar accepts more than the one that found them.
 fn expecting(mut mistakes: Vec<Mistake>, more: &str) -> Vec<Mistake> {
     for mistake in &mut mistakes {
         if let Mistake::IllTyped { expected, .. } = mistake {

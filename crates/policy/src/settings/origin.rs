@@ -1,15 +1,15 @@
-//! Where a value was written.
+//! The origin of a value.
 
 use std::{fmt, path::Path, sync::Arc};
 
 use ralph_text::{Lines, Position};
 
-/// Where a value was written.
+/// The origin of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
-    /// Nowhere: it is the default.
+    /// The default, which is written nowhere.
     Default,
-    /// In an adapter that comes with ralph.
+    /// An adapter that comes with ralph.
     BuiltIn,
     File {
         path: Arc<Path>,
@@ -22,7 +22,7 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// A place in a file.
+    /// A position in a file.
     pub fn file(path: &Path, position: Position) -> Self {
         Origin::File {
             path: path.into(),
@@ -30,7 +30,7 @@ impl Origin {
         }
     }
 
-    /// The line in a file; 0 for what is in none.
+    /// The line in a file; 0 for other origins.
     pub fn line(&self) -> u32 {
         match self {
             Origin::File { position, .. } => position.line,
@@ -52,13 +52,13 @@ impl fmt::Display for Origin {
     }
 }
 
-/// Gives the values of one text their origins.
+/// Determines the origins of values in one text.
 pub struct Place<'t> {
     text: &'t str,
     lines: Lines,
     source: Source,
-    /// The byte that was asked for last, and where it is: most are asked for in the order of the text, and a text may be
-    /// one long line.
+    /// The last requested byte and its position. Most requests are in the order of the text, and a text may be one long
+    /// line.
     last: (usize, Position),
 }
 
@@ -87,7 +87,7 @@ impl<'t> Place<'t> {
         }
     }
 
-    /// The origin of what begins at a byte.
+    /// The origin of the value that begins at byte `offset`.
     pub(super) fn at(&mut self, offset: usize) -> Origin {
         match &self.source {
             Source::BuiltIn => Origin::BuiltIn,

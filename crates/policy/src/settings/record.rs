@@ -11,21 +11,21 @@ use super::{
 
 /// A group of settings that are held as one value: a struct with a row for each field.
 pub trait Record: Sized {
-    /// What the group is for, as its doc comment says it.
+    /// The doc comment of the group.
     const ABOUT: &'static str;
-    /// In the order in which they are shown.
+    /// The fields in the order in which they are shown.
     const FIELDS: &'static [Field];
 
     /// The value that the settings are read into: `Self`, or a type that another crate declares.
     type Held;
 
-    /// Reads every field; none if one of them cannot be read, which the reader keeps.
+    /// Reads every field; `None` if one cannot be read. The reader keeps the mistakes.
     fn read(reader: &mut Reader<'_>) -> Option<Self::Held>;
 
-    /// The group as it is where nothing is written.
+    /// The group with all defaults.
     ///
     /// # Panics
-    /// If a default is not of its grammar, or a setting without a default has to be written. A test reads the defaults of
+    /// If a default does not match its grammar, or a required setting has no default. A test reads the defaults of
     /// every declaration.
     fn defaults() -> Self::Held {
         let mut reader = Reader::new(None, "");
@@ -33,9 +33,9 @@ pub trait Record: Sized {
     }
 }
 
-/// Takes a record out of a table.
+/// Reads a record from a table.
 pub struct Reader<'n> {
-    /// None where nothing is written.
+    /// `None` if the table is not written.
     table: Option<&'n Node>,
     path: &'n str,
     mistakes: Vec<Mistake>,
@@ -50,7 +50,7 @@ impl<'n> Reader<'n> {
         }
     }
 
-    /// Reads one field: what is written, else its default, else what its grammar makes of nothing.
+    /// Reads one field: the written value, else the default, else [`Grammar::absent`].
     pub fn field<G: Grammar>(&mut self, name: &str, default: Option<&str>) -> Option<G::Held> {
         let key = within(self.path, name);
         let written = self.table.and_then(|table| table.get(name));
@@ -95,8 +95,7 @@ pub(super) fn within(path: &str, name: &str) -> String {
 /// Reads a record that is one value among others, such as an element of a list.
 ///
 /// # Errors
-/// Everything that is wrong with it: fields that are not of their grammar, fields that it has not, and fields that
-/// are missing.
+/// All mistakes: fields that do not match their grammar, unknown fields, and missing fields.
 pub fn read_item<R: Record<Held = R>>(node: &Node, key: &str, name: &str, example: &str) -> Result<R, Vec<Mistake>> {
     let Shape::Table(written) = &node.shape else {
         let found = node.described();
@@ -111,7 +110,7 @@ pub fn read_item<R: Record<Held = R>>(node: &Node, key: &str, name: &str, exampl
     Err(mistakes_of_item::<R>(node, written, key, name, example))
 }
 
-/// What is wrong with an item that was not read, in the order in which it is written.
+/// The mistakes in an item that could not be read, in the order of the text.
 fn mistakes_of_item<R: Record>(
     node: &Node,
     written: &[(String, Node)],
@@ -141,7 +140,7 @@ fn mistakes_of_item<R: Record>(
     mistakes
 }
 
-/// The field that was probably meant, else all of them.
+/// The field that was probably meant, or else a list of all fields.
 fn known_fields<R: Record>(unknown: &str) -> String {
     let names = || R::FIELDS.iter().map(|field| field.key);
     if let Some(near) = closest(unknown, names()) {
@@ -154,8 +153,8 @@ fn known_fields<R: Record>(unknown: &str) -> String {
     }
 }
 
-/// Declares the settings of a struct, which it makes (`struct Name`) or which is there (`struct NameSettings for Name`), a row for
-/// each field:
+/// Declares the settings of a struct, which is created (`struct`) or exists already (`impl`), with a row for each
+/// field:
 ///
 /// ```text
 /// /// What the setting is for, as the schema and the example file say it.
@@ -163,8 +162,8 @@ fn known_fields<R: Record>(unknown: &str) -> String {
 /// field_name("keyInFiles"): Grammar = "default",
 /// ```
 ///
-/// The flag and the default may be left out. A row without a default holds what [`Grammar::absent`] says; where that is
-/// nothing, the setting has to be written.
+/// The flag and the default may be left out. A row without a default has the value of [`Grammar::absent`]; if that is
+/// `None`, the setting must be written.
 #[macro_export]
 macro_rules! settings {
     (

@@ -1,4 +1,4 @@
-//! A page of the reference for what is declared: every key with what it may be, its default and what it is for.
+//! Generates the reference page of a declaration: every key with its syntax, default and description.
 
 use std::fmt::Write as _;
 
@@ -12,10 +12,10 @@ use super::{
     record::{Record, within},
 };
 
-/// What a page says of one key besides its declaration, as rows of a table.
+/// Further rows for the table of a key.
 pub(crate) type More<'a> = &'a dyn Fn(&str, &Field) -> Vec<(&'static str, String)>;
 
-/// Lists the settings of `R`, those of a group below what the group is for.
+/// Lists the settings of `R`. The settings of a group follow the description of the group.
 pub fn page<R: Record>(more: More<'_>) -> String {
     let mut text = String::new();
     write_fields(R::FIELDS, "", more, &mut text);
@@ -57,7 +57,7 @@ fn write_table(key: &str, field: &Field, more: More<'_>, text: &mut String) {
     }
 }
 
-/// What a setting says it expects, where it is given something else.
+/// The text that describes the expected value of a setting, taken from the mistake about a wrong one.
 fn expected(field: &Field, key: &str) -> String {
     let wrong: [Value; 5] = [json!(false), json!([[]]), json!(-1), json!({ "": [] }), json!("")];
     let expected = wrong.into_iter().find_map(|value| {
@@ -70,7 +70,7 @@ fn expected(field: &Field, key: &str) -> String {
     expected.unwrap_or_else(|| panic!("`{key}` takes whatever it is given"))
 }
 
-/// The text with what Markdown would take for its own signs escaped, outside of code.
+/// Escapes the characters of a text that are special in Markdown, except in code.
 fn in_markdown(text: &str) -> String {
     let parts = text.split('`').enumerate().map(|(at, part)| match at % 2 {
         0 => part.replace('*', "\\*").replace('<', "&lt;").replace('[', "\\["),

@@ -1,18 +1,18 @@
-//! Text with `{placeholders}`, as manifests use it for command lines.
+//! Text with `{placeholders}`, as used by manifests for command lines.
 //!
-//! Only lower-case words in braces are placeholders. Any other brace stands for itself, so that JSON, TOML and shell
-//! fragments need no quoting; `{{word}}` is the one way to write a literal `{word}`.
+//! Only lower-case words in braces are placeholders. Other braces are literal, so that JSON, TOML and shell fragments
+//! need no quoting. `{{word}}` is the only way to write a literal `{word}`.
 
 use std::str::FromStr;
 
-/// What a text can refer to.
+/// The placeholders that a text can contain.
 pub trait Slot: Copy + 'static {
     const ALL: &'static [Self];
 
     fn name(self) -> &'static str;
 }
 
-/// A parsed text. [`FromStr`] fails with the name of the first placeholder that does not exist.
+/// A parsed text. [`FromStr`] fails with the name of the first unknown placeholder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template<P> {
     parts: Vec<Part<P>>,
@@ -24,7 +24,7 @@ enum Part<P> {
     Slot(P),
 }
 
-/// A word in braces that stands for nothing.
+/// An unknown placeholder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownPlaceholder(pub String);
 
@@ -64,7 +64,7 @@ impl<P: Slot> FromStr for Template<P> {
     }
 }
 
-/// The lower-case word that `text` begins with, between `open` and `close`.
+/// The lower-case word at the beginning of `text`, between `open` and `close`.
 fn word_in<'a>(text: &'a str, open: &str, close: &str) -> Option<&'a str> {
     let inner = text.strip_prefix(open)?;
     let end = inner.find(|character: char| !character.is_ascii_lowercase() && character != '_')?;
@@ -72,7 +72,7 @@ fn word_in<'a>(text: &'a str, open: &str, close: &str) -> Option<&'a str> {
 }
 
 impl<P: Slot> Template<P> {
-    /// The placeholders in it, in order.
+    /// The placeholders of the text, in order.
     pub fn placeholders(&self) -> impl Iterator<Item = P> + '_ {
         self.parts.iter().filter_map(|part| match part {
             Part::Slot(placeholder) => Some(*placeholder),
@@ -80,7 +80,7 @@ impl<P: Slot> Template<P> {
         })
     }
 
-    /// The placeholder that is the whole of it.
+    /// The placeholder, if the text consists of a single one.
     pub fn whole(&self) -> Option<P> {
         match self.parts[..] {
             [Part::Slot(placeholder)] => Some(placeholder),
@@ -88,7 +88,7 @@ impl<P: Slot> Template<P> {
         }
     }
 
-    /// Fills it in; nothing if one of its placeholders has no value.
+    /// Fills in the placeholders; `None` if one of them has no value.
     pub fn fill(&self, value: impl Fn(P) -> Option<String>) -> Option<String> {
         self.parts
             .iter()

@@ -1,4 +1,4 @@
-//! Texts: lines, prose, paths, names and words to choose from.
+//! Grammars of texts: lines, prose, paths, names and choices.
 
 use std::{marker::PhantomData, path::PathBuf};
 
@@ -74,7 +74,7 @@ impl Grammar for Text {
     }
 }
 
-/// A path as it is written: relative to what its setting says, or absolute.
+/// A path as it is written: absolute, or relative to a directory that depends on the setting.
 pub struct FilePath;
 
 impl Grammar for FilePath {
@@ -99,7 +99,7 @@ pub trait Choice: Copy + 'static {
     const CHOICES: &'static [(&'static str, Self)];
 }
 
-/// One of the names of a [`Choice`].
+/// The name of a value of a [`Choice`].
 pub struct OneOf<C>(PhantomData<C>);
 
 impl<C: Choice> Grammar for OneOf<C> {
@@ -163,7 +163,7 @@ impl<C: Choice> Grammar for SomeOf<C> {
     }
 }
 
-/// A list of any texts.
+/// A list of arbitrary texts.
 pub struct Texts;
 
 impl Grammar for Texts {
@@ -195,13 +195,13 @@ impl Grammar for Texts {
     }
 }
 
-/// What a list of names is of.
+/// The kind of names in a list.
 pub trait Sample {
-    /// An example of such a list, as it is written.
+    /// An example of such a list, in the syntax of a file.
     const SAMPLE: &'static str;
 }
 
-/// Names or patterns, each on one line and each once.
+/// Names or patterns without repetitions, each on one line.
 pub struct Names<S>(PhantomData<S>);
 
 impl<S: Sample> Grammar for Names<S> {

@@ -1,4 +1,4 @@
-//! TOML.
+//! Parses TOML.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use super::{
     origin::Place,
 };
 
-/// Reads a text; `path` is what mistakes are to name.
+/// Parses a text. `path` is the name of the file in mistakes.
 ///
 /// # Errors
 /// [`Mistake::Syntax`].
@@ -30,7 +30,7 @@ pub fn from_toml(path: &Path, text: &str, mut place: Place<'_>) -> Result<Node, 
 }
 
 fn fields(table: &DeTable<'_>, place: &mut Place<'_>) -> Shape {
-    // In the order of the text, so that mistakes are told in it.
+    // In the order of the text, so that mistakes are reported in that order.
     let mut pairs: Vec<_> = table.iter().collect();
     pairs.sort_by_key(|(name, _)| name.span().start);
     let fields = pairs.into_iter().map(|(name, value)| {
