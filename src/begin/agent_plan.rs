@@ -1,7 +1,7 @@
-//! A plan that an agent makes of requirements: what it is asked for, and whether what it wrote can be taken. Pure.
+//! A plan that an agent makes from requirements: the assignment, and the check of the result. Pure.
 //!
-//! The requirements that structure alone finds are numbered, and each number has to be in the plan: with a task, or with a reason
-//! why there is none. So nothing is lost without being said, however an agent words it.
+//! The requirements that structure alone finds are numbered. Each number has to be in the plan, with a task or with a
+//! reason why it has no task, so that an agent cannot lose a requirement silently.
 
 use std::collections::BTreeSet;
 
@@ -9,12 +9,12 @@ use thiserror::Error;
 
 use super::Imported;
 
-/// The heading below which an agent says what it has left out.
+/// The heading below which an agent lists what it has left out.
 const LEFT_OUT: &str = "Left out";
-/// Most requirements that are named in an error.
+/// Maximum number of requirements named in an error.
 const NAMED: usize = 5;
 
-/// Why what an agent wrote is not taken for a plan.
+/// Why an agent's plan is refused.
 #[derive(Debug, PartialEq, Eq, Error)]
 pub(crate) enum Refused {
     #[error("nothing is said of {}", named(.0))]
@@ -30,8 +30,8 @@ fn named(lost: &[String]) -> String {
     format!("{}{more}", shown.join(", "))
 }
 
-/// The task of the agent, as a plan of its own. `plan` is the file it writes, `spec` the one with the requirements, and `found` what
-/// structure alone finds in them.
+/// The task of the agent, as a plan. `plan` is the file that it writes, `spec` the file with the requirements, and
+/// `found` the requirements that structure alone finds.
 pub(crate) fn assignment(plan: &str, spec: &str, project: &str, found: Option<&Imported>) -> String {
     let mut text = format!(
         "# A plan out of requirements\n\n- [ ] Write {plan}: a plan for what {spec} asks for\n\n\
@@ -55,10 +55,10 @@ pub(crate) fn assignment(plan: &str, spec: &str, project: &str, found: Option<&I
     text
 }
 
-/// Checks that a plan says something of every requirement: `tasks` are the texts of its tasks.
+/// Checks that a plan mentions every requirement. `tasks` are the texts of its tasks.
 ///
 /// # Errors
-/// [`Refused`], with what is lost.
+/// [`Refused`], with the requirements that are missing.
 pub(crate) fn check(plan: &str, tasks: &[&str], found: Option<&Imported>) -> Result<(), Refused> {
     let mut said: BTreeSet<usize> = tasks.iter().flat_map(|task| numbers(task)).collect();
     let left_out = plan
@@ -67,7 +67,7 @@ pub(crate) fn check(plan: &str, tasks: &[&str], found: Option<&Imported>) -> Res
         .skip(1)
         .take_while(|line| !line.starts_with('#'));
     for line in left_out {
-        // A number alone is no reason.
+        // A number without a text is not a reason.
         if let Some((before, _)) = line.split_once(':').filter(|(_, why)| !why.trim().is_empty()) {
             said.extend(numbers(before));
         }
@@ -85,7 +85,7 @@ pub(crate) fn check(plan: &str, tasks: &[&str], found: Option<&Imported>) -> Res
     }
 }
 
-/// The numbers of requirements in a text: `R12` as a word of its own.
+/// The numbers of requirements in a text: `R12` as a separate word.
 fn numbers(text: &str) -> impl Iterator<Item = usize> {
     let words = text.split(|sign: char| !sign.is_alphanumeric());
     words.filter_map(|word| word.strip_prefix('R')?.parse().ok())

@@ -1,26 +1,26 @@
-//! Which commands test, lint and build a project, by the files that its tools go by.
+//! Finds the commands that test, lint and build a project, from the files of its tools.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
 use ralph_system::files::read_text;
 use serde_json::Value;
 
-/// Longer files of tools are not looked into.
+/// Maximum size of a file that is read.
 const CAP_BYTES: u64 = 1 << 20;
-/// Files of a directory that are looked into.
+/// Maximum number of files read in a directory.
 const FILES_CAP: usize = 64;
 
 /// A command that verifies work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Suggestion {
-    /// What it is called as a goal.
+    /// The name of the goal.
     pub(crate) name: String,
     pub(crate) command: String,
-    /// The file that says so.
+    /// The file that the command was found in.
     pub(crate) from: &'static str,
 }
 
-/// Looks for the commands of a project, those that test first. Names are different from each other.
+/// Finds the commands of a project, tests first. Names are unique.
 pub(crate) fn suggestions(project: &Path) -> Vec<Suggestion> {
     let root = Root { project };
     let mut found = Found::default();
@@ -29,7 +29,7 @@ pub(crate) fn suggestions(project: &Path) -> Vec<Suggestion> {
     ] {
         look(&root, &mut found);
     }
-    // What a project has written down for all of its languages says more than they do, where it says anything.
+    // Makefiles and justfiles come last: they fill in only what the languages have not provided.
     tasks(&root, &mut found);
     found.suggestions
 }
@@ -44,7 +44,7 @@ impl Root<'_> {
         self.project.join(name).exists()
     }
 
-    /// The text of a file; empty where there is none that can be read.
+    /// The text of a file; empty if it cannot be read.
     fn text(&self, name: &str) -> String {
         read_text(&self.project.join(name), CAP_BYTES).unwrap_or_default()
     }
@@ -53,7 +53,7 @@ impl Root<'_> {
         serde_json::from_str(&self.text(name)).unwrap_or_default()
     }
 
-    /// Whether a file of this extension in a directory has these words.
+    /// Whether any file with this extension in a directory contains the text.
     fn any_in(&self, directory: &str, extension: &str, words: &str) -> bool {
         let entries = fs::read_dir(self.project.join(directory))
             .into_iter()
@@ -74,7 +74,7 @@ impl Root<'_> {
 #[derive(Default)]
 struct Found {
     suggestions: Vec<Suggestion>,
-    /// How many of a name there are.
+    /// The number of suggestions by name.
     named: BTreeMap<&'static str, usize>,
 }
 
@@ -122,7 +122,7 @@ fn node(root: &Root<'_>, found: &mut Found) {
         () => "npm run",
     };
     let script = |name: &str| package["scripts"][name].as_str();
-    // What npm writes into a new package fails whatever is done.
+    // The script that npm writes into a new package always fails.
     if script("test").is_some_and(|script| !script.contains("no test specified")) {
         found.add("tests", format!("{run} test"), FILE);
     }
@@ -266,7 +266,7 @@ fn zig(root: &Root<'_>, found: &mut Found) {
     }
 }
 
-/// Targets of a Makefile and recipes of a justfile, for what no language has brought.
+/// Targets of a Makefile and recipes of a justfile, for goals that no language has provided.
 fn tasks(root: &Root<'_>, found: &mut Found) {
     for (file, program) in [
         ("justfile", "just"),
@@ -296,7 +296,7 @@ fn tasks(root: &Root<'_>, found: &mut Found) {
 mod tests {
     use super::*;
 
-    /// Names of files and what is in them.
+    /// File names with their contents.
     type Files = [(&'static str, &'static str)];
 
     fn of(files: &Files) -> Vec<String> {

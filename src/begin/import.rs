@@ -1,7 +1,8 @@
-//! Requirements as somebody wrote them, made into a plan by their structure alone. Pure.
+//! Turns written requirements into a plan, by their structure alone. Pure.
 //!
-//! Headings stay headings. An item of a list is a task, what is nested in it a note to the task; user stories are tasks, and so are
-//! sentences that say what must be. Nothing is invented, and the places of what is no requirement are told.
+//! Headings stay headings. A list item becomes a task, and nested items become notes to it. User stories become tasks,
+//! and so do sentences that require something. Nothing is invented, and the lines of passages that are not requirements
+//! are reported.
 
 use std::collections::HashSet;
 
@@ -13,12 +14,12 @@ use super::{
     requirements::{Context, Document, Section, Task, by_priority, read, words_of},
 };
 
-/// Longer texts of a task are cut: a plan names work, and the requirements stay where they are.
+/// Maximum length of a task's text. Longer ones are cut: a plan names the work, and the requirements remain available.
 const TASK_CHARS: usize = 400;
-/// What most plans can be worked through in; more is a mistake in what was taken for requirements.
+/// Maximum number of requirements. More indicate that other text was mistaken for requirements.
 const MOST: usize = 5_000;
 
-/// Why no plan comes of a file.
+/// Why a file cannot be turned into a plan.
 #[derive(Debug, PartialEq, Eq, Error)]
 pub(crate) enum ImportError {
     #[error("it is empty")]
@@ -37,7 +38,7 @@ pub(crate) enum ImportError {
 }
 
 impl ImportError {
-    /// Whether there is nothing to read, for whomever.
+    /// Whether the file has no text that a person or an agent could read.
     pub(crate) fn is_no_text(&self) -> bool {
         match self {
             ImportError::Empty | ImportError::NotText { .. } => true,
@@ -45,7 +46,7 @@ impl ImportError {
         }
     }
 
-    /// What to type.
+    /// The hint: what to type next.
     pub(crate) fn hint(&self, file: &str) -> String {
         match self {
             ImportError::NotText {
@@ -65,26 +66,26 @@ impl ImportError {
     }
 }
 
-/// What was made of a file.
+/// The result of an import.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Imported {
     /// The plan, in Markdown.
     pub(crate) plan: String,
     pub(crate) tasks: usize,
-    /// Requirements that were there twice.
+    /// Number of repeated requirements.
     pub(crate) merged: usize,
-    /// Passages that say what is not to be done, which the plan has as prose.
+    /// Number of passages that exclude something. The plan has them as prose.
     pub(crate) excluded: usize,
-    /// The line of each passage that was not taken.
+    /// The line of each passage that was left out.
     pub(crate) left: Vec<u32>,
-    /// What is to be done, a line each.
+    /// The requirements, one line each.
     pub(crate) requirements: Vec<String>,
 }
 
-/// Makes a plan of what is in a file. Its title is `name`, or else that of the document, or else `file`.
+/// Turns the content of a file into a plan. The title is `name`, or that of the document, or `file`.
 ///
 /// # Errors
-/// [`ImportError`] if that is no text, or has no requirements.
+/// [`ImportError`] if the content is not text, or has no requirements.
 pub(crate) fn import(bytes: &[u8], name: Option<&str>, file: &str) -> Result<Imported, ImportError> {
     let text = text_of(bytes)?;
     let document = match text
@@ -151,7 +152,7 @@ fn text_of(bytes: &[u8]) -> Result<&str, ImportError> {
     }
 }
 
-/// Requirements of a `prd.json`, or of issues as `gh` prints them.
+/// Requirements of a `prd.json`, or of issues in the format of `gh`.
 fn from_json(json: &Value) -> Option<Document> {
     let stories = json["userStories"].as_array().or_else(|| json["stories"].as_array());
     let entries = match (stories, json) {
@@ -177,7 +178,7 @@ fn of_entry(entry: &Value) -> Option<Task> {
         .unwrap_or_default();
     let criteria = entry["acceptanceCriteria"].as_array().into_iter().flatten();
     let mut notes: Vec<String> = criteria.filter_map(Value::as_str).map(words_of).collect();
-    // An issue asks for what is required in its text; what is not to be done says so itself.
+    // The text of an issue has the requirements. Passages that exclude something are needed as well.
     if let Some(body) = entry["body"].as_str() {
         let Document { sections, excluded, .. } = read(body);
         for section in sections {
@@ -205,7 +206,7 @@ fn of_entry(entry: &Value) -> Option<Task> {
     })
 }
 
-/// Merges what is asked for twice, whatever its case and punctuation.
+/// Merges repeated requirements, ignoring case and punctuation.
 fn without_repetitions(sections: Vec<Section>) -> (Vec<Section>, usize) {
     let mut seen = HashSet::new();
     let mut merged = 0;
@@ -234,7 +235,7 @@ fn written(title: &str, sections: &[Section]) -> String {
         }
         for (at, entry) in section.context.iter().enumerate() {
             match entry {
-                // A tag at the beginning of a line would hide what is below it.
+                // A tag at the beginning of a line would hide the text below it.
                 Context::Paragraph(paragraph) if paragraph.starts_with('<') => text += &format!("\\{paragraph}\n"),
                 Context::Paragraph(paragraph) => text += &format!("{paragraph}\n"),
                 Context::Item(item) => text += &format!("* {item}\n"),

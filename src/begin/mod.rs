@@ -1,7 +1,7 @@
-//! What a project is begun with: the commands that verify work in it, and a plan: one to write tasks into, one made of
-//! requirements, or one of a single task; and what a project of another loop has configured.
+//! Suggestions for starting in a project: commands that verify work, a plan (empty, imported from requirements, or of a
+//! single task), and the configuration of another loop.
 //!
-//! Decides nothing and writes nothing: what is found is a suggestion.
+//! This module decides nothing and writes nothing: the results are suggestions.
 
 mod agent_plan;
 mod commands;

@@ -1,14 +1,14 @@
-//! Configurations of other loops: what they set, as it is typed for ralph.
+//! Configurations of other loops, translated to flags of ralph.
 //!
-//! They set nothing here: a tree must not choose programs, or how much is spent, and each of these files was written for another
-//! program. What they say is told, for a person to type. Only values of harmless characters are repeated: what is shown is copied
-//! into a shell.
+//! They have no effect on ralph: a project must not choose programs or spending, and each of these files was written
+//! for another program. The flags are shown for a person to type. Only values of harmless characters are shown, since
+//! users copy them into a shell.
 
 use std::path::Path;
 
 use ralph_system::files::read_text;
 
-/// Longer files are not looked into.
+/// Maximum size of a file that is read.
 const CAP_BYTES: u64 = 1 << 18;
 const RALPHRC: &str = ".ralphrc";
 const RALPH_YML: &str = "ralph.yml";
@@ -17,15 +17,15 @@ const RALPH_YML: &str = "ralph.yml";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct OtherLoop {
     pub(crate) file: &'static str,
-    /// What it belongs to.
+    /// The name of the loop.
     pub(crate) of: &'static str,
-    /// What it sets, as flags of ralph.
+    /// The settings, as flags of ralph.
     pub(crate) flags: Vec<String>,
-    /// Keys of it that have no flag, or a value that is not repeated.
+    /// Keys without a flag, or with a value that is not shown.
     pub(crate) left_out: Vec<String>,
 }
 
-/// Looks for the configuration of another loop.
+/// Finds the configuration of another loop.
 pub(crate) fn other_loop(project: &Path) -> Option<OtherLoop> {
     let read = |file: &'static str| read_text(&project.join(file), CAP_BYTES).ok();
     let of_file = |file, found| OtherLoop { file, ..found };
@@ -36,10 +36,10 @@ pub(crate) fn other_loop(project: &Path) -> Option<OtherLoop> {
     }
 }
 
-/// What a key of another loop is here: the flag, and what is added to its value.
+/// The counterpart of another loop's key: the flag, and a suffix for its value.
 enum Here {
     Flag(&'static str, &'static str),
-    /// It speaks of the other loop alone.
+    /// The key concerns only the other loop.
     Nothing,
 }
 
@@ -60,13 +60,13 @@ fn taken(of: &'static str, entries: &[(String, String)], here: impl Fn(&str, &st
     found
 }
 
-/// Whether a value is no more than a word to a shell.
+/// Whether a value is a plain word to a shell.
 fn is_harmless(value: &str) -> bool {
     let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "._/:-".contains(sign);
     !value.is_empty() && value.len() <= 80 && !value.starts_with('-') && value.chars().all(is_plain)
 }
 
-/// ralph-claude-code: lines `KEY=VALUE`.
+/// Reads the configuration of ralph-claude-code: lines `KEY=VALUE`.
 fn of_ralphrc(text: &str) -> OtherLoop {
     let lines = text.lines().map(|line| line.trim().trim_start_matches("export "));
     let entries = lines.filter(|line| !line.starts_with('#')).filter_map(|line| {
@@ -100,7 +100,7 @@ fn of_ralphrc(text: &str) -> OtherLoop {
     found
 }
 
-/// ralph-orchestrator: YAML, of which only plain values of one section deep matter here.
+/// Reads the configuration of ralph-orchestrator: YAML, of which only plain values up to one section deep matter here.
 fn of_ralph_yml(text: &str) -> OtherLoop {
     taken("ralph-orchestrator", &plain_yaml(text), |key, value| {
         let (section, name) = key.split_once('.').unwrap_or(("event_loop", key));
@@ -124,7 +124,7 @@ fn of_ralph_yml(text: &str) -> OtherLoop {
     })
 }
 
-/// Top-level values, those of sections as `section.key`, and the name of a section whose values are no plain ones.
+/// Top-level values, values of sections as `section.key`, and the names of sections with other values.
 fn plain_yaml(text: &str) -> Vec<(String, String)> {
     let mut entries: Vec<(String, String)> = Vec::new();
     let (mut section, mut depth) = (String::new(), None);
@@ -153,7 +153,7 @@ fn plain_yaml(text: &str) -> Vec<(String, String)> {
     entries
 }
 
-/// A value without its quotes, and without the comment after it.
+/// The value without quotes and without a trailing comment.
 fn unquoted(value: &str) -> String {
     let value = value.trim();
     for quote in ['"', '\''] {

@@ -1,16 +1,16 @@
-//! Marks of priority: what people put before, behind and below a requirement to say how urgent it is. Pure.
+//! Priority marks that people put before, behind or below a requirement. Pure.
 
-/// The rank of what may stay undone.
+/// The rank of an optional requirement.
 pub(super) const LOW: u8 = 3;
 
-/// The words of a text in lower case, with a blank between them.
+/// The words of a text in lower case, separated by single blanks.
 pub(super) fn plain(text: &str) -> String {
     let text = text.to_lowercase().replace('’', "'");
     let words = text.split(|sign: char| !sign.is_alphanumeric() && sign != '\'');
     words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// The rank that a mark of priority stands for: `P0`, `high`, `Priority: low`, `must have`.
+/// The rank of a priority mark: `P0`, `high`, `Priority: low`, `must have`.
 pub(super) fn rank(mark: &str) -> Option<u8> {
     let mark = plain(mark);
     let mark = mark.strip_prefix("priority ").unwrap_or(&mark);
@@ -25,12 +25,12 @@ pub(super) fn rank(mark: &str) -> Option<u8> {
     }
 }
 
-/// The rank of a note that says nothing but the priority of its task.
+/// The rank of a note that only states the priority of its task.
 pub(super) fn alone(note: &str) -> Option<u8> {
     plain(note).contains("priority").then(|| rank(note)).flatten()
 }
 
-/// Takes the mark of priority off a text: at its beginning `P0:`, `[high]`, `(low)` or `Must have:`, at its end `(must)`,
+/// Removes the priority mark of a text: at its beginning `P0:`, `[high]`, `(low)` or `Must have:`, at its end `(must)`,
 /// `[low]` or `- priority: low`.
 pub(super) fn without_priority(text: &str) -> (Option<u8>, String) {
     let lower = text.to_ascii_lowercase();
@@ -63,7 +63,7 @@ pub(super) fn without_priority(text: &str) -> (Option<u8>, String) {
         .unwrap_or_else(|| (None, text.to_owned()))
 }
 
-/// The priority that a label of an issue stands for.
+/// The priority of an issue's label.
 pub(super) fn of_label(label: &str) -> Option<u8> {
     let label = label.rsplit(['/', ':']).next().unwrap_or(label);
     rank(label)

@@ -1,7 +1,7 @@
-//! Requirements in a text, found by its structure and by words that bind. Pure.
+//! Requirements in a text, found by its structure and by binding words. Pure.
 //!
-//! The line of each passage that is not taken is reported, so that no requirement is lost silently. Text below a heading such as
-//! "Out of scope" becomes context, which an agent reads with the plan, and no task.
+//! The line of each passage that is left out is reported, so that no requirement is lost silently. Text below a heading
+//! such as "Out of scope" becomes context, which an agent reads with the plan, and not a task.
 
 use std::ops::Range;
 
@@ -25,9 +25,9 @@ const BINDING: &[&str] = &[
 ];
 /// Pairs of words by which a sentence requires something.
 const BINDING_PAIRS: &[(&str, &str)] = &[("has", "to"), ("have", "to"), ("would", "like"), ("ought", "to")];
-/// Abbreviations, after which a full stop ends no sentence.
+/// Abbreviations whose full stop does not end a sentence.
 const ABBREVIATIONS: &[&str] = &["e.g", "i.e", "vs", "cf", "approx", "incl"];
-/// Most words of a label, in front of a colon.
+/// Maximum number of words in a label before a colon.
 const LABEL_WORDS: usize = 5;
 /// A level below every heading of Markdown.
 const NUMBERED: usize = 7;
@@ -38,11 +38,11 @@ pub(super) struct Task {
     pub(super) text: String,
     pub(super) notes: Vec<String>,
     pub(super) done: bool,
-    /// The lower, the earlier; none comes between high and low.
+    /// Lower values come first. `None` comes between high and low.
     pub(super) priority: Option<u8>,
 }
 
-/// Context that an agent reads beside the tasks.
+/// Context that an agent reads in addition to the tasks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Context {
     Paragraph(String),
@@ -100,7 +100,7 @@ pub(super) struct Document {
     pub(super) sections: Vec<Section>,
     /// Number of passages that say what is not to be done.
     pub(super) excluded: usize,
-    /// Lines on which the passages begin that were not taken.
+    /// Lines of the passages that were left out.
     pub(super) left: Vec<u32>,
 }
 
@@ -119,11 +119,11 @@ fn parser(text: &str) -> impl Iterator<Item = (Event<'_>, Range<usize>)> {
     Parser::new_ext(text, Options::ENABLE_TASKLISTS | Options::ENABLE_TABLES).into_offset_iter()
 }
 
-/// A piece of text, and where in the source it comes from.
+/// A piece of text, with its position in the source.
 #[derive(Debug, Default)]
 struct Passage {
     text: String,
-    /// The line of each piece, by where it begins.
+    /// The line of each piece, by its offset in the text.
     pieces: Vec<(usize, u32)>,
 }
 
@@ -139,7 +139,7 @@ impl Passage {
     }
 }
 
-/// The fate of the list item that is being read.
+/// How the current list item was classified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Item {
     Unread,
@@ -156,24 +156,24 @@ struct Reader<'a> {
     title: Option<String>,
     titles: usize,
     sections: Vec<Section>,
-    /// The headings around, from the outermost on: level, kind, text.
+    /// The enclosing headings, outermost first: level, kind, text.
     above: Vec<(usize, Kind, String)>,
-    /// How deep in lists.
+    /// Nesting depth of lists.
     depth: usize,
     item: Item,
-    /// That item is a heading.
+    /// Whether the current item is a heading.
     heads: bool,
-    /// In code or a comment, which is no text.
+    /// Whether the reader is in code or a comment, which are skipped.
     silent: bool,
     passage: Passage,
-    /// The cells of a row.
+    /// The cells of the current table row.
     cells: Vec<String>,
     done: bool,
-    /// Label that the paragraph before puts on the next block.
+    /// Label in the previous paragraph, which applies to the next block.
     label: Option<Kind>,
-    /// Label of the list or table that is being read.
+    /// Label of the current list or table.
     rows: Option<Kind>,
-    /// A sentence that ends in a colon. A list after it makes it an introduction, and no requirement.
+    /// A sentence that ends in a colon. A list after it makes it an introduction instead of a requirement.
     lead_in: Option<(String, u32)>,
     excluded: usize,
     left: Vec<u32>,
@@ -265,7 +265,7 @@ impl<'a> Reader<'a> {
                     self.rows = None;
                 }
             }
-            // Text that is only indented is prose as often as code.
+            // Indented text is prose as often as code.
             TagEnd::Paragraph | TagEnd::HtmlBlock | TagEnd::CodeBlock if self.depth == 0 => {
                 self.silent = false;
                 self.paragraph();
@@ -285,7 +285,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Begins a list or a table. A sentence before it that ends in a colon introduces it, and is no requirement.
+    /// Begins a list or a table. A sentence before it that ends in a colon is its introduction, not a requirement.
     fn begin_rows(&mut self) {
         self.rows = self.label.take();
         if let Some((lead_in, _)) = self.lead_in.take() {
@@ -316,7 +316,7 @@ impl<'a> Reader<'a> {
         let around = self.above.last();
         let of_title = level == 1;
         let own = kind_of_heading(&text).filter(|_| !of_title);
-        // A heading below "Out of scope" does not say so itself.
+        // The plan shows only the closest heading, so the enclosing "Out of scope" is repeated in it.
         let heading = match (own, around) {
             (None, Some((_, Kind::Optional | Kind::Excluded, above))) => format!("{above}: {text}"),
             (Some(_), _) | (None, None | Some((_, Kind::Open | Kind::Required, _))) => text,
@@ -368,7 +368,7 @@ impl<'a> Reader<'a> {
 
     fn push_task(&mut self, text: &str, optional: bool, done: bool) {
         let (marked, mut text) = without_priority(text);
-        // A heading of optional requirements, or the text itself, may say it already.
+        // A heading of optional requirements, or the text itself, may already say so.
         let lower = text.to_lowercase();
         let is_said = lower.contains("optional") || lower.contains("nice to have") || lower.contains("could have");
         if optional && !is_said && self.section().kind != Kind::Optional {
@@ -465,7 +465,7 @@ impl<'a> Reader<'a> {
 
     fn finish(mut self) -> Document {
         self.resolve_lead_in();
-        // Headings are the requirements where nothing below them requires anything.
+        // If the text below the headings requires nothing, the headings are the requirements.
         let head = |section: &Section| section.numbered.is_some();
         let are_headings = (self.sections.iter()).any(|section| head(section) && !section.tasks.is_empty());
         for section in &mut self.sections {
@@ -483,7 +483,7 @@ impl<'a> Reader<'a> {
                 });
             }
         }
-        // Several headings of the first level are parts, and none is the title.
+        // Several first-level headings are parts, so none is the title.
         let title = self.title.filter(|_| self.titles == 1);
         let mut sections = self.sections;
         for section in &mut sections {
@@ -503,9 +503,9 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Offsets of the only items of numbered lists whose numbers go on from one list to the next.
+/// Offsets of the only items of numbered lists whose numbers continue from one list to the next.
 ///
-/// Markdown joins such lists into one unless prose lies between them, and then the items are headings of that prose.
+/// Markdown joins such lists into one unless prose is between them. The items are headings of that prose then.
 fn numbered_headings(text: &str) -> Vec<usize> {
     let mut lists: Vec<(Option<u64>, Vec<usize>)> = Vec::new();
     let mut depth = 0;
@@ -518,7 +518,7 @@ fn numbered_headings(text: &str) -> Vec<usize> {
             (Event::Start(Tag::List(_)), _) => depth += 1,
             (Event::End(TagEnd::List(_)), _) => depth -= 1,
             (Event::Start(Tag::Item), _) => {
-                // One with a list in it is more than a heading: it counts several.
+                // An item with nested lists adds several items to the count, so it is not taken for a heading.
                 lists.last_mut().expect("an item is in a list").1.push(range.start);
             }
             _ => {}
@@ -597,8 +597,8 @@ enum Rest {
     Some,
 }
 
-/// The kind that the beginning of a paragraph or an item announces, up to a colon: `Out of scope: gift cards`. A text without a
-/// colon has to be the label alone.
+/// The kind that the beginning of a paragraph or item announces, up to a colon: `Out of scope: gift cards`. A text
+/// without a colon must be the label alone.
 fn label(text: &str) -> Option<(Kind, Rest)> {
     let (head, rest) = text.split_once(':').unwrap_or((text, ""));
     let words = plain(head);
@@ -619,7 +619,7 @@ fn label(text: &str) -> Option<(Kind, Rest)> {
         (&["must have", "should have", "requirement"], Kind::Required),
     ];
     let is_it = |phrase: &str| words.trim_end_matches('s') == phrase;
-    // "Optional fields: …" and "Out of scope variables are reported" are no labels.
+    // "Optional fields: …" and "Out of scope variables are reported" are not labels.
     let begins = |phrase: &str| text.contains(':') && phrase.contains(' ') && words.starts_with(phrase);
     let (_, kind) = phrases
         .iter()
@@ -628,7 +628,7 @@ fn label(text: &str) -> Option<(Kind, Rest)> {
     (words.split(' ').count() <= LABEL_WORDS).then_some((*kind, rest))
 }
 
-/// Whether a sentence says that something has to be. A word in quotation marks is only mentioned.
+/// Whether a sentence requires something. Words in quotation marks do not count.
 fn binds(sentence: &str) -> bool {
     let lower = sentence.to_lowercase().replace('’', "'");
     let words: Vec<&str> = lower
@@ -644,7 +644,8 @@ fn is_number(sentence: &str) -> bool {
     !sentence.contains(' ') && sentence.len() <= 12 && sentence.contains(|sign: char| sign.is_ascii_digit())
 }
 
-/// The sentences of a text, each with its offset. A clause behind a semicolon is a sentence of its own if it has a binding word.
+/// The sentences of a text with their offsets. A clause after a semicolon is a separate sentence if it has a binding
+/// word.
 fn sentences(text: &str) -> Vec<(usize, &str)> {
     let mut found: Vec<(usize, &str)> = Vec::new();
     let mut start = 0;
@@ -681,15 +682,15 @@ fn sentences(text: &str) -> Vec<(usize, &str)> {
     joined
 }
 
-/// Sorts requirements by priority; those of the same priority keep the order of the document.
+/// Sorts requirements by priority. Requirements of the same priority keep the order of the document.
 pub(super) fn by_priority(mut tasks: Vec<Task>) -> Vec<Task> {
     tasks.sort_by_key(|task| task.priority.unwrap_or(2));
     tasks
 }
 
-/// The words of a text, on one line, without leading signs that a plan would read as its own.
+/// The words of a text on one line, without leading characters that are special in a plan.
 ///
-/// Invisible characters are left out, as by the reader of plans: a task of nothing else would have no text.
+/// Invisible characters are removed, as in the reader of plans: a task of only such characters would have no text.
 pub(super) fn words_of(text: &str) -> String {
     let text = one_line(text);
     let words = text.split_whitespace();

@@ -1,30 +1,30 @@
-//! The plan of a run that is given one task on the command line.
+//! The plan of a run for a single task on the command line.
 
 use ralph_text::Sanitizer;
 
-/// Where such plans are, in the project: agents write only there, and the user can change the plan while they work.
+/// Directory of such plans in the project: agents can write there, and the user can change the plan during the run.
 pub(crate) const PLANS: &str = ".ralph/plans";
 
-/// Most characters of the line that is the task. What is longer is a text, which stands below its beginning.
+/// Maximum number of characters of the task's line. A longer task is shortened there, with its whole text below.
 const LINE_CAP: usize = 300;
-/// Most characters of such a beginning.
+/// Maximum number of characters of the shortened line.
 const BEGINNING_CAP: usize = 120;
-/// Most characters of a file's name.
+/// Maximum number of characters of a file name.
 const NAME_CAP: usize = 40;
 
-/// A task as it was typed, as a plan.
+/// A typed task as a plan.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TaskPlan {
-    /// The name of its file, without the extension: lower-case words.
+    /// The file name without extension: lower-case words.
     pub(crate) name: String,
-    /// The task is no more than its line, so two that have the same line are the same.
+    /// Whether the line is the whole task, so that equal lines mean equal tasks.
     pub(crate) is_one_line: bool,
     pub(crate) text: String,
 }
 
-/// Makes a plan of a task: its first line is the task, and what follows stands below it. None if there are no words in it.
+/// Turns a task into a plan: its first line is the task, and the rest is text below it. `None` if it has no words.
 pub(crate) fn task_plan(task: &str) -> Option<TaskPlan> {
-    // Lines of any length stay whole.
+    // The sanitizer does not cut long lines.
     let task = Sanitizer::default().take(task).into_owned();
     let task = task.trim();
     let (first, below) = task.split_once('\n').unwrap_or((task, ""));
@@ -54,7 +54,7 @@ pub(crate) fn task_plan(task: &str) -> Option<TaskPlan> {
     })
 }
 
-/// A line without what makes it a heading, an item of a list or a task.
+/// Removes the marks of a heading, list item or task from a line.
 fn without_marks(line: &str) -> &str {
     let line = line.trim_start();
     let item = line.strip_prefix(['-', '*', '+']);
@@ -66,7 +66,7 @@ fn without_marks(line: &str) -> &str {
     item.or(heading).unwrap_or(line).trim_start()
 }
 
-/// A line, and behind it what may be settings of the task.
+/// Splits a line before what may be settings of the task.
 fn split(line: &str) -> (&str, &str) {
     let at = line
         .rfind(" {")
@@ -74,7 +74,7 @@ fn split(line: &str) -> (&str, &str) {
     line.split_at(at.unwrap_or(line.len()))
 }
 
-/// The first words of a long line, and the settings that it may end in: those are read on the line of the task alone.
+/// The first words of a long line, with the settings at its end: these are only read on the task's line.
 fn beginning(line: &str) -> String {
     let (line, settings) = split(line);
     let cut: String = line.chars().take(BEGINNING_CAP).collect();

@@ -1,4 +1,4 @@
-//! The files that a project is begun with.
+//! Templates of the files for a new project.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::Suggestion;
 
-/// A plan with these tasks, or with a place for the first one.
+/// A plan with these tasks, or with a commented example.
 pub(crate) fn plan(tasks: &[String]) -> String {
     let mut text = "# Plan\n\n\
          <!-- One task a line, in order. ralph gives the agent the first open one, in a session of its own: make it small enough\n\
@@ -22,7 +22,7 @@ pub(crate) fn plan(tasks: &[String]) -> String {
     text
 }
 
-/// A configuration of a project with these goals.
+/// A project configuration with these goals.
 pub(crate) fn config(goals: &[Suggestion]) -> String {
     let goals = goals
         .iter()
@@ -30,7 +30,7 @@ pub(crate) fn config(goals: &[Suggestion]) -> String {
     pretty_json(&json!({ "goals": goals.collect::<Vec<_>>() }))
 }
 
-/// Instructions for agents that tell these commands.
+/// Instructions for agents that list these commands.
 pub(crate) fn instructions(commands: &[Suggestion]) -> String {
     let longest = commands.iter().map(|found| found.command.len()).max().unwrap_or(0);
     let mut text = "# For coding agents\n\n## Commands\n\n".to_owned();
@@ -40,7 +40,7 @@ pub(crate) fn instructions(commands: &[Suggestion]) -> String {
     text + "\nRun them before you say that something is done, and fix what they find.\n"
 }
 
-/// The task of an agent that writes instructions for agents, as a plan of its own. `file` is what it writes.
+/// The plan for an agent that writes instructions for agents. `file` is the file that it writes.
 pub(crate) fn instructions_assignment(file: &str, project: &str, commands: &[Suggestion]) -> String {
     let mut text = format!(
         "# Instructions for agents\n\n- [ ] Write {file}: what a coding agent has to know of the project in {project}\n\n\
