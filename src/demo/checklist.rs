@@ -1,4 +1,4 @@
-//! The open tasks of a Markdown check-list, as an agent sees them: a line with an empty box.
+//! Finds the open tasks of a Markdown check-list: lines with an empty box.
 
 use std::ops::Range;
 
@@ -6,13 +6,13 @@ use std::ops::Range;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Task {
     pub text: String,
-    /// What is between the brackets, as bytes of the plan.
+    /// The bytes of the plan between the brackets.
     tick: Range<usize>,
     indent: usize,
 }
 
-/// The open task that stands on a line of the prompt, else the first one, or the first below it: a task with open parts is done when
-/// they are.
+/// The open task that is on a line of the prompt, else the first one. If it has open subtasks, the first of these: a
+/// task is done when its parts are.
 pub(super) fn current(plan: &str, prompt: &str) -> Option<Task> {
     let all = open(plan);
     let lines: Vec<String> = prompt.lines().map(bare).collect();
@@ -28,17 +28,17 @@ pub(super) fn current(plan: &str, prompt: &str) -> Option<Task> {
     Some(current)
 }
 
-/// Text without the marks around words, which a prompt leaves out.
+/// The text without emphasis and code marks, which a prompt leaves out.
 fn bare(text: &str) -> String {
     text.trim().replace(['`', '*', '_'], "")
 }
 
-/// How many tasks are open.
+/// Number of open tasks.
 pub(super) fn open_count(plan: &str) -> usize {
     open(plan).len()
 }
 
-/// The plan with the task's box ticked and every other byte as it was.
+/// The plan with the task's box ticked and every other byte unchanged.
 pub(super) fn ticked(plan: &str, task: &Task) -> String {
     let mut plan = plan.to_owned();
     plan.replace_range(task.tick.clone(), "x");

@@ -1,4 +1,4 @@
-//! The difference between two short texts, line by line.
+//! The line-by-line difference of two short texts.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Change<'a> {
@@ -7,10 +7,11 @@ pub(super) enum Change<'a> {
     Added(&'a str),
 }
 
-/// The shortest way from `before` to `after`, by their longest common subsequence: for texts of a page or two.
+/// The shortest edit from `before` to `after`, by their longest common subsequence. Quadratic, for texts of a page or
+/// two.
 pub(super) fn lines<'a>(before: &'a str, after: &'a str) -> Vec<Change<'a>> {
     let (old, new): (Vec<_>, Vec<_>) = (before.lines().collect(), after.lines().collect());
-    // common[i][j]: how much old[i..] and new[j..] have in common.
+    // common[i][j]: length of the longest common subsequence of old[i..] and new[j..].
     let mut common = vec![vec![0usize; new.len() + 1]; old.len() + 1];
     for i in (0..old.len()).rev() {
         for j in (0..new.len()).rev() {

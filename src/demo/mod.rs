@@ -1,8 +1,7 @@
-//! An agent without a model, inside ralph: works off a plan in front of whoever watches.
+//! A built-in agent without a model, which works through a plan for demonstration.
 //!
-//! It is run like any other agent (own process, own terminal, prompt on standard input) and knows nothing of ralph but
-//! what the prompt and the environment tell every agent. What it writes, runs and commits is real; what it says comes
-//! from a script.
+//! The agent runs like any other (own process, own terminal, prompt on standard input), and knows only what the prompt
+//! and the environment tell every agent. Its files, commands and commits are real; its words come from a script.
 
 mod checklist;
 mod diff;
@@ -18,9 +17,9 @@ use std::{
 
 use stage::Stage;
 
-/// Multiplies every pause; 0 for none.
+/// Multiplies every pause; 0 means no pauses.
 const SPEED_VAR: &str = "RALPH_DEMO_SPEED";
-/// Where ralph tells every agent which plan it works on.
+/// The variable in which ralph tells every agent the path of the plan.
 const PLAN_VAR: &str = "RALPH_PLAN";
 const DEFAULT_PLAN: &str = "PLAN.md";
 
@@ -28,12 +27,13 @@ const PROMPT_CAP_BYTES: u64 = 1024 * 1024;
 const MAX_SPEED: f64 = 20.0;
 const DEFAULT_COLUMNS: usize = 80;
 
-/// Returns a plan that the demo agent can carry out: four tasks, a few seconds each, and another for what it got wrong.
+/// Returns a plan that the demo agent can carry out: four tasks of a few seconds each, and a fifth session to fix a
+/// mistake.
 pub(crate) fn scratch_plan() -> &'static str {
     recipes::PLAN
 }
 
-/// Returns the goal of that plan, as `--goal` takes it: it refuses what the agent claims after the fourth task.
+/// Returns the goal of that plan in the syntax of `--goal`. It refuses the agent's claim after the fourth task.
 pub(crate) fn scratch_goal() -> &'static str {
     recipes::GOAL
 }
@@ -49,14 +49,14 @@ pub(crate) fn run() -> u8 {
     match read_prompt().and_then(|prompt| worker::work(&mut stage, &prompt, &plan, &env::current_dir()?)) {
         Ok(()) => 0,
         Err(error) => {
-            // Nobody is left to be told where this fails, too.
+            // A further error cannot be reported anywhere.
             _ = stage.failure(&error.to_string());
             1
         }
     }
 }
 
-/// How wide the terminal is that the agent begins in.
+/// Width of the terminal at the start of the agent.
 fn columns() -> usize {
     let size = rustix::termios::tcgetwinsize(io::stdout());
     let columns = size.map_or(0, |size| usize::from(size.ws_col));

@@ -1,7 +1,6 @@
-//! The script: what the demo agent does for which task, wherever there is a shell, and no other program than that and git.
+//! The script of the demo agent: its actions for each task. It needs only a shell and git.
 //!
-//! All of it works but one thing: the agent is sure of its last task without having run the tests. What it leaves out is what
-//! `GOAL` finds.
+//! The agent makes one mistake: it claims its last task without having run the tests. `GOAL` finds that mistake.
 
 /// A plan of tasks that all have a recipe.
 pub(super) const PLAN: &str = r#"# A greeter
@@ -14,17 +13,17 @@ A small program for the shell, with a test that proves what it does. One task at
 - [ ] Teach `greet.sh` the option `--shout`, and test it
 "#;
 
-/// What tells whether the plan is carried out, as name and command.
+/// The goal that verifies the plan, as name and command.
 pub(super) const GOAL: &str = "tests=sh test.sh";
 
-/// How one task is done.
+/// The actions for one task.
 pub(super) struct Recipe {
-    /// Words that a task with this recipe has.
+    /// Words that identify a task with this recipe.
     pub task: &'static [&'static str],
     pub thought: &'static str,
-    /// Path and content of what is written.
+    /// Path and content of the files to write.
     pub files: &'static [(&'static str, &'static str)],
-    /// Run with `sh -c` once the files are there; it has to succeed.
+    /// Run with `sh -c` once the files exist; must succeed.
     pub command: Option<&'static str>,
     pub commit: &'static str,
     pub done: &'static str,
@@ -36,12 +35,12 @@ pub(super) fn recipe_for(task: &str) -> Option<&'static Recipe> {
         .find(|recipe| recipe.task.iter().all(|word| task.contains(word)))
 }
 
-/// What the agent mends when its word was not taken.
+/// The fix that the agent makes after its claim was refused.
 pub(super) struct Repair {
     pub path: &'static str,
     pub broken: &'static str,
     pub sound: &'static str,
-    /// Fails before, and succeeds after.
+    /// Fails before the fix, and succeeds after it.
     pub command: &'static str,
     pub thought: &'static str,
     pub commit: &'static str,

@@ -1,4 +1,4 @@
-//! What the demo agent shows: typed text, tools, differences, in the colours of the terminal.
+//! The output of the demo agent: typed text, tools, differences, in the colours of the terminal.
 
 use std::{
     io::{self, Write},
@@ -10,7 +10,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::diff::{self, Change};
 
-/// Kept lines around a change.
+/// Unchanged lines shown around a change.
 const CONTEXT_LINES: usize = 2;
 const TYPED_PIECE: usize = 3;
 const NOTE_INDENT: usize = 2;
@@ -36,7 +36,7 @@ impl<W: Write> Stage<W> {
         self.pause(BEAT)
     }
 
-    /// Types a message as if it were being thought of.
+    /// Prints a message at the speed of typing.
     pub(super) fn say(&mut self, text: &str) -> io::Result<()> {
         let characters: Vec<char> = wrapped(text, self.columns).join("\n").chars().collect();
         for piece in characters.chunks(TYPED_PIECE) {
@@ -70,7 +70,7 @@ impl<W: Write> Stage<W> {
         self.out.flush()
     }
 
-    /// Shows what changes in a file; long unchanged parts are left out.
+    /// Shows the changes of a file. Long unchanged parts are left out.
     pub(super) fn diff(&mut self, before: &str, after: &str) -> io::Result<()> {
         let changes = diff::lines(before, after);
         let kept = |at: usize| matches!(changes.get(at), Some(Change::Kept(_)) | None);
@@ -104,7 +104,7 @@ impl<W: Write> Stage<W> {
     }
 }
 
-/// The words of a text in lines of so many columns; a longer word has a line of its own.
+/// Wraps the words of a text at a width in columns. A longer word has its own line.
 fn wrapped(text: &str, columns: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {

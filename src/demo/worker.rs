@@ -15,23 +15,24 @@ use super::{
     stage::Stage,
 };
 
-/// Created, it claims that all is done. The promise that the prompt asks for would do as well, but says nothing to whoever
-/// watches.
+/// File that claims that all is done. The promise that the prompt asks for would work as well, but means nothing to a
+/// viewer.
 const DONE_FILE: &str = ".ralph-done";
 
-/// What begins the parts of a prompt that are about the session before, and from whoever watches.
+/// First lines of the parts of a prompt about the previous session, and with messages of the user.
 const ABOUT_LAST: &str = "From ralph, about the session before this one:";
 const MESSAGES: &str = "From the user, for this session:";
 
-/// Where messages are noted down.
+/// File for notes of messages.
 const NOTES: &str = "demo-notes.md";
-/// Where tasks are noted down that have no recipe, each in a file of its own: plans that are worked off side by side would conflict.
+/// Directory for notes of tasks without a recipe. Each has its own file, since plans that run in parallel would
+/// otherwise conflict.
 const TASKS: &str = "demo-notes";
 
 /// Works on the first open task of `plan` in `cwd`.
 ///
 /// # Errors
-/// What kept it from finishing; the task's box is not ticked then.
+/// The reason why the task was not finished; its box is not ticked then.
 pub(super) fn work<W: Write>(stage: &mut Stage<W>, prompt: &str, plan: &Path, cwd: &Path) -> io::Result<()> {
     let plan = cwd.join(plan);
     let text = read(&plan)?;
@@ -46,7 +47,7 @@ pub(super) fn work<W: Write>(stage: &mut Stage<W>, prompt: &str, plan: &Path, cw
         None => note_down(stage, &task, cwd)?,
     };
 
-    // Read again: a person may have edited it in the meantime.
+    // Read again, since the user may have edited the plan meanwhile.
     let text = read(&plan)?;
     let Some(task) = checklist::current(&text, prompt).filter(|now| now.text == task.text) else {
         return Err(io::Error::other(
@@ -71,7 +72,7 @@ pub(super) fn work<W: Write>(stage: &mut Stage<W>, prompt: &str, plan: &Path, cw
     }
 }
 
-/// Looks for what is wrong when all tasks are done and there is a session all the same.
+/// Looks for the known mistake in a session in which all tasks are done.
 fn set_right<W: Write>(stage: &mut Stage<W>, prompt: &str, cwd: &Path) -> io::Result<()> {
     stage.headline("No task is open.")?;
     for line in section(prompt, ABOUT_LAST) {
@@ -92,7 +93,8 @@ fn set_right<W: Write>(stage: &mut Stage<W>, prompt: &str, cwd: &Path) -> io::Re
     claim(stage, cwd)
 }
 
-/// Does what can be done without a model for the messages in the prompt: notes them down, in the file that is returned.
+/// Notes down the messages in the prompt, which is all that is possible without a model. Returns the file with the
+/// notes.
 fn hear<W: Write>(stage: &mut Stage<W>, prompt: &str, cwd: &Path) -> io::Result<Option<PathBuf>> {
     let messages: Vec<&str> = section(prompt, MESSAGES).collect();
     if messages.is_empty() {
@@ -104,7 +106,7 @@ fn hear<W: Write>(stage: &mut Stage<W>, prompt: &str, cwd: &Path) -> io::Result<
     Ok(Some(path))
 }
 
-/// The notes so far.
+/// The existing notes, or the heading of a new file.
 fn notes(path: &Path) -> String {
     read(path).unwrap_or_else(|_| "# What the demo agent was asked to do\n\n".to_owned())
 }
@@ -115,7 +117,7 @@ fn section<'a>(prompt: &'a str, heading: &str) -> impl Iterator<Item = &'a str> 
     lines.skip(1).take_while(|line| !line.is_empty())
 }
 
-/// What a task came to.
+/// The result of a task.
 struct Done {
     paths: Vec<PathBuf>,
     commit: String,
@@ -140,7 +142,7 @@ fn follow<W: Write>(stage: &mut Stage<W>, recipe: &Recipe, cwd: &Path) -> io::Re
     })
 }
 
-/// The name of the file for a task: its first words.
+/// The file name for a task: its first words.
 fn file_of(task: &str) -> String {
     let words = task
         .split(|c: char| !c.is_alphanumeric())
@@ -152,7 +154,7 @@ fn file_of(task: &str) -> String {
     }
 }
 
-/// Does what can be done without a model for a task that nobody scripted: says so, in a file.
+/// Notes down a task without a recipe in a file, which is all that is possible without a model.
 fn note_down<W: Write>(stage: &mut Stage<W>, task: &Task, cwd: &Path) -> io::Result<Done> {
     stage.say("I am only the demo agent and have no model: I note this task down and call it done.")?;
     let path = cwd.join(TASKS).join(file_of(&task.text));
@@ -234,7 +236,7 @@ fn checked(command: &mut Command) -> io::Result<String> {
     Err(io::Error::other(format!("git ended with {}: {why}", output.status)))
 }
 
-/// Says that all is done.
+/// Claims that all is done.
 fn claim<W: Write>(stage: &mut Stage<W>, cwd: &Path) -> io::Result<()> {
     stage.say("All tasks are done.")?;
     write_file(stage, &cwd.join(DONE_FILE), "")
@@ -280,7 +282,7 @@ mod tests {
 
     const PROMPT: &str = "Work on the plan.\nWhen all is done, end with <promise>n-1</promise> on a line of its own.\n";
 
-    /// Takes the claim that all is done away, as ralph does, and returns whether there was one.
+    /// Removes the claim, as ralph does, and returns whether there was one.
     fn claimed(dir: &Path) -> bool {
         fs::remove_file(dir.join(DONE_FILE)).is_ok()
     }
