@@ -1,4 +1,4 @@
-//! Failures as the user meets them: one line that says what is wrong, hints that say what to type, an exit code.
+//! Failures as users see them: a line with the error, hints about what to type, and an exit code.
 
 use std::{error::Error, fmt, io};
 
@@ -22,7 +22,7 @@ use crate::{
     review::DifferenceError,
 };
 
-/// Chooses the exit code.
+/// The kind of a failure, which determines the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FailureKind {
     /// ralph or an agent failed for good.
@@ -53,7 +53,7 @@ impl FailureKind {
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub kind: FailureKind,
-    /// What is wrong, in one line.
+    /// The error, in one line.
     pub message: String,
     /// The texts of the hints: commands to type.
     pub hints: Vec<String>,

@@ -101,7 +101,7 @@ pub(crate) fn rules(
     for goal in goals {
         let likely = runners.likely(&goal.command);
         let scripts = scripts(goal);
-        // It is unknown which runner a script or a makefile starts, so the rules of all runners apply.
+        // A script or a makefile may start any runner, so the rules of all runners apply.
         let is_open = likely.iter().any(|runner| !runner.counts_tests()) || !scripts.is_empty();
         rules.config.extend(scripts.into_iter().filter(|script| exists(script)));
         match is_open {

@@ -15,7 +15,7 @@ use crate::{
 /// Asks if the choice is still open and a user is there to answer. Remembers the answer.
 ///
 /// # Errors
-/// A [`Failure`] if the answer cannot be read or kept.
+/// A [`Failure`] if the answer cannot be read or stored.
 pub(super) fn ask_once(sources: &Sources, place: &Place) -> Result<(), Failure> {
     if !console::is_answered() || is_below_a_run() {
         return Ok(());

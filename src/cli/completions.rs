@@ -1,4 +1,4 @@
-//! `ralph completions`: scripts that complete commands, flags and values in a shell.
+//! `ralph completions`: prints scripts that complete commands, flags and values in a shell.
 
 use clap::{Arg, ArgAction, Command, CommandFactory as _, ValueHint, builder::PossibleValuesParser};
 use clap_complete::{Shell, generate};

@@ -65,7 +65,7 @@ pub(super) fn resolve(args: &mut Args, given: &mut Vec<OsString>) -> Result<(), 
     if !starts || args.behind_screen {
         return Ok(());
     }
-    // Mistakes in the settings and a broken last run are reported by the start, without a question before them.
+    // Mistakes in the settings and a broken last run are reported by the start; no question is asked first.
     if !can_start(args) {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! `ralph diff`: what iterations changed.
+//! `ralph diff`: shows what iterations changed.
 
 use ralph_git::{Colour, Detail};
 use ralph_system::proc::Supervisor;

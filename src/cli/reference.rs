@@ -83,7 +83,7 @@ fn pages() -> Vec<(String, String)> {
 enum Shown {
     /// In a block, to be typed as it stands.
     Whole(String),
-    /// In backquotes in a sentence, which may name a command without what it takes.
+    /// In backquotes in a sentence, possibly without its arguments.
     Named(String),
 }
 

@@ -1,4 +1,4 @@
-//! `ralph report` and `ralph runs`: what runs did.
+//! `ralph report` and `ralph runs`: show what runs did.
 
 use std::path::Path;
 

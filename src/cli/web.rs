@@ -1,4 +1,4 @@
-//! `ralph web`: all runs of the user on one page and behind one API.
+//! `ralph web`: serves all runs of the user on one page and through one API.
 
 use std::net::{Ipv4Addr, SocketAddr};
 

@@ -51,7 +51,7 @@ pub(super) async fn serve_tcp(
             accepted = listener.accept() => accepted,
         };
         let Ok((stream, client)) = accepted else {
-            // Out of descriptors, most likely: that passes, and the connection waits.
+            // Most likely out of descriptors. That passes, and the connection waits.
             tokio::time::sleep(ACCEPT_PAUSE).await;
             continue;
         };
