@@ -87,7 +87,7 @@ pub(super) fn prepare(
     let catalog = catalog(place, config);
     notices.extend(catalog.notices().iter().map(Notice::warning));
     let (tell, heard) = mpsc::channel(HEARD);
-    let on_refused = move |refused| _ = tell.try_send(connection_refused(refused)); // the channel has room for every one
+    let on_refused = move |refused| _ = tell.try_send(connection_refused(refused)); // the channel has room
     let confiner = Confiner::wanted(place, config, &catalog, supervisor, on_refused)?;
     let goals = sealed_goals(place, config, &catalog, confiner.as_ref())?;
     let socket = place.paths.socket();
