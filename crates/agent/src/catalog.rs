@@ -1,7 +1,8 @@
-//! All adapters there are: built in, the user's, the project's and those of the configuration, merged key by key.
+//! The catalogue of adapters: built in, the user's, the project's and those of the configuration, merged key by key.
 //!
-//! A file's name is the adapter's id. A later layer may set a single key of an adapter that an earlier one has, or add
-//! a whole one. A broken adapter harms nobody but who asks for it, and neither does a directory of a million.
+//! The name of a file is the id of its adapter. A later layer may set single keys of an adapter from an earlier layer,
+//! or add a complete adapter. A broken adapter is reported only when it is asked for and does not affect the others;
+//! the size of a directory is bounded.
 
 use std::{
     collections::BTreeSet,
@@ -44,12 +45,12 @@ pub fn built_in() -> impl Iterator<Item = &'static str> {
     BUILT_IN.iter().map(|(id, _)| *id)
 }
 
-/// Where adapters may be defined beside the built-in ones, weakest first.
+/// The sources of adapters beside the built-in ones, weakest first.
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
-    /// Directories with `<id>.toml` files. One that is not there is empty.
+    /// Directories with `<id>.toml` files. A missing directory counts as empty.
     pub directories: Vec<PathBuf>,
-    /// What was read of the project's own directory, as far as it counts.
+    /// The adapter files of the project's own directory, as far as the project is trusted.
     pub project: Directory,
     /// The `adapters` tables of the configuration layers: settings by adapter id.
     pub config: Vec<Node>,
@@ -64,22 +65,22 @@ pub struct Catalog(Layered);
 pub struct Listed {
     pub id: String,
     pub title: String,
-    /// How it can be talked with.
+    /// The channels through which ralph can talk to the agent.
     pub channels: &'static str,
-    /// For which uses of tools it asks.
+    /// The tool uses for which the agent asks for permission.
     pub asks: String,
-    /// The strongest place that says something about it.
+    /// The strongest source that sets a value of this adapter.
     pub origin: Origin,
     /// The program's path if it is installed.
     pub installed: Option<PathBuf>,
-    /// What was found of its login.
+    /// The state of the agent's login, as far as it can be seen.
     pub login: Login,
-    /// Why it cannot be used at all.
+    /// Why the adapter cannot be used; `None` if it can.
     pub broken: Option<String>,
 }
 
 impl Catalog {
-    /// Reads every layer. What is wrong with an adapter is told when it is asked for.
+    /// Reads every layer. Errors in an adapter are reported when it is asked for.
     pub fn load(sources: &Sources) -> Self {
         let mut layered = Layered::new(&LANGUAGE, "an adapter");
         for (id, text) in BUILT_IN {
@@ -95,7 +96,7 @@ impl Catalog {
         Catalog(layered)
     }
 
-    /// What the user should know that is no error, one sentence each.
+    /// Warnings for the user, one sentence each.
     pub fn notices(&self) -> &[String] {
         self.0.notices()
     }
@@ -108,7 +109,7 @@ impl Catalog {
     /// The complete manifest of an adapter.
     ///
     /// # Errors
-    /// [`AgentError::UnknownAdapter`], or [`AgentError::Manifest`] with the first thing that is wrong in it.
+    /// [`AgentError::UnknownAdapter`], or [`AgentError::Manifest`] with the first error in it.
     pub fn manifest(&self, id: &str) -> Result<Manifest, AgentError> {
         let adapter = self.get(id)?;
         let wrong = |source| AgentError::Manifest {
@@ -121,7 +122,7 @@ impl Catalog {
         Manifest::of(id, &adapter.merged).map_err(wrong)
     }
 
-    /// An adapter to run sessions with.
+    /// Returns an adapter that runs sessions.
     ///
     /// # Errors
     /// As [`Catalog::manifest`].
@@ -132,13 +133,13 @@ impl Catalog {
     /// Looks for the program and its version, as a session in `cwd` would find it.
     ///
     /// # Errors
-    /// As [`Catalog::manifest`]; a program that is missing is in the report.
+    /// As [`Catalog::manifest`]. A missing program is not an error but part of the report.
     pub fn check(&self, id: &str, cwd: &Path, supervisor: &Supervisor) -> Result<CheckReport, AgentError> {
         Ok(check::check(&self.manifest(id)?, cwd, &self.keys(), supervisor))
     }
 
-    /// Checks every adapter, all at the same time: some programs take seconds to tell their version. Returns them in the order of
-    /// their ids.
+    /// Checks all adapters in parallel, since some programs take seconds to print their version. Returns the reports in
+    /// the order of their ids.
     pub fn check_all(&self, cwd: &Path, supervisor: &Supervisor) -> Vec<(&str, Result<CheckReport, AgentError>)> {
         let mut checked = Vec::new();
         self.check_each(cwd, supervisor, |id, check| checked.push((id, check)));
@@ -146,7 +147,7 @@ impl Catalog {
         checked
     }
 
-    /// Checks every adapter at the same time, and tells each when its check has ended.
+    /// Checks all adapters in parallel and calls `each` as soon as a check has ended.
     pub fn check_each<'a>(
         &'a self,
         cwd: &Path,
@@ -165,7 +166,8 @@ impl Catalog {
         });
     }
 
-    /// The variables that hold a key of some agent's, each once: what runs beside agents has no use for them.
+    /// The environment variables that hold keys of any agent, each once. Other programs that ralph starts do not get
+    /// them.
     pub fn keys(&self) -> Vec<String> {
         let manifests = self.ids().filter_map(|id| self.manifest(id).ok());
         let of_agents = manifests.flat_map(|manifest| {
@@ -176,15 +178,15 @@ impl Catalog {
         keys.into_iter().collect()
     }
 
-    /// The variables with keys that are not for the agent of `manifest`: those of the others. One of which nobody has said
-    /// what it uses gets all of them.
+    /// The key variables that are withheld from the agent of `manifest`: those of the other agents. An adapter that
+    /// names no variables of its own gets all of them.
     pub fn keys_of_others(&self, manifest: &Manifest) -> Vec<String> {
         let own: Vec<&str> = manifest.credentials.variables().collect();
         if own.is_empty() {
             return Vec::new();
         }
         let set = manifest.command.env.iter().map(|(name, _)| name.as_str());
-        // ralph gives a server of its own a password.
+        // ralph sets a password for a server that it starts itself.
         let of_server = (manifest.transport == Transport::Http).then_some(Credentials::PASSWORD_VAR);
         let kept: Vec<&str> = own.into_iter().chain(set).chain(of_server).collect();
         self.keys()
@@ -193,7 +195,7 @@ impl Catalog {
             .collect()
     }
 
-    /// Each adapter with whether it can be used in `cwd`.
+    /// All adapters, and whether each can be used in `cwd`.
     pub fn list(&self, cwd: &Path) -> Vec<Listed> {
         let listed = |(id, adapter): (&String, &Entry)| {
             let manifest = self.manifest(id);
@@ -220,7 +222,7 @@ impl Catalog {
     /// Each value of an adapter with its origin, as TOML.
     ///
     /// # Errors
-    /// [`AgentError::UnknownAdapter`]. What is wrong with an adapter is shown, too: it is what one looks for here.
+    /// [`AgentError::UnknownAdapter`]. A broken adapter is shown as well, with its error as a comment.
     pub fn show(&self, id: &str) -> Result<String, AgentError> {
         let mut out = self.get(id)?.show::<Written>(is_secret);
         if let Err(error) = self.manifest(id) {
@@ -239,13 +241,13 @@ impl Catalog {
     }
 }
 
-/// Whether the value of a key stays out of sight: variables that hold secrets, by their names.
+/// Whether the value of a key is hidden: variables whose names suggest a secret.
 fn is_secret(key: &str) -> bool {
     const SECRET: [&str; 4] = ["KEY", "TOKEN", "SECRET", "PASSWORD"];
     key.starts_with("command.env.") && SECRET.iter().any(|word| key.to_ascii_uppercase().contains(word))
 }
 
-/// What is wrong, with its causes, without saying again which adapter it is about.
+/// The causes of an error, without the part that names the adapter.
 fn why(error: &AgentError) -> String {
     let first = std::error::Error::source(error);
     let causes: Vec<_> = std::iter::successors(first, |error| error.source())

@@ -12,7 +12,7 @@ use crate::{
 
 use super::*;
 
-/// Directories of a user and of a project.
+/// The adapter directories of a user and of a project.
 struct Home {
     dir: tempfile::TempDir,
     config: Vec<Node>,
@@ -51,7 +51,7 @@ impl Home {
         })
     }
 
-    /// What is wrong with adapter `id`, without the directory.
+    /// The error of adapter `id`, without the directory.
     fn error(&self, id: &str) -> String {
         let error = self.catalog().manifest(id).expect_err("an error");
         why(&error).replace(&format!("{}/", self.dir.path().display()), "")
@@ -60,14 +60,14 @@ impl Home {
 
 const COMPLETE: &str = "dialect = \"terminal\"\n[command]\nprogram = \"x\"\nargs = []\nprompt = \"stdin\"\n";
 
-/// What is wrong with a complete manifest and these lines in front of it.
+/// The error of a complete manifest with these lines in front of it.
 fn error_with(lines: &str) -> String {
     Home::new()
         .with("user/x.toml", &format!("{lines}\n{COMPLETE}"))
         .error("x")
 }
 
-/// What is wrong with these lines as the `command` table.
+/// The error of a manifest with these lines as its `command` table.
 fn error_in_command(lines: &str) -> String {
     Home::new()
         .with("user/x.toml", &format!("dialect = \"terminal\"\n[command]\n{lines}\n"))
@@ -102,7 +102,7 @@ fn every_built_in_adapter_is_complete() {
     }
 }
 
-/// The cells of the row about an adapter in a table of a page.
+/// The cells of an adapter's row in a table of a page.
 #[track_caller]
 fn row<'a>(page: &'a str, id: &str) -> Vec<&'a str> {
     let row = page.lines().find(|line| line.starts_with(&format!("| `{id}` |")));
@@ -110,7 +110,7 @@ fn row<'a>(page: &'a str, id: &str) -> Vec<&'a str> {
     row.split('|').map(str::trim).skip(1).collect()
 }
 
-/// What four cells say about live steering, resuming, usage and cost.
+/// Whether the cells claim live steering, resuming, usage and cost.
 fn told(cells: &[&str]) -> [bool; 4] {
     std::array::from_fn(|index| !(cells[index].starts_with("no") || cells[index] == "-"))
 }
@@ -380,7 +380,7 @@ fn a_program_is_found_from_the_directory_the_session_runs_in() {
     );
 }
 
-/// What aider 0.86.2 tells in its terminal, of a session that ended with exit code 0.
+/// The signals for output of aider 0.86.2 in a session that ended with exit code 0.
 fn told_by_aider(shown: &str) -> Vec<AgentSignal> {
     let manifest = Catalog::load(&Sources::default())
         .manifest("aider")
@@ -403,7 +403,7 @@ fn aiders_refusals_fail_the_session_although_its_exit_code_is_0() {
             ProblemKind::Auth,
         ),
         (
-            // Its spinner takes itself back before that.
+            // The spinner erases itself before the message.
             "░█\x08\x08█░\x08\x08  \x08\x08litellm.AuthenticationError: AuthenticationError: OpenAIException - \r\n\
              {\"error\":{\"message\":\"invalid x-api-key\"}}\r\n",
             ProblemKind::Auth,
@@ -533,7 +533,7 @@ fn every_agent_that_comes_with_ralph_gets_its_own_keys_and_not_those_of_the_othe
         let passed: Vec<&String> = all.iter().filter(|name| !others.contains(name)).collect();
         assert_eq!(passed, own, "{id}");
     }
-    // It needs none, and is ralph itself.
+    // The demo agent needs no key and is ralph itself.
     assert!(
         catalog
             .keys_of_others(&catalog.manifest("demo").expect("a manifest"))

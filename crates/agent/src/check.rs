@@ -1,4 +1,4 @@
-//! Is an agent there, and is it the version its adapter was written for?
+//! Checks whether an agent is installed and has the version its adapter was written for.
 
 use std::{
     ffi::OsString,
@@ -21,17 +21,17 @@ use super::{
 
 /// How long a program may take to print its version.
 const PROBE_DEADLINE: Duration = Duration::from_secs(15);
-/// Most bytes that are kept of what it prints.
+/// Most bytes kept of the program's output.
 const PROBE_CAP_BYTES: usize = 4096;
 
-/// What was found out about an agent's program.
+/// The result of checking an agent's program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckReport {
     pub id: String,
     pub title: String,
     /// The program as the manifest names it.
     pub program: String,
-    /// Where it is; none if it is not on PATH.
+    /// The program's path; `None` if it is not on PATH.
     pub path: Option<PathBuf>,
     pub version: Version,
     /// The version the adapter was written for.
@@ -40,16 +40,16 @@ pub struct CheckReport {
     pub install: Option<String>,
 }
 
-/// What a program says about its version.
+/// The version that a program reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Version {
-    /// The adapter does not say how to ask, or there is nothing to ask.
+    /// The adapter does not say how to ask, or the program is missing.
     NotAsked,
-    /// The first line it printed.
+    /// The first line of the output.
     Said(String),
-    /// It failed, or printed nothing.
+    /// The program failed or printed nothing.
     Failed { why: String },
-    /// It did not answer in time and was ended.
+    /// The program did not answer in time and was ended.
     TimedOut { after: Duration },
 }
 
@@ -70,7 +70,7 @@ impl CheckReport {
         }
     }
 
-    /// The number in what the program says about its version: `0.169.0` of `codex-cli 0.169.0`.
+    /// The version number in the program's answer: `0.169.0` in `codex-cli 0.169.0`.
     pub fn version_number(&self) -> Option<&str> {
         match &self.version {
             Version::Said(line) => number_in(line),
@@ -79,8 +79,8 @@ impl CheckReport {
     }
 }
 
-/// Looks for the program of `manifest` and asks for its version, which needs none of the variables in `keys`. Takes at most 15
-/// seconds; ends what it started.
+/// Finds the program of `manifest` and asks for its version. The variables in `keys` are not passed on, since it needs
+/// no keys. Takes at most 15 seconds and ends every process it started.
 pub(crate) fn check(manifest: &Manifest, cwd: &Path, keys: &[String], supervisor: &Supervisor) -> CheckReport {
     check_within(manifest, cwd, keys, supervisor, PROBE_DEADLINE)
 }
@@ -112,13 +112,13 @@ fn check_within(
     }
 }
 
-/// What is found of the agent's login.
+/// The state of the agent's login.
 pub(super) fn login(manifest: &Manifest) -> Login {
     let own = manifest.command.env.iter().map(|(name, _)| name.as_str());
     manifest.credentials.look(own)
 }
 
-/// The path of the manifest's program; a relative path is taken from `cwd`.
+/// The path of the manifest's program; a relative path is resolved against `cwd`.
 ///
 /// # Errors
 /// [`AgentError::NotInstalled`].
@@ -191,12 +191,12 @@ fn probe(helper: Helper) -> Version {
     }
 }
 
-/// The beginning of what a program writes.
+/// The captured beginning of the output as text.
 fn beginning(captured: &Captured) -> String {
     String::from_utf8_lossy(&captured.bytes).into_owned()
 }
 
-/// The first thing in a line that looks like a version.
+/// The first word in a line that looks like a version.
 fn number_in(line: &str) -> Option<&str> {
     line.split(|character: char| !(character.is_ascii_alphanumeric() || matches!(character, '.' | '-' | '+')))
         .map(|word| word.trim_start_matches('v'))
@@ -282,7 +282,8 @@ mod tests {
                 .custom_flags(OFlag::O_NONBLOCK.bits())
                 .open(&fifo)
                 .expect("the fifo");
-            // Every process of the probe holds the fifo open for writing; it hangs up when the last one is gone.
+            // Every process of the probe holds the fifo open for writing; the poll reports a hangup once the last one
+            // is gone.
             let report = report_of(&format!("exec 3<>'{}'; {script}", fifo.display()), deadline);
             match version {
                 Some(version) => assert_eq!(report.version, Version::Said(version.to_owned())),

@@ -1,4 +1,4 @@
-//! What keeps an agent from being run at all.
+//! Errors that prevent an agent from being run at all.
 
 use thiserror::Error;
 
@@ -27,7 +27,7 @@ pub enum AgentError {
     #[error("adapter `{id}` has no way to be given {} (`{value}`)", with_article(.what))]
     NoPlaceFor {
         id: String,
-        /// `model` or `agent`, as the flag and the placeholder are called.
+        /// `model` or `agent`, like the flag and the placeholder.
         what: &'static str,
         value: String,
     },
@@ -42,7 +42,7 @@ pub enum AgentError {
 }
 
 impl AgentError {
-    /// What the user can do about it, one sentence each.
+    /// Advice for the user, one sentence each.
     pub fn hints(&self) -> Vec<String> {
         match self {
             AgentError::UnknownAdapter { suggestion, known, .. } => {

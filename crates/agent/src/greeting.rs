@@ -1,7 +1,7 @@
-//! Whether the installed version of an agent has the live channel that its adapter names, found out before a run that cannot do
-//! without it: the agent is greeted as in a session, and ended as soon as it has answered.
+//! Checks before a run that needs the live channel whether the installed agent supports the one its adapter names: the
+//! agent is greeted as in a session, and ended as soon as it has answered.
 //!
-//! Starting an agent takes up to seconds, so an answer is remembered for the program as it is installed.
+//! Starting an agent takes up to seconds, so a success is cached for the program as it is installed.
 
 use std::{
     fs,
@@ -24,15 +24,16 @@ use super::{
     manifest::{Live, Manifest},
 };
 
-/// How long an answer is waited for. A later one is left to the first session.
+/// How long to wait for an answer. A slower agent counts as able, and the first session finds out.
 const DEADLINE: Duration = Duration::from_secs(20);
-/// Most bytes of an answer.
+/// Most bytes of an answer that are read.
 const ANSWER_CAP_BYTES: usize = 4 << 20;
 
-/// Finds out whether the agent answers on its live channel, with what makes it ask if it `asks`.
+/// Checks whether the agent answers on its live channel; with `asks`, with the arguments that make it ask for
+/// permission.
 ///
 /// # Errors
-/// Why it has none, in its own words. Where nothing can be said, it may have one.
+/// The last words of the agent if it has no such channel. An inconclusive check is `Ok`.
 pub fn answers(
     manifest: &Manifest,
     live: &Live,
@@ -61,7 +62,7 @@ pub fn answers(
         scratch: scratch.path().to_owned(),
         display: Box::new(Nobody),
     };
-    // What cannot be started at all is told by the first session.
+    // An agent that cannot be started is reported by the first session.
     let (Ok(launch), Ok(()), Ok(())) = (
         invocation::launch(manifest, &request, Some(live), &[]),
         written,
@@ -76,13 +77,13 @@ pub fn answers(
     greet(live, launch, supervisor)?;
     if let Some(known) = known {
         let directory = known.parent().unwrap_or(&known);
-        // Without a place to remember it, the agent is asked again next time.
+        // If the result cannot be stored, the agent is asked again next time.
         _ = fs::create_dir_all(directory).and_then(|()| fs::write(&known, ""));
     }
     Ok(())
 }
 
-/// What is there once the program has answered, as it is installed now.
+/// The path of the cache file that exists once the program, as it is installed now, has answered.
 fn known(launch: &Launch, scratch: &Path) -> Option<PathBuf> {
     let found = fs::metadata(&launch.program).ok()?;
     let mut hasher = DefaultHasher::new();
@@ -97,13 +98,13 @@ fn known(launch: &Launch, scratch: &Path) -> Option<PathBuf> {
     Some(dirs::cache_dir()?.join("ralph").join("live").join(name))
 }
 
-/// Starts the agent, greets it, and ends it when it has answered or not.
+/// Starts the agent, greets it, and ends it after its answer or the deadline.
 fn greet(live: &Live, launch: Launch, supervisor: &Supervisor) -> Result<(), String> {
     let (sender, heard) = mpsc::channel();
     let Ok(child) = supervisor.spawn(launch, Box::new(Listener(sender))) else {
         return Ok(());
     };
-    // What is not taken is not answered.
+    // If the agent does not read its input, it does not answer either.
     _ = child.write_input(&live.protocol.greeting());
     let until = Instant::now() + DEADLINE;
     let (mut answer, mut tail) = (Vec::new(), Tail::default());
@@ -131,14 +132,14 @@ fn greet(live: &Live, launch: Launch, supervisor: &Supervisor) -> Result<(), Str
     found
 }
 
-/// What the last words of an agent that has ended instead of an answer mean: it has no such channel, unless they tell of
-/// something else, which the first session will meet as well.
+/// Judges an agent that ended without an answer by its last output: the channel is missing, unless the output tells of
+/// another problem, which the first session will meet as well.
 fn lacking(said: &str) -> Result<(), String> {
     let last = said.lines().rev().find(|line| !line.trim().is_empty());
     let Some(last) = last else {
         return Err("it ended without a word".to_owned());
     };
-    // Of times in it nobody wants to know.
+    // The time of a limit is not used here.
     let clock = Clock {
         now_ms: 0,
         zone: TimeZone::UTC,
@@ -150,19 +151,19 @@ fn lacking(said: &str) -> Result<(), String> {
     }
 }
 
-/// Ends the agent, and waits until it has ended: its files are removed next.
+/// Ends the agent and waits for its exit, since its files are removed next.
 fn end(child: &Child, heard: &mpsc::Receiver<Heard>) {
     child.stop(Stop::Immediate);
     while let Ok(Heard::Stdout(_) | Heard::Terminal(_)) = heard.recv_timeout(DEADLINE) {}
 }
 
-/// What is heard of the agent.
+/// An event of the agent's process.
 enum Heard {
     Stdout(Vec<u8>),
     Terminal(Vec<u8>),
-    /// It has ended by itself.
+    /// The agent ended by itself.
     Exited,
-    /// It was not started, or somebody has ended it.
+    /// The agent was not started, or its guard was killed.
     Lost,
 }
 
@@ -170,11 +171,11 @@ struct Listener(Sender<Heard>);
 
 impl Output for Listener {
     fn terminal(&mut self, bytes: &[u8]) {
-        _ = self.0.send(Heard::Terminal(bytes.to_vec())); // it was heard enough
+        _ = self.0.send(Heard::Terminal(bytes.to_vec())); // the greeting is already over
     }
 
     fn stdout(&mut self, bytes: &[u8]) {
-        _ = self.0.send(Heard::Stdout(bytes.to_vec())); // it was heard enough
+        _ = self.0.send(Heard::Stdout(bytes.to_vec())); // the greeting is already over
     }
 
     fn ended(&mut self, end: End) {
@@ -182,7 +183,7 @@ impl Output for Listener {
             End::Exited(_) => Heard::Exited,
             End::NotStarted { .. } | End::GuardLost => Heard::Lost,
         };
-        _ = self.0.send(heard); // it was heard enough
+        _ = self.0.send(heard); // the greeting is already over
     }
 }
 

@@ -1,7 +1,7 @@
-//! The user's name and address for agents whose tools do not see the user's configuration of git.
+//! The user's name and address for agents whose tools do not see the user's git configuration.
 //!
-//! They are handed over as configuration that is included for one repository only: in any other, such as one that a test
-//! makes for itself, that repository's own holds. `GIT_AUTHOR_NAME` and its like would hold everywhere.
+//! They are passed as configuration that git includes for one repository only. In any other repository, such as one
+//! that a test creates, its own configuration applies. `GIT_AUTHOR_NAME` and similar variables would apply everywhere.
 
 use std::{
     env, fs, io,
@@ -19,7 +19,7 @@ pub struct GitIdentity {
 }
 
 impl GitIdentity {
-    /// Writes it into `directory`, and returns the variables that make git read it.
+    /// Writes the identity into `directory` and returns the variables that make git read it.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -43,7 +43,8 @@ impl GitIdentity {
         format!("[user]\n{}{}", line("name", &self.name), line("email", &self.email))
     }
 
-    /// The key of what is included for this repository alone; its directory is a pattern there.
+    /// The configuration key of an include for this repository alone. Its directory is a pattern there, so special
+    /// characters are escaped.
     fn condition(&self) -> String {
         let mut pattern = String::new();
         for character in self.git_dir.to_string_lossy().chars() {

@@ -1,4 +1,4 @@
-//! From a manifest and a request to the command line of one session.
+//! Builds the command line of one session from a manifest and a request.
 
 use std::{
     ffi::OsString,
@@ -16,11 +16,11 @@ use super::{
     template::{Placeholder, Template},
 };
 
-/// What a session is started with, but for the guard.
+/// The launch of a session, without its guard.
 ///
 /// # Errors
-/// A [`Problem`] that stops the loop: the program is missing, or the request asks for what the agent has no way to be
-/// told. Running it with another model than the one asked for would be worse than not running it.
+/// A [`Problem`] that stops the loop: the program is missing, or the agent has no option for something the request
+/// names. Running it with another model than requested would be worse than not running it.
 pub(super) fn launch(
     manifest: &Manifest,
     request: &SessionRequest,
@@ -95,7 +95,7 @@ pub(super) fn launch(
     })
 }
 
-/// The variables that name the MCP servers, which are `written`, over those that a session has from `before`.
+/// The variables that pass on the MCP servers in `written`, merged with the values that the session has in `before`.
 pub(super) fn mcp_variables(manifest: &Manifest, written: &str, before: &[(String, String)]) -> Vec<(String, String)> {
     let variables = manifest.mcp.env.iter().filter_map(|(name, value)| {
         let set = before
@@ -108,17 +108,17 @@ pub(super) fn mcp_variables(manifest: &Manifest, written: &str, before: &[(Strin
     variables.collect()
 }
 
-/// A template in which nothing but the MCP servers stands.
+/// Fills a template that contains no placeholder but the MCP servers.
 fn named(template: &Template, servers: &str) -> Option<String> {
     template.fill(|placeholder| (placeholder == Placeholder::McpServers).then(|| servers.to_owned()))
 }
 
-/// Where a session finds the file with what makes its agent ask.
+/// The path of a session's file that makes its agent ask.
 pub(super) fn asking_file(scratch: &Path) -> PathBuf {
     scratch.join("asking.toml")
 }
 
-/// What the placeholders stand for in one session.
+/// The values of the placeholders in one session.
 struct Values {
     model: Option<String>,
     agent: Option<String>,
@@ -195,7 +195,7 @@ impl Values {
             Placeholder::Session => self.session.clone(),
             Placeholder::PromptFile => Some(self.prompt.clone()),
             Placeholder::Ralph => self.ralph.clone(),
-            // The one stands for a list, never for a value; the others stand elsewhere.
+            // `{resume}` stands for a list, never for a value; the others are not allowed here.
             Placeholder::Resume | Placeholder::Port | Placeholder::McpServers => None,
         })
     }
@@ -252,7 +252,7 @@ mod tests {
     }
 
     fn codex() -> Manifest {
-        // A program that is on every machine: what is looked at is the command line.
+        // The program exists on every machine; only the command line is checked.
         manifest("codex", serde_json::json!({"command": {"program": "sh"}}))
     }
 

@@ -1,7 +1,7 @@
-//! How one agent is run: an adapter starts sessions, a session reports signals.
+//! Adapters, which start sessions of an agent, and sessions, which report signals.
 //!
-//! An adapter is data: a `manifest` that the [`catalog`] puts together from several layers, and a [`dialect`] that
-//! turns what the agent writes into signals. [`subprocess`] runs it.
+//! An adapter is data: a `manifest` that the [`catalog`] merges from several layers, and a [`dialect`] that turns the
+//! agent's output into signals. [`subprocess`] runs it.
 
 pub mod catalog;
 pub mod check;
@@ -42,56 +42,58 @@ pub use protocol::SessionCommand;
 pub trait AgentAdapter: Send + Sync {
     fn id(&self) -> &str;
     fn capabilities(&self) -> Capabilities;
-    /// Finds out, before anything is started, whether sessions in `cwd` can be: is the program there?
+    /// Checks before a run whether sessions in `cwd` can be started, for example whether the program is installed.
     ///
     /// # Errors
-    /// [`AgentError::NotInstalled`], with how to install it.
+    /// [`AgentError::NotInstalled`], with advice on how to install it, or [`AgentError::Server`] if a named server
+    /// cannot be used.
     fn check(&self, cwd: &Path) -> Result<(), AgentError>;
-    /// Finds out whether sessions can be asked for `model`; whether there is such a model, only the agent knows.
+    /// Checks whether sessions can be given `model`. Only the agent knows whether the model exists.
     ///
     /// # Errors
     /// [`AgentError::NoPlaceFor`] and [`AgentError::ProviderMissing`].
     fn takes_model(&self, _model: &str) -> Result<(), AgentError> {
         Ok(())
     }
-    /// Whether its sessions are given MCP servers on the live channel, or `one_way`.
+    /// Whether sessions are given MCP servers on the live channel, or on the one-way channel if `one_way`.
     fn hands_on_servers(&self, _one_way: bool) -> bool {
         false
     }
-    /// Starts a session that reports to `out` and writes what a person would watch to `request.display`.
-    /// Returns at once; failures arrive as signals, and [`AgentSignal::Ended`] comes exactly once and last.
+    /// Starts a session that reports to `out` and writes output for the user to `request.display`. Returns at once;
+    /// failures arrive as signals, and [`AgentSignal::Ended`] comes exactly once and last.
     fn start(&self, request: SessionRequest, out: mpsc::Sender<AgentSignal>) -> Box<dyn Session>;
-    /// Ends what sessions had in common, and waits until it has ended, within bounds. Called when the run is over.
+    /// Ends resources that the sessions shared, and waits for their end with a bound. Called when the run is over.
     fn close(&self) {}
 }
 
-/// What an agent can do beyond running a prompt to its end.
+/// The capabilities of an agent beyond running a prompt to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Capabilities {
     pub live_steering: bool,
     pub permissions: bool,
-    /// The kinds of tools before every use of which it asks, where the session is to ask.
+    /// The kinds of tools before every use of which the agent asks, in sessions that are to ask.
     pub asks: ToolKinds,
-    /// The kinds whose tools it can do without, where rules have something to say about them.
+    /// The kinds of tools that the agent can do without if rules concern them.
     pub goes_without: ToolKinds,
     pub resume: bool,
     pub usage: bool,
     pub cost: bool,
-    /// It tells what each request used while its turn goes on, and not all of it at the end.
+    /// Whether usage is reported for each request during the turn, and not only at its end.
     pub usage_in_turn: bool,
 }
 
-/// How an agent is talked with.
+/// The way in which ralph talks to an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Channel {
-    /// Live where somebody watches and the agent can do it.
+    /// Live if a user is watching and the agent supports it.
     Auto,
-    /// It gets its prompt and is listened to.
+    /// The agent gets its prompt and nothing else.
     OneWay,
-    /// It can be told something while it works.
+    /// The agent can be sent messages while it works.
     Live,
 }
 
+/// The input of one session.
 impl ralph_policy::settings::Choice for Channel {
     const CHOICES: &'static [(&'static str, Self)] = &[
         ("auto", Channel::Auto),
@@ -100,7 +102,6 @@ impl ralph_policy::settings::Choice for Channel {
     ];
 }
 
-/// One session's input.
 pub struct SessionRequest {
     pub run: RunId,
     pub iteration: u32,
@@ -112,9 +113,9 @@ pub struct SessionRequest {
     pub agent: Option<String>,
     pub resume: Option<SessionId>,
     pub size: Size,
-    /// Every use of a tool asks first, where the session is live.
+    /// Whether the agent has to ask before every tool use, in a live session.
     pub asks: bool,
-    /// The live channel is not used, although the adapter has one.
+    /// Whether the live channel is not used, although the adapter has one.
     pub one_way: bool,
     /// `RALPH_*` variables for the agent.
     pub env: Vec<(String, String)>,
@@ -123,7 +124,8 @@ pub struct SessionRequest {
     pub display: Box<dyn Display>,
 }
 
-/// The data plane: terminal bytes for the recording and whoever watches. Blocking here slows the agent, nothing else.
+/// The data plane: terminal bytes for the recording and for viewers. A blocking implementation slows down only the
+/// agent.
 pub trait Display: Send + 'static {
     fn show(&mut self, bytes: &[u8]);
 }
@@ -131,20 +133,20 @@ pub trait Display: Send + 'static {
 /// A running session. Dropping it stops the agent at once.
 pub trait Session: Send {
     fn stop(&self, stop: Stop);
-    /// Tells why it is about to be stopped, so that what the agent reports of its end is not taken for a problem of its own.
+    /// Announces why the session is about to be stopped, so that the agent's reports of its end do not count as a
+    /// problem.
     fn ends_for(&self, _reason: CancelReason) {}
     fn resize(&self, size: Size);
     /// Types bytes into the agent's terminal.
     fn type_bytes(&self, bytes: &[u8]);
-    /// Sets out to tell the agent something. What became of it follows as a signal; nothing follows if the session ends
-    /// before.
+    /// Starts to send a command to the agent. The outcome follows as a signal, unless the session ends before.
     ///
     /// # Errors
-    /// [`NotLive`] where the agent is told nothing before its next prompt.
+    /// [`NotLive`] if the agent cannot be told anything before its next prompt.
     fn send(&self, command: SessionCommand) -> Result<(), NotLive>;
     fn activity(&self) -> Activity;
 }
 
-/// The agent is told nothing while it works.
+/// The agent cannot be told anything while it works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotLive;

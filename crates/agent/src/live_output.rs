@@ -1,23 +1,23 @@
-//! What a running tool writes, line by line as it comes. Pure.
+//! The output of a running tool, line by line as it arrives. Pure.
 //!
-//! The end of the tool repeats it as a whole, from which [`LiveOutput::left_of`] takes what was shown.
+//! The end of the tool repeats the whole output; [`LiveOutput::left_of`] returns the parts that were not shown yet.
 
 use super::dialect::{OUTPUT_CAP_BYTES, OUTPUT_CAP_LINES};
 
 #[derive(Debug)]
 pub(super) struct LiveOutput {
     call: String,
-    /// All of it so far, until it is too much to show.
+    /// The output so far; it stops growing once it is too long to be shown.
     text: String,
-    /// Bytes and lines of it that were shown: whole lines only.
+    /// The number of bytes and lines that were shown: whole lines only.
     shown: usize,
     lines: usize,
 }
 
-/// The parts of an output that were not shown, before and after those that were.
+/// The parts of an output that were not shown, before and after the shown part.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Left<'a> {
-    /// Whole lines that never came as pieces: codex leaves out what a command writes in its first moment.
+    /// Whole lines that never arrived as pieces: codex leaves out the first output of a command.
     pub(super) before: &'a str,
     pub(super) after: &'a str,
 }
@@ -36,7 +36,7 @@ impl LiveOutput {
         self.call == call
     }
 
-    /// Takes a piece, and gives the lines that it completes, as long as they are few enough to be shown.
+    /// Appends a piece and returns the lines that it completes, up to the limit of shown lines.
     pub(super) fn grow(&mut self, piece: &str) -> &str {
         let begin = self.shown;
         if self.lines < OUTPUT_CAP_LINES && self.text.len() + piece.len() <= OUTPUT_CAP_BYTES {
@@ -50,12 +50,12 @@ impl LiveOutput {
         &self.text[begin..self.shown]
     }
 
-    /// Compares a call's whole output with what was shown of it; none if what was shown is not in it.
+    /// Compares the whole output of a call with the shown part; `None` if the shown part does not occur in it.
     pub(super) fn left_of<'a>(&self, call: &str, whole: &'a str) -> Option<Left<'a>> {
         if !self.is_of(call) {
             return None;
         }
-        // Agents may take the end of the last line off the whole.
+        // Agents may strip the final newline from the whole output.
         let Some(shown) = self.text[..self.shown].strip_suffix('\n') else {
             let (before, after) = ("", whole);
             return Some(Left { before, after });
@@ -69,7 +69,7 @@ impl LiveOutput {
                 } else {
                     rest.strip_prefix('\n')?
                 };
-                // The first line shown may lack its beginning.
+                // The beginning of the first shown line may be missing.
                 let cut = !matches!(whole[..at].bytes().next_back(), None | Some(b'\n'));
                 let end = if cut {
                     whole[at..].find('\n').map_or(whole.len(), |end| at + end)

@@ -1,24 +1,24 @@
-//! Whether an agent has what it needs to reach its model, as far as can be told without asking the model.
+//! Checks whether an agent has credentials for its model, as far as this can be told without asking the model.
 //!
-//! A key may also be in a file of the agent's own, in the system's keyring or not be needed at all, so nothing found
-//! is no error: it is what to look at first when the agent says that it is not logged in.
+//! A key may also be in a file of the agent's own, in the system's keyring, or not be needed at all. Missing
+//! credentials are therefore not an error, but a hint for when the agent reports that it is not logged in.
 
 use std::{env, path::PathBuf};
 
-/// Where an agent keeps its credentials.
+/// The places where an agent keeps its credentials.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Credentials {
-    /// Variables, each of which is enough.
+    /// Variables, each of which is sufficient.
     pub env: Vec<String>,
-    /// Further variables with keys that it may use, as those of other providers.
+    /// Further variables with keys that the agent may use, such as those of other providers.
     pub keys: Vec<String>,
-    /// Files, each of which is enough; they may begin with `~/` or with `$NAME/`.
+    /// Files, each of which is sufficient; they may begin with `~/` or with `$NAME/`.
     pub files: Vec<String>,
-    /// What to type to log in.
+    /// The command that logs in.
     pub hint: Option<String>,
 }
 
-/// What was found of them.
+/// The result of looking for credentials.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Login {
     /// The adapter does not say where to look.
@@ -31,12 +31,12 @@ pub enum Login {
 }
 
 impl Credentials {
-    /// The variables that are its own; none where nobody has said which.
+    /// The agent's own key variables; empty if the adapter names none.
     pub(super) fn variables(&self) -> impl Iterator<Item = &str> {
         self.env.iter().chain(&self.keys).map(String::as_str)
     }
 
-    /// Looks for them. `own` are the variables that the adapter itself sets.
+    /// Looks for the credentials. `own` are the variables that the adapter itself sets.
     pub(super) fn look<'a>(&self, own: impl Iterator<Item = &'a str> + Clone) -> Login {
         if self.env.is_empty() && self.files.is_empty() {
             return Login::NotAsked;
@@ -61,7 +61,7 @@ impl Credentials {
     }
 }
 
-/// The path that `file` stands for; none if it begins with a variable that is not set.
+/// The path that `file` stands for; `None` if it begins with a variable that is not set.
 pub(super) fn expanded(file: &str) -> Option<PathBuf> {
     if let Some(rest) = file.strip_prefix("~/") {
         return Some(dirs::home_dir()?.join(rest));
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn variables_and_the_home_directory_are_filled_in() {
-        // Set for every test by cargo.
+        // cargo sets it for every test.
         let manifest = env::var("CARGO_MANIFEST_DIR").expect("cargo runs this");
         assert_eq!(
             expanded("$CARGO_MANIFEST_DIR/Cargo.toml"),

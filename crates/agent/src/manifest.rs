@@ -1,7 +1,8 @@
-//! How one agent is run, as its adapter file says. `docs/guide/adapters.md` is the reference for users.
+//! The manifest of an agent: how it is run, as its adapter file says. `docs/guide/adapters.md` is the reference for
+//! users.
 //!
-//! A [`Manifest`] is always complete and checked: every placeholder in it exists and means something where it stands.
-//! Programs are not looked for here; a manifest of an agent that is not installed is a good manifest.
+//! A [`Manifest`] is always complete and checked: every placeholder in it exists and is allowed where it stands. A
+//! manifest does not depend on whether the program is installed.
 
 mod parts;
 mod reader;
@@ -33,38 +34,37 @@ pub(super) use written::{LANGUAGE, Written};
 pub struct Manifest {
     pub id: String,
     pub title: String,
-    /// The version it was written for and tested with.
+    /// The version for which the adapter was written and tested.
     pub verified: Option<String>,
     pub transport: Transport,
-    /// How the output is understood of a session that gets its prompt and is listened to. None if it can only be talked
-    /// with on the live channel.
+    /// The format of the output in a one-way session. `None` if the agent has only a live channel.
     pub dialect: Option<DialectKind>,
-    /// What its words mean, where it has nothing but a terminal.
+    /// The patterns of the output, for agents with the `terminal` dialect.
     pub patterns: Option<Arc<Patterns>>,
     pub command: Command,
-    /// The channel on which the agent can be told something while it works.
+    /// The channel that can carry messages to a running agent.
     pub live: Option<Live>,
     pub mcp: Mcp,
     pub model_form: ModelForm,
-    /// Whether usage is reported as the sum over a session, those of its turns that came before included.
+    /// Whether usage is reported as the sum over a session, including its earlier turns.
     pub sums_usage: bool,
     pub stop: Ladder,
     /// Arguments that make the program print its version.
     pub probe: Option<Vec<String>>,
     pub credentials: Credentials,
-    /// The directories of its own state, each beginning with `~/` or with `$NAME`.
+    /// The directories of the agent's own state, each beginning with `~/` or with `$NAME`.
     pub state: Vec<String>,
-    /// The files of its own state beside them.
+    /// The files of the agent's own state outside of these directories.
     pub state_files: Vec<String>,
-    /// The hosts that it connects to where it cannot connect to all.
+    /// The hosts that a confined agent may connect to.
     pub hosts: Vec<String>,
-    /// What to type to install the program.
+    /// The command that installs the program.
     pub install: Option<String>,
     pub capabilities: Capabilities,
 }
 
 impl Manifest {
-    /// The kinds of tools before every use of which the agent asks on one of its channels, in words.
+    /// The kinds of tools before every use of which the agent asks on one of its channels, as text.
     pub fn asks(&self) -> String {
         let capabilities = self.live.as_ref().map_or(self.capabilities, |live| live.capabilities);
         match capabilities.asks {
@@ -79,7 +79,7 @@ impl Manifest {
         self.command.program.whole() == Some(Placeholder::Ralph)
     }
 
-    /// The ways in which the agent can be talked with, in words.
+    /// The ways in which ralph can talk to the agent, as text.
     pub fn channels(&self) -> &'static str {
         match (self.transport, self.dialect, &self.live) {
             (Transport::Http, ..) => "server",
@@ -89,10 +89,10 @@ impl Manifest {
         }
     }
 
-    /// Makes the manifest of adapter `id` out of its merged layers.
+    /// Builds the manifest of adapter `id` from its merged layers.
     ///
     /// # Errors
-    /// The first thing that is wrong, with the place where it was written.
+    /// The first error, with the place where it was written.
     pub fn of(id: &str, merged: &Merged) -> Result<Self, ManifestError> {
         let written: Written = merged.read().map_err(ManifestError::written)?;
         let reader = Reader {
@@ -153,14 +153,14 @@ impl Manifest {
 }
 
 impl Manifest {
-    /// Whether sessions on the channel can be given MCP servers; none is the one-way channel.
+    /// Whether sessions can be given MCP servers on the channel; `None` is the one-way channel.
     pub fn takes_servers(&self, live: Option<&Live>) -> bool {
         let in_messages = live.is_some_and(|live| live.protocol.hands_over(Placeholder::McpServers));
         in_messages || self.mcp.is_there()
     }
 
-    /// Tells whether the agent can be given a model and an agent of its own. Running it without them would be worse than
-    /// not running it.
+    /// Checks whether the agent can be given a model and an agent of its own. Running it without them would be worse
+    /// than not running it.
     ///
     /// # Errors
     /// [`AgentError::NoPlaceFor`] or [`AgentError::ProviderMissing`].
@@ -170,7 +170,7 @@ impl Manifest {
             what,
             value: value.to_owned(),
         };
-        // A server is told with each request.
+        // A server gets both with each request.
         let takes = |placeholder| match (&self.live, self.dialect) {
             _ if self.transport == Transport::Http => true,
             (Some(live), None) => live.protocol.hands_over(placeholder) || live.takes(placeholder),

@@ -1,11 +1,11 @@
-//! What can be wrong with a manifest, always with the place and the key.
+//! Errors in a manifest, each with its place and key.
 
 use ralph_policy::settings::{LayerError, Mistake, Origin};
 use thiserror::Error;
 
 #[derive(Debug, Clone, Error)]
 pub enum ManifestError {
-    /// What can be told of a layer by itself.
+    /// An error in a single layer.
     #[error(transparent)]
     Layer(#[from] LayerError),
     #[error("{at}: `dialect` is {found}; expected \"opencode-json\" with `transport = \"http\"`")]
@@ -56,12 +56,12 @@ pub enum ManifestError {
 }
 
 impl ManifestError {
-    /// What is wrong with what was written, which is something.
+    /// Wraps the mistakes in a written layer, of which there is at least one.
     pub(super) fn written(mistakes: Vec<Mistake>) -> Self {
         ManifestError::Layer(LayerError::written(mistakes))
     }
 
-    /// What else is wrong, one sentence each.
+    /// Further errors, one sentence each.
     pub fn hints(&self) -> Vec<String> {
         match self {
             ManifestError::Layer(error) => error.hints(),

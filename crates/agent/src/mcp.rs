@@ -1,23 +1,23 @@
-//! The MCP servers of a session, in the words of each agent. Pure but for the path of ralph itself.
+//! The MCP servers of a session, in the format of each agent. Pure.
 
 use std::path::PathBuf;
 
 use ralph_core::event::RunId;
 use serde_json::{Map, Value, json};
 
-/// A program that serves tools to an agent, on stdin and stdout, as its child.
+/// A program that serves tools to an agent over stdin and stdout, as its child process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct McpServer {
-    /// Letters, digits, `-` and `_`: it is a part of the names of its tools.
+    /// Letters, digits, `-` and `_`, since it is part of the names of its tools.
     pub name: String,
     pub command: String,
     pub args: Vec<String>,
-    /// Variables in addition to those that the agent gives it.
+    /// Variables in addition to those that the agent passes on.
     pub env: Vec<(String, String)>,
 }
 
 impl McpServer {
-    /// As opencode has it.
+    /// The server in opencode's format.
     pub(super) fn of_opencode(&self) -> Value {
         let command: Vec<&String> = [&self.command].into_iter().chain(&self.args).collect();
         json!({"type": "local", "command": command, "environment": self.variables(), "enabled": true})
@@ -31,12 +31,12 @@ impl McpServer {
     }
 }
 
-/// What sessions are given.
+/// The MCP servers that sessions are given.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct McpServers {
     /// ralph's own, if the run has it.
     pub own: Option<OwnServer>,
-    /// Those of the user's settings.
+    /// The servers of the user's settings.
     pub others: Vec<McpServer>,
 }
 
@@ -44,7 +44,8 @@ pub struct McpServers {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnServer {
     pub program: PathBuf,
-    /// Where the run listens. Agents start their servers with few variables, so nothing is left to those.
+    /// The socket on which the run listens. It is passed as an argument, since agents start their servers with few
+    /// variables.
     pub socket: PathBuf,
     /// Tools that are not offered.
     pub without: Vec<String>,
@@ -53,10 +54,10 @@ pub struct OwnServer {
 /// The name of ralph's own server.
 pub const OWN_NAME: &str = "ralph";
 
-/// How `{mcp_servers}` is written.
+/// The format of `{mcp_servers}`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum McpForm {
-    /// `{"NAME": {"command": …, "args": […], "env": {…}}}`, as most agents have it.
+    /// `{"NAME": {"command": …, "args": […], "env": {…}}}`, the format of most agents.
     Json,
     /// `{"NAME": {"type": "local", "command": […], "environment": {…}}}`.
     Opencode,
@@ -120,7 +121,7 @@ impl OwnServer {
     }
 }
 
-/// The servers as the Agent Client Protocol has them.
+/// The servers in the format of the Agent Client Protocol.
 pub(super) fn of_acp(servers: &[McpServer]) -> Value {
     let described = servers.iter().map(|server| {
         let env = server
@@ -137,7 +138,8 @@ pub(super) fn of_acp(servers: &[McpServer]) -> Value {
     described.collect()
 }
 
-/// What a variable gets that has `before` already: of two JSON objects each keeps what the other does not have.
+/// The new value of a variable that is already set to `before`: two JSON objects are merged, otherwise `value` replaces
+/// it.
 pub(super) fn with_before(value: &str, before: Option<&str>) -> String {
     let parsed = |text: &str| serde_json::from_str::<Map<String, Value>>(text).ok();
     match (before.and_then(parsed), parsed(value)) {
@@ -174,7 +176,7 @@ fn toml_table(server: &McpServer) -> String {
     )
 }
 
-/// JSON escapes what TOML does, but for one character.
+/// JSON and TOML escape the same characters, except for DEL.
 fn toml_text(text: &str) -> String {
     Value::from(text).to_string().replace('\u{7f}', "\\u007f")
 }

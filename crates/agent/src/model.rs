@@ -1,30 +1,30 @@
-//! Models are called differently by different agents: `openai/gpt-5` by those with many providers, `gpt-5` by the others.
+//! The forms of model names: `openai/gpt-5` for agents with many providers, `gpt-5` for others.
 
-/// How the agent wants models named.
+/// The form in which an agent expects model names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ModelForm {
     /// Without provider: `openai/gpt-5` becomes `gpt-5`.
     Name,
     /// `openai/gpt-5`.
     ProviderName,
-    /// As its endpoint has it, whatever that is: `gpt-5`, `Qwen/Qwen3-8B`, `qwen3:8b`.
+    /// Passed on unchanged, as the endpoint names it: `gpt-5`, `Qwen/Qwen3-8B`, `qwen3:8b`.
     Any,
 }
 
-/// A model as an agent wants it named.
+/// A model name in the form of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedModel<'a> {
     pub name: &'a str,
-    /// The provider that was taken off, because this agent has only one.
+    /// The provider that was removed, because this agent has only one.
     pub stripped: Option<&'a str>,
 }
 
-/// The model is named without its provider, and the agent needs one.
+/// The error for a model without its provider, for an agent that needs one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProviderMissing;
 
 impl ModelForm {
-    /// Puts `model` into this form.
+    /// Converts `model` to this form.
     ///
     /// # Errors
     /// [`ProviderMissing`].

@@ -1,8 +1,8 @@
-//! Answers what a program asks its terminal (where is the cursor, what are the colours), as programs wait for that.
+//! Answers a program's queries to its terminal (cursor position, colours), since programs wait for the answers.
 //!
-//! Whoever watches has a screen of their own. A second one here for every byte would cost as much again, and most
-//! agents never ask; so it is made from the latest output when there is a question, and given up when there was none
-//! for a while.
+//! Viewers have screens of their own. A permanent second screen here would double that cost for every byte, and most
+//! agents never ask. The screen is therefore built from the latest output when a query arrives, and dropped after a
+//! while without one.
 
 use std::mem;
 
@@ -12,9 +12,9 @@ use ralph_system::proc::{
 };
 use ralph_text::escapes::{Escapes, Params, Perform};
 
-/// How much output a screen is made from: many pages, so that the cursor is where it should be.
+/// The amount of output from which a screen is built: many pages, so that the cursor position is right.
 const RECENT_BYTES: usize = 64 * 1024;
-/// After so much output without a question, the screen is given up.
+/// The screen is dropped after this much output without a query.
 const KEEP_BYTES: usize = 1024 * 1024;
 
 pub(super) struct Queries {
@@ -47,14 +47,14 @@ impl Queries {
         }
     }
 
-    /// Takes output, cut anywhere, and returns what is to be typed in answer to it.
+    /// Takes output, cut at any position, and returns the replies that are to be typed.
     pub(super) fn take(&mut self, bytes: &[u8]) -> Vec<u8> {
         if self.asking.asks(bytes) {
             self.since_asked = 0;
             self.screen.get_or_insert_with(|| {
                 let mut screen = Box::new(Screen::new(self.size, Scrollback::NONE));
                 screen.process(&mem::take(&mut self.recent));
-                // What was asked before has been answered before.
+                // Queries in earlier output have been answered already.
                 screen.take_replies();
                 screen
             });
@@ -84,7 +84,7 @@ impl Queries {
     }
 }
 
-/// Notices sequences that may be questions. A false alarm costs time, a miss leaves a program waiting.
+/// Detects sequences that may be queries. A false positive costs time; a miss leaves a program waiting.
 #[derive(Debug, Default)]
 struct Asking {
     escapes: Escapes,
@@ -108,7 +108,7 @@ impl Perform for Questions {
         self.asked |= matches!(action, 'n' | 'c' | 'q' | 'u' | 'p' | 't');
     }
 
-    /// About colours it is a question if it has a question mark.
+    /// A sequence about colours is a query if it contains a question mark.
     fn osc_dispatch(&mut self, params: &[&[u8]], _bell_terminated: bool) {
         if let [b"4" | b"10" | b"11" | b"12", about @ ..] = params {
             self.asked |= about.iter().any(|param| param.contains(&b'?'));

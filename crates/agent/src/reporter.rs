@@ -1,7 +1,7 @@
-//! Turns what one agent writes into signals and into something to look at, on the reader thread of its process.
+//! Turns the output of one agent into signals and a display, on the reader thread of its process.
 //!
-//! Stop 2 of the tour in ARCHITECTURE.md. The bytes go to the display as they are, or as a transcript of the signals, and to the
-//! dialect (stop 3), whose signals go into the session's channel.
+//! Stop 2 of the tour in ARCHITECTURE.md. The display gets the raw bytes, or a transcript of the signals. The dialect
+//! (stop 3) gets the bytes as well, and its signals go into the session's channel.
 
 use std::{
     collections::VecDeque,
@@ -30,18 +30,18 @@ use super::{
     usage::Meter,
 };
 
-/// What a session and its reporter know of each other.
+/// State shared by a session and its reporter.
 pub(super) struct Link {
     /// Weak: what the reporter holds must not keep a dropped session's child alive.
     child: OnceLock<Weak<Child>>,
-    /// The terminal's size, both numbers in one.
+    /// The terminal's size; columns and rows packed into one number.
     size: AtomicU32,
-    /// From the start on the reporter answers for the session's end, even if it panics. Whoever starts does before, and the reporter may
-    /// be gone by then.
+    /// Whether the session has started. Before that, the starting thread reports its end; afterwards the reporter does,
+    /// even if it panics. The reporter may already be gone at the start.
     start: Mutex<Start>,
-    /// What the agent is to be told.
+    /// Commands for the agent.
     commands: Mutex<VecDeque<SessionCommand>>,
-    /// Why ralph ends the session, once it does.
+    /// The reason for which ralph ends the session.
     ended_for: OnceLock<CancelReason>,
 }
 
@@ -50,7 +50,7 @@ enum Start {
     #[default]
     Pending,
     Started,
-    /// The reporter was gone first.
+    /// The reporter was gone before the start.
     Missed,
 }
 
@@ -65,23 +65,23 @@ impl Link {
         }
     }
 
-    /// Remembers the first reason for which ralph ends the session: what the agent reports after it follows from that.
+    /// Records the first reason for which ralph ends the session: the agent's later reports follow from it.
     pub(super) fn ends_for(&self, reason: CancelReason) {
-        // A session that is stopped faster still ends for the first reason.
+        // The first reason counts, even if the session is then stopped faster.
         _ = self.ended_for.set(reason);
     }
 
-    /// Leaves a command for the reporter, which has to be woken.
+    /// Queues a command for the reporter, which the caller has to wake.
     pub(super) fn send(&self, command: SessionCommand) {
         self.commands().push_back(command);
     }
 
     fn commands(&self) -> MutexGuard<'_, VecDeque<SessionCommand>> {
-        // A queue that a panic left behind is whole.
+        // The queue is consistent even after a panic.
         self.commands.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Leaves the end of the session to the reporter; returns whether it is there to answer for it.
+    /// Leaves reporting the end of the session to the reporter. Returns whether the reporter still exists.
     pub(super) fn start(&self, child: &Arc<Child>) -> bool {
         // A child is started once.
         _ = self.child.set(Arc::downgrade(child));
@@ -97,7 +97,7 @@ impl Link {
         is_there
     }
 
-    /// The reporter is gone; returns whether it has to answer for the end.
+    /// Records that the reporter is gone. Returns whether it has to report the end.
     fn leave(&self) -> bool {
         let mut start = self.start.lock().unwrap_or_else(PoisonError::into_inner);
         let is_started = *start == Start::Started;
@@ -124,7 +124,7 @@ fn packed(size: Size) -> u32 {
     u32::from(size.cols) << 16 | u32::from(size.rows)
 }
 
-/// Sends from a thread of its own: the caller may be the one that has to make room in the channel first.
+/// Sends the signals on a separate thread: the caller may be the thread that has to empty the channel first.
 pub(super) fn send_apart(signals: [AgentSignal; 2], out: mpsc::Sender<AgentSignal>) {
     let sending = thread::Builder::new().spawn({
         let (signals, out) = (signals.clone(), out.clone());
@@ -135,14 +135,14 @@ pub(super) fn send_apart(signals: [AgentSignal; 2], out: mpsc::Sender<AgentSigna
         }
     });
     if sending.is_err() {
-        // No thread is to be had. There is room enough in the channel of a session that has said nothing yet.
+        // No thread can be started. The channel of a session without earlier signals has enough room.
         for signal in signals {
             _ = out.try_send(signal);
         }
     }
 }
 
-/// The end of a session whose reporter panicked.
+/// The final signals of a session whose reporter panicked.
 pub(super) fn broke_down(output_bytes: u64) -> [AgentSignal; 2] {
     let text = "ralph's reader of this agent broke down".to_owned();
     let problem = AgentSignal::Problem {
@@ -159,27 +159,28 @@ pub(super) struct Reporter {
     out: mpsc::Sender<AgentSignal>,
     display: Box<dyn Display>,
     protocol: Box<dyn Protocol>,
-    /// What a live session begins with, until it has.
+    /// The opening of a live session, until it was sent.
     opening: Option<(Opening, PathBuf)>,
-    /// Where the machine is, for times that are said without a zone.
+    /// The local time zone, for times without a zone.
     zone: TimeZone,
     form: Form,
     link: Arc<Link>,
-    /// For dialects that sum up usage over a session.
+    /// The usage meter, for dialects that sum up usage over a session.
     meter: Option<Arc<Meter>>,
     session: Option<SessionId>,
     continued: bool,
-    /// What the agent was told and has not answered.
+    /// Messages that were sent to the agent and not answered.
     messages: Vec<(SteeringId, String)>,
     output_bytes: u64,
-    /// The program was ended because it would not have ended by itself.
+    /// Whether ralph stopped the program because it would not have ended by itself.
     cut_short: bool,
-    /// It has said nothing yet on its live channel, and has another: an older version may not know this one.
+    /// Whether a live channel has been silent so far and a one-way channel exists: an older version may not support the
+    /// live one.
     may_lack_channel: bool,
     ended: bool,
 }
 
-/// How an agent is talked with.
+/// The channel to an agent.
 pub(super) enum Conversation {
     OneWay {
         dialect: DialectKind,
@@ -188,23 +189,23 @@ pub(super) enum Conversation {
     Live {
         kind: LiveKind,
         opening: Opening,
-        /// The agent has a one-way channel, too.
+        /// Whether the agent has a one-way channel as well.
         has_another: bool,
     },
 }
 
-/// What the terminal is to a dialect.
+/// The role of the terminal in a dialect.
 enum Form {
-    /// All there is.
+    /// The terminal carries the whole output.
     Terminal { queries: Queries },
-    /// What the program writes beside its signals, which are shown as a transcript.
+    /// The terminal carries only the program's other output; the signals are shown as a transcript.
     Structured {
         transcript: Box<Transcript>,
         plain: PlainText,
         tail: Tail,
-        /// The terminal's last line has no end yet.
+        /// Whether the terminal's last line is incomplete.
         mid_line: bool,
-        /// The transcript's last line has none.
+        /// Whether the transcript's last line is incomplete.
         mid_text: bool,
     },
 }
@@ -274,13 +275,13 @@ impl Reporter {
         self.link.child.get().and_then(Weak::upgrade)
     }
 
-    /// Reports what was understood, tells the agent what follows from it, and ends a program that has nothing more to tell
-    /// and would not end.
+    /// Reports the signals of an exchange and writes its bytes to the agent. Stops a program that would not end by
+    /// itself.
     fn carry_out(&mut self, exchange: Exchange) {
         let Exchange { signals, input, close } = exchange;
         self.report(signals);
         let Some(child) = self.child() else { return };
-        // An agent that takes no more is about to end, and says why itself, or has stopped reading for good.
+        // An agent that accepts no input is about to end and reports why, or has stopped reading for good.
         let refused = (close || !input.is_empty()) && child.write_input(&input).is_err();
         if close {
             child.close_input();
@@ -310,7 +311,7 @@ impl Reporter {
         self.carry_out(exchange);
     }
 
-    /// Shows and sends signals, in this order: what is seen must not wait for a slow listener.
+    /// Shows the signals before sending them, so that the display does not wait for a slow receiver.
     fn report(&mut self, signals: Vec<AgentSignal>) {
         let mut signals: Vec<_> = signals
             .into_iter()
@@ -335,12 +336,13 @@ impl Reporter {
             }
         }
         for signal in signals {
-            // Fails when the loop has ended; the child is being stopped then.
+            // Fails if the loop has ended, which also stops the child.
             _ = self.out.blocking_send(signal);
         }
     }
 
-    /// Adds what the dialect cannot know: the text of a message that was taken; what was used by turns before this one is taken off.
+    /// Completes a signal: adds the text of a delivered message, subtracts the usage of earlier turns, and marks
+    /// problems after ralph ended the session.
     fn completed(&mut self, signal: AgentSignal) -> Option<AgentSignal> {
         if let AgentSignal::Opened { session, .. } = &signal {
             self.session.clone_from(session);
@@ -382,7 +384,7 @@ impl Reporter {
     }
 }
 
-/// Says of a failure without a reason of its own that it may be for want of a live channel.
+/// Adds to an unexplained failure that the program may lack the live channel.
 fn blame_channel(signal: &mut AgentSignal) {
     let AgentSignal::Problem { problem } = signal else {
         return;
@@ -490,7 +492,8 @@ impl Output for Reporter {
 }
 
 impl Drop for Reporter {
-    /// A reporter that is gone without its end panicked, or its thread did: the session still has to end for the loop.
+    /// A reporter that is dropped without an end has panicked, or its thread has: the loop still needs an end of the
+    /// session.
     fn drop(&mut self) {
         if !self.ended && self.link.leave() {
             send_apart(broke_down(self.output_bytes), self.out.clone());

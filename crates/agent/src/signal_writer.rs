@@ -1,7 +1,7 @@
-//! Writes the signals of a session that is a task: to the display, then to the channel, on a thread of its own.
+//! Writes the signals of a session task to the display and then to the channel, on a separate thread.
 //!
-//! Display and channel may block, and the loop that empties the channel runs on the same thread as the session's task. So
-//! the task only hands batches over, and waits for room without blocking its thread.
+//! Display and channel may block, and the loop that empties the channel runs on the same thread as the session's task.
+//! The task therefore only passes batches on, and waits for room without blocking its thread.
 
 use std::thread;
 
@@ -10,19 +10,20 @@ use tokio::sync::mpsc;
 
 use crate::{Display, transcript::Transcript};
 
-/// Batches of signals under way to the thread; when full, the session's task waits, and with it the server's stream.
+/// Most batches of signals in the queue to the thread. If it is full, the session's task waits, and with it the
+/// server's stream.
 const BATCHES: usize = 64;
 
-/// The session's end of the writer. If it is dropped without a last [`AgentSignal::Ended`], the thread sends one.
+/// The session's end of the queue. If it is dropped before an [`AgentSignal::Ended`], the thread sends one.
 pub(super) struct SignalWriter {
     batches: mpsc::Sender<Vec<AgentSignal>>,
 }
 
 impl SignalWriter {
-    /// Starts the thread, which shows `transcript`.
+    /// Starts the thread, which renders `transcript`.
     ///
     /// # Errors
-    /// The system has no thread to give; display and channel are gone then.
+    /// The thread cannot be started; display and channel are dropped then.
     pub(super) fn start(
         transcript: Transcript,
         display: Box<dyn Display>,
@@ -41,10 +42,10 @@ impl SignalWriter {
         Ok(Self { batches })
     }
 
-    /// Writes signals, in order. Cancel safe: all of them are written, or none.
+    /// Writes signals in order. Cancel safe: either all of them are written, or none.
     pub(super) async fn write(&self, signals: Vec<AgentSignal>) {
         if !signals.is_empty() {
-            _ = self.batches.send(signals).await; // the thread ended with its listener
+            _ = self.batches.send(signals).await; // the thread ended with its receiver
         }
     }
 }
@@ -79,7 +80,7 @@ impl WriterThread {
 }
 
 impl Drop for WriterThread {
-    /// The task, or this thread, panicked: the session still has to end for the loop.
+    /// The task or this thread has panicked: the loop still needs an end of the session.
     fn drop(&mut self) {
         if self.ended {
             return;

@@ -1,7 +1,7 @@
-//! An agent that is a program: started anew for every session, under a guard, with a terminal.
+//! Agents that run as a program, started for every session under a guard and with a terminal.
 //!
-//! The bytes go one way only: child → reader thread → reporter → signals and display. The reporter may block there
-//! as long as it likes (a full channel slows the agent); stopping does not pass through it.
+//! Bytes flow in one direction: child → reader thread → reporter → signals and display. The reporter may block for any
+//! time (a full channel slows the agent); stopping does not depend on it.
 
 use std::{
     fs, io,
@@ -27,7 +27,7 @@ use super::{
     usage::Meter,
 };
 
-/// Runs sessions of the agent that a manifest describes.
+/// The adapter of the agent that a manifest describes.
 #[derive(Debug)]
 pub struct SubprocessAdapter {
     manifest: Manifest,
@@ -54,35 +54,35 @@ impl SubprocessAdapter {
         }
     }
 
-    /// Runs sessions on the live channel, if the agent has one.
+    /// Selects the live channel for sessions, if the agent has one.
     #[must_use]
     pub fn live(mut self, live: bool) -> Self {
         self.live = self.manifest.live.is_some() && (live || self.manifest.dialect.is_none());
         self
     }
 
-    /// Has sessions that are to ask wait for an answer before they use tools of these kinds.
+    /// Sets the kinds of tools before whose use the agent waits for an answer, in sessions that are to ask.
     #[must_use]
     pub fn asking(mut self, kinds: ToolKinds) -> Self {
         self.asking = kinds;
         self
     }
 
-    /// Gives sessions these MCP servers, where the agent has a way to be told of them.
+    /// Gives sessions these MCP servers, if the agent's manifest supports MCP servers.
     #[must_use]
     pub fn serving(mut self, servers: McpServers) -> Self {
         self.servers = servers;
         self
     }
 
-    /// Has sessions guarded by another executable than the one that is running: for whoever is not ralph itself.
+    /// Uses `guard` as the executable of the guard, for processes that are not ralph itself.
     #[must_use]
     pub fn guarded_by(mut self, guard: PathBuf) -> Self {
         self.guard = Some(guard);
         self
     }
 
-    /// Tells sessions who commits in the project.
+    /// Sets the committer's identity for sessions.
     #[must_use]
     pub fn committing_as(mut self, identity: Option<GitIdentity>) -> Self {
         self.identity = identity;
@@ -154,7 +154,7 @@ impl AgentAdapter for SubprocessAdapter {
                 opening: opening(&self.manifest, live, &request, self.asking, servers),
                 has_another: self.manifest.dialect.is_some(),
             },
-            // Without a dialect it is live.
+            // Without a dialect the session is always live.
             None => Conversation::OneWay {
                 dialect: self.manifest.dialect.unwrap_or(DialectKind::Terminal),
                 patterns: self.manifest.patterns.clone(),
@@ -216,7 +216,7 @@ fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied)
 }
 
-/// What the agent is told at the start of a live session, but for the prompt.
+/// The opening of a live session, without the prompt.
 fn opening(
     manifest: &Manifest,
     live: &Live,
@@ -284,7 +284,7 @@ impl Session for Running {
     }
 }
 
-/// A session that could not be started. It has ended when it begins.
+/// A session that could not be started. It has ended from the beginning.
 pub(super) struct NeverRan;
 
 impl NeverRan {

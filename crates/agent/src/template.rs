@@ -1,20 +1,20 @@
-//! What manifests can refer to in arguments and environment variables.
+//! Placeholders in the arguments and environment variables of manifests.
 
 use std::fmt;
 
 use ralph_policy::settings::{self, Slot};
 
-/// Everything a manifest can refer to.
+/// A placeholder in a manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Placeholder {
     Agent,
-    /// The file with what makes an agent ask.
+    /// The file whose settings make an agent ask.
     AskingFile,
-    /// The MCP servers of the session, as `mcp.form` has them.
+    /// The MCP servers of the session, in the format of `mcp.form`.
     McpServers,
     Model,
     PromptFile,
-    /// The port a server is to listen on.
+    /// The port on which a server is to listen.
     Port,
     /// The executable of the running ralph.
     Ralph,
@@ -56,7 +56,7 @@ impl fmt::Display for Placeholder {
     }
 }
 
-/// A text of an adapter.
+/// A template in a manifest.
 pub(super) type Template = settings::Template<Placeholder>;
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! Signals as a person would want to read them: ANSI text for terminal panes, recordings and headless output. Pure.
+//! Renders signals for reading: ANSI text for terminal panes, recordings and headless output. Pure.
 //!
-//! What an agent says is Markdown, and passes through [`Sanitizer`] first: the only escape sequences in a transcript are its own. It
-//! uses the sixteen colours of the terminal's own theme, so it is legible on dark and light ones alike.
+//! An agent's messages are Markdown, and pass through [`Sanitizer`] first: a transcript contains only its own escape
+//! sequences. It uses the sixteen colours of the terminal's theme, so it is legible on dark and light backgrounds.
 
 mod block;
 mod folded;
@@ -29,50 +29,50 @@ use self::{
 
 use super::live_output::LiveOutput;
 
-/// Most calls under way that are remembered.
+/// Most calls in progress that are remembered.
 const CALLS_CAP: usize = 64;
-/// A tool that took less is not worth a line about it.
+/// Shorter durations of a tool are not shown.
 const SHOWN_DURATION_MS: u64 = 1000;
 
-/// Renders one session. It remembers what was shown last, to separate and not to repeat.
+/// Renders one session. It remembers its last output, to separate blocks and avoid repetition.
 #[derive(Debug, Default)]
 pub(crate) struct Transcript {
-    /// The directory that paths are shown relative to, with a slash at its end; none if it is not known.
+    /// The directory relative to which paths are shown, with a slash at its end; `None` if unknown.
     project: Option<String>,
-    /// The terminal's width, if it is known.
+    /// The terminal's width; `None` if unknown.
     columns: Option<u16>,
-    /// Nothing is left out.
+    /// Whether everything is shown in full.
     is_unfolded: bool,
     last: Last,
     /// The last message that was shown.
     said: Option<String>,
-    /// A text that is being written.
+    /// The text that is being written.
     live: Option<Live>,
-    /// Why the turn failed has been shown.
+    /// Whether the reason of a failed turn has been shown.
     explained: bool,
-    /// The calls of tools under way, the latest last.
+    /// The tool calls in progress, the latest last.
     calls: VecDeque<Call>,
-    /// The call whose head was shown last, if no result came after it.
+    /// The call whose head was shown last, until another result follows.
     head: Option<String>,
-    /// What the latest tool has written so far, and what of it is shown.
+    /// The output of the running tool so far, and its shown part.
     output: Option<(LiveOutput, Folded)>,
-    /// What the latest tool was asked for: a path that was changed need not be named again.
+    /// The input of the latest tool: a changed path that it names is not repeated.
     input: String,
-    /// What was used and not shown yet: some agents tell it after every step, and it is of interest at the end.
+    /// Usage that was not shown yet. Some agents report it after every step; it is shown at the end.
     usage: Option<Usage>,
 }
 
-/// A text of which pieces have been shown as they came.
+/// A text whose pieces are shown as they arrive.
 #[derive(Debug)]
 struct Live {
     voice: Voice,
-    /// All of it so far, up to a bound; its whole may come as a signal that need not be shown again.
+    /// The text so far, up to a bound. If the signal with the whole text equals it, that is not shown again.
     text: String,
     sanitizer: Sanitizer,
     markdown: Markdown,
-    /// What is not shown of a thought.
+    /// The folding of a thought.
     fold: Option<Thought>,
-    /// Something else was shown since.
+    /// Whether something else was shown since.
     ended: bool,
 }
 
@@ -91,18 +91,18 @@ impl Voice {
     }
 }
 
-/// The width of a terminal that is not known.
+/// The assumed width of a terminal whose width is unknown.
 const COLUMNS: u16 = 80;
 
-/// Most bytes of a text under way that are remembered; the whole of a longer one is shown again.
+/// Most bytes of a live text that are remembered; a longer text is shown again as a whole.
 const LIVE_CAP_BYTES: usize = 1024 * 1024;
 
-/// A call of a tool, as it was shown when it began.
+/// A tool call, as shown at its beginning.
 #[derive(Debug)]
 struct Call {
     id: String,
     tool: String,
-    /// The first line of what it was asked for.
+    /// The first line of its input.
     input: String,
 }
 
@@ -116,7 +116,7 @@ enum Last {
 }
 
 impl Transcript {
-    /// A transcript of an agent that works in `project`, for a terminal of so many columns.
+    /// Creates a transcript of an agent that works in `project`, for a terminal of width `columns`.
     pub(crate) fn of(project: &Path, columns: u16) -> Self {
         let project = project.to_str().map(|path| format!("{}/", path.trim_end_matches('/')));
         Self {
@@ -126,7 +126,7 @@ impl Transcript {
         }
     }
 
-    /// One that leaves nothing out.
+    /// Creates a transcript that shows everything in full.
     fn unfolded(project: &Path, columns: u16) -> Self {
         Self {
             is_unfolded: true,
@@ -134,8 +134,8 @@ impl Transcript {
         }
     }
 
-    /// Appends what `signal` looks like to `out`: whole lines, each ended with CR and LF, but for a text that is being
-    /// written.
+    /// Appends the rendered `signal` to `out`: whole lines, each terminated by CR and LF, except for a text that is
+    /// still being written.
     pub(crate) fn render(&mut self, signal: &AgentSignal, out: &mut Vec<u8>) {
         match signal {
             AgentSignal::TextDelta { text } => return self.grow(Voice::Said, text, out),
@@ -149,7 +149,7 @@ impl Transcript {
                 self.usage = Some(self.usage.map_or(*usage, |sum| sum.plus(*usage)));
                 return;
             }
-            // The call of the tool is shown, and what becomes of the request is told where it is decided.
+            // The tool call is shown; decisions are shown where they are made.
             AgentSignal::PermissionRequested { .. }
             | AgentSignal::PermissionWithdrawn { .. }
             | AgentSignal::MessageAnswered { text: None, .. } => return,
@@ -212,7 +212,7 @@ impl Transcript {
         }
     }
 
-    /// Shows a piece of a text as it comes.
+    /// Shows a piece of a text as it arrives.
     fn grow(&mut self, voice: Voice, piece: &str, out: &mut Vec<u8>) {
         let is_more = |live: &Live| live.voice == voice && self.last == Last::Text && !live.ended;
         if !self.live.as_ref().is_some_and(is_more) {
@@ -220,7 +220,7 @@ impl Transcript {
             self.live = None;
         }
         if self.live.is_none() {
-            // Blank lines before the first word would be taken off the whole, too.
+            // Leading blank lines are also trimmed from the whole text.
             if piece.trim().is_empty() {
                 return;
             }
@@ -251,7 +251,7 @@ impl Transcript {
         (voice == Voice::Thought && !self.is_unfolded).then(Thought::default)
     }
 
-    /// Most lines of a tool's input, and of its result.
+    /// Most lines that are shown of a tool's input, and of its result.
     fn most_lines(&self) -> usize {
         if self.is_unfolded { usize::MAX } else { SHOWN_LINES }
     }
@@ -260,7 +260,7 @@ impl Transcript {
         usize::from(self.columns.unwrap_or(COLUMNS))
     }
 
-    /// Whether the text was shown as it came; it is complete with this.
+    /// Ends the live text. Returns whether `text` equals it and is thus already shown.
     fn was_live(&mut self, voice: Voice, text: &str, out: &mut Vec<u8>) -> bool {
         self.end_live(out);
         let shown = self.live.take_if(|live| live.voice == voice);
@@ -283,7 +283,7 @@ impl Transcript {
         }
     }
 
-    /// Shows a text that came at once.
+    /// Shows a text that arrived as a whole.
     fn whole(&mut self, voice: Voice, text: &str, out: &mut Vec<u8>) {
         self.begin(Last::Text, out);
         let mut markdown = Markdown::new(voice.face(), self.columns());
@@ -294,7 +294,7 @@ impl Transcript {
         folded_thought(fold.as_ref(), out);
     }
 
-    /// Shows what the user has said to the agent, all of it.
+    /// Shows a message to the agent, in full.
     fn message(&mut self, from: &str, text: &str, out: &mut Vec<u8>) {
         self.begin(Last::Note, out);
         let text = sanitized(text.trim());
@@ -323,7 +323,7 @@ impl Transcript {
         capped(lines, self.most_lines() - 1, |text| line(out, &["  ", text]));
     }
 
-    /// A path or a search as it is named in the project. Commands stay what they are, wherever they begin.
+    /// Shortens a path or a search to be relative to the project. Commands are not changed.
     fn relative<'a>(&self, input: &'a str) -> Cow<'a, str> {
         let Some(project) = &self.project else {
             return Cow::Borrowed(input);
@@ -342,7 +342,7 @@ impl Transcript {
         }
     }
 
-    /// A result in which the places of changes, `@@ /project/src/a.rs:3 @@`, are named as they are in the project.
+    /// Makes the places of changes in a result, `@@ /project/src/a.rs:3 @@`, relative to the project.
     fn with_relative_places<'a>(&self, result: &'a str) -> Cow<'a, str> {
         let Some(project) = self.project.as_ref().filter(|_| result.contains("@@ /")) else {
             return Cow::Borrowed(result);
@@ -355,7 +355,7 @@ impl Transcript {
         Cow::Owned(result.split_inclusive('\n').map(relative).collect())
     }
 
-    /// Shows what a tool writes, where its head was the last thing shown.
+    /// Shows the output of a running tool, if its head was the last thing shown.
     fn tool_output(&mut self, call: &str, piece: &str, out: &mut Vec<u8>) {
         if self.head.as_deref() != Some(call) || self.last != Last::Tool {
             return;
@@ -369,7 +369,7 @@ impl Transcript {
         folded.show(&sanitized(live.grow(piece)), out);
     }
 
-    /// Says which call ends, unless it is the one that was shown last.
+    /// Names the call that ends, unless it was shown last.
     fn tool_ends(&mut self, call: &str, out: &mut Vec<u8>) {
         let Some(at) = self.calls.iter().position(|known| known.id == call) else {
             return;
@@ -382,7 +382,7 @@ impl Transcript {
         line(out, &[CYAN, "◂ ", BOLD, &one_line(&tool), RESET, " ", &input]);
     }
 
-    /// Shows what is left of a tool's result, folded, and how it ended.
+    /// Shows the rest of a tool's result, folded, and how the tool ended.
     fn result(&mut self, call: &str, tool: &str, output: &str, ok: bool, ms: Option<u64>, out: &mut Vec<u8>) {
         self.last = Last::Tool;
         let whole = output.trim_end();
@@ -392,7 +392,7 @@ impl Transcript {
         let (before, left, mut folded) = match live {
             Some((live, folded)) => match live.left_of(call, output) {
                 Some(left) => (left.before, counted(left.after.trim_end()).0, folded),
-                // Of a long output the end is shortened differently.
+                // A long output is truncated differently at its end.
                 None if folded.is_full() => ("", "", folded),
                 None => ("", kept, Folded::of(tool, most)),
             },
@@ -424,7 +424,7 @@ impl Transcript {
             FileChange::Updated => (YELLOW, "~", "updated"),
             FileChange::Deleted => (RED, "-", "deleted"),
         };
-        // How the tool was used stands behind the path.
+        // Options follow the path in the input.
         let is_named = |rest: &str| rest.is_empty() || rest.starts_with(' ');
         if self.last == Last::Tool && self.input.strip_prefix(path).is_some_and(is_named) {
             line(out, &["  ", colour, sign, " ", word, RESET]);
@@ -449,7 +449,7 @@ impl Transcript {
     }
 
     fn turn_ended(&mut self, ok: bool, message: Option<&str>, out: &mut Vec<u8>) {
-        // Most agents have said their last message already, as a message.
+        // Most agents have already sent their last message as a message.
         if let Some(message) = message.filter(|message| self.said.as_deref() != Some(*message)) {
             self.said(message, out);
         }
@@ -459,13 +459,13 @@ impl Transcript {
         self.show_usage(out);
     }
 
-    /// One line that is no part of the conversation.
+    /// Shows one line that is not part of the conversation.
     fn note(&mut self, colour: &str, text: &str, out: &mut Vec<u8>) {
         self.begin(Last::Note, out);
         line(out, &[colour, &one_line(text), RESET]);
     }
 
-    /// Separates texts from what came before with an empty line, and tools from texts.
+    /// Separates blocks by an empty line, except consecutive notes and consecutive tools.
     fn begin(&mut self, next: Last, out: &mut Vec<u8>) {
         let last = std::mem::replace(&mut self.last, next);
         let apart = match (last, next) {
@@ -500,7 +500,7 @@ fn seconds(ms: u64) -> String {
     }
 }
 
-/// What a session used, in one line; nothing if the agent told nothing.
+/// The usage of a session in one line; `None` if the agent reported none.
 fn usage_line(usage: &Usage) -> Option<String> {
     let cached = usage.cached_tokens.filter(|count| *count > 0);
     let cached = cached

@@ -1,7 +1,7 @@
-//! What one turn used, of agents that count for a whole session.
+//! Computes the usage of single turns for agents that report sums over a session.
 //!
-//! A continued codex session reports the sum over all its turns. Taken as it is, every turn would be counted again
-//! with each one that follows.
+//! A continued codex session reports the sum over all its turns. Unchanged, it would count every turn again with each
+//! later one.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -14,8 +14,8 @@ pub(super) struct Meter {
 }
 
 impl Meter {
-    /// What was used since the session's last report. Nothing, rather than too much, for a session that was continued
-    /// and whose sum so far is not known, as after a restart of ralph.
+    /// The usage since the session's last report. `None`, rather than too much, for a continued session whose earlier
+    /// sum is unknown, as after a restart of ralph.
     pub(super) fn turn(&self, session: Option<&SessionId>, continued: bool, total: Usage) -> Option<Usage> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let before = last

@@ -1,4 +1,4 @@
-//! Tool calls under way: what their ends do not repeat.
+//! Tool calls in progress: data from their beginning that the events of their end do not repeat.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::OUTPUT_CAP_BYTES;
 
-/// Most calls that are remembered; what an agent leaves open beyond that is forgotten.
+/// Most calls that are remembered. Further open calls are not recorded.
 const CALLS_CAP: usize = 1024;
 
 /// The calls that have begun and not ended.
@@ -17,7 +17,7 @@ pub(super) struct Calls(HashMap<String, Call>);
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Call {
     pub(super) tool: String,
-    /// The file it is about, if it is about one.
+    /// The file that the call concerns, if any.
     pub(super) path: Option<String>,
     started_ms: Option<u64>,
 }
@@ -34,20 +34,20 @@ impl Calls {
         }
     }
 
-    /// The call that ends; one whose beginning was not reported has no tool.
+    /// Removes and returns the call. If its beginning was not reported, the result has no tool.
     pub(super) fn end(&mut self, id: &str) -> Call {
         self.0.remove(id).unwrap_or_default()
     }
 }
 
 impl Call {
-    /// How long it took until `ended_ms`. A clock that was set back makes it nothing.
+    /// The duration until `ended_ms`; 0 if the clock was set back.
     pub(super) fn duration_ms(&self, ended_ms: u64) -> Option<u64> {
         Some(ended_ms.saturating_sub(self.started_ms?))
     }
 }
 
-/// What a person has to see of a tool's arguments: the command, the path, the question.
+/// The argument that tells a user what a tool works on: the command, the path, the question.
 pub(crate) fn short_input(input: &Value) -> String {
     let text = |key: &str| input.get(key).and_then(Value::as_str);
     let short = if let Some(command) = text("command") {
@@ -73,13 +73,14 @@ pub(crate) fn short_input(input: &Value) -> String {
     clip(&short, OUTPUT_CAP_BYTES)
 }
 
-/// Most of a tool's other arguments that are shown, and most bytes of the text of one.
+/// Most further arguments that are shown, and most bytes of a name or a value.
 const OPTIONS: usize = 8;
 const OPTION_BYTES: usize = 60;
 
-/// What a use of a tool is shown with: what it is about, and then how, as far as that is short: `src/a.rs offset=10 limit=40`.
+/// The text with which a tool use is shown: the main argument, then the short options: `src/a.rs offset=10 limit=40`.
 ///
-/// Of a command it stands behind a `#`, so that nobody takes it for a part of that. What changes a file shows as a change.
+/// Behind a command the options follow a `#`, so that they are not read as a part of it. Arguments with the content of
+/// a change are left out: the change is shown as a diff.
 pub(crate) fn tool_input(input: &Value) -> String {
     let short = short_input(input);
     let Some(fields) = input.as_object().filter(|_| is_about_something(input)) else {
@@ -90,7 +91,7 @@ pub(crate) fn tool_input(input: &Value) -> String {
             Value::Bool(true) | Value::Number(_) => value.to_string(),
             Value::String(text) if text.is_empty() || text.contains(char::is_whitespace) => value.to_string(),
             Value::String(text) => text.clone(),
-            // What is off needs no word; some agents write out every default.
+            // Options that are off are left out; some agents write out every default.
             Value::Bool(false) | Value::Null | Value::Array(_) | Value::Object(_) => return None,
         };
         let is_shown = ABOUT.contains(&name.as_str()) || UNSAID.contains(&name.as_str());
@@ -109,7 +110,7 @@ pub(crate) fn tool_input(input: &Value) -> String {
     clip(&format!("{short}{gap}{}", options.join(" ")), OUTPUT_CAP_BYTES)
 }
 
-/// The arguments that say what a use of a tool is about.
+/// Arguments that name the subject of a tool use.
 const ABOUT: &[&str] = &[
     "command",
     "pattern",
@@ -125,7 +126,8 @@ const ABOUT: &[&str] = &[
     "description",
     "todos",
 ];
-/// Those that a change is made of, that say why, or that are the same for each use.
+/// Arguments that are never shown as options: the content of a change, explanations, values that are the same for each
+/// use.
 const UNSAID: &[&str] = &[
     "cwd",
     "content",
@@ -138,17 +140,17 @@ const UNSAID: &[&str] = &[
     "explanation",
 ];
 
-/// Whether the arguments have one of those that are shown by themselves. Without one, all are shown as they are.
+/// Whether the arguments include one of [`ABOUT`]. If not, all arguments are shown as JSON.
 fn is_about_something(input: &Value) -> bool {
     ABOUT.iter().any(|name| input[*name].is_string())
 }
 
-/// Whether an argument that can be what the use is about is only how: the directory of a command.
+/// Whether an argument from [`ABOUT`] is only an option here: the directory of a command.
 fn is_beside(name: &str, input: &Value) -> bool {
     name == "dir_path" && input["command"].is_string()
 }
 
-/// The file or directory that a tool is to work on.
+/// The file or directory that a tool works on.
 pub(crate) fn path_in(input: &Value) -> Option<&str> {
     [
         "file_path",

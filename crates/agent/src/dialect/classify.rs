@@ -1,7 +1,7 @@
-//! What kind of failure an error is. Structured fields first, the wording last.
+//! Classifies errors of agents. Structured fields take precedence over the wording.
 //!
-//! Only errors an agent reports as its own are given here, never what it quotes. An error that is not understood is
-//! `Other`, which the loop retries with a delay: a wrong guess at something final would stop a run for nothing.
+//! The input is only what an agent reports as its own error, never text that it quotes. An error that is not recognised
+//! is `Other`, which the loop retries after a delay: a wrong guess at a permanent error would stop the run needlessly.
 
 use ralph_core::event::TEXT_CAP_BYTES;
 use ralph_core::event::{Problem, ProblemKind};
@@ -28,7 +28,7 @@ pub(crate) fn classify(message: &str, clock: &Clock) -> Problem {
     Problem::said(with_time(kind, || until_in_text(text, clock)), one_line(text))
 }
 
-/// Classifies one error message that came with the status of an answer, or without.
+/// Classifies an error message that may come with the HTTP status of a response.
 pub(crate) fn classify_answer(message: &str, status: Option<u16>, clock: &Clock) -> Problem {
     let problem = classify(message, clock);
     match (problem.kind, status.and_then(from_status)) {
@@ -40,7 +40,7 @@ pub(crate) fn classify_answer(message: &str, status: Option<u16>, clock: &Clock)
     }
 }
 
-/// Classifies the error that a program ended with.
+/// Classifies the error with which a program ended.
 pub(super) fn classify_last(error: &str, clock: &Clock) -> Problem {
     let problem = classify(error, clock);
     let refused = REFUSALS.iter().any(|wording| error.to_lowercase().contains(wording));
@@ -53,12 +53,12 @@ pub(super) fn classify_last(error: &str, clock: &Clock) -> Problem {
     }
 }
 
-/// One line, capped; whatever is in it is for the caller to show safely.
+/// Joins a text into one line and caps it. The caller escapes control characters for display.
 pub(crate) fn one_line(text: &str) -> String {
     ralph_core::event::clip(&text.split_whitespace().collect::<Vec<_>>().join(" "), TEXT_CAP_BYTES)
 }
 
-/// The kind with the time of its end, if it is one that ends by itself and does not say yet when.
+/// Adds the time at which the problem ends, if its kind has one and it is still unknown.
 pub(crate) fn with_time(kind: ProblemKind, until: impl FnOnce() -> Option<u64>) -> ProblemKind {
     match kind {
         ProblemKind::RateLimited { until_ms: None } => ProblemKind::RateLimited { until_ms: until() },
@@ -67,12 +67,12 @@ pub(crate) fn with_time(kind: ProblemKind, until: impl FnOnce() -> Option<u64>) 
     }
 }
 
-/// What is told of a request that the agent repeats: what it waits for, or a login that it asks with in vain.
+/// The kind that is reported for a request that the agent repeats: a transient problem, or a refused login.
 pub(crate) fn repeated(kind: ProblemKind) -> Option<ProblemKind> {
     (is_transient(kind) || kind == ProblemKind::Auth).then_some(kind)
 }
 
-/// Whether waiting makes it better.
+/// Whether the problem can pass by waiting.
 pub(super) fn is_transient(kind: ProblemKind) -> bool {
     match kind {
         ProblemKind::RateLimited { .. }
@@ -112,7 +112,7 @@ fn from_body(body: &Value, clock: &Clock) -> Option<ProblemKind> {
     Some(with_time(kind, || until_in_fields(body, clock)))
 }
 
-/// The names that model APIs and agents give their errors.
+/// Maps the error names of model APIs and agents to a kind.
 pub(super) fn from_name(name: &str) -> Option<ProblemKind> {
     Some(match name {
         "invalid_api_key"
@@ -156,7 +156,7 @@ pub(crate) fn from_status(status: u16) -> Option<ProblemKind> {
 
 /// The HTTP status in `unexpected status 401 Unauthorized` or `last status: 429 Too Many Requests`.
 fn status_in(message: &str) -> Option<u16> {
-    // Where it is said first: what follows it is the body, which may say anything.
+    // The first occurrence counts: the body follows it and may contain anything.
     let after = message.split_once("status")?.1;
     let digits = after.trim_start_matches([' ', ':', '=']);
     let end = digits

@@ -1,7 +1,7 @@
 //! `claude -p --output-format stream-json --verbose`: an event for each block of a message, and `result` at the end.
 //!
-//! An error of the model's API is a `result` of subtype `success`: only `is_error` tells. It is also said as if it were
-//! a message of the assistant, with an `error` beside it that names its kind.
+//! An error of the model's API is a `result` of subtype `success`: only `is_error` tells. The same error also arrives
+//! as a message of the assistant with an `error` field that names its kind.
 
 use std::collections::VecDeque;
 
@@ -27,10 +27,10 @@ pub(super) struct ClaudeStreamJson {
     turn: Turn,
 }
 
-/// Messages of an agent and its sub-agents whose parts may come in turns.
+/// Most messages, of an agent and its sub-agents, whose parts may arrive interleaved.
 const MESSAGES_AT_ONCE: usize = 32;
 
-/// One turn, as its events tell it.
+/// One turn, built from its events.
 #[derive(Debug, Default)]
 pub(crate) struct Turn {
     seen: Seen,
@@ -38,13 +38,13 @@ pub(crate) struct Turn {
     opened: bool,
     /// The last message of the agent itself, not of one of its sub-agents.
     message: Option<String>,
-    /// What kind of error the API gave, by its name.
+    /// The name of the API's error.
     error: Option<String>,
-    /// When the limit ends that a request was refused for.
+    /// The end of the limit because of which a request was refused.
     resets_ms: Option<u64>,
-    /// Usage of single requests that was told so far; the result has the sum of all.
+    /// The usage of single requests reported so far; the result has the sum of all.
     told: Usage,
-    /// The latest messages whose usage was told: each part of a message has it.
+    /// The latest messages whose usage was counted: each part of a message repeats it.
     counted: VecDeque<String>,
     ended: bool,
 }
@@ -63,14 +63,14 @@ impl Dialect for ClaudeStreamJson {
 }
 
 impl Turn {
-    /// Takes the end of the program, and gives the verdict if there was none.
+    /// Ends the turn if the program ended without a `result`.
     pub(crate) fn finish(&mut self, finish: Finish<'_>, clock: &Clock, out: &mut Vec<AgentSignal>) {
         if !self.ended {
             without_verdict(finish, self.message.take(), clock, out);
         }
     }
 
-    /// Ends the turn for a reason that claude does not tell.
+    /// Ends the turn with a problem that claude does not report itself.
     pub(crate) fn fail_with(&mut self, problem: Problem, out: &mut Vec<AgentSignal>) {
         if !std::mem::replace(&mut self.ended, true) {
             out.push(AgentSignal::Problem { problem });
@@ -79,7 +79,7 @@ impl Turn {
         }
     }
 
-    /// Takes a `result` that ends nothing: messages of the user wait.
+    /// Keeps the message of a `result` that does not end the turn because messages of the user are queued.
     pub(crate) fn passes(&mut self, result: &Value) {
         let last = result.get("result").and_then(Value::as_str);
         self.message = last.map(|text| tail(text, TEXT_CAP_BYTES)).or(self.message.take());
@@ -92,7 +92,7 @@ impl Turn {
             "user" => self.user(event, clock, out),
             "rate_limit_event" => self.limit(event, out),
             "result" => self.result(event, clock, out),
-            // Pieces of what comes as a whole later; they are asked for as a sign of life.
+            // Pieces of text that arrive as a whole later; they are requested as a sign of life.
             "stream_event" => delta(event, out),
             other => self.unknown(other, event, out),
         }
@@ -104,7 +104,7 @@ impl Turn {
 
     fn system(&mut self, event: &Value, clock: &Clock, out: &mut Vec<AgentSignal>) {
         match text(event, "/subtype") {
-            // Said again for every message of the user.
+            // claude repeats it for every message of the user.
             "init" if self.opened => {}
             "init" => {
                 self.opened = true;
@@ -123,7 +123,7 @@ impl Turn {
 
     fn assistant(&mut self, event: &Value, clock: &Clock, out: &mut Vec<AgentSignal>) {
         if let Some(error) = event.get("error").and_then(Value::as_str) {
-            // The result will say it again.
+            // The result repeats it.
             self.error = Some(error.to_owned());
             return;
         }
@@ -159,10 +159,12 @@ impl Turn {
         }
     }
 
-    /// Tells what the request used that brought this message, so that a limit ends the turn in which it is reached.
+    /// Reports the usage of the request that produced this message, so that a limit ends the turn in which it is
+    /// reached.
     ///
-    /// Tokens of the answer are not known yet but for the first; the result adds them, and the cost. Other programs that speak this
-    /// dialect tell totals, and their results may sum up a session of several turns: theirs is left to the result.
+    /// Output tokens beyond the first are not known yet; the result adds them, and the cost. Other programs that speak
+    /// this dialect report totals, and their results may sum up a session of several turns: their usage is left to the
+    /// result.
     fn count_request(&mut self, event: &Value, out: &mut Vec<AgentSignal>) {
         let message = event
             .get("message")
@@ -265,7 +267,7 @@ impl Turn {
     }
 
     fn problem(&self, event: &Value, clock: &Clock) -> Problem {
-        // The second is how others say it that speak like claude.
+        // Other programs that speak claude's dialect use `/error/message`.
         let errors: Vec<_> = array(event, "/errors")
             .filter_map(Value::as_str)
             .chain(Some(text(event, "/error/message")).filter(|text| !text.is_empty()))
@@ -281,7 +283,7 @@ impl Turn {
         let named = self.error.as_deref().and_then(from_name);
         let kind = match (text(event, "/subtype"), named, worded.kind) {
             ("error_max_turns", _, _) => ProblemKind::TurnLimit,
-            // A connection that is lost is called an error of the server as well, and a limit of the plan one of rate.
+            // claude also names a lost connection `server_error`, and a limit of the plan `rate_limit`.
             (_, Some(ProblemKind::Overloaded), ProblemKind::Network) => ProblemKind::Network,
             (_, Some(ProblemKind::RateLimited { .. }), quota @ ProblemKind::QuotaExhausted { .. }) => quota,
             (_, Some(ProblemKind::RateLimited { .. }), _) if self.resets_ms.is_some() => {
@@ -291,7 +293,7 @@ impl Turn {
             (_, None, ProblemKind::Other) => status.and_then(from_status).unwrap_or(ProblemKind::Other),
             (_, None, worded) => worded,
         };
-        // To the second, which the words for it are not.
+        // The event has the exact time; the wording is rounded.
         let kind = match (kind, self.resets_ms) {
             (ProblemKind::QuotaExhausted { .. }, until_ms @ Some(_)) => ProblemKind::QuotaExhausted { until_ms },
             (kind, _) => with_time(kind, || until_in_text(&said, clock)),
@@ -300,7 +302,7 @@ impl Turn {
     }
 }
 
-/// A piece of the agent's own text, as it is written.
+/// Reports a piece of the agent's own text while it is being written.
 fn delta(event: &Value, out: &mut Vec<AgentSignal>) {
     let own = event.get("parent_tool_use_id").is_none_or(Value::is_null);
     if !own || text(event, "/event/type") != "content_block_delta" {
@@ -325,11 +327,11 @@ fn retry(event: &Value, clock: &Clock) -> AgentSignal {
     let kind = match (from_name(name), status) {
         (Some(kind), _) => Some(kind),
         (None, Some(status)) => from_status(status),
-        // No answer at all.
+        // The request got no response.
         (None, None) => Some(ProblemKind::Network),
     };
     let delay = event.get("retry_delay_ms").and_then(Value::as_f64);
-    // Rounded for people; what is not a sane delay shows as one.
+    // Rounded for display.
     let wait = delay
         .map(|ms| format!(", again in {:.0} s", ms / 1000.0))
         .unwrap_or_default();
@@ -347,7 +349,7 @@ fn retry(event: &Value, clock: &Clock) -> AgentSignal {
     }
 }
 
-/// What the whole run used; nothing if it used nothing.
+/// The usage of the whole run; `None` if it is zero.
 fn usage(event: &Value) -> Option<Usage> {
     let tokens = tokens_of_models(event).or_else(|| tokens_of_turn(event))?;
     let cost_usd = event.get("total_cost_usd").and_then(Value::as_f64);
@@ -366,7 +368,7 @@ struct Tokens {
     output: u64,
 }
 
-/// The tokens of all models, with those that sub-agents used.
+/// The tokens of all models, including those of sub-agents.
 fn tokens_of_models(event: &Value) -> Option<Tokens> {
     let models = event.get("modelUsage")?.as_object()?;
     let sum = |fields: &[&str]| -> u64 {
@@ -382,7 +384,7 @@ fn tokens_of_models(event: &Value) -> Option<Tokens> {
     })
 }
 
-/// The tokens of the turn, as programs give them that speak this dialect and have one model.
+/// The tokens of the turn, as reported by programs that speak this dialect and use one model.
 fn tokens_of_turn(event: &Value) -> Option<Tokens> {
     let usage = event.get("usage")?;
     let count = |field: &str| usage.get(field).and_then(Value::as_u64);
@@ -393,12 +395,12 @@ fn tokens_of_turn(event: &Value) -> Option<Tokens> {
             .saturating_add(cached)
             .saturating_add(count("cache_creation_input_tokens").unwrap_or(0))
     };
-    // A total tells whether the cached ones are counted among the others or apart.
+    // The total shows whether cached tokens are included in the input or counted separately.
     let input = count("total_tokens").map_or_else(apart, |total| total.saturating_sub(output));
     Some(Tokens { input, cached, output })
 }
 
-/// What was denied, for a person and for the next prompt; nothing if nothing was.
+/// The denied tool uses, for the user and the next prompt; `None` if there were none.
 fn denials(event: &Value) -> Option<String> {
     let denied: Vec<_> = array(event, "/permission_denials")
         .map(|denial| {
@@ -412,7 +414,7 @@ fn denials(event: &Value) -> Option<String> {
     (!denied.is_empty()).then(|| one_line(&denied.join(", ")))
 }
 
-/// A tool's result as text, which is a string or a list of blocks.
+/// The result of a tool as text. It is a string or a list of blocks.
 fn content(block: &Value) -> String {
     match block.get("content") {
         Some(Value::String(text)) => {

@@ -14,7 +14,7 @@ use super::*;
 
 const KIND: DialectKind = DialectKind::ClaudeStreamJson;
 
-/// What Claude Code 2.1.197 wrote in as many situations.
+/// Recordings of Claude Code 2.1.197, one for each situation.
 fn all() -> Vec<Recording> {
     recordings! {
         "claude": "bad-flag" "cut" "http401" "http403" "http404" "http429" "http429x2" "http500" "maxturns" "nokey"

@@ -1,22 +1,22 @@
-//! The present time and zone, for parsing times in words: "resets at 6:40 PM".
+//! The current time and time zone, for parsing times such as "resets at 6:40 PM".
 
 use std::fmt;
 
 use jiff::{Timestamp, tz::TimeZone};
 
-/// The moment in which bytes arrived, and the places whose clocks agents name. Dialects have no other clock.
+/// The time at which bytes arrived, and the time zones that agents name. Dialects have no other clock.
 #[derive(Clone)]
 pub struct Clock {
     /// Milliseconds since 1970.
     pub now_ms: u64,
-    /// The zone of times that are said without one.
+    /// The zone of times that are given without one.
     pub zone: TimeZone,
-    /// Finds a zone by its name: where the rules are kept is not the parsers' business.
+    /// Looks up a zone by name, so that parsers need not read the zone database.
     pub named: fn(&str) -> Option<TimeZone>,
 }
 
 impl Clock {
-    /// The present moment; none beyond the years that calendars know.
+    /// The current time; `None` if outside the calendar's range.
     pub(super) fn now(&self) -> Option<Timestamp> {
         Timestamp::from_millisecond(i64::try_from(self.now_ms).ok()?).ok()
     }

@@ -1,7 +1,7 @@
 //! `codex exec --json`: one event a line, items begin and complete.
 //!
-//! `error` events are both retries ("Reconnecting... 2/5 (why)") and the failure that `turn.failed` repeats; an *item*
-//! of type `error` is only a warning. A patch that fails leaves no event at all.
+//! An `error` event is either a retry ("Reconnecting... 2/5 (why)") or the failure that `turn.failed` repeats; an
+//! *item* of type `error` is only a warning. A failed patch produces no event at all.
 
 use ralph_core::event::{AgentSignal, FileChange, Problem, SessionId, Usage, clip};
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ use super::{
     verdict::without_verdict,
 };
 
-/// What is said of a failure that codex says nothing about.
+/// The text for a failure that codex does not explain.
 pub(crate) const UNEXPLAINED: &str = "the turn failed, and codex does not say why";
 
 #[derive(Debug, Default)]
@@ -28,15 +28,15 @@ pub(super) struct CodexJson {
     turn: Turn,
 }
 
-/// One turn, as its events tell it.
+/// One turn, built from its events.
 #[derive(Debug, Default)]
 pub(crate) struct Turn {
     seen: Seen,
     calls: Calls,
     todos: Todos,
-    /// The last assistant message, the final one once the turn has ended.
+    /// The last assistant message; the final one once the turn has ended.
     message: Option<String>,
-    /// An error that was reported and may be the end.
+    /// The last reported error. It may turn out to be the failure of the turn.
     error: Option<String>,
     ended: bool,
 }
@@ -55,7 +55,7 @@ impl Dialect for CodexJson {
 }
 
 impl Turn {
-    /// Takes the end of the program, and gives the verdict if there was none.
+    /// Ends the turn with a failure if the program ended without a verdict.
     pub(crate) fn finish(&mut self, finish: Finish<'_>, clock: &Clock, out: &mut Vec<AgentSignal>) {
         if self.ended {
             return;
@@ -116,7 +116,7 @@ impl Turn {
                 text: clip(text(item, "/text"), TEXT_CAP_BYTES),
             }),
             "file_change" => file_changes(item, out),
-            // Told once more at the end of the turn.
+            // codex repeats the list at the end of the turn.
             "todo_list" => self.todo_list(item, out),
             "error" => {
                 out.push(AgentSignal::Unknown {
@@ -150,7 +150,7 @@ impl Turn {
         self.todos.tell(todos.collect(), out);
     }
 
-    /// Takes the list as the live channel tells it, which knows what is being done.
+    /// Takes a plan of the live channel, which also marks steps in progress.
     pub(crate) fn plan_updated(&mut self, plan: &Value, out: &mut Vec<AgentSignal>) {
         let todos = plan.as_array().into_iter().flatten().map(|step| {
             let status = match text(step, "/status") {
@@ -164,7 +164,7 @@ impl Turn {
 
     fn completed(&mut self, event: &Value, out: &mut Vec<AgentSignal>) {
         if let Some(error) = self.error.take() {
-            // It went on after that error, so it was none that ended the turn.
+            // The turn went on after that error, so the error did not end it.
             out.push(AgentSignal::Unknown {
                 text: format!("warning: {}", one_line(&error)),
             });
@@ -192,7 +192,7 @@ impl Turn {
         self.fail_with(classify(&message, clock), out);
     }
 
-    /// Ends the turn with the problem that it failed from.
+    /// Ends the turn with `problem`.
     pub(crate) fn fail_with(&mut self, problem: Problem, out: &mut Vec<AgentSignal>) {
         if !self.ended {
             out.push(AgentSignal::Problem { problem });
@@ -228,13 +228,13 @@ impl Turn {
     }
 }
 
-/// The numbers in `2/5`: which repetition of a request it is, and of how many.
+/// The numbers in `2/5`: the current retry and the maximum.
 pub(crate) fn attempts(count: &str) -> Option<(u32, u32)> {
     let (attempt, of) = count.trim().split_once('/')?;
     Some((attempt.parse().ok()?, of.parse().ok()?))
 }
 
-/// Tool and short input of an item that is a use of a tool.
+/// The tool and the short input of an item that is a tool use.
 fn tool(item: &Value) -> Option<(String, String)> {
     let named = |tool: &str, input: &str| Some((tool.to_owned(), clip(input, super::OUTPUT_CAP_BYTES)));
     match text(item, "/type") {

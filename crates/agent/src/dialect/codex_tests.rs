@@ -12,7 +12,7 @@ use super::*;
 
 const KIND: DialectKind = DialectKind::CodexJson;
 
-/// What codex 0.169.0 wrote in as many situations.
+/// Recordings of codex 0.169.0, one for each situation.
 fn all() -> Vec<Recording> {
     recordings! {
         "codex": "cut" "http401" "http404" "http429" "http429x2" "http500" "q-usage-limit" "resume-1" "resume-2"

@@ -1,21 +1,21 @@
-//! The command line that codex reports: words that it quoted itself, most often a shell and what that is given.
+//! The command lines that codex reports: words that codex quoted, usually a shell and its script.
 
 use std::borrow::Cow;
 
-/// The command as somebody would type it, without the shell that codex puts around it: `/bin/bash -lc '…'`.
+/// The command as a user would type it, without the shell that codex puts around it: `/bin/bash -lc '…'`.
 pub(super) fn bare_command(command: &str) -> Cow<'_, str> {
     let single = || <[String; 1]>::try_from(words(command)?).ok().map(|[word]| word);
     let bare = script(command).or_else(single);
     bare.map_or(Cow::Borrowed(command), Cow::Owned)
 }
 
-/// What the shell is given in `/bin/bash -lc '…'`, to the letter. `None` stands for any other command.
+/// The exact script in `/bin/bash -lc '…'`; `None` for any other command.
 pub(crate) fn script(command: &str) -> Option<String> {
     let [shell, flag, script] = <[String; 3]>::try_from(words(command)?).ok()?;
     (shell.ends_with("sh") && matches!(flag.as_str(), "-lc" | "-c")).then_some(script)
 }
 
-/// The words of a command line that was put together from them. `None` stands for one that a shell would do more with.
+/// Splits a command line into its words; `None` if a shell would do more than remove quotes.
 fn words(command: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

@@ -1,16 +1,17 @@
-//! How much of a long text is in a signal: the end of what an agent says, the beginning of what a tool prints.
+//! Excerpts of long texts in signals: the end of an agent's message, the beginning of a tool's output.
 
 use ralph_core::event::clip;
 
-/// Most bytes of one agent text in a signal; longer messages keep their end, where claims are.
+/// Most bytes of one agent text in a signal. Longer messages keep their end, since claims of completion are there.
 pub const TEXT_CAP_BYTES: usize = 1024 * 1024;
-/// Most bytes and lines of a tool's output in a signal, from its beginning; of the lines, the last says how many are missing.
+/// Most bytes and lines of a tool's output in a signal, from its beginning. If it was cut, the last line says how many
+/// lines are missing.
 pub const OUTPUT_CAP_BYTES: usize = 16 * 1024;
 pub const OUTPUT_CAP_LINES: usize = 100;
-/// More than the line that counts what is missing ever takes.
+/// An upper bound for the line that counts the missing lines.
 const COUNT_BYTES: usize = 64;
 
-/// The beginning of a tool's output. What is left out is counted here, since later stages do not see it.
+/// The beginning of a tool's output. The omitted lines are counted here, since later stages do not see them.
 pub(crate) fn head(text: &str) -> String {
     let lines = text.lines().count();
     if lines <= OUTPUT_CAP_LINES && text.len() <= OUTPUT_CAP_BYTES {
@@ -29,7 +30,7 @@ pub(crate) fn head(text: &str) -> String {
     }
 }
 
-/// The end of a message: a claim is in its last lines.
+/// The end of a message: claims of completion are in its last lines.
 pub(crate) fn tail(text: &str, cap_bytes: usize) -> String {
     if text.len() <= cap_bytes {
         return text.to_owned();

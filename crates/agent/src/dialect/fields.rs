@@ -1,9 +1,9 @@
-//! Fields of JSON that may be anything.
+//! Access to fields of JSON with an unknown structure.
 
 use ralph_core::event::Choice;
 use serde_json::Value;
 
-/// The text at `pointer`; empty if there is none.
+/// The text at `pointer`; empty if absent.
 pub(crate) fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
     value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
@@ -12,12 +12,12 @@ pub(crate) fn number(value: &Value, pointer: &str) -> Option<u64> {
     value.pointer(pointer).and_then(Value::as_u64)
 }
 
-/// The elements at `pointer`; none if it is no array.
+/// The elements at `pointer`; empty if it is not an array.
 pub(crate) fn array<'a>(value: &'a Value, pointer: &str) -> impl Iterator<Item = &'a Value> + use<'a> {
     value.pointer(pointer).and_then(Value::as_array).into_iter().flatten()
 }
 
-/// The answers that a question offers, as most agents write them.
+/// The answers that a question offers, in the form most agents use.
 pub(crate) fn choices(question: &Value) -> Vec<Choice> {
     let choice = |option: &Value| Choice {
         label: text(option, "/label").to_owned(),

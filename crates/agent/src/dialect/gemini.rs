@@ -1,7 +1,7 @@
 //! `gemini --output-format stream-json`: messages come in pieces, `result` at the end.
 //!
-//! The end names an error in words alone, while the exit code has its HTTP status (modulo 256); so a failure is judged
-//! when both are there. What it repeats by itself it says on stderr only.
+//! The `result` event gives an error only in words; the exit code carries its HTTP status (modulo 256). A failure is
+//! therefore classified once both are known. Retries are reported only on stderr.
 
 use ralph_core::event::{AgentSignal, Exit, FileChange, Problem, ProblemKind, SessionId, Usage};
 use serde_json::Value;
@@ -18,7 +18,7 @@ use super::{
     tail, verdict,
 };
 
-/// Where the days of Google's daily quotas end.
+/// The time zone at whose midnight Google's daily quotas reset.
 const QUOTA_ZONE: &str = "America/Los_Angeles";
 
 #[derive(Debug, Default)]
@@ -31,16 +31,16 @@ pub(super) struct GeminiStreamJson {
 struct Turn {
     seen: Seen,
     calls: Calls,
-    /// The message that is being said.
+    /// The message whose pieces are arriving.
     saying: String,
-    /// The last whole one.
+    /// The last complete message.
     message: Option<String>,
     /// An error that was reported before the end.
     error: Option<String>,
     end: Option<End>,
 }
 
-/// What `result` said.
+/// The outcome in the `result` event.
 #[derive(Debug)]
 enum End {
     Good,
@@ -108,7 +108,7 @@ impl Turn {
     }
 
     fn message(&mut self, event: &Value, out: &mut Vec<AgentSignal>) {
-        // What the user said is the prompt.
+        // Messages of the user are the prompt.
         if text(event, "/role") != "assistant" {
             return self.say(out);
         }
@@ -130,7 +130,7 @@ impl Turn {
         }
     }
 
-    /// Says the message whose pieces have come, if there is one.
+    /// Reports the message whose pieces have arrived, if any.
     fn say(&mut self, out: &mut Vec<AgentSignal>) {
         let said = std::mem::take(&mut self.saying);
         if !said.is_empty() {
@@ -172,7 +172,7 @@ impl Turn {
         });
         out.extend(changed.map(|path| AgentSignal::FileChanged {
             path,
-            // Whether the file was there before is not told.
+            // gemini does not tell whether the file existed before.
             change: FileChange::Updated,
         }));
     }
@@ -209,14 +209,14 @@ impl Turn {
     }
 }
 
-/// When an event happened, as it says itself.
+/// The time of an event: its own timestamp, or the time of arrival.
 fn at_ms(event: &Value, clock: &Clock) -> u64 {
     let said: Option<jiff::Timestamp> = text(event, "/timestamp").parse().ok();
     said.and_then(|said| u64::try_from(said.as_millisecond()).ok())
         .unwrap_or(clock.now_ms)
 }
 
-/// `Attempt 1 failed with status 429. Retrying with backoff... why`
+/// Parses `Attempt 1 failed with status 429. Retrying with backoff... why`.
 fn retry(line: &str, clock: &Clock) -> Option<AgentSignal> {
     let (attempt, rest) = line.strip_prefix("Attempt ")?.split_once(" failed")?;
     let (state, why) = rest.split_once("Retrying")?;
@@ -226,7 +226,7 @@ fn retry(line: &str, clock: &Clock) -> Option<AgentSignal> {
     let said = classify(why, clock);
     let kind = match (said.kind, status.and_then(from_status)) {
         (ProblemKind::Other, Some(kind)) => kind,
-        // An answer would have had a status.
+        // A response would have had a status.
         (ProblemKind::Other, None) => ProblemKind::Network,
         (kind, _) => kind,
     };
@@ -242,7 +242,7 @@ fn retry(line: &str, clock: &Clock) -> Option<AgentSignal> {
     })
 }
 
-/// Why the turn failed, as the program says at its end.
+/// The problem of a failed turn, from the program's final error.
 fn failure(kind: &str, said: &str, exit: Option<Exit>, clock: &Clock) -> Problem {
     let said = match said {
         "" => "the turn failed, and gemini does not say why",
@@ -262,16 +262,16 @@ fn failure(kind: &str, said: &str, exit: Option<Exit>, clock: &Clock) -> Problem
     Problem::said(with_time(kind, until), worded.text)
 }
 
-/// The error without what is put around and after it: `[API Error: …]`.
+/// The error without the prefix and suffix around it: `[API Error: …]`.
 fn bare(said: &str) -> &str {
     said.strip_prefix("[API Error: ")
         .and_then(|rest| Some(&rest[..rest.rfind(']')?]))
-        // Of this the wording is all there is, and it is the prefix that makes it one of the connection.
+        // `terminated` means a connection error only together with the prefix.
         .filter(|inner| *inner != "terminated")
         .unwrap_or(said)
 }
 
-/// The errors that gemini gives names, and exit codes of their own.
+/// Maps the errors to which gemini gives names and exit codes.
 fn fatal(name: &str) -> Option<ProblemKind> {
     Some(match name {
         "FatalAuthenticationError" => ProblemKind::Auth,
@@ -283,7 +283,7 @@ fn fatal(name: &str) -> Option<ProblemKind> {
     })
 }
 
-/// The status of the answer that ended it: with structured output the exit code is what is left of it.
+/// The HTTP status of the response that ended the turn: with structured output, the exit code is the status modulo 256.
 fn http_status(exit: Exit) -> Option<u16> {
     let Exit::Code { code } = exit else { return None };
     match u16::try_from(code).ok()? {
@@ -293,7 +293,7 @@ fn http_status(exit: Exit) -> Option<u16> {
     }
 }
 
-/// A program that ended before its turn began says why in its exit code, and in words on stderr.
+/// The problem of a program that ended before its turn began: from its exit code and stderr.
 fn without_result(finish: Finish<'_>, clock: &Clock) -> Problem {
     let problem = verdict::problem(finish, clock);
     let kind = match finish.exit {

@@ -14,7 +14,7 @@ use super::*;
 
 const KIND: DialectKind = DialectKind::GeminiStreamJson;
 
-/// What gemini-cli 0.61.0 wrote in as many situations.
+/// Recordings of gemini-cli 0.61.0, one for each situation.
 fn all() -> Vec<Recording> {
     recordings! {
         "gemini": "bad-flag" "cut" "http401" "http403" "http404" "http429" "http429x2" "http500" "maxturns" "nokey"
@@ -54,7 +54,7 @@ fn a_recording_that_stops_at_any_byte_ends_with_exactly_one_verdict() {
 
 #[test]
 fn noise_between_the_lines_changes_no_signal_but_is_said() {
-    // In the middle of a message it would divide it in two.
+    // Only recordings without message pieces: noise between the pieces would split a message in two.
     for recording in recordings!("gemini": "toolfail" "http429x2" "q-perday" "x-untrusted" "sig-SIGINT" "cut") {
         assert_noise_is_said_once(KIND, &recording);
     }

@@ -1,4 +1,4 @@
-//! Cuts a stream of bytes into lines, and takes JSON objects out of them, with bounded memory.
+//! Splits a stream of bytes into lines and parses JSON objects from them, with bounded memory.
 
 use std::collections::BTreeSet;
 
@@ -6,19 +6,19 @@ use memchr::memchr;
 use ralph_core::event::{AgentSignal, clip};
 use serde_json::{Map, Value};
 
-/// Most bytes of one line; a longer one is dropped as a whole, since half an object is none.
+/// Most bytes of one line. A longer line is dropped as a whole, since half an object cannot be parsed.
 pub(super) const LINE_CAP_BYTES: usize = 16 * 1024 * 1024;
 
-/// Most bytes of an unknown event that are shown.
+/// Most bytes shown of an unknown event.
 const UNKNOWN_CAP_BYTES: usize = 400;
-/// Most different unknown things that are told apart.
+/// Most kinds of unknown input that are distinguished.
 const UNKNOWN_CAP: usize = 32;
 
-/// Cuts bytes into lines, wherever the pieces were cut.
+/// Splits bytes into lines, independent of how they arrive in pieces.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     partial: Vec<u8>,
-    /// Bytes of a line that is too long, this far.
+    /// The number of bytes so far of a line that is too long.
     oversized: usize,
 }
 
@@ -45,7 +45,7 @@ impl Lines {
         self.keep(rest);
     }
 
-    /// Hands over the last line if it has no end.
+    /// Passes on the last line if it has no newline.
     pub(super) fn finish(&mut self, mut each: impl FnMut(Line<'_>)) {
         if !self.partial.is_empty() || self.oversized > 0 {
             self.end(&mut each);
@@ -57,7 +57,7 @@ impl Lines {
             self.oversized += piece.len();
         } else if self.partial.len() + piece.len() > LINE_CAP_BYTES {
             self.oversized = self.partial.len() + piece.len();
-            // The memory is given back, too: such a line is rare.
+            // Frees the buffer, since such lines are rare.
             self.partial = Vec::new();
         } else {
             self.partial.extend_from_slice(piece);
@@ -73,7 +73,7 @@ impl Lines {
     }
 }
 
-/// Takes JSON objects, one a line, out of a stream that may hold anything else besides.
+/// Parses JSON objects, one per line, from a stream that may contain other text.
 #[derive(Debug, Default)]
 pub(crate) struct Objects {
     lines: Lines,
@@ -115,7 +115,7 @@ fn take(
         }
     };
     let text = String::from_utf8_lossy(bytes);
-    // NULs come from files that were truncated while being written to; they are no part of the object.
+    // NULs come from files that were truncated while being written to; they are not part of the object.
     let text = text.trim_matches(|character: char| character.is_whitespace() || character == '\0');
     if text.is_empty() {
         return;
@@ -126,7 +126,7 @@ fn take(
     }
 }
 
-/// Says each kind of unknown thing once.
+/// Reports each kind of unknown input once.
 #[derive(Debug, Default)]
 pub(crate) struct Seen(BTreeSet<String>);
 

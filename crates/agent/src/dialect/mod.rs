@@ -1,10 +1,10 @@
-//! Parsers from what an agent writes to signals. Pure: bytes in, signals out.
+//! Parsers that turn an agent's output into signals. Pure: bytes in, signals out.
 //!
 //! Stop 3 of the tour in ARCHITECTURE.md: from here on no code knows which agent runs.
 //!
-//! A dialect gives the verdict on a turn ([`TurnEnded`](ralph_core::event::AgentSignal::TurnEnded)): an exit code alone proves
-//! nothing, since agents exit with 0 without having done the work. What an agent merely quotes (in its messages, in the
-//! output of its tools) is never taken for an error of its own.
+//! A dialect decides whether a turn succeeded ([`TurnEnded`](crate::event::AgentSignal::TurnEnded)): an exit code alone
+//! proves nothing, since agents exit with 0 without having done the work. Text that an agent merely quotes (in its
+//! messages, in the output of its tools) is never treated as an error of its own.
 
 mod calls;
 mod classify;
@@ -49,7 +49,7 @@ pub(super) use terminal::Tail;
 pub(super) use todos::Todos;
 pub(super) use verdict::without_verdict;
 
-/// The dialects there are.
+/// The supported dialects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DialectKind {
     /// `codex exec --json`.
@@ -60,9 +60,9 @@ pub enum DialectKind {
     GeminiStreamJson,
     /// `opencode run --format json`.
     OpencodeJson,
-    /// Our own signals, one JSON object a line.
+    /// ralph's own signals, one JSON object per line.
     RalphJsonl,
-    /// Any program: no messages, only what it shows.
+    /// Any program: no messages, only its terminal output.
     Terminal,
 }
 
@@ -77,7 +77,7 @@ impl DialectKind {
         ("terminal", DialectKind::Terminal),
     ];
 
-    /// Whether the program writes signals to stdout, apart from what it shows a person.
+    /// Whether the program writes signals to stdout, as opposed to output for a user.
     pub fn is_structured(self) -> bool {
         match self {
             DialectKind::CodexJson
@@ -89,7 +89,7 @@ impl DialectKind {
         }
     }
 
-    /// Whether what the agent writes shows as it is written, and not in whole messages.
+    /// Whether the agent's text arrives while it is written, and not in whole messages.
     pub fn tells_text_as_it_comes(self) -> bool {
         match self {
             DialectKind::ClaudeStreamJson
@@ -100,7 +100,7 @@ impl DialectKind {
         }
     }
 
-    /// Whether usage is told while a turn goes on, unless the manifest says otherwise.
+    /// Whether usage is reported during a turn, unless the manifest says otherwise.
     pub fn tells_usage_in_turn(self) -> bool {
         match self {
             DialectKind::ClaudeStreamJson
@@ -111,8 +111,8 @@ impl DialectKind {
         }
     }
 
-    /// Whether usage is the sum over a session unless the manifest says otherwise: so with the program that the dialect
-    /// was made for.
+    /// Whether usage is the sum over a session, unless the manifest says otherwise. The default is that of the program
+    /// for which the dialect was made.
     pub fn sums_usage(self) -> bool {
         match self {
             DialectKind::CodexJson => true,
@@ -124,7 +124,7 @@ impl DialectKind {
         }
     }
 
-    /// A parser for a new session.
+    /// Creates a parser for a new session.
     pub fn parser(self) -> Box<dyn Dialect> {
         match self {
             DialectKind::CodexJson => Box::new(codex::CodexJson::default()),
@@ -137,7 +137,7 @@ impl DialectKind {
     }
 }
 
-/// A parser of what a terminal shows, for a new session of an adapter with patterns.
+/// Creates a parser of terminal output for a new session of an adapter with patterns.
 pub(super) fn terminal_with(patterns: Arc<Patterns>) -> Box<dyn Dialect> {
     Box::new(terminal::Terminal::with(patterns))
 }
@@ -150,7 +150,7 @@ mod tests {
         testing::Dice,
     };
 
-    /// Pieces of what agents write, and of what no agent should.
+    /// Pieces of agent output, and of input that no agent should produce.
     const PIECES: [&[u8]; 40] = [
         b"\n",
         b"\r\n",

@@ -1,7 +1,7 @@
-//! `opencode run --format json`: the parts of messages as they are complete, in steps; nothing says that it is the end.
+//! `opencode run --format json`: complete parts of messages, in steps; no event marks the end.
 //!
-//! A turn succeeded if its last step stopped by itself and no error came after it. What opencode repeats by itself, and
-//! what it does instead of what it was asked, it says on stderr only: the log is asked for with `--print-logs`.
+//! A turn succeeded if its last step stopped by itself and no error came after it. opencode reports retries, and
+//! fallbacks to something other than requested, only on stderr; `--print-logs` makes it write its log there.
 
 use ralph_core::event::{AgentSignal, Problem, ProblemKind, SessionId, clip};
 use serde_json::Value;
@@ -18,10 +18,10 @@ use super::{
     verdict::without_verdict,
 };
 
-/// An error that comes so often, with nothing done in between, will come for ever: opencode compacts a session that is
-/// too long for its model, and tries again, without end.
+/// The number of equal errors, with nothing done in between, after which the session is ended: opencode compacts a
+/// session that is too long for its model and tries again without end.
 const ROUNDS: u32 = 3;
-/// Most denied permissions that are named.
+/// Most denied permissions that are listed.
 const DENIALS_CAP: usize = 8;
 
 #[derive(Debug, Default)]
@@ -36,19 +36,19 @@ struct Turn {
     opened: bool,
     /// The last message.
     message: Option<String>,
-    /// Why the last step ended.
+    /// The reason why the last step ended.
     reason: Option<String>,
-    /// The last error, if nothing was done after it.
+    /// The last error; `None` once something was done after it.
     error: Option<Problem>,
-    /// How often it came.
+    /// How often the last error has come in a row.
     rounds: u32,
-    /// Uses of tools that were denied.
+    /// Tool uses that were denied.
     denied: Vec<String>,
-    /// Permissions that were refused, as the log puts it.
+    /// Permissions that were refused, as worded in the log.
     refused: Vec<String>,
-    /// What the log says of a failure whose own words say nothing.
+    /// The error in the log, for a failure whose event does not explain it.
     logged: Option<Problem>,
-    /// Requests repeated in a row.
+    /// Consecutive retries of a request.
     attempts: u32,
     ended: bool,
 }
@@ -112,7 +112,7 @@ impl Turn {
     }
 
     fn said(&mut self, event: &Value, out: &mut Vec<AgentSignal>) {
-        // What opencode tells the model in the user's place.
+        // Text that opencode gives the model in the name of the user.
         if event.pointer("/part/synthetic").and_then(Value::as_bool) == Some(true) {
             return;
         }
@@ -123,7 +123,7 @@ impl Turn {
         }
     }
 
-    /// A use of a tool, which is told when it is over.
+    /// Reports a tool use, which opencode announces only when it is over.
     fn tool_use(&mut self, part: &Value, out: &mut Vec<AgentSignal>) {
         let (started, ended) = (tool_started(part), tool_ended(part));
         let done = text(part, "/state/status") == "completed";
@@ -138,7 +138,7 @@ impl Turn {
         }
     }
 
-    /// Something was done: an error that came before did not end the turn.
+    /// Notes progress: an earlier error did not end the turn.
     fn go_on(&mut self, out: &mut Vec<AgentSignal>) {
         self.rounds = 0;
         self.attempts = 0;
@@ -178,7 +178,7 @@ impl Turn {
         {
             note(&mut self.refused, permission.trim_end_matches("; auto-rejecting"));
         } else if said.ends_with("Falling back to default agent") {
-            // Another agent than the one that was asked for is not run.
+            // opencode would run a different agent than requested.
             let kind = ProblemKind::Usage;
             let text = one_line(said);
             self.fail(Problem::said(kind, text), out);
@@ -191,7 +191,7 @@ impl Turn {
         let Some(error) = value_in(line, "error.error").or_else(|| value_in(line, "error")) else {
             return;
         };
-        // `AI_APICallError: Rate limit reached`: the name of its class says nothing to a person.
+        // `AI_APICallError: Rate limit reached`: the name of the error class does not help the user.
         let said = match error.split_once("Error: ") {
             Some((class, said)) if !class.contains(' ') => said,
             Some(_) | None => &error,
@@ -234,14 +234,14 @@ impl Turn {
                 let message = self.message.take();
                 out.push(AgentSignal::TurnEnded { ok: true, message });
             }
-            // A permission that is refused ends the turn after the step that asked for it.
+            // A refused permission ends the turn after the step that asked for it.
             (None, _, Some(denied)) => self.fail(denied, out),
             (None, Some(reason), None) if reason != "tool-calls" => {
                 let kind = ProblemKind::Other;
                 let text = format!("the model stopped before it was done ({})", one_line(reason));
                 self.fail(Problem::said(kind, text), out);
             }
-            // Its only answer to a command line that it does not understand is how to call it.
+            // opencode answers an invalid command line only with its usage text.
             (None, _, None) if finish.stderr.trim_start().starts_with("opencode run [message..]") => {
                 let kind = ProblemKind::Usage;
                 let text = "opencode does not understand its command line".to_owned();
@@ -252,7 +252,7 @@ impl Turn {
     }
 }
 
-/// Adds what is new to a list that stays short.
+/// Adds a denial to the list, unless it is a duplicate or the list is full.
 fn note(denials: &mut Vec<String>, denial: &str) {
     let denial = one_line(denial);
     if denials.len() < DENIALS_CAP && !denials.contains(&denial) {
@@ -260,7 +260,7 @@ fn note(denials: &mut Vec<String>, denial: &str) {
     }
 }
 
-/// The value of `key` in a line of `key=value` or `key="value"`; without the quotes, and with what they protect.
+/// The unquoted and unescaped value of `key` in a line of `key=value` or `key="value"`.
 fn value_in(line: &str, key: &str) -> Option<String> {
     let marker = format!(" {key}=");
     let rest = &line[line.find(&marker)? + marker.len()..];

@@ -1,5 +1,5 @@
-//! What opencode writes of messages and errors, whichever way it comes: as lines of `opencode run`, or as events and
-//! lists of its server.
+//! The parts of messages and the errors of opencode, either as lines of `opencode run` or as events and lists of its
+//! server.
 
 use ralph_core::event::{AgentSignal, FileChange, Problem, ProblemKind, Usage};
 use serde_json::Value;
@@ -13,7 +13,7 @@ use super::{
     reset::until_in_header,
 };
 
-/// The beginning of a tool's use.
+/// The signal for the beginning of a tool use.
 pub(crate) fn tool_started(part: &Value) -> AgentSignal {
     AgentSignal::ToolStarted {
         call: text(part, "/callID").to_owned(),
@@ -22,7 +22,7 @@ pub(crate) fn tool_started(part: &Value) -> AgentSignal {
     }
 }
 
-/// The end of a tool's use.
+/// The signal for the end of a tool use.
 pub(crate) fn tool_ended(part: &Value) -> AgentSignal {
     let state = &part["state"];
     let exit = state.pointer("/metadata/exit").and_then(Value::as_i64);
@@ -36,7 +36,7 @@ pub(crate) fn tool_ended(part: &Value) -> AgentSignal {
     }
 }
 
-/// What a person wants to see of a tool's result: of a change the change, of a file its lines.
+/// The result of a tool as it is shown to a user: the diff of a change, the lines of a file.
 fn result(state: &Value) -> &str {
     let output = text(state, "/output");
     let diff = text(state, "/metadata/diff");
@@ -54,7 +54,7 @@ fn result(state: &Value) -> &str {
     })
 }
 
-/// The file that a tool has changed, if it is one that changes files.
+/// The file that a tool changed, if the tool changes files.
 pub(crate) fn file_change(part: &Value) -> Option<AgentSignal> {
     let existed = part.pointer("/state/metadata/exists").and_then(Value::as_bool);
     let change = match text(part, "/tool") {
@@ -66,11 +66,11 @@ pub(crate) fn file_change(part: &Value) -> Option<AgentSignal> {
     Some(AgentSignal::FileChanged { path, change })
 }
 
-/// What a step used, told with its end.
+/// The usage of a step, reported at its end.
 pub(crate) fn usage(part: &Value) -> Option<AgentSignal> {
     let count = |name: &str| number(part, &format!("/tokens/{name}"));
     let sum = |names: &[&str]| names.iter().filter_map(|name| count(name)).reduce(u64::saturating_add);
-    // It writes 0 for what it knows no price of.
+    // opencode writes 0 if it does not know the price.
     let cost = part.get("cost").and_then(Value::as_f64).filter(|cost| *cost > 0.0);
     part.get("tokens")
         .is_some_and(Value::is_object)
@@ -84,7 +84,7 @@ pub(crate) fn usage(part: &Value) -> Option<AgentSignal> {
         })
 }
 
-/// What an error that opencode reports is. Its server reports the same ones.
+/// Classifies an error that opencode or its server reports.
 pub(crate) fn problem_of(error: &Value, clock: &Clock) -> Problem {
     let said = match text(error, "/data/message") {
         "" => text(error, "/name"),
@@ -99,7 +99,7 @@ pub(crate) fn problem_of(error: &Value, clock: &Clock) -> Problem {
         ("ContextOverflowError", _) => ProblemKind::ContextOverflow,
         (_, Some(kind)) if kind != ProblemKind::Other => kind,
         (_, _) => match status.and_then(from_status) {
-            // The words may know better: a quota is refused with the status of a rate limit.
+            // The wording can be more precise: a quota is refused with the status of a rate limit.
             Some(ProblemKind::RateLimited { .. }) if worded.kind != ProblemKind::Other => worded.kind,
             Some(kind) => kind,
             None => worded.kind,
@@ -112,7 +112,7 @@ pub(crate) fn problem_of(error: &Value, clock: &Clock) -> Problem {
     )
 }
 
-/// Whether the error of a tool is that it was not allowed.
+/// Whether the error of a tool means that the tool use was not allowed.
 pub(crate) fn is_denial(error: &str) -> bool {
     [
         "The user rejected permission to use this specific tool call",

@@ -14,7 +14,7 @@ use super::*;
 
 const KIND: DialectKind = DialectKind::OpencodeJson;
 
-/// What opencode 1.18.33 wrote in as many situations.
+/// Recordings of opencode 1.18.33, one for each situation.
 fn all() -> Vec<Recording> {
     recordings! {
         "opencode": "bad-agent" "bad-flag" "cut" "deny" "http401" "http404" "http429" "http429x2" "http500"

@@ -1,17 +1,17 @@
-//! What an adapter says of its agent's words: regular expressions over the plain lines of a terminal.
+//! The patterns of an adapter: regular expressions over the plain lines of a terminal.
 //!
-//! For agents that tell a person what others tell in a structure. Only what stands after the last sign that the agent got on is
-//! looked at: before that, it may be a tool's output, or a failure that was overcome.
+//! For agents without structured output. Only lines after the last sign of progress count: earlier lines may be a
+//! tool's output, or a failure that was overcome.
 
 use ralph_core::event::{Problem, ProblemKind, Usage, clip};
 use regex_lite::{Captures, Regex};
 
 use super::{classify::with_time, clock::Clock, one_line, reset::until_in_text};
 
-/// Most bytes of a line that are looked at.
+/// Most bytes of a line that are matched.
 const LINE_CAP_BYTES: usize = 4096;
 
-/// A regular expression, which takes time in proportion to what it looks at.
+/// A regular expression with matching time linear in the input.
 #[derive(Debug, Clone)]
 pub struct Pattern(Regex);
 
@@ -24,13 +24,15 @@ impl PartialEq for Pattern {
 impl Eq for Pattern {}
 
 impl Pattern {
+    /// Compiles a regular expression.
+    ///
     /// # Errors
-    /// What is wrong with it, in words.
+    /// The error message of the regex compiler.
     pub fn new(text: &str) -> Result<Self, String> {
         Regex::new(text).map(Self).map_err(|error| error.to_string())
     }
 
-    /// Whether it names one of these groups.
+    /// Whether it has a capture group with one of these names.
     pub fn has_group(&self, names: &[&str]) -> bool {
         self.0.capture_names().flatten().any(|name| names.contains(&name))
     }
@@ -43,22 +45,22 @@ impl Pattern {
 /// The patterns of an adapter.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Patterns {
-    /// What a failure is known by; the first that fits a line decides.
+    /// Patterns of failures; the first that matches a line decides its kind.
     pub problems: Vec<(ProblemKind, Pattern)>,
-    /// With groups `input`, `cached` and `output`, once for each request.
+    /// The line that reports the usage of a request, with groups `input`, `cached` and `output`.
     pub usage: Option<Pattern>,
-    /// With a group `cost`, in dollars.
+    /// The line that reports the cost of a request, with a group `cost` in dollars.
     pub cost: Option<Pattern>,
-    /// A line by which the agent asks its user something.
+    /// A line with which the agent asks the user a question.
     pub asks: Option<Pattern>,
-    /// The line with which its last message begins.
+    /// The line with which the agent's last message begins.
     pub message: Option<Pattern>,
-    /// A line after which nothing that stood before it matters.
+    /// A sign of progress: lines before it are ignored.
     pub after: Option<Pattern>,
 }
 
 impl Patterns {
-    /// What `line` tells that was used.
+    /// The usage that `line` reports.
     pub(super) fn usage(&self, line: &str) -> Option<Usage> {
         let line = clip(line, LINE_CAP_BYTES);
         let tokens = self.usage.as_ref().and_then(|pattern| pattern.0.captures(&line));
@@ -73,14 +75,14 @@ impl Patterns {
         (usage != Usage::default()).then_some(usage)
     }
 
-    /// The lines that count at the end.
+    /// The lines after the last sign of progress.
     pub(super) fn last_words<'l>(&self, lines: &'l [String]) -> &'l [String] {
         let sign = self.after.as_ref();
         let last = sign.and_then(|sign| lines.iter().rposition(|line| sign.fits(line)));
         last.map_or(lines, |last| &lines[last + 1..])
     }
 
-    /// The failure that the last of `lines` tells of that tells of one.
+    /// The failure reported by the last line that matches a problem pattern.
     pub(super) fn problem(&self, lines: &[String], clock: &Clock) -> Option<Problem> {
         lines.iter().rev().find_map(|line| {
             let (kind, _) = self.problems.iter().find(|(_, pattern)| pattern.fits(line))?;
@@ -89,13 +91,13 @@ impl Patterns {
         })
     }
 
-    /// The question that the last of `lines` asks that asks one.
+    /// The last of `lines` that asks a question.
     pub(super) fn question<'l>(&self, lines: &'l [String]) -> Option<&'l str> {
         let asks = self.asks.as_ref()?;
         lines.iter().rfind(|line| asks.fits(line)).map(String::as_str)
     }
 
-    /// The last message, which is everything where nothing says where it begins.
+    /// The lines of the last message; all lines if none matches its beginning.
     pub(super) fn message<'l>(&self, lines: &'l [String]) -> &'l [String] {
         let start = self.message.as_ref();
         let start = start.and_then(|start| lines.iter().rposition(|line| start.fits(line)));
@@ -107,7 +109,7 @@ fn group<'l>(found: &Captures<'l>, name: &str) -> Option<&'l str> {
     found.name(name).map(|found| found.as_str())
 }
 
-/// `812`, `1,204`, `2.3k`, `1.1M`.
+/// Parses `812`, `1,204`, `2.3k`, `1.1M`.
 fn count_in(text: &str) -> Option<u64> {
     let text = text.replace([',', '_'], "");
     let (number, thousands) = match text.strip_suffix(['k', 'K']) {

@@ -1,4 +1,4 @@
-//! `ralph-jsonl`: our own signals, one JSON object a line, for agents and wrappers in any language.
+//! `ralph-jsonl`: ralph's own signals, one JSON object per line, for agents and wrappers in any language.
 
 use ralph_core::event::{AgentSignal, clip};
 use serde_json::Value;
@@ -50,7 +50,8 @@ impl Turn {
             .to_owned();
         let text = object.to_string();
         let shown = clip(&text, OUTPUT_CAP_BYTES);
-        // From text, as the journal's are read: from anything else would be all of the deserialisers a second time.
+        // Parsed from text, as the journal's signals are: another source would instantiate all deserialisers a second
+        // time.
         let signal = match serde_json::from_slice(text.as_bytes()) {
             Ok(signal) => signal,
             Err(error) => {
@@ -60,7 +61,7 @@ impl Turn {
             }
         };
         match signal {
-            // It is ralph that says when a session is over, and how; and it tells a program nothing.
+            // Only ralph itself produces these signals.
             AgentSignal::MessageAnswered { .. }
             | AgentSignal::PermissionRequested { .. }
             | AgentSignal::PermissionWithdrawn { .. }

@@ -1,4 +1,4 @@
-//! What the real programs wrote in many situations, for the dialects' tests.
+//! Recorded output of the real programs in many situations, for the dialects' tests.
 
 use std::path::Path;
 
@@ -9,19 +9,19 @@ use crate::transcript::Transcript;
 
 use super::{Clock, DialectKind, Finish, Tail};
 
-/// Between two cuts of a recording: about as long as a line of it.
+/// The distance between two cuts of a recording: about the length of a line.
 const CUT_BYTES: usize = 997;
 
 #[derive(Clone)]
 pub(super) struct Recording {
     pub(super) name: &'static str,
     pub(super) stdout: Vec<u8>,
-    /// Its lines as plain text.
+    /// The lines of stderr as plain text.
     pub(super) stderr: String,
     pub(super) exit: Exit,
 }
 
-/// The recordings of one program, by their names.
+/// The recordings of one program, by name.
 macro_rules! recordings {
     ($cli:literal: $($name:literal)*) => {
         vec![$($crate::dialect::recordings::Recording::new(
@@ -53,7 +53,7 @@ impl Recording {
         }
     }
 
-    /// A stream that was written by hand.
+    /// A recording with handwritten output.
     pub(super) fn made_up(stdout: &str, stderr: &str, exit: Exit) -> Self {
         Self {
             name: "made up",
@@ -64,7 +64,7 @@ impl Recording {
     }
 }
 
-/// When all recordings are played.
+/// The time at which all recordings are replayed.
 pub(super) const NOW: &str = "2026-11-20T10:00:00Z";
 
 pub(super) const OK: Exit = Exit::Code { code: 0 };
@@ -91,7 +91,7 @@ fn signals_of_pieces(kind: DialectKind, pieces: &[&[u8]], recording: &Recording)
     out
 }
 
-/// Compares the signals of each recording with those that were reviewed.
+/// Compares the signals of each recording with the reviewed snapshot.
 pub(super) fn assert_reviewed(kind: DialectKind, cli: &str, recordings: &[Recording]) {
     for recording in recordings {
         let lines = signals(kind, recording)
@@ -105,7 +105,7 @@ pub(super) fn assert_reviewed(kind: DialectKind, cli: &str, recordings: &[Record
     }
 }
 
-/// Compares what a person reads of a recording with what was reviewed.
+/// Compares the transcript of each recording with the reviewed snapshot.
 pub(super) fn assert_reads_well(kind: DialectKind, cli: &str, recordings: Vec<Recording>) {
     for recording in recordings {
         let (mut transcript, mut out) = (Transcript::of(Path::new("/repo"), 80), Vec::new());
@@ -121,11 +121,11 @@ pub(super) fn assert_reads_well(kind: DialectKind, cli: &str, recordings: Vec<Re
     }
 }
 
-/// Checks that it does not matter where the bytes of a recording are cut.
+/// Checks that the signals do not depend on where the bytes of a recording are cut.
 pub(super) fn assert_cuts_change_nothing(kind: DialectKind, recording: &Recording) {
     let name = recording.name;
     let whole = signals(kind, recording);
-    // Far apart, so that few lines are cut twice; together they are at every byte.
+    // The cuts are far apart, so that few lines are cut twice; all rounds together cut at every byte.
     for first in 0..CUT_BYTES.min(recording.stdout.len() + 1) {
         let (head, rest) = recording.stdout.split_at(first);
         let pieces: Vec<_> = [head].into_iter().chain(rest.chunks(CUT_BYTES)).collect();
@@ -134,7 +134,7 @@ pub(super) fn assert_cuts_change_nothing(kind: DialectKind, recording: &Recordin
     }
 }
 
-/// Checks that it does not matter in how many pieces recordings come.
+/// Checks that the signals do not depend on the size of the pieces.
 pub(super) fn assert_pieces_change_nothing(kind: DialectKind, recordings: &[Recording]) {
     for recording in recordings {
         let whole = signals(kind, recording);
@@ -150,7 +150,8 @@ pub(super) fn assert_pieces_change_nothing(kind: DialectKind, recordings: &[Reco
     }
 }
 
-/// Checks that a recording that stops anywhere ends with its one verdict, which is good only after its last line.
+/// Checks that a recording cut off at any byte ends with exactly one verdict, which is success only after its last
+/// line.
 pub(super) fn assert_one_verdict_wherever_it_stops(kind: DialectKind, recording: &Recording) {
     let name = recording.name;
     let last_line = recording.stdout.trim_ascii_end().len();
@@ -172,7 +173,7 @@ pub(super) fn assert_one_verdict_wherever_it_stops(kind: DialectKind, recording:
     }
 }
 
-/// Checks that what no dialect knows changes nothing, and is said once.
+/// Checks that unknown input changes no other signal and is reported once.
 pub(super) fn assert_noise_is_said_once(kind: DialectKind, recording: &Recording) {
     let name = recording.name;
     let whole = signals(kind, recording);
@@ -190,7 +191,7 @@ pub(super) fn assert_noise_is_said_once(kind: DialectKind, recording: &Recording
     assert_eq!(out, whole, "{name}");
 }
 
-/// The problem that a recording ends with; none if its turn succeeded without one.
+/// The problem with which a recording ends; `None` if its turn succeeded without one.
 pub(super) fn problem(kind: DialectKind, recording: &Recording) -> Option<Problem> {
     let problems: Vec<_> = signals(kind, recording)
         .into_iter()
@@ -203,7 +204,7 @@ pub(super) fn problem(kind: DialectKind, recording: &Recording) -> Option<Proble
     problems.into_iter().next()
 }
 
-/// Checks what kind of problem each recording ends with.
+/// Checks the kind of problem with which each recording ends.
 pub(super) fn assert_problems(kind: DialectKind, expected: &[(Recording, ProblemKind)]) {
     for (recording, expected) in expected {
         let problem = problem(kind, recording);
@@ -216,7 +217,7 @@ pub(super) fn assert_problems(kind: DialectKind, expected: &[(Recording, Problem
     }
 }
 
-/// Milliseconds since 1970.
+/// Converts a time to milliseconds since 1970.
 pub(super) fn ms(time: &str) -> u64 {
     let time: jiff::Timestamp = time.parse().expect("a time");
     u64::try_from(time.as_millisecond()).expect("after 1970")

@@ -1,8 +1,8 @@
-//! When a limit ends, from what an agent says of it: `resets 7pm (Asia/Tokyo)`, `try again at 6:40 PM`, `retry after
+//! Parses the end of a limit from an agent's message: `resets 7pm (Asia/Tokyo)`, `try again at 6:40 PM`, `retry after
 //! 3600s`.
 //!
-//! A date without a time of day is its beginning. A time of day is its next occurrence, and so is a date without a year; one that has just passed stays passed, since
-//! waiting a whole day for it would be the greater harm.
+//! A date without a time of day means the beginning of that day. A time of day, or a date without a year, means its
+//! next occurrence. A time that has just passed is kept as it is, since waiting a whole day for it would do more harm.
 
 use jiff::{
     Zoned,
@@ -14,12 +14,12 @@ use serde_json::Value;
 use super::clock::Clock;
 
 const DAY_MS: u64 = 24 * 3_600_000;
-/// A longer wait than this is a misunderstanding.
+/// Longer waits are treated as a misunderstanding.
 const MAX_WAIT_MS: u64 = 400 * DAY_MS;
-/// Agents round to minutes, and their servers' clocks are not ours.
+/// Tolerance for a time in the past: agents round to minutes, and server clocks differ from ours.
 const JUST_PASSED_MS: u64 = 5 * 60_000;
 
-/// What a time follows. The word nearest to the beginning that is followed by one decides.
+/// Words that precede a time. The first marker in the text that is followed by a time decides.
 const MARKERS: [&str; 10] = [
     "limit reached|",
     "resets",
@@ -42,7 +42,7 @@ const MONTHS: [&str; 12] = [
 
 /// The time that `text` names as the end of a limit, in milliseconds since 1970.
 pub(crate) fn until_in_text(text: &str, clock: &Clock) -> Option<u64> {
-    // ASCII only: every position is the same in both.
+    // ASCII lowercase keeps every byte position.
     let lower = text.to_ascii_lowercase();
     let mut found: Vec<_> = MARKERS
         .iter()
@@ -91,7 +91,7 @@ pub(super) fn until_in_fields(body: &Value, clock: &Clock) -> Option<u64> {
     in_a_while(delay, Bare::Seconds, clock)
 }
 
-/// The time of a `retry-after` header: seconds, or a moment.
+/// Parses the value of a `retry-after` header: seconds, or a date.
 pub(super) fn until_in_header(value: &str, clock: &Clock) -> Option<u64> {
     match value.trim().parse::<f64>() {
         Ok(seconds) => in_ms(seconds * 1000.0, clock),
@@ -101,7 +101,8 @@ pub(super) fn until_in_header(value: &str, clock: &Clock) -> Option<u64> {
     }
 }
 
-/// Seconds or milliseconds since 1970, as milliseconds: what is seconds now would be in the year 5138.
+/// Converts seconds or milliseconds since 1970 to milliseconds. Numbers below 10¹¹ count as seconds, which lasts until
+/// the year 5138.
 pub(crate) fn epoch_ms(number: u64) -> u64 {
     if number < 100_000_000_000 {
         number.saturating_mul(1000)
@@ -129,29 +130,29 @@ fn after_fillers(mut text: &str) -> &str {
     }
 }
 
-/// The letters that `text` begins with.
+/// The ASCII letters at the beginning of `text`.
 fn word_at(text: &str) -> &str {
     let end = text.find(|character: char| !character.is_ascii_alphabetic());
     &text[..end.unwrap_or(text.len())]
 }
 
-/// The number that `text` begins with, and what follows it.
+/// The number at the beginning of `text`, and the rest.
 fn number_at(text: &str) -> Option<(f64, &str)> {
     let end = text.find(|character: char| !(character.is_ascii_digit() || character == '.'));
     let (number, rest) = text.split_at(end.unwrap_or(text.len()));
-    // A full stop ends a sentence as well.
+    // A trailing full stop ends the sentence.
     let kept = number.trim_end_matches('.');
     Some((kept.parse().ok()?, if kept.len() < number.len() { "" } else { rest }))
 }
 
-/// What a number without a unit is.
+/// The meaning of a number without a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Bare {
     Seconds,
     Nothing,
 }
 
-/// `3600s`, `1m30s`, `3 days 3 hours 5 minutes`.
+/// Parses a duration: `3600s`, `1m30s`, `3 days 3 hours 5 minutes`.
 fn in_a_while(text: &str, bare: Bare, clock: &Clock) -> Option<u64> {
     let mut rest = text;
     let mut sum_ms = None;
@@ -183,9 +184,9 @@ fn unit_ms(unit: &str) -> Option<f64> {
     })
 }
 
-/// The moment after a wait; none for a wait too long to be meant.
+/// The time after a wait; `None` if the wait is too long to be plausible.
 pub(super) fn in_ms(wait_ms: f64, clock: &Clock) -> Option<u64> {
-    // The bound is far below what either type can hold.
+    // The bound is far below the maximum of either type.
     #[allow(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -197,7 +198,7 @@ pub(super) fn in_ms(wait_ms: f64, clock: &Clock) -> Option<u64> {
     Some(clock.now_ms.saturating_add(wait_ms))
 }
 
-/// A number of seconds since 1970, or `2026-11-20T18:40:00Z`.
+/// Parses a number of seconds since 1970, or `2026-11-20T18:40:00Z`.
 fn instant(text: &str) -> Option<u64> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     if (10..=13).contains(&digits) {
@@ -209,7 +210,7 @@ fn instant(text: &str) -> Option<u64> {
     u64::try_from(moment.as_millisecond()).ok()
 }
 
-/// `6:40pm (UTC)`, `Oct 3, 9am`, `Nov 21st, 2026 6:40 PM`: the next time that a clock shows it.
+/// Parses a local time: `6:40pm (UTC)`, `Oct 3, 9am`, `Nov 21st, 2026 6:40 PM`. Returns its next occurrence.
 fn on_the_clock(text: &str, clock: &Clock) -> Option<u64> {
     let (date, rest) = match month_day(text).or_else(|| date_in_numbers(text)) {
         Some((date, rest)) => (Some(date), rest),
@@ -232,7 +233,7 @@ fn on_the_clock(text: &str, clock: &Clock) -> Option<u64> {
     };
     match date {
         None => upcoming([Some(now.date()), now.date().tomorrow().ok()]),
-        // The limit ends at some time today that is not told.
+        // The limit ends today at an unknown time.
         Some(MonthDay { month, day, year: None }) if told.is_none() && (month, day) == (now.month(), now.day()) => None,
         Some(MonthDay { month, day, year: None }) => {
             let in_year = |year| Date::new(year, month, day).ok();
@@ -255,7 +256,7 @@ struct MonthDay {
     year: Option<i16>,
 }
 
-/// `Oct 3,` or `Nov 21st, 2026`, and what follows.
+/// Parses `Oct 3,` or `Nov 21st, 2026`; returns the date and the rest.
 fn month_day(text: &str) -> Option<(MonthDay, &str)> {
     let word = word_at(text);
     let name = word.get(..3)?.to_ascii_lowercase();
@@ -281,10 +282,11 @@ fn month_day(text: &str) -> Option<(MonthDay, &str)> {
     ))
 }
 
-/// Numbers below are no years.
+/// Smaller numbers are not years.
 const FIRST_YEAR: i16 = 1970;
 
-/// `12/24/2026`, `2026-12-24`, and what follows. Americans write the month first; where that cannot be one, it is the day.
+/// Parses `12/24/2026` or `2026-12-24`; returns the date and the rest. The month comes first, as in the US, unless that
+/// number is above 12.
 fn date_in_numbers(text: &str) -> Option<(MonthDay, &str)> {
     let end = text.find(|character: char| !(character.is_ascii_digit() || matches!(character, '/' | '-')));
     let (date, rest) = text.split_at(end.unwrap_or(text.len()));
@@ -306,7 +308,7 @@ fn date_in_numbers(text: &str) -> Option<(MonthDay, &str)> {
     Some((date, rest))
 }
 
-/// `6:40 PM`, `7pm`, `18:40`, and what follows; a number alone is no time.
+/// Parses `6:40 PM`, `7pm`, `18:40`; returns the time and the rest. A bare number does not count as a time.
 fn time_of_day(text: &str) -> Option<(Time, &str)> {
     let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
     let (hour, mut rest) = text.split_at(digits(text).min(2));
@@ -332,7 +334,7 @@ fn time_of_day(text: &str) -> Option<(Time, &str)> {
     Some((Time::new(hour, minute.unwrap_or(0), 0, 0).ok()?, rest))
 }
 
-/// The zone in brackets, or `UTC`; an unknown one is taken for the agent's own, which is ours.
+/// The zone in brackets, or `UTC`. An unknown or missing zone is the local one, which the agent shares.
 fn zone_after(text: &str, clock: &Clock) -> TimeZone {
     let text = text.trim_start();
     let name = match text.strip_prefix('(') {
@@ -353,7 +355,7 @@ mod tests {
 
     use super::*;
 
-    /// When `text` says that a limit ends, said at `now` where clocks are two hours ahead of UTC.
+    /// The end of the limit in `text`, for a local clock at `now`, two hours ahead of UTC.
     fn until(now: &str, text: &str) -> Option<String> {
         shown(until_in_text(text, &Clock::at(now)))
     }

@@ -1,4 +1,4 @@
-//! `terminal`: any program as it is. There are no messages; what it shows last is kept as if it were one.
+//! `terminal`: any program, without signals. The end of its output is kept in place of a message.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -8,7 +8,7 @@ use ralph_words::exit_in_words;
 
 use super::{Clock, Dialect, Finish, Patterns};
 
-/// Most bytes and lines of the output's end that are kept.
+/// Most bytes and lines kept from the end of the output.
 const TAIL_CAP_BYTES: usize = 64 * 1024;
 const TAIL_CAP_LINES: usize = 400;
 
@@ -16,7 +16,7 @@ const TAIL_CAP_LINES: usize = 400;
 pub(super) struct Terminal {
     plain: PlainText,
     tail: Tail,
-    /// What the adapter knows of the agent's words.
+    /// The adapter's patterns for the agent's output.
     patterns: Arc<Patterns>,
 }
 
@@ -65,13 +65,14 @@ impl Dialect for Terminal {
     }
 }
 
-/// Takes one line that was shown. What was used is told as it comes, since a session may have many requests.
+/// Takes one line of output. Usage is reported at once, since a session may have many requests.
 fn take(line: &str, tail: &mut Tail, patterns: &Patterns, out: &mut Vec<AgentSignal>) {
     tail.push(line);
     out.extend(patterns.usage(line).map(|usage| AgentSignal::Usage { usage }));
 }
 
-/// A program that says nothing in a form we know is not guessed at: its text may quote anything.
+/// The problem of a failed program, from its exit alone: unstructured output is not classified, since it may quote
+/// anything.
 fn problem(exit: Option<Exit>) -> Problem {
     let (kind, text) = match exit {
         Some(exit @ Exit::Signal { .. }) => {
@@ -90,7 +91,7 @@ fn problem(exit: Option<Exit>) -> Problem {
     Problem::said(kind, text)
 }
 
-/// The last lines that are not empty.
+/// The last non-empty lines.
 #[derive(Debug, Default)]
 pub(crate) struct Tail {
     lines: VecDeque<String>,
@@ -216,7 +217,7 @@ mod tests {
             matches!(&waits[0], AgentSignal::Problem { problem } if matches!(problem.kind, ProblemKind::RateLimited { until_ms: Some(_) })),
             "{waits:?}"
         );
-        // It went on after that, and a tool may print anything.
+        // The agent continued after that error, and a tool may print anything.
         let overcome = read_with(patterns, "RateLimitError: slow\r\nDone with a.txt\r\nbye\r\n");
         assert!(
             matches!(&overcome[..], [AgentSignal::TurnEnded { ok: true, .. }]),

@@ -1,13 +1,14 @@
-//! An agent's own list of what it is going to do. Pure.
+//! An agent's own to-do list. Pure.
 //!
-//! Some agents write it with a tool, others tell it beside their tools and all of it each time: those are shown as the former are.
+//! Some agents write the list with a tool; others report the complete list outside of their tools with every change.
+//! The latter is shown like the former.
 
 use ralph_core::event::AgentSignal;
 use serde_json::{Value, json};
 
 use super::calls::short_input;
 
-/// The list as it was told last.
+/// The most recently reported list.
 #[derive(Debug, Default)]
 pub(crate) struct Todos {
     told: Value,
@@ -15,12 +16,12 @@ pub(crate) struct Todos {
 }
 
 impl Todos {
-    /// Whether `todos` are others than those that were told.
+    /// Whether `todos` differ from the list reported last.
     pub(crate) fn are_new(&self, todos: &Value) -> bool {
         self.told != *todos
     }
 
-    /// Tells `todos`, objects with `content` and `status`, as a use of a tool; nothing if they are the same as before.
+    /// Reports `todos`, objects with `content` and `status`, as a tool use; does nothing if they are unchanged.
     pub(crate) fn tell(&mut self, todos: Value, out: &mut Vec<AgentSignal>) {
         if !self.are_new(&todos) {
             return;

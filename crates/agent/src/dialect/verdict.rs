@@ -1,10 +1,10 @@
-//! The end of a session that did not say how its turn went.
+//! The verdict on a session that did not report how its turn went.
 
 use ralph_core::event::{AgentSignal, Exit, Problem, ProblemKind};
 
 use super::{Finish, classify::classify_last, clock::Clock, wording::last_error};
 
-/// Reports a session that ended without a verdict: a failure, whatever its exit code is.
+/// Reports a session that ended without a verdict: always a failure, independent of the exit code.
 pub(crate) fn without_verdict(finish: Finish<'_>, message: Option<String>, clock: &Clock, out: &mut Vec<AgentSignal>) {
     out.push(AgentSignal::Problem {
         problem: problem(finish, clock),
@@ -16,12 +16,12 @@ pub(super) fn problem(finish: Finish<'_>, clock: &Clock) -> Problem {
     let said = last_error(finish.stderr).map(|error| classify_last(error, clock));
     let crashed = |text: String| Problem::said(ProblemKind::Crashed, text);
     match (finish.exit, said) {
-        // Whatever it complained about before, it was the signal that ended it.
+        // The signal ended the agent, whatever is on stderr.
         (Some(Exit::Signal { signal }), _) => crashed(format!("the agent was ended by signal {signal}")),
         (Some(Exit::Code { code: 0 }), _) => {
             crashed("the agent ended without finishing its turn (exit code 0)".to_owned())
         }
-        // The exit code of a command line that was refused, by a convention that clap and getopt share.
+        // Exit code 2 means a refused command line, by a convention that clap and getopt share.
         (Some(Exit::Code { code: 2 }), Some(said)) if said.kind == ProblemKind::Other => {
             Problem::said(ProblemKind::Usage, said.text)
         }

@@ -1,8 +1,8 @@
-//! What failures are called in words, by agents and by programs in general.
+//! Wordings by which the failures of agents, and of programs in general, are recognised.
 
 use ralph_core::event::ProblemKind;
 
-/// What agents say in words, in lower case with plain apostrophes; the first that fits decides.
+/// Wordings of agents, in lower case with plain apostrophes; the first match decides.
 const WORDINGS: &[(ProblemKind, &[&str])] = &[
     (
         ProblemKind::QuotaExhausted { until_ms: None },
@@ -127,8 +127,8 @@ const WORDINGS: &[(ProblemKind, &[&str])] = &[
     ),
 ];
 
-/// How programs complain about their command line, or about their configuration. Only when they end with it: a model
-/// API may call anything invalid.
+/// Wordings of programs about their command line or configuration. They apply only to the error with which a program
+/// ends, since a model API may call anything invalid.
 pub(super) const REFUSALS: [&str; 13] = [
     "unexpected argument",
     "unrecognized subcommand",
@@ -153,15 +153,15 @@ pub(super) fn from_wording(message: &str) -> Option<ProblemKind> {
         .map(|(kind, _)| *kind)
 }
 
-/// The error a program ended with, from the last lines it wrote to stderr: what it printed as its own failure, not
-/// what it logged while it worked.
+/// The error with which a program ended, from the last lines of its stderr: a message about its own failure, not what
+/// it logged before.
 pub(super) fn last_error(stderr: &str) -> Option<&str> {
     let lines = || stderr.lines().map(str::trim).filter(|line| !line.is_empty());
     let starts = |line: &str, word: &str| {
         line.get(..word.len())
             .is_some_and(|start| start.eq_ignore_ascii_case(word))
     };
-    // A program that was called wrongly says so first, and then at length how to call it.
+    // A refused command line is reported first, followed by a long usage text.
     let refusal = lines().find(|line| starts(line, "unknown argument") || starts(line, "unknown option"));
     refusal
         .or_else(|| {
@@ -174,7 +174,7 @@ pub(super) fn last_error(stderr: &str) -> Option<&str> {
         .or_else(|| lines().rfind(|line| !is_log(line)))
 }
 
-/// Whether a line was logged: it begins with a time, or with a level that is none of an error.
+/// Whether a line belongs to a log: it begins with a time, or with a level below error.
 fn is_log(line: &str) -> bool {
     let year = line.bytes().take_while(u8::is_ascii_digit).count() == 4 && line.as_bytes().get(4) == Some(&b'-');
     year || ["timestamp=", "WARNING:", "warning:", "INFO", "DEBUG", "Reading "]

@@ -1,4 +1,4 @@
-//! The parts of a [`Manifest`](super::Manifest): how a session is started and talked with.
+//! The parts of a [`Manifest`](super::Manifest) that describe how a session is started and talked to.
 
 use std::{
     fs,
@@ -14,9 +14,9 @@ use crate::{
     template::{Placeholder, Template},
 };
 
-/// Most entries of a directory that are looked at.
+/// Most entries of a directory that are read.
 const ENTRIES_CAP: usize = 4096;
-/// Most of a file that lets an agent run commands without asking.
+/// Most bytes of a file with rules that let an agent run commands without asking.
 const BYPASS_CAP_BYTES: u64 = 1024 * 1024;
 
 /// The command line of one session.
@@ -24,70 +24,71 @@ const BYPASS_CAP_BYTES: u64 = 1024 * 1024;
 pub struct Command {
     pub program: Template,
     pub args: Vec<Template>,
-    /// What `{model}`, `{agent}` and `{resume}` in `args` stand for, each nothing when there is none to name.
+    /// The replacements of `{model}`, `{agent}` and `{resume}` in `args`. Each is left out if the session has no such
+    /// value.
     pub model: Option<Vec<Template>>,
     pub agent: Option<Vec<Template>>,
     pub resume: Option<Vec<Template>>,
     pub prompt: PromptBy,
     pub env: Vec<(String, Template)>,
     pub env_remove: Vec<String>,
-    /// The variable that says where it unpacks its libraries at each start: what it leaves there goes with it.
+    /// The variable that names the directory into which the program unpacks its libraries at each start. The directory
+    /// is removed with the program.
     pub unpacks_to: Option<String>,
-    /// Its tools do not see the user's configuration of git, and need the committer's identity.
+    /// Whether the agent's tools do not see the user's git configuration, and need the committer's identity.
     pub git_identity: bool,
 }
 
-/// How a session is run that is talked to while it works: the program of [`Command`], with other arguments, and its
-/// standard input open.
+/// The launch of a live session: the program of [`Command`] with other arguments and an open standard input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Live {
     pub protocol: LiveKind,
     pub args: Vec<Template>,
     pub steering: Steering,
-    /// What the agent can do there.
+    /// The capabilities of the agent on this channel.
     pub capabilities: Capabilities,
-    /// The name of each use of a tool begins with the tool's own name.
+    /// Whether the id of each tool use begins with the tool's own name.
     pub named_calls: bool,
     pub asking: Asking,
-    /// Whether the arguments are as ralph has them, or whoever changed those of the command has changed these, too.
+    /// Whether the live arguments and the command's arguments come from the same level: both built in, or both changed.
     pub is_current: bool,
 }
 
-/// What makes an agent ask before it uses a tool.
+/// Settings that make an agent ask before it uses a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Asking {
-    /// In addition to those of the channel.
+    /// Arguments in addition to those of the channel.
     pub args: Vec<Template>,
-    /// In addition to that of the command.
+    /// Variables in addition to those of the command.
     pub env: Vec<(String, Template)>,
-    /// What is in the file that they name.
+    /// The content of the file named by `{asking_file}`.
     pub file: Option<String>,
-    /// Files in which the agent's user allows it to run commands without asking, as they are written.
+    /// Files in which the agent's user allows it to run commands without asking, as paths or patterns.
     pub bypass: Vec<String>,
 }
 
-/// What gives an agent its MCP servers, but over ACP, which has them in its messages.
+/// The way in which an agent is given its MCP servers. Not used with ACP, whose messages carry them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mcp {
     pub form: McpForm,
-    /// In addition to those of the command, or of the live channel.
+    /// Arguments in addition to those of the command, or of the live channel.
     pub args: Vec<Template>,
-    /// In addition to that of the command.
+    /// Variables in addition to those of the command.
     pub env: Vec<(String, Template)>,
-    /// With servers, its program does not end with its turn.
+    /// Whether a program with servers keeps running after its turn.
     pub stays: bool,
 }
 
-/// What carries a session's bytes.
+/// The transport of a session's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transport {
     /// A process with a terminal, one for each session.
     Pty,
-    /// A server that the sessions of a run share; `command` starts it.
+    /// A server that all sessions of a run share; `command` starts it.
     Http,
 }
 
-/// How the agent gets its prompt. Never as an argument: those end at 128 KiB and may be taken for options.
+/// How the agent gets its prompt. Never as an argument: arguments are limited to 128 KiB and may be parsed as options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PromptBy {
     /// On standard input, which is closed after it.
@@ -97,7 +98,8 @@ pub enum PromptBy {
 }
 
 impl Asking {
-    /// The first file that lets the agent run commands without asking; one with nothing but comments does not.
+    /// The first file that lets the agent run commands without asking. A file that contains only comments does not
+    /// count.
     pub fn bypassed_by(&self, project: &Path) -> Option<PathBuf> {
         let files = self.bypass.iter().filter_map(|written| login::expanded(written));
         files
@@ -106,13 +108,13 @@ impl Asking {
     }
 }
 
-/// The files that a path stands for, whose name may be `*` and an ending.
+/// The files that a path stands for. Its name may be `*` followed by an ending.
 fn matching(path: &Path) -> Vec<PathBuf> {
     let ending = path.file_name().and_then(|name| name.to_str()?.strip_prefix('*'));
     let (Some(ending), Some(directory)) = (ending, path.parent()) else {
         return vec![path.to_owned()];
     };
-    // A directory that cannot be read is not read by the agent either.
+    // The agent cannot read an unreadable directory either.
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let mut found: Vec<PathBuf> = entries.take(ENTRIES_CAP).map(|entry| entry.path()).collect();
     found.retain(|path| path.to_str().is_some_and(|path| path.ends_with(ending)));
@@ -131,7 +133,7 @@ fn says_something(file: &Path) -> bool {
 }
 
 impl Mcp {
-    /// Whether there is a way to give the agent servers.
+    /// Whether the agent can be given servers.
     pub fn is_there(&self) -> bool {
         !(self.args.is_empty() && self.env.is_empty())
     }

@@ -1,4 +1,4 @@
-//! What is written in adapter files, made into the parts of a [`Manifest`](super::Manifest).
+//! Turns written adapter files into the parts of a [`Manifest`](super::Manifest).
 
 use std::{str::FromStr, sync::Arc, time::Duration};
 
@@ -20,7 +20,7 @@ use super::{
     written::Written,
 };
 
-/// Where a placeholder may stand, by the kind of value.
+/// The placeholders that are allowed in each kind of value.
 const IN_PROGRAM: &[Placeholder] = &[Placeholder::Ralph];
 const IN_ARGS: &[Placeholder] = &[
     Placeholder::Model,
@@ -29,19 +29,19 @@ const IN_ARGS: &[Placeholder] = &[
     Placeholder::PromptFile,
     Placeholder::Ralph,
 ];
-/// Of the live channel, where the prompt is a message.
+/// The live channel has no prompt file, since the prompt is a message.
 const IN_LIVE: &[Placeholder] = &[
     Placeholder::Model,
     Placeholder::Agent,
     Placeholder::Resume,
     Placeholder::Ralph,
 ];
-/// Of what makes it ask.
+/// For the settings that make an agent ask.
 const IN_ASKING: &[Placeholder] = &[Placeholder::AskingFile, Placeholder::Ralph];
 const IN_ASKING_ENV: &[Placeholder] = &[Placeholder::Agent, Placeholder::AskingFile, Placeholder::Ralph];
-/// Of what gives it MCP servers.
+/// For the settings with MCP servers.
 const IN_MCP: &[Placeholder] = &[Placeholder::McpServers];
-/// Of a server, which is started for no session in particular.
+/// A server is started for no session in particular.
 const IN_SERVER: &[Placeholder] = &[Placeholder::Port, Placeholder::Ralph];
 const IN_ENV: &[Placeholder] = &[
     Placeholder::Model,
@@ -51,7 +51,7 @@ const IN_ENV: &[Placeholder] = &[
     Placeholder::Ralph,
 ];
 
-/// One adapter as it is written, checked with errors that name the place.
+/// The written settings of one adapter; its checks return errors with their place.
 pub(super) struct Reader<'a> {
     pub(super) id: &'a str,
     pub(super) written: &'a Written,
@@ -59,7 +59,7 @@ pub(super) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Fails if one of `keys` is nowhere.
+    /// Fails if one of `keys` is not set.
     fn require(&self, keys: &[&'static str]) -> Result<(), ManifestError> {
         let missing: Vec<_> = keys
             .iter()
@@ -76,7 +76,7 @@ impl Reader<'_> {
         })
     }
 
-    /// A place for what is about no key in particular.
+    /// The place for errors that concern no single key.
     fn whole(&self) -> Origin {
         let rows = self.merged.rows();
         match rows.first().map(|(_, node)| &node.origin) {
@@ -92,7 +92,7 @@ impl Reader<'_> {
         found.map_or_else(|| self.whole(), |node| node.origin.clone())
     }
 
-    /// Nothing of a program reads text while it works: one that claims so would never be told what it was sent.
+    /// Rejects `live_steering = true` for a subprocess adapter, which cannot steer a running turn.
     pub(super) fn live_steering(&self) -> Result<bool, ManifestError> {
         match (self.written.capabilities.live_steering, self.written.transport) {
             (true, Transport::Pty) => Err(ManifestError::NotLive {
@@ -152,7 +152,7 @@ impl Reader<'_> {
         }))
     }
 
-    /// What its words mean; none if nothing is said of them.
+    /// The patterns of the agent's output; `None` if none are set.
     pub(super) fn patterns(&self, dialect: Option<DialectKind>) -> Result<Option<Arc<Patterns>>, ManifestError> {
         let written = &self.written.patterns;
         let named = &written.problem;
@@ -251,7 +251,7 @@ impl Reader<'_> {
         }
     }
 
-    /// How its output is understood; none if there is only a live channel.
+    /// The dialect of the output; `None` if there is only a live channel.
     pub(super) fn dialect(&self) -> Result<Option<DialectKind>, ManifestError> {
         let of_one_way = ["dialect", "command.args", "command.prompt"];
         let is_live_alone = self.written.live.protocol.is_some()
@@ -267,7 +267,7 @@ impl Reader<'_> {
         }
         let dialect = self.written.dialect.unwrap_or(DialectKind::Terminal);
         match (self.written.transport, dialect) {
-            // The one whose servers are known.
+            // opencode's is the only supported server.
             (Transport::Pty, _) | (Transport::Http, DialectKind::OpencodeJson) => Ok(Some(dialect)),
             (Transport::Http, _) => Err(ManifestError::NoServerDialect {
                 at: self.at("dialect"),
@@ -310,7 +310,7 @@ impl Reader<'_> {
         Ok(command)
     }
 
-    /// What the agent is given has to have a place where it arrives.
+    /// Checks that the prompt and the port of a server have a place where they are passed on.
     fn check_use(&self, command: &Command) -> Result<(), ManifestError> {
         let takes_port = command
             .args
@@ -329,7 +329,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// `{model}`, `{agent}` and `{resume}` in `args` stand for whole lists, so they stand alone and have a list.
+    /// Checks that `{model}`, `{agent}` and `{resume}` in `args` are elements of their own and are defined, since they
+    /// stand for whole lists.
     fn check_groups(&self, key: &str, command: &Command) -> Result<(), ManifestError> {
         let groups = [
             (Placeholder::Model, &command.model),

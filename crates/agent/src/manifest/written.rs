@@ -1,4 +1,4 @@
-//! Every key of a manifest, declared. `docs/guide/adapters.md` is the reference for users.
+//! The declaration of every key of a manifest. `docs/guide/adapters.md` is the reference for users.
 
 use ralph_core::event::ToolKind;
 use ralph_policy::{
@@ -21,7 +21,7 @@ use super::{
     PromptBy, Transport,
 };
 
-/// How manifests are spoken of.
+/// The words for manifests in error messages.
 pub(crate) const LANGUAGE: Language = Language {
     whole: "the adapter",
     whole_expected: "an object of adapter settings",
@@ -269,10 +269,10 @@ impl Grammar for Expression {
     }
 }
 
-/// What the usage of a continued session is.
+/// The meaning of a continued session's usage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Counts {
-    /// That of the turn.
+    /// The usage of the turn.
     Turn,
     /// The sum over the session.
     Session,

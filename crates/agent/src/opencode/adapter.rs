@@ -1,4 +1,4 @@
-//! The adapter: what the loop is given.
+//! The adapter of opencode's server for the loop.
 
 use std::{path::Path, sync::Arc, thread};
 
@@ -46,14 +46,14 @@ impl ServerAdapter {
         }
     }
 
-    /// Gives sessions these MCP servers, where the server is on this machine.
+    /// Gives sessions these MCP servers, if the server is on this machine.
     #[must_use]
     pub fn serving(mut self, servers: McpServers) -> Self {
         self.mcp = servers;
         self
     }
 
-    /// Has the server guarded by another executable than the one that is running: for whoever is not ralph itself.
+    /// Uses `guard` as the executable of the server's guard, for processes that are not ralph itself.
     #[must_use]
     pub fn guarded_by(self, guard: std::path::PathBuf) -> Self {
         let (manifest, options) = (self.manifest.clone(), self.options.clone());
@@ -71,7 +71,7 @@ impl AgentAdapter for ServerAdapter {
 
     fn capabilities(&self) -> Capabilities {
         Capabilities {
-            // A server that others use may have been told to ask no more.
+            // A server that others use as well may have been configured not to ask.
             asks: match &self.options.url {
                 Some(_) => ToolKinds::NONE,
                 None => self.manifest.capabilities.asks,
@@ -80,11 +80,11 @@ impl AgentAdapter for ServerAdapter {
         }
     }
 
-    /// Asks the server that was named; else looks for the program.
     fn takes_model(&self, model: &str) -> Result<(), AgentError> {
         self.manifest.can_be_given(Some(model), None)
     }
 
+    /// Contacts the named server; without one, looks for the program.
     fn check(&self, cwd: &Path) -> Result<(), AgentError> {
         let wrong = |source: ServerError| AgentError::Server {
             id: self.manifest.id.clone(),
@@ -97,12 +97,12 @@ impl AgentAdapter for ServerAdapter {
     }
 
     fn hands_on_servers(&self, _one_way: bool) -> bool {
-        // One on another machine has neither the run's socket nor the programs.
+        // A server on another machine has neither the run's socket nor the programs.
         let is_near = self.options.url.as_ref().is_none_or(ServerUrl::is_local);
         is_near && !self.mcp.is_empty() && self.manifest.mcp.is_there()
     }
 
-    /// Has to be called within a tokio runtime.
+    /// Must be called within a tokio runtime.
     fn start(&self, request: SessionRequest, out: mpsc::Sender<AgentSignal>) -> Box<dyn Session> {
         if let Err(error) = self
             .manifest
@@ -145,7 +145,7 @@ impl AgentAdapter for ServerAdapter {
             answers,
             asks: request.asks,
         };
-        // It ends with the session: its handle stops it when it goes.
+        // The task ends with the session: dropping the handle stops it.
         runtime.spawn(run_session(job, stopped));
         Box::new(ServerSession::new(shared, stop))
     }
@@ -155,7 +155,7 @@ impl AgentAdapter for ServerAdapter {
     }
 }
 
-/// What a run asks for, which [`Manifest::can_be_given`].
+/// The prompt options of a request, which [`Manifest::can_be_given`] has checked.
 fn prompt_options(request: &SessionRequest) -> PromptOptions {
     let model = request.model.as_deref().and_then(|model| model.split_once('/'));
     PromptOptions {
@@ -164,7 +164,7 @@ fn prompt_options(request: &SessionRequest) -> PromptOptions {
     }
 }
 
-/// Asks the server at `url` whether it is well, on a thread of its own: whoever calls may have a runtime, or not.
+/// Checks the health of the server at `url`, on a separate thread: the caller may or may not be in a runtime.
 fn probe(url: &ServerUrl, options: &ServerOptions, cwd: &Path) -> Result<(), ServerError> {
     let broken = || ServerError::NotStarted {
         why: "no thread or runtime could be started".to_owned(),

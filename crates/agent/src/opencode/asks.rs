@@ -1,7 +1,8 @@
-//! Requests that wait for an answer, and in which order the server may be told. Pure.
+//! Permission requests that wait for an answer, and the order in which the server may be sent answers. Pure.
 //!
-//! A server that is told no by one request of a session refuses all others of that session that still wait, without a
-//! word. So a no is held back until nothing else of its session waits, or is allowed and not yet confirmed.
+//! A server that gets a denial for one request of a session silently refuses all other pending requests of that
+//! session. A denial is therefore held back until no other request of its session is pending, or allowed and not yet
+//! confirmed.
 
 use std::collections::BTreeSet;
 
@@ -14,9 +15,9 @@ use super::wire::Permission;
 /// The requests of a session.
 #[derive(Debug, Default)]
 pub(super) struct Asks {
-    /// Those that the server has not confirmed the answer to.
+    /// Requests whose answer the server has not confirmed.
     open: Vec<Ask>,
-    /// All that were allowed: what the server says of one may come late, or twice.
+    /// All allowed requests: the server's confirmation may come late, or twice.
     allowed: BTreeSet<String>,
 }
 
@@ -31,31 +32,31 @@ struct Ask {
 enum State {
     Waits,
     Allowed,
-    /// With what the agent is told.
+    /// With the message for the agent.
     Denied(String),
 }
 
-/// What the server is told of one request.
+/// The answer to one request, for the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Reply {
     pub(super) id: String,
     pub(super) session: String,
-    /// The answer with which the agent goes on.
+    /// The answer with which the agent continues.
     pub(super) answer: PermissionAnswer,
 }
 
-/// What becomes of a request that has just been heard of.
+/// The outcome of receiving a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Heard {
     Asked,
-    /// It was heard of before.
+    /// The request is already known.
     Known,
-    /// Too many wait; it is denied.
+    /// Too many requests are pending; this one is denied.
     NoRoom,
 }
 
 impl Asks {
-    /// Takes a request that somebody has to decide on.
+    /// Adds a request that needs a decision.
     pub(super) fn hear(&mut self, request: &Permission) -> Heard {
         if self.knows(&request.id) {
             return Heard::Known;
@@ -72,7 +73,7 @@ impl Asks {
         if room { Heard::Asked } else { Heard::NoRoom }
     }
 
-    /// Takes a request that needs no decision.
+    /// Adds a request that is allowed without a decision; returns the reply, unless the request is already known.
     pub(super) fn allow(&mut self, request: &Permission) -> Option<Reply> {
         if self.knows(&request.id) {
             return None;
@@ -86,7 +87,7 @@ impl Asks {
         })
     }
 
-    /// Takes a decision and returns what the server is told now.
+    /// Records a decision and returns the replies that are due now.
     pub(super) fn decided(&mut self, id: &AskId, answer: PermissionAnswer) -> Vec<Reply> {
         let waits = |ask: &&mut Ask| ask.id == id.0 && ask.state == State::Waits;
         let Some(ask) = self.open.iter_mut().find(waits) else {
@@ -110,8 +111,8 @@ impl Asks {
         }
     }
 
-    /// Takes that the server has an answer to a request. Returns whether somebody still thought about it, and what the
-    /// server is told now.
+    /// Records that the server has an answer to a request. Returns whether a decision was still pending, and the
+    /// replies that are due now.
     pub(super) fn answered(&mut self, id: &str) -> (bool, Vec<Reply>) {
         let Some(index) = self.open.iter().position(|ask| ask.id == id) else {
             return (false, Vec::new());
@@ -120,13 +121,13 @@ impl Asks {
         (ask.state == State::Waits, self.denials(&ask.session))
     }
 
-    /// The requests that are not among those that the server still has.
+    /// The open requests that are missing in the server's list.
     pub(super) fn gone(&self, listed: &[Permission]) -> Vec<String> {
         let is_gone = |ask: &&Ask| !listed.iter().any(|request| request.id == ask.id);
         self.open.iter().filter(is_gone).map(|ask| ask.id.clone()).collect()
     }
 
-    /// Whether this request was allowed here.
+    /// Whether ralph allowed this request.
     pub(super) fn has_allowed(&self, id: &str) -> bool {
         self.allowed.contains(id)
     }
@@ -143,8 +144,8 @@ impl Asks {
         });
     }
 
-    /// The denials of a session, if nothing else of it waits. The first carries the words of all: it may be the only one
-    /// that the server still listens to.
+    /// The denials of a session, if none of its requests is pending or unconfirmed. The first carries the messages of
+    /// all: it may be the only one that the server still processes.
     fn denials(&mut self, session: &str) -> Vec<Reply> {
         let of_session = |ask: &&Ask| ask.session == session;
         let denied = |ask: &Ask| match &ask.state {

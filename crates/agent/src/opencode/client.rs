@@ -1,4 +1,4 @@
-//! The server's HTTP interface, as far as ralph uses it.
+//! A client for the part of the server's HTTP interface that ralph uses.
 
 use std::{
     collections::HashMap,
@@ -22,29 +22,29 @@ use super::{
 };
 use crate::mcp::McpServer;
 
-/// How long a request may take that the server only has to look up or to write down. Its first one in a directory
-/// makes it read the project's configuration, too, and install what that asks for.
+/// The timeout of a request that the server only has to look up or store. The first one in a directory also makes it
+/// read the project's configuration and install what that requires.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
-/// The version of opencode whose interface this is.
+/// The major version of opencode whose interface this is.
 const KNOWN_MAJOR: u32 = 1;
-/// Most bytes of one answer.
+/// Most bytes of one response.
 const ANSWER_CAP_BYTES: usize = 64 * 1024 * 1024;
-/// Most bytes of an error's text that are looked at.
+/// Most bytes of an error's text that are read.
 const ERROR_CAP_BYTES: usize = 64 * 1024;
 
-/// Speaks to one server about one directory.
+/// A client of one server, for one directory.
 #[derive(Debug, Clone)]
 pub(super) struct Client {
     http: reqwest::Client,
-    /// The same, but for a stream: it may last for ever, and may not be silent for long.
+    /// The client for streams, which may last forever but must not be silent for long.
     streams: reqwest::Client,
     url: ServerUrl,
     credentials: Option<Credentials>,
-    /// The project, as the server's machine knows it.
+    /// The path of the project on the server's machine.
     directory: String,
 }
 
-/// What a prompt asks for beside its text.
+/// The options of a prompt.
 #[derive(Debug, Clone, Default)]
 pub(super) struct PromptOptions {
     /// Provider and name.
@@ -53,11 +53,11 @@ pub(super) struct PromptOptions {
 }
 
 impl Client {
-    /// A client of the server at `url`, for `directory`. A connection may take `connect`, a stream may be silent for
-    /// `silence`.
+    /// Creates a client of the server at `url`, for `directory`. `connect` is the timeout of a connection, `silence`
+    /// the longest silence of a stream.
     ///
     /// # Errors
-    /// [`ServerError::Client`] if the system has none to give.
+    /// [`ServerError::Client`] if the HTTP client cannot be set up.
     pub(super) fn new(
         url: ServerUrl,
         credentials: Option<Credentials>,
@@ -90,11 +90,11 @@ impl Client {
         &self.directory
     }
 
-    /// Asks whether the server is there and well, and one that ralph can talk to.
+    /// Checks whether the server is healthy and has a version that ralph can talk to.
     ///
     /// # Errors
-    /// Among others, [`ServerError::TooNew`], if it tells its version; and [`ServerError::Foreign`] where it shows the page of
-    /// its web application instead, as opencode 2 does for routes that it does not have.
+    /// Among others, [`ServerError::TooNew`] if the server reports its version, and [`ServerError::Foreign`] if it
+    /// answers with its web application, as opencode 2 does for unknown routes.
     pub(super) async fn greet(&self, timeout: Duration) -> Result<Health, ServerError> {
         let health = self.health(timeout).await?;
         match health.major() > Some(KNOWN_MAJOR) {
@@ -115,12 +115,12 @@ impl Client {
         Ok(health)
     }
 
-    /// Makes a session. With a title of its own, no model is asked for one.
+    /// Creates a session. Its title is given, so that opencode does not ask a model for one.
     pub(super) async fn create_session(&self, title: &str) -> Result<SessionInfo, ServerError> {
         self.ask(self.post("/session").json(&json!({ "title": title }))).await
     }
 
-    /// Adds rules to a session, which decide before those of its agent.
+    /// Adds rules to a session, which take precedence over those of its agent.
     pub(super) async fn rule(&self, id: &str, rules: &[OwnRule]) -> Result<SessionInfo, ServerError> {
         let request = self.request(&self.http, Method::PATCH, &session_path(id, ""));
         self.ask(request.json(&json!({ "permission": rules }))).await
@@ -134,18 +134,18 @@ impl Client {
         self.ask(self.get("/path")).await
     }
 
-    /// Has opencode start an MCP server, under a name that it may have had before.
+    /// Makes opencode start an MCP server. It replaces one of the same name.
     pub(super) async fn connect_mcp_server(&self, server: &McpServer) -> Result<(), ServerError> {
         let body = json!({"name": server.name, "config": server.of_opencode()});
         self.done(self.post("/mcp").json(&body)).await
     }
 
-    /// Has opencode end one.
+    /// Makes opencode end an MCP server.
     pub(super) async fn disconnect_mcp_server(&self, name: &str) -> Result<(), ServerError> {
         self.done(self.post(&format!("/mcp/{name}/disconnect"))).await
     }
 
-    /// The names of the MCP servers that run.
+    /// The names of the connected MCP servers.
     pub(super) async fn connected_mcp_servers(&self) -> Result<Vec<String>, ServerError> {
         let servers: HashMap<String, Value> = self.ask(self.get("/mcp")).await?;
         let connected = servers
@@ -154,39 +154,39 @@ impl Client {
         Ok(connected.map(|(name, _)| name).collect())
     }
 
-    /// The names of the MCP servers.
+    /// The names of all MCP servers.
     pub(super) async fn mcp_servers(&self) -> Result<Vec<String>, ServerError> {
         let servers: HashMap<String, Value> = self.ask(self.get("/mcp")).await?;
         Ok(servers.into_keys().collect())
     }
 
-    /// The session `id`; none if there is no such session.
+    /// The session `id`; `None` if it does not exist.
     pub(super) async fn session(&self, id: &str) -> Result<Option<SessionInfo>, ServerError> {
         match self.ask(self.get(&session_path(id, ""))).await {
             Ok(session) => Ok(Some(session)),
-            // An id that is none at all is refused as such.
+            // The server refuses a malformed id with 400.
             Err(ServerError::Refused { status: 400 | 404, .. }) => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    /// The sessions of subagents.
+    /// The sessions of the subagents of session `id`.
     pub(super) async fn children(&self, id: &str) -> Result<Vec<SessionInfo>, ServerError> {
         self.ask(self.get(&session_path(id, "/children"))).await
     }
 
-    /// The last `limit` messages, oldest first. Messages that cannot be read are left out.
+    /// The last `limit` messages, oldest first. Messages that cannot be parsed are left out.
     pub(super) async fn messages(&self, id: &str, limit: u32) -> Result<Vec<ListedMessage>, ServerError> {
         let request = self.get(&session_path(id, "/message"));
         self.list(request.query(&[("limit", limit)])).await
     }
 
-    /// What the sessions do that do something.
+    /// The states of all sessions that are not idle.
     pub(super) async fn statuses(&self) -> Result<HashMap<String, Status>, ServerError> {
         self.ask(self.get("/session/status")).await
     }
 
-    /// Hands a prompt to a session, to be worked on next, or at once if it works already.
+    /// Sends a prompt to a session. A session that is already working takes it up in the running turn.
     pub(super) async fn prompt(&self, id: &str, text: &str, prompt_options: &PromptOptions) -> Result<(), ServerError> {
         let mut body = json!({ "parts": [{ "type": "text", "text": text }] });
         if let Some((provider, model)) = &prompt_options.model {
@@ -199,7 +199,7 @@ impl Client {
             .await
     }
 
-    /// Ends what a session does, its running tool included.
+    /// Aborts the work of a session, including its running tool.
     pub(super) async fn abort(&self, id: &str, timeout: Duration) -> Result<(), ServerError> {
         self.done(self.post(&session_path(id, "/abort")).timeout(timeout)).await
     }
@@ -212,7 +212,8 @@ impl Client {
         self.list(self.get("/question")).await
     }
 
-    /// Answers a permission, unless another client has done so already. A no without a message would end the turn.
+    /// Answers a permission request, unless another client has already done so. A denial without a message would end
+    /// the turn.
     pub(super) async fn answer_permission(&self, reply: &Reply) -> Result<(), ServerError> {
         let (word, body) = match &reply.answer {
             PermissionAnswer::Allow | PermissionAnswer::Words { .. } => ("once", json!({ "reply": "once" })),
@@ -221,7 +222,7 @@ impl Client {
         let path = format!("/permission/{}/reply", segment(&reply.id));
         match self.done(self.post(&path).json(&body)).await {
             Err(ServerError::Refused { status: 404, message }) if !message.contains("PermissionNotFound") => {
-                // A server from before this route.
+                // The server is older than this route.
                 let path = format!("/permissions/{}", segment(&reply.id));
                 let path = session_path(&reply.session, &path);
                 self.done(self.post(&path).json(&json!({ "response": word }))).await
@@ -231,7 +232,7 @@ impl Client {
         }
     }
 
-    /// Answers a question. Rejected, it would end the turn: who does not answer says so in words.
+    /// Answers a question. It is never rejected, since that would end the turn.
     pub(super) async fn answer_question(&self, id: &str, answers: &[Vec<String>]) -> Result<(), ServerError> {
         let path = format!("/question/{}/reply", segment(id));
         match self.done(self.post(&path).json(&json!({ "answers": answers }))).await {
@@ -269,7 +270,7 @@ impl Client {
         }
     }
 
-    /// Sends a request whose answer says nothing but that it was taken.
+    /// Sends a request whose response has no content of interest.
     async fn done(&self, request: RequestBuilder) -> Result<(), ServerError> {
         self.send(request).await.map(drop)
     }
@@ -279,7 +280,7 @@ impl Client {
         self.json(response).await
     }
 
-    /// Asks for a list and takes what of it can be read.
+    /// Requests a list and returns the items that can be parsed.
     async fn list<T: DeserializeOwned>(&self, request: RequestBuilder) -> Result<Vec<T>, ServerError> {
         let items: Vec<Value> = self.ask(request).await?;
         Ok(items
@@ -291,7 +292,7 @@ impl Client {
     async fn send(&self, request: RequestBuilder) -> Result<Response, ServerError> {
         let (http, request) = request.build_split();
         let request = request.map_err(|error| self.failed(error))?;
-        // Neither the query, which has the directory, nor headers or a body.
+        // The query (with the directory), headers and body are not logged.
         let (method, path) = (request.method().clone(), request.url().path().to_owned());
         let begun = Instant::now();
         let result = http.execute(request).await;
@@ -311,7 +312,7 @@ impl Client {
                 password_given: self.credentials.is_some(),
             });
         }
-        // Without its text the status has to do.
+        // If the text cannot be read, the status has to suffice.
         let text = read(response, ERROR_CAP_BYTES).await.unwrap_or_default();
         Err(ServerError::Refused {
             status: status.as_u16(),
@@ -323,7 +324,7 @@ impl Client {
         let bytes = read(response, ANSWER_CAP_BYTES)
             .await
             .map_err(|error| self.failed(error))?;
-        // It answers with its web page where it knows no such route.
+        // The server answers unknown routes with its web page.
         serde_json::from_slice(&bytes).map_err(|_| ServerError::Foreign { url: self.url.clone() })
     }
 
@@ -353,7 +354,8 @@ async fn read(mut response: Response, cap_bytes: usize) -> Result<Vec<u8>, reqwe
     Ok(bytes)
 }
 
-/// What an error's body says, with its name: `{"name":…,"data":{"message":…}}`, `{"_tag":…,"message":…}` or a text.
+/// The message in an error's body, with its name: `{"name":…,"data":{"message":…}}`, `{"_tag":…,"message":…}` or plain
+/// text.
 fn message_in(bytes: &[u8]) -> String {
     let body: Value = serde_json::from_slice(bytes).unwrap_or_default();
     let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str);
@@ -375,7 +377,7 @@ fn session_path(id: &str, rest: &str) -> String {
     format!("/session/{}{rest}", segment(id))
 }
 
-/// An id as one segment of a path, whatever is in it.
+/// Percent-encodes an id as one segment of a path.
 fn segment(id: &str) -> String {
     let mut out = String::with_capacity(id.len());
     for byte in id.bytes() {

@@ -1,10 +1,10 @@
-//! What keeps a server from being used.
+//! Errors that prevent a server from being used.
 
 use thiserror::Error;
 
 use super::server_url::ServerUrl;
 
-/// Why a request to a server failed, or the server itself did.
+/// An error of a server or of a request to it.
 #[derive(Debug, Error)]
 pub enum ServerError {
     #[error("the HTTP client could not be set up")]
@@ -39,7 +39,7 @@ pub enum ServerError {
 }
 
 impl ServerError {
-    /// What the user can do about it.
+    /// Advice for the user.
     pub fn hints(&self) -> Vec<String> {
         let hints: &[&str] = match self {
             ServerError::Unreachable { .. } => {

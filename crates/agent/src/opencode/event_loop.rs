@@ -1,4 +1,4 @@
-//! The loop of a session over the server's events: what has to be answered, and a stream that is lost and reopened.
+//! The loop of a session over the server's events: answers requests, and reopens a lost stream.
 
 use std::{future::pending, sync::Arc, time::Duration};
 
@@ -19,37 +19,37 @@ use super::{
     wire::{EventKind, Permission, Question, Status},
 };
 
-/// How long the server may take to say that a stream is open.
+/// How long the server may take to confirm that a stream is open.
 const CONNECTED: Duration = Duration::from_secs(30);
-/// First and longest pause between two attempts to get a lost stream back.
+/// First and longest pause between two attempts to reopen a lost stream.
 const RECONNECT_PAUSE: Duration = Duration::from_millis(100);
 const RECONNECT_PAUSE_MAX: Duration = Duration::from_secs(2);
-/// Heartbeats without a word about the session, after which the server is asked what it does.
+/// Heartbeats without an event of the session, after which the server is asked for its state.
 const QUIET_BEATS: u32 = 2;
-/// Messages that are read when a turn seems to be over, and after the stream was lost.
+/// The number of messages that are read when a turn seems to be over, and after the stream was lost.
 const LAST_MESSAGES: u32 = 50;
 const MISSED_MESSAGES: u32 = 500;
-/// Time between two looks at a turn that has neither ended nor goes on, and how many of them it gets.
+/// The pause between two looks at a turn whose state is unclear, and the number of looks.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 const LOOKS: u32 = 120;
 
-/// What a look at the server shows.
+/// The result of a look at the server.
 enum Look {
     Over,
     Works,
-    /// It does nothing, and has not finished.
+    /// The session is idle, and has not finished its turn.
     Unclear,
 }
 
-/// What ended a step.
+/// The reason why a step failed.
 pub(super) enum Broken {
-    /// The stream, not the turn.
+    /// The stream was lost; the turn may go on.
     Stream(String),
     Turn(Problem),
 }
 
 impl SessionTask {
-    /// Does the next thing there is to do, and tells whether the turn is over.
+    /// Processes the next event or request, and returns whether the turn is over.
     pub(super) async fn step(&mut self, client: &Client, feed: &mut Feed, turn: &mut Turn) -> Result<bool, Broken> {
         let managed = self.managed();
         let look_at = self.look_at;
@@ -118,7 +118,7 @@ impl SessionTask {
         self.server.as_ref().and_then(|server| server.managed.clone())
     }
 
-    /// Asks the server whether the turn is over. What cannot be asked now is asked again later.
+    /// Asks the server whether the turn is over. A failed or unclear look is repeated later.
     async fn look(&mut self, client: &Client, turn: &mut Turn) -> bool {
         self.look_at = None;
         match self.see(client, turn, LAST_MESSAGES).await {
@@ -136,7 +136,7 @@ impl SessionTask {
     }
 
     async fn see(&mut self, client: &Client, turn: &mut Turn, limit: u32) -> Result<Look, ServerError> {
-        // A message that is on its way keeps the turn going, or begins it anew.
+        // A message that is still being sent keeps the turn going, or starts it again.
         while let Some(signals) = self.outbox.join_next().await {
             self.request_ended(signals.unwrap_or_default()).await;
         }
@@ -152,7 +152,7 @@ impl SessionTask {
         })
     }
 
-    /// Takes no more messages, unless one has been taken that was not handed over.
+    /// Closes steering and returns whether the turn is done. A message that was accepted but not sent yet reopens it.
     pub(super) fn is_done(&mut self, client: &Client, turn: &Turn) -> bool {
         self.job.shared.close_steering();
         let Ok(message) = self.job.steering.try_recv() else {
@@ -163,7 +163,7 @@ impl SessionTask {
         false
     }
 
-    /// Takes what came of a request that nothing waited for.
+    /// Takes the result of a background request.
     async fn request_ended(&mut self, signals: Vec<AgentSignal>) {
         let refused = |signal: &AgentSignal| matches!(signal, AgentSignal::MessageAnswered { taken: false, .. });
         if signals.iter().any(refused) {
@@ -183,7 +183,7 @@ impl SessionTask {
         ));
     }
 
-    /// Has somebody decide on a permission, unless another request tells more of the same.
+    /// Requests a decision on a permission, unless a more detailed request for the same use follows.
     async fn ask_permission(&mut self, client: &Client, permission: Permission) {
         if self.job.asks && permission::is_followed_by_another(&permission) {
             let reply = self.asks.allow(&permission);
@@ -198,8 +198,8 @@ impl SessionTask {
         }
     }
 
-    /// Whether somebody else has allowed what only ralph decides on: nobody but ralph and what its server started knows the
-    /// password of that server.
+    /// Whether another client allowed a request on which only ralph decides. Only ralph and the processes of its server
+    /// know that server's password.
     fn is_allowed_by_another(&self, id: &str) -> bool {
         self.job.asks && self.managed().is_some() && !self.asks.has_allowed(id)
     }
@@ -219,7 +219,7 @@ impl SessionTask {
         }
     }
 
-    /// Has somebody answer a question.
+    /// Passes a question on to the user.
     async fn ask_question(&mut self, question: Question) {
         if self.questions.contains_key(&question.id) {
             return;
@@ -235,7 +235,7 @@ impl SessionTask {
         }
     }
 
-    /// Tells the server what was decided on, or answered.
+    /// Sends the server a decision or an answer.
     fn answer(&mut self, client: &Client, id: &AskId, answer: PermissionAnswer) {
         let Some(count) = self.questions.remove(&id.0) else {
             let replies = self.asks.decided(id, answer);
@@ -250,7 +250,7 @@ impl SessionTask {
             .spawn(outbox::answer_question(client.clone(), id.0.clone(), answers));
     }
 
-    /// Gets a lost stream back, and what it would have told. Tells also whether the turn has ended meanwhile.
+    /// Reopens a lost stream and catches up on missed events. Also returns whether the turn has ended meanwhile.
     pub(super) async fn reconnect(
         &mut self,
         client: &Client,
@@ -263,7 +263,7 @@ impl SessionTask {
         loop {
             let error = match self.resume_stream(client, turn).await {
                 Ok(resumed) => {
-                    // Said once: a server without a heart loses it again and again.
+                    // Reported once: the stream of a server without heartbeats is lost again and again.
                     if !std::mem::replace(&mut self.lost, true) {
                         let text = format!("the server's stream was lost ({why}) and is back");
                         self.note(Some(text)).await;
@@ -290,7 +290,7 @@ impl SessionTask {
     }
 
     async fn resume_stream(&mut self, client: &Client, turn: &mut Turn) -> Result<(Feed, bool), ServerError> {
-        // First the stream, then the messages: what happens in between is in both, and taken once.
+        // The stream is opened before the messages are read: events in between are in both, and count once.
         let feed = connect(client).await?;
         for child in client.children(turn.session()).await.unwrap_or_default() {
             turn.adopt(child.id);
@@ -326,7 +326,7 @@ impl SessionTask {
     }
 }
 
-/// Waits for the end of a server's process, for ever if it cannot be seen.
+/// Waits for the end of a server's process; forever if ralph did not start it.
 async fn end_of(managed: Option<&Arc<ManagedServer>>) -> String {
     match managed {
         Some(managed) => managed.monitor.ended().await,
@@ -334,7 +334,7 @@ async fn end_of(managed: Option<&Arc<ManagedServer>>) -> String {
     }
 }
 
-/// Opens the stream of events and waits until it is open.
+/// Opens the stream of events and waits for its first event.
 pub(super) async fn connect(client: &Client) -> Result<Feed, ServerError> {
     let foreign = || ServerError::Foreign {
         url: client.url().clone(),

@@ -1,4 +1,4 @@
-//! The stream of events over one connection.
+//! The stream of events on one connection.
 
 use std::{
     pin::Pin,
@@ -12,7 +12,7 @@ use reqwest::Response;
 
 use super::wire::{self, Event};
 
-/// Most bytes of one event; the parser keeps all of it until its end.
+/// Most bytes of one event; the parser buffers it up to its end.
 const EVENT_CAP_BYTES: usize = 64 * 1024 * 1024;
 
 /// The events of one connection, in order.
@@ -29,7 +29,7 @@ impl Feed {
         )
     }
 
-    /// Reads events from bytes, however they are cut.
+    /// Reads events from a stream of bytes, cut at any position.
     pub(super) fn of<B, E>(bytes: impl Stream<Item = Result<B, E>> + Send + 'static) -> Self
     where
         B: AsRef<[u8]> + Send + 'static,
@@ -60,10 +60,11 @@ impl Feed {
         }
     }
 
-    /// Waits for the next event and tells how long it was, in bytes.
+    /// Waits for the next event; returns it with its length in bytes.
     ///
     /// # Errors
-    /// Why there will be no more: the connection was closed, was silent for too long, or carries something else.
+    /// The reason why no more events follow: the connection was closed, was silent for too long, or carries something
+    /// else.
     ///
     /// Cancel safe.
     pub(super) async fn next(&mut self) -> Result<(Event, usize), String> {
@@ -72,7 +73,7 @@ impl Feed {
                 Some(data) => data?,
                 None => return Err("the connection was closed".to_owned()),
             };
-            // Anything but an event is nothing to act on.
+            // Data that is not an event is ignored.
             if let Some(event) = wire::event(&data) {
                 return Ok((event, data.len()));
             }

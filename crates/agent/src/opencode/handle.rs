@@ -1,4 +1,4 @@
-//! A running session as the loop holds it.
+//! The loop's handle of a running session.
 
 use std::{
     sync::{
@@ -16,9 +16,9 @@ use crate::{Activity, NotLive, Session, SessionCommand, protocol::PENDING_CAP};
 
 use super::server::ManagedServer;
 
-/// Messages under way to a session; more than a person can write.
+/// Most messages on their way to a session; more than a user can write.
 const STEERING: usize = 32;
-/// A server that waits for its model, or for nothing, uses up to half of this share of a core for itself.
+/// The share of a core that counts as idle. A server that waits for its model, or for nothing, uses up to half of it.
 const IDLE_SHARE: f64 = 0.1;
 
 /// A message for the running turn.
@@ -28,33 +28,33 @@ pub(super) struct Message {
     pub(super) text: String,
 }
 
-/// What was decided on what the agent asked for.
+/// Receives the decisions on the agent's requests.
 pub(super) type Answers = mpsc::Receiver<(AskId, PermissionAnswer)>;
 
-/// What a session's handle and its task have in common.
+/// State shared by a session's handle and its task.
 #[derive(Debug)]
 pub(super) struct Shared {
     /// Bytes of events about the session.
     output: AtomicU64,
-    /// Signs of life that are no output: polls of a server that starts, which has a limit of its own, and heartbeats
-    /// while a tool runs on a server whose processes cannot be seen.
+    /// Signs of life that are not output: polls of a starting server, which has its own time limit, and heartbeats
+    /// while a tool runs on a server whose processes ralph cannot see.
     beats: AtomicU64,
     using_a_tool: AtomicBool,
     finished: AtomicBool,
     managed: Mutex<Option<ServerUse>>,
     steering: mpsc::Sender<Message>,
     answers: mpsc::Sender<(AskId, PermissionAnswer)>,
-    /// Messages are taken.
+    /// Whether messages are accepted.
     live: Mutex<bool>,
-    /// Why ralph ends the session, once it does.
+    /// The reason for which ralph ends the session.
     ended_for: OnceLock<CancelReason>,
 }
 
 impl Shared {
-    /// Also returns where messages and answers for the running turn arrive.
+    /// Creates the state, and the receivers of messages and answers for the running turn.
     pub(super) fn new() -> (Arc<Self>, mpsc::Receiver<Message>, Answers) {
         let (steering, messages) = mpsc::channel(STEERING);
-        // One for each request that may wait.
+        // One place for each request that may be pending.
         let (answers, received) = mpsc::channel(PENDING_CAP);
         let shared = Self {
             output: AtomicU64::new(0),
@@ -70,7 +70,7 @@ impl Shared {
         (Arc::new(shared), messages, received)
     }
 
-    /// The session waits for this process to answer.
+    /// Records that the session waits for this process to answer.
     pub(super) fn starts(&self, managed: &Arc<ManagedServer>) {
         let mut used = lock(&self.managed);
         if used.is_none() {
@@ -101,12 +101,12 @@ impl Shared {
         *lock(&self.live) = true;
     }
 
-    /// Takes no more messages; those that were taken are in the channel when this returns.
+    /// Stops accepting messages. Messages accepted before are in the channel when this returns.
     pub(super) fn close_steering(&self) {
         *lock(&self.live) = false;
     }
 
-    /// The end of a session that ralph ends for a reason.
+    /// The problem of a session that ralph itself ends.
     pub(super) fn end_by_ralph(&self) -> Option<Problem> {
         let reason = *self.ended_for.get()?;
         let finding = Finding::EndedByRalph { reason };
@@ -126,7 +126,7 @@ impl Shared {
     }
 }
 
-/// The handle. Dropping it before the session has ended aborts it at once.
+/// The handle of a session. Dropping it before the session has ended aborts the session at once.
 pub(super) struct ServerSession {
     shared: Arc<Shared>,
     stop: watch::Sender<Option<Stop>>,
@@ -150,7 +150,7 @@ impl Session for ServerSession {
     }
 
     fn ends_for(&self, reason: CancelReason) {
-        // A session that is stopped faster still ends for the first reason.
+        // The first reason counts, even if the session is then stopped faster.
         _ = self.shared.ended_for.set(reason);
     }
 
@@ -165,9 +165,9 @@ impl Session for ServerSession {
         }
     }
 
-    /// Events about the session count as output, heartbeats do not. The server's processes can be seen if ralph has
-    /// started them: a build without a word is work. Elsewhere a tool that has not ended counts as work, for as long
-    /// as the server's heart beats; what limits that is the iteration's time.
+    /// Events of the session count as output, heartbeats do not. The processes of a server that ralph started are
+    /// visible: a silent build counts as work by its CPU time. On other servers a running tool counts as work as long
+    /// as heartbeats arrive; only the iteration's time limits it.
     fn activity(&self) -> Activity {
         let used = lock(&self.shared.managed).as_mut().map(ServerUse::work);
         Activity {
@@ -185,7 +185,7 @@ impl Drop for ServerSession {
     }
 }
 
-/// A process that ralph has started, and what it has done since the session began.
+/// A process that ralph started, and its work since the session began.
 #[derive(Debug)]
 struct ServerUse {
     managed: Arc<ManagedServer>,
@@ -203,7 +203,7 @@ impl ServerUse {
     }
 }
 
-/// Counts the time on the CPU that is more than a server uses while it waits.
+/// Counts CPU time beyond that of a waiting server.
 #[derive(Debug)]
 struct WorkMeter {
     last: (Duration, Instant),

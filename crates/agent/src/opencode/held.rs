@@ -1,18 +1,18 @@
-//! What makes a server ask before every use of a tool: opencode's own rules. Pure.
+//! Rules of opencode that make a server ask before every tool use. Pure.
 //!
-//! Of opencode's rules the last one that matches decides, those of a session after those of its agent. What an agent is
-//! denied by its own settings stays denied. A subagent has a session of its own, which inherits only denials; it asks
-//! because of a rule that the server was started with, unless its own settings allow something after that.
+//! The last matching rule of opencode decides; those of a session come after those of its agent. Denials in an agent's
+//! own settings stay in force. A subagent has a session of its own, which inherits only denials; it asks because of a
+//! rule in the server's configuration, unless its own settings allow something after that rule.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-/// A permission that no configuration has, so that the rule stays the last one when configurations are put together.
+/// A permission that no configuration uses, so that its rule stays last when configurations are merged.
 const EVERYTHING: &str = "**";
 const PERMISSION_VAR: &str = "OPENCODE_PERMISSION";
 const CONFIG_VAR: &str = "OPENCODE_CONFIG_CONTENT";
 
-/// A rule of opencode's own.
+/// A permission rule of opencode.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct OwnRule {
     pub(super) permission: String,
@@ -20,7 +20,7 @@ pub(super) struct OwnRule {
     pub(super) action: String,
 }
 
-/// An agent that the server knows. Of one that is told of in another way, at least the name is known.
+/// An agent that the server knows. Only its name is required; the other fields may have any form.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(super) struct KnownAgent {
     name: String,
@@ -32,16 +32,16 @@ pub(super) struct KnownAgent {
     permission: Value,
 }
 
-/// What the environment of a server gets, over what it has from `before`.
+/// The environment variables that make the server ask, merged with the values in `before`.
 pub(super) fn variables(asks: bool, before: impl Fn(&str) -> Option<String>) -> Vec<(String, String)> {
     let object = |name: &str| match before(name) {
         None => Some(Map::new()),
-        // What is no plain object is left as it is.
+        // A value that is not a plain object is left as it is.
         Some(text) => serde_json::from_str(&text).ok(),
     };
     let mut variables = Vec::new();
     if let Some(mut config) = object(CONFIG_VAR) {
-        // Of several uses at once that are asked for, all but the first are refused without a word, which ends a turn.
+        // opencode silently refuses all but the first of several simultaneous requests, which ends a turn.
         let experimental = config.entry("experimental").or_insert_with(|| json!({}));
         if let Some(experimental) = experimental.as_object_mut() {
             experimental.entry("continue_loop_on_deny").or_insert(Value::Bool(true));
@@ -57,13 +57,13 @@ pub(super) fn variables(asks: bool, before: impl Fn(&str) -> Option<String>) -> 
     variables
 }
 
-/// The rules of a session that asks for everything that its agent is not denied, and the subagents that it does
-/// without, since they would not ask.
+/// The rules that make a session ask for everything that its agent is not denied, and the names of subagents that the
+/// rules exclude, since they would not ask.
 pub(super) fn asking(agents: &[KnownAgent], chosen: Option<&str>) -> (Vec<OwnRule>, Vec<String>) {
     let mut rules = vec![everything()];
     let is_chosen = |agent: &&KnownAgent| match chosen {
         Some(name) => agent.name == name,
-        // The first one is the default.
+        // The first one is the default agent.
         None => agent.mode != "subagent" && agent.hidden != true,
     };
     if let Some(agent) = agents.iter().find(is_chosen) {
@@ -91,13 +91,13 @@ impl KnownAgent {
         serde_json::from_value(self.permission.clone()).unwrap_or_default()
     }
 
-    /// Whether it asks before every use of a tool.
+    /// Whether the agent asks before every tool use.
     fn asks(&self) -> bool {
         let rules = self.rules();
         let Some(at) = rules.iter().rposition(|rule| *rule == everything()) else {
             return false;
         };
-        // A directory outside the project is asked for beside the use of it.
+        // A use outside of the project is also asked for under its own permission.
         let allows = |rule: &OwnRule| rule.action == "allow" && rule.permission != "external_directory";
         !rules[at..].iter().any(allows)
     }

@@ -1,4 +1,4 @@
-//! Events of the server that are ignored: those seen before, and those that add nothing. Pure.
+//! Filters events of the server that are ignored: duplicates, and events without new information. Pure.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -8,7 +8,7 @@ use crate::dialect::one_line;
 
 use super::wire::Todo;
 
-/// Events that are remembered, to know them when they come again.
+/// Most events that are remembered to detect duplicates.
 const EVENTS_CAP: usize = 512;
 
 /// The ids of the last events.
@@ -19,7 +19,7 @@ pub(super) struct Recent {
 }
 
 impl Recent {
-    /// Whether an event has not been seen, or so long ago that it is forgotten.
+    /// Whether an event is new. One that was seen too long ago counts as new again.
     pub(super) fn is_new(&mut self, id: &str) -> bool {
         if !self.known.insert(id.to_owned()) {
             return false;
@@ -34,9 +34,9 @@ impl Recent {
     }
 }
 
-/// Events about a session that repeat what other events say.
+/// Whether an event of a session only repeats other events.
 pub(super) fn is_ignored(name: &str) -> bool {
-    // A second set of events for the same things, for another client.
+    // These events repeat others for a different client.
     name.starts_with("session.next.")
         || matches!(
             name,
@@ -55,7 +55,7 @@ pub(super) fn is_ignored(name: &str) -> bool {
         )
 }
 
-/// The agent's own list of steps in one line.
+/// The progress of the agent's own to-do list, as one line.
 pub(super) fn progress_of(todos: &[Todo]) -> Option<AgentSignal> {
     let done = todos.iter().filter(|todo| todo.status == "completed").count();
     let current = todos.iter().find(|todo| todo.status == "in_progress");

@@ -1,4 +1,4 @@
-//! The messages of a turn: their speakers, the last answer, how the turn ended. Pure.
+//! The messages of a turn: their speakers, the last answer, the reason of its end. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,34 +6,34 @@ use crate::dialect::{TEXT_CAP_BYTES, tail};
 
 use super::wire::{MessageInfo, Part, PartKind, Role};
 
-/// By their ids, which grow with time.
+/// Messages by id; ids grow with time.
 #[derive(Debug, Default)]
 pub(super) struct Messages {
     all: BTreeMap<String, Message>,
-    /// Those in which the user said something, rather than opencode in the user's place.
+    /// Messages with text of the user, as opposed to text that opencode adds in the user's name.
     prompts: BTreeSet<String>,
 }
 
 #[derive(Debug)]
 struct Message {
     speaker: Speaker,
-    /// Why the model stopped; none while it has not.
+    /// The reason why the model stopped; `None` before that.
     reason: Option<String>,
-    /// Whole texts by part, oldest first; only of the newest message that has some.
+    /// Complete texts by part, oldest first. Kept only for the newest message with text.
     texts: BTreeMap<String, String>,
 }
 
-/// Whose words a message holds.
+/// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Speaker {
     User,
     Assistant,
-    /// opencode's own: it sums up a session that has become too long.
+    /// opencode itself: the summary of a session that has become too long.
     Nobody,
 }
 
 impl Messages {
-    /// Takes the state that a message is in, and tells whether the assistant has just finished it.
+    /// Updates the state of a message, and returns whether the assistant has just finished it.
     pub(super) fn update(&mut self, info: MessageInfo) -> bool {
         let speaker = match info.role {
             Role::User => Speaker::User,
@@ -51,24 +51,24 @@ impl Messages {
         ends && speaker == Speaker::Assistant
     }
 
-    /// Whose words a message holds; none for one that is not known.
+    /// The author of a message; `None` if the message is unknown.
     pub(super) fn speaker(&self, message: &str) -> Option<Speaker> {
         self.all.get(message).map(|message| message.speaker)
     }
 
-    /// Takes a part of a message of the user.
+    /// Takes a part of a user message.
     pub(super) fn prompted(&mut self, part: &Part) {
         if part.kind == PartKind::Text && !part.synthetic {
             self.prompts.insert(part.message.clone());
         }
     }
 
-    /// How many messages of the user there are.
+    /// The number of user messages.
     pub(super) fn prompts(&self) -> usize {
         self.prompts.len()
     }
 
-    /// Keeps the whole text of a message, and lets go of those before it.
+    /// Keeps the complete text of a message, and drops the texts of earlier messages.
     pub(super) fn keep(&mut self, message: &str, part: String, text: &str) {
         if text.trim().is_empty() {
             return;
@@ -89,14 +89,14 @@ impl Messages {
         }
     }
 
-    /// Forgets the texts of a message, before they are told anew.
+    /// Drops the texts of a message before they are reported again.
     pub(super) fn forget_texts(&mut self, message: &str) {
         if let Some(message) = self.all.get_mut(message) {
             message.texts.clear();
         }
     }
 
-    /// Why the model stopped that said the newest message.
+    /// The reason why the model stopped in the assistant's newest message.
     pub(super) fn last_reason(&self) -> Option<&str> {
         self.said().next()?.reason.as_deref()
     }
@@ -108,13 +108,13 @@ impl Messages {
         Some(tail(&texts.join("\n"), TEXT_CAP_BYTES))
     }
 
-    /// Whether the newest message is one of the user, or there is none.
+    /// Whether the newest message is a user message, or there are no messages.
     pub(super) fn is_unanswered(&self) -> bool {
         let newest = self.all.values().next_back();
         newest.is_none_or(|message| message.speaker == Speaker::User)
     }
 
-    /// What the assistant said, newest first.
+    /// The messages of the assistant, newest first.
     fn said(&self) -> impl Iterator<Item = &Message> {
         self.all
             .values()

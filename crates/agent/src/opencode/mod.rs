@@ -1,11 +1,11 @@
-//! opencode as a server: one for the whole run, a session of it for every iteration.
+//! opencode as a server: one server for the whole run, with a session for each iteration.
 //!
-//! A session is prompted over HTTP and told of over a stream of events; `turn` makes signals of what it says, and is
-//! the one part that is pure. The others are small tasks with one owner each: `session` runs a turn over its `event_loop`, `outbox`
-//! answers what may not wait, `server` keeps the process.
+//! A session is prompted over HTTP and observed over a stream of events. `turn` turns these into signals and is pure.
+//! The other parts are small tasks with one owner each: `session` runs a turn with its `event_loop`, `outbox` sends
+//! requests in the background, `server` owns the process.
 //!
-//! What surprises: a stream that ends means nothing, since connections break and the server works on. And a permission
-//! that is asked for keeps a turn waiting for ever, and is put before the rules and whoever watches (`held`, `asks`).
+//! The end of a stream means nothing: connections break while the server keeps working. A permission request keeps a
+//! turn waiting forever, so it is decided by the rules and the user (`held`, `asks`).
 
 mod adapter;
 mod asks;

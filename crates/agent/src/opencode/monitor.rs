@@ -1,4 +1,4 @@
-//! Watches a server's process by its output: whether it has ended, and its last words.
+//! Monitors a server's process by its output: whether it has ended, and its last words.
 
 use std::{
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
@@ -16,9 +16,9 @@ use crate::dialect::Tail;
 #[derive(Debug)]
 pub(super) struct ProcessMonitor {
     tail: Mutex<Tail>,
-    /// How it ended; none while it runs.
+    /// How the process ended; `None` while it runs.
     end: watch::Sender<Option<String>>,
-    /// The same for threads that wait.
+    /// Whether it has ended, for threads that block until then.
     ended: (Mutex<bool>, Condvar),
 }
 
@@ -33,7 +33,7 @@ impl Default for ProcessMonitor {
 }
 
 impl ProcessMonitor {
-    /// Where the process writes to.
+    /// Creates the receiver of the process's output.
     pub(super) fn output(self: &Arc<Self>) -> Box<dyn Output> {
         Box::new(Listener {
             monitor: Arc::clone(self),
@@ -41,19 +41,19 @@ impl ProcessMonitor {
         })
     }
 
-    /// How the process ended, with its last words; none while something of it runs.
+    /// How the process ended, with its last words; `None` while it runs.
     pub(super) fn end(&self) -> Option<String> {
         self.end.borrow().clone()
     }
 
-    /// Waits for the end. Cancel safe.
+    /// Waits for the end of the process. Cancel safe.
     pub(super) async fn ended(&self) -> String {
         let mut end = self.end.subscribe();
         let end = end.wait_for(Option::is_some).await;
         end.ok().and_then(|end| end.clone()).unwrap_or_default()
     }
 
-    /// Waits for the end on this thread; returns whether it came in time.
+    /// Waits for the end of the process on this thread. Returns whether it ended within `patience`.
     pub(super) fn wait_for_end(&self, patience: Duration) -> bool {
         let deadline = Instant::now() + patience;
         let mut ended = lock(&self.ended.0);
@@ -70,7 +70,7 @@ impl ProcessMonitor {
         true
     }
 
-    /// The last thing it wrote, on one line.
+    /// The last non-empty line of its output.
     pub(super) fn last_words(&self) -> String {
         let tail = lock(&self.tail).text();
         let last = tail.lines().rfind(|line| !line.trim().is_empty());
@@ -119,7 +119,8 @@ impl Output for Listener {
 }
 
 impl Drop for Listener {
-    /// A listener that is gone without an end panicked, or its thread did: its waiters must not wait for ever.
+    /// A listener that is dropped without an end has panicked, or its thread has: threads that wait must not wait
+    /// forever.
     fn drop(&mut self) {
         if self.monitor.end().is_none() {
             self.monitor.finish(&End::GuardLost);

@@ -1,4 +1,4 @@
-//! Which server, how to get in, and how long to wait for what.
+//! The user's options for servers: address, credentials, time limits.
 
 use std::{env, fmt, io, time::Duration};
 
@@ -6,18 +6,18 @@ use ralph_system::files::secret;
 
 use super::server_url::ServerUrl;
 
-/// The first port to start a server on.
+/// The default for the first port that is tried for a new server.
 const PORT: u16 = 4190;
 
-/// What the user has to say about servers.
+/// The user's options for servers.
 #[derive(Debug, Clone)]
 pub struct ServerOptions {
-    /// The server to use; none to start one.
+    /// The server to use; `None` to start one.
     pub url: Option<ServerUrl>,
-    /// How long a connection may take, and the answer to whether the server is well.
+    /// The timeout of a connection, and of a health check.
     pub timeout: Duration,
     pub credentials: Option<Credentials>,
-    /// The first port of this machine to start one on.
+    /// The first local port that is tried for a new server.
     pub port: u16,
     pub patience: Patience,
 }
@@ -34,16 +34,16 @@ impl Default for ServerOptions {
     }
 }
 
-/// How long to wait for what.
+/// Time limits for waiting.
 #[derive(Debug, Clone, Copy)]
 pub struct Patience {
-    /// For a byte of the stream; the server's heart beats every ten seconds.
+    /// For the next byte of the stream; the server sends a heartbeat every ten seconds.
     pub silence: Duration,
-    /// For a lost stream to come back.
+    /// For reopening a lost stream.
     pub reconnect: Duration,
-    /// For a server that was started to answer.
+    /// For the first answer of a server that ralph started.
     pub start: Duration,
-    /// For an aborted session to do nothing any more.
+    /// For an aborted session to become idle.
     pub abort: Duration,
 }
 
@@ -58,7 +58,7 @@ impl Default for Patience {
     }
 }
 
-/// What a server lets in.
+/// The user name and password of a server.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Credentials {
     pub username: String,
@@ -70,10 +70,10 @@ impl Credentials {
     pub(super) const USERNAME_VAR: &str = "OPENCODE_SERVER_USERNAME";
     pub const PASSWORD_VAR: &str = "OPENCODE_SERVER_PASSWORD";
 
-    /// A random password.
+    /// Creates credentials with a random password.
     ///
     /// # Errors
-    /// The system has no random numbers to give.
+    /// The system's random number source fails.
     pub(super) fn made_up() -> io::Result<Self> {
         Ok(Self {
             username: Self::USERNAME.to_owned(),
@@ -81,7 +81,7 @@ impl Credentials {
         })
     }
 
-    /// What the environment has, where opencode itself looks for it; none without a password.
+    /// Reads the environment variables that opencode itself uses; `None` without a password.
     pub fn from_env() -> Option<Self> {
         let set = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
         Some(Self {
@@ -91,7 +91,7 @@ impl Credentials {
     }
 }
 
-/// Without the password.
+/// Omits the password.
 impl fmt::Debug for Credentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Credentials")

@@ -1,4 +1,4 @@
-//! Requests that nothing waits for: each is retried until the server takes it, and ends with signals about that.
+//! Requests in the background: each is retried until the server accepts it, and ends with signals about the outcome.
 
 use std::time::Duration;
 
@@ -12,11 +12,11 @@ use super::{
     handle::Message,
 };
 
-/// How often a request is tried, and the first pause between two tries; the pauses double.
+/// The number of attempts for a request, and the pause after the first; each further pause is twice as long.
 const TRIES: u32 = 6;
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Hands a message to a session that works. It is delivered when the server has taken it, not before.
+/// Sends a message to a working session. It counts as delivered once the server has accepted it.
 pub(super) async fn steer(
     client: Client,
     session: String,
@@ -37,7 +37,7 @@ pub(super) async fn steer(
     signals
 }
 
-/// Answers permissions, one after the other.
+/// Answers permission requests, one after the other.
 pub(super) async fn answer_permissions(client: Client, replies: Vec<Reply>) -> Vec<AgentSignal> {
     let mut signals = Vec::new();
     for reply in replies {
@@ -60,7 +60,8 @@ fn note(text: String) -> Vec<AgentSignal> {
     vec![AgentSignal::Unknown { text }]
 }
 
-/// Tries until it succeeds, is refused or was tried often enough; returns what the last try failed with.
+/// Repeats a request while the server is unreachable, up to the limit. Returns the error of the last attempt if it
+/// failed.
 async fn tried<F: Future<Output = Result<(), ServerError>>>(request: impl Fn() -> F) -> Option<String> {
     let mut pause = PAUSE;
     let mut tries = 1;

@@ -1,4 +1,4 @@
-//! What was reported of one part of a message. Pure; a part only ever moves forward.
+//! The reported state of one part of a message. Pure; a part only moves forward.
 
 use ralph_core::event::{AgentSignal, clip};
 
@@ -6,25 +6,25 @@ use crate::dialect::{TEXT_CAP_BYTES, file_change, tail, tool_ended, tool_started
 
 use super::wire::{Part, ToolStatus};
 
-/// What is remembered of a part.
+/// The known state of a part.
 #[derive(Debug)]
 pub(super) enum PartState {
     Text(TextPart),
     Tool(ToolPart),
-    /// Reported at once, as a whole.
+    /// A part that was reported at once, as a whole.
     Done,
 }
 
-/// A text that grows until it is whole.
+/// A text that grows until it is complete.
 #[derive(Debug)]
 pub(super) struct TextPart {
     is_thought: bool,
-    /// As far as it is known; at most [`TEXT_CAP_BYTES`] and what came with the last event.
+    /// The text so far; at most [`TEXT_CAP_BYTES`] plus the last event.
     text: String,
-    /// Bytes of it that were reported.
+    /// The number of bytes that were reported.
     reported: usize,
     whole: bool,
-    /// A piece of it may have been missed.
+    /// Whether a piece may have been missed.
     doubtful: bool,
 }
 
@@ -43,12 +43,12 @@ impl TextPart {
         self.whole
     }
 
-    /// Takes the state that the part is in.
+    /// Takes a new state of the part.
     pub(super) fn update(&mut self, part: &Part) {
         if self.whole {
             return;
         }
-        // A text without times was never in progress.
+        // A text without timestamps was never in progress.
         self.whole = part.time.end.is_some() || part.time.start.is_none();
         if self.whole || part.text.len() >= self.text.len() {
             self.text.clone_from(&part.text);
@@ -56,7 +56,7 @@ impl TextPart {
         }
     }
 
-    /// Takes more of it, which is shown at once unless it may be there already.
+    /// Appends a piece. It is returned for display, unless the text may already contain it.
     pub(super) fn grow(&mut self, more: &str) -> Option<AgentSignal> {
         if self.whole || self.text.len() > TEXT_CAP_BYTES {
             return None;
@@ -69,19 +69,19 @@ impl TextPart {
         })
     }
 
-    /// What follows may be in the text already.
+    /// Marks the text as doubtful: the next pieces may already be in it.
     pub(super) fn doubt(&mut self) {
         self.doubtful = true;
     }
 
-    /// Reports what is there, unless a piece of it may be missing or doubled.
+    /// Reports the text so far, unless a piece may be missing or duplicated.
     pub(super) fn report_so_far(&mut self, out: &mut Vec<AgentSignal>) {
         if !self.doubtful {
             self.report(out);
         }
     }
 
-    /// Reports what was not reported before.
+    /// Reports the part of the text that was not reported before.
     pub(super) fn report(&mut self, out: &mut Vec<AgentSignal>) {
         let rest = self.text.get(self.reported..).unwrap_or_default();
         self.reported = self.text.len();
@@ -99,7 +99,7 @@ impl TextPart {
     }
 }
 
-/// The use of a tool.
+/// A tool use.
 #[derive(Debug, Default)]
 pub(super) struct ToolPart {
     started: bool,
@@ -111,7 +111,7 @@ impl ToolPart {
         self.ended
     }
 
-    /// Takes the state that the use is in, and tells whether the tool has just done its work.
+    /// Takes a new state of the tool use, and returns whether the tool has just completed.
     pub(super) fn update(&mut self, part: &Part, out: &mut Vec<AgentSignal>) -> bool {
         let ends = matches!(part.tool_status(), ToolStatus::Completed | ToolStatus::Failed);
         if self.ended || !(ends || part.tool_status() == ToolStatus::Running) {

@@ -1,7 +1,7 @@
-//! What a server asks to be allowed, in the words of rules. Pure.
+//! Converts permission requests of a server to the terms of rules. Pure.
 //!
-//! opencode names files from the root of the repository, which may be above the project, and tools of MCP servers by a
-//! name in which the server's is not marked.
+//! opencode names files relative to the root of the repository, which may be above the project, and tools of MCP
+//! servers by a name that does not mark where the server's name ends.
 
 use std::path::Path;
 
@@ -12,20 +12,20 @@ use crate::dialect::{array, choices, one_line, path_in, text};
 
 use super::wire::{Permission, Question};
 
-/// What names in a request refer to.
+/// The context in which names in a request are resolved.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Place {
-    /// The directory from which files are named.
+    /// The directory to which file names are relative.
     pub(super) worktree: String,
     pub(super) mcp_servers: Vec<String>,
 }
 
-/// The permission that is asked for before another one is, which tells the same and more.
+/// Whether a second request with the same content and more details follows this one.
 pub(super) fn is_followed_by_another(asked: &Permission) -> bool {
     asked.permission == "external_directory"
 }
 
-/// A request as somebody has to decide on it.
+/// A permission request for the rules and the user.
 pub(super) fn request(asked: &Permission, place: &Place) -> PermissionRequest {
     let field = |name: &str| asked.metadata.get(name).and_then(Value::as_str);
     let (tool, kind) = place.tool(&asked.permission);
@@ -51,7 +51,7 @@ pub(super) fn request(asked: &Permission, place: &Place) -> PermissionRequest {
     }
 }
 
-/// Questions as somebody has to answer them.
+/// The questions of a request for the user.
 pub(super) fn questions(asked: &Question) -> PermissionRequest {
     let question = |asked: &Value| event::Question {
         header: text(asked, "/header").to_owned(),
@@ -77,7 +77,7 @@ pub(super) fn questions(asked: &Question) -> PermissionRequest {
 }
 
 impl Place {
-    /// The name by which rules know a tool, and what it does.
+    /// The tool's name in rules, and its kind.
     fn tool(&self, name: &str) -> (String, ToolKind) {
         let kind = match name {
             "bash" => ToolKind::Shell,
@@ -92,13 +92,13 @@ impl Place {
         (name.to_owned(), kind)
     }
 
-    /// `server_tool` as `mcp__server__tool`.
+    /// Converts `server_tool` to `mcp__server__tool`.
     fn mcp_tool(&self, name: &str) -> Option<String> {
         let of_servers = self.mcp_servers.iter().filter_map(|server| {
             let tool = name.strip_prefix(&sanitized(server))?.strip_prefix('_')?;
             Some((server, tool))
         });
-        // Of `a` and `a_b`, `a_b_c` is of the second.
+        // The longest server name wins: with servers `a` and `a_b`, `a_b_c` belongs to `a_b`.
         let (server, tool) = of_servers.max_by_key(|(server, _)| server.len())?;
         Some(format!("mcp__{server}__{tool}"))
     }
@@ -107,7 +107,7 @@ impl Place {
         let said = match kind {
             ToolKind::Edit => asked.patterns.clone(),
             ToolKind::Read if asked.permission == "read" => asked.patterns.clone(),
-            // Their patterns are what they look for.
+            // The patterns of search tools are search terms, not files.
             ToolKind::Read => {
                 let looked_at = path_in(&asked.metadata).unwrap_or(".").to_owned();
                 return vec![looked_at];
@@ -130,7 +130,7 @@ impl Place {
     }
 }
 
-/// A server's name as it begins the names of its tools.
+/// The server's name as the prefix of its tools' names.
 fn sanitized(server: &str) -> String {
     let keep = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
     server.chars().map(keep).collect()

@@ -1,4 +1,4 @@
-//! What the server's errors mean for the loop. Pure.
+//! Classifies the server's errors for the loop. Pure.
 
 use ralph_core::event::{Problem, ProblemKind};
 use ralph_text::with_causes;
@@ -8,11 +8,11 @@ use crate::dialect::{Clock, classify, is_denial, one_line, problem_of, short_inp
 
 use super::ServerError;
 
-/// A repetition that is announced for later than this is not waited for: ralph waits in the open, with a countdown,
-/// and without an iteration that runs out of time.
+/// Longer waits of the server before a retry end the turn: ralph itself waits visibly, with a countdown, and without an
+/// iteration that runs out of time.
 const LONG_WAIT_MS: u64 = 60_000;
 
-/// What an error of a session is.
+/// Classifies an error of a session.
 pub(super) fn of_error(error: &Value, clock: &Clock) -> Problem {
     let mut problem = problem_of(error, clock);
     let said = error
@@ -25,7 +25,7 @@ pub(super) fn of_error(error: &Value, clock: &Clock) -> Problem {
     problem
 }
 
-/// What the repetition of a request at `next_ms` is about, if that is too far away to wait for it.
+/// The problem behind a retry at `next_ms`, if that is too far away to wait for it.
 pub(super) fn long_wait(message: &str, next_ms: Option<u64>, clock: &Clock) -> Option<Problem> {
     let until_ms = next_ms.filter(|next_ms| next_ms.saturating_sub(clock.now_ms) > LONG_WAIT_MS);
     until_ms?;
@@ -37,14 +37,14 @@ pub(super) fn long_wait(message: &str, next_ms: Option<u64>, clock: &Clock) -> O
     Some(Problem { kind, ..problem })
 }
 
-/// The use of a tool that was denied, if that is why it failed.
+/// The denied tool use, if a denial is why the tool failed.
 pub(super) fn denial(part: &Value) -> Option<String> {
     let text = |pointer: &str| part.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     let denied = text("/state/status") == "error" && is_denial(text("/state/error"));
     denied.then(|| one_line(&format!("{} ({})", text("/tool"), short_input(&part["state"]["input"]))))
 }
 
-/// What a server's failure is.
+/// Classifies a failure of a server.
 pub(super) fn of_server(error: &ServerError) -> Problem {
     let kind = match error {
         ServerError::Unreachable { .. } | ServerError::TimedOut { .. } => ProblemKind::Network,

@@ -1,7 +1,7 @@
-//! The server that the sessions of a run share: named by the user, or started under a guard.
+//! The server that all sessions of a run share: named by the user, or started under a guard.
 //!
-//! What ralph has started ends with the run, and before: by [`Servers::close`] in order, by its guard whatever happens
-//! to ralph. What was named is never touched.
+//! A server that ralph started ends at the latest with the run: in order by [`Servers::close`], and by its guard if
+//! ralph itself dies. A server named by the user is never stopped.
 
 use std::{
     net::{Ipv4Addr, TcpListener},
@@ -27,25 +27,25 @@ use super::{
     Credentials, ServerError, ServerOptions, client::Client, held, monitor::ProcessMonitor, server_url::ServerUrl,
 };
 
-/// Ports that are tried, from the first one on.
+/// The number of ports that are tried, from the first one on.
 const PORTS: u16 = 64;
-/// Time between two looks at a server that starts.
+/// The pause between two polls of a starting server.
 const READY_POLL: Duration = Duration::from_millis(100);
-/// How long a server that is no longer needed may take beyond its grace.
+/// How long a server may take to end, beyond its grace period.
 const CLOSING: Duration = Duration::from_secs(10);
-/// How often an own server may answer as something else, before it is held for something else: another version.
+/// How often a server that ralph started may answer like a foreign one before it counts as another version.
 const FOREIGN: u32 = 20;
 const ROWS_AND_COLUMNS: Size = Size { cols: 120, rows: 40 };
-/// What the server does not get of what sessions get: it outlives the iteration that it was started in.
+/// A variable of sessions that the server does not get, since it outlives the iteration in which it was started.
 const OF_ONE_SESSION: &str = "RALPH_ITERATION";
 
-/// A server that answers.
+/// A server that responds.
 #[derive(Debug, Clone)]
 pub(super) struct Server {
     pub(super) client: Client,
-    /// The process, if ralph has started it.
+    /// The process, if ralph started it.
     pub(super) managed: Option<Arc<ManagedServer>>,
-    /// What to say about it, to whoever uses it first.
+    /// A message for the user about the server.
     pub(super) notice: Option<String>,
 }
 
@@ -58,32 +58,32 @@ pub(super) struct ManagedServer {
     credentials: Credentials,
 }
 
-/// Is given a process again and again while it starts.
+/// Called with the process again and again while it starts.
 pub(super) type OnStarting<'a> = dyn Fn(&Arc<ManagedServer>) + Send + Sync + 'a;
 
-/// What a session asks of the server that it is to run on.
+/// A session's requirements for its server.
 #[derive(Debug, Clone)]
 pub(super) struct ServerSpec {
     pub(super) run: String,
     pub(super) cwd: PathBuf,
     pub(super) env: Vec<(String, String)>,
-    /// Its sessions ask before every use of a tool.
+    /// Whether the sessions ask before every tool use.
     pub(super) asks: bool,
     pub(super) scratch: PathBuf,
     /// The MCP servers of the run.
     pub(super) servers: Vec<McpServer>,
 }
 
-/// Reaches or starts the one server of a run.
+/// Finds or starts the server of a run.
 #[derive(Debug)]
 pub(super) struct Servers {
     manifest: Manifest,
     options: ServerOptions,
     supervisor: Supervisor,
     guard: Option<PathBuf>,
-    /// One session at a time looks for a server.
+    /// Only one session at a time looks for a server.
     looking: tokio::sync::Mutex<()>,
-    /// The process that was started last; it may not answer yet, or no longer run.
+    /// The latest process that was started. It may not respond yet, or may have ended.
     started: Mutex<Option<Arc<ManagedServer>>>,
 }
 
@@ -104,11 +104,11 @@ impl Servers {
         }
     }
 
-    /// Returns a server that answers: the one that was named, the one that was started before, or a new one. Never one
-    /// that merely happens to be there: it may be somebody else's, and would be given the prompt.
+    /// Returns a server that responds: the named one, the one started before, or a new one. It never uses a server that
+    /// happens to listen: that one may belong to another user, and would be given the prompt.
     ///
-    /// A process is shown to `starting` again and again while it does not answer. Cancel safe: a server that is
-    /// starting goes on starting.
+    /// Calls `starting` with the process again and again until it responds. Cancel safe: a server that is starting
+    /// keeps starting.
     pub(super) async fn ready(&self, spec: &ServerSpec, starting: &OnStarting<'_>) -> Result<Server, ServerError> {
         let _one_at_a_time = self.looking.lock().await;
         if let Some(url) = &self.options.url {
@@ -123,14 +123,14 @@ impl Servers {
         self.start(spec, starting).await
     }
 
-    /// Ends what was started and waits for it.
+    /// Ends the started server and waits for its end.
     pub(super) fn close(&self) {
         let managed = lock(&self.started).take();
         if let Some(managed) = managed {
             managed.child.stop(Stop::Graceful);
             if !managed.monitor.wait_for_end(self.manifest.stop.grace + CLOSING) {
                 managed.child.stop(Stop::Immediate);
-                managed.monitor.wait_for_end(CLOSING); // after that, its guard goes on alone
+                managed.monitor.wait_for_end(CLOSING); // afterwards its guard continues alone
             }
         }
     }
@@ -160,7 +160,7 @@ impl Servers {
         })
     }
 
-    /// Starts a server on the first port that nobody has.
+    /// Starts a server on the first free port.
     async fn start(&self, spec: &ServerSpec, starting: &OnStarting<'_>) -> Result<Server, ServerError> {
         let first = self.options.port;
         for port in (first..=u16::MAX)
@@ -171,7 +171,7 @@ impl Servers {
             *lock(&self.started) = Some(Arc::clone(&managed));
             let notice = (port != first).then(|| format!("port {first} is taken: the server of this run has {port}"));
             match self.started_at(managed, spec, starting, notice).await {
-                // Somebody was faster; another ralph that starts now looks for a port in the same way.
+                // Another process took the port: for example another ralph, which searches for a port in the same way.
                 Err(ServerError::NotStarted { .. }) if !is_free(port) => {}
                 result => return result,
             }
@@ -186,7 +186,7 @@ impl Servers {
         let failed = |why: String| ServerError::NotStarted { why };
         let command = &self.manifest.command;
         let program = check::find(&self.manifest, &spec.cwd).map_err(|error| failed(error.to_string()))?;
-        // Nobody else on this machine may make it do something.
+        // A password keeps other users of this machine out.
         let credentials = match &self.options.credentials {
             Some(credentials) => credentials.clone(),
             None => Credentials::made_up().map_err(|error| failed(format!("no password could be made up: {error}")))?,
@@ -245,7 +245,7 @@ impl Servers {
         }))
     }
 
-    /// Waits until a started server answers, or ends.
+    /// Waits until a started server responds or ends.
     async fn started_at(
         &self,
         managed: Arc<ManagedServer>,
@@ -258,7 +258,7 @@ impl Servers {
         let deadline = Instant::now() + self.options.patience.start;
         let mut foreign = 0;
         loop {
-            // It takes connections some time before it answers.
+            // The server accepts connections some time before it responds.
             let mut health = pin!(client.greet(self.options.timeout));
             let mut answer = None;
             while answer.is_none() && managed.monitor.end().is_none() && Instant::now() < deadline {

@@ -1,11 +1,11 @@
-//! The address of a server that the user names: a host and a port, spoken to in HTTP, with TLS where it says https.
+//! The address of a server named by the user: host and port, reached over HTTP, or with TLS for https.
 
 use std::{fmt, net::Ipv6Addr, str::FromStr};
 
 use ralph_state::http_client::HAS_TLS;
 use thiserror::Error;
 
-/// `http://host:port` or `https://host:port`, and nothing more.
+/// `http://host:port` or `https://host:port`, without anything else.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ServerUrl {
     encrypted: bool,
@@ -14,7 +14,7 @@ pub struct ServerUrl {
     port: u16,
 }
 
-/// What keeps a text from being the address of a server.
+/// The reason why a text is not the address of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ServerUrlError {
     #[error("only http:// and https:// are spoken")]
@@ -52,18 +52,18 @@ impl ServerUrl {
         self.port
     }
 
-    /// Whether it is spoken to with TLS.
+    /// Whether the server is reached over TLS.
     pub fn is_encrypted(&self) -> bool {
         self.encrypted
     }
 
-    /// Whether it can only be reached from this machine.
+    /// Whether the server is on this machine.
     pub fn is_local(&self) -> bool {
         self.host == "localhost" || self.host.starts_with("127.") || self.host == "[::1]"
     }
 }
 
-/// As it is written in a URL, without a slash at the end.
+/// Formats the address as a URL, without a slash at the end.
 impl fmt::Display for ServerUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scheme = if self.encrypted { "https" } else { "http" };
@@ -74,8 +74,8 @@ impl fmt::Display for ServerUrl {
 impl FromStr for ServerUrl {
     type Err = ServerUrlError;
 
-    /// Takes `http://host`, `http://host:port`, both with https where this build has TLS, and `host:port`. The port is 80, or 443 with
-    /// https, where a URL names none.
+    /// Parses `http://host`, `http://host:port`, the same with https if this build has TLS, and `host:port`. The
+    /// default port is 80, or 443 with https; without a scheme a port is required.
     fn from_str(text: &str) -> Result<Self, ServerUrlError> {
         let text = text.trim();
         let (usual, rest) = match text.split_once("://") {
@@ -87,7 +87,7 @@ impl FromStr for ServerUrl {
             Some(_) => return Err(ServerUrlError::Scheme),
             None => (None, text),
         };
-        // What browsers take for the end of a host, so that none of it is read as another one.
+        // The characters that end a host in browsers, so that no part of it is read as another host.
         let (authority, path) = match rest.find(['/', '?', '#', '\\']) {
             Some(end) => rest.split_at(end),
             None => (rest, ""),
@@ -151,7 +151,7 @@ fn is_host(host: &str) -> bool {
 
 fn port_of(digits: &str) -> Result<u16, ServerUrlError> {
     let wrong = || ServerUrlError::Port(digits.to_owned());
-    // `u16::from_str` takes a plus sign.
+    // `u16::from_str` accepts a plus sign.
     if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(wrong());
     }

@@ -1,7 +1,7 @@
-//! One session on a server: opened, prompted, followed to its end, or aborted.
+//! Runs one session on a server: opens it, prompts it, follows it to its end, or aborts it.
 //!
-//! The end of the stream proves nothing, and neither does a single event: whether a turn is over is what the server
-//! says when it is asked, and how it went is in the session's messages.
+//! Neither the end of the stream nor a single event proves that a turn is over: the server is asked for that, and the
+//! outcome is in the session's messages.
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
@@ -32,16 +32,16 @@ use super::{
     wire::Status,
 };
 
-/// Time between two looks at a session that was aborted.
+/// The pause between two polls of an aborted session.
 const ABORT_POLL: Duration = Duration::from_millis(50);
 /// How long a server may take to abort a session that has to end at once.
 const AT_ONCE: Duration = Duration::from_secs(1);
 /// How long a server may take to start an MCP server.
 const HANDING: Duration = Duration::from_secs(30);
-/// After this, a prompt that was under way when the session was stopped has arrived.
+/// The time after which a prompt that was being sent when the session was stopped has arrived.
 const PROMPT_UNDER_WAY: Duration = Duration::from_millis(500);
 
-/// Runs a session to its end. Stopping it is a value on `stop`.
+/// Runs a session to its end. A value on `stop` stops it.
 pub(super) async fn run_session(job: Job, mut stop: watch::Receiver<Option<Stop>>) {
     let mut task = SessionTask {
         job,
@@ -98,7 +98,7 @@ pub(super) async fn run_session(job: Job, mut stop: watch::Receiver<Option<Stop>
 impl SessionTask {
     async fn work(&mut self) -> Result<Verdict, Problem> {
         let prompt = read_prompt(self.job.prompt.clone()).await?;
-        // A server that starts works, and is not idle.
+        // A server that starts counts as working, not as idle.
         let starts = |managed: &Arc<ManagedServer>| self.job.shared.starts(managed);
         let server = self.job.servers.ready(&self.job.spec, &starts).await;
         let server = server.map_err(|error| of_server(&error))?;
@@ -112,7 +112,7 @@ impl SessionTask {
             self.hold(&client, &session).await?;
         }
         self.session = Some(session.clone());
-        // Before the prompt: what happened first would be missed.
+        // Opened before the prompt is sent, so that no event is missed.
         let mut feed = connect(&client).await.map_err(|error| of_server(&error))?;
         let mut turn = Turn::new(&session, baseline);
         self.say(vec![AgentSignal::Opened {
@@ -145,8 +145,8 @@ impl SessionTask {
         }
     }
 
-    /// Has a server that the user has named run the MCP servers of the session, if it is on this machine. One that it runs already under
-    /// such a name stays: it is the user's.
+    /// Makes a server that the user named run the session's MCP servers, if it is on this machine. A server that
+    /// already runs under the same name belongs to the user and is kept, except for ralph's own.
     async fn hand_servers(&mut self, client: &Client) {
         let is_near = self.job.options.url.as_ref().is_some_and(ServerUrl::is_local);
         if !is_near || self.job.spec.servers.is_empty() {
@@ -172,15 +172,15 @@ impl SessionTask {
         }
     }
 
-    /// Ends the MCP servers that were handed over.
+    /// Ends the MCP servers that this session started.
     async fn take_servers_back(&mut self, client: Option<Client>) {
         let Some(client) = client else { return };
         for name in std::mem::take(&mut self.handed) {
-            _ = timeout(AT_ONCE, client.disconnect_mcp_server(&name)).await; // it may be gone
+            _ = timeout(AT_ONCE, client.disconnect_mcp_server(&name)).await; // it may have ended already
         }
     }
 
-    /// The session to work in, and the newest message in it.
+    /// The session to work in, and its newest message.
     async fn open(&self, client: &Client) -> Result<(String, Option<String>), Problem> {
         let failed = |error: ServerError| of_server(&error);
         let Some(SessionId(id)) = &self.job.resume else {
@@ -197,7 +197,7 @@ impl SessionTask {
         Ok((session.id, newest.last().map(|message| message.info.id.clone())))
     }
 
-    /// Has the session ask before every use of a tool.
+    /// Adds rules to the session that make it ask before every tool use.
     async fn hold(&self, client: &Client, session: &str) -> Result<(), Problem> {
         let failed = |error: ServerError| of_server(&error);
         let agents = client.agents().await.map_err(failed)?;
@@ -217,7 +217,7 @@ impl SessionTask {
         Ok(())
     }
 
-    /// Tells what the verdict is about. A turn that has not succeeded may be one that only seems to be over.
+    /// Reports the verdict. A failed turn is aborted, since it may only seem to be over.
     async fn judge(&mut self, verdict: Verdict, stop: &mut watch::Receiver<Option<Stop>>) -> (bool, Option<String>) {
         let problem = verdict.problem.map(|problem| AgentSignal::Problem { problem });
         self.say(problem.into_iter().collect()).await;
@@ -227,14 +227,14 @@ impl SessionTask {
         (verdict.ok, verdict.message)
     }
 
-    /// Ends what the session may still do on the server, within bounds, faster if that is asked for meanwhile.
+    /// Aborts the session on the server, with a time limit that is shorter if an immediate stop is requested meanwhile.
     async fn abandon(&mut self, stop: &mut watch::Receiver<Option<Stop>>) {
         self.outbox.shutdown().await;
         let Some(server) = self.server.take() else { return };
-        // Nothing was asked of it before there was a session.
+        // Without a session there is nothing to abort.
         let Some(session) = &self.session else { return };
         let hurry = async {
-            // The handle is gone, or asks for it.
+            // The handle was dropped, or asks for an immediate stop.
             _ = stop.wait_for(|stop| *stop == Some(Stop::Immediate)).await;
             match server.managed {
                 Some(_) => {}
@@ -246,14 +246,14 @@ impl SessionTask {
             () = hurry => false,
             aborted = self.abort(&server.client, session) => aborted,
         };
-        // A server that does not obey is ended, if it is ours, and with it whatever runs in it.
+        // A server of our own that does not abort is ended, with everything that runs in it.
         if let (false, Some(managed)) = (aborted, &server.managed) {
             managed.child.stop(Stop::Immediate);
             managed.monitor.ended().await;
         }
     }
 
-    /// Aborts the session and waits until it does nothing; returns whether that was seen in time.
+    /// Aborts the session and waits until it is idle. Returns whether it became idle in time.
     async fn abort(&self, client: &Client, session: &str) -> bool {
         let patience = self.job.options.patience.abort;
         let idle = async {
@@ -272,7 +272,7 @@ impl SessionTask {
     }
 }
 
-/// Where the server works; what it does not tell is taken for what it mostly is.
+/// The server's worktree and MCP servers, with defaults if the server does not report them.
 async fn place(client: &Client) -> Place {
     let worktree = client.paths().await.map(|paths| paths.worktree);
     Place {

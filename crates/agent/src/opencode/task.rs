@@ -1,4 +1,4 @@
-//! A session at work: what it was given to do, and what it knows of its turn.
+//! A running session: its job, and the state of its turn.
 
 use std::{
     collections::BTreeMap,
@@ -22,7 +22,7 @@ use super::{
     server::{Server, ServerSpec, Servers},
 };
 
-/// What a session is to do.
+/// The job of a session.
 pub(super) struct Job {
     pub(super) servers: Arc<Servers>,
     pub(super) options: ServerOptions,
@@ -30,40 +30,40 @@ pub(super) struct Job {
     pub(super) title: String,
     pub(super) prompt: PathBuf,
     pub(super) prompt_options: PromptOptions,
-    /// The model, as it was asked for.
+    /// The model, as requested.
     pub(super) model: Option<String>,
     pub(super) resume: Option<SessionId>,
     pub(super) writer: SignalWriter,
     pub(super) shared: Arc<Shared>,
     pub(super) steering: mpsc::Receiver<Message>,
     pub(super) answers: Answers,
-    /// Every use of a tool asks first.
+    /// Whether the agent asks before every tool use.
     pub(super) asks: bool,
 }
 
-/// A session at work.
+/// A running session.
 pub(super) struct SessionTask {
     pub(super) job: Job,
     pub(super) server: Option<Server>,
-    /// Names of the MCP servers that a server of the user's runs for this session.
+    /// Names of the MCP servers that a user's server runs for this session.
     pub(super) handed: Vec<String>,
     pub(super) session: Option<String>,
-    /// A prompt is on its way, and may arrive even if its answer is not waited for.
+    /// A prompt is being sent, and may arrive even if the request is cancelled.
     pub(super) prompting: bool,
-    /// Requests that nothing waits for; each ends with signals about it.
+    /// Requests in the background; each ends with signals about its outcome.
     pub(super) outbox: JoinSet<Vec<AgentSignal>>,
-    /// Requests with questions that wait for answers, and how many questions each has.
+    /// Pending requests with questions, and the number of questions in each.
     pub(super) questions: BTreeMap<String, usize>,
-    /// Permissions that wait for an answer.
+    /// Pending permission requests.
     pub(super) asks: Asks,
-    /// What names in them refer to.
+    /// The context of names in permission requests.
     pub(super) place: Place,
     pub(super) quiet_beats: u32,
     pub(super) looks: u32,
     pub(super) look_at: Option<Instant>,
-    /// The stream was lost before.
+    /// Whether the stream was lost before.
     pub(super) lost: bool,
-    /// How many messages the user will have, by and by.
+    /// The number of user messages that the session will have once all have arrived.
     pub(super) prompts: usize,
     pub(super) zone: TimeZone,
 }

@@ -1,8 +1,8 @@
-//! One turn of a session, as the server's events and lists of messages tell it. Pure.
+//! One turn of a session, built from the server's events and lists of messages. Pure.
 //!
-//! The same thing may be told more than once and in any order: by an event, by the list of messages that is read after
-//! a lost connection, by an event again that was under way meanwhile. So every part only ever moves forward, and what
-//! was reported of it is remembered.
+//! The same fact may arrive more than once and in any order: as an event, in the list of messages that is read after a
+//! lost connection, and as a delayed event. Every part therefore only moves forward, and remembers what was reported of
+//! it.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -20,32 +20,32 @@ use super::{
     wire::{Event, EventKind, ListedMessage, MessageInfo, Part, PartKind, Permission, Question, Status, ToolStatus},
 };
 
-/// An error that comes so often, with nothing done in between, will come for ever: opencode compacts a session that is
-/// too long for its model, and tries again, without end.
+/// The number of equal errors, with nothing done in between, after which the turn fails: opencode compacts a session
+/// that is too long for its model and tries again without end.
 const ROUNDS: u32 = 3;
-/// Different things that are said once, and denied permissions that are named.
+/// Most unknown events that are reported, and most denied permissions that are listed.
 const ODDITIES_CAP: usize = 32;
 const DENIALS_CAP: usize = 8;
 
-/// What a turn makes of what the server says.
+/// The state of a turn.
 #[derive(Debug)]
 pub(super) struct Turn {
     session: String,
-    /// The session and those of its subagents.
+    /// The session and the sessions of its subagents.
     family: BTreeSet<String>,
-    /// The newest message there was before the turn; empty if there was none.
+    /// The newest message before the turn; empty if there was none.
     baseline: String,
     events: Recent,
     messages: Messages,
-    /// Parts that came before the message they belong to.
+    /// Parts that arrived before their message.
     early: HashMap<String, Vec<Part>>,
     parts: HashMap<String, PartState>,
-    /// Texts that still grow, in the order in which they began.
+    /// Incomplete texts, in the order in which they began.
     open: Vec<String>,
-    /// Uses of tools that have not ended, those of subagents included.
+    /// Running tool uses, including those of subagents.
     running: BTreeSet<String>,
     status: Option<Status>,
-    /// Why the turn fails, if nothing is done any more.
+    /// The error with which the turn fails, unless something is done after it.
     error: Option<Problem>,
     rounds: u32,
     /// Permissions that were denied.
@@ -53,14 +53,14 @@ pub(super) struct Turn {
     oddities: BTreeSet<String>,
 }
 
-/// What has to be done about what was just told.
+/// The next action after an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Next {
     GoOn,
-    /// The turn may be over; the server's list of messages knows.
+    /// The turn may be over; the server's list of messages tells.
     Look,
     AskPermission(Permission),
-    /// This one has its answer.
+    /// A permission request has been answered.
     PermissionAnswered {
         id: String,
         allowed: bool,
@@ -70,7 +70,7 @@ pub(super) enum Next {
 }
 
 impl Turn {
-    /// The turn of `session` that begins after message `baseline`.
+    /// Creates the turn of `session` that begins after message `baseline`.
     pub(super) fn new(session: &str, baseline: Option<String>) -> Self {
         Self {
             session: session.to_owned(),
@@ -94,7 +94,7 @@ impl Turn {
         &self.session
     }
 
-    /// Takes one event.
+    /// Applies one event.
     pub(super) fn take(&mut self, event: Event, clock: &Clock, out: &mut Vec<AgentSignal>) -> Next {
         if !event.id.is_empty() && !self.events.is_new(&event.id) {
             return Next::GoOn;
@@ -122,7 +122,7 @@ impl Turn {
             EventKind::Idle { .. } => {}
             EventKind::Failed { session, error } if session.as_deref() == Some(&self.session) => {
                 self.failed(&error, clock);
-                // A prompt that is refused fails before the session was ever busy.
+                // A refused prompt fails before the session was ever busy.
                 let works = matches!(self.status, Some(Status::Busy | Status::Retry { .. }));
                 return if works { Next::GoOn } else { Next::Look };
             }
@@ -149,7 +149,7 @@ impl Turn {
         Next::GoOn
     }
 
-    /// Takes the messages of the session, oldest first: what events may have missed.
+    /// Applies the messages of the session, oldest first, to catch up on missed events.
     pub(super) fn catch_up(&mut self, listed: &[ListedMessage], clock: &Clock, out: &mut Vec<AgentSignal>) {
         for message in listed {
             let id = &message.info.id;
@@ -168,7 +168,7 @@ impl Turn {
         }
     }
 
-    /// Shows what was said and has no end, before the verdict.
+    /// Reports incomplete texts, before the verdict.
     pub(super) fn finish(&mut self, out: &mut Vec<AgentSignal>) {
         for part in std::mem::take(&mut self.open) {
             if let Some(PartState::Text(text)) = self.parts.get_mut(&part) {
@@ -177,17 +177,18 @@ impl Turn {
         }
     }
 
-    /// Judges the turn, which is over.
+    /// The verdict on the turn, once it is over.
     pub(super) fn verdict(&self) -> Verdict {
         Verdict::of(&self.messages, self.error.as_ref(), &self.denied)
     }
 
-    /// Whether one of so many messages of the user has not arrived, or the newest still waits for its answer.
+    /// Whether one of `prompts` user messages has not arrived, or the newest has no answer yet.
     pub(super) fn is_unanswered(&self, prompts: usize) -> bool {
         self.error.is_none() && (self.messages.prompts() < prompts || self.messages.is_unanswered())
     }
 
-    /// Why it would be wrong to wait for the end of the turn: what the server repeats helps in hours, or never.
+    /// The problem because of which waiting for the end of the turn is useless: the server's next retry is hours away,
+    /// or the error repeats forever.
     pub(super) fn is_hopeless(&self, clock: &Clock) -> Option<Problem> {
         if self.rounds >= ROUNDS {
             let error = self.error.as_ref()?;
@@ -202,12 +203,12 @@ impl Turn {
         }
     }
 
-    /// Whether a tool runs.
+    /// Whether a tool is running.
     pub(super) fn is_using_a_tool(&self) -> bool {
         !self.running.is_empty()
     }
 
-    /// Whether a session is this one, or of one of its subagents.
+    /// Whether a session is this one or that of one of its subagents.
     pub(super) fn is_family(&self, session: &str) -> bool {
         self.family.contains(session)
     }
@@ -244,14 +245,14 @@ impl Turn {
         if problem.kind == ProblemKind::ContextOverflow {
             self.rounds = if again { self.rounds + 1 } else { 1 };
         }
-        // The server tells some errors twice, the second time in other words, or in none.
+        // The server reports some errors twice, the second time with a different or empty text.
         let another = problem.kind != ProblemKind::Other && !again;
         if self.error.is_none() || another {
             self.error = Some(problem);
         }
     }
 
-    /// Something was done: an error that came before did not end the turn.
+    /// Notes progress: an earlier error did not end the turn.
     fn go_on(&mut self, out: &mut Vec<AgentSignal>) {
         self.rounds = 0;
         if let Some(error) = self.error.take() {
@@ -269,7 +270,7 @@ impl Turn {
         let (said, error) = (info.is_said(), info.error.clone());
         let ends = self.messages.update(info);
         match error {
-            // Told by an event of its own as well, unless that was missed.
+            // An event reports the error as well, unless it was missed.
             Some(error) if said && self.error.is_none() => self.failed(&error, clock),
             Some(_) => {}
             None if ends => self.go_on(out),
@@ -301,7 +302,7 @@ impl Turn {
         }
     }
 
-    /// A subagent's work is a tool of the agent; what it costs, and that it works, is known by its parts.
+    /// A subagent's work is a tool use of the agent; only its usage and its running tools are tracked.
     fn part_of_subagent(&mut self, part: &Part, out: &mut Vec<AgentSignal>) {
         if !self.is_family(&part.session) {
             return;
@@ -347,7 +348,7 @@ impl Turn {
         let mut signals = Vec::new();
         let done = tool.update(part, &mut signals);
         if matches!(signals.first(), Some(AgentSignal::ToolStarted { .. })) {
-            // What the model said before it called the tool is told as complete only after the call.
+            // The text before a tool call is reported as complete only after the call.
             for open in &self.open {
                 if let Some(PartState::Text(text)) = self.parts.get_mut(open) {
                     text.report_so_far(out);

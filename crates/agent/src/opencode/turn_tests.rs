@@ -10,7 +10,7 @@ use crate::opencode::{
 
 use super::*;
 
-/// What opencode 1.18.33 said in as many turns.
+/// Recordings of opencode 1.18.33, one for each turn.
 macro_rules! recordings {
     ($($name:literal)*) => {
         [$(($name, include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/opencode-server/", $name, ".sse")))),*]
@@ -40,27 +40,27 @@ fn events_of_pieces(pieces: Vec<Vec<u8>>) -> Vec<Event> {
     let pieces = pieces.into_iter().map(Ok::<_, std::io::Error>);
     let mut feed = Feed::of(stream::iter(pieces));
     let mut events = Vec::new();
-    // Everything is there, so nothing has to be waited for.
+    // All data is available, so nothing has to be awaited.
     while let Some(Ok((event, _))) = feed.next().now_or_never() {
         events.push(event);
     }
     events
 }
 
-/// The turn that a recording is about: that of the first message of the user in it.
+/// The turn of a recording: that of its first user message.
 fn turn_of(events: &[Event]) -> Turn {
     let first = events.iter().find_map(|event| match &event.kind {
         EventKind::MessageUpdated(info) if info.role == Role::User => Some(info),
         _ => None,
     });
     let first = first.expect("a message of the user");
-    // Ids are compared as texts; this one is just below.
+    // Ids are compared as texts; this baseline is just below the id.
     let mut baseline = first.id.clone();
     baseline.pop();
     Turn::new(&first.session, Some(baseline))
 }
 
-/// What came of events: signals, what was asked for, and how it ended.
+/// The result of playing events: signals, next actions, and the verdict.
 #[derive(Debug, Default)]
 struct Played {
     signals: Vec<AgentSignal>,
@@ -96,7 +96,7 @@ impl Played {
         self.verdict = Some(turn.verdict());
     }
 
-    /// What was told, whatever its order and however texts were cut.
+    /// The reported content, independent of order and of how texts were split.
     fn told(&self) -> BTreeMap<String, String> {
         let mut told = BTreeMap::new();
         let mut add = |key: String, text: &str| told.entry(key).or_insert_with(String::new).push_str(text);
@@ -108,7 +108,7 @@ impl Played {
                 AgentSignal::ToolEnded { call, output, .. } => add(format!("{call} ended"), output),
                 AgentSignal::Usage { usage } => add("usage".to_owned(), &format!("{usage:?}")),
                 AgentSignal::FileChanged { path, change } => add(path.clone(), &format!("{change:?}")),
-                // Shown as it comes, and told as a whole later.
+                // Live text is reported again as a whole later.
                 signal if signal.is_live_text() => {}
                 other => add("other".to_owned(), &format!("{other:?}")),
             }
@@ -164,7 +164,7 @@ fn it_does_not_matter_where_the_bytes_are_cut() {
         let single = bytes.iter().map(|byte| vec![*byte]).collect();
         assert!(events_of_pieces(single) == whole, "{name} byte by byte");
     }
-    // One with characters of more than one byte, and short enough for every place.
+    // This event contains multi-byte characters, and is short enough to be cut at every byte.
     let text = recording("catch-up");
     let start = text.find("I will look").expect("a text");
     let start = text[..start].rfind("data:").expect("its event");
@@ -249,7 +249,7 @@ fn a_turn_without_its_last_messages_is_no_success() {
             played.take(&mut turn, events[..at].to_vec());
             played.end(&mut turn);
             let verdict = played.verdict.expect("a verdict");
-            // All that may be missing is what comes after the last word.
+            // Only events after the last message may be missing.
             if verdict.ok {
                 assert_eq!(whole.verdict, Some(verdict), "{name} cut after {at}");
             }
@@ -257,7 +257,7 @@ fn a_turn_without_its_last_messages_is_no_success() {
     }
 }
 
-/// A turn of session `s`, and what these events make of it.
+/// A turn of session `s`, and its signals for these events.
 fn told(lines: &[serde_json::Value]) -> (Turn, Vec<AgentSignal>) {
     let mut turn = Turn::new("s", None);
     let mut signals = Vec::new();

@@ -1,4 +1,4 @@
-//! How a turn went, by what is left of it. Pure.
+//! The verdict on a turn. Pure.
 
 use ralph_core::event::{Problem, ProblemKind};
 
@@ -9,15 +9,15 @@ use super::messages::Messages;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Verdict {
     pub(super) ok: bool,
-    /// Why it failed, or what it had to do without.
+    /// The error of a failed turn, or the denied permissions of a successful one.
     pub(super) problem: Option<Problem>,
     /// The last message of the assistant.
     pub(super) message: Option<String>,
 }
 
 impl Verdict {
-    /// Judges a turn that is over: by the error after which nothing was done any more, the permissions that were
-    /// denied, and how the last message ended.
+    /// Judges a finished turn by the error after which nothing more was done, the denied permissions, and the reason
+    /// why the last message ended.
     pub(super) fn of(messages: &Messages, error: Option<&Problem>, denied: &[String]) -> Self {
         let problem = |kind, text| Some(Problem::said(kind, text));
         let without = denied.join(", ");
@@ -25,7 +25,7 @@ impl Verdict {
             (Some(error), _) => (false, Some(error.clone())),
             (None, Some("stop")) if denied.is_empty() => (true, None),
             (None, Some("stop")) => (true, problem(ProblemKind::PermissionDenied, without)),
-            // A permission that is refused without a word ends the turn after the step that asked for it.
+            // A permission refused without a message ends the turn after the step that requested it.
             (None, _) if !denied.is_empty() => (false, problem(ProblemKind::PermissionDenied, without)),
             (None, Some("tool-calls") | None) => {
                 let text = "the server ended the turn before it was finished".to_owned();

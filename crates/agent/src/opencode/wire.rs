@@ -1,4 +1,4 @@
-//! What the server says, as far as ralph needs it. Pure, and tolerant: a field that is missing or new harms nothing.
+//! The part of the server's protocol that ralph uses. Pure, and tolerant of missing and unknown fields.
 
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -8,7 +8,7 @@ use super::held::OwnRule;
 /// One event of the server's stream.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Event {
-    /// Tells an event that arrives twice.
+    /// Identifies an event that arrives twice.
     pub(super) id: String,
     pub(super) kind: EventKind,
 }
@@ -25,24 +25,24 @@ pub(super) enum EventKind {
         session: String,
         status: Status,
     },
-    /// `session.idle`; a `session.status` that says the same comes before it.
+    /// `session.idle`; an equivalent `session.status` precedes it.
     Idle {
         session: String,
     },
-    /// An error; it is of no session if the server could not tell.
+    /// An error; without a session if the server did not know it.
     Failed {
         session: Option<String>,
         error: Value,
     },
     PermissionAsked(Permission),
-    /// A permission has its answer, whoever gave it.
+    /// A permission request was answered, by any client.
     PermissionAnswered {
         session: String,
         id: String,
         allowed: bool,
     },
     QuestionAsked(Question),
-    /// A question has its answer, or gets none, whoever said so.
+    /// A question was answered or rejected, by any client.
     QuestionAnswered {
         session: String,
         id: String,
@@ -51,12 +51,12 @@ pub(super) enum EventKind {
         session: String,
         todos: Vec<Todo>,
     },
-    /// Everything else, with the session it is about.
+    /// Any other event, with its session.
     Other {
         name: String,
         session: Option<String>,
     },
-    /// An event that is known by name and not by its shape.
+    /// An event with a known name and an unexpected structure.
     Garbled {
         name: String,
         session: Option<String>,
@@ -68,22 +68,22 @@ pub(super) struct SessionInfo {
     pub(super) id: String,
     #[serde(rename = "parentID")]
     pub(super) parent: Option<String>,
-    /// Rules of its own.
+    /// The session's own rules.
     #[serde(default)]
     pub(super) permission: Vec<OwnRule>,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub(super) struct MessageInfo {
-    /// Ids grow with time.
+    /// Grows with time.
     pub(super) id: String,
     #[serde(rename = "sessionID")]
     pub(super) session: String,
     pub(super) role: Role,
-    /// Why the model stopped; none while it has not.
+    /// The reason why the model stopped; `None` before that.
     pub(super) finish: Option<String>,
     pub(super) error: Option<Value>,
-    /// `true` in an assistant's message that sums up the session for the model; something else in one of the user.
+    /// `true` in an assistant's message that summarises the session for the model; user messages have another value.
     #[serde(default)]
     summary: Value,
 }
@@ -98,13 +98,13 @@ pub(super) enum Role {
 }
 
 impl MessageInfo {
-    /// Whether the assistant says it, rather than sums up for itself what was said.
+    /// Whether the assistant addresses the user, as opposed to summarising the session for itself.
     pub(super) fn is_said(&self) -> bool {
         self.role == Role::Assistant && self.summary != Value::Bool(true)
     }
 }
 
-/// A part of a message: a text, a thought, the use of a tool, the end of a step.
+/// A part of a message: a text, a thought, a tool use, the end of a step.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub(super) struct Part {
     pub(super) id: String,
@@ -116,12 +116,12 @@ pub(super) struct Part {
     pub(super) kind: PartKind,
     #[serde(default)]
     pub(super) text: String,
-    /// What opencode tells the model in the user's place.
+    /// Whether opencode added the text in the user's name.
     #[serde(default)]
     pub(super) synthetic: bool,
     #[serde(default)]
     pub(super) time: Time,
-    /// All of it.
+    /// The complete part.
     #[serde(skip)]
     pub(super) raw: Value,
 }
@@ -132,7 +132,7 @@ impl Part {
         Some(Self { raw, ..part })
     }
 
-    /// How far the use of a tool is.
+    /// The state of a tool use.
     pub(super) fn tool_status(&self) -> ToolStatus {
         match self.raw.pointer("/state/status").and_then(Value::as_str) {
             Some("running") => ToolStatus::Running,
@@ -143,10 +143,10 @@ impl Part {
     }
 }
 
-/// How far the use of a tool is.
+/// The state of a tool use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ToolStatus {
-    /// The model still writes what it wants.
+    /// The model is still writing the arguments.
     Pending,
     Running,
     Completed,
@@ -164,7 +164,7 @@ pub(super) enum PartKind {
     Other,
 }
 
-/// When something began and ended, in milliseconds since 1970.
+/// The times at which a part began and ended, in milliseconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Time {
@@ -172,7 +172,7 @@ pub(super) struct Time {
     pub(super) end: Option<u64>,
 }
 
-/// More of the text of a part.
+/// A piece of a part's text.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(super) struct Delta {
     #[serde(rename = "sessionID")]
@@ -190,7 +190,7 @@ pub(super) struct Delta {
 pub(super) enum Status {
     Idle,
     Busy,
-    /// It repeats a request at `next`, in milliseconds since 1970.
+    /// The server retries a request at `next`, in milliseconds since 1970.
     Retry {
         attempt: Option<u32>,
         #[serde(default)]
@@ -212,7 +212,7 @@ pub(super) struct Permission {
     pub(super) patterns: Vec<String>,
     #[serde(default)]
     pub(super) metadata: Value,
-    /// The use of a tool that waits for it.
+    /// The tool use that waits for the permission.
     pub(super) tool: Option<ToolUse>,
 }
 
@@ -222,7 +222,7 @@ pub(super) struct ToolUse {
     pub(super) call: String,
 }
 
-/// Where the server works.
+/// The directories in which the server works.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(super) struct Paths {
     pub(super) worktree: String,
@@ -233,7 +233,7 @@ pub(super) struct Question {
     pub(super) id: String,
     #[serde(rename = "sessionID")]
     pub(super) session: String,
-    /// Each with its choices.
+    /// Questions, each with its choices.
     #[serde(default)]
     pub(super) questions: Vec<Value>,
     pub(super) tool: Option<ToolUse>,
@@ -256,7 +256,7 @@ pub(super) struct ListedMessage {
 }
 
 impl ListedMessage {
-    /// The parts that can be read.
+    /// The parts that can be parsed.
     pub(super) fn parts(&self) -> impl Iterator<Item = Part> {
         self.parts.iter().cloned().filter_map(Part::read)
     }
@@ -270,13 +270,13 @@ pub(super) struct Health {
 }
 
 impl Health {
-    /// The first number of its version.
+    /// The major version.
     pub(super) fn major(&self) -> Option<u32> {
         self.version.as_ref()?.split('.').next()?.parse().ok()
     }
 }
 
-/// Reads the data of one event; none if it is no JSON object with a type.
+/// Parses the data of one event; `None` if it is not a JSON object with a type.
 pub(super) fn event(data: &str) -> Option<Event> {
     #[derive(Deserialize)]
     struct Envelope {
@@ -342,7 +342,7 @@ fn read<T: DeserializeOwned>(value: Value) -> Option<T> {
 }
 
 impl EventKind {
-    /// The session it is about.
+    /// The session that the event concerns.
     pub(super) fn session(&self) -> Option<&str> {
         match self {
             EventKind::Connected | EventKind::Heartbeat => None,

@@ -1,11 +1,11 @@
-//! Any agent with the Agent Client Protocol, version 1: JSON-RPC in lines, in both directions.
+//! Agents with the Agent Client Protocol, version 1: JSON-RPC in lines, in both directions.
 //!
-//! The turn is over when the prompt has been answered, and with it every message that was sent as a prompt of its own.
-//! ACP has no message for a running turn. Some agents have an extension for it, which they announce; with others a second
-//! prompt joins the turn, which nothing announces, and with a third kind it ends the turn: so the manifest says it.
+//! The turn is over when the prompt has been answered, and every message that was sent as a prompt of its own as well.
+//! ACP has no message for a running turn. Some agents announce an extension for it. With other agents a second prompt
+//! joins the turn, and with a third kind it ends the turn; neither is announced, so the manifest declares it.
 //!
-//! Nor has it words for a denial: the agent hears that a use was rejected, and its reason only as a message, where it
-//! takes one.
+//! ACP has no reason for a denial either: the agent only learns that a use was rejected. The reason is sent as a
+//! message to agents that accept one.
 
 mod asks;
 mod failure;
@@ -27,9 +27,9 @@ use crate::{
 use asks::{Ask, Asks};
 use updates::Updates;
 
-/// The version that is spoken here.
+/// The protocol version that ralph supports.
 pub(super) const VERSION: u64 = 1;
-/// The names that agents give the mode in which they ask for nothing.
+/// Names that agents use for a mode in which they ask for nothing.
 const UNASKING_MODES: [&str; 3] = ["yolo", "bypassPermissions", "full-access"];
 
 #[derive(Debug, Default)]
@@ -43,14 +43,14 @@ struct Conversation {
     opening: Opening,
     stage: Stage,
     session: String,
-    /// It takes messages for the running turn by the extension.
+    /// Whether the agent accepts messages for the running turn by the extension.
     is_steerable: bool,
     requests: u64,
-    /// The requests that the agent has not answered yet.
+    /// The requests that the agent has not answered.
     sent: HashMap<u64, Sent>,
-    /// The answer to the prompt, if others still wait for theirs.
+    /// The answer to the prompt, while other prompts have no answer yet.
     result: Option<Value>,
-    /// Messages that came before the prompt was sent.
+    /// Messages that arrived before the prompt was sent.
     early: Vec<(SteeringId, String)>,
     asks: Asks,
     updates: Updates,
@@ -63,22 +63,23 @@ enum Stage {
     #[default]
     Opening,
     Working,
-    /// The verdict on the turn is given.
+    /// The verdict on the turn was reported.
     Closed,
 }
 
-/// What the agent was asked for.
+/// A request that was sent to the agent.
 #[derive(Debug)]
 enum Sent {
     Initialize,
     Session,
     Model,
-    /// The mode that was asked for, or one that is merely better than none.
+    /// A mode: `wanted` by the user, or only preferred by ralph.
     Mode {
         wanted: bool,
     },
     Prompt,
-    /// A message for the running turn, as a prompt of its own or by the extension; none if ralph itself says it.
+    /// A message for the running turn, as a prompt of its own or by the extension. `id` is `None` for a message of
+    /// ralph itself.
     Message {
         id: Option<SteeringId>,
         is_prompt: bool,
@@ -141,8 +142,8 @@ impl Conversation {
             Some(Message::Request { id, method, params }) if method == "session/request_permission" => {
                 self.asked(id, &params, clock, exchange, out);
             }
-            // A form for the user. No agent that ralph was tried with sends one, and none may: clients announce that they show
-            // forms. Declined, its turn goes on.
+            // A form for the user. No tested agent sends one, and none should, since clients that show forms announce
+            // that. After a decline the turn continues.
             Some(Message::Request { id, method, .. }) if method == "elicitation/create" => {
                 exchange.write(&json_rpc::result(&id, &json!({"action": "decline"})));
                 let text = || "the agent has a form for its user, which was declined".to_owned();
@@ -154,7 +155,7 @@ impl Conversation {
                     METHOD_NOT_FOUND,
                     &format!("Method not found: {method}"),
                 ));
-                // opencode writes files this way as well, whatever it is told of what there is.
+                // opencode also writes files this way, even though the client declares no such capability.
                 if !method.starts_with("fs/") && !method.starts_with("terminal/") {
                     let text = || format!("the agent asks for {method}, which is not known");
                     self.seen.unknown(&method, text, out);
@@ -181,7 +182,7 @@ impl Conversation {
         out: &mut Vec<AgentSignal>,
     ) {
         match (method, self.stage) {
-            // What is told before the prompt is the past of a session that is loaded.
+            // Updates before the prompt are the history of a loaded session.
             ("session/update", Stage::Opening) => self.updates.take_before(&params["update"]),
             ("session/update", Stage::Working) if text(params, "/sessionId") == self.session => {
                 let update = &params["update"];
@@ -203,7 +204,7 @@ impl Conversation {
                     self.deny_what_is_due(exchange);
                 }
             }
-            // Extensions, which agents are free to have and others to ignore.
+            // Extensions of agents may be ignored.
             (other, _) if !other.starts_with("session/") => {}
             (other, _) => {
                 let text = || format!("the agent tells {other}, which is not known");
@@ -230,12 +231,12 @@ impl Conversation {
                 self.stopped(result, exchange, out);
             }
             (Sent::Message { id, is_prompt: false }, Ok(result)) => {
-                // A turn that it has begun for the message would end with the program.
+                // A turn that the agent begins for the message would end with the program.
                 answer_message(id, text(&result, "/outcome") == "injected", out);
             }
             (Sent::Message { id, is_prompt }, Err(_)) => {
                 answer_message(id, false, out);
-                // It changes nothing of how the turn ended, if it has.
+                // A refused message does not change how the turn ended.
                 if let Some(result) = self.result.take().filter(|_| is_prompt) {
                     self.stopped(result, exchange, out);
                 }
@@ -252,7 +253,7 @@ impl Conversation {
                 let problem = or_else(failure::of_error(&error, clock), ProblemKind::Usage);
                 self.fail(problem, exchange, out);
             }
-            // Some agents tell with the error what the turn has used until then.
+            // Some agents report the usage of the turn with the error.
             (Sent::Initialize | Sent::Session | Sent::Prompt, Err(error)) => {
                 self.close(&error["data"], Some(failure::of_error(&error, clock)), exchange, out);
             }
@@ -288,7 +289,7 @@ impl Conversation {
         self.request(Sent::Session, method, &params, exchange);
     }
 
-    /// The session is there: sets what it is to work with, then begins.
+    /// Configures the opened session, then sends the prompt.
     fn opened(&mut self, result: &Value, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
         let named = text(result, "/sessionId");
         if !named.is_empty() {
@@ -335,7 +336,7 @@ impl Conversation {
         self.prompt(exchange);
     }
 
-    /// Sets a configuration option; where the agent has none for it, by the method that there was before.
+    /// Sets a configuration option, or uses the older method if the agent has no such option.
     fn set(
         &mut self,
         sent: Sent,
@@ -355,7 +356,7 @@ impl Conversation {
         self.request(sent, method, &params, exchange);
     }
 
-    /// Sends the prompt, once everything is set.
+    /// Sends the prompt once all settings are confirmed.
     fn prompt(&mut self, exchange: &mut Exchange) {
         let is_set = !self
             .sent
@@ -374,7 +375,7 @@ impl Conversation {
         }
     }
 
-    /// A prompt was answered; the turn is over if it was the last that waits.
+    /// Takes the answer to a prompt; the turn is over if it was the last.
     fn stopped(&mut self, result: Value, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
         if self.waits_for_prompts() {
             self.result = Some(result);
@@ -425,8 +426,8 @@ impl Conversation {
         });
     }
 
-    /// Answers what still waits for it. The message of a denial goes before it as one for the running turn, if it takes any:
-    /// so it is there for the next request to the model.
+    /// Answers a request that is still pending. The message of a denial is sent before it as a message for the running
+    /// turn, if the agent accepts those, so that the next request to the model contains it.
     fn answer(&mut self, id: &AskId, answer: &PermissionAnswer, exchange: &mut Exchange) {
         let Some(ask) = self.asks.take(id) else { return };
         let response = json_rpc::result(&ask.id, &ask.answered(answer));
@@ -457,7 +458,7 @@ impl Conversation {
         }
     }
 
-    /// Sends a message for the running turn in the way that the agent takes it.
+    /// Sends a message for the running turn in the form that the agent accepts.
     fn say(&mut self, id: Option<SteeringId>, text: &str, exchange: &mut Exchange) {
         let mut params = self.content(text);
         let (method, is_prompt) = match self.opening.steering {
@@ -486,12 +487,12 @@ fn answer_message(id: Option<SteeringId>, taken: bool, out: &mut Vec<AgentSignal
     out.extend(id.map(|id| AgentSignal::MessageAnswered { id, taken, text: None }));
 }
 
-/// The session's configuration option of a category.
+/// The session's configuration option with this category.
 fn option<'a>(result: &'a Value, category: &str) -> Option<&'a Value> {
     array(result, "/configOptions").find(|option| text(option, "/category") == category)
 }
 
-/// The problem, of the kind that it has to be if it is of no other.
+/// Replaces the kind `Other` of a problem by `kind`.
 fn or_else(problem: Problem, kind: ProblemKind) -> Problem {
     match problem.kind {
         ProblemKind::Other => Problem { kind, ..problem },

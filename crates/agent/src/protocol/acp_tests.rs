@@ -17,7 +17,7 @@ impl Session {
         Self::begin(opening)
     }
 
-    /// A session whose prompt is sent, as request 3.
+    /// A session whose prompt was sent, as request 3.
     fn open(opening: Opening) -> Self {
         let mut session = Self::start(opening);
         session.reply(json!({"protocolVersion": 1}));
@@ -30,7 +30,7 @@ impl Session {
         self.written.last().expect("something was written")
     }
 
-    /// The agent answers the latest request.
+    /// Answers the latest request as the agent.
     fn reply(&mut self, result: Value) {
         let id = self.last()["id"].clone();
         self.hear(&json!({"jsonrpc": "2.0", "id": id, "result": result}));
@@ -189,7 +189,7 @@ fn without_rules_the_agent_is_set_to_ask_for_nothing_and_what_it_asks_is_allowed
     session.reply(json!({"protocolVersion": 1}));
     session.reply(modes.clone());
     assert_eq!(session.last()["params"]["modeId"], "yolo");
-    // What it says about that is no message of the turn.
+    // The agent's announcement of the mode is not a message of the turn.
     session.update(said("[MODE_UPDATE] yolo"));
     session.reply(json!({}));
     session.ask(
@@ -467,7 +467,7 @@ fn a_message_reaches_the_turn_by_the_extension_where_it_is_announced() {
     for (id, outcome) in [
         (1, json!({"outcome": "injected"})),
         (2, json!({"outcome": "promptRequired"})),
-        // What agents answer that do not know the method, and what they do on their own.
+        // The answer of agents that do not know the method, and of one that starts a turn by itself.
         (3, json!({})),
         (4, json!({"outcome": "startedNewTurn"})),
     ] {
@@ -528,7 +528,7 @@ fn a_use_of_a_tool_is_told_when_it_starts_with_what_is_known_then() {
         json!({"sessionUpdate": "tool_call_update", "toolCallId": "a", "status": "completed",
         "rawOutput": {"output": "x", "metadata": {"exit": 1}}}),
     );
-    // Some agents go on telling of it.
+    // Some agents send further updates after the end.
     session.update(json!({"sessionUpdate": "tool_call_update", "toolCallId": "a", "_meta": {}}));
     let told: Vec<_> = session
         .signals
@@ -661,7 +661,7 @@ fn a_program_that_ends_in_the_middle_has_failed_its_turn_once() {
     }
 }
 
-/// A turn of a recording: the lines with which it was heard, its prompt being request 3.
+/// The turns of a recording: each with its prompt, its lines, and the prompt renumbered to request 3.
 fn turns(recording: &str) -> Vec<(String, Vec<Value>)> {
     let mut turns: Vec<(String, Value, Vec<Value>)> = Vec::new();
     let mut opening = Vec::new();
@@ -670,7 +670,7 @@ fn turns(recording: &str) -> Vec<(String, Vec<Value>)> {
         let mut message = line["msg"].clone();
         let is_told = line["dir"] == "->";
         match turns.last_mut() {
-            // A message for the running turn is not replayed here, nor how it was answered.
+            // Messages for the running turn, and their answers, are not replayed here.
             _ if is_told && message["method"] == "session/prompt" => {
                 let text = message["params"]["prompt"][0]["text"].as_str().expect("a text");
                 if text.starts_with("PROMPT") {
@@ -837,7 +837,7 @@ fn a_denial_is_held_back_as_long_as_another_request_waits() {
         "others would be taken as denied with it"
     );
     session.answer("2", PermissionAnswer::Allow);
-    // The agent has given up on the third.
+    // The agent gave up the third request.
     session.update(json!({"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "failed"}));
     let answers: Vec<_> = session.written[written..]
         .iter()

@@ -1,11 +1,12 @@
 //! claude in both directions: `claude -p --input-format stream-json --output-format stream-json`.
 //!
-//! A message for the running turn is a line of the user's; claude repeats it (`isReplay`) when it has taken it into the
-//! conversation. One that was sent while a tool ran joins the turn, one that was sent while the last answer was written
-//! begins another: so the turn is over at the first `result` after which no message waits.
+//! A message for the running turn is a line of type `user`; claude repeats it (`isReplay`) once it is part of the
+//! conversation. A message sent while a tool runs joins the turn; one sent while the last answer is written begins
+//! another. The turn is therefore over at the first `result` after which no message is pending.
 //!
-//! Permissions are a hook before every use of a tool. It is asked even where permissions are skipped, so that nothing
-//! passes by the rules that claude's own mode would allow without a word; what is denied is told to the model. A version that
+//! Permissions use a hook before every tool use. claude calls it even if permissions are skipped, so that its own mode
+//! cannot silently allow a use that rules concern; denials are passed on to the model. A claude version that accepts
+//! the hook and does not call it is detected by the first use that was not asked for, which ends the turn.
 //! takes the hook and does not call it shows by the first use that was not asked for, which ends the turn.
 
 use std::{
@@ -23,10 +24,10 @@ use super::{
 };
 use crate::dialect::{ClaudeTurn, Clock, Finish, Objects, Seen, array, choices, one_line, path_in, short_input, text};
 
-/// How long a hook may take to answer, in seconds: longer than anybody is waited for.
+/// The timeout of the hook in seconds: longer than ralph ever waits for the user.
 const HOOK_TIMEOUT_S: u64 = 7 * 24 * 3600;
 
-/// Has claude ask before every use of a tool.
+/// The message that makes claude ask before every tool use.
 pub(super) fn initialize() -> Value {
     let hook = json!({"matcher": null, "hookCallbackIds": ["before"], "timeout": HOOK_TIMEOUT_S});
     let request = json!({"subtype": "initialize", "hooks": {"PreToolUse": [hook]}});
@@ -43,24 +44,24 @@ pub(super) struct ClaudeLive {
 struct Conversation {
     turn: ClaudeTurn,
     seen: Seen,
-    /// What the names of lines are made from, so that no two sessions have the same.
+    /// The prefix for line ids, so that they differ between sessions.
     seed: String,
-    /// Messages that claude has not repeated yet, by the names of their lines; none for the prompt.
+    /// Messages that claude has not repeated yet, by the ids of their lines; `None` for the prompt.
     sent: HashMap<String, Option<SteeringId>>,
     lines: u64,
-    /// The kinds of tools whose use has to be asked for.
+    /// The kinds of tools whose use requires permission.
     asks: ToolKinds,
-    /// What waits for an answer, and how it was asked.
+    /// Pending requests, and how they were asked.
     pending: HashMap<AskId, Asked>,
-    /// The uses that were asked for and have not ended.
+    /// Tool uses that were asked for and have not ended.
     asked: HashSet<String>,
     /// The turn is over.
     closed: bool,
-    /// It is over, and claude would begin another.
+    /// Whether the turn is over and claude would begin another.
     stuck: bool,
 }
 
-/// How permission was asked, and for which input: that is handed back, with the answers to questions.
+/// The form of a permission request, and its input: that is sent back, with the answers to questions.
 #[derive(Debug, Clone)]
 enum Asked {
     Hook { input: Value },
@@ -110,7 +111,7 @@ impl Conversation {
     fn take(&mut self, event: &Value, clock: &Clock, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
         let kind = event.get("type").and_then(Value::as_str);
         match kind {
-            // It is being ended. A request that is not answered waits until then.
+            // The process is being ended. Requests that are not answered wait until then.
             Some("control_request" | "result") if self.stuck => {}
             Some("control_request") => self.asked(event, exchange, out),
             Some("control_cancel_request") => {
@@ -119,7 +120,7 @@ impl Conversation {
                     out.push(AgentSignal::PermissionWithdrawn { id });
                 }
             }
-            // Answers to what was asked here, and repetitions of what was answered.
+            // Responses to ralph's own requests, and repetitions of ralph's answers.
             Some("control_response") => {}
             Some("user") if event.get("isReplay") == Some(&Value::Bool(true)) => {
                 if let Some(Some(id)) = self.sent.remove(&name(event, "/uuid")) {
@@ -142,7 +143,7 @@ impl Conversation {
         }
     }
 
-    /// The problem that a use of a tool has ended without having been asked for, though rules concern it.
+    /// The problem of a tool use that ended without a permission request, if rules concern it.
     fn unasked(&mut self, signal: &AgentSignal) -> Option<Problem> {
         let AgentSignal::ToolEnded {
             call, tool, ok, output, ..
@@ -151,7 +152,7 @@ impl Conversation {
             return None;
         };
         let was_asked = self.asked.remove(call) || self.asked.contains(tool);
-        // One that claude refuses itself, for its arguments as an example, was not run. A command that failed was.
+        // A use that claude itself refuses, for example for its arguments, did not run. A command that failed did.
         let ran = *ok || output.starts_with("Exit code ");
         let kind = kind_of(tool);
         if was_asked || !ran || kind == ToolKind::Other || !self.asks.has(kind) {
@@ -160,8 +161,8 @@ impl Conversation {
         Some(used_without_asking("claude", tool))
     }
 
-    /// Ends the turn, which claude would go on with. Its standard input stays open: what waits for an answer there is allowed
-    /// at the end of it.
+    /// Ends the turn although claude would continue. Its standard input stays open: closing it would allow pending
+    /// requests.
     fn fail(&mut self, problem: Problem, out: &mut Vec<AgentSignal>) {
         self.turn.fail_with(problem, out);
         self.stuck = true;
@@ -172,14 +173,14 @@ impl Conversation {
         let failed = event.get("is_error").and_then(Value::as_bool) != Some(false);
         let waiting = self.sent.values().any(Option::is_some);
         if waiting && !failed && !self.closed {
-            // The messages that wait begin the next turn; what was used is told as a sum at the end of that.
+            // Pending messages begin the next turn; the usage is reported as a sum at its end.
             self.turn.passes(event);
             return;
         }
         self.turn.take(event, clock, out);
         self.stuck = waiting;
         self.closed = true;
-        // The end of the input would allow them.
+        // Closing the input would allow pending requests.
         let left: Vec<AskId> = self.pending.keys().cloned().collect();
         for id in left {
             let message = "the turn is over".to_owned();
@@ -263,7 +264,7 @@ impl Conversation {
         }
     }
 
-    /// Answers what still waits for it; nothing else is to be had for an answer.
+    /// Answers a pending request. Answers to other requests are ignored.
     fn answer(&mut self, id: &AskId, answer: &PermissionAnswer, exchange: &mut Exchange) {
         let Some(asked) = self.pending.remove(id) else { return };
         let response = match (asked, answer) {
@@ -313,7 +314,7 @@ fn name(event: &Value, pointer: &str) -> String {
         .to_owned()
 }
 
-/// What the use of a tool changes. Where in the file that is, claude does not say.
+/// The diff of a tool use. claude does not report its place in the file.
 fn change(input: &Value) -> Option<String> {
     let path = path_in(input)?;
     let words = |part: &Value, name: &str| part[name].as_str().map(str::to_owned);
@@ -331,7 +332,7 @@ fn change(input: &Value) -> Option<String> {
     Some(each.collect::<Vec<_>>().join("\n"))
 }
 
-/// What the use of a tool asks the user. claude takes words of the user's own in place of a choice.
+/// The questions of a tool use. claude also accepts free text in place of a choice.
 fn questions(tool: &str, input: &Value) -> Vec<Question> {
     let asked = array(input, "/questions").filter(|_| tool == "AskUserQuestion");
     let question = |asked: &Value| Question {
@@ -344,7 +345,7 @@ fn questions(tool: &str, input: &Value) -> Vec<Question> {
     asked.map(question).collect()
 }
 
-/// The input of a use of a tool with the answers to its questions.
+/// The input of a tool use, with the answers to its questions.
 fn answered(mut input: Value, answers: &[Vec<String>]) -> Value {
     let questions: Vec<String> = array(&input, "/questions")
         .map(|asked| text(asked, "/question").to_owned())
@@ -368,7 +369,7 @@ fn kind_of(tool: &str) -> ToolKind {
     }
 }
 
-/// A name that no other line has: claude leaves out a line whose name it has seen, also in a session that is continued.
+/// A unique id for a line: claude ignores lines with a known id, also in a continued session.
 fn uuid(seed: &str, line: u64) -> String {
     let half = |salt: u8| {
         let mut hasher = DefaultHasher::new();

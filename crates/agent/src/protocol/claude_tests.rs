@@ -25,7 +25,7 @@ impl Session {
         self.written.last().cloned().unwrap()
     }
 
-    /// claude repeats a line that it was sent.
+    /// claude repeats a line that was sent to it.
     fn replay(&mut self, line: &Value) {
         let mut line = line.clone();
         line["isReplay"] = json!(true);
@@ -186,7 +186,7 @@ fn a_request_that_is_withdrawn_waits_no_more() {
 }
 
 impl Session {
-    /// claude tells of a use of a tool from its start to its end.
+    /// claude reports a tool use from its start to its end.
     fn uses(&mut self, call: &str, tool: &str, result: &str, failed: bool) {
         let used = json!({"type": "tool_use", "id": call, "name": tool, "input": {"command": "rm x"}});
         self.hear(&json!({"type": "assistant", "message": {"content": [used]}}));

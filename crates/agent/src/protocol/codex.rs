@@ -2,10 +2,12 @@
 //!
 //! A session is one thread with one turn. Its items give the same signals as those of `codex exec --json`.
 //!
-//! A message for the running turn is accepted before it counts: codex keeps it until its next request to the model, and loses
-//! it if the turn fails before that. It is taken when it shows up among the items, under the name that it was sent with.
+//! An accepted message for the running turn is not delivered yet: codex keeps it until its next request to the model,
+//! and loses it if the turn fails before that. It counts as delivered when it appears among the items, with the id
+//! under which it was sent.
 //!
-//! The end of its standard input ends codex at once, with every command that it left running in the background.
+//! When its standard input closes, codex ends at once, together with every command that it left running in the
+//! background.
 
 use ralph_core::event::{AgentSignal, AskId, PermissionAnswer, Problem, ProblemKind, SessionId, ToolKind, Usage};
 use serde_json::{Value, json};
@@ -20,7 +22,7 @@ use crate::dialect::{
     Clock, CodexTurn, Finish, Objects, Seen, UNEXPLAINED_BY_CODEX, attempts, classify, one_line, repeated,
 };
 
-/// What an answer of JSON-RPC says of a method that is not known.
+/// The JSON-RPC error code for an unknown method.
 const METHOD_NOT_FOUND: i32 = -32601;
 
 #[derive(Debug, Default)]
@@ -38,10 +40,10 @@ struct Conversation {
     seen: Seen,
     steering: SteeringQueue,
     asks: Asks,
-    /// What the thread has used, all its turns together.
+    /// The usage of the thread, over all its turns.
     used: Option<Usage>,
     limits: Limits,
-    /// An error that was reported and may be the end.
+    /// The last reported error. It may turn out to be the failure of the turn.
     error: Option<Problem>,
     /// The turn is over.
     closed: bool,
@@ -53,7 +55,7 @@ impl Protocol for CodexLive {
         conversation.steering = SteeringQueue::new(&opening.seed);
         conversation.opening = opening;
         let client = json!({"name": "ralph", "title": "ralph", "version": env!("CARGO_PKG_VERSION")});
-        // It would repeat all the turn's changes after every step.
+        // codex would repeat all changes of the turn after every step.
         let capabilities = json!({"optOutNotificationMethods": ["turn/diff/updated"]});
         let params = json!({"clientInfo": client, "capabilities": capabilities});
         exchange.write(&json!({"id": "initialize", "method": "initialize", "params": params}));
@@ -110,7 +112,7 @@ impl Conversation {
         match (message["method"].as_str(), message.get("id")) {
             (Some(method), Some(id)) => self.asked(method, id, params, exchange, out),
             (Some(method), None) if self.is_ours(params) => self.told(method, params, clock, exchange, out),
-            // Threads of agents that this one has started, which ask here as well.
+            // Events of threads of sub-agents, which request permission here as well.
             (Some("item/started"), None) => self.asks.item_started(&params["item"]),
             (Some(_), None) => {}
             (None, Some(id)) => self.answered(id.as_str().unwrap_or_default(), message, clock, exchange, out),
@@ -127,7 +129,7 @@ impl Conversation {
         }
     }
 
-    /// Takes the answer to a request of ralph's.
+    /// Takes the response to a request of ralph.
     fn answered(
         &mut self,
         id: &str,
@@ -151,7 +153,7 @@ impl Conversation {
         match id {
             "initialize" => {
                 exchange.write(&json!({"method": "initialized"}));
-                // Whose tools have to be asked for is in its configuration.
+                // The configuration lists the MCP servers whose tools need permission.
                 match self.opening.asks.has(ToolKind::Mcp) {
                     true => {
                         let params = json!({"cwd": self.opening.cwd});
@@ -173,14 +175,14 @@ impl Conversation {
         let mut config = json!({});
         match opening.asks.is_empty() {
             true => params["approvalPolicy"] = json!("never"),
-            // With `on-request` it would ask for nothing: its sandbox holds nothing back.
+            // With `on-request` codex would ask for nothing, since its sandbox restricts nothing.
             false => {
                 params["approvalPolicy"] = json!("untrusted");
                 params["approvalsReviewer"] = json!("user");
                 config = codex_asking::settings(opening.asks, servers);
             }
         }
-        // Beside those of its user, which are in its own configuration.
+        // In addition to the user's servers, which are in codex's own configuration.
         for server in &opening.servers {
             let table = &mut config["mcp_servers"][&server.name];
             table["command"] = json!(server.command);
@@ -226,7 +228,7 @@ impl Conversation {
         }
     }
 
-    /// Sends the messages that wait, once there is a turn to take them.
+    /// Sends the pending messages, once there is a turn to take them.
     fn steer(&mut self, exchange: &mut Exchange) {
         if let (Some(thread), Some(turn)) = (&self.thread, &self.turn_id) {
             self.steering.send(thread, turn, exchange);
@@ -251,7 +253,7 @@ impl Conversation {
             "item/reasoning/summaryTextDelta" | "item/reasoning/textDelta" => {
                 out.push(AgentSignal::ThoughtDelta { text: text("delta") });
             }
-            // The parts of a thought are lines of its whole.
+            // The parts of a thought are separate lines of the whole thought.
             "item/reasoning/summaryPartAdded" if params["summaryIndex"].as_u64() > Some(0) => {
                 out.push(AgentSignal::ThoughtDelta { text: "\n".to_owned() });
             }
@@ -297,12 +299,12 @@ impl Conversation {
         }
     }
 
-    /// Takes the sum over the thread, which is told again where nothing was added.
+    /// Takes the usage of the whole thread. codex repeats it even if it has not changed.
     fn usage(&mut self, params: &Value, out: &mut Vec<AgentSignal>) {
         let told = &params["tokenUsage"];
         let total = used(&told["total"]);
         let of_this_turn = self.turn_id.is_some() && params["turnId"].as_str() == self.turn_id.as_deref();
-        // A thread that is resumed begins with what it used before.
+        // A resumed thread begins with its earlier usage.
         let before = self
             .used
             .replace(total)
@@ -340,7 +342,7 @@ impl Conversation {
         let reported = self.error.take();
         let problem = match turn["status"].as_str() {
             Some("completed") => {
-                // It went on after that error, so it was none that ended the turn.
+                // The turn went on after that error, so the error did not end it.
                 out.extend(reported.map(|error| AgentSignal::Unknown {
                     text: format!("warning: {}", error.text),
                 }));
@@ -358,7 +360,7 @@ impl Conversation {
         self.close(problem, exchange, out);
     }
 
-    /// Gives the verdict on the turn, and lets codex end.
+    /// Reports the verdict on the turn, and closes codex's input so that it ends.
     fn close(&mut self, problem: Option<Problem>, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
         self.closed = true;
         exchange.close = true;
@@ -369,10 +371,10 @@ impl Conversation {
         }
     }
 
-    /// Takes a request of codex's.
+    /// Answers a request of codex.
     fn asked(&mut self, method: &str, id: &Value, params: &Value, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
         if self.asks.asked(method, id, params, exchange, out).is_err() {
-            // A form of an MCP server for the user: declined, the server's tool goes on.
+            // A form of an MCP server for the user: after a decline, the server's tool continues.
             if method == "mcpServer/elicitation/request" {
                 exchange.write(&json!({"id": id, "result": {"action": "decline"}}));
                 let text = || "an MCP server has a form for the user, which was declined".to_owned();
@@ -385,8 +387,8 @@ impl Conversation {
         }
     }
 
-    /// Answers. A refusal says nothing to the model but that it is one: sent before it, the reason is there for the next
-    /// request.
+    /// Sends a decision. codex tells the model only that a use was refused, so the reason is sent before: the next
+    /// request to the model contains it.
     fn answer(&mut self, id: &AskId, answer: &PermissionAnswer, exchange: &mut Exchange) {
         let Some(Answer { reason, response }) = self.asks.answer(id, answer) else {
             return;
@@ -398,7 +400,7 @@ impl Conversation {
     }
 }
 
-/// Whether a notification is about something else than what the turn does, or repeats what its items tell.
+/// Whether a notification does not concern the turn, or repeats what its items report.
 fn is_beside_the_turn(method: &str) -> bool {
     let rooms = [
         "account/",

@@ -1,7 +1,7 @@
-//! What codex asks to be allowed, and what it is told so that it asks.
+//! Permission requests of codex, and the settings that make it ask.
 //!
-//! With the policy `untrusted` codex asks before each command, each change of files and most tools of MCP servers. What it
-//! uses without asking has to be switched off, or asked for by name; what it uses all the same ends the turn.
+//! With the policy `untrusted` codex asks before each command, each file change and most tools of MCP servers. Tools
+//! that it uses without asking are switched off, or configured to ask by name. A use without a request ends the turn.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,9 +15,9 @@ use super::{
 };
 use crate::dialect::{array, one_line, text};
 
-/// What codex asks for.
+/// The kinds of tools for which codex asks.
 pub(super) const KINDS: ToolKinds = ToolKinds::of(&[ToolKind::Shell, ToolKind::Edit, ToolKind::Mcp]);
-/// What it would use without asking: its look at images, its search of the web, its agents and goals.
+/// The kinds of tools that codex would use without asking: viewing images, web search, sub-agents and goals.
 pub(super) const SWITCHED_OFF: ToolKinds = ToolKinds::of(&[ToolKind::Read, ToolKind::Fetch, ToolKind::Other]);
 
 /// Most uses that are remembered as asked for.
@@ -26,15 +26,15 @@ const ASKED_CAP: usize = 4096;
 /// The requests of one turn.
 #[derive(Debug, Default)]
 pub(super) struct Asks {
-    /// What waits for an answer.
+    /// Pending requests.
     pending: HashMap<AskId, Pending>,
-    /// The uses that were asked for.
+    /// Uses that were asked for.
     asked: HashSet<String>,
-    /// Changes of files under way, which a request only names.
+    /// File changes in progress: a request contains only their id.
     changes: HashMap<String, Value>,
 }
 
-/// A request that waits.
+/// A pending request.
 #[derive(Debug)]
 struct Pending {
     /// The id as codex wrote it.
@@ -43,17 +43,17 @@ struct Pending {
     form: Form,
 }
 
-/// How a request is answered.
+/// The form of an answer.
 #[derive(Debug)]
 enum Form {
     Approval,
-    /// As a question of an MCP server.
+    /// An elicitation of an MCP server.
     Elicitation,
-    /// In words, by the names of the questions.
+    /// Answers by the ids of the questions.
     Questions(Vec<String>),
 }
 
-/// An answer to write, and what the model has to be told before it.
+/// A response to write, and a reason that the model has to be sent before it.
 pub(super) struct Answer {
     pub(super) reason: Option<String>,
     pub(super) response: Value,
@@ -68,7 +68,7 @@ impl Asks {
         }
     }
 
-    /// Takes the end of an item. The problem is that it was used without asking, though rules concern it.
+    /// Takes the end of an item. Returns a problem if the use was not asked for although rules concern it.
     pub(super) fn item_completed(&mut self, item: &Value, concerned: ToolKinds) -> Option<Problem> {
         let id = text(item, "/id");
         self.changes.remove(id);
@@ -88,7 +88,7 @@ impl Asks {
         Some(used_without_asking("codex", &one_line(what)))
     }
 
-    /// Takes a request for permission; gives it back if codex asks for something else.
+    /// Takes a permission request; returns an error if the request is of another kind.
     pub(super) fn asked(
         &mut self,
         method: &str,
@@ -113,7 +113,7 @@ impl Asks {
             }
             _ => return Err(()),
         };
-        // A question has no refusal.
+        // A question cannot be refused.
         if self.pending.len() >= PENDING_CAP && request.questions.is_empty() {
             exchange.write(&json!({"id": id, "result": form.denial()}));
             return Ok(());
@@ -131,7 +131,7 @@ impl Asks {
         Ok(())
     }
 
-    /// Remembers that a use was asked for; of a tool of an MCP server codex does not tell which use it is.
+    /// Remembers that a use was asked for. For tools of MCP servers codex does not report the use's id.
     fn remember(&mut self, request: &PermissionRequest) {
         if self.asked.len() < ASKED_CAP {
             self.asked
@@ -139,12 +139,12 @@ impl Asks {
         }
     }
 
-    /// The answer to what still waits for it; nothing else is to be had for an answer.
+    /// The answer to a pending request; `None` for any other request.
     pub(super) fn answer(&mut self, id: &AskId, answer: &PermissionAnswer) -> Option<Answer> {
         let Pending { id, title, form } = self.pending.remove(id)?;
         let (reason, result) = match (answer, &form) {
             (PermissionAnswer::Words { answers }, _) => (None, form.words(answers)),
-            // The words say that nobody answers.
+            // The answer's text says that no user is available.
             (PermissionAnswer::Deny { message }, Form::Questions(names)) => {
                 (None, form.words(&vec![vec![message.clone()]; names.len()]))
             }
@@ -158,7 +158,7 @@ impl Asks {
         Some(Answer { reason, response })
     }
 
-    /// Takes that a request does not wait any more.
+    /// Removes a request that is no longer pending.
     pub(super) fn resolved(&mut self, id: &Value, out: &mut Vec<AgentSignal>) {
         let id = ask_id(id);
         if self.pending.remove(&id).is_some() {
@@ -168,7 +168,7 @@ impl Asks {
 }
 
 impl Form {
-    /// For this once: never for the session, in which nothing like it would be asked any more.
+    /// Only for this use: a permission for the session would keep codex from asking again.
     fn permission(&self) -> Value {
         match self {
             Form::Approval => json!({"decision": "accept"}),
@@ -185,7 +185,7 @@ impl Form {
         }
     }
 
-    /// What the questions are answered.
+    /// Answers to the questions, in order.
     fn words(&self, answers: &[Vec<String>]) -> Value {
         let names: &[String] = match self {
             Form::Questions(names) => names,
@@ -199,26 +199,26 @@ impl Form {
     }
 }
 
-/// codex numbers what it asks; a name is as good.
+/// Converts an id to a name: codex uses numbers, but any JSON value works.
 fn ask_id(id: &Value) -> AskId {
     AskId(id.to_string())
 }
 
-/// What an item uses, if it is a use of a tool.
+/// The kind of tool that an item uses; `None` if it is not a tool use.
 fn kind_of(item: &Value) -> Option<ToolKind> {
     match text(item, "/type") {
         "commandExecution" => Some(ToolKind::Shell),
         "fileChange" => Some(ToolKind::Edit),
         "imageView" => Some(ToolKind::Read),
         "webSearch" => Some(ToolKind::Fetch),
-        // What codex offers of its own as if it were a server's only lists what there is.
+        // codex's own tools under the server name `codex` only list resources.
         "mcpToolCall" if text(item, "/server") != "codex" => Some(ToolKind::Mcp),
         _ => None,
     }
 }
 
-/// The settings of a thread in which tools of the kinds `concerned` are asked for, or are not there. `servers` are the MCP
-/// servers that codex knows, by name.
+/// The settings of a thread that make codex ask for tools of the kinds `concerned`, or switch them off. `servers` are
+/// the MCP servers that codex knows, by name.
 pub(super) fn settings(concerned: ToolKinds, servers: &Value) -> Value {
     let mut settings = json!({});
     if concerned.has(ToolKind::Fetch) {

@@ -1,4 +1,4 @@
-//! What `codex app-server` tells of a turn, in the terms of `codex exec --json` and of ralph.
+//! Converts items of `codex app-server` to the format of `codex exec --json` and to ralph's types.
 
 use ralph_core::event::{AskId, PermissionRequest, Problem, ProblemKind, Question, ToolKind, Usage};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use crate::dialect::{
     Clock, array, choices, classify, epoch_ms, from_status, one_line, script, short_input, until_in_text, with_time,
 };
 
-/// The item as `codex exec --json` writes it. `None` stands for an item of which that tells nothing.
+/// The item in the format of `codex exec --json`; `None` for an item that this format does not report.
 pub(super) fn as_exec(item: &Value) -> Option<Value> {
     let kind = match text(item, "type") {
         "agentMessage" => "agent_message",
@@ -17,7 +17,7 @@ pub(super) fn as_exec(item: &Value) -> Option<Value> {
         "mcpToolCall" => "mcp_tool_call",
         "collabAgentToolCall" => "collab_tool_call",
         "webSearch" => "web_search",
-        // What the user said, what hooks said, and what is told by other items or by none.
+        // Messages of the user and of hooks, and items that other items report or that are not reported.
         "userMessage" | "hookPrompt" | "functionCallOutput" | "plan" | "subAgentActivity" | "imageView" | "sleep"
         | "imageGeneration" | "enteredReviewMode" | "exitedReviewMode" | "contextCompaction" | "dynamicToolCall" => {
             return None;
@@ -40,7 +40,7 @@ pub(super) fn as_exec(item: &Value) -> Option<Value> {
     Some(item)
 }
 
-/// A thought is its summary, or all of it where the model shows that.
+/// The summary of a thought, or its full text if the model provides one.
 fn thought(item: &Value) -> Option<Value> {
     let lines = |field: &str| {
         let parts = item[field].as_array().into_iter().flatten();
@@ -52,7 +52,7 @@ fn thought(item: &Value) -> Option<Value> {
     Some(json!({"id": item["id"], "type": "reasoning", "text": said}))
 }
 
-/// Counts of tokens, as codex keeps them.
+/// Token counts in codex's format.
 pub(super) fn used(counts: &Value) -> Usage {
     Usage {
         input_tokens: counts["inputTokens"].as_u64(),
@@ -62,10 +62,10 @@ pub(super) fn used(counts: &Value) -> Usage {
     }
 }
 
-/// The limits of the account, as they were told last.
+/// The account's limits as last reported.
 #[derive(Debug, Default)]
 pub(super) struct Limits {
-    /// When the limits end that are reached.
+    /// The time when the reached limits end.
     until_ms: Option<u64>,
 }
 
@@ -73,14 +73,14 @@ impl Limits {
     pub(super) fn update(&mut self, told: &Value) {
         let windows = [&told["primary"], &told["secondary"]].into_iter();
         let reached = windows.filter(|window| window["usedPercent"].as_f64() >= Some(100.0));
-        // It is over when the last of them is.
+        // The block ends with the last of them.
         self.until_ms = reached
             .filter_map(|window| window["resetsAt"].as_u64().map(epoch_ms))
             .max();
     }
 }
 
-/// What an error that codex reports is: its own name for it first, the wording last.
+/// Classifies an error of codex: its own name first, then the wording.
 pub(super) fn problem_of(error: &Value, limits: &Limits, clock: &Clock) -> Problem {
     let said = match text(error, "additionalDetails") {
         "" => text(error, "message"),
@@ -93,7 +93,7 @@ pub(super) fn problem_of(error: &Value, limits: &Limits, clock: &Clock) -> Probl
         None => from_transport(info, worded.kind),
     };
     let kind = match kind.unwrap_or(worded.kind) {
-        // The account's time is to the second, and needs no zone.
+        // The account's time is exact to the second and needs no time zone.
         ProblemKind::QuotaExhausted { until_ms } => ProblemKind::QuotaExhausted {
             until_ms: limits.until_ms.or(until_ms),
         },
@@ -102,7 +102,7 @@ pub(super) fn problem_of(error: &Value, limits: &Limits, clock: &Clock) -> Probl
     Problem::said(with_time(kind, || until_in_text(said, clock)), worded.text)
 }
 
-/// The names that codex has for its errors; none for those that say too little.
+/// Maps codex's error names to kinds; `None` for names that are too general.
 fn from_name(name: &str) -> Option<ProblemKind> {
     Some(match name {
         "unauthorized" => ProblemKind::Auth,
@@ -118,7 +118,7 @@ fn from_name(name: &str) -> Option<ProblemKind> {
     })
 }
 
-/// An error of a request to the model, with the status of its answer if there was one.
+/// Classifies a failed request to the model by its HTTP status, if there was a response.
 fn from_transport(info: &Value, worded: ProblemKind) -> Option<ProblemKind> {
     let failures = [
         "httpConnectionFailed",
@@ -131,14 +131,14 @@ fn from_transport(info: &Value, worded: ProblemKind) -> Option<ProblemKind> {
         .as_u64()
         .and_then(|status| u16::try_from(status).ok());
     match status.and_then(from_status) {
-        // The words may know better: a quota is refused with the status of a rate limit.
+        // The wording can be more precise: a quota is refused with the status of a rate limit.
         Some(ProblemKind::RateLimited { .. }) | None if worded != ProblemKind::Other => Some(worded),
         Some(kind) => Some(kind),
         None => Some(ProblemKind::Network),
     }
 }
 
-/// A command that waits for permission.
+/// The request to run a command.
 pub(super) fn command_request(id: AskId, params: &Value) -> PermissionRequest {
     let command = params["command"].as_str();
     let network = &params["networkApprovalContext"];
@@ -160,7 +160,7 @@ pub(super) fn command_request(id: AskId, params: &Value) -> PermissionRequest {
     }
 }
 
-/// A change of files that waits for permission.
+/// The request to change files.
 pub(super) fn change_request(id: AskId, params: &Value, changes: &Value) -> PermissionRequest {
     let changes = || changes.as_array().into_iter().flatten();
     let moved = |change: &Value| change["kind"]["move_path"].as_str().map(str::to_owned);
@@ -168,7 +168,7 @@ pub(super) fn change_request(id: AskId, params: &Value, changes: &Value) -> Perm
         .flat_map(|change| [Some(text(change, "path").to_owned()), moved(change)])
         .flatten()
         .collect();
-    // Asks for a whole directory.
+    // A request for a whole directory.
     paths.extend(params["grantRoot"].as_str().map(str::to_owned));
     let diff: String = changes().map(unified).collect();
     PermissionRequest {
@@ -200,7 +200,7 @@ pub(super) fn question_request(id: AskId, params: &Value) -> PermissionRequest {
     }
 }
 
-/// A tool of an MCP server that waits for permission.
+/// The request to use a tool of an MCP server.
 pub(super) fn tool_request(id: AskId, params: &Value) -> PermissionRequest {
     let (server, about) = (text(params, "serverName"), &params["_meta"]);
     PermissionRequest {
@@ -227,7 +227,7 @@ fn request(id: AskId, tool: &str, params: &Value) -> PermissionRequest {
     }
 }
 
-/// One file's change as a diff: of a file that is added or deleted, codex gives the content.
+/// The diff of one changed file. For added and deleted files codex reports the whole content.
 fn unified(change: &Value) -> String {
     let (path, diff) = (text(change, "path"), text(change, "diff"));
     let (old, new, sign) = match text(&change["kind"], "type") {

@@ -1,4 +1,4 @@
-//! Messages for the running turn of codex: what became of each is said exactly once.
+//! Messages for the running turn of codex. The outcome of each is reported exactly once.
 
 use ralph_core::event::{AgentSignal, SteeringId};
 use serde_json::json;
@@ -7,10 +7,10 @@ use super::Exchange;
 
 #[derive(Debug, Default)]
 pub(super) struct SteeringQueue {
-    /// What the names of messages are made from, so that no two sessions have the same.
+    /// The prefix for message ids, so that they differ between sessions.
     seed: String,
     lines: u64,
-    /// Messages that are not in the conversation yet.
+    /// Messages that are not part of the conversation yet.
     waiting: Vec<Message>,
 }
 
@@ -18,7 +18,7 @@ pub(super) struct SteeringQueue {
 struct Message {
     id: SteeringId,
     text: String,
-    /// Which line it was sent as.
+    /// The number under which it was sent; `None` if it was not sent yet.
     line: Option<u64>,
 }
 
@@ -30,12 +30,12 @@ impl SteeringQueue {
         }
     }
 
-    /// Keeps a message until there is a turn to send it to.
+    /// Queues a message until there is a turn to send it to.
     pub(super) fn add(&mut self, id: SteeringId, text: String) {
         self.waiting.push(Message { id, text, line: None });
     }
 
-    /// Sends what was not sent yet.
+    /// Sends the messages that were not sent yet.
     pub(super) fn send(&mut self, thread: &str, turn: &str, exchange: &mut Exchange) {
         let Self { seed, lines, waiting } = self;
         for message in waiting.iter_mut().filter(|message| message.line.is_none()) {
@@ -45,25 +45,25 @@ impl SteeringQueue {
         }
     }
 
-    /// Sends a text that is ralph's own: nobody waits to hear what became of it.
+    /// Sends a message of ralph's own, whose outcome is not reported.
     pub(super) fn explain(&mut self, text: &str, thread: &str, turn: &str, exchange: &mut Exchange) {
         self.lines += 1;
         write(&self.seed, self.lines, text, (thread, turn), exchange);
     }
 
-    /// The message called `name` is in the conversation.
+    /// Reports the message with id `name` as delivered.
     pub(super) fn taken(&mut self, name: &str, out: &mut Vec<AgentSignal>) {
         let Self { seed, waiting, .. } = self;
         let sent = |line: u64| name_of(seed, line) == name;
         settle(waiting, sent, true, out);
     }
 
-    /// codex refused the request called `request`: its turn has ended, or takes no messages.
+    /// Reports a message as not delivered because codex refused `request`: the turn has ended, or accepts no messages.
     pub(super) fn refused(&mut self, request: &str, out: &mut Vec<AgentSignal>) {
         settle(&mut self.waiting, |line| request_of(line) == request, false, out);
     }
 
-    /// No more of them can be taken.
+    /// Reports all remaining messages as not delivered.
     pub(super) fn give_up(&mut self, out: &mut Vec<AgentSignal>) {
         let left = self.waiting.drain(..);
         out.extend(left.map(|Message { id, .. }| AgentSignal::MessageAnswered {

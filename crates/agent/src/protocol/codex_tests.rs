@@ -18,7 +18,7 @@ impl Session {
         session
     }
 
-    /// A session whose turn runs.
+    /// A session whose turn is running.
     fn working(asks: bool) -> Self {
         let mut session = Self::asked_to_work(asks);
         session.hear(&json!({"id": "turn", "result": {"turn": {"id": "u"}}}));
@@ -98,7 +98,7 @@ impl Session {
         self.signals.iter().filter(said).count()
     }
 
-    /// Whether it wrote a message with this in it.
+    /// The written messages that have a value at `pointer`.
     fn wrote(&self, pointer: &str) -> Vec<&Value> {
         self.written
             .iter()
@@ -163,7 +163,7 @@ fn model_and_session_are_named_where_the_thread_is_opened_and_rules_have_it_ask(
 fn a_session_that_is_not_there_any_more_is_lost() {
     let mut session = Session::begin(opening(false));
     session.hear(&json!({"id": "initialize", "result": {}}));
-    // As it was recorded.
+    // The error as it was recorded.
     let error = json!({"code": -32600, "message": "no rollout found for thread id 01a1f846"});
     session.hear(&json!({"id": "thread", "error": error}));
     assert_eq!(session.problems(), [ProblemKind::SessionLost]);
@@ -209,7 +209,7 @@ fn messages_that_the_turn_did_not_take_are_given_back_before_its_verdict() {
     session.steer(1);
     session.steer(2);
     session.steer(3);
-    // The turn ended before it got there.
+    // The turn ended before the message arrived.
     let error = json!({"code": -32600, "message": "no active turn to steer"});
     session.hear(&json!({"id": "steer/1", "error": error}));
     session.hear(&json!({"id": "steer/2", "result": {"turnId": "u"}}));
@@ -251,7 +251,7 @@ fn a_thread_that_is_resumed_does_not_count_what_it_used_before() {
     session.told("thread/tokenUsage/updated", told("before", 900, 100));
     session.hear(&json!({"id": "turn", "result": {"turn": {"id": "u"}}}));
     session.told("thread/tokenUsage/updated", told("u", 1000, 100));
-    // Repeated when a message cuts an answer off.
+    // codex repeats the counts when a message interrupts an answer.
     session.told("thread/tokenUsage/updated", told("u", 1000, 100));
     session.told("thread/tokenUsage/updated", told("u", 1250, 250));
     assert_eq!(session.input_tokens(), [Some(100), Some(250)]);
@@ -448,7 +448,7 @@ fn lines_that_are_no_messages_and_messages_of_another_form_break_nothing() {
     assert_eq!(session.verdicts(), [(true, Some("done"))]);
 }
 
-/// What codex 0.169.0 wrote in as many situations.
+/// Recordings of codex 0.169.0, one for each situation.
 macro_rules! recorded {
     ($name:literal) => {
         include_str!(concat!("../../../../tests/fixtures/codex/app-server-", $name, ".jsonl"))

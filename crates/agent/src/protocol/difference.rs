@@ -1,6 +1,7 @@
-//! What a change does to a text, line by line.
+//! A minimal line diff of two texts.
 
-/// The lines in which two texts differ, between those that they begin and end with alike; and how many they begin with.
+/// The changed lines between the common beginning and the common end of two texts, and the number of common lines at
+/// the beginning.
 pub(super) fn difference(old: &str, new: &str) -> (usize, Vec<String>) {
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
     let alike = old.iter().zip(&new).take_while(|(old, new)| old == new).count();

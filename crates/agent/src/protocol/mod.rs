@@ -1,7 +1,7 @@
-//! The seam between a session and its agent, in both directions. Pure: bytes and commands in, signals and bytes out.
+//! Protocols between a session and its agent, in both directions. Pure: bytes and commands in, signals and bytes out.
 //!
-//! A [`Dialect`] only listens; as a [`OneWay`] protocol it is the channel that needs nothing but the agent's stdout. A live
-//! protocol also writes: the prompt, messages for the running turn, answers to what the agent asks.
+//! A [`Dialect`] only reads; wrapped as a [`OneWay`] protocol it is the channel that needs only the agent's stdout. A
+//! live protocol also writes: the prompt, messages for the running turn, answers to the agent's requests.
 
 mod acp;
 mod claude;
@@ -26,7 +26,7 @@ use super::{
 pub(super) use seam::PENDING_CAP;
 pub use seam::{Exchange, Opening, Protocol, SessionCommand, Steering};
 
-/// The live protocols there are.
+/// The supported live protocols.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LiveKind {
     /// `claude -p --input-format stream-json --output-format stream-json`.
@@ -45,7 +45,7 @@ impl LiveKind {
         ("acp", LiveKind::Acp),
     ];
 
-    /// Whether it tells what each turn of a continued session used, whatever the one-way channel tells.
+    /// Whether a continued session reports usage per turn, independent of the one-way channel.
     pub(super) fn counts_turns(self) -> bool {
         match self {
             LiveKind::ClaudeStreamJson => false,
@@ -53,7 +53,7 @@ impl LiveKind {
         }
     }
 
-    /// Whether it hands over by itself what other agents get as arguments.
+    /// Whether the protocol itself carries values that other agents get as arguments.
     pub(super) fn hands_over(self, placeholder: Placeholder) -> bool {
         match self {
             LiveKind::ClaudeStreamJson => false,
@@ -68,7 +68,8 @@ impl LiveKind {
         }
     }
 
-    /// Whether usage is told while a turn goes on, unless the manifest says otherwise: ACP has tokens with the end of a turn alone.
+    /// Whether usage is reported during a turn, unless the manifest says otherwise. ACP reports tokens only at the end
+    /// of a turn.
     pub fn tells_usage_in_turn(self) -> bool {
         match self {
             LiveKind::ClaudeStreamJson | LiveKind::CodexAppServer => true,
@@ -76,8 +77,8 @@ impl LiveKind {
         }
     }
 
-    /// The kinds of tools before every use of which the agent asks, if its manifest does not say it. Over ACP agents ask for
-    /// what they find dangerous themselves, unless they are told otherwise in a way of their own.
+    /// The kinds of tools before every use of which the agent asks, unless the manifest sets them. Over ACP agents ask
+    /// only for what they consider dangerous, unless configured otherwise.
     pub fn asks(self) -> ToolKinds {
         match self {
             LiveKind::ClaudeStreamJson => ToolKinds::ALL,
@@ -86,8 +87,7 @@ impl LiveKind {
         }
     }
 
-    /// The kinds whose tools the agent is told to do without where rules have something to say about them: it would use
-    /// them without asking.
+    /// The kinds of tools that are switched off if rules concern them, since the agent would use them without asking.
     pub fn goes_without(self) -> ToolKinds {
         match self {
             LiveKind::ClaudeStreamJson | LiveKind::Acp => ToolKinds::NONE,
@@ -95,7 +95,7 @@ impl LiveKind {
         }
     }
 
-    /// What an agent is told first, and answers before there is a prompt.
+    /// The first message to an agent, which it answers before there is a prompt.
     pub(super) fn greeting(self) -> Vec<u8> {
         let mut exchange = Exchange::default();
         match self {
@@ -106,7 +106,8 @@ impl LiveKind {
         exchange.input
     }
 
-    /// The answer to the greeting in what an agent has written so far, if it is there: that it speaks the protocol, or why not.
+    /// The answer to the greeting in the agent's output so far, if it has arrived: success, or the reason why the
+    /// protocol is not supported.
     pub(super) fn answer(self, written: &[u8]) -> Option<Result<(), String>> {
         let lines = written.split(|byte| *byte == b'\n');
         let mut messages = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
@@ -124,7 +125,7 @@ impl LiveKind {
         })
     }
 
-    /// The protocol of a new session.
+    /// Creates the protocol of a new session.
     pub fn protocol(self) -> Box<dyn Protocol> {
         match self {
             LiveKind::ClaudeStreamJson => Box::new(claude::ClaudeLive::default()),
@@ -139,7 +140,7 @@ fn verdict(is_good: bool, error: &Value) -> Result<(), String> {
     if is_good { Ok(()) } else { Err(one_line(why())) }
 }
 
-/// A dialect as a protocol: it listens, and takes no command.
+/// A dialect as a protocol: it only reads, and takes no commands.
 pub struct OneWay(pub Box<dyn Dialect>);
 
 impl Protocol for OneWay {
@@ -160,7 +161,7 @@ impl Protocol for OneWay {
                     text: None,
                 });
             }
-            // It asks nothing.
+            // A one-way agent asks nothing.
             SessionCommand::Answer { .. } => {}
         }
     }

@@ -1,4 +1,4 @@
-//! What a protocol is: what it is opened with, what it is told, and what a call of it leads to.
+//! The interface of a protocol: its opening, its commands, and the results of its calls.
 
 use ralph_core::event::{AgentSignal, AskId, PermissionAnswer, Problem, ProblemKind, SessionId, SteeringId, ToolKinds};
 use serde_json::Value;
@@ -8,51 +8,49 @@ use crate::{
     mcp::McpServer,
 };
 
-/// Most requests of an agent that wait for an answer at once; what comes on top of that is denied.
+/// Most pending requests of an agent; further requests are denied.
 pub(crate) const PENDING_CAP: usize = 64;
 
-/// What ends a turn: `agent` has used a tool without asking, though rules concern it.
+/// The problem that ends a turn if `agent` has used a tool without asking, though rules concern it.
 pub(super) fn used_without_asking(agent: &str, what: &str) -> Problem {
     let text = format!("{agent} has used a tool without asking, so it cannot be held to the rules: {what}");
     Problem::said(ProblemKind::Usage, text)
 }
 
-/// What a session is started with, for protocols that hand it over themselves.
+/// The data with which a session is opened, for protocols that transmit it themselves.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Opening {
     pub prompt: String,
     /// The project's root.
     pub cwd: String,
-    /// Different for every session there ever is.
+    /// A value that is different for every session.
     pub seed: String,
-    /// What to use, where the command line does not say it.
+    /// The model to use, if the command line does not carry it.
     pub model: Option<String>,
     pub agent: Option<String>,
     pub resume: Option<SessionId>,
-    /// The kinds of tools that rules have something to say about: their use waits for an answer. Without any, the agent asks
-    /// for nothing.
+    /// The kinds of tools that rules concern: their use waits for an answer. If empty, the agent asks for nothing.
     pub asks: ToolKinds,
-    /// The name of each use of a tool begins with the tool's own name.
+    /// Whether the id of each tool use begins with the tool's own name.
     pub named_calls: bool,
     pub steering: Steering,
-    /// The MCP servers of the session, for a protocol that has them in its messages.
+    /// The MCP servers of the session, for a protocol whose messages carry them.
     pub servers: Vec<McpServer>,
-    /// The program does not end by itself once its turn is over.
+    /// Whether the program keeps running after its turn.
     pub stays: bool,
-    /// The tokens that it tells are not those of the whole turn. They are left out: a sum that is too small is worse than
-    /// none.
+    /// Whether the agent's token counts are incomplete. They are ignored: a sum that is too small is worse than none.
     pub without_tokens: bool,
 }
 
 /// How a message reaches the running turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Steering {
-    /// As the protocol has it, if the agent can do it.
+    /// By the protocol's own means, if the agent supports them.
     #[default]
     Protocol,
-    /// As another prompt, which joins the turn. Agents may as well end the turn for it, so it is said of each that can.
+    /// As another prompt that joins the turn. Other agents end the turn for it, so the manifest has to declare it.
     Prompt,
-    /// Not at all.
+    /// Messages are not supported.
     Never,
 }
 
@@ -65,29 +63,29 @@ impl Steering {
     ];
 }
 
-/// What a running session can be told.
+/// A command to a running session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SessionCommand {
-    /// A message for the running turn. What became of it follows as [`AgentSignal::MessageAnswered`].
+    /// A message for the running turn. Its outcome follows as [`AgentSignal::MessageAnswered`].
     Steer { id: SteeringId, text: String },
-    /// The answer to what the agent asked.
+    /// The answer to a request of the agent.
     Answer { id: AskId, answer: PermissionAnswer },
 }
 
-/// What a call of a protocol leads to, in the order in which it has to happen: signals first, then the bytes.
+/// The results of a call of a protocol, in the order in which they take effect: signals first, then the bytes.
 #[derive(Debug, Default)]
 pub struct Exchange {
     pub signals: Vec<AgentSignal>,
-    /// For the agent's standard input.
+    /// Bytes for the agent's standard input.
     pub input: Vec<u8>,
-    /// Nothing follows on the agent's standard input: the turn is over.
+    /// Whether to close the agent's standard input, since the turn is over.
     pub close: bool,
 }
 
 impl Exchange {
     /// Adds one line of JSON to the agent's standard input.
     pub(super) fn write(&mut self, message: &Value) {
-        // Shown without spaces and line breaks, whatever is in it.
+        // JSON without spaces and line breaks fits on one line.
         self.input.extend_from_slice(message.to_string().as_bytes());
         self.input.push(b'\n');
     }
@@ -97,16 +95,16 @@ impl Exchange {
 pub trait Protocol: Send {
     /// Begins the conversation.
     fn start(&mut self, _opening: Opening, _exchange: &mut Exchange) {}
-    /// Takes the next bytes of the agent's stdout, cut anywhere, at the time they arrive.
+    /// Takes the next bytes of the agent's stdout, cut at any position, at the time of their arrival.
     fn feed(&mut self, bytes: &[u8], clock: &Clock, exchange: &mut Exchange);
-    /// Takes a line that the program wrote beside that, as plain text. Anything may be in it.
+    /// Takes a line of the program's stderr as plain text. It may contain anything.
     fn stderr_line(&mut self, _line: &str, _clock: &Clock, _exchange: &mut Exchange) {}
-    /// Takes a command. One that comes too late is answered as not taken.
+    /// Takes a command. A message that comes too late is answered as not taken.
     fn command(&mut self, command: SessionCommand, exchange: &mut Exchange);
-    /// Whether the program has to be ended: its turn is over, and it would go on for ever.
+    /// Whether the program has to be ended: its turn is over, but it would continue forever.
     fn is_stuck(&self) -> bool {
         false
     }
-    /// Takes the end of the program. Exactly one `TurnEnded` has been given when this returns.
+    /// Takes the exit of the program. On return, exactly one `TurnEnded` has been produced.
     fn finish(&mut self, finish: Finish<'_>, clock: &Clock, exchange: &mut Exchange);
 }

@@ -1,4 +1,4 @@
-//! A session as the tests of every protocol hold it.
+//! A session for the tests of all protocols.
 
 use ralph_core::event::AgentSignal;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{Exchange, Opening, Protocol, SessionCommand};
 use crate::dialect::Clock;
 
-/// What a protocol was told, and what it has said and written since.
+/// A protocol under test, with the signals and messages it has produced.
 pub(super) struct Session<P> {
     pub(super) protocol: P,
     pub(super) clock: Clock,

@@ -1,19 +1,19 @@
-//! What a line of Markdown begins with. Pure.
+//! Recognises the Markdown block that a line begins. Pure.
 
 use super::inline::Rest;
 
-/// Most bytes of a line of which only the end tells what it is; a longer one is text.
+/// Most bytes of a line whose block only its end decides; a longer line is text.
 pub(super) const LINE_CAP_BYTES: usize = 2048;
 
-/// What a line, or what is left of it, begins with.
+/// The block that a line, or the rest of it, begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Block {
-    /// What comes next tells.
+    /// Undecided until more of the line arrives.
     Open,
     Text,
-    /// So many bytes are the marker of a quote.
+    /// The marker of a quote, with its length in bytes.
     Quote(usize),
-    /// An item of a list, of so many bytes of indent and of marker. A number stays what it is.
+    /// An item of a list, with the lengths of indent and marker in bytes. Numbers are shown unchanged.
     Bullet {
         indent: usize,
         length: usize,
@@ -35,14 +35,14 @@ pub(super) enum Block {
     Code,
 }
 
-/// What the lines before mean for this one.
+/// The effect of earlier lines on this one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Context {
-    /// A line of text is right above: a line of dashes belongs to it.
+    /// The line above is text: a line of equals signs underlines it.
     pub(super) below_text: bool,
-    /// Indented text is code.
+    /// Whether indented text is code.
     pub(super) may_be_code: bool,
-    /// Something of the line has been taken off already.
+    /// Whether a quote or item marker of this line has been removed already.
     pub(super) within: bool,
 }
 
@@ -95,7 +95,7 @@ pub(super) fn block(line: &str, rest: Rest, context: Context) -> Block {
     }
 }
 
-/// What the end of the line tells.
+/// `block` if the line is complete, otherwise undecided.
 fn if_open(line: &str, rest: Rest, block: Block) -> Block {
     match rest {
         _ if line.len() > LINE_CAP_BYTES => Block::Text,

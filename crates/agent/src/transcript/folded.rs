@@ -1,11 +1,11 @@
-//! What a tool printed, folded to its first lines; the recording of the signals has more of it. Pure.
+//! Tool output folded to its first lines; the recorded signals contain more of it. Pure.
 
 use super::lines::{CYAN, DIM, GREEN, RED, RESET, line};
 
-/// Most lines of a tool's input and of its result that are shown.
+/// Most lines that are shown of a tool's input, and of its result.
 pub(super) const SHOWN_LINES: usize = 8;
 
-/// A result of which lines are shown as they come.
+/// A result whose lines are shown as they arrive.
 #[derive(Debug)]
 pub(super) struct Folded {
     shown: usize,
@@ -14,7 +14,8 @@ pub(super) struct Folded {
 }
 
 impl Folded {
-    /// At most so many lines of the result of `tool`: of one that changes files a difference, even without the head of one.
+    /// A fold with at most `most` lines. The result of a tool that changes files is coloured as a diff, even without a
+    /// diff header.
     pub(super) fn of(tool: &str, most: usize) -> Self {
         let tool = tool.to_ascii_lowercase();
         Self {
@@ -30,7 +31,7 @@ impl Folded {
         self.shown >= self.most
     }
 
-    /// Shows what of `text` there is room for.
+    /// Shows the lines of `text` that fit.
     pub(super) fn show(&mut self, text: &str, out: &mut Vec<u8>) {
         for text in text.lines().take(self.most - self.shown) {
             self.shown += 1;
@@ -45,13 +46,13 @@ impl Folded {
         }
     }
 
-    /// How many of so many lines are not shown.
+    /// The number of hidden lines, of `lines` in all.
     pub(super) fn hidden(&self, lines: usize) -> usize {
         lines.saturating_sub(self.shown)
     }
 }
 
-/// Takes the line off an output that counts what was left out of it before; returns how many lines there are in all.
+/// Removes the line that counts earlier omissions from an output. Returns the rest and the total number of lines.
 pub(super) fn counted(output: &str) -> (&str, usize) {
     let (kept, last) = output.rsplit_once('\n').unwrap_or(("", output));
     let more = last

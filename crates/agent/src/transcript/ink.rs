@@ -1,4 +1,4 @@
-//! How a piece of text looks, and the escape sequences of it: the only ones in a transcript. Pure.
+//! Text styles and their escape sequences, the only ones in Markdown text. Pure.
 
 /// Weight, slant and colour of a piece of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -11,7 +11,7 @@ pub(super) struct Face {
     pub(super) colour: Option<Colour>,
 }
 
-/// Of the terminal's own, which its theme makes legible.
+/// A colour of the terminal's theme.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Colour {
     Red,
@@ -83,7 +83,7 @@ impl Face {
     }
 }
 
-/// What is written, and the face that it ends in.
+/// A writer that tracks the current style.
 #[derive(Debug, Default)]
 pub(super) struct Ink {
     face: Face,
@@ -104,7 +104,7 @@ impl Ink {
         out.extend_from_slice(text.as_bytes());
     }
 
-    /// Goes back to plain text: what others write in between is not to look like this.
+    /// Resets the style, so that other output in between is not affected.
     pub(super) fn lift(&mut self, out: &mut Vec<u8>) {
         if std::mem::take(&mut self.face) != Face::PLAIN {
             out.extend_from_slice(b"\x1b[0m");

@@ -1,23 +1,24 @@
 //! Markdown within a line: emphasis, code, links, escapes. Pure.
 //!
-//! A marker is taken for one only once its other half is there, on the same line and not far away; until then the text between
-//! them is held back, and a marker that stays alone is shown as it was written. So nothing has to be taken back, and it makes
-//! no difference in which pieces the line came.
+//! A marker takes effect only once its counterpart has arrived, on the same line and within a limited distance. Until
+//! then the text between them is held back, and a marker without a counterpart is shown as written. Output is therefore
+//! never revised, and does not depend on how the line was cut into pieces.
 
 use super::ink::{Colour, Face};
 
-/// Most bytes between the beginning of a span and its end.
+/// Most bytes of a span.
 pub(super) const SPAN_CAP_BYTES: usize = 512;
-/// Markers and brackets that are open at the same time; what comes with more is text, and looked at only so often.
+/// Most markers and brackets that are open at the same time. Beyond that they count as text, which bounds the work.
 const OPEN_CAP: usize = 8;
-/// Spans within spans; deeper ones are text.
+/// Most nested spans; deeper ones are text.
 const DEPTH_CAP: usize = 6;
 
-/// What comes before a piece of a line.
+/// The text before a piece of a line.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Before {
     last: char,
-    /// How much of `://` the word has so far; all of it makes it an address, in which no marker is one.
+    /// The length of the prefix of `://` seen in the current word. At 3 the word is an address, which contains no
+    /// markers.
     address: u8,
 }
 
@@ -54,7 +55,7 @@ impl Before {
     }
 }
 
-/// Whether more of the line may come.
+/// Whether more of the line may follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rest {
     MayCome,
@@ -75,12 +76,12 @@ const BEGINS: [bool; 256] = {
 
 type Write<'a> = &'a mut dyn FnMut(Face, &str);
 
-/// Writes what of `text` is decided; returns how many bytes of it that is.
+/// Writes the decided part of `text` and returns its length in bytes.
 pub(super) fn write(text: &str, rest: Rest, before: &mut Before, face: Face, out: Write<'_>) -> usize {
     write_within(text, rest, before, face, 0, out)
 }
 
-/// Whether a piece can decide anything about text that is held back.
+/// Whether a byte may decide text that is held back.
 pub(super) fn is_special(byte: u8) -> bool {
     matches!(
         byte,
@@ -130,7 +131,7 @@ fn write_within(text: &str, rest: Rest, before: &mut Before, face: Face, depth: 
     at
 }
 
-/// As much of the text as a span may take.
+/// The part of the text that a span may cover.
 fn window(text: &str, rest: Rest) -> (&str, Rest) {
     if text.len() < SPAN_CAP_BYTES {
         return (text, rest);
@@ -142,11 +143,11 @@ fn window(text: &str, rest: Rest) -> (&str, Rest) {
     (&text[..end], Rest::MayCome)
 }
 
-/// What begins with a special character.
+/// The meaning of a text that begins with a special character.
 enum Found<'a> {
-    /// So many bytes of it are what they are.
+    /// Plain text, with its length in bytes.
     Text(usize),
-    /// What comes next tells.
+    /// Undecided until more of the line arrives.
     Open,
     Span(Span<'a>),
 }
@@ -193,7 +194,7 @@ impl Span<'_> {
     }
 }
 
-/// A space on either side only keeps backticks of the code apart from those around it.
+/// The content of a code span without the padding spaces that separate inner backticks from the outer ones.
 fn code_of(inner: &str) -> &str {
     let padded = inner.strip_prefix(' ').and_then(|inner| inner.strip_suffix(' '));
     padded.filter(|_| inner.contains(|other| other != ' ')).unwrap_or(inner)
@@ -217,7 +218,7 @@ fn span(text: &str, rest: Rest, before: Before) -> Found<'_> {
     }
 }
 
-/// How often the first byte is repeated.
+/// The number of repetitions of the first byte.
 fn run(text: &str) -> usize {
     let first = text.as_bytes().first();
     text.bytes().take_while(|byte| Some(byte) == first).count()
@@ -255,7 +256,7 @@ fn code(text: &str, rest: Rest) -> Found<'_> {
     }
 }
 
-/// Where the backticks that end the code begin, if any do. `None` stands for what comes next telling.
+/// The position of the closing backticks: `Some(None)` if they are missing, `None` if undecided.
 fn end_of_code(text: &str, rest: Rest) -> Option<Option<usize>> {
     let ticks = run(text);
     let mut at = ticks;
@@ -283,7 +284,7 @@ fn emphasis(text: &str, rest: Rest, last: char) -> Found<'_> {
         return Found::Text(length);
     }
     match end_of_emphasis(text, rest) {
-        // `__init__` and the like.
+        // Names such as `__init__` are not emphasis.
         Some(Some(end)) if marker == b'_' && length == 2 && is_name(&text[length..end]) => Found::Text(end + length),
         Some(Some(end)) => Found::Span(Span {
             length: end + length,
@@ -303,7 +304,7 @@ fn is_name(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// The character at an index; a blank at the line's end. None if it has not come yet.
+/// The character at an index, or a space at the end of the line; `None` if it has not arrived.
 fn next_char(text: &str, at: usize, rest: Rest) -> Option<char> {
     match text[at..].chars().next() {
         Some(next) => Some(next),
@@ -324,7 +325,7 @@ fn can_open(marker: u8, length: usize, last: char, next: char) -> bool {
     is_left_flanking(last, next)
         && match marker {
             b'_' => !last.is_alphanumeric(),
-            // `2*3*4` is more often a product than a stressed 3.
+            // `2*3*4` is more often a product than an emphasised 3.
             _ => length > 1 || !(last.is_ascii_alphanumeric() && next.is_ascii_alphanumeric()),
         }
 }
@@ -337,11 +338,11 @@ fn can_close(marker: u8, length: usize, last: char, next: char) -> bool {
         }
 }
 
-/// Where the markers that end the emphasis begin, if any do. `None` stands for what comes next telling.
+/// The position of the closing markers: `Some(None)` if they are missing, `None` if undecided.
 fn end_of_emphasis(text: &str, rest: Rest) -> Option<Option<usize>> {
     let marker = text.as_bytes()[0];
     let first = run(text);
-    // The lengths of the markers that are open, the outermost first.
+    // The lengths of the open markers, the outermost first.
     let mut open = Vec::with_capacity(OPEN_CAP);
     open.push(first);
     let mut at = first;
@@ -415,7 +416,7 @@ fn struck(text: &str, rest: Rest) -> Found<'_> {
     open_or(rest, length)
 }
 
-/// A tag or an address in angle brackets: it stays what it is, and what looks like a marker in it is none.
+/// A tag or an address in angle brackets, which is shown unchanged and contains no markers.
 fn tag(text: &str, rest: Rest) -> Found<'_> {
     match text.as_bytes().get(1) {
         None => return open_or(rest, 1),
@@ -429,7 +430,7 @@ fn tag(text: &str, rest: Rest) -> Found<'_> {
     }
 }
 
-/// `[text](address "title")`, at `start`; of a picture, there is a sign before it.
+/// Parses `[text](address "title")` at `start`; an image has an exclamation mark before it.
 fn link(text: &str, start: usize, rest: Rest) -> Found<'_> {
     match linked(text, start, rest) {
         Some(Some((inner, address, length))) => Found::Span(Span {
@@ -442,7 +443,8 @@ fn link(text: &str, start: usize, rest: Rest) -> Found<'_> {
     }
 }
 
-/// Where the text ends, the address, and where all of it ends. `None` stands for what comes next telling.
+/// The end of the link's text, its address, and the end of the link: `Some(None)` if it is not a link, `None` if
+/// undecided.
 fn linked(text: &str, start: usize, rest: Rest) -> Option<Option<(usize, String, usize)>> {
     let bytes = text.as_bytes();
     let mut depth = 0;

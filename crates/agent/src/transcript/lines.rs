@@ -1,4 +1,4 @@
-//! How a line of a transcript is written, and the sequences of its colours. Pure.
+//! Writes lines of a transcript, and defines its colour sequences. Pure.
 
 pub(super) const BOLD: &str = "\x1b[1m";
 pub(super) const DIM: &str = "\x1b[2m";

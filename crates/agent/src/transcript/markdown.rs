@@ -1,8 +1,8 @@
-//! Markdown as it is written: pieces of any size go in, and what is decided of them comes out as ANSI text. Pure.
+//! Streaming Markdown: takes pieces of any size and writes each part as ANSI text as soon as it is decided. Pure.
 //!
-//! A line is shown while it is written. Held back is only what the next characters decide: the marker at its beginning, a span
-//! until its other half is there, the rows of a table until the table is over. Text that is no Markdown stays what it is, its
-//! line ends included, and so does HTML. It makes no difference in which pieces a text comes.
+//! A line is shown while it is being written. Only undecided parts are held back: the marker at the beginning, a span
+//! until its counterpart arrives, the rows of a table until its end. Text without Markdown is shown unchanged,
+//! including its line ends, and so is HTML. The output does not depend on how a text was cut into pieces.
 
 use super::{
     block::{Block, Context, LINE_CAP_BYTES, block},
@@ -11,10 +11,10 @@ use super::{
     table::Table,
 };
 
-/// Quotes and items that one line begins with.
+/// Most markers of quotes and items at the beginning of one line.
 const LEADS_CAP: usize = 8;
 const RULE_COLUMNS: usize = 24;
-/// Most columns before the lines of code that their fence stood behind.
+/// Most columns of indent that the lines of a code block inherit from its fence.
 const MOST_INDENT: usize = 32;
 
 #[derive(Debug)]
@@ -24,10 +24,10 @@ pub(super) struct Markdown {
     columns: usize,
     ink: Ink,
     line: Line,
-    /// What is held of the line.
+    /// The part of the line that is held back.
     held: String,
     before: Before,
-    /// Blank lines before what comes next; after the last line they are not shown.
+    /// Blank lines before the next output. At the end of the text they are dropped.
     blanks: usize,
     above: Above,
     in_list: bool,
@@ -35,16 +35,16 @@ pub(super) struct Markdown {
     table: Option<Table>,
 }
 
-/// Where the current line is.
+/// The state of the current line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Line {
-    /// Nothing but its leads is shown, which are so many quotes and items in all.
+    /// Only its markers have been shown: the number of quotes, and of all markers.
     Start {
         quotes: usize,
         leads: usize,
     },
     Text(Face),
-    /// As it is.
+    /// Text without markup.
     Code(Face),
 }
 
@@ -53,7 +53,7 @@ const START: Line = Line::Start { quotes: 0, leads: 0 };
 /// The line above.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Above {
-    /// There is none.
+    /// There is no line above.
     Nothing,
     Blank,
     Text,
@@ -61,13 +61,13 @@ enum Above {
     Other,
 }
 
-/// A block of code that has begun.
+/// An open code block.
 #[derive(Debug, Clone, Copy)]
 struct Code {
     indent: usize,
     marker: u8,
     count: usize,
-    /// It is in so many quotes.
+    /// The number of quotes that contain it.
     quotes: usize,
     is_difference: bool,
 }
@@ -89,7 +89,7 @@ impl Markdown {
         }
     }
 
-    /// Takes a piece, which has no control characters but line ends and tabs.
+    /// Takes a piece without control characters other than line ends and tabs.
     pub(super) fn feed(&mut self, piece: &str, out: &mut Vec<u8>) {
         for (at, part) in piece.split('\n').enumerate() {
             if at > 0 {
@@ -102,7 +102,7 @@ impl Markdown {
         self.ink.lift(out);
     }
 
-    /// Ends the text, with the line that is under way.
+    /// Ends the text and its current line.
     pub(super) fn finish(&mut self, out: &mut Vec<u8>) {
         if self.line != START || !self.held.is_empty() {
             self.end_line(out);
@@ -125,7 +125,7 @@ impl Markdown {
             Line::Text(face) => {
                 let waits_for_next = self.held.bytes().next_back().is_some_and(inline::is_special);
                 self.held.push_str(part);
-                // Nothing else ends what is held back, unless that gets too long.
+                // Only a special character or too great a length decides the held text.
                 if waits_for_next || part.bytes().any(inline::is_special) || self.held.len() >= SPAN_CAP_BYTES {
                     let held = std::mem::take(&mut self.held);
                     self.text(&held, Rest::MayCome, face, out);
@@ -135,7 +135,7 @@ impl Markdown {
         }
     }
 
-    /// Writes text of a line, and holds what of it is not decided.
+    /// Writes the decided text of a line, and holds back the rest.
     fn text(&mut self, text: &str, rest: Rest, face: Face, out: &mut Vec<u8>) {
         let ink = &mut self.ink;
         let taken = inline::write(text, rest, &mut self.before, face, &mut |face, text| {
@@ -162,7 +162,7 @@ impl Markdown {
             let held = std::mem::take(&mut self.held);
             self.text(&held, Rest::IsHere, face, out);
         }
-        // A row is in the table, and the line of a fence has ended itself.
+        // A row was stored in the table, and the line of a closing fence has ended itself.
         if self.line != START {
             self.close_line(out);
         }
@@ -176,14 +176,14 @@ impl Markdown {
         self.before = Before::default();
     }
 
-    /// Everything that shows something begins with this.
+    /// Writes pending blank lines. Called before any other output.
     fn show_blanks(&mut self, out: &mut Vec<u8>) {
         for _ in 0..std::mem::take(&mut self.blanks) {
             out.extend_from_slice(b"\r\n");
         }
     }
 
-    /// Decides what the line is, as far as it can be known.
+    /// Decides the blocks of the line, as far as they are known.
     fn begin_line(&mut self, rest: Rest, out: &mut Vec<u8>) {
         while let Line::Start { quotes, leads } = self.line {
             if let Some(code) = self.code {
@@ -300,7 +300,7 @@ impl Markdown {
         let held = std::mem::take(&mut self.held);
         let language = held.trim_start().trim_start_matches(char::from(marker)).trim();
         let face = self.base.dim();
-        // As far as it shows where code belongs: it stands before every line.
+        // The indent is repeated on every line, so it is bounded.
         let indent = indent.min(MOST_INDENT);
         self.ink.write(face, &" ".repeat(indent), out);
         self.ink.write(face, "╭─", out);
@@ -331,7 +331,7 @@ impl Markdown {
         self.ink.write(self.base.dim(), &"▎ ".repeat(code.quotes), out);
     }
 
-    /// Begins a line of code. False if it is none, because the quote that the code is in has ended.
+    /// Begins a line of code. Returns false if the line is not code, because the quote around the code has ended.
     fn code_line(&mut self, code: Code, rest: Rest, out: &mut Vec<u8>) -> bool {
         let is_open = rest == Rest::MayCome && self.held.len() <= LINE_CAP_BYTES;
         let Some(start) = behind_quotes(&self.held, code.quotes) else {
@@ -406,7 +406,7 @@ impl Markdown {
         }
     }
 
-    /// Shows the table, if there is one; what has no line below its head is text.
+    /// Shows a pending table. A row without a rule below it is text.
     fn end_table(&mut self, out: &mut Vec<u8>) {
         let Some(table) = self.table.take() else { return };
         match table.into_text() {
@@ -423,7 +423,7 @@ impl Markdown {
     }
 }
 
-/// Where a line goes on behind so many markers of quotes; none if it has fewer.
+/// The position behind `quotes` quote markers; `None` if the line has fewer.
 fn behind_quotes(line: &str, quotes: usize) -> Option<usize> {
     let mut at = 0;
     for _ in 0..quotes {

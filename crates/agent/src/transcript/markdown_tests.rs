@@ -21,7 +21,7 @@ fn shown(text: &str) -> String {
     shown_in(&[text])
 }
 
-/// Each character with the colours it is in. Fails if there is any other sequence, or if a colour is left on.
+/// Each character with its style. Panics on any other escape sequence, and if a style is not reset.
 fn cells(shown: &str) -> Vec<(char, &str)> {
     let mut cells = Vec::new();
     let mut colours = "";
@@ -145,7 +145,7 @@ fn what_can_be_shown_is_not_held_back() {
     assert_eq!(after("\n```sh\nls"), "\r\n\x1b[2m╭─ sh\x1b[0m\r\n\x1b[2m│ \x1b[0mls");
 }
 
-/// Markdown of what agents write, some of it within other.
+/// A generator of Markdown as agents write it, partly nested.
 struct Writer {
     dice: Dice,
     text: String,
@@ -228,7 +228,7 @@ impl Writer {
     }
 }
 
-/// What a reader of the same Markdown finds in it, without blanks.
+/// The content that another Markdown parser finds, without blanks.
 fn read(text: &str) -> String {
     let mut out = String::new();
     let (mut numbers, mut address): (Vec<Option<u64>>, _) = (Vec::new(), String::new());

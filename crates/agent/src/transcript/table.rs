@@ -1,6 +1,6 @@
-//! A table of Markdown: held until its rows are there, then set in columns. Pure.
+//! Markdown tables: held until their rows have arrived, then laid out in columns. Pure.
 //!
-//! Where it is wider than the terminal, each row becomes a paragraph with a line for each cell.
+//! If a table is wider than the terminal, each row becomes a paragraph with a line for each cell.
 
 use unicode_width::UnicodeWidthStr;
 
@@ -9,19 +9,19 @@ use super::{
     inline::{self, Before, Rest},
 };
 
-/// What is held of a table at most; rows beyond are set as they come.
+/// Bounds for the held part of a table; later rows are written as they arrive.
 const ROWS_CAP: usize = 256;
 const BYTES_CAP: usize = 64 * 1024;
 
 #[derive(Debug, Default)]
 pub(super) struct Table {
-    /// As they were written: the head, and what follows the line below it.
+    /// The rows as written: the head, then the rows below the rule.
     rows: Vec<String>,
     bytes: usize,
     alignment: Vec<Alignment>,
-    /// The line below the head, which makes it a table.
+    /// Whether the rule below the head has arrived, which makes it a table.
     has_rule: bool,
-    /// Of the rows that are set already.
+    /// The layout, once rows have been written.
     set: Option<Set>,
 }
 
@@ -39,14 +39,14 @@ enum Alignment {
     Right,
 }
 
-/// A cell as it is shown.
+/// A rendered cell.
 struct Cell {
     runs: Vec<(Face, String)>,
     width: usize,
 }
 
 impl Table {
-    /// Begins with what may be the head of a table.
+    /// Starts with a row that may be the head of a table.
     pub(super) fn of(head: String) -> Self {
         Self {
             bytes: head.len(),
@@ -55,7 +55,7 @@ impl Table {
         }
     }
 
-    /// Takes the next row; gives the first one back if there is no table.
+    /// Takes the next row. Returns the first row and this one if they do not form a table.
     pub(super) fn take(&mut self, row: String) -> Result<(), (String, String)> {
         if self.has_rule {
             self.bytes += row.len();
@@ -77,7 +77,7 @@ impl Table {
         self.set.is_some() || self.rows.len() >= ROWS_CAP || self.bytes >= BYTES_CAP
     }
 
-    /// The only row, if no table came of it.
+    /// Returns the table, or its only row as text if no rule followed.
     pub(super) fn into_text(mut self) -> Result<Self, String> {
         match self.has_rule {
             true => Ok(self),
@@ -85,7 +85,7 @@ impl Table {
         }
     }
 
-    /// Writes the rows that are there.
+    /// Writes the held rows.
     pub(super) fn write(&mut self, columns: usize, face: Face, ink: &mut Ink, out: &mut Vec<u8>) {
         let rows = std::mem::take(&mut self.rows);
         self.bytes = 0;
@@ -96,7 +96,7 @@ impl Table {
             .map(|(at, row)| {
                 let face = if is_first && at == 0 { face.bold() } else { face };
                 let mut row = cells(row);
-                // Cells too many are shown in the last column.
+                // Surplus cells are shown in the last column.
                 let last = row.split_off(row.len().min(self.alignment.len() - 1)).join(" | ");
                 row.push(last);
                 row.iter().map(|cell| Cell::of(cell, face)).collect()
@@ -193,7 +193,7 @@ fn end_line(ink: &mut Ink, out: &mut Vec<u8>) {
     out.extend_from_slice(b"\r\n");
 }
 
-/// The cells of a row: bars apart, but for those that are escaped.
+/// The cells of a row, split at unescaped bars.
 fn cells(row: &str) -> Vec<String> {
     let row = row.trim();
     let row = row.strip_prefix('|').unwrap_or(row);
@@ -217,7 +217,7 @@ fn cells(row: &str) -> Vec<String> {
     cells.iter().map(|cell| cell.trim().replace('\t', " ")).collect()
 }
 
-/// The line between the head of a table and its rows.
+/// Parses the rule between the head of a table and its rows.
 fn rule(row: &str) -> Option<Vec<Alignment>> {
     let of = |cell: &String| {
         let dashes = cell.trim_start_matches(':').trim_end_matches(':');

@@ -168,7 +168,7 @@ fn what_a_tool_writes_is_shown_as_it_comes_and_once() {
 
 #[test]
 fn an_output_of_which_the_first_piece_never_came_is_shown_once_and_in_words_that_say_so() {
-    // As codex 0.169 told of `sleep 1; echo slept` and of `echo one; sleep 1; echo two`.
+    // codex 0.169 reports `sleep 1; echo slept` and `echo one; sleep 1; echo two` like this.
     let slept = live_output("slept\n", "slept\n");
     assert_snapshot!(slept, @r"
     ^[36m▸ ^[1mshell^[0m command
@@ -183,7 +183,7 @@ fn an_output_of_which_the_first_piece_never_came_is_shown_once_and_in_words_that
     ");
 }
 
-/// Renders a command that wrote `piece` while it ran, and `whole` in all.
+/// Renders a command with live output `piece` and final output `whole`.
 fn live_output(piece: &str, whole: &str) -> String {
     readable(&[
         AgentSignal::ToolStarted {

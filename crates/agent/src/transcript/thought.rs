@@ -1,12 +1,12 @@
-//! What an agent thinks, folded to its first line. Pure.
+//! An agent's thought, folded to its first line. Pure.
 
-/// A thought of which pieces come. Only its first line is shown; the lines below it are counted, as far as they have words.
+/// A thought that arrives in pieces. Only its first line is shown; later non-blank lines are counted.
 #[derive(Debug, Default)]
 pub(super) struct Thought {
-    /// The first line is complete.
+    /// Whether the first line is complete.
     is_folded: bool,
     hidden: usize,
-    /// The line that comes has words.
+    /// Whether the current line was counted.
     counted: bool,
 }
 
@@ -29,13 +29,13 @@ impl Thought {
         shown
     }
 
-    /// How many lines with words are not shown.
+    /// The number of hidden non-blank lines.
     pub(super) fn hidden(&self) -> usize {
         self.hidden
     }
 }
 
-/// How many lines with words a thought has.
+/// The number of non-blank lines of a thought.
 pub(super) fn words_of(thought: &str) -> usize {
     thought.lines().filter(|line| !line.trim().is_empty()).count()
 }

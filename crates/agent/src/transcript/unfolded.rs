@@ -1,4 +1,4 @@
-//! What a transcript leaves out, from the signals it was made of. Pure.
+//! Rebuilds the parts that a transcript leaves out, from its signals. Pure.
 
 use std::{collections::VecDeque, path::Path};
 
@@ -10,10 +10,10 @@ use super::{
     thought::words_of,
 };
 
-/// Most bytes that are kept of a whole transcript; of a longer one, the end.
+/// Most bytes kept of a whole transcript; a longer one keeps its end.
 const WHOLE_CAP_BYTES: usize = 4 << 20;
 
-/// How much is wanted.
+/// The requested scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unfold {
     /// The latest result or thought that is folded.
@@ -21,15 +21,15 @@ pub enum Unfold {
     All,
 }
 
-/// Takes the signals of an iteration, in their order.
+/// Collects the signals of an iteration, in order.
 pub struct Unfolding {
     what: Unfold,
-    /// Everything so far.
+    /// The transcript of all signals so far.
     transcript: Transcript,
     out: Vec<u8>,
-    /// Calls under way.
+    /// The calls in progress.
     started: VecDeque<AgentSignal>,
-    /// The latest that is folded, with the call of the tool whose result it is.
+    /// The latest folded signal, preceded by its tool call if it is a result.
     last: Vec<AgentSignal>,
 }
 
@@ -83,7 +83,7 @@ impl Unfolding {
         }
     }
 
-    /// What is shown of it, as ANSI text; none if nothing is folded.
+    /// The unfolded content as ANSI text; `None` if nothing is folded.
     pub fn finish(mut self) -> Option<Vec<u8>> {
         for signal in &self.last {
             self.transcript.render(signal, &mut self.out);

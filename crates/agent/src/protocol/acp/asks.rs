@@ -1,4 +1,4 @@
-//! What an agent asks to be allowed, and the answers that it offers to choose from.
+//! Permission requests of an agent, and the answers that it offers.
 
 use std::collections::HashMap;
 
@@ -12,11 +12,12 @@ use crate::dialect::{array, text};
 #[derive(Debug, Default)]
 pub(super) struct Asks {
     waiting: HashMap<AskId, Ask>,
-    /// Denials that are held back as long as others wait: with the first, some agents take all of them as denied.
+    /// Denials held back while other requests are pending: after the first denial, some agents treat all pending
+    /// requests as denied.
     denials: Vec<Value>,
 }
 
-/// One request, as it has to be answered.
+/// One request, with the data needed to answer it.
 #[derive(Debug, Clone)]
 pub(super) struct Ask {
     pub(super) id: Value,
@@ -42,8 +43,8 @@ impl Ask {
         }
     }
 
-    /// The answer to somebody who decided on this use alone. Where only more than that is offered, it is none:
-    /// what follows would not be asked any more.
+    /// The response for a decision on this use alone. If the agent offers no such option, the request is cancelled: a
+    /// broader permission would keep it from asking again.
     pub(super) fn answered(&self, answer: &PermissionAnswer) -> Value {
         outcome(match answer {
             PermissionAnswer::Allow | PermissionAnswer::Words { .. } => self.once.as_deref(),
@@ -51,14 +52,14 @@ impl Ask {
         })
     }
 
-    /// The answer where everything is allowed.
+    /// The response if everything is allowed.
     pub(super) fn allowed(&self) -> Value {
         outcome(self.once.as_deref().or(self.always.as_deref()))
     }
 }
 
 impl Asks {
-    /// Keeps a request until it is answered; false if too many wait.
+    /// Stores a request until it is answered; returns false if too many are pending.
     pub(super) fn keep(&mut self, id: &AskId, ask: &Ask) -> bool {
         let room = self.waiting.len() < PENDING_CAP;
         if room {
@@ -71,18 +72,18 @@ impl Asks {
         self.waiting.remove(id)
     }
 
-    /// Takes the requests about a use that has ended.
+    /// Removes the requests for a tool use that has ended.
     pub(super) fn take_of(&mut self, call: &str) -> Vec<AskId> {
         let about = self.waiting.extract_if(|_, ask| ask.call == call);
         about.map(|(id, _)| id).collect()
     }
 
-    /// Keeps a denial until it may be given.
+    /// Holds a denial back until it may be sent.
     pub(super) fn hold(&mut self, denial: Value) {
         self.denials.push(denial);
     }
 
-    /// The denials that may be given now.
+    /// The denials that may be sent now.
     pub(super) fn due(&mut self) -> Vec<Value> {
         match self.waiting.is_empty() {
             true => std::mem::take(&mut self.denials),
@@ -91,7 +92,7 @@ impl Asks {
     }
 }
 
-/// The name of a request: its id as JSON, since `1` and `"1"` are two.
+/// The name of a request: its id as JSON, since `1` and `"1"` are different.
 pub(super) fn name(id: &Value) -> AskId {
     AskId(id.to_string())
 }

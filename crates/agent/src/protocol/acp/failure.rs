@@ -1,14 +1,14 @@
-//! Why a turn failed: an error of JSON-RPC, or the reason for which it stopped.
+//! Classifies failed turns: a JSON-RPC error, or a stop reason.
 
 use ralph_core::event::{Problem, ProblemKind};
 use serde_json::Value;
 
 use crate::dialect::{Clock, classify_answer, one_line, text};
 
-/// The code by which an agent says that nobody is logged in.
+/// The error code with which an agent reports that no user is logged in.
 const AUTH_REQUIRED: i64 = -32000;
 
-/// What an error that the agent answers is. Some agents give the status of a failed request as the code.
+/// Classifies an error response of the agent. Some agents use the HTTP status of a failed request as the code.
 pub(super) fn of_error(error: &Value, clock: &Clock) -> Problem {
     let code = error["code"].as_i64();
     let status = code.and_then(|code| u16::try_from(code).ok());
@@ -37,7 +37,7 @@ pub(super) fn of_error(error: &Value, clock: &Clock) -> Problem {
     }
 }
 
-/// Why a turn that stopped for `reason` failed; none if it did not.
+/// The problem of a turn that stopped for `reason`; `None` if it succeeded.
 pub(super) fn of_stop(reason: &str) -> Option<Problem> {
     let (kind, text) = match reason {
         "end_turn" => return None,

@@ -1,8 +1,8 @@
-//! Uses of tools, as ACP tells of them: an update has only the fields that are new.
+//! Tool uses in ACP updates, each of which contains only the fields that changed.
 //!
-//! A use is told when it starts rather than when it is announced, which some agents do before they know its arguments.
-//! Agents have no names for tools in ACP, only kinds and titles, so a tool is called by its kind. With some agents the name
-//! of a use begins with that of its tool, which manifests tell.
+//! A use is reported when it starts, not when it is announced: some agents announce it before they know its arguments.
+//! ACP gives tools no names, only kinds and titles, so a tool is named by its kind. With some agents the id of a use
+//! begins with the name of its tool; their manifests say so.
 
 use std::collections::HashMap;
 
@@ -11,20 +11,20 @@ use serde_json::Value;
 
 use crate::dialect::{Clock, array, head, one_line, path_in, short_input, text, tool_input};
 
-/// Most uses that are remembered; what an agent leaves open beyond that is forgotten.
+/// Most uses that are remembered. Further open uses are not recorded.
 const TOOLS_CAP: usize = 1024;
 
 /// The uses that were announced and have not ended.
 #[derive(Debug, Default)]
 pub(super) struct Tools {
     uses: HashMap<String, Tool>,
-    /// The names of uses begin with those of their tools.
+    /// Whether the ids of uses begin with the names of their tools.
     pub(super) named_calls: bool,
-    /// The last use that ended without having been asked for.
+    /// The last use that ended without a permission request.
     unasked: Option<(ToolKind, String)>,
 }
 
-/// One use of a tool, as far as it is known.
+/// The known data of one tool use.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Tool {
     kind: String,
@@ -33,9 +33,9 @@ pub(super) struct Tool {
     content: Value,
     output: Value,
     locations: Vec<String>,
-    /// The tool's own name, where it can be told from that of the use.
+    /// The tool's own name, if it is part of the use's id.
     name: Option<String>,
-    /// What it was called when it was announced: later titles are about what it does.
+    /// The title at the announcement: later titles describe what the use does.
     announced: String,
     asked: bool,
     started: bool,
@@ -52,7 +52,7 @@ impl Tools {
         let call = text(update, "/toolCallId");
         let status = text(update, "/status");
         if status.is_empty() && text(update, "/sessionUpdate") == "tool_call_update" && !self.knows(call) {
-            // Said after the end, for whoever is interested in more than that.
+            // An addition after the end, which is not reported.
             return;
         }
         self.merge(update);
@@ -66,7 +66,7 @@ impl Tools {
         }
     }
 
-    /// Takes what a request for permission tells of a use, and returns all that is known of it.
+    /// Merges the data in a permission request, and returns all known data of the use.
     pub(super) fn ask(&mut self, update: &Value) -> Tool {
         let mut tool = self.merge(update);
         tool.asked = true;
@@ -76,7 +76,7 @@ impl Tools {
         tool
     }
 
-    /// A use of one of these kinds that has ended without having been asked for; told once.
+    /// A use of one of these kinds that ended without a permission request; returned once.
     pub(super) fn unasked(&mut self, concerned: ToolKinds) -> Option<String> {
         let (kind, tool) = self.unasked.take()?;
         concerned.has(kind).then_some(tool)
@@ -97,7 +97,7 @@ impl Tools {
         tool
     }
 
-    /// Tells the start of a use, once.
+    /// Reports the start of a use, once.
     pub(super) fn start(&mut self, call: &str, now_ms: Option<u64>, out: &mut Vec<AgentSignal>) {
         let Some(tool) = self.uses.get_mut(call).filter(|tool| !tool.started) else {
             return;
@@ -113,7 +113,7 @@ impl Tools {
 
     fn end(&mut self, call: &str, completed: bool, clock: &Clock, out: &mut Vec<AgentSignal>) {
         let Some(tool) = self.uses.remove(call) else { return };
-        // What failed may have been refused before it was asked for; a kind of tools of which nothing is known may be anything.
+        // A failed use may have been refused before it was asked for, and a tool of unknown kind may do anything.
         if completed && !tool.asked && tool.kind() != ToolKind::Other {
             self.unasked = Some((tool.kind(), one_line(&format!("{}: {}", tool.name(), tool.title()))));
         }
@@ -174,11 +174,11 @@ impl Tool {
         match self.kind.as_str() {
             "execute" => ToolKind::Shell,
             "edit" | "delete" | "move" => ToolKind::Edit,
-            // Of the web, too.
+            // A search of the web.
             "search" if self.name.as_ref().is_some_and(|name| name.contains("web")) => ToolKind::Fetch,
             "read" | "search" => ToolKind::Read,
             "fetch" => ToolKind::Fetch,
-            // A server and a tool of it, joined; the names of other tools are words.
+            // The joined names of a server and its tool; names of other tools are single words.
             _ if is_joined(self.name()) => ToolKind::Mcp,
             _ => ToolKind::Other,
         }
@@ -188,7 +188,7 @@ impl Tool {
         &self.title
     }
 
-    /// What a person has to see of the arguments; the title where there are none.
+    /// The main argument for display; the title if there are no arguments.
     pub(super) fn short_input(&self) -> String {
         self.input_in_words(short_input)
     }
@@ -206,7 +206,7 @@ impl Tool {
         }
     }
 
-    /// The command of a shell; the title where an agent does not tell it apart.
+    /// The command of a shell; the title if the agent does not report the command separately.
     pub(super) fn command(&self) -> Option<String> {
         if self.kind() != ToolKind::Shell {
             return None;
@@ -226,7 +226,7 @@ impl Tool {
         self.input["url"].as_str().map(str::to_owned)
     }
 
-    /// The files that it is about. What is told of a shell is its directory.
+    /// The files that the use concerns. The location of a shell is only its directory.
     pub(super) fn paths(&self) -> Vec<String> {
         if self.kind() == ToolKind::Shell {
             return Vec::new();
@@ -241,7 +241,7 @@ impl Tool {
         paths
     }
 
-    /// What it changes, line by line.
+    /// The diff of its changes.
     pub(super) fn diff(&self) -> Option<String> {
         let diffs: Vec<_> = self.diffs().map(difference).collect();
         (!diffs.is_empty()).then(|| diffs.join("\n"))
@@ -257,7 +257,7 @@ impl Tool {
             .find_map(|pointer| self.output.pointer(pointer)?.as_i64())
     }
 
-    /// What a person wants to see of the result: of a change the change, else what the tool said.
+    /// The result for display: the diff of a change, otherwise the tool's output.
     fn result(&self) -> String {
         if let Some(diff) = self.diff() {
             return diff;
@@ -300,10 +300,10 @@ impl Tool {
     }
 }
 
-/// The tool in the name of a use, such as `read_file` in `read_file__fc_1`.
+/// The tool name in the id of a use, such as `read_file` in `read_file__fc_1`.
 fn name_in(call: &str) -> Option<String> {
     let name = match call.starts_with("mcp_") {
-        // The names of servers and their tools may have it, too.
+        // The names of servers and their tools may contain `__` as well.
         true => call.rsplit_once("__")?.0,
         false => call.split_once("__")?.0,
     };
@@ -324,7 +324,7 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// A `diff`, with the place where it begins.
+/// Formats a `diff` with its path and first line.
 fn difference(diff: &Value) -> String {
     let (alike, lines) = super::super::difference::difference(text(diff, "/oldText"), text(diff, "/newText"));
     let place = format!("@@ {}:{} @@", text(diff, "/path"), alike + 1);

@@ -1,4 +1,4 @@
-//! What an agent tells of its turn, `session/update` by `session/update`, as signals.
+//! Converts the `session/update` notifications of a turn to signals.
 
 use ralph_core::event::{AgentSignal, Usage};
 use serde_json::Value;
@@ -12,22 +12,22 @@ pub(super) struct Updates {
     pub(super) tools: Tools,
     /// The text that is being written.
     writing: Writing,
-    /// The last whole message.
+    /// The last complete message.
     message: Option<String>,
     todos: Todos,
-    /// What it tells of tokens is not told on.
+    /// Whether the agent's token counts are ignored.
     without_tokens: bool,
-    /// Cost of the session when the turn began, and now.
+    /// The session's cost when the turn began, and now.
     cost_before: Option<f64>,
     cost: Option<f64>,
-    /// Usage of the turn that was told so far.
+    /// The usage of the turn reported so far.
     told: Usage,
 }
 
 #[derive(Debug, Default)]
 struct Writing {
     voice: Voice,
-    /// The agent's name for the message, if it has one.
+    /// The agent's id of the message, if any.
     id: String,
     text: String,
 }
@@ -40,14 +40,14 @@ enum Voice {
 }
 
 impl Updates {
-    /// Begins a turn of a session that is new or was there before.
+    /// Begins a turn of a new or an existing session.
     pub(super) fn begin(&mut self, is_new: bool, without_tokens: bool) {
         self.without_tokens = without_tokens;
         self.cost_before = if is_new { Some(0.0) } else { self.cost };
         self.told = Usage::default();
     }
 
-    /// Takes an update from before the turn: of it only what the session has cost counts.
+    /// Takes an update from before the turn, of which only the session's cost matters.
     pub(super) fn take_before(&mut self, update: &Value) {
         self.take_cost(update);
     }
@@ -104,7 +104,7 @@ impl Updates {
         });
     }
 
-    /// Says the text whose pieces have come, if there is one.
+    /// Reports the text whose pieces have arrived, if any.
     fn say(&mut self, out: &mut Vec<AgentSignal>) {
         let said = tail(&std::mem::take(&mut self.writing.text), TEXT_CAP_BYTES);
         match self.writing.voice {
@@ -132,9 +132,10 @@ impl Updates {
         }
     }
 
-    /// Tells the usage of the turn as far as it is new: its cost, and its tokens by `counts`.
+    /// Reports the new usage of the turn: its cost, and its tokens from `counts`.
     ///
-    /// The protocol has tokens in the result of a turn only. ralph's own agent has them in the `_meta` of each `usage_update`.
+    /// The protocol reports tokens only in the result of a turn. ralph's own agent reports them in the `_meta` of each
+    /// `usage_update`.
     fn tell_usage(&mut self, counts: &Value, out: &mut Vec<AgentSignal>) {
         let cost = self.cost.zip(self.cost_before).map(|(cost, before)| cost - before);
         let tokens = match self.without_tokens {
@@ -153,7 +154,7 @@ impl Updates {
         }
     }
 
-    /// Ends the turn: says what is still unsaid, and what the turn used. Returns the last message.
+    /// Ends the turn: reports pending text and usage. Returns the last message.
     pub(super) fn end(&mut self, result: &Value, out: &mut Vec<AgentSignal>) -> Option<String> {
         self.say(out);
         self.tell_usage(result, out);
@@ -161,7 +162,7 @@ impl Updates {
     }
 }
 
-/// The tokens of a turn, from the result of its prompt or what stands for it.
+/// The tokens of a turn, from the result of its prompt or an equivalent `_meta`.
 fn tokens(result: &Value) -> Usage {
     let usage = |name: &str| number(result, &format!("/usage/{name}"));
     let quota = |name: &str| number(result, &format!("/_meta/quota/token_count/{name}"));
@@ -174,7 +175,7 @@ fn tokens(result: &Value) -> Usage {
     };
     let sum = |names: [&str; 2]| names.into_iter().filter_map(usage).fold(0, u64::saturating_add);
     let cached = sum(["cachedReadTokens", "cachedWriteTokens"]);
-    // Some agents count the cache in, some beside it: the total tells which.
+    // Some agents include the cache in the input, others report it separately: the total shows which.
     let (input, output) = match usage("totalTokens") {
         Some(total) if total == input.saturating_add(output) => (input, output),
         _ => (
