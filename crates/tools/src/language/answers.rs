@@ -1,4 +1,4 @@
-//! The answers of servers, in whichever of the protocol's shapes they come. Whatever else a server says is nothing.
+//! Parses the responses of servers in all shapes that the protocol allows. Other content is ignored.
 
 use serde_json::Value;
 
@@ -10,11 +10,11 @@ use super::{
     uri,
 };
 
-/// Most things that are told of an answer.
+/// Most items that are reported from an answer.
 const TOLD: usize = 100;
 const DEPTH: u8 = 6;
 
-/// The names of the kinds of symbols, by their numbers from 1.
+/// The names of symbol kinds, by their numbers from 1.
 const KINDS: [&str; 26] = [
     "file",
     "module",
@@ -50,7 +50,7 @@ pub(super) fn told<T>(mut items: Vec<T>, still: Option<Still>) -> Told<T> {
     Told { items, more, still }
 }
 
-/// `Location`, `Location[]` or `LocationLink[]`.
+/// Parses `Location`, `Location[]` or `LocationLink[]`. Also returns the number of omitted places.
 pub(super) fn places(answer: &Value, lines: &mut Lines, encoding: Encoding) -> (Vec<Place>, usize) {
     let single = std::slice::from_ref(answer);
     let all = answer.as_array().map_or(single, Vec::as_slice);
@@ -66,7 +66,7 @@ pub(super) fn places(answer: &Value, lines: &mut Lines, encoding: Encoding) -> (
     (places, all.len().saturating_sub(TOLD))
 }
 
-/// `MarkupContent`, `MarkedString` or `MarkedString[]`.
+/// Parses `MarkupContent`, `MarkedString` or `MarkedString[]`.
 pub(super) fn hover(answer: &Value) -> String {
     let words = |part: &Value| match part {
         Value::String(text) => text.clone(),
@@ -78,7 +78,7 @@ pub(super) fn hover(answer: &Value) -> String {
     }
 }
 
-/// `DocumentSymbol[]` of a file, or `SymbolInformation[]`.
+/// Parses `DocumentSymbol[]` of `file`, or `SymbolInformation[]`. Also returns the number of omitted symbols.
 pub(super) fn symbols(
     answer: &Value,
     file: Option<&str>,
@@ -124,7 +124,7 @@ fn add_symbol(
         depth,
         place,
     });
-    // Local variables and what is in them are no outline.
+    // Deeper symbols, such as local variables, are not part of an outline.
     if depth < DEPTH {
         for child in symbol["children"].as_array().into_iter().flatten() {
             add_symbol(child, file, depth + 1, (&mut *found, &mut *more), lines, encoding);
@@ -132,7 +132,7 @@ fn add_symbol(
     }
 }
 
-/// Published diagnostics, the worst first.
+/// Published diagnostics, the most severe first. Also returns the number of omitted ones.
 pub(super) fn messages(
     published: &[(std::path::PathBuf, Published)],
     lines: &mut Lines,

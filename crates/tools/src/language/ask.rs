@@ -1,4 +1,4 @@
-//! Carries out a question: its place, its server, its answer.
+//! Answers a question: finds its place and its server, and queries that.
 
 use std::{
     path::{Path, PathBuf},
@@ -23,9 +23,9 @@ use super::{
     trees, uri,
 };
 
-/// Most bytes that are told of what is under a place.
+/// Most bytes of a hover text.
 const HOVER_BYTES: usize = 8 << 10;
-/// How long diagnostics of a file are waited for that a server never speaks of.
+/// How long to wait for diagnostics of a file if the server publishes none.
 const DIAGNOSTICS: Duration = Duration::from_secs(10);
 
 pub(super) async fn ask(
@@ -56,7 +56,7 @@ pub(super) async fn ask(
     }
 }
 
-/// What a server has published of files.
+/// A server and the diagnostics that it has published.
 type OfServer = (Arc<Server>, Vec<(PathBuf, Published)>);
 
 struct Asking<'a> {
@@ -64,7 +64,7 @@ struct Asking<'a> {
     until: Instant,
 }
 
-/// A file, with its server, which has it as it is now.
+/// A file that was opened on its server in its present state.
 struct Opened {
     path: PathBuf,
     server: Arc<Server>,
@@ -119,7 +119,7 @@ impl Asking<'_> {
         }
     }
 
-    /// What the places of an answer are, told with their lines.
+    /// The places in an answer, with their source lines.
     async fn places(&self, server: &Server, answer: Value) -> Result<Told<super::facts::Place>, NoAnswer> {
         let (mut lines, encoding) = (Lines::new(self.languages.home()), server.encoding);
         let read = blocking(move || Ok(answers::places(&answer, &mut lines, encoding)));
@@ -141,7 +141,7 @@ impl Asking<'_> {
             .await?;
         let mut told = self.places(&opened.server, answer).await?;
         if !told.items.is_empty() {
-            // Where it is defined does not change with what is found besides.
+            // Further indexing does not change where a symbol is defined.
             told.still = None;
         }
         Ok(Found::Definitions(told))
@@ -152,7 +152,7 @@ impl Asking<'_> {
         self.needs(&opened.server, "referencesProvider")?;
         let mut params = opened.at(at)?;
         params["context"] = json!({"includeDeclaration": true});
-        // Some of them are no answer: all files have to be seen.
+        // A partial list would mislead, so the server must have seen all files.
         opened.server.settled(self.until).await;
         let answer = opened
             .server
@@ -241,7 +241,7 @@ impl Asking<'_> {
 
     async fn diagnostics(&self, file: &str) -> Result<Found, NoAnswer> {
         let begun = Instant::now();
-        // Before it is told of the change: what it says from then on is about it.
+        // Taken before the server learns of the change: its later messages concern the changed file.
         let opened = self.open(file).await?;
         let (server, path) = (&opened.server, &opened.path);
         if server.is_asked_for_diagnostics() {
@@ -289,7 +289,7 @@ impl Asking<'_> {
         self.messages(&published).await
     }
 
-    /// What a server says of a file that is asked for it.
+    /// The diagnostics of a server that reports them only on request.
     async fn asked_diagnostics(&self, server: &Server, path: &Path) -> Result<(PathBuf, Published), NoAnswer> {
         let params = json!({"textDocument": {"uri": uri::of_path(path)}});
         let answer = server.answer("textDocument/diagnostic", &params, self.until).await?;
@@ -328,14 +328,14 @@ impl Asking<'_> {
         params["newName"] = name.into();
         server.settled(self.until).await;
         if let Some(still) = server.still() {
-            // What it has not seen it would not rename.
+            // The server would not rename in files that it has not seen.
             let after_ms = 0;
             return Err(NoAnswer::Late { still, after_ms });
         }
         let edit = server.answer("textDocument/rename", &params, self.until).await?;
         let (home, encoding, named) = (self.languages.home().clone(), server.encoding, server.row.name.clone());
         let plan = blocking(move || Plan::of_server(&edit, encoding, &named, &home)).await?;
-        // The edits are for the texts that the server knows.
+        // The edits apply only to the texts that the server knows.
         if let Some(path) = server.knows(&plan.stamps()).await {
             let path = super::source::told(&self.languages.home().project, &path);
             return Err(NoAnswer::ChangedMeanwhile { path });
@@ -344,7 +344,7 @@ impl Asking<'_> {
     }
 }
 
-/// Tells what is edited, and edits it if that is wanted.
+/// Returns the planned edits, and makes them if `applies`.
 async fn make(
     languages: &Servers,
     plan: Plan,

@@ -1,4 +1,4 @@
-//! What has changed in a workspace since it was last looked through.
+//! Detects changes in a workspace since the last scan.
 
 use std::{
     collections::BTreeMap,
@@ -9,12 +9,12 @@ use std::{
 
 use super::{source::Stamp, table::LanguageServer};
 
-/// Most files of a workspace that are watched, and how long a look through it may take.
+/// Bounds of a scan: most watched files, most directory entries, and the time limit.
 const FILES: usize = 20_000;
 const ENTRIES: usize = 200_000;
 const LOOK: Duration = Duration::from_secs(2);
 
-/// Directories that hold what others wrote, or what was built.
+/// Directories with dependencies or build output.
 const LEFT_OUT: [&str; 8] = [
     "node_modules",
     "target",
@@ -26,16 +26,16 @@ const LEFT_OUT: [&str; 8] = [
     "venv",
 ];
 
-/// The files of a workspace that concern its server.
+/// The files of a workspace that concern its server, with their stamps.
 pub(super) type Seen = BTreeMap<PathBuf, Stamp>;
 
-/// Looks through `root`.
+/// Scans `root`.
 pub(super) fn look(root: &Path, server: &LanguageServer) -> Seen {
     let until = Instant::now() + LOOK;
     let (mut seen, mut entries) = (Seen::new(), 0);
     let mut directories = vec![root.to_owned()];
     while let Some(directory) = directories.pop() {
-        // One that cannot be read has nothing that the server could read.
+        // The server cannot read an unreadable directory either.
         for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
             entries += 1;
             if seen.len() >= FILES || entries >= ENTRIES || Instant::now() > until {
@@ -61,7 +61,7 @@ pub(super) fn look(root: &Path, server: &LanguageServer) -> Seen {
     seen
 }
 
-/// How a file has changed, in the protocol's numbers.
+/// The kind of change, with the protocol's numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Change {
     Created = 1,

@@ -1,4 +1,4 @@
-//! What a server has been told of the files, and how it learns what has changed.
+//! The files that a server has open, and the notifications that keep it up to date.
 
 use std::{
     collections::BTreeMap,
@@ -17,9 +17,9 @@ use super::{
     uri,
 };
 
-/// Most files whose texts a server is handed; of more, those go first that were asked about longest ago.
+/// Most files that a server has open. Beyond that, the least recently used file is closed.
 const OPEN: usize = 200;
-/// Most changed files that are handed over at a time: of more, the server is told the names.
+/// Most changed files whose text is sent at a time; for others the server only gets the names.
 const AT_A_TIME: usize = 100;
 
 #[derive(Debug)]
@@ -36,16 +36,16 @@ struct Open {
     used: u64,
 }
 
-/// What came of bringing a server up to date.
+/// The result of bringing a server up to date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum News {
     None,
-    /// It was told something that it did not know.
+    /// The server was sent changes.
     Some,
 }
 
 impl Documents {
-    /// To be begun before the server is started: whatever changes from then on, it is told.
+    /// Must be called before the server is started, so that it is notified of all later changes.
     pub(super) fn new(root: &Path, server: &LanguageServer) -> Self {
         Self {
             open: BTreeMap::new(),
@@ -54,12 +54,12 @@ impl Documents {
         }
     }
 
-    /// Tells the server what has changed on disk.
+    /// Notifies the server of changes on disk.
     pub(super) fn catch_up(&mut self, link: &Link, root: &Path, server: &LanguageServer) -> News {
         let now = look(root, server);
         let mut changed = between(&self.seen, &now);
         self.seen = now;
-        // Also those that are no part of the look, such as what is generated.
+        // Also open files outside of the scan, such as generated ones.
         let elsewhere = self.open.iter().filter(|(path, open)| {
             !changed.iter().any(|(changed, _)| changed == *path) && Stamp::of(path) != Some(open.source.stamp)
         });
@@ -69,7 +69,7 @@ impl Documents {
             return News::None;
         }
         for (path, _) in changed.iter().take(AT_A_TIME).filter(|(path, _)| server.is_for(path)) {
-            // One that is gone again, or cannot be read any more, is closed.
+            // A file that is gone or unreadable is closed.
             _ = self.hand_over(path, link, server);
         }
         let events: Vec<Value> = changed
@@ -80,7 +80,7 @@ impl Documents {
         News::Some
     }
 
-    /// Hands a file to the server as it is now.
+    /// Opens or updates a file on the server with its present text.
     pub(super) fn hand_over(
         &mut self,
         path: &Path,
@@ -130,7 +130,7 @@ impl Documents {
                 self.open.insert(path.to_owned(), open);
             }
         }
-        // Checkers that read files, such as `cargo check`, run at this.
+        // Checkers that read files, such as `cargo check`, run on this notification.
         link.notify("textDocument/didSave", &json!({"textDocument": {"uri": address}}));
         Ok((source, News::Some))
     }
@@ -151,12 +151,12 @@ impl Documents {
         }
     }
 
-    /// The files that the server was handed.
+    /// The files that the server has open.
     pub(super) fn opened(&self) -> Vec<PathBuf> {
         self.open.keys().cloned().collect()
     }
 
-    /// The stamp of what the server knows of a file.
+    /// The stamp of the version of a file that the server knows.
     pub(super) fn known(&self, path: &Path) -> Option<Stamp> {
         let open = self.open.get(path).map(|open| open.source.stamp);
         open.or_else(|| self.seen.get(path).copied())

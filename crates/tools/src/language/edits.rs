@@ -1,4 +1,4 @@
-//! Edits that a server proposes: what they change, and how they are made: all of them or none.
+//! Edits that a server proposes, and making them: all or none.
 
 use std::{
     collections::BTreeMap,
@@ -22,7 +22,7 @@ use super::{
 
 /// Most files that are changed at a time.
 const FILES: usize = 500;
-/// Most lines that are shown of a file.
+/// Most changed lines that are shown per file.
 const SHOWN: usize = 20;
 
 /// Edits of files, each with its new text.
@@ -40,7 +40,7 @@ struct Changed {
     places: usize,
 }
 
-/// A piece of a text that is replaced.
+/// A byte range of a text that is replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Replacement {
     pub(super) start: usize,
@@ -49,10 +49,10 @@ pub(super) struct Replacement {
 }
 
 impl Plan {
-    /// Reads a `WorkspaceEdit` and the files that it is about.
+    /// Reads a `WorkspaceEdit` and the files that it concerns.
     ///
     /// # Errors
-    /// It is none that is made: it moves files, leads out of the project, or contradicts itself.
+    /// The edit moves files, leaves the project, or is inconsistent.
     pub(super) fn of_server(edit: &Value, encoding: Encoding, server: &str, home: &Home) -> Result<Self, NoAnswer> {
         let mut of_files: BTreeMap<PathBuf, Vec<&Value>> = BTreeMap::new();
         let garbled = |what| NoAnswer::Garbled {
@@ -112,10 +112,11 @@ impl Plan {
         )
     }
 
-    /// Reads files, and finds by the functions what is replaced in their texts, which so many bytes of a mark are left out of.
+    /// Reads files and computes their replacements with the functions, which get the text and the length in bytes of
+    /// the byte order mark that was removed from it.
     ///
     /// # Errors
-    /// One of them is not in the project, cannot be read, or is edited twice in the same place.
+    /// A file is outside of the project, cannot be read, or has overlapping edits.
     pub(super) fn new<F>(home: &Home, files: impl Iterator<Item = (PathBuf, F)>) -> Result<Self, NoAnswer>
     where
         F: FnOnce(&Text, usize) -> Result<Vec<Replacement>, NoAnswer>,
@@ -132,7 +133,7 @@ impl Plan {
                 file: shown.clone(),
                 why: with_causes(&error),
             })?;
-            // A link is edited as what it leads to; git's own files are nobody's to edit.
+            // An edit of a link changes its target; files of git must not be edited.
             let below = path.strip_prefix(project).map_err(|_| outside())?;
             if below.starts_with(".git") {
                 return Err(outside());
@@ -175,7 +176,7 @@ impl Plan {
         self.files.iter().map(|file| &*file.path)
     }
 
-    /// The files with their stamps from before they were read.
+    /// The files, with their stamps from before they were read.
     pub(super) fn stamps(&self) -> Vec<(PathBuf, Stamp)> {
         self.files
             .iter()
@@ -183,7 +184,7 @@ impl Plan {
             .collect()
     }
 
-    /// What changes, for a model to look at.
+    /// The changes as they are shown to a model.
     pub(super) fn shown(&self) -> Vec<Edited> {
         let files = self.files.iter().map(|file| {
             let after = Text::new(file.after.clone());
@@ -196,10 +197,10 @@ impl Plan {
         files.collect()
     }
 
-    /// Writes all files, or none: each is replaced as a whole once all are there beside what they replace.
+    /// Writes all files, or none: the new files are staged beside the old ones, and replace them once all are written.
     ///
     /// # Errors
-    /// A file cannot be written or is not what was read any more; nothing is changed then.
+    /// A file cannot be written, or has changed since it was read. Nothing is changed then.
     pub(super) fn write(&self, home: &Home) -> Result<(), NoAnswer> {
         let written = confined(home, || self.write_here());
         written.unwrap_or_else(|error| {
@@ -238,7 +239,7 @@ impl Plan {
         for (file, new, old) in staged {
             if let Err(error) = new.persist(&file.path) {
                 for (file, old) in undo {
-                    _ = old.persist(&file.path); // what was there a moment ago, as far as the disk lets it
+                    _ = old.persist(&file.path); // restores the previous content, as far as the disk permits
                 }
                 return Err(failed(file, &error.error));
             }
@@ -248,7 +249,7 @@ impl Plan {
     }
 }
 
-/// Writes what is to be in `path` to a file beside it, with its permissions.
+/// Writes the new content of `path` to a temporary file beside it, with the same permissions.
 fn stage(path: &Path, text: &str) -> std::io::Result<NamedTempFile> {
     let directory = path.parent().unwrap_or(Path::new("/"));
     let mut file = tempfile::Builder::new().prefix(".ralph-edit-").tempfile_in(directory)?;
@@ -257,7 +258,7 @@ fn stage(path: &Path, text: &str) -> std::io::Result<NamedTempFile> {
     Ok(file)
 }
 
-/// The text with its sorted replacements; none if two of them are in the same place.
+/// Applies sorted replacements to a text; `None` if they overlap.
 fn apply(text: &str, replacements: &[Replacement]) -> Option<String> {
     let (mut after, mut at) = (String::with_capacity(text.len()), 0);
     for replacement in replacements {
@@ -270,7 +271,7 @@ fn apply(text: &str, replacements: &[Replacement]) -> Option<String> {
     Some(after)
 }
 
-/// The first lines that differ. Where lines came or went, what follows is not shown line by line.
+/// The first lines that differ. If the number of lines changed, only the first is shown, since later lines are shifted.
 fn changed_lines(before: &Text, after: &Text) -> Vec<Shown> {
     let differ = (0..before.lines().max(after.lines())).filter_map(|line| {
         let (old, new) = (

@@ -1,26 +1,26 @@
-//! What is asked of language servers and what they find, without a sentence.
+//! Questions to language servers and their answers, as data without sentences.
 
-/// A place that a question is about.
+/// The place that a question concerns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct At {
     /// Relative to the project, or absolute.
     pub file: String,
-    /// From 1.
+    /// The line, from 1.
     pub line: u32,
-    /// In characters, from 1. It goes before `symbol`.
+    /// The column in characters, from 1. It takes precedence over `symbol`.
     pub column: Option<u32>,
     /// A word on that line.
     pub symbol: Option<String>,
 }
 
-/// Syntax that is looked for.
+/// A syntax pattern to search for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern {
-    /// Code, in which `$A` stands for a node and `$$$A` for any number.
+    /// Code in which `$A` matches one node and `$$$A` any number of nodes.
     pub pattern: String,
-    /// A language as ast-grep names it; none goes by the extension of each file.
+    /// The language as ast-grep names it; `None` to use the extension of each file.
     pub language: Option<String>,
-    /// A file or a directory; none is the project.
+    /// A file or a directory; `None` for the whole project.
     pub path: Option<String>,
 }
 
@@ -29,15 +29,15 @@ pub enum Question {
     Definition(At),
     References(At),
     Hover(At),
-    /// What a file has in it.
+    /// The symbols of a file.
     Outline {
         file: String,
     },
-    /// The symbols of the project with such a name.
+    /// The symbols of the project that match a name.
     Symbols {
         name: String,
     },
-    /// What is wrong with a file; without one, all that the running servers have told.
+    /// The diagnostics of a file, or of all files on the running servers.
     Diagnostics {
         file: Option<String>,
     },
@@ -46,9 +46,9 @@ pub enum Question {
         name: String,
         apply: bool,
     },
-    /// Where the syntax is as in a pattern.
+    /// The places that match a pattern.
     Search(Pattern),
-    /// The same, with what is put in its place.
+    /// Replaces all matches of a pattern.
     Replace {
         pattern: Pattern,
         rewrite: String,
@@ -56,7 +56,7 @@ pub enum Question {
     },
 }
 
-/// What was found.
+/// The answer to a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Found {
     Definitions(Told<Place>),
@@ -69,41 +69,41 @@ pub enum Found {
     Outline(Told<OutlineItem>),
     Symbols(Told<OutlineItem>),
     Diagnostics(Told<Message>),
-    /// The edits that there are to make, or that were made.
+    /// Edits that are proposed, or that were made.
     Edits {
         files: Vec<Edited>,
         applied: bool,
     },
 }
 
-/// Things that were found, as far as they are told.
+/// A bounded list of results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Told<T> {
     pub items: Vec<T>,
-    /// So many more were found.
+    /// The number of further results.
     pub more: usize,
-    /// The server is not done with the project: there may be more.
+    /// The server that is not done with the project, so that there may be more results.
     pub still: Option<Still>,
 }
 
-/// A server that has not seen all of the project yet.
+/// A server that has not seen the whole project yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Still {
     pub server: String,
-    /// What it does, in its own words.
+    /// The server's description of its present task.
     pub doing: Option<String>,
 }
 
 /// A place in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// Relative to the project where it is in it; an address where it is no file.
+    /// A path relative to the project if it is inside; the URI if it is not a file.
     pub path: String,
-    /// From 1.
+    /// The line, from 1.
     pub line: u32,
-    /// In characters, from 1.
+    /// The column in characters, from 1.
     pub column: u32,
-    /// The line, if it can be read.
+    /// The text of the line, if it can be read.
     pub source: Option<String>,
 }
 
@@ -112,7 +112,7 @@ pub struct Place {
 pub struct OutlineItem {
     pub kind: &'static str,
     pub name: String,
-    /// What a server says of it besides, or what it is in.
+    /// The server's details of the symbol, or its container.
     pub detail: String,
     pub depth: u8,
     pub place: Place,
@@ -122,7 +122,7 @@ pub struct OutlineItem {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
     pub severity: Severity,
-    /// Which program says so, and its name for it.
+    /// The program that reports it, with its code.
     pub source: String,
     pub text: String,
     pub place: Place,
@@ -136,29 +136,29 @@ pub enum Severity {
     Hint,
 }
 
-/// A file that changes.
+/// A file that is changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edited {
     pub path: String,
-    /// How many places change in it.
+    /// The number of changed places.
     pub places: usize,
-    /// The lines that change, some of them.
+    /// Some of the changed lines.
     pub lines: Vec<Shown>,
 }
 
-/// A line before and after.
+/// A changed line, before and after.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shown {
-    /// From 1.
+    /// The line, from 1.
     pub line: u32,
     pub before: String,
     pub after: String,
 }
 
-/// Why there is no answer.
+/// The reason why a question has no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoAnswer {
-    /// The path leads out of the project.
+    /// The path is outside of the project.
     Outside {
         file: String,
     },
@@ -166,7 +166,7 @@ pub enum NoAnswer {
         file: String,
         why: String,
     },
-    /// No server is for such files; `known` are the extensions for which one is installed.
+    /// No server supports such files; `known` are the extensions with an installed server.
     NoServer {
         file: String,
         known: Vec<String>,
@@ -180,9 +180,9 @@ pub enum NoAnswer {
         line: u32,
         columns: usize,
     },
-    /// Neither a column nor a symbol was named.
+    /// Neither a column nor a symbol was given.
     NoPlace,
-    /// The symbol is not on the line, but on others near it.
+    /// The symbol is not on the line, but on the nearby lines `near`.
     NoSymbol {
         symbol: String,
         file: String,
@@ -190,16 +190,16 @@ pub enum NoAnswer {
         source: String,
         near: Vec<u32>,
     },
-    /// Nothing says what to look for.
+    /// The question does not name what to look for.
     NoQuestion,
     NoPattern,
-    /// More than are edited at once.
+    /// There are more matches than can be edited at once.
     TooManyMatches,
     NotStarted {
         server: String,
         why: String,
     },
-    /// It ended, was started again and ended again.
+    /// The server ended, was restarted, and ended again.
     GaveUp {
         server: String,
         why: String,
@@ -220,12 +220,12 @@ pub enum NoAnswer {
         server: String,
         why: String,
     },
-    /// What it answered makes no sense.
+    /// The answer is inconsistent.
     Garbled {
         server: String,
         what: &'static str,
     },
-    /// The edits are not made, and nothing was changed.
+    /// There is nothing to edit.
     NoEdits,
     MovesFiles {
         server: String,

@@ -1,4 +1,4 @@
-//! Where language tools are at home: the project, what starts their programs, and what they may read.
+//! The environment of language tools: the project, the supervisor of their processes, and the sandbox for their files.
 
 use std::{ffi::OsString, io, path::PathBuf, time::Duration};
 
@@ -10,23 +10,23 @@ use tokio::task::spawn_blocking;
 
 use super::facts::NoAnswer;
 
-/// Where servers run.
+/// The environment in which servers run.
 #[derive(Debug, Clone)]
 pub struct Home {
-    /// Absolute, without links.
+    /// The absolute path of the project, without links.
     pub project: PathBuf,
     pub run_id: String,
     pub scratch: PathBuf,
     /// Starts servers, in the sandbox if there is one.
     pub supervisor: Supervisor,
-    /// Variables that servers do not get: they run what an agent wrote.
+    /// Variables that are withheld from servers, since these run code that an agent wrote.
     pub withheld: Vec<String>,
-    /// An executable that answers to `__guard --spec FILE`; none for the one that is running.
+    /// An executable that supports `__guard --spec FILE`; `None` for the running one.
     pub guard: Option<PathBuf>,
 }
 
 impl Home {
-    /// How a program is started in the project, without input; it has so long to end by itself.
+    /// The launch of a program in the project, without input. `grace` is the time it has to end by itself.
     pub(super) fn launch(&self, program: PathBuf, args: &[String], grace: Duration) -> Launch {
         Launch {
             program,
@@ -50,12 +50,12 @@ impl Home {
     }
 }
 
-/// Does something with files, where the sandbox is that servers are in.
+/// Runs `work` on files under the confinement of the servers' sandbox.
 pub(super) fn confined<T: Send>(home: &Home, work: impl FnOnce() -> T + Send) -> io::Result<T> {
     home.supervisor.in_confinement(work)
 }
 
-/// Does something off the loop's thread.
+/// Runs `work` on a blocking thread.
 pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, NoAnswer> + Send + 'static,
 ) -> Result<T, NoAnswer> {

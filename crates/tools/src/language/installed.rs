@@ -1,7 +1,7 @@
-//! Whether a language server's program is there.
+//! Checks whether the program of a language server is installed.
 //!
-//! Up to version 6, TypeScript has a server program of its own, `tsserver`, which typescript-language-server asks. From version 7 on it has
-//! none: the compiler itself speaks the protocol.
+//! Up to version 6, TypeScript has a separate server program `tsserver`, which typescript-language-server uses. From
+//! version 7 on, the compiler itself speaks the protocol.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use super::table::{LanguageServer, TSC};
 /// The first version of TypeScript whose compiler is a language server.
 const SERVING: u32 = 7;
 
-/// The server as it is started for `project`; none where its program is not there.
+/// The server as it is started for `project`; `None` if its program is not installed.
 pub fn installed(server: &LanguageServer, project: &Path) -> Option<LanguageServer> {
     let found = |command: &str| which::which_in(command, std::env::var_os("PATH"), project).ok();
     let mut server = server.clone();
@@ -24,7 +24,7 @@ pub fn installed(server: &LanguageServer, project: &Path) -> Option<LanguageServ
     Some(server)
 }
 
-/// The compiler of the project, else that on `PATH`, if it is a language server.
+/// The compiler of the project, or else the one on `PATH`, if it is a language server.
 fn serving_compiler(project: &Path, on_path: Option<PathBuf>) -> Option<PathBuf> {
     let modules = project.join("node_modules");
     let own = modules.join(".bin").join(TSC);
@@ -32,7 +32,7 @@ fn serving_compiler(project: &Path, on_path: Option<PathBuf>) -> Option<PathBuf>
         true => (own, modules.join("typescript")),
         false => {
             let program = on_path?;
-            // `typescript/bin/tsc` of some `node_modules`, to which package managers link.
+            // `typescript/bin/tsc` in some `node_modules`, to which package managers link.
             let package = program.canonicalize().ok()?.parent()?.parent()?.to_owned();
             (program, package)
         }
@@ -40,7 +40,7 @@ fn serving_compiler(project: &Path, on_path: Option<PathBuf>) -> Option<PathBuf>
     (major_version(&package)? >= SERVING).then_some(program)
 }
 
-/// The first number of the version of the TypeScript package in a directory.
+/// The major version of the TypeScript package in a directory.
 fn major_version(package: &Path) -> Option<u32> {
     let text = files::read_text(&package.join("package.json"), MANIFEST_CAP_BYTES).ok()?;
     let manifest: Value = serde_json::from_str(&text).ok()?;

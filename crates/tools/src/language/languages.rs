@@ -1,4 +1,4 @@
-//! The tools of a run: what an agent may ask them, how many questions at a time, and for how long.
+//! The language tools of a run: answers an agent's questions, with bounds on their number and time.
 
 use std::{
     path::Path,
@@ -16,12 +16,12 @@ use super::{
     table::LanguageServer,
 };
 
-/// How long a question may take, its server's start included: less than the client of a tool waits.
+/// The time limit of an answer, including the start of its server: less than the client of a tool waits.
 const ANSWER: Duration = Duration::from_secs(35);
 /// Most questions at a time.
 const QUESTIONS: usize = 16;
 
-/// The language tools of a run. A clone is the same.
+/// The language tools of a run. Clones share the same state.
 #[derive(Debug, Clone)]
 pub struct Languages {
     servers: Servers,
@@ -29,7 +29,7 @@ pub struct Languages {
 }
 
 impl Languages {
-    /// Knows `rows`, of which those count whose program is installed. What its user is told goes to `news`.
+    /// Creates the tools with those servers in `rows` whose programs are installed. Messages for the user go to `news`.
     pub fn new(rows: Vec<LanguageServer>, home: Home, news: mpsc::Sender<News>) -> Self {
         Self {
             servers: Servers::new(rows, home, news),
@@ -37,7 +37,7 @@ impl Languages {
         }
     }
 
-    /// Answers a question, whatever happens within a bounded time. Edits are made only to files that are `permitted`.
+    /// Answers a question within a bounded time. Edits are made only to files that are `permitted`.
     ///
     /// # Errors
     /// [`NoAnswer`]
@@ -55,13 +55,13 @@ impl Languages {
             ask(&self.servers, question.clone(), until, move |path| permitted(path))
         };
         match asking().await {
-            // It is started once more, and nothing is edited before the last answer is there.
+            // The server is restarted once. Edits are made only after the final answer, so none are repeated.
             Err(NoAnswer::Ended { .. }) => asking().await,
             answered => answered,
         }
     }
 
-    /// Ends all servers, and waits until nothing of them is left. No other is started.
+    /// Ends all servers and waits until their processes are gone. No further server is started.
     pub async fn close(&self) {
         self.servers.close().await;
     }

@@ -1,12 +1,12 @@
-//! Language tools: language servers that a run keeps warm for its agents, what they are asked, and searches by syntax.
+//! Language tools: language servers that a run keeps running for its agents, questions to them, and syntax searches.
 //!
-//! A server is started by the first question about a file of its kind, below a guard and in the sandbox of the run, and stays for all
-//! iterations. What surprises: the files belong to the agent, who edits them without a word to anybody. So before each question the
-//! project is looked through for what has changed, and a changed file is handed to the server as a text, which it takes in order with
-//! the question; a watched file it would read whenever it likes.
+//! A server is started by the first question about a file of its kind, below a guard and in the sandbox of the run, and
+//! stays for all iterations. The agent edits files without notice, so the project is scanned for changes before each
+//! question, and changed files are sent to the server as text: it processes them in order with the question, whereas it
+//! reads watched files at any time.
 //!
-//! An answer is what a server says about files, and a server runs what the agent wrote. So nothing is read or written for it that the
-//! sandbox would not let the agent read or write.
+//! A server runs code that the agent wrote, and its answers may be manipulated. Therefore nothing is read or written on
+//! its behalf that the sandbox would not let the agent read or write.
 
 mod answers;
 mod ask;

@@ -1,4 +1,4 @@
-//! Places as they are asked for and as they are told.
+//! Converts places between questions, the protocol, and answers.
 
 use std::{
     collections::HashMap,
@@ -15,12 +15,12 @@ use super::{
     uri,
 };
 
-/// Lines above and below in which a symbol is looked for that is not where it was said to be.
+/// The number of lines above and below a line in which a missing symbol is searched.
 const NEAR: usize = 10;
-/// Most bytes of a line that is told.
+/// Most bytes of a line that are reported.
 const LINE_BYTES: usize = 240;
 
-/// A file that something is asked about.
+/// A file that a question concerns.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Asked<'a> {
     pub(super) path: &'a Path,
@@ -29,10 +29,10 @@ pub(super) struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// What a server is asked about a place.
+    /// The parameters of a request about a place.
     ///
     /// # Errors
-    /// There is no such place.
+    /// The place does not exist.
     pub(super) fn params(&self, at: &At) -> Result<Value, NoAnswer> {
         let text = &self.source.text;
         let index = usize::try_from(at.line).unwrap_or(usize::MAX).wrapping_sub(1);
@@ -53,7 +53,7 @@ impl Asked<'_> {
                     })?
             }
             (None, Some(symbol)) if !symbol.is_empty() => match word_on(line, symbol) {
-                // `a.b` and `a::b` are asked about by their last part.
+                // For `a.b` and `a::b` the position of the last part is used.
                 Some(at) => at + last_part(symbol),
                 None => return Err(self.not_there(at, index, line, symbol)),
             },
@@ -83,7 +83,7 @@ impl Asked<'_> {
     }
 }
 
-/// So many characters are before the last name in a path of names.
+/// The number of characters before the last name in a path of names.
 fn last_part(symbol: &str) -> usize {
     let is_word = |character: char| character.is_alphanumeric() || character == '_';
     let named = symbol.trim_end_matches(|character: char| !is_word(character));
@@ -91,7 +91,7 @@ fn last_part(symbol: &str) -> usize {
     start.map_or(0, |at| named[..at].chars().count() + 1)
 }
 
-/// Reads the lines that places are on, each file once.
+/// Reads the lines of places, each file once.
 #[derive(Debug)]
 pub(super) struct Lines {
     home: Home,
@@ -106,7 +106,7 @@ impl Lines {
         }
     }
 
-    /// A place that a server has named. What is no file has no line, and neither has one that the sandbox hides.
+    /// Converts a place from a server. It has no source line if it is not a file, or a file that the sandbox hides.
     pub(super) fn place(&mut self, address: &str, start: &Value, encoding: Encoding) -> Option<Place> {
         let line = usize::try_from(start["line"].as_u64()?).ok()?;
         let units = usize::try_from(start["character"].as_u64()?).ok()?;
@@ -138,7 +138,7 @@ impl Lines {
     }
 }
 
-/// A line without what it has too much.
+/// Truncates a line that is too long.
 pub(super) fn cut(line: &str) -> String {
     let mut end = line.len().min(LINE_BYTES);
     while !line.is_char_boundary(end) {

@@ -1,4 +1,5 @@
-//! The language servers of a run: one for each kind of files and root, started by the first question, kept until the run ends.
+//! The language servers of a run: one for each kind of files and each root, started by the first question, kept until
+//! the run ends.
 
 use std::{
     collections::BTreeMap,
@@ -25,12 +26,12 @@ use super::{
     table::LanguageServer,
 };
 
-/// Most servers at a time. One more ends the one that was asked longest ago.
+/// Most servers at a time. A further one replaces the least recently used.
 const SERVERS: usize = 6;
-/// So often a server is started; it ended each time.
+/// How often a server is started before it is given up.
 const STARTS: u32 = 2;
 
-/// What its user is told of a server.
+/// A message for the user about a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum News {
     Started {
@@ -38,13 +39,13 @@ pub enum News {
         root: PathBuf,
         after_ms: u64,
     },
-    /// It ended, and is started once more.
+    /// The server ended and is restarted.
     Ended { server: String, why: String },
-    /// It is not started any more in this run.
+    /// The server is not started again in this run.
     GaveUp { server: String, why: String },
 }
 
-/// The servers of a run. A clone is the same.
+/// The servers of a run. Clones share the same state.
 #[derive(Debug, Clone)]
 pub(super) struct Servers(Arc<Inner>);
 
@@ -54,7 +55,7 @@ struct Inner {
     home: Home,
     slots: std::sync::Mutex<BTreeMap<(String, PathBuf), Arc<Slot>>>,
     closed: AtomicBool,
-    /// Of all servers, those that are only starting as well.
+    /// Links of all servers, including those that are still starting.
     links: std::sync::Mutex<Vec<Weak<Link>>>,
     news: mpsc::Sender<News>,
 }
@@ -69,12 +70,12 @@ struct Slot {
 struct Standing {
     server: Option<Arc<Server>>,
     starts: u32,
-    /// Why it ended the last time.
+    /// The reason why it last ended.
     why: String,
 }
 
 impl Servers {
-    /// Knows `rows`, of which those count whose program is installed. What its user is told goes to `news`.
+    /// Creates the pool with those servers in `rows` whose programs are installed. Messages for the user go to `news`.
     pub(super) fn new(rows: Vec<LanguageServer>, home: Home, news: mpsc::Sender<News>) -> Self {
         Self(Arc::new(Inner {
             rows,
@@ -90,7 +91,7 @@ impl Servers {
         &self.0.home
     }
 
-    /// The server for a file, which is started if it does not run.
+    /// Returns the server for a file. It is started if it is not running.
     pub(super) async fn server_for(&self, file: &Path, until: Instant) -> Result<Arc<Server>, NoAnswer> {
         let row = self.0.rows.iter().find(|row| row.is_for(file)).cloned();
         let row = row.ok_or_else(|| {
@@ -106,12 +107,12 @@ impl Servers {
         self.server(row, root, until).await
     }
 
-    /// The servers that run.
+    /// The running servers.
     pub(super) async fn running(&self) -> Vec<Arc<Server>> {
         let slots: Vec<Arc<Slot>> = self.slots().values().cloned().collect();
         let mut running = Vec::new();
         for slot in slots {
-            // One that is only starting knows nothing yet.
+            // A server that is still starting has nothing to report.
             if let Ok(standing) = slot.server.try_lock() {
                 running.extend(standing.server.clone());
             }
@@ -119,7 +120,7 @@ impl Servers {
         running
     }
 
-    /// One server for each kind of files that the project has at its root, or that runs already.
+    /// A server for each kind of files that has a root marker at the project's root, and all running servers.
     pub(super) async fn servers_of_project(&self, until: Instant) -> Result<Vec<Arc<Server>>, NoAnswer> {
         let (mut servers, mut failed) = (self.running().await, None);
         for row in &self.0.rows {
@@ -146,7 +147,7 @@ impl Servers {
     async fn server(&self, row: LanguageServer, root: PathBuf, until: Instant) -> Result<Arc<Server>, NoAnswer> {
         let name = row.name.clone();
         let slot = self.slot(&name, &root);
-        // A task of its own: a start that takes longer than this question is not begun anew by the next one.
+        // A separate task, so that a start that takes longer than this question continues for the next one.
         let (servers, starting) = (self.clone(), Arc::clone(&slot));
         let started = tokio::spawn(async move {
             let mut standing = starting.server.lock().await;
@@ -235,7 +236,7 @@ impl Servers {
                     });
                     let server = Arc::new(server);
                     standing.server = Some(Arc::clone(&server));
-                    // The run ended meanwhile, and has not seen this one.
+                    // The run ended meanwhile, and its end did not see this server.
                     if self.0.closed.load(Ordering::Acquire) {
                         server.end().await;
                         return Err(NoAnswer::Closed);
@@ -266,13 +267,13 @@ impl Servers {
     }
 
     fn tell(&self, news: News) {
-        _ = self.0.news.try_send(news); // the run is over, or more has happened than anybody reads
+        _ = self.0.news.try_send(news); // the run is over, or the queue is full of unread messages
     }
 
-    /// Ends all servers, and waits until nothing of them is left. No other is started.
+    /// Ends all servers and waits until their processes are gone. No further server is started.
     pub(super) async fn close(&self) {
         self.0.closed.store(true, Ordering::Release);
-        // At first those that have not greeted, which would be waited for below.
+        // Servers without an answer to `initialize` are stopped first, since the code below would wait for them.
         let links = std::mem::take(&mut *self.0.links.lock().unwrap_or_else(PoisonError::into_inner));
         links
             .iter()
@@ -280,7 +281,7 @@ impl Servers {
             .for_each(|link| link.stop(Stop::Graceful));
         let slots: Vec<Arc<Slot>> = std::mem::take(&mut *self.slots()).into_values().collect();
         let ending = slots.into_iter().map(|slot| async move {
-            // One that is only starting sees that all is closed, and ends itself.
+            // A server that is still starting notices the flag and ends itself.
             let server = slot.server.lock().await.server.take();
             if let Some(server) = server {
                 server.end().await;

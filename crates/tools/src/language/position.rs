@@ -1,9 +1,9 @@
-//! Places in a text: for people a line and a column of characters from 1, for servers a line and so many units of an encoding from 0.
-//! Pure.
+//! Places in a text: users count lines and columns of characters from 1, servers count lines and units of an encoding
+//! from 0. Pure.
 
 use serde_json::{Value, json};
 
-/// What the units of a column are.
+/// The unit of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Encoding {
     Utf8,
@@ -12,12 +12,12 @@ pub(super) enum Encoding {
 }
 
 impl Encoding {
-    /// In the order in which ralph would have them: the first needs no counting.
+    /// The encodings in ralph's order of preference: the first needs no counting.
     pub(super) const OFFERED: [&str; 3] = ["utf-8", "utf-32", "utf-16"];
 
-    /// The one that a server has chosen. Without a word it is UTF-16.
+    /// The encoding that a server has chosen; UTF-16 if it says nothing.
     pub(super) fn chosen(capabilities: &Value) -> Self {
-        // The second is how clangd said it before the protocol had words for it.
+        // clangd used the second field before the protocol defined the first.
         let named = [&capabilities["positionEncoding"], &capabilities["offsetEncoding"]];
         match named.iter().find_map(|name| name.as_str()) {
             Some("utf-8") => Encoding::Utf8,
@@ -35,11 +35,11 @@ impl Encoding {
     }
 }
 
-/// A text that knows its lines, as the protocol counts them: `\n`, `\r\n` and `\r` each end one.
+/// A text with an index of its lines, which end with ` `, `\r ` or `\r` as in the protocol.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Text {
     text: String,
-    /// Where each line begins, and ends without what ends it.
+    /// The byte range of each line, without its terminator.
     lines: Vec<(usize, usize)>,
 }
 
@@ -67,24 +67,24 @@ impl Text {
         &self.text
     }
 
-    /// The number of lines, of which the last may be empty.
+    /// The number of lines; the last one may be empty.
     pub(super) fn lines(&self) -> usize {
         self.lines.len()
     }
 
-    /// A line, from 0.
+    /// A line by its index from 0.
     pub(super) fn line(&self, line: usize) -> Option<&str> {
         let (start, end) = *self.lines.get(line)?;
         Some(&self.text[start..end])
     }
 
-    /// The offset of a server's position. As the protocol has it, a column beyond the end of a line is its end.
+    /// The byte offset of a server's position. As in the protocol, a column beyond the end of a line means its end.
     ///
-    /// None for a line that is not there, or what is no position.
+    /// `None` if the line does not exist or the value is not a position.
     pub(super) fn offset(&self, position: &Value, encoding: Encoding) -> Option<usize> {
         let line = usize::try_from(position["line"].as_u64()?).ok()?;
         let units = usize::try_from(position["character"].as_u64()?).ok()?;
-        // The line after the last is the end of the text: whole lines are replaced up to there.
+        // The line after the last one means the end of the text: servers use it to replace whole lines.
         if line == self.lines.len() && units == 0 {
             return Some(self.text.len());
         }
@@ -94,7 +94,7 @@ impl Text {
     }
 }
 
-/// A server's position on `line` (from 0), behind its first `characters`.
+/// The server's position on `line` (from 0) after the first `characters`.
 pub(super) fn position(line: usize, text: &str, characters: usize, encoding: Encoding) -> Value {
     let units: usize = text
         .chars()
@@ -104,12 +104,12 @@ pub(super) fn position(line: usize, text: &str, characters: usize, encoding: Enc
     json!({"line": line, "character": units})
 }
 
-/// The column (from 1) that is behind so many units.
+/// The column (from 1) after a number of units.
 pub(super) fn column(text: &str, units: usize, encoding: Encoding) -> usize {
     before(text, units, encoding).chars().count() + 1
 }
 
-/// What is before so many units; what ends within a character ends before it.
+/// The text before a number of units; a character that they split is excluded.
 fn before(text: &str, units: usize, encoding: Encoding) -> &str {
     let mut counted = 0;
     for (at, character) in text.char_indices() {
@@ -121,7 +121,7 @@ fn before(text: &str, units: usize, encoding: Encoding) -> &str {
     text
 }
 
-/// Where `symbol` is on a line as a whole word: so many characters are before it.
+/// The number of characters before `symbol` as a whole word on a line; `None` if it does not occur.
 pub(super) fn word_on(text: &str, symbol: &str) -> Option<usize> {
     let is_word = |character: char| character.is_alphanumeric() || character == '_';
     let edge = |beside: Option<char>, own: Option<char>| !(beside.is_some_and(is_word) && own.is_some_and(is_word));

@@ -1,4 +1,4 @@
-//! One language server: its start, what it can do, and questions to it.
+//! One language server: its start, its capabilities, and requests to it.
 
 use std::{
     path::{Path, PathBuf},
@@ -30,13 +30,13 @@ use super::{
     wire::Frames,
 };
 
-/// How long a server may take to say what it can do.
+/// The time limit of the answer to `initialize`.
 const GREETING: Duration = Duration::from_secs(30);
-/// How long it may take to end by itself.
+/// The time a server has to end by itself.
 const GRACE: Duration = Duration::from_secs(2);
-/// What tells nothing for so long, after its start or a change, has nothing more to tell.
+/// A server that has been silent for this time after its start or a change counts as done.
 const SETTLED: Duration = Duration::from_millis(800);
-/// Between two looks at a server that is busy.
+/// The pause between two requests to a busy server.
 const ANEW: Duration = Duration::from_millis(400);
 
 #[derive(Debug)]
@@ -56,7 +56,7 @@ impl Server {
     /// Starts a server for `root`.
     ///
     /// # Errors
-    /// Why it does not run, or has not greeted.
+    /// The server cannot be started, or has not answered `initialize`.
     pub(super) async fn start(row: LanguageServer, root: PathBuf, home: Home, link: Arc<Link>) -> Result<Self, String> {
         let (told, gone) = oneshot::channel();
         let reader = Reader {
@@ -69,7 +69,7 @@ impl Server {
             inherited(move || {
                 let program = which::which_in(&row.command, std::env::var_os("PATH"), &root);
                 let program = program.map_err(|_| format!("`{}` is not on PATH", row.command))?;
-                // Before it is started: what changes from now on, it is told.
+                // Scanned before the server is started, so that it is notified of all later changes.
                 let documents = confined(&home, || Documents::new(&root, &row));
                 let documents = documents.map_err(|error| with_causes(&error))?;
                 let child = home
@@ -112,23 +112,23 @@ impl Server {
         }
     }
 
-    /// Whether it says that it can.
+    /// Whether the server reports a capability.
     pub(super) fn can(&self, what: &str) -> bool {
         !matches!(self.capabilities[what], Value::Null | Value::Bool(false))
     }
 
-    /// Whether it tells diagnostics of a file only when it is asked for them. Others that can be asked publish them as well, with
-    /// what a build says.
+    /// Whether the server reports diagnostics only on request. Other servers that support requests also publish
+    /// diagnostics, including those of builds.
     pub(super) fn is_asked_for_diagnostics(&self) -> bool {
         self.row.name == TSC && self.can("diagnosticProvider")
     }
 
-    /// The files that it was handed.
+    /// The files that the server has open.
     pub(super) async fn opened(&self) -> Vec<PathBuf> {
         self.documents.lock().await.opened()
     }
 
-    /// Asks once.
+    /// Sends one request and waits for its response.
     pub async fn request(&self, method: &str, params: &Value, until: Instant) -> Result<Value, Failed> {
         let (id, answer) = self.link.ask(method, params);
         match timeout_at(until.into(), answer).await {
@@ -141,7 +141,8 @@ impl Server {
         }
     }
 
-    /// Asks until there is an answer: one that says nothing is asked for again while the server is not done with the project.
+    /// Sends a request until it has an answer: an empty one is requested again while the server is not done with the
+    /// project.
     ///
     /// # Errors
     /// [`NoAnswer`]
@@ -183,7 +184,7 @@ impl Server {
         }
     }
 
-    /// What the server is at, if it is not done with the project.
+    /// The server's present task, if it is not done with the project.
     pub(super) fn still(&self) -> Option<Still> {
         let doing = self.link.busy()?;
         Some(Still {
@@ -192,7 +193,7 @@ impl Server {
         })
     }
 
-    /// Whether it will not know more than it knows.
+    /// Whether the server has seen the whole project.
     fn is_settled(&self) -> bool {
         if self.link.ended().is_some() {
             return true;
@@ -201,14 +202,14 @@ impl Server {
         self.link.busy().is_none() && (self.link.says_done() || is_quiet)
     }
 
-    /// Waits until it has seen the project, or time is up.
+    /// Waits until the server has seen the project, or `until`.
     pub(super) async fn settled(&self, until: Instant) {
         while !self.is_settled() && Instant::now() < until {
             self.news(until.min(Instant::now() + ANEW)).await;
         }
     }
 
-    /// Waits until it has been quiet for a while, or time is up.
+    /// Waits until the server has been quiet for a while, or `until`.
     pub(super) async fn quiet(&self, since: Instant, until: Instant) {
         let is_quiet = || self.link.latest().max(since).elapsed() > SETTLED && self.is_settled();
         while !is_quiet() && self.link.ended().is_none() && Instant::now() < until {
@@ -216,13 +217,13 @@ impl Server {
         }
     }
 
-    /// Waits for something that it says of itself.
+    /// Waits for the next message about the server's state.
     pub(super) async fn news(&self, until: Instant) {
         let mut news = self.link.news();
-        _ = timeout_at(until.into(), news.changed()).await; // time being up is as good
+        _ = timeout_at(until.into(), news.changed()).await; // a timeout is handled by the caller
     }
 
-    /// Tells the server what has changed, and hands it `file`.
+    /// Notifies the server of changes, and opens `file` on it.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -259,7 +260,7 @@ impl Server {
         blocking(work).await
     }
 
-    /// Whether each of the files is still what the server knows.
+    /// Returns the first file whose stamp differs from the one that the server knows.
     pub(super) async fn knows(&self, files: &[(PathBuf, super::source::Stamp)]) -> Option<PathBuf> {
         let documents = self.documents.lock().await;
         let other = files
@@ -268,11 +269,11 @@ impl Server {
         other.map(|(path, _)| path.clone())
     }
 
-    /// Ends it, and waits until nothing of it is left.
+    /// Ends the server and waits until its processes are gone.
     pub(super) async fn end(&self) {
         self.link.stop(Stop::Graceful);
         if let Some(gone) = self.gone.lock().await.take() {
-            _ = timeout(2 * GRACE + GRACE, gone).await; // its guard outlives us and goes on ending it
+            _ = timeout(2 * GRACE + GRACE, gone).await; // its guard continues to end it
         }
     }
 }
@@ -289,12 +290,12 @@ fn launch(program: PathBuf, row: &LanguageServer, root: &Path, home: &Home) -> L
     }
 }
 
-/// What a server is told of the client: nothing that would have it wait for one that edits.
+/// The parameters of `initialize`. They announce no capability that would make the server wait for an editor.
 fn greeting(row: &LanguageServer, root: &Path) -> Value {
     let folder = json!({"uri": uri::of_path(root), "name": root.file_name().map_or("project".into(), |name| name.to_string_lossy())});
     let kinds: Vec<u8> = (1..=26).collect();
     json!({
-        // It would have the server look for a process that its sandbox hides; its guard sees to its end.
+        // The sandbox hides ralph's process from the server; the guard ends the server instead.
         "processId": null,
         "clientInfo": {"name": "ralph", "version": env!("CARGO_PKG_VERSION")},
         "rootPath": root.to_string_lossy(),

@@ -1,4 +1,4 @@
-//! Files of the project, read as whoever asks for them could: in the sandbox, if there is one.
+//! Reads files of the project with the access rights of the caller: in the sandbox, if there is one.
 
 use std::{
     fs, io,
@@ -11,10 +11,10 @@ use ralph_text::with_causes;
 
 use super::{facts::NoAnswer, position::Text};
 
-/// Most bytes of a file that a server is handed.
+/// Most bytes of a file that a server is sent.
 pub(super) const FILE_CAP_BYTES: u64 = 4 << 20;
 
-/// What tells whether a file is still what it was.
+/// Metadata that show whether a file has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp {
     size: u64,
@@ -24,7 +24,7 @@ pub(super) struct Stamp {
 }
 
 impl Stamp {
-    /// That of a regular file.
+    /// The stamp of a regular file.
     pub(super) fn of(path: &Path) -> Option<Stamp> {
         let metadata = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
         Some(Stamp {
@@ -36,18 +36,18 @@ impl Stamp {
     }
 }
 
-/// A file as it was read.
+/// The text of a file, with its stamp.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Source {
     pub(super) text: Text,
     pub(super) stamp: Stamp,
-    /// It begins with a byte order mark, which is not in the text.
+    /// Whether the file begins with a byte order mark, which is not part of the text.
     pub(super) marked: bool,
 }
 
 pub(super) const MARK: char = '\u{feff}';
 
-/// Reads a text. The stamp is that from before it was read, so that what changed meanwhile shows.
+/// Reads a text. The stamp is taken before reading, so that changes meanwhile are noticed.
 pub fn read(path: &Path) -> Result<Source, ReadError> {
     let stamp = Stamp::of(path).ok_or_else(|| match files::read_head(path, 0) {
         Err(error) => error,
@@ -62,7 +62,7 @@ pub fn read(path: &Path) -> Result<Source, ReadError> {
     })
 }
 
-/// The path of a file of `project`, without links.
+/// The path of a file in `project`, without links.
 pub(super) fn resolve(project: &Path, file: &str) -> Result<PathBuf, NoAnswer> {
     let named = super::uri::to_path(file).unwrap_or_else(|| PathBuf::from(file));
     let path = fs::canonicalize(project.join(named)).map_err(|error| NoAnswer::Unreadable {
@@ -75,7 +75,7 @@ pub(super) fn resolve(project: &Path, file: &str) -> Result<PathBuf, NoAnswer> {
     }
 }
 
-/// A path as it is told: relative to the project where it is in it.
+/// The path for display: relative to the project if it is inside.
 pub(super) fn told(project: &Path, path: &Path) -> String {
     path.strip_prefix(project)
         .unwrap_or(path)
@@ -83,7 +83,7 @@ pub(super) fn told(project: &Path, path: &Path) -> String {
         .into_owned()
 }
 
-/// The directory in which a server for `file` begins: the outermost of the project that has one of `markers`.
+/// The root directory of a server for `file`: the outermost directory in the project that contains one of `markers`.
 pub(super) fn root_of(project: &Path, file: &Path, markers: &[String]) -> PathBuf {
     let above = file
         .ancestors()

@@ -1,4 +1,4 @@
-//! What a server has said, kept by the thread that reads it, for the questions that wait for it.
+//! The state of a server, collected by its reader thread for pending requests.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -17,18 +17,18 @@ use super::{
     wire::{Frames, Refusal, Said, framed, notification, request},
 };
 
-/// Most files of which diagnostics are kept, and most of one.
+/// Most files whose diagnostics are stored, and most diagnostics of one file.
 const FILES: usize = 2000;
 const IN_A_FILE: usize = 200;
-/// Most tasks that a server tells of at a time.
+/// Most tasks of a server that are tracked.
 const TASKS: usize = 64;
-/// What is kept of its stderr, for the reason of its end.
+/// Most bytes of its stderr that are kept, to explain its end.
 const SAID_BYTES: usize = 4 << 10;
 
-/// Why a request has no answer.
+/// The reason why a request has no response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Failed {
-    /// The server has ended, for this reason.
+    /// The server has ended, with the reason.
     Ended(String),
     Refused(Refusal),
     Late,
@@ -36,12 +36,12 @@ pub(super) enum Failed {
 
 type Answer = oneshot::Sender<Result<Value, Failed>>;
 
-/// A server's side of the conversation.
+/// The connection to a server.
 #[derive(Debug)]
 pub(super) struct Link {
     child: Mutex<Option<Child>>,
     heard: Mutex<Heard>,
-    /// Changes with everything that is heard of how far the server is.
+    /// Incremented with every message about the server's state.
     news: watch::Sender<u64>,
     root: PathBuf,
 }
@@ -50,11 +50,11 @@ pub(super) struct Link {
 struct Heard {
     next: i64,
     waiting: HashMap<i64, Answer>,
-    /// The latest diagnostics of each file, and when they came.
+    /// The latest diagnostics of each file.
     diagnostics: BTreeMap<PathBuf, Published>,
-    /// What it is doing, by its name for it.
+    /// Running tasks by their tokens.
     tasks: BTreeMap<String, String>,
-    /// What rust-analyzer says of itself, which knows best.
+    /// rust-analyzer's own report of its state, which is the most reliable.
     quiescent: Option<bool>,
     latest: Instant,
     stderr: String,
@@ -64,12 +64,12 @@ struct Heard {
 #[derive(Debug, Clone)]
 pub(super) struct Published {
     pub(super) items: Vec<Value>,
-    /// Grows with each publication.
+    /// A number that grows with each publication.
     pub(super) number: u64,
 }
 
 impl Published {
-    /// The first of the diagnostics in an answer of a server.
+    /// The first diagnostics in a server's response.
     pub(super) fn of(diagnostics: &Value, number: u64) -> Self {
         let items = diagnostics.as_array().map_or(&[][..], Vec::as_slice);
         let items = items.iter().take(IN_A_FILE).cloned().collect();
@@ -104,7 +104,7 @@ impl Link {
         *self.child.lock().unwrap_or_else(PoisonError::into_inner) = Some(child);
     }
 
-    /// Ends the server.
+    /// Stops the server.
     pub(super) fn stop(&self, stop: Stop) {
         if let Some(child) = &*self.child.lock().unwrap_or_else(PoisonError::into_inner) {
             child.stop(stop);
@@ -119,11 +119,11 @@ impl Link {
     }
 
     pub(super) fn notify(&self, method: &str, params: &Value) {
-        // One that has ended is found out by the next request.
+        // If the server has ended, the next request reports it.
         _ = self.write(&notification(method, params));
     }
 
-    /// Asks, and returns what the answer comes by.
+    /// Sends a request. Returns its id and the receiver of the response.
     pub(super) fn ask(&self, method: &str, params: &Value) -> (i64, oneshot::Receiver<Result<Value, Failed>>) {
         let (answer, answered) = oneshot::channel();
         let id = {
@@ -131,7 +131,7 @@ impl Link {
             let id = heard.next;
             heard.next += 1;
             match &heard.ended {
-                Some(why) => _ = answer.send(Err(Failed::Ended(why.clone()))), // it is waited for below
+                Some(why) => _ = answer.send(Err(Failed::Ended(why.clone()))), // the receiver is returned below
                 None => _ = heard.waiting.insert(id, answer),
             }
             id
@@ -139,12 +139,12 @@ impl Link {
         if !self.write(&request(id, method, params))
             && let Some(answer) = self.heard().waiting.remove(&id)
         {
-            _ = answer.send(Err(Failed::Ended("it takes no input".to_owned()))); // it is waited for above
+            _ = answer.send(Err(Failed::Ended("it takes no input".to_owned()))); // the receiver is in scope
         }
         (id, answered)
     }
 
-    /// Wants no answer any more.
+    /// Cancels a request.
     pub(super) fn forget(&self, id: i64) {
         if self.heard().waiting.remove(&id).is_some() {
             self.notify("$/cancelRequest", &json!({"id": id}));
@@ -155,7 +155,7 @@ impl Link {
         self.news.subscribe()
     }
 
-    /// What it is doing, if it says that it is not done.
+    /// The server's present task, if it reports that it is not done.
     pub(super) fn busy(&self) -> Option<String> {
         let heard = self.heard();
         match (heard.tasks.values().next(), heard.quiescent) {
@@ -165,12 +165,12 @@ impl Link {
         }
     }
 
-    /// Whether it says of itself that it has seen the whole project.
+    /// Whether the server reports that it has seen the whole project.
     pub(super) fn says_done(&self) -> bool {
         self.heard().quiescent == Some(true)
     }
 
-    /// When it last said how far it is.
+    /// The time of the last message about the server's state.
     pub(super) fn latest(&self) -> Instant {
         self.heard().latest
     }
@@ -196,9 +196,9 @@ impl Link {
         match said {
             Said::Rubbish => {}
             Said::Response { id, result } => {
-                // One that comes after its deadline is nobody's.
+                // A response after its deadline is dropped.
                 if let Some(answer) = self.heard().waiting.remove(&id) {
-                    _ = answer.send(result.map_err(Failed::Refused)); // nobody may wait any more
+                    _ = answer.send(result.map_err(Failed::Refused)); // the request may have been dropped
                 }
             }
             Said::Request { id, method, params } => {
@@ -206,7 +206,7 @@ impl Link {
                     Some(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
                     None => json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": "not supported"}}),
                 };
-                _ = self.write(&answer); // it may have ended
+                _ = self.write(&answer); // the server may have ended
             }
             Said::Notification { method, params } => {
                 if self.heard().take(&method, &params) {
@@ -221,7 +221,7 @@ impl Link {
     }
 }
 
-/// What a server is answered; none to what ralph does not know.
+/// The response to a server's request; `None` if ralph does not support the method.
 fn reply(method: &str, params: &Value, root: &std::path::Path) -> Option<Value> {
     match method {
         "workspace/configuration" => {
@@ -229,7 +229,7 @@ fn reply(method: &str, params: &Value, root: &std::path::Path) -> Option<Value> 
             Some(Value::Array(vec![Value::Null; items]))
         }
         "workspace/workspaceFolders" => Some(json!([{"uri": uri::of_path(root), "name": "project"}])),
-        // What a server would change by itself stays as it is: edits are only made where they are asked for.
+        // Edits are made only when an agent asks for them, so a server's own edits are refused.
         "workspace/applyEdit" => Some(json!({"applied": false})),
         "window/showDocument" => Some(json!({"success": false})),
         "client/registerCapability"
@@ -245,7 +245,7 @@ fn reply(method: &str, params: &Value, root: &std::path::Path) -> Option<Value> 
 }
 
 impl Heard {
-    /// Takes what is said by itself, and tells whether it is of account.
+    /// Applies a notification. Returns whether it concerns the server's state.
     fn take(&mut self, method: &str, params: &Value) -> bool {
         match method {
             "textDocument/publishDiagnostics" => self.publish(params),
@@ -302,7 +302,7 @@ impl Heard {
     }
 }
 
-/// A server's own words for what it does, in a line.
+/// A server's description of a task, as one short line.
 fn shown(text: &str) -> String {
     text.chars()
         .filter(|character| !character.is_control())
@@ -310,11 +310,11 @@ fn shown(text: &str) -> String {
         .collect()
 }
 
-/// What reads a server.
+/// Reads a server's output.
 pub(super) struct Reader {
     pub(super) link: std::sync::Arc<Link>,
     pub(super) frames: Frames,
-    /// Told when nothing of the server is left.
+    /// Signalled when all processes of the server are gone.
     pub(super) gone: Option<oneshot::Sender<()>>,
 }
 
@@ -338,19 +338,19 @@ impl Output for Reader {
         let mut heard = self.link.heard();
         let why = why_it_ended(&end, &heard.stderr);
         for (_, answer) in heard.waiting.drain() {
-            _ = answer.send(Err(Failed::Ended(why.clone()))); // nobody may wait any more
+            _ = answer.send(Err(Failed::Ended(why.clone()))); // the request may have been dropped
         }
         heard.tasks.clear();
         heard.ended = Some(why);
         drop(heard);
         self.link.tell();
         if let Some(gone) = self.gone.take() {
-            _ = gone.send(()); // nobody may wait for it
+            _ = gone.send(()); // the receiver may have been dropped
         }
     }
 }
 
-/// How it ended, with the last line that it wrote to stderr.
+/// How the server ended, with the last line of its stderr.
 fn why_it_ended(end: &End, stderr: &str) -> String {
     let last = stderr.lines().rev().map(str::trim).find(|line| !line.is_empty());
     let last: String = last

@@ -1,28 +1,29 @@
-//! The language servers that are known, and which one is for a file. Pure.
+//! The known language servers, and which one supports a file. Pure.
 
 use std::path::Path;
 
 use serde_json::{Value, json};
 
-/// A language server: how it is started, and for which files.
+/// A language server: how it is started, and which files it supports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LanguageServer {
     pub name: String,
     /// A name on `PATH`, or a path.
     pub command: String,
     pub args: Vec<String>,
-    /// Of the files that it is asked about, without the dot.
+    /// The extensions of the supported files, without the dot.
     pub extensions: Vec<String>,
-    /// Names of files that the root of a workspace has. The outermost directory of the project with one is the root; the project itself
-    /// where none has.
+    /// Names of files that mark the root of a workspace. The outermost directory in the project that contains one is
+    /// the root; without any, the project itself.
     pub roots: Vec<String>,
-    /// What the protocol calls the language; none goes by the extension.
+    /// The protocol's id of the language; `None` to derive it from the extension.
     pub language: Option<String>,
-    /// `initializationOptions`, in the server's own words.
+    /// The server's `initializationOptions`.
     pub options: Value,
 }
 
-/// Name and command, arguments, extensions, root markers. Of several for the same files the first that is installed is used.
+/// Name and command, arguments, extensions, root markers. If several support the same files, the first installed one is
+/// used.
 type Row = (
     &'static str,
     &'static str,
@@ -95,7 +96,7 @@ const PYTHON_ROOTS: &[&str] = &[
     "requirements.txt",
 ];
 
-/// What the protocol calls the languages of these extensions, where that is not the extension itself.
+/// The protocol's ids of languages, if they differ from the extension.
 const LANGUAGES: &[(&str, &[&str])] = &[
     ("rust", &["rs"]),
     ("typescript", &["ts", "mts", "cts"]),
@@ -117,7 +118,7 @@ const LANGUAGES: &[(&str, &[&str])] = &[
     ("shellscript", &["sh", "bash"]),
 ];
 
-/// The servers that need no settings.
+/// The servers that are supported without configuration.
 pub fn built_in() -> Vec<LanguageServer> {
     let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
     let rows = ROWS
@@ -130,7 +131,7 @@ pub fn built_in() -> Vec<LanguageServer> {
             roots: owned(roots),
             language: None,
             options: match *command {
-                // Else its checks and the agent's builds would wait for each other.
+                // Without its own target directory, its checks and the agent's builds would block each other.
                 "rust-analyzer" => json!({"cargo": {"targetDir": true}}),
                 _ => Value::Null,
             },
@@ -143,7 +144,7 @@ impl LanguageServer {
         extension(file).is_some_and(|extension| self.extensions.contains(&extension))
     }
 
-    /// What the protocol calls the language of `file`.
+    /// The protocol's id of the language of `file`.
     pub(super) fn language_of(&self, file: &Path) -> String {
         if let Some(language) = &self.language {
             return language.clone();

@@ -1,4 +1,4 @@
-//! Searches and replacements by syntax, which ast-grep finds: the program is run for each question and makes no edit itself.
+//! Syntax searches and replacements with ast-grep. The program runs once for each question and makes no edits itself.
 
 use std::{
     collections::BTreeMap,
@@ -27,21 +27,22 @@ use super::{
     source::{self, MARK, resolve},
 };
 
-/// The program, which is offered where it is installed. Not by its other name: there is a command `sg` that is something else.
+/// The program, which is used if it is installed. Its other name `sg` is not used, since an unrelated command has that
+/// name.
 pub const AST_GREP: &str = "ast-grep";
 
-/// Most bytes that are read of it, and most matches.
+/// Most bytes of its output that are read, and most matches.
 const OUTPUT_BYTES: usize = 16 << 20;
 const MATCHES: usize = 20_000;
-/// Most bytes of what it says that is wrong.
+/// Most bytes of its error messages.
 const STDERR_BYTES: usize = 8 << 10;
 const GRACE: Duration = Duration::from_secs(1);
 
-/// A match, in the words of the program.
+/// A match as ast-grep reports it.
 #[derive(Debug)]
 struct Match {
     file: PathBuf,
-    /// From 0, in characters.
+    /// The line and the column, in characters from 0.
     line: usize,
     column: usize,
     first_line: String,
@@ -61,7 +62,7 @@ pub(super) async fn search(languages: &Servers, pattern: &Pattern, until: Instan
     Ok(Found::Matches(told(places.collect(), None)))
 }
 
-/// The edits of a replacement.
+/// Plans the edits of a replacement.
 pub(super) async fn replace(
     languages: &Servers,
     pattern: &Pattern,
@@ -84,7 +85,7 @@ pub(super) async fn replace(
     .await
 }
 
-/// The replacements, of which those within another are left out: they are found again in what comes of it.
+/// The replacements without those nested in another. Nested matches are found again in the result.
 fn outermost(text: &Text, mark_bytes: usize, mut found: Vec<(usize, usize, String)>) -> Vec<Replacement> {
     found.sort_by_key(|(start, end, _)| (*start, std::cmp::Reverse(*end)));
     let mut kept: Vec<Replacement> = Vec::new();
@@ -101,7 +102,7 @@ async fn run(home: &Home, pattern: &Pattern, rewrite: Option<&str>, until: Insta
     if pattern.pattern.trim().is_empty() {
         return Err(NoAnswer::NoPattern);
     }
-    // Each in one word: a pattern may begin with a dash.
+    // Each option is one argument, since a pattern may begin with a dash.
     let mut args = vec!["run".to_owned(), "--json=stream".to_owned(), "--color=never".to_owned()];
     args.push(format!("--pattern={}", pattern.pattern));
     args.extend(pattern.language.iter().map(|language| format!("--lang={language}")));
@@ -125,9 +126,9 @@ async fn run(home: &Home, pattern: &Pattern, rewrite: Option<&str>, until: Insta
     let matches: Vec<Match> = matches.take(MATCHES).collect();
     let is_cut = printed.stdout.len() >= OUTPUT_BYTES;
     match (&printed.end, matches.is_empty()) {
-        // Edits are made to all places or to none.
+        // Edits are made at all places or at none.
         _ if is_cut && rewrite.is_some() => Err(NoAnswer::TooManyMatches),
-        // As of grep, 1 is nothing found; 0 with nothing found is a pattern that it doubts.
+        // As with grep, exit code 1 means no match. Code 0 without a match comes with a warning about the pattern.
         (End::Exited(Exit::Code { code: 0 }), true) => printed.complaint().map_or(Ok(matches), |why| Err(refused(why))),
         (End::Exited(Exit::Code { code: 0 | 1 }), _) => Ok(matches),
         (_, false) if is_cut => Ok(matches),
@@ -153,7 +154,7 @@ fn read(home: &Home, line: &[u8]) -> Option<Match> {
         .as_str()
         .and_then(|text| Some((number(&offsets["start"])?, number(&offsets["end"])?, text.to_owned())));
     let lines = found["lines"].as_str()?.lines().next().unwrap_or_default();
-    // Of a byte order mark the program makes a character of the first line.
+    // The program counts a byte order mark as a character of the first line.
     let (marks, first_line) = lines.strip_prefix(MARK).map_or((0, lines), |rest| (1, rest));
     Some(Match {
         file: home.project.join(found["file"].as_str()?),
@@ -171,9 +172,9 @@ struct Printed {
 }
 
 impl Printed {
-    /// What it says that was wrong.
+    /// The program's error message.
     fn complaint(&self) -> Option<String> {
-        // What comes before is about how it was installed.
+        // Earlier lines concern its installation.
         let is_told = |line: &str| {
             let line = line.to_ascii_lowercase();
             line.starts_with("error") || line.starts_with("warning")
@@ -262,7 +263,7 @@ impl Output for Collector {
                 stderr: std::mem::take(&mut self.stderr),
                 end,
             };
-            _ = told.send(printed); // nobody waits any more
+            _ = told.send(printed); // the receiver may have been dropped
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Paths as the addresses that servers know them by. Pure.
+//! Converts between paths and the URIs of the protocol. Pure.
 
 use std::{
     ffi::OsString,
@@ -20,7 +20,7 @@ pub(super) fn of_path(path: &Path) -> String {
     uri
 }
 
-/// The path of a file, whichever of its characters a server has encoded; none for what is no file.
+/// The path of a file URI, with any of its characters percent-encoded; `None` if it is not a file.
 pub(super) fn to_path(uri: &str) -> Option<PathBuf> {
     let rest = uri.strip_prefix(SCHEME)?;
     let path = &rest[rest.find('/')?..];

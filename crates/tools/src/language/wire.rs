@@ -1,10 +1,10 @@
-//! The base protocol: messages of JSON-RPC, each behind a header with its length. Pure.
+//! The base protocol: JSON-RPC messages, each after a header with its length. Pure.
 //!
-//! What is no message is left out and counted: there are servers that print to their stdout.
+//! Other output is skipped: some servers print to their stdout.
 
 use serde_json::{Value, json};
 
-/// Most bytes of a message. The longest answers are lists of symbols, with some hundred bytes each.
+/// Most bytes of a message. The longest responses are lists of symbols, with some hundred bytes each.
 const MESSAGE_CAP_BYTES: usize = 32 << 20;
 const HEADER_LINE_BYTES: usize = 4 << 10;
 
@@ -22,7 +22,7 @@ pub(super) fn notification(method: &str, params: &Value) -> Value {
     json!({"jsonrpc": "2.0", "method": method, "params": params})
 }
 
-/// What a server says.
+/// A message from a server.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Said {
     Response { id: i64, result: Result<Value, Refusal> },
@@ -31,7 +31,7 @@ pub(super) enum Said {
     Rubbish,
 }
 
-/// An error that a server answers with.
+/// An error response of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Refusal {
     pub(super) code: i64,
@@ -39,7 +39,7 @@ pub(super) struct Refusal {
 }
 
 impl Refusal {
-    /// The question has to be asked again: files changed while it was answered.
+    /// Whether the request has to be repeated, since files changed while it was processed.
     pub(super) fn is_passing(&self) -> bool {
         const CONTENT_MODIFIED: i64 = -32801;
         const SERVER_CANCELLED: i64 = -32802;
@@ -74,7 +74,7 @@ fn said(body: &[u8]) -> Said {
     }
 }
 
-/// Takes bytes as they come, cut anywhere.
+/// Parses messages from bytes, cut at any position.
 #[derive(Debug)]
 pub(super) struct Frames {
     state: State,
@@ -90,7 +90,7 @@ enum State {
         bytes: Vec<u8>,
         length: usize,
     },
-    /// The rest of a message that is too long.
+    /// The rest of a message that exceeds the limit.
     Skipping {
         bytes: usize,
     },
@@ -114,7 +114,7 @@ impl Frames {
                 State::Header { line, length } => {
                     let end = bytes.iter().position(|byte| *byte == b'\n');
                     let part = &bytes[..end.unwrap_or(bytes.len())];
-                    // What is longer than any header is none, and only its end is waited for.
+                    // An overlong line is truncated; it does not parse as a header, and is skipped up to its end.
                     let room = HEADER_LINE_BYTES.saturating_sub(line.len());
                     line.extend_from_slice(&part[..part.len().min(room)]);
                     if end.is_some() {
@@ -159,7 +159,7 @@ impl Frames {
         }
     }
 
-    /// Takes a message that is whole.
+    /// Passes on the message once its body is complete.
     fn finish(&mut self, take: &mut impl FnMut(Said)) {
         if let State::Body { bytes, length } = &self.state
             && bytes.len() == *length
@@ -174,7 +174,7 @@ enum Header {
     Length(usize),
     Other,
     End,
-    /// It is no line of a header.
+    /// The line is not part of a header.
     None,
 }
 
