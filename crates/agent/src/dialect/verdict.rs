@@ -16,7 +16,7 @@ pub(super) fn problem(finish: Finish<'_>, clock: &Clock) -> Problem {
     let said = last_error(finish.stderr).map(|error| classify_last(error, clock));
     let crashed = |text: String| Problem::said(ProblemKind::Crashed, text);
     match (finish.exit, said) {
-        // The signal ended the agent, whatever is on stderr.
+        // The signal ended the agent; messages on stderr do not matter.
         (Some(Exit::Signal { signal }), _) => crashed(format!("the agent was ended by signal {signal}")),
         (Some(Exit::Code { code: 0 }), _) => {
             crashed("the agent ended without finishing its turn (exit code 0)".to_owned())
