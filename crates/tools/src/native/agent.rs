@@ -1,4 +1,4 @@
-//! The agent's end of the protocol: opens sessions, and lets turns run while it listens.
+//! The agent's end of the protocol: opens sessions, and runs turns while reading further messages.
 
 use std::{
     env, io,
@@ -26,15 +26,16 @@ use super::{
 };
 use crate::json_rpc::{self, Line, METHOD_NOT_FOUND, Message as Incoming};
 
-/// The version of the protocol.
+/// The supported protocol version.
 const VERSION: u64 = 1;
 /// Most bytes of a line from the client.
 const LINE_CAP_BYTES: usize = 64 << 20;
 
-/// The exit code of what can be run only with other settings.
+/// The exit code for configurations that always fail.
 const USAGE: u8 = 2;
 
-/// Serves a client on stdin and stdout until it leaves. `model` is the one that was named for this run. Returns the exit code.
+/// Serves a client on stdin and stdout until it disconnects. `model` is the model named for this run. Returns the exit
+/// code.
 pub fn run(model: Option<String>) -> u8 {
     let runtime = match Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -56,7 +57,7 @@ pub fn run(model: Option<String>) -> u8 {
         open: None,
     };
     let code = runtime.block_on(agent.serve(&mut listener));
-    // A search may still be running.
+    // A search may still be running on another thread.
     runtime.shutdown_background();
     code
 }
@@ -67,7 +68,7 @@ struct Agent {
     open: Option<Open>,
 }
 
-/// A session that is open.
+/// An open session.
 struct Open {
     session: Session,
     history: History,
@@ -78,18 +79,18 @@ struct Open {
     project: PathBuf,
     system: String,
     servers: Servers,
-    /// Its own tools, and those of the servers.
+    /// The agent's own tools, and those of the servers.
     offers: Vec<Offer>,
 }
 
-/// Why the agent ends.
+/// Ends the agent with this exit code.
 struct Leave(u8);
 
-/// How a turn ended.
+/// The reason why a turn ended.
 enum Ended {
     By(Result<End, Failure>),
     Cancelled,
-    /// The client is gone.
+    /// The client has disconnected.
     Alone,
 }
 
@@ -98,7 +99,7 @@ impl Agent {
         while let Some(line) = lines.recv().await {
             let handled = match incoming(&line) {
                 Some(Incoming::Request { id, method, params }) => self.take(&id, &method, &params, lines).await,
-                // Nothing runs, and nothing is asked.
+                // No turn is running and no request is pending, so these have no effect.
                 Some(Incoming::Notification { .. } | Incoming::Response { .. }) | None => Ok(()),
             };
             if let Err(Leave(code)) = handled {
@@ -153,7 +154,7 @@ impl Agent {
         let project = params["cwd"].as_str().map_or_else(|| PathBuf::from("."), PathBuf::from);
         let variable = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
         let options = Options::read(variable, self.model.clone(), HAS_TLS).map_err(|error| {
-            // The code is that of a wrong command line: trying again would fail the same way.
+            // The exit code is that of a wrong command line, since another try would fail the same way.
             console::complain(&format!("error: {error}"));
             Leave(match error {
                 OptionsError::EndpointMissing | OptionsError::KeyMissing { .. } => 1,
@@ -204,7 +205,7 @@ impl Agent {
         Ok(())
     }
 
-    /// Tells what was said in a session that is continued, as the protocol asks for.
+    /// Repeats the messages of a continued session, as the protocol requires.
     fn retell(&self, kept: &Kept, options: &Options) {
         for message in &kept.messages {
             let (kind, text) = match message {
@@ -224,7 +225,7 @@ impl Agent {
         }
     }
 
-    /// Lets a turn run, and listens meanwhile.
+    /// Runs a turn while reading further messages.
     async fn converse(&mut self, id: &Value, params: &Value, lines: &mut Receiver<Line>) -> Result<(), Leave> {
         let Some(mut open) = self.open.take() else {
             self.client
@@ -275,7 +276,7 @@ impl Agent {
         let mut running = pin!(turn.run());
         loop {
             tokio::select! {
-                // A message that came before the end of the turn is in it.
+                // Messages that arrive before the end of the turn become part of it.
                 biased;
                 line = lines.recv() => match line.as_ref().map(incoming) {
                     None => return Ended::Alone,
@@ -301,7 +302,7 @@ impl Agent {
     }
 }
 
-/// What a line says; none if it is no message.
+/// Parses a line; `None` if it is not a message.
 fn incoming(line: &Line) -> Option<Incoming> {
     match line {
         Line::Whole(line) => Incoming::of_line(line),
@@ -309,7 +310,7 @@ fn incoming(line: &Line) -> Option<Incoming> {
     }
 }
 
-/// What the agent is and can do.
+/// The agent's description and capabilities.
 fn greeting() -> Value {
     json!({
         "protocolVersion": VERSION,

@@ -1,4 +1,4 @@
-//! Requests to a model: sent, repeated as long as that makes sense, and read as they come.
+//! Requests to a model: sends them, retries them if that is useful, and streams the response.
 
 use std::{error::Error, time::Duration};
 
@@ -15,13 +15,13 @@ use super::{
 };
 
 const CONNECTING: Duration = Duration::from_secs(15);
-/// How long a server may say nothing. Models think, and local ones read long prompts, for minutes.
+/// The longest silence of a server. Models think, and local ones process long prompts, for minutes.
 const SILENCE: Duration = Duration::from_secs(540);
-/// How long a server may take to list its models.
+/// The time limit for listing models.
 const LISTING: Duration = Duration::from_secs(20);
-/// Most bytes of an answer that is no stream.
+/// Most bytes of a response that is not a stream.
 const BODY_CAP_BYTES: usize = 256 * 1024;
-/// Most names of models in one sentence.
+/// Most model names in an error message.
 const NAMES_CAP: usize = 8;
 
 #[derive(Debug)]
@@ -31,15 +31,17 @@ pub(super) struct Api {
     retries: u32,
 }
 
-/// What is heard of a request while it is made.
+/// Observes a request.
 pub(super) trait Listener {
-    /// The answer goes on.
+    /// A piece of the response has arrived.
     fn hear(&mut self, piece: Piece);
-    /// The request failed and is made again after a pause; what was heard of its answer does not count.
+    /// The request failed and is retried after a pause. The response so far is void.
     fn again(&mut self, failure: &Failure, attempt: u32, pause: Duration);
 }
 
 impl Api {
+    /// Creates the client of the configured endpoint.
+    ///
     /// # Errors
     /// A [`Failure`] if this system cannot make connections.
     pub(super) fn new(options: &Options) -> Result<Self, Failure> {
@@ -55,7 +57,7 @@ impl Api {
         })
     }
 
-    /// Makes a request and repeats it as often as it may be. Cancel safe: dropped, it closes its connection.
+    /// Sends a request, with retries. Cancel safe: dropping the future closes the connection.
     ///
     /// # Errors
     /// The last [`Failure`].
@@ -89,10 +91,10 @@ impl Api {
         decoder.end()
     }
 
-    /// The name of the one model that there is, where none is named.
+    /// The name of the server's only model, used if none is configured.
     ///
     /// # Errors
-    /// A [`Failure`] with the names, if there are several.
+    /// A [`Failure`] that lists the names, if there is not exactly one.
     pub(super) async fn only_model(&self) -> Result<String, Failure> {
         let request = self.client.get(self.url("/models")).timeout(LISTING);
         let body = capped(self.answered(request).await?).await;
@@ -120,7 +122,7 @@ impl Api {
         format!("{}{path}", self.endpoint.base)
     }
 
-    /// The answer to a request, if it is none of an error.
+    /// Sends a request and returns its response, unless that has an error status.
     async fn answered(&self, request: RequestBuilder) -> Result<Response, Failure> {
         let request = match self.endpoint.wire {
             Wire::Chat => request,
@@ -152,7 +154,7 @@ impl Api {
         Err(self.with_next_step(failure))
     }
 
-    /// The failure, with what there is to do about it.
+    /// Adds advice to the text of a failure.
     fn with_next_step(&self, failure: Failure) -> Failure {
         let step = match (failure.class, &self.endpoint.key) {
             (Class::Auth, Some(key)) => format!(" ({} refused the key in {})", self.endpoint.base, key.variable),
@@ -170,7 +172,7 @@ impl Api {
     }
 }
 
-/// The beginning of an answer's body; what cannot be read of it is left out.
+/// The beginning of a response's body, up to a read error.
 async fn capped(mut response: Response) -> String {
     let mut bytes = Vec::new();
     while let Ok(Some(chunk)) = response.chunk().await {
@@ -183,7 +185,7 @@ async fn capped(mut response: Response) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// A failure of the connection, by its innermost cause: what is around that tells how the client is built.
+/// A failure of the connection, described by its innermost cause: the outer ones are details of the HTTP client.
 fn network(error: &reqwest::Error) -> Failure {
     let mut cause: &dyn Error = error;
     while let Some(source) = cause.source() {

@@ -1,7 +1,7 @@
-//! The client at the other end of the agent's stdin and stdout, in the Agent Client Protocol: JSON-RPC in lines.
+//! The client at the other end of stdin and stdout, in the Agent Client Protocol: JSON-RPC in lines.
 //!
-//! One thing is beyond the protocol: messages for the running turn (`_session/steering`), which an answer tells to have been taken
-//! once they are in a request to the model.
+//! One method extends the protocol: messages for the running turn (`_session/steering`). They are answered as injected
+//! once they are part of a request to the model.
 
 use std::{
     cell::{Cell, RefCell},
@@ -17,7 +17,7 @@ use crate::json_rpc;
 pub(super) const INVALID_PARAMS: i64 = -32602;
 pub(super) const INVALID_REQUEST: i64 = -32600;
 
-/// How a request for permission was answered.
+/// The answer to a permission request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Permission {
     Granted,
@@ -31,7 +31,7 @@ pub(super) struct Client {
     messages: RefCell<VecDeque<Steered>>,
 }
 
-/// A message for the running turn, which has to be answered.
+/// A message for the running turn that is not answered yet.
 #[derive(Debug)]
 pub(super) struct Steered {
     pub(super) id: Value,
@@ -48,7 +48,7 @@ impl Client {
         }
     }
 
-    /// Says of which session the following is.
+    /// Sets the session that later notifications concern.
     pub(super) fn speak_of(&self, session: &str) {
         session.clone_into(&mut self.session.borrow_mut());
     }
@@ -65,14 +65,14 @@ impl Client {
         write(&refusal);
     }
 
-    /// Tells something of the session.
+    /// Sends an update of the session.
     pub(super) fn tell(&self, kind: &str, mut update: Value) {
         update["sessionUpdate"] = kind.into();
         let params = json!({"sessionId": *self.session.borrow(), "update": update});
         write(&json!({"jsonrpc": "2.0", "method": "session/update", "params": params}));
     }
 
-    /// Asks to be allowed what `call` is about.
+    /// Requests permission for `call`.
     pub(super) async fn ask(&self, call: &Value) -> Permission {
         let option = |id: &str, kind: &str, name: &str| json!({"optionId": id, "kind": kind, "name": name});
         let options = [
@@ -91,14 +91,14 @@ impl Client {
         }
     }
 
-    /// Passes on the answer to a request.
+    /// Passes on the response to a request.
     pub(super) fn answered(&self, id: u64, result: Option<Value>) {
         if let Some(waiting) = self.waiting.borrow_mut().remove(&id) {
-            _ = waiting.send(result); // the turn was cancelled
+            _ = waiting.send(result); // the turn may have been cancelled
         }
     }
 
-    /// Keeps a message until the running turn takes it.
+    /// Queues a message for the running turn.
     pub(super) fn steer(&self, id: Value, text: String) {
         self.messages.borrow_mut().push_back(Steered { id, text });
     }
@@ -107,7 +107,7 @@ impl Client {
         !self.messages.borrow().is_empty()
     }
 
-    /// The messages so far, each of which is answered as taken.
+    /// Takes the queued messages, and answers each as injected.
     pub(super) fn take_messages(&self) -> Vec<String> {
         let messages = std::mem::take(&mut *self.messages.borrow_mut());
         let taken = messages.into_iter().map(|message| {
@@ -117,7 +117,7 @@ impl Client {
         taken.collect()
     }
 
-    /// Gives back the messages that come too late, and forgets what was asked.
+    /// Returns messages that come too late, and drops pending requests.
     pub(super) fn end_turn(&self) {
         for message in std::mem::take(&mut *self.messages.borrow_mut()) {
             self.leave(&message.id);
@@ -125,13 +125,13 @@ impl Client {
         self.waiting.borrow_mut().clear();
     }
 
-    /// Answers a message that no turn takes.
+    /// Answers a message as not injected.
     pub(super) fn leave(&self, id: &Value) {
         self.respond(id, &json!({"outcome": "promptRequired"}));
     }
 }
 
-/// The text of a prompt, which is a list of contents.
+/// The text of a prompt, which is a list of content blocks.
 pub(super) fn text_of(params: &Value) -> String {
     let contents = params["prompt"].as_array().into_iter().flatten();
     let texts = contents.filter_map(|content| match content["type"].as_str()? {
@@ -143,7 +143,7 @@ pub(super) fn text_of(params: &Value) -> String {
     texts.collect::<Vec<_>>().join("\n\n")
 }
 
-/// Writes a line. A client that reads no more closes the agent's stdin as well, which ends the agent.
+/// Writes a line. A client that stops reading also closes the agent's stdin, which ends the agent.
 fn write(message: &Value) {
     let line = format!("{message}\n");
     let mut out = io::stdout().lock();

@@ -1,7 +1,7 @@
-//! Which model is asked, where, and with which key.
+//! The configuration of the model, its endpoint and key.
 //!
-//! Everything comes from variables: ralph sets those of its settings for the agent, and keys are nowhere else. A key of OpenAI's
-//! or Anthropic's is not sent to another machine in the clear.
+//! All values come from environment variables: ralph passes its settings to the agent this way, and keys are stored
+//! nowhere else. A key of OpenAI or Anthropic is not sent to another machine without encryption.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -21,19 +21,19 @@ const ANTHROPIC: &str = "https://api.anthropic.com/v1";
 
 pub(super) const OWN_KEY: &str = "RALPH_NATIVE_API_KEY";
 
-/// What the agent is run with.
+/// The options of the agent.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Options {
     pub(super) endpoint: Endpoint,
-    /// None asks the endpoint which it has.
+    /// The model; `None` to ask the endpoint.
     pub(super) model: Option<String>,
-    /// Tokens that a conversation may have.
+    /// Most tokens of a conversation.
     pub(super) context_tokens: u64,
-    /// Most tokens of one answer; none leaves it to the API.
+    /// Most tokens of one answer; `None` for the default of the API.
     pub(super) answer_tokens: Option<u32>,
-    /// Requests in one turn.
+    /// Most requests in one turn.
     pub(super) max_requests: u32,
-    /// How often a failed request is repeated.
+    /// Most retries of a failed request.
     pub(super) retries: u32,
     prices: BTreeMap<String, Price>,
 }
@@ -41,21 +41,21 @@ pub(super) struct Options {
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Endpoint {
     pub(super) wire: Wire,
-    /// Without a slash at the end.
+    /// The base URL without a slash at the end.
     pub(super) base: String,
     pub(super) key: Option<Key>,
 }
 
-/// Never shown.
+/// An API key. It is never displayed.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Key {
-    /// The variable that it comes from.
+    /// The variable from which it was read.
     pub(super) variable: &'static str,
     pub(super) secret: String,
 }
 
 impl Endpoint {
-    /// The body of a request. OpenAI itself takes the length of an answer by another name than everybody who does as it did.
+    /// The body of a request. OpenAI itself uses another name for the limit of an answer than compatible servers.
     pub(super) fn body(&self, request: Request<'_>) -> Value {
         let mut body = self.wire.body(request);
         if self.base == OPENAI
@@ -74,13 +74,13 @@ impl fmt::Debug for Endpoint {
     }
 }
 
-/// Dollars for a million tokens.
+/// Prices in dollars per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Price {
     input: f64,
     output: f64,
-    /// Of input that comes from a cache; none costs what input costs.
+    /// The price of cached input; `None` for that of `input`.
     cached_input: Option<f64>,
 }
 
@@ -109,10 +109,11 @@ pub(super) enum OptionsError {
 }
 
 impl Options {
-    /// Reads what `variable` has, which takes empty ones as not set. `model` is the one that was named for this run.
+    /// Reads the options with `variable`, which treats empty variables as unset. `model` is the model named for this
+    /// run.
     ///
     /// # Errors
-    /// An [`OptionsError`], with what to set.
+    /// An [`OptionsError`], with advice on what to set.
     pub fn read(
         variable: impl Fn(&str) -> Option<String>,
         model: Option<String>,
@@ -151,9 +152,9 @@ impl Options {
         })
     }
 
-    /// Dollars that `tokens` of a model cost; none if there is no price for it. Of several names that the model's begins with, the
-    /// longest counts.
-    #[allow(clippy::cast_precision_loss)] // Nobody uses that many tokens.
+    /// The cost of `tokens` in dollars; `None` if the model has no price. The price with the longest name that is a
+    /// prefix of the model's name applies.
+    #[allow(clippy::cast_precision_loss)] // Such large counts do not occur.
     pub(super) fn cost(&self, model: &str, tokens: Tokens) -> Option<f64> {
         let known = self.prices.iter().filter(|(name, _)| model.starts_with(name.as_str()));
         let (_, price) = known.max_by_key(|(name, _)| name.len())?;
@@ -165,7 +166,7 @@ impl Options {
     }
 }
 
-/// Why this build cannot reach the model that `variable` and `model` name, where it lacks TLS.
+/// The error message if the endpoint selected by `variable` and `model` needs TLS and this build has none.
 pub fn lacks_tls(variable: impl Fn(&str) -> Option<String>, model: Option<&str>) -> Option<String> {
     why_unreachable(variable, model, HAS_TLS)
 }
@@ -178,7 +179,7 @@ fn why_unreachable(variable: impl Fn(&str) -> Option<String>, model: Option<&str
 }
 
 impl Endpoint {
-    /// Whether it is reached with TLS.
+    /// Whether the endpoint is reached over TLS.
     pub(super) fn is_encrypted(&self) -> bool {
         self.base.starts_with("https:")
     }
@@ -237,7 +238,7 @@ impl Endpoint {
     }
 }
 
-/// The API that most servers at such an address have.
+/// The API that most servers with such an address have.
 fn guessed(base: &str) -> Wire {
     match base.contains("anthropic") {
         true => Wire::Anthropic,
@@ -245,7 +246,7 @@ fn guessed(base: &str) -> Wire {
     }
 }
 
-/// The API for which there is an address or a key; of both, Anthropic's if the model is one of theirs.
+/// The API with an address or a key in the environment. If both have one, Anthropic's for its own models.
 fn of_variables(variable: &impl Fn(&str) -> Option<String>, model: Option<&str>) -> Result<Wire, OptionsError> {
     let has = |names: [&str; 2]| names.into_iter().any(|name| variable(name).is_some());
     let openai = has(["OPENAI_BASE_URL", "OPENAI_API_KEY"]);
@@ -255,14 +256,14 @@ fn of_variables(variable: &impl Fn(&str) -> Option<String>, model: Option<&str>)
         (true, true) if is_claude => Ok(Wire::Anthropic),
         (true, _) => Ok(Wire::Chat),
         (false, true) => Ok(Wire::Anthropic),
-        // A key that is only ours says nothing about whose it is.
+        // ralph's own key variable does not tell the API, so the model decides.
         (false, false) if variable(OWN_KEY).is_some() && is_claude => Ok(Wire::Anthropic),
         (false, false) if variable(OWN_KEY).is_some() => Ok(Wire::Chat),
         (false, false) => Err(OptionsError::EndpointMissing),
     }
 }
 
-/// The address below which the API is. Both vendors' programs take it in their own form, the one with the version, the other without.
+/// The base URL of the API. The vendors' own programs expect it with `/v1` (OpenAI) or without (Anthropic).
 fn base(wire: Wire, value: &str) -> Option<String> {
     let url = Url::parse(value.trim()).ok()?;
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
@@ -278,7 +279,7 @@ fn base(wire: Wire, value: &str) -> Option<String> {
     })
 }
 
-/// Whether nothing leaves this machine on the way to `base`.
+/// Whether `base` is on this machine.
 fn is_local(base: &str) -> bool {
     let Ok(url) = Url::parse(base) else { return false };
     match url.host_str() {

@@ -1,32 +1,32 @@
-//! Why a request to a model failed, and what becomes of it: another try, or the end of the turn.
+//! Failures of requests to a model, and whether they are retried.
 
 use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::Value;
 
-/// A longer wait than this is left to the client, which shows it, and can be told to go on earlier.
+/// Longer waits end the turn: the client shows them, and the user can continue earlier.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
-/// Most bytes of what a server says.
+/// Most bytes of a server's error message.
 const TEXT_CAP_BYTES: usize = 2000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
-    /// The key is missing, or refused.
+    /// The key is missing or refused.
     Auth,
-    /// There is no such model, or no API at that address.
+    /// The model does not exist, or the address has no API.
     Model,
-    /// Too many requests for now.
+    /// Too many requests at present.
     Limit,
-    /// Nothing is left of what was paid for.
+    /// The quota is exhausted.
     Quota,
     /// The conversation is too long for the model.
     Overflow,
-    /// The server has a problem of its own.
+    /// The server has an internal problem.
     Server,
-    /// The server was not reached, or went away in the middle of its answer.
+    /// The server could not be reached, or the connection broke during the response.
     Network,
-    /// The request itself is refused.
+    /// The request itself was refused.
     Refused,
 }
 
@@ -34,7 +34,7 @@ pub(super) enum Class {
 pub(super) struct Failure {
     pub(super) class: Class,
     pub(super) text: String,
-    /// How long the server asks to be left alone.
+    /// The wait that the server asks for.
     pub(super) retry_after: Option<Duration>,
 }
 
@@ -47,7 +47,7 @@ impl Failure {
         }
     }
 
-    /// The failure that an answer with an error status tells.
+    /// Classifies a response with an error status.
     pub(super) fn of_answer(status: u16, body: &str, retry_after: Option<Duration>) -> Self {
         let (names, said) = said(body);
         let class = of_names(&names)
@@ -62,7 +62,7 @@ impl Failure {
         };
         Self {
             class,
-            // The status of a limit that is none would be read as one.
+            // The status is left out: the client would classify 429 as a rate limit.
             text: match class {
                 Class::Quota => format!("the quota of the API is exhausted{said}"),
                 Class::Overflow => format!("the conversation does not fit the model's context window{said}"),
@@ -72,7 +72,7 @@ impl Failure {
         }
     }
 
-    /// The failure that a stream tells in place of the rest of an answer.
+    /// Classifies an error event in a stream.
     pub(super) fn of_event(body: &Value) -> Self {
         let (names, said) = said(&body.to_string());
         let class = of_names(&names)
@@ -81,8 +81,7 @@ impl Failure {
         Self::new(class, format!("the answer broke off: {said}"))
     }
 
-    /// How long to wait before the next try, of which this would be number `attempt`, counted from 0; none if another try makes no
-    /// sense.
+    /// The pause before retry number `attempt`, counted from 0; `None` if the request should not be retried.
     pub(super) fn pause(&self, attempt: u32) -> Option<Duration> {
         match self.class {
             Class::Limit | Class::Server | Class::Network => {}
@@ -95,8 +94,8 @@ impl Failure {
         }
     }
 
-    /// The error that the client is answered, in words that any client of ACP shows and by codes that ralph's knows: the status of
-    /// HTTP that stands for the class.
+    /// The JSON-RPC error code for the client. ralph's client reads it as the HTTP status of the class; other ACP
+    /// clients show the text.
     pub(super) fn code(&self) -> i64 {
         match self.class {
             Class::Auth => 401,
@@ -110,7 +109,7 @@ impl Failure {
     }
 }
 
-/// The wait that the headers of an answer ask for.
+/// The wait that a response's headers ask for.
 pub(super) fn retry_after(header: impl Fn(&str) -> Option<String>, now: Timestamp) -> Option<Duration> {
     if let Some(millis) = header("retry-after-ms").and_then(|text| text.trim().parse::<f64>().ok()) {
         return Duration::try_from_secs_f64(millis / 1000.0).ok();
@@ -120,16 +119,16 @@ pub(super) fn retry_after(header: impl Fn(&str) -> Option<String>, now: Timestam
         return Duration::try_from_secs_f64(seconds).ok();
     }
     let until = jiff::fmt::rfc2822::parse(text.trim()).ok()?.timestamp();
-    // What has passed is no wait.
+    // A time in the past means no wait.
     Some(Duration::try_from(until.duration_since(now)).unwrap_or_default())
 }
 
-/// The names that the error in `body` has, and what it says in words.
+/// The error names in `body`, and its message.
 fn said(body: &str) -> (Vec<String>, String) {
     let Ok(body) = serde_json::from_str::<Value>(body) else {
         return (Vec::new(), one_line(body));
     };
-    // Some servers answer with a list of one.
+    // Some servers wrap the error in a list.
     let body = body.get(0).unwrap_or(&body);
     let error = match &body["error"] {
         Value::Null => body,
@@ -171,7 +170,7 @@ fn of_status(status: u16) -> Option<Class> {
     })
 }
 
-/// How servers say that a conversation is too long, which they have no common name for.
+/// Whether a message says that the conversation is too long; servers have no common error name for that.
 fn is_overflow(said: &str) -> bool {
     let said = said.to_lowercase();
     [

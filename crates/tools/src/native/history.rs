@@ -1,26 +1,26 @@
-//! A conversation, and what becomes of it when it grows too long: old results of tools are left out, and what the model itself wrote
-//! long ago (arguments of calls, texts, thoughts). The newest of it and everything that its user said stay.
+//! A conversation, shortened when it grows too long: old tool results are left out, and old output of the model
+//! (arguments of calls, texts, thoughts). The latest of these and all user messages are kept.
 //!
-//! Tokens are estimated at four bytes each, which is a little too many for code and English. An API that counts fewer is not
-//! believed when it comes to room: some cut a long conversation without a word and count what is left.
+//! Tokens are estimated at four bytes each, which is slightly too many for code and English. A lower count of the API
+//! is ignored for this purpose: some APIs silently truncate a long conversation and count the rest.
 
 use serde_json::{Map, Value};
 
 use super::message::{Answer, Message, Tokens, ToolResult};
 
 const BYTES_PER_TOKEN: u64 = 4;
-/// Estimated bytes of the JSON around each part of a request.
+/// The estimated size of the JSON around each part of a request.
 const FRAME_BYTES: usize = 60;
-/// The share of the budget from which on a conversation is too long, in percent: an answer has to fit in, too.
+/// The percentage of the budget above which a conversation is too long, so that an answer fits in.
 const FULL_PERCENT: u64 = 80;
-/// The newest results that stay when room is made, and when there has to be much of it.
+/// The numbers of latest results that are kept, normally and after an overflow.
 const KEPT: usize = 6;
 const KEPT_AFTER_OVERFLOW: usize = 2;
-/// A shorter part is not worth leaving out.
+/// Shorter parts are never left out.
 const SHORT_BYTES: usize = 400;
-/// A shorter argument stays where the others of its call are left out.
+/// Shorter arguments of a call are kept when the others are left out.
 const SHORT_ARGUMENT_BYTES: usize = 120;
-/// Most bytes of a part that stays after an overflow, and where even that is too much.
+/// Most bytes of a kept part after an overflow, and of one if that was not enough.
 const KEPT_BYTES: usize = 4096;
 const FEW_BYTES: usize = 1024;
 
@@ -28,20 +28,20 @@ const LEFT_OUT: &str = "[left out to make room; use the tool again if you need i
 const TEXT_LEFT_OUT: &str = "[left out to make room]";
 const STEPS_LEFT_OUT: &str =
     "[Earlier steps of this work are left out to make room. The files show what came of them.]";
-/// Stands for an argument that was left out. A model that copies it into a file has its call refused.
+/// Replaces an argument that was left out. A call in which the model copies it into a file is refused.
 pub(super) const ARGUMENT_LEFT_OUT: &str = "[left out of the conversation to make room; it was carried out as written]";
 
 #[derive(Debug, Default)]
 pub(super) struct History {
     messages: Vec<Message>,
-    /// Tokens of the conversation up to the message of that number, as the API counted them.
+    /// The number of messages and their tokens, as the API last counted them.
     counted: Option<(usize, u64)>,
-    /// Tokens of what each request has beside the messages: the instructions and the tools.
+    /// The tokens of a request without its messages: the instructions and the tools.
     beside: u64,
 }
 
 impl History {
-    /// A conversation that was kept. Calls that no result followed, since the agent was ended, get one.
+    /// Restores a stored conversation. Calls without a result, since the agent was ended, get one.
     pub(super) fn of(messages: Vec<Message>) -> Self {
         let mut history = Self::default();
         for message in messages {
@@ -62,7 +62,7 @@ impl History {
         self.messages.push(message);
     }
 
-    /// Gives calls that will have no result one that says so, which is returned: APIs refuse what has none.
+    /// Adds a result to calls that will not get one, and returns it: APIs refuse calls without a result.
     pub(super) fn repair(&mut self) -> Option<&Message> {
         let Some(Message::Assistant(answer)) = self.messages.last() else {
             return None;
@@ -80,14 +80,14 @@ impl History {
         self.messages.last()
     }
 
-    /// Takes the API's count of a request with all messages so far, and of the answer that follows.
+    /// Records the API's count of a request with all present messages, and of its answer.
     pub(super) fn count(&mut self, tokens: Tokens) {
         if tokens.input > 0 {
             self.counted = Some((self.messages.len() + 1, tokens.input.saturating_add(tokens.output)));
         }
     }
 
-    /// The tokens that the conversation has, about.
+    /// The approximate tokens of the conversation.
     pub(super) fn tokens(&self) -> u64 {
         match self.counted {
             Some((from, counted)) => counted + estimated(&self.messages[from.min(self.messages.len())..]),
@@ -100,8 +100,8 @@ impl History {
         self.beside + estimated(&self.messages)
     }
 
-    /// Makes room if the next request is about to be longer than `budget` tokens, of which `beside` are for the instructions and
-    /// the tools. Returns how many parts were left out or cut.
+    /// Makes room if the next request would exceed `budget` tokens, of which `beside` are for instructions and tools.
+    /// Returns the number of parts that were left out or cut.
     pub(super) fn fit(&mut self, budget: u64, beside: u64) -> usize {
         self.beside = beside;
         let most = budget / 100 * FULL_PERCENT;
@@ -123,7 +123,7 @@ impl History {
         shortened
     }
 
-    /// Makes as much room as there is to make. Returns how many parts were left out or cut.
+    /// Makes room after the API reported an overflow. Returns the number of parts that were left out or cut.
     pub(super) fn make_room(&mut self) -> usize {
         match self.shorten(KEPT_AFTER_OVERFLOW, KEPT_BYTES) {
             0 => self.drop_oldest(1, self.estimate() / 2),
@@ -131,7 +131,7 @@ impl History {
         }
     }
 
-    /// Leaves out long parts but for the newest `kept` of a kind, which are cut to `kept_bytes`.
+    /// Leaves out long parts, except for the latest `kept` of each kind, which are cut to `kept_bytes`.
     fn shorten(&mut self, kept: usize, kept_bytes: usize) -> usize {
         let (mut results, mut calls, mut answers) = (0, 0, 0);
         let mut shortened = 0;
@@ -154,7 +154,7 @@ impl History {
                         calls += 1;
                     }
                     shortened += cut(&mut answer.text, answers < kept, kept_bytes, TEXT_LEFT_OUT);
-                    // Those of the newest answer go back with its results.
+                    // The thoughts of the latest answer are sent back with its results.
                     if answers >= kept.max(1) && !answer.thoughts.is_empty() {
                         answer.thoughts.clear();
                         shortened += 1;
@@ -169,7 +169,7 @@ impl History {
         shortened
     }
 
-    /// Cuts the prompts of turns that were long ago, as a session has them that went on over many iterations.
+    /// Cuts the prompts of old turns, as in a session that spans many iterations.
     fn shorten_prompts(&mut self) -> usize {
         let old = self
             .messages
@@ -190,8 +190,8 @@ impl History {
         shortened
     }
 
-    /// Takes out the oldest answers, each with its results, until about `most` tokens are left; `kept` results stay. Where the API
-    /// counts more than can be seen, half of the messages go. Returns how many messages were taken out.
+    /// Removes the oldest answers with their results until about `most` tokens are left; `kept` results stay. If only
+    /// the API's count is too high, half of the messages are removed. Returns the number of removed messages.
     fn drop_oldest(&mut self, kept: usize, most: u64) -> usize {
         let is_result = |message: &Message| matches!(message, Message::Results { .. });
         let half = if self.counted.is_some() {
@@ -240,7 +240,7 @@ impl History {
     }
 }
 
-/// Leaves out a long text, or cuts it to `kept_bytes` if it is kept. Returns how many texts became shorter.
+/// Leaves out a long text, or cuts it to `kept_bytes` if `is_kept`. Returns 1 if it became shorter.
 fn cut(text: &mut String, is_kept: bool, kept_bytes: usize, left_out: &str) -> usize {
     let most = if is_kept { kept_bytes } else { SHORT_BYTES };
     if text.len() <= most {
@@ -253,7 +253,7 @@ fn cut(text: &mut String, is_kept: bool, kept_bytes: usize, left_out: &str) -> u
     1
 }
 
-/// The arguments of a call without what is long in them; APIs take back nothing but an object.
+/// The arguments of a call without long values. The result is an object, since APIs accept nothing else.
 fn short_arguments(written: &str) -> String {
     let fields: Map<String, Value> = serde_json::from_str(written).unwrap_or_default();
     let short = |value: Value| match value.to_string().len() > SHORT_ARGUMENT_BYTES {
@@ -269,7 +269,7 @@ fn short_arguments(written: &str) -> String {
     }
 }
 
-/// Tokens of a text of so many bytes, about.
+/// The approximate number of tokens in a text of this size.
 pub(super) fn tokens_of(bytes: usize) -> u64 {
     bytes as u64 / BYTES_PER_TOKEN
 }
@@ -278,7 +278,7 @@ fn estimated(messages: &[Message]) -> u64 {
     tokens_of(messages.iter().map(size).sum())
 }
 
-/// Bytes that a message takes in a request, about.
+/// The approximate size of a message in a request.
 fn size(message: &Message) -> usize {
     let parts = match message {
         Message::User { text } => text.len(),
@@ -294,7 +294,7 @@ fn size(message: &Message) -> usize {
 fn size_of_answer(answer: &Answer) -> usize {
     let calls = answer.calls.iter();
     let calls = calls.map(|call| call.id.len() + call.name.len() + call.arguments.len() + FRAME_BYTES);
-    // Only thoughts that are signed or encrypted go back.
+    // Only signed or encrypted thoughts are sent back.
     let thoughts = answer.thoughts.iter().map(|thought| match &thought.redacted {
         Some(data) => data.len(),
         None if thought.signature.is_empty() => 0,
@@ -353,7 +353,7 @@ mod tests {
         );
     }
 
-    /// A conversation of so many uses of `write`, each with a text and thoughts.
+    /// A conversation with `count` uses of `write`, each with a text and thoughts.
     fn written(count: usize, bytes: usize) -> History {
         let uses = (0..count).flat_map(|number| {
             let id = number.to_string();
@@ -376,7 +376,7 @@ mod tests {
         History::of(std::iter::once(user("Do it.")).chain(uses).collect())
     }
 
-    /// Whether each answer with calls has its results right behind it, and the task is still there.
+    /// Whether each answer with calls is directly followed by its results, and the task is still present.
     fn is_whole(history: &History) -> bool {
         let messages = history.messages();
         let mut pairs = messages.iter().zip(messages.iter().skip(1));

@@ -1,4 +1,4 @@
-//! A conversation in one form, whichever API the model has.
+//! Conversations in a form that is independent of the model's API.
 
 use std::borrow::Cow;
 
@@ -11,13 +11,13 @@ pub enum Message {
         text: String,
     },
     Assistant(Answer),
-    /// What the calls of the answer before came to, one for each of them.
+    /// The results of the preceding answer's calls, one for each.
     Results {
         results: Vec<ToolResult>,
     },
 }
 
-/// What a model answers to one request.
+/// A model's answer to one request.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct Answer {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -28,15 +28,15 @@ pub(super) struct Answer {
     pub(super) calls: Vec<Call>,
 }
 
-/// Reasoning, which some APIs want back as it was.
+/// Reasoning, which some APIs require to be sent back unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct Thought {
     #[serde(default)]
     pub(super) text: String,
-    /// The proof that it is the model's own; empty where the API has none.
+    /// A signature that proves its origin; empty if the API has none.
     #[serde(default)]
     pub(super) signature: String,
-    /// Encrypted reasoning, in place of a text.
+    /// Encrypted reasoning in place of a text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) redacted: Option<String>,
 }
@@ -45,7 +45,7 @@ pub(super) struct Thought {
 pub(super) struct Call {
     pub(super) id: String,
     pub(super) name: String,
-    /// JSON as the model wrote it, which may be none.
+    /// JSON as the model wrote it; it may be invalid.
     pub(super) arguments: String,
 }
 
@@ -56,10 +56,10 @@ pub(super) struct ToolResult {
     pub(super) ok: bool,
 }
 
-/// Tokens, as the API counts them.
+/// Token counts of the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct Tokens {
-    /// All of the request, what came from a cache or went into one included.
+    /// All tokens of the request, including cache reads and writes.
     pub(super) input: u64,
     pub(super) cache_read: u64,
     pub(super) cache_write: u64,
@@ -77,7 +77,7 @@ impl Tokens {
     }
 }
 
-/// A tool as a model is told of it.
+/// The description of a tool for a model.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Offer {
     pub(super) name: Cow<'static, str>,
@@ -87,19 +87,19 @@ pub(super) struct Offer {
 }
 
 impl Offer {
-    /// Bytes that it takes in a request, about.
+    /// Its approximate size in a request, in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.name.len() + self.description.len() + self.schema.to_string().len()
     }
 }
 
-/// Everything that one request to a model consists of.
+/// The content of one request to a model.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Request<'a> {
     pub(super) model: &'a str,
     pub(super) system: &'a str,
     pub(super) messages: &'a [Message],
     pub(super) offers: &'a [Offer],
-    /// Most tokens of the answer; none leaves it to the API.
+    /// Most tokens of the answer; `None` for the default of the API.
     pub(super) answer_tokens: Option<u32>,
 }

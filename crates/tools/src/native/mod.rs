@@ -1,8 +1,8 @@
-//! ralph's own agent: a loop around a model's API, for machines with no other agent and for models of one's own.
+//! ralph's own agent: a loop around a model's API, for machines without another agent and for self-hosted models.
 //!
-//! It is run like any other agent, in a process of its own below the guard and within the sandbox, and speaks the Agent Client
-//! Protocol, so that approvals, messages, cost and recordings are those of any agent with that protocol. It knows nothing of
-//! ralph but what the protocol and the environment tell every agent.
+//! It runs like any other agent, as a separate process below the guard and in the sandbox. It speaks the Agent Client
+//! Protocol, so approvals, messages, cost and recordings work as with any other agent that does. It knows about ralph
+//! only what the protocol and the environment tell every agent.
 
 mod agent;
 mod api;

@@ -1,10 +1,10 @@
-//! Notices a model that goes round in circles: the same call with the same result, again and again.
+//! Detects a model in a loop: the same calls with the same results, again and again.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// After so many the model is told.
+/// The number of repetitions after which the model is told.
 const TOLD_AFTER: u32 = 3;
-/// After so many the turn ends.
+/// The number of repetitions after which the turn ends.
 const ENDED_AFTER: u32 = 6;
 
 #[derive(Debug, Default)]
@@ -16,18 +16,18 @@ pub(super) struct Repeats {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Repeated {
     No,
-    /// The model should hear of it.
+    /// The model should be told.
     Tell {
         count: u32,
     },
-    /// It does not stop.
+    /// The model does not stop.
     Endless {
         count: u32,
     },
 }
 
 impl Repeats {
-    /// Takes what one answer's calls came to.
+    /// Records the calls of one answer and their results.
     pub(super) fn take(&mut self, calls: &[(&str, &str)], results: &[&str]) -> Repeated {
         let mut hasher = DefaultHasher::new();
         (calls, results).hash(&mut hasher);

@@ -1,7 +1,9 @@
-//! The MCP servers of a session: programs that serve tools on stdin and stdout. They are started with the session, and end with it.
+//! The MCP servers of a session: programs that serve tools on stdin and stdout. They are started and ended with the
+//! session.
 //!
-//! A server is somebody else's program, and what it says may be anything: lines are bounded, each request has its time, names are made
-//! legal for models, and a server that does not do its part is left out or answers with an error, which the model reads.
+//! Servers are third-party programs and their output is not trusted: lines are bounded, requests have time limits, and
+//! names are made valid for models. A server that misbehaves is left out, or its calls fail with an error that the
+//! model reads.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -31,30 +33,30 @@ use super::{
 };
 use crate::json_rpc::{self, Line, METHOD_NOT_FOUND, Message};
 
-/// The version that is asked for; of the others every one is taken, since tools are the same in all of them.
+/// The protocol version that is requested. Any other version is accepted, since tools are the same in all of them.
 const VERSION: &str = "2025-11-25";
-/// Most servers of a session, tools of a server, and pages of a list of them.
+/// Most servers of a session, tools of a server, and pages of its list of tools.
 const SERVERS: usize = 32;
 const TOOLS: usize = 256;
 const PAGES: usize = 64;
-/// How long a server may take to begin: `npx` may have to fetch it.
+/// The time limit of a server's start: `npx` may have to download it.
 const BEGINNING: Duration = Duration::from_secs(30);
-/// How long a use may take.
+/// The time limit of a tool call.
 const CALL: Duration = Duration::from_secs(600);
 /// How long a server may take to read a message.
 const READING: Duration = Duration::from_secs(30);
 /// Most bytes of a line.
 const LINE_CAP_BYTES: usize = 8 << 20;
-/// Most bytes of a description, of a schema, and of what a model reads of a result.
+/// Most bytes of a description, of a schema, and of a result for the model.
 const DESCRIPTION_CAP_BYTES: usize = 4 * 1024;
 const SCHEMA_CAP_BYTES: usize = 64 * 1024;
 const RESULT_CAP_BYTES: usize = 30_000;
-/// What is said of a server that has ended.
+/// The error message for a server that has ended.
 const GONE: &str = "the server has ended, and its tools with it";
-/// Longest name that both wires take.
+/// The longest tool name that both APIs accept.
 const NAME_CHARS: usize = 64;
 
-/// The servers of a session that have begun, with their tools.
+/// The running servers of a session, with their tools.
 #[derive(Default)]
 pub(super) struct Servers {
     servers: Vec<Server>,
@@ -66,21 +68,21 @@ pub(super) struct Servers {
 struct Tool {
     offer: Offer,
     server: usize,
-    /// What the server calls it.
+    /// The server's name of the tool.
     name: String,
 }
 
-/// A use of a tool that is ready to happen.
+/// A tool call that is ready to be made.
 #[derive(Debug)]
 pub(super) struct ServerUse {
-    /// What it is about, on one line.
+    /// A description on one line.
     pub(super) title: String,
     pub(super) arguments: Value,
     tool: usize,
 }
 
 impl Servers {
-    /// Starts the servers that `params` of a session name. Returns them, and why others could not be: each in one line.
+    /// Starts the servers in a session's `params`. Returns them, and one line for each that failed.
     pub(super) async fn start(params: &Value, project: &Path, withheld: &[&str]) -> (Self, Vec<String>) {
         let named = params["mcpServers"].as_array().into_iter().flatten().take(SERVERS);
         let begun = join_all(named.map(|described| async move {
@@ -109,7 +111,7 @@ impl Servers {
         self.tools.iter().map(|tool| tool.offer.clone())
     }
 
-    /// Makes a call ready; none if no server has such a tool.
+    /// Prepares a call; `None` if no server has such a tool.
     pub(super) fn prepare(&self, name: &str, written: &str) -> Option<Result<ServerUse, String>> {
         let tool = self.tools.iter().position(|tool| tool.offer.name == name)?;
         let written = if written.trim().is_empty() { "{}" } else { written };
@@ -125,7 +127,7 @@ impl Servers {
         })
     }
 
-    /// Has the server do it.
+    /// Calls the tool on its server.
     pub(super) async fn carry_out(&self, used: ServerUse) -> Outcome {
         let tool = &self.tools[used.tool];
         let params = json!({"name": tool.name, "arguments": used.arguments});
@@ -134,7 +136,7 @@ impl Servers {
     }
 }
 
-/// A tool as a server lists it; none without a name.
+/// A tool from a server's list; `None` if it has no name.
 fn described(server: &str, at: usize, listed: &Value, names: &mut BTreeSet<String>) -> Option<Tool> {
     let name = listed["name"].as_str().filter(|name| !name.is_empty())?;
     let schema = &listed["inputSchema"];
@@ -153,7 +155,7 @@ fn described(server: &str, at: usize, listed: &Value, names: &mut BTreeSet<Strin
     })
 }
 
-/// A name with nothing in it that a wire refuses.
+/// Replaces the characters that an API refuses in names.
 fn legal(name: &str) -> String {
     let is_legal = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-');
     name.chars()
@@ -161,7 +163,7 @@ fn legal(name: &str) -> String {
         .collect()
 }
 
-/// `name` in the length that wires take, and with a number if there is one like it.
+/// Truncates `name` to the allowed length, and appends a number if it is taken.
 fn unique(name: &str, names: &mut BTreeSet<String>) -> String {
     let with = |end: &str| format!("{}{end}", &name[..name.len().min(NAME_CHARS - end.len())]);
     let mut numbered = with("");
@@ -173,7 +175,7 @@ fn unique(name: &str, names: &mut BTreeSet<String>) -> String {
     numbered
 }
 
-/// What a result says.
+/// The outcome of a tool call, from its result.
 fn said(result: &Value) -> Outcome {
     let contents = result["content"].as_array().into_iter().flatten();
     let texts: Vec<String> = contents
@@ -204,10 +206,10 @@ fn said(result: &Value) -> Outcome {
 
 type Answered = Result<Value, String>;
 
-/// Requests that wait for an answer; none once there will be no more answers.
+/// Pending requests; `None` once there will be no more responses.
 type Waiting = Arc<Mutex<Option<HashMap<u64, oneshot::Sender<Answered>>>>>;
 
-/// A server that runs. Dropping it ends its process group.
+/// A running server. Dropping it ends its process group.
 struct Server {
     _group: Group,
     stdin: Arc<AsyncMutex<ChildStdin>>,
@@ -216,7 +218,7 @@ struct Server {
 }
 
 impl Server {
-    /// Starts the program and asks for its tools.
+    /// Starts the program and lists its tools.
     async fn begin(described: &Value, project: &Path, withheld: &[&str]) -> Result<(Self, Vec<Value>), String> {
         let server = Self::spawn(described, project, withheld)?;
         let client = json!({"name": "ralph-native", "version": env!("CARGO_PKG_VERSION")});
@@ -270,11 +272,11 @@ impl Server {
             .current_dir(project)
             .stdin(Stdio::piped())
             .stdout(writer)
-            // What servers write there is for whoever develops them.
+            // Servers' stderr is for their developers.
             .stderr(Stdio::null())
             .process_group(0);
         let mut child = command.spawn().map_err(wrong)?;
-        // It holds the writing end.
+        // It holds the writing end of the pipe.
         drop(command);
         let stdin = child.stdin.take().ok_or("it has no stdin")?;
         let server = Self {
@@ -295,27 +297,27 @@ impl Server {
                     Some(Message::Response { id, outcome }) => {
                         let asked = lock(&waiting).as_mut().and_then(|waiting| waiting.remove(&id));
                         if let Some(asked) = asked {
-                            _ = asked.send(outcome.map_err(|error| refused(&error))); // nobody waits any more
+                            _ = asked.send(outcome.map_err(|error| refused(&error))); // the request may have timed out
                         }
                     }
-                    // A server that is not answered may wait for ever.
+                    // A server without an answer to its request may wait forever.
                     Some(Message::Request { id, method, .. }) => {
                         let answer = match method.as_str() {
                             "ping" => json_rpc::result(&id, &json!({})),
                             _ => json_rpc::refusal(&id, METHOD_NOT_FOUND, "not supported"),
                         };
-                        _ = write(&stdin, &answer).await; // it will be found gone by whoever asks next
+                        _ = write(&stdin, &answer).await; // the next request reports that the server has ended
                     }
                     Some(Message::Notification { .. }) | None => {}
                 }
             }
-            // Whoever waits is told by that.
+            // Dropping the senders fails all pending requests.
             lock(&waiting).take();
         });
         Ok(server)
     }
 
-    /// Asks, and waits for the answer.
+    /// Sends a request and waits for its response.
     async fn asks(&self, method: &str, params: &Value, patience: Duration) -> Answered {
         let id = self.requests.fetch_add(1, Ordering::Relaxed) + 1;
         let (answer, answered) = oneshot::channel();
@@ -337,11 +339,12 @@ impl Server {
         }
     }
 
-    /// Writes a message. A server that does not read is given up: after half a message it would understand none.
+    /// Writes a message. A server that does not read is given up, since it would misread everything after half a
+    /// message.
     async fn write(&self, message: &Value) -> Result<(), String> {
         let why = match timeout(READING, write(&self.stdin, message)).await {
             Ok(Ok(())) => return Ok(()),
-            // It may be told by a pipe that is broken before its last line has been read.
+            // A broken pipe may be noticed before the server's last line was read.
             Ok(Err(_)) => GONE,
             Err(_) => "the server reads no more, and its tools are gone",
         };
@@ -369,7 +372,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 mod tests {
     use super::*;
 
-    /// A server that answers the requests with these ids in this way, as a shell script.
+    /// A server configuration whose program is a shell script.
     fn scripted(body: &str) -> Value {
         json!({"mcpServers": [{"name": "s p", "command": "/bin/sh", "args": ["-c", body], "env": []}]})
     }

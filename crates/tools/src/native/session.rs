@@ -1,6 +1,6 @@
-//! Sessions on disk, so that one can go on after its agent has ended: a file of lines, one for each message.
+//! Stored sessions, which can be continued after their agent has ended: files with one message per line.
 //!
-//! They are beside ralph's own state and not within it, which an agent may not read where it is confined.
+//! They are stored outside of ralph's own state, which a confined agent may not read.
 
 use std::{
     fs::{self, DirBuilder, File},
@@ -15,9 +15,9 @@ use serde::{Deserialize, Serialize};
 
 use super::message::Message;
 
-/// Most of a session that is read.
+/// Most bytes of a session that are read.
 const SESSION_CAP_BYTES: u64 = 256 << 20;
-/// A session that was not touched for so long is removed when another begins.
+/// Sessions that were not modified for this time are removed when another one begins.
 const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -26,27 +26,28 @@ enum Line {
     Message {
         message: Message,
     },
-    /// Dollars that the session has cost so far.
+    /// The cost of the session so far, in dollars.
     Cost {
         usd: f64,
     },
 }
 
-/// A session that is written to. One that cannot be is lost when the agent ends, which is said when it is asked for.
+/// A session that is being written. If it cannot be stored, it is lost when the agent ends; loading it then reports
+/// that.
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) id: String,
     file: Option<File>,
 }
 
-/// What a session holds.
+/// The content of a session.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Kept {
     pub(super) messages: Vec<Message>,
     pub(super) cost_usd: f64,
 }
 
-/// Where sessions are kept; none where this system has no place for that.
+/// The directory of stored sessions; `None` if the system has no suitable place.
 pub(super) fn directory() -> Option<PathBuf> {
     let state = dirs::state_dir().or_else(|| Some(dirs::home_dir()?.join(".local/state")))?;
     Some(state.join("ralph-native"))
@@ -64,10 +65,10 @@ impl Session {
         Self { id, file }
     }
 
-    /// The session `id` and what it holds. A last line that is torn is left out.
+    /// Loads the session `id` with its content. An incomplete last line is skipped.
     ///
     /// # Errors
-    /// Why there is none.
+    /// A message that the session was not found, or cannot be read.
     pub(super) fn load(directory: Option<&Path>, id: &str) -> Result<(Self, Kept), String> {
         let is_name = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
         let directory = directory.filter(|_| is_name);
@@ -87,7 +88,7 @@ impl Session {
         }
         let mut file = files::append_private(&path).ok().map(|(file, _)| file);
         if let Some(file) = file.as_mut().filter(|_| !bytes.ends_with(b"\n")) {
-            // What follows a torn line must not be torn with it.
+            // Separates later lines from the incomplete one.
             _ = file.write_all(b"\n");
         }
         let id = id.to_owned();
@@ -111,7 +112,7 @@ impl Session {
             file.write_all(&bytes)
         });
         if written.is_err() {
-            // A file with a gap would be another conversation.
+            // A file with a gap would contain a different conversation.
             self.file = None;
         }
     }
@@ -129,7 +130,7 @@ fn remove_old(directory: &Path, now: SystemTime) {
             Some(now.duration_since(touched).ok()? > KEPT)
         };
         if path.extension().is_some_and(|ending| ending == "jsonl") && is_old() == Some(true) {
-            _ = fs::remove_file(path); // another agent may have done it
+            _ = fs::remove_file(path); // another agent may have removed it
         }
     }
 }

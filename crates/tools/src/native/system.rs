@@ -1,15 +1,15 @@
-//! What a model is told before its first prompt: where it is, how to work, and what the project says about itself.
+//! The system prompt: the model's environment, its way of working, and the project's own instructions.
 
 use std::path::Path;
 
 use ralph_system::files;
 
-/// Files in which projects tell agents about themselves; the first that is there counts.
+/// Files with a project's instructions for agents; the first that exists is used.
 const ABOUT: [&str; 3] = ["AGENTS.md", "AGENT.md", "CLAUDE.md"];
-/// Most bytes of such a file.
+/// Most bytes of such a file that are used.
 const ABOUT_CAP_BYTES: usize = 32 * 1024;
 
-/// The instructions for work in `project`.
+/// The system prompt for work in `project`.
 pub(super) fn instructions(project: &Path) -> String {
     let mut text = format!(
         "You are a coding agent. You work on your own in the project at {project}, by the tools that you have; nobody answers \

@@ -1,4 +1,4 @@
-//! One turn: the model is asked, its calls happen, and it is asked again, until it has nothing more to do.
+//! One turn: requests to the model and its tool calls alternate, until the model is done.
 
 use std::{path::Path, rc::Rc};
 
@@ -21,7 +21,7 @@ use super::{
     wire::{Piece, Stop},
 };
 
-/// How often an answer that was too long is continued.
+/// How often an answer that reached the length limit is continued.
 const CONTINUATIONS: u32 = 3;
 
 const NUDGE: &str = "You have thought, but neither said nor done anything. Use a tool, or say what came of your work.";
@@ -31,7 +31,7 @@ const NOT_RUN: &str =
     "not run: an earlier change of this answer failed. Mend that first, then call it again if it is still right.";
 const DENIED: &str = "denied: it was not done, and must not be done in another way either. Go on without it.";
 
-/// What a turn works with.
+/// The context of a turn.
 pub(super) struct Turn<'a> {
     pub(super) client: &'a Rc<Client>,
     pub(super) api: &'a Api,
@@ -46,25 +46,25 @@ pub(super) struct Turn<'a> {
     pub(super) spent: &'a mut Spent,
 }
 
-/// What a session has used.
+/// The usage of a session.
 #[derive(Debug, Default)]
 pub(super) struct Spent {
-    /// Of the running turn.
+    /// The tokens of the running turn.
     pub(super) tokens: Tokens,
-    /// Of the whole session.
+    /// The cost of the whole session.
     pub(super) cost_usd: f64,
-    /// Uses of tools.
+    /// The number of tool calls.
     pub(super) calls: u64,
-    /// Answers.
+    /// The number of answers.
     pub(super) answers: u64,
 }
 
 impl Spent {
-    /// The tokens of the running turn, as the protocol has them in the result of a turn.
+    /// The tokens of the running turn, in the form of the protocol's turn result.
     pub(super) fn usage(&self) -> Value {
         let tokens = self.tokens;
         if tokens == Tokens::default() {
-            // Usage that was not counted is null: zero would be a count.
+            // Usage that the API did not count is null, since zero would be a count.
             return Value::Null;
         }
         json!({
@@ -74,21 +74,22 @@ impl Spent {
     }
 }
 
-/// How a turn ended that did not fail.
+/// The outcome of a turn that did not fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
     Done,
-    /// It has made as many requests as it may.
+    /// The turn has reached the limit of requests.
     Requests,
     Length,
     Refused,
 }
 
 impl Turn<'_> {
-    /// Works until the model is done. Cancel safe: dropped, it ends what it has started, and the history can be repaired.
+    /// Runs the turn until the model is done. Cancel safe: dropping the future ends its processes, and the history can
+    /// be repaired.
     ///
     /// # Errors
-    /// The [`Failure`] that it ended with.
+    /// The [`Failure`] that ended the turn.
     pub async fn run(&mut self) -> Result<End, Failure> {
         let (mut repeats, mut was_nudged, mut continued) = (Repeats::default(), false, 0);
         for _ in 0..self.options.max_requests {
@@ -123,13 +124,13 @@ impl Turn<'_> {
         Ok(End::Requests)
     }
 
-    /// Adds to the conversation, here and on disk.
+    /// Adds a message to the conversation, in memory and on disk.
     fn say(&mut self, message: Message) {
         self.session.keep(&message);
         self.history.push(message);
     }
 
-    /// Asks the model. A conversation that is too long is shortened once.
+    /// Sends a request to the model. A conversation that is too long is shortened once.
     async fn asked(&mut self) -> Result<(Answer, Stop), Failure> {
         let offers = self.offers.iter().map(Offer::bytes).sum::<usize>();
         self.history.fit(
@@ -162,7 +163,7 @@ impl Turn<'_> {
             }
         };
         for (number, call) in reply.answer.calls.iter_mut().enumerate() {
-            // Results are found by it.
+            // Results refer to calls by their ids.
             if call.id.is_empty() {
                 call.id = format!("call_{}_{number}", self.history.messages().len());
             }
@@ -174,7 +175,7 @@ impl Turn<'_> {
     fn count(&mut self, tokens: Tokens) {
         self.history.count(tokens);
         self.spent.tokens = self.spent.tokens.plus(tokens);
-        // A limit on tokens ends a turn that is not over.
+        // Reported during the turn, so that a limit on tokens can end it.
         let mut update = json!({
             "used": self.history.tokens(), "size": self.options.context_tokens,
             "_meta": {"usage": self.spent.usage()},
@@ -187,9 +188,9 @@ impl Turn<'_> {
         self.client.tell("usage_update", update);
     }
 
-    /// Lets the calls of one answer happen. Calls that may change something run in their order, until a change of a file fails: the
-    /// model wrote the calls after it in the belief that it is made. Calls that only look at files wait for the changes before them,
-    /// and for nothing else. Commands are asked for at once, so that whoever answers sees all of them.
+    /// Carries out the calls of one answer. Calls with side effects run in order until a change of a file fails, since
+    /// the model wrote later calls on the assumption that it succeeds. Read-only calls wait only for the changes before
+    /// them. Permission for commands is requested at once, so that the user sees all of them.
     async fn use_tools(&mut self, calls: &[Call]) -> Vec<ToolResult> {
         let done = watch::Sender::new(Done::default());
         let mut changes = 0;
@@ -212,7 +213,7 @@ impl Turn<'_> {
         .await
     }
 
-    /// The name of a use, which begins with that of the tool.
+    /// The id of a tool use, which begins with the name of the tool.
     fn next_call(&mut self, call: &Call) -> String {
         self.spent.calls += 1;
         let name = match call.name.as_str() {
@@ -224,14 +225,14 @@ impl Turn<'_> {
 
     async fn use_tool(&self, call: &Call, place: Place, done: &watch::Sender<Done>) -> ToolResult {
         let its_turn = async || {
-            // It fails only if `done` is gone.
+            // Waiting fails only if `done` was dropped.
             _ = done.subscribe().wait_for(|done| done.count >= place.after).await;
             if place.changes && done.borrow().has_failed {
                 return Err(NOT_RUN.to_owned());
             }
             Ok(())
         };
-        // What a change would change is known only when those before it are made.
+        // A change can be computed only after the changes before it.
         let outcome = match tools::is_asked_early(&call.name) {
             true => {
                 let asked = self.asked_for(call, &place.id).await;
@@ -270,7 +271,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Tells the client of a call that comes to nothing before it is asked for.
+    /// Reports a call that fails before permission is requested.
     fn tell_failed(&self, call: &Call, id: &str, why: &str) {
         let input = json!({"arguments": ralph_core::event::clip(&call.arguments, 1000)});
         let told = json!({
@@ -280,7 +281,7 @@ impl Turn<'_> {
         self.client.tell("tool_call", told);
     }
 
-    /// What a call is to do, now that it is allowed.
+    /// Prepares a call and requests permission. Returns its action if it is allowed.
     async fn asked_for(&self, call: &Call, id: &str) -> Result<Action, String> {
         let wanted = match self.servers.prepare(&call.name, &call.arguments) {
             Some(used) => used.map(Use::served),
@@ -288,7 +289,7 @@ impl Turn<'_> {
         };
         let wanted = wanted.inspect_err(|why| self.tell_failed(call, id, why))?;
         let told = match &wanted.action {
-            // The list is nobody's but its own.
+            // The list affects nothing outside of the agent, so it needs no permission.
             Action::Todo(_) => return Ok(wanted.action),
             _ => told(&wanted, id),
         };
@@ -317,7 +318,7 @@ impl Turn<'_> {
         let outcome = self.act(action).await;
         let status = if outcome.is_ok() { "completed" } else { "failed" };
         let mut update = json!({"toolCallId": id, "status": status});
-        // Of a change that was made, the change is what there is to see.
+        // A completed change is already shown as a diff.
         if !is_change || outcome.is_err() {
             let (Ok(text) | Err(text)) = &outcome;
             update["content"] = content(text);
@@ -344,7 +345,7 @@ impl Turn<'_> {
     /// Adds the results to the conversation.
     ///
     /// # Errors
-    /// A [`Failure`] if the model goes round in circles.
+    /// A [`Failure`] if the model repeats the same call endlessly.
     fn take_results(
         &mut self,
         calls: &[Call],
@@ -377,25 +378,25 @@ impl Turn<'_> {
     }
 }
 
-/// A call among those of the same answer.
+/// The position of a call in an answer.
 struct Place {
-    /// The name of the use.
+    /// The id of the use.
     id: String,
-    /// How many of those before it have to be done first.
+    /// The number of preceding changes that it waits for.
     after: usize,
-    /// It may change something.
+    /// Whether the call may have side effects.
     changes: bool,
 }
 
-/// How far the changes of an answer are.
+/// The progress of an answer's changes.
 #[derive(Debug, Default)]
 struct Done {
     count: usize,
-    /// A change of a file was not made.
+    /// Whether a change of a file has failed.
     has_failed: bool,
 }
 
-/// A use as the client is told of it, and asked for it.
+/// A tool use in the form of the protocol, for reports and permission requests.
 fn told(wanted: &Use, id: &str) -> Value {
     let locations: Vec<Value> = wanted.paths.iter().map(|path| json!({"path": path})).collect();
     let mut told = json!({
@@ -410,10 +411,10 @@ fn told(wanted: &Use, id: &str) -> Value {
     told
 }
 
-/// Tells the client what is heard of an answer.
+/// Streams an answer to the client.
 struct Heard<'a> {
     client: &'a Client,
-    /// The number of the answer: one that is asked for again is another message.
+    /// The number of the answer: a retried request produces another message.
     answers: &'a mut u64,
     retries: u32,
 }

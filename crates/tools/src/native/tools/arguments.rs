@@ -1,11 +1,11 @@
-//! The arguments of a call, which a model may have written in many ways: other names than it was told, numbers as texts.
+//! The arguments of a call, tolerant of variations by models: other names, numbers as texts.
 
 use ralph_core::event::clip;
 use serde_json::{Map, Value};
 
 use crate::native::wire::ARGUMENTS_CAP_BYTES;
 
-/// What models call an argument that goes by another name here: other agents taught them.
+/// Other names that models use for an argument, as they learned from other agents.
 const OTHER_NAMES: [(&str, &[&str]); 8] = [
     (
         "path",
@@ -20,9 +20,9 @@ const OTHER_NAMES: [(&str, &[&str]); 8] = [
     ("todos", &["entries", "items"]),
 ];
 
-/// What models add to any call, and no tool goes by.
+/// Arguments that models add to any call, and that no tool uses.
 const FOR_PEOPLE: [&str; 3] = ["description", "explanation", "reason"];
-/// Most unknown arguments that are named, and most bytes of each.
+/// Most unknown arguments that an error names, and most bytes of each.
 const NAMED: usize = 5;
 const NAME_CAP_BYTES: usize = 64;
 
@@ -32,8 +32,10 @@ pub(super) struct Arguments {
 }
 
 impl Arguments {
+    /// Parses the arguments of a call of `tool`.
+    ///
     /// # Errors
-    /// What is wrong, for the model.
+    /// The reason, as a message for the model.
     pub fn read(tool: &'static str, written: &str) -> Result<Self, String> {
         if written.len() > ARGUMENTS_CAP_BYTES {
             return Err(format!(
@@ -51,10 +53,11 @@ impl Arguments {
         }
     }
 
-    /// Refuses arguments that the tool would ignore: the model counts on them. `known` are those that it has.
+    /// Refuses arguments that the tool would ignore, since the model relies on them. `known` are the tool's own
+    /// arguments.
     ///
     /// # Errors
-    /// Which they are, and what the tool takes, for the model.
+    /// The unknown arguments and the known ones, as a message for the model.
     pub(super) fn refuse_unknown(&self, known: &[&str]) -> Result<(), String> {
         let is_known = |name: &str| {
             let others = OTHER_NAMES.iter().filter(|(own, _)| known.contains(own));
@@ -97,7 +100,7 @@ impl Arguments {
         }
     }
 
-    /// A text that says something.
+    /// A non-empty text.
     pub(super) fn text(&self, name: &str) -> Result<&str, String> {
         self.optional(name)?
             .ok_or_else(|| format!("`{}` needs `{name}`", self.tool))
@@ -117,7 +120,7 @@ impl Arguments {
             Some(value) => {
                 let number = value.as_u64().or_else(|| value.as_str()?.trim().parse().ok());
                 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-                // It is a small one without a fraction.
+                // The number is small and has no fraction.
                 let number = number.or_else(|| {
                     let float = value
                         .as_f64()
@@ -157,7 +160,7 @@ fn is_shell(word: &str) -> bool {
     ["sh", "bash"].contains(&word.rsplit('/').next().unwrap_or_default())
 }
 
-/// A word that a shell reads as it is.
+/// Quotes a word for a shell.
 fn quoted(word: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./=:,+@%".contains(&byte);
     match !word.is_empty() && word.bytes().all(is_plain) {

@@ -1,4 +1,4 @@
-//! Files: read in parts, listed, changed exactly.
+//! File tools: reading in parts, listing directories, exact edits.
 
 use std::{
     fs, io,
@@ -9,17 +9,17 @@ use ralph_system::files::{self, ReadError};
 
 use super::outcome::Outcome;
 
-/// Most of a file that is looked at.
+/// Most bytes of a file that are processed.
 const FILE_CAP_BYTES: u64 = 16 << 20;
-/// Lines of a file that are read at once, if it is not said how many.
+/// The default number of lines that are read at once.
 const LINES: u64 = 1000;
 /// Most bytes of one line.
 const LINE_CAP_BYTES: usize = 2000;
 /// Most bytes that are read at once.
 const READ_CAP_BYTES: usize = 28_000;
-/// Most lines that are named where a text occurs more than once.
+/// Most line numbers that are listed for a text with several occurrences.
 const LINES_NAMED: usize = 5;
-/// Most names of a directory.
+/// Most names of a directory that are listed.
 const NAMES_CAP: usize = 500;
 
 #[derive(Debug)]
@@ -67,7 +67,7 @@ impl Read {
     }
 }
 
-/// The names in a directory, in order.
+/// The sorted names in a directory.
 pub(super) fn list(path: &Path) -> Outcome {
     let wrong = |error: io::Error| format!("{}: {error}", path.display());
     let entries = fs::read_dir(path).map_err(wrong)?;
@@ -91,11 +91,11 @@ pub(super) fn list(path: &Path) -> Outcome {
     }
 }
 
-/// A file as it is to be, and as it was when this was found out.
+/// The planned content of a file, and its content at the time of planning.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::native) struct Change {
     pub(in crate::native) path: PathBuf,
-    /// None if it is new.
+    /// `None` if the file is new.
     pub(in crate::native) before: Option<String>,
     pub(in crate::native) after: String,
 }
@@ -110,7 +110,7 @@ impl Change {
         if old == new {
             return Err("`old` and `new` are the same".to_owned());
         }
-        // Models write plain line ends, whatever the file has.
+        // Models write ` ` even if the file uses `\r `.
         let has_returns = before.contains("\r\n") && !old.contains('\r');
         let (old, new) = match has_returns {
             true => (old.replace('\n', "\r\n"), new.replace('\n', "\r\n")),
@@ -150,7 +150,7 @@ impl Change {
         let before = match files::read_text(path, FILE_CAP_BYTES) {
             Ok(text) => Some(text),
             Err(error) if error.is_missing() => None,
-            // Replaced as a whole, what was in it need not be shown.
+            // The old content of an unreadable file is not shown, since the whole file is replaced.
             Err(_) => Some(String::new()),
         };
         Ok(Self {
@@ -160,7 +160,7 @@ impl Change {
         })
     }
 
-    /// Makes the change, unless the file is another one by now.
+    /// Makes the change, unless the file has changed since it was planned.
     pub(in crate::native) fn carry_out(&self) -> Outcome {
         let shown = self.path.display();
         let wrong = |error: io::Error| format!("{shown}: {error}");
@@ -174,7 +174,7 @@ impl Change {
         if let Some(directory) = self.path.parent() {
             fs::create_dir_all(directory).map_err(wrong)?;
         }
-        // In place, so that its mode and what links to it stay.
+        // Written in place, which keeps the file's mode and its links.
         fs::write(&self.path, &self.after).map_err(wrong)?;
         let lines = self.after.lines().count();
         Ok(match &self.before {
@@ -184,7 +184,7 @@ impl Change {
     }
 }
 
-/// A file's text.
+/// Reads a text file.
 fn text_of(path: &Path) -> Result<String, String> {
     let shown = path.display();
     if path.is_dir() {
@@ -196,7 +196,7 @@ fn text_of(path: &Path) -> Result<String, String> {
     })
 }
 
-/// What is in `text` in place of `old`, if only its white space differs.
+/// A hint at the line in `text` that matches the first line of `old` except for white space; empty if there is none.
 fn nearly(text: &str, old: &str) -> String {
     let squeezed = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
     let Some(first) = old.lines().map(squeezed).find(|line| !line.is_empty()) else {

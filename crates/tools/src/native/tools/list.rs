@@ -1,4 +1,4 @@
-//! The list of what is to do, as the model keeps it.
+//! The to-do list of the model.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -1,7 +1,7 @@
-//! What the model can do: look at files, change them, run commands, keep a list.
+//! The tools of the model: reading and changing files, running commands, keeping a to-do list.
 //!
-//! A use is prepared first: its arguments are read, and of a change it is found out what it would change, since this is what
-//! permission is asked for. Nothing has happened then. What goes wrong is a result that the model reads.
+//! A use is prepared first: its arguments are parsed, and a change is computed, since permission is requested for that.
+//! Preparation has no side effects. Errors are results that the model reads.
 
 mod arguments;
 mod files;
@@ -35,16 +35,16 @@ pub(super) enum Tool {
     Todo,
 }
 
-/// A use of a tool that is ready to happen.
+/// A tool use that is ready to be carried out.
 #[derive(Debug)]
 pub(super) struct Use {
-    /// The kind of the tool, as ACP has them.
+    /// The kind of the tool in ACP.
     pub(super) kind: &'static str,
-    /// What it is about, on one line.
+    /// A description on one line.
     pub(super) title: String,
-    /// The arguments as they were understood.
+    /// The parsed arguments.
     pub(super) input: Value,
-    /// The files that it is about.
+    /// The files that it concerns.
     pub(super) paths: Vec<PathBuf>,
     pub(super) action: Action,
 }
@@ -91,7 +91,7 @@ impl Tool {
         Tool::ALL.into_iter().find(|tool| tool.name() == name)
     }
 
-    /// Its kind, as ACP has them.
+    /// The kind of the tool in ACP.
     fn kind(self) -> &'static str {
         match self {
             Tool::Read => "read",
@@ -204,7 +204,7 @@ impl Tool {
     }
 }
 
-/// Whether uses of a tool may happen at the same time as others.
+/// Whether uses of a tool may run in parallel with others.
 pub(super) fn is_read_only(name: &str) -> bool {
     Tool::named(name).is_some_and(Tool::is_read_only)
 }
@@ -214,12 +214,12 @@ pub(super) fn is_edit(name: &str) -> bool {
     matches!(Tool::named(name), Some(Tool::Edit | Tool::Write))
 }
 
-/// Whether permission for a use is asked before the calls ahead of it have happened.
+/// Whether permission is requested before the preceding calls have been carried out.
 pub(super) fn is_asked_early(name: &str) -> bool {
     Tool::named(name) == Some(Tool::Shell)
 }
 
-/// The tools as a model is told of them.
+/// The descriptions of the tools for a model.
 pub(super) fn offers() -> Vec<Offer> {
     let offer = |tool: Tool| Offer {
         name: tool.name().into(),
@@ -229,10 +229,10 @@ pub(super) fn offers() -> Vec<Offer> {
     Tool::ALL.into_iter().map(offer).collect()
 }
 
-/// Makes a call ready to happen in `project`.
+/// Prepares a call for `project`.
 ///
 /// # Errors
-/// What is wrong with it, for the model.
+/// The reason why the call is invalid, as a message for the model.
 pub(super) fn prepare(name: &str, written: &str, project: &Path) -> Result<Use, String> {
     let Some(tool) = Tool::named(name) else {
         let names: Vec<_> = Tool::ALL.into_iter().map(Tool::name).collect();
@@ -332,7 +332,8 @@ pub(super) fn prepare(name: &str, written: &str, project: &Path) -> Result<Use, 
     }
 }
 
-/// Returns an argument that goes into a file. The note that stands for an argument that was left out is refused.
+/// Returns an argument that is written to a file. A text that contains the placeholder for an omitted argument is
+/// refused.
 fn for_a_file<'a>(arguments: &'a Arguments, name: &str) -> Result<&'a str, String> {
     let text = arguments.content(name)?;
     match text.contains(ARGUMENT_LEFT_OUT) {
@@ -344,7 +345,7 @@ fn for_a_file<'a>(arguments: &'a Arguments, name: &str) -> Result<&'a str, Strin
 }
 
 impl Use {
-    /// A use of a tool of an MCP server.
+    /// A use of an MCP server's tool.
     pub(super) fn served(used: ServerUse) -> Self {
         Self {
             kind: "other",
@@ -356,7 +357,7 @@ impl Use {
     }
 }
 
-/// Carries out what only looks at files.
+/// Carries out an action that only reads files.
 pub(super) fn look(action: Action) -> Outcome {
     let found = match action {
         Action::Read(read) => read.carry_out(),

@@ -1,14 +1,14 @@
-//! What a use of a tool comes to.
+//! The outcome of a tool use.
 
 use std::path::Path;
 
-/// Most bytes of a result; longer ones keep both ends.
+/// Most bytes of a result; of longer ones the middle is cut out.
 pub(super) const RESULT_CAP_BYTES: usize = 30_000;
 
-/// What a use came to, as the model reads it: its result, or why there is none.
+/// The outcome of a use as a message for the model: its result, or an error.
 pub(in crate::native) type Outcome = Result<String, String>;
 
-/// A path as short as it may be said.
+/// A path for display, relative to the project if possible.
 pub(super) fn shown(path: &Path, project: &Path) -> String {
     let below = path.strip_prefix(project).unwrap_or(path);
     match below.to_string_lossy() {

@@ -1,5 +1,5 @@
-//! Files found by name and by content. git says which files there are, so what it ignores is left out; where there is no
-//! repository, directories that hold what programs have made are.
+//! Finds files by name and by content. In a git repository, ignored files are left out; elsewhere, directories with
+//! build output and dependencies are.
 
 use std::{
     fs,
@@ -14,21 +14,21 @@ use regex_lite::{Regex, RegexBuilder};
 
 use super::outcome::{Outcome, shown};
 
-/// Most of a file that is searched.
+/// Most bytes of a file that is searched.
 const FILE_CAP_BYTES: u64 = 2 << 20;
-/// Most files that are looked at.
+/// Most files that are considered.
 const FILES_CAP: usize = 100_000;
 /// Most bytes of the names of all files.
 const NAMES_CAP_BYTES: u64 = 16 << 20;
-/// Most lines, and most names, of an answer.
+/// Most lines, or names, in a result.
 const FOUND_CAP: usize = 200;
-/// Most files that are named among those that were not searched.
+/// Most skipped files that a result names.
 const NAMED: usize = 5;
-/// Most bytes of a line.
+/// Most bytes of a line in a result.
 const LINE_CAP_BYTES: usize = 300;
-/// How long a search may take.
+/// The time limit of a search.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Directories that nobody searches where git does not say it.
+/// Directories that are skipped outside of git repositories.
 const MADE: [&str; 6] = ["target", "node_modules", "__pycache__", "dist", "build", "vendor"];
 
 #[derive(Debug)]
@@ -46,11 +46,11 @@ pub(in crate::native) struct Glob {
     pattern: Pattern,
 }
 
-/// A pattern of names.
+/// A pattern of file names.
 #[derive(Debug)]
 struct Pattern {
     regex: Regex,
-    /// It is about the name alone, wherever the file is.
+    /// Whether it applies to the name alone, in any directory.
     is_of_name: bool,
 }
 
@@ -120,7 +120,7 @@ struct PassedOver {
 }
 
 impl PassedOver {
-    /// `[not searched: 1 file above 2 MiB (a.log); 2 files of no UTF-8 text (b.png, c.png)]`
+    /// Formats a note such as `[not searched: 1 file above 2 MiB (a.log); 2 files of no UTF-8 text (b.png, c.png)]`.
     fn in_words(&self) -> Option<String> {
         let kinds = [
             (&self.large, format!("above {} MiB", FILE_CAP_BYTES >> 20)),
@@ -185,7 +185,7 @@ impl Pattern {
     }
 }
 
-/// `*`, `**`, `?`, `[…]` and `{a,b}` as a regular expression.
+/// Converts `*`, `**`, `?`, `[…]` and `{a,b}` to a regular expression.
 fn in_regex(glob: &str) -> String {
     let mut regex = String::new();
     let mut rest = glob;
@@ -218,7 +218,7 @@ fn in_regex(glob: &str) -> String {
     regex
 }
 
-/// The files below a place, or itself if it is one.
+/// The files below a directory, or the place itself if it is a file.
 fn files_below(place: &Path) -> Result<Vec<PathBuf>, String> {
     let found = fs::metadata(place).map_err(|error| format!("{}: {error}", place.display()))?;
     if !found.is_dir() {
@@ -237,7 +237,7 @@ fn files_below(place: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(files)
 }
 
-/// What git has there, and what it does not ignore; none where it knows nothing.
+/// The files that git tracks or does not ignore; `None` outside of a repository.
 fn of_git(place: &Path) -> Option<Vec<PathBuf>> {
     let mut git = Command::new("git")
         .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
@@ -252,7 +252,7 @@ fn of_git(place: &Path) -> Option<Vec<PathBuf>> {
     let read = listed.take(NAMES_CAP_BYTES).read_to_end(&mut names);
     let is_cut = names.len() as u64 == NAMES_CAP_BYTES;
     if is_cut {
-        // It has more to tell. The last name may be a part of one.
+        // The output was cut off, so the last name may be incomplete.
         _ = git.kill();
         names.truncate(names.iter().rposition(|byte| *byte == 0).unwrap_or_default());
     }
@@ -264,7 +264,7 @@ fn of_git(place: &Path) -> Option<Vec<PathBuf>> {
     let paths = names
         .take(FILES_CAP)
         .map(|name| place.join(String::from_utf8_lossy(name).as_ref()));
-    // What was deleted is still in the index.
+    // Deleted files are still in the index.
     Some(paths.filter(|path| path.is_file()).collect())
 }
 
@@ -276,7 +276,7 @@ fn walk(directory: &Path, files: &mut Vec<PathBuf>, depth: u32) {
         }
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        // Links are not followed: they may lead in circles.
+        // Links are not followed, since they may form cycles.
         match entry.file_type() {
             Ok(kind) if kind.is_dir() && !name.starts_with('.') && !MADE.contains(&&*name) => {
                 walk(&entry.path(), files, depth + 1);

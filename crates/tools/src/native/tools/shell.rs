@@ -1,6 +1,7 @@
-//! Commands: each in a process group of its own, which ends with it, or with the agent.
+//! Shell commands: each runs in its own process group, which ends with a timeout of the command or with the agent.
 //!
-//! A process that a command leaves in the background goes on until the session ends; then whoever guards the agent ends it.
+//! A process that a command leaves in the background keeps running until the session ends; then the guard of the agent
+//! ends it.
 
 use std::{
     collections::VecDeque,
@@ -26,11 +27,11 @@ use super::outcome::Outcome;
 
 const TIMEOUT_SECONDS: u64 = 120;
 const TIMEOUT_SECONDS_MOST: u64 = 1800;
-/// How long a group may take to end after it was asked to.
+/// How long a group may take to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(2);
-/// How long output is waited for that something in the background may still write.
+/// How long to wait for further output that background processes may still write.
 const REST: Duration = Duration::from_millis(200);
-/// Most bytes of output at either end.
+/// Most bytes of output that are kept from each end.
 const END_CAP_BYTES: usize = 15_000;
 
 #[derive(Debug)]
@@ -48,7 +49,8 @@ impl Shell {
         }
     }
 
-    /// Runs it in `project` without the variables in `withheld`. Cancel safe: dropped, it ends what it has started.
+    /// Runs the command in `project` without the variables in `withheld`. Cancel safe: dropping the future ends its
+    /// processes.
     pub(in crate::native) async fn carry_out(self, project: &Path, withheld: &[&str]) -> Outcome {
         let wrong = |error: io::Error| format!("the command was not started: {error}");
         let (reader, writer) = io::pipe().map_err(wrong)?;
@@ -60,7 +62,7 @@ impl Shell {
             .stdin(Stdio::null())
             .stdout(writer.try_clone().map_err(wrong)?)
             .stderr(writer)
-            // What would wait for a key has nobody to press it.
+            // No user is present for pagers and prompts.
             .envs([
                 ("PAGER", "cat"),
                 ("GIT_PAGER", "cat"),
@@ -72,7 +74,7 @@ impl Shell {
             command.env_remove(name);
         }
         let mut group = Group::of(command.spawn().map_err(wrong)?);
-        // It holds the writing end.
+        // It holds the writing end of the pipe.
         drop(command);
         let mut output = pipe::Receiver::from_owned_fd(reader.into()).map_err(wrong)?;
         let mut kept = Ends::default();
@@ -90,7 +92,7 @@ impl Shell {
                 ));
             }
         };
-        // What is in the pipe is there at once; something in the background may hold it open for ever.
+        // Buffered output is available at once; a background process may keep the pipe open forever.
         _ = timeout(REST, kept.read(&mut output)).await;
         let text = match kept.text() {
             text if text.trim().is_empty() => "(no output)".to_owned(),
@@ -111,7 +113,7 @@ fn in_words(status: ExitStatus) -> String {
     }
 }
 
-/// A process group, ended when this is dropped before its first process has ended.
+/// A process group. It is killed if it is dropped before its first process has ended.
 pub(in crate::native) struct Group {
     child: Child,
     leader: Option<Pid>,
@@ -123,7 +125,7 @@ impl Group {
         Self { child, leader }
     }
 
-    /// Waits for the end of the first process, and reads meanwhile.
+    /// Reads the output until the first process has ended.
     async fn ended(&mut self, output: &mut pipe::Receiver, kept: &mut Ends) -> io::Result<ExitStatus> {
         let status = tokio::select! {
             status = self.child.wait() => status,
@@ -133,18 +135,18 @@ impl Group {
         status
     }
 
-    /// Asks the group to end, and makes it.
+    /// Sends SIGTERM to the group, and SIGKILL after the grace period.
     async fn end(&mut self) {
         self.signal(Signal::SIGTERM);
         _ = timeout(GRACE, self.child.wait()).await;
         self.signal(Signal::SIGKILL);
-        _ = self.child.wait().await; // it has to end now
+        _ = self.child.wait().await; // SIGKILL ends it
         self.leader = None;
     }
 
     fn signal(&self, signal: Signal) {
         if let Some(leader) = self.leader {
-            _ = killpg(leader, signal); // it may have ended meanwhile
+            _ = killpg(leader, signal); // the group may have ended meanwhile
         }
     }
 }
@@ -164,7 +166,7 @@ struct Ends {
 }
 
 impl Ends {
-    /// Reads until nobody writes any more.
+    /// Reads until all writers have closed the pipe.
     async fn read(&mut self, output: &mut pipe::Receiver) {
         let mut buffer = vec![0; 16 * 1024];
         while let Ok(count @ 1..) = output.read(&mut buffer).await {

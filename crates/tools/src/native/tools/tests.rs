@@ -63,7 +63,7 @@ fn an_argument_that_a_tool_does_not_know_is_told_with_those_that_it_takes() {
         .collect::<serde_json::Map<_, _>>()
         .into();
     assert!(looked(at, "list_dir", many).unwrap_err().len() < 500);
-    // Names of other agents, what is said to people, and what is null are no mistakes.
+    // Other agents' names, explanations and null values are accepted.
     let other = json!({"file_path": "b.txt", "explanation": "to see it", "start_line": null});
     assert!(looked(at, "read", other).is_ok());
     for tool in Tool::ALL {

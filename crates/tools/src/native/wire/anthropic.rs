@@ -1,6 +1,6 @@
-//! Anthropic's messages.
+//! Anthropic's Messages API.
 //!
-//! Thoughts go back with the answer that they led to, signed as they came; without a signature they would be refused.
+//! Thoughts are sent back with the answer that follows them, with their signatures; the API refuses them without.
 
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ pub(super) fn body(request: Request<'_>) -> Value {
                 ("user", results.iter().map(block).collect())
             }
         };
-        // Neither two of the same role in a row nor one without content is taken.
+        // The API accepts neither two consecutive messages of the same role nor an empty message.
         match messages.last_mut() {
             _ if blocks.is_empty() => {}
             Some(last) if last["role"] == role => {
@@ -37,7 +37,7 @@ pub(super) fn body(request: Request<'_>) -> Value {
         }
     }
     let cache = json!({"type": "ephemeral"});
-    // All that was sent before is read from the cache: a tenth of the price.
+    // The prefix that was sent before is read from the cache, at a tenth of the price.
     if let Some(block) = messages
         .last_mut()
         .and_then(|message| message["content"].as_array_mut()?.last_mut())
@@ -54,7 +54,8 @@ pub(super) fn body(request: Request<'_>) -> Value {
     })
 }
 
-/// A longer answer than the model's longest is refused; a shorter one is continued.
+/// The default limit of an answer. The API refuses a limit above the model's maximum; an answer that reaches it is
+/// continued.
 fn longest_answer(model: &str) -> u32 {
     let older = [("claude-3-5", 8192), ("claude-3-7", 16_384), ("claude-3", 4096)];
     let known = older.iter().find(|(name, _)| model.contains(name));
@@ -100,13 +101,13 @@ pub(super) fn take(event: &Value, reply: &mut Partial, pieces: &mut Vec<Piece>) 
             }
         }
         "message_stop" => reply.is_over = true,
-        // `ping`, the end of a block, and what there may be later.
+        // `ping`, the end of a block, and future events.
         _ => {}
     }
     Ok(())
 }
 
-/// The cache is counted beside the rest of the input.
+/// The API counts the cache separately from the rest of the input.
 fn count(usage: &Value, reply: &mut Partial) {
     let tokens = &mut reply.tokens;
     if usage["input_tokens"].is_u64() {
@@ -137,7 +138,7 @@ fn begin(event: &Value, reply: &mut Partial, pieces: &mut Vec<Piece>) {
             if let Some(call) = reply.call(number(event, "/index")) {
                 text("id").clone_into(&mut call.id);
                 text("name").clone_into(&mut call.name);
-                // Some servers send them whole.
+                // Some servers send the whole input here.
                 if block["input"].as_object().is_some_and(|input| !input.is_empty()) {
                     argue(call, &block["input"].to_string());
                 }

@@ -1,6 +1,6 @@
-//! OpenAI's chat completions, as OpenAI, vLLM, llama.cpp, Ollama, OpenRouter and others have them.
+//! OpenAI's Chat Completions API, as provided by OpenAI, vLLM, llama.cpp, Ollama, OpenRouter and others.
 //!
-//! They agree on the form and not on what is in it: indices, ids, reasons to stop and usage may each be missing.
+//! They share the format, but any of indices, ids, finish reasons and usage may be missing.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ pub(super) fn body(request: Request<'_>) -> Value {
     for message in request.messages {
         match message {
             Message::User { text } => messages.push(json!({"role": "user", "content": text})),
-            // Thoughts do not go back, and some servers refuse an answer without anything else.
+            // Thoughts are not sent back, and some servers refuse an empty answer.
             Message::Assistant(answer) if answer.text.is_empty() && answer.calls.is_empty() => {}
             Message::Assistant(answer) => messages.push(assistant(answer)),
             Message::Results { results } => messages.extend(
@@ -88,7 +88,7 @@ pub(super) fn take(event: &Value, reply: &mut Partial, pieces: &mut Vec<Piece>) 
 
 fn take_call(piece: &Value, reply: &mut Partial) {
     let id = piece["id"].as_str().filter(|id| !id.is_empty());
-    // Without an index, an id begins another call, and what has none belongs to the last one.
+    // Without an index, a new id begins another call, and a piece without an id continues the last one.
     let last = reply.numbers.last().copied();
     let number = piece["index"].as_u64().unwrap_or_else(|| match (id, last) {
         (None, Some(last)) => last,
@@ -106,7 +106,7 @@ fn take_call(piece: &Value, reply: &mut Partial) {
     match &piece["function"]["arguments"] {
         Value::String(text) => argue(call, text),
         Value::Null => {}
-        // Whole, and not as a text.
+        // A complete object instead of text.
         other => argue(call, &other.to_string()),
     }
 }

@@ -1,6 +1,7 @@
-//! The two APIs that models are reached by: a request becomes JSON, and the bytes of its answer become what the model says.
+//! The two APIs of models: encodes a request as JSON, and decodes the streamed response.
 //!
-//! Pure. A decoder takes bytes cut anywhere, and what it is fed may be anything: a server on somebody's desk, or a proxy.
+//! Pure. A decoder takes bytes cut at any position. Its input is not trusted: it may come from a self-hosted server or
+//! a proxy.
 
 mod anthropic;
 mod chat;
@@ -17,14 +18,14 @@ use sse::Events;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wire {
-    /// OpenAI's chat completions, which most servers have as well.
+    /// OpenAI's Chat Completions, which most servers provide.
     Chat,
-    /// Anthropic's messages.
+    /// Anthropic's Messages.
     Anthropic,
 }
 
 impl Wire {
-    /// Where requests are posted, below the base.
+    /// The path of requests below the base URL.
     pub(super) fn path(self) -> &'static str {
         match self {
             Wire::Chat => "/chat/completions",
@@ -32,7 +33,7 @@ impl Wire {
         }
     }
 
-    /// The body of a request, whose answer is to be streamed.
+    /// The body of a request with a streamed response.
     pub(super) fn body(self, request: Request<'_>) -> Value {
         match self {
             Wire::Chat => chat::body(request),
@@ -49,7 +50,7 @@ impl Wire {
     }
 }
 
-/// Understands one answer.
+/// Decodes one response.
 #[derive(Debug)]
 pub(super) struct Decoder {
     wire: Wire,
@@ -61,7 +62,7 @@ impl Decoder {
     /// Takes the next bytes.
     ///
     /// # Errors
-    /// What the stream tells in place of an answer.
+    /// An error in the stream, or invalid data.
     pub(super) fn feed(&mut self, bytes: &[u8]) -> Result<Vec<Piece>, Failure> {
         let events = self.events.feed(bytes);
         let events = events.map_err(|sse::TooLarge| broken("the server sends an event of more than 8 MiB"))?;
@@ -72,15 +73,15 @@ impl Decoder {
         Ok(pieces)
     }
 
-    /// Whether nothing follows that matters.
+    /// Whether the rest of the stream can be ignored.
     pub(super) fn is_over(&self) -> bool {
         self.reply.is_over
     }
 
-    /// The whole answer, now that the stream has ended.
+    /// Returns the whole answer after the end of the stream.
     ///
     /// # Errors
-    /// A [`Failure`] if it has ended too early.
+    /// A [`Failure`] if the stream has ended too early.
     pub(super) fn end(mut self) -> Result<Reply, Failure> {
         if let Some(event) = self.events.end() {
             self.take(&event, &mut Vec::new())?;
@@ -92,7 +93,7 @@ impl Decoder {
             is_over,
             ..
         } = self.reply;
-        // Some servers leave the reason out, and some the last event: one of them is there if the answer is whole.
+        // Some servers omit the reason, others the last event: a complete answer has at least one of them.
         match stop {
             Some(stop) => Ok(Reply { answer, tokens, stop }),
             None if is_over => Ok(Reply {

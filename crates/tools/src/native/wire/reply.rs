@@ -1,4 +1,4 @@
-//! What comes of an answer, piece by piece, whichever API it has.
+//! An answer as it is assembled from pieces, independent of the API.
 
 use serde_json::Value;
 
@@ -7,21 +7,21 @@ use crate::native::{
     message::{Answer, Call, Thought, Tokens},
 };
 
-/// Most bytes of the arguments of one call that are kept; longer ones are refused when the tool would be used.
+/// Most bytes of a call's arguments that are kept. Longer ones are refused when the call is prepared.
 pub(in crate::native) const ARGUMENTS_CAP_BYTES: usize = 1 << 20;
-/// Most bytes of what a model says in one answer, and of what it thinks.
+/// Most bytes of an answer's text, and of each of its thoughts.
 const TEXT_CAP_BYTES: usize = 4 << 20;
 /// Most calls in one answer.
 const CALLS_CAP: usize = 128;
 
-/// A piece of an answer, as it comes.
+/// A piece of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::native) enum Piece {
     Text(String),
     Thought(String),
 }
 
-/// A whole answer.
+/// A complete answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::native) struct Reply {
     pub(in crate::native) answer: Answer,
@@ -29,26 +29,26 @@ pub(in crate::native) struct Reply {
     pub(in crate::native) stop: Stop,
 }
 
-/// Why the model stopped.
+/// The reason why the model stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::native) enum Stop {
-    /// It is done, or waits for tools.
+    /// The model is done, or waits for tools.
     Done,
-    /// The answer is as long as one may be.
+    /// The answer has reached the length limit.
     Length,
-    /// It, or its server, refuses to go on.
+    /// The model or its server refuses to continue.
     Refused,
 }
 
-/// An answer, as far as it has come.
+/// An incomplete answer.
 #[derive(Debug, Default)]
 pub(super) struct Partial {
     pub(super) answer: Answer,
     pub(super) tokens: Tokens,
     pub(super) stop: Option<Stop>,
-    /// What the pieces of calls are numbered by, in the order of the calls.
+    /// The numbers by which pieces refer to calls, in the order of the calls.
     pub(super) numbers: Vec<u64>,
-    /// The stream has said its last word.
+    /// Whether the stream has announced its end.
     pub(super) is_over: bool,
 }
 
@@ -60,7 +60,7 @@ impl Partial {
         }
     }
 
-    /// Adds to the thought that is being thought.
+    /// Appends to the current thought.
     pub(super) fn think(&mut self, text: &str, pieces: &mut Vec<Piece>) {
         if text.is_empty() {
             return;
@@ -79,7 +79,7 @@ impl Partial {
         }
     }
 
-    /// The call of that number, begun if it is new; none if there are too many.
+    /// The call with this number, added if it is new; `None` if there are too many.
     pub(super) fn call(&mut self, number: u64) -> Option<&mut Call> {
         let at = match self.numbers.iter().position(|known| *known == number) {
             Some(at) => at,
@@ -94,14 +94,14 @@ impl Partial {
     }
 }
 
-/// Adds to the arguments of a call. What is too long is cut where it shows that it is.
+/// Appends to the arguments of a call. They stop growing beyond the limit, which is then detected by their length.
 pub(super) fn argue(call: &mut Call, piece: &str) {
     if call.arguments.len() <= ARGUMENTS_CAP_BYTES {
         call.arguments.push_str(piece);
     }
 }
 
-/// The arguments of a call as an object, which is what servers take back; an empty one in place of nonsense.
+/// The arguments of a call as an object, since servers accept nothing else; empty if they are invalid.
 pub(super) fn arguments(call: &Call) -> Value {
     let read = serde_json::from_str(&call.arguments).ok();
     read.filter(Value::is_object)

@@ -1,25 +1,25 @@
-//! Server-sent events: bytes in, the data of whole events out, wherever the bytes are cut.
+//! Server-sent events: takes bytes cut at any position, and returns the data of complete events.
 
-/// Most bytes of one event. A model's longest arguments come in many.
+/// Most bytes of one event. Long arguments are spread over many events.
 const EVENT_CAP_BYTES: usize = 8 << 20;
 
-/// An event is larger than any that a model sends.
+/// The error for an event that exceeds the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TooLarge;
 
 #[derive(Debug, Default)]
 pub(super) struct Events {
-    /// The line that has no end yet.
+    /// The incomplete line.
     line: Vec<u8>,
-    /// The data of the event that has no end yet.
+    /// The data of the incomplete event.
     data: Option<String>,
 }
 
 impl Events {
-    /// Takes the next bytes; returns the data of the events that end in them. Comments and other fields are left out.
+    /// Takes the next bytes; returns the data of the events that they complete. Comments and other fields are ignored.
     ///
     /// # Errors
-    /// [`TooLarge`]; what follows makes no sense then.
+    /// [`TooLarge`], after which the stream cannot be parsed any further.
     pub(super) fn feed(&mut self, bytes: &[u8]) -> Result<Vec<String>, TooLarge> {
         let mut events = Vec::new();
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
@@ -35,7 +35,7 @@ impl Events {
         Ok(events)
     }
 
-    /// The event that the stream ended in, if its last line is whole: some servers leave out the empty one after it.
+    /// The event at the end of the stream: some servers omit the final empty line.
     pub(super) fn end(&mut self) -> Option<String> {
         let line = std::mem::take(&mut self.line);
         if !line.is_empty() {

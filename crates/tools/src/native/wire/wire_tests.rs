@@ -68,7 +68,7 @@ fn call(id: &str, name: &str, arguments: &str) -> Call {
     }
 }
 
-/// Feeds `stream` in two pieces; returns the whole answer, and its text and its thoughts as they came.
+/// Feeds `stream` in two pieces; returns the whole answer, its text and its thoughts as they arrived.
 fn decoded(wire: Wire, stream: &str, cut: usize) -> (Reply, String, String) {
     let (mut decoder, mut text, mut thought) = (wire.decoder(), String::new(), String::new());
     for part in [&stream.as_bytes()[..cut], &stream.as_bytes()[cut..]] {
@@ -138,7 +138,7 @@ fn servers_that_leave_things_out_are_understood() {
         decoder.end().unwrap()
     };
     let calls = |calls: serde_json::Value| json!({"choices": [{"delta": {"tool_calls": calls}}]});
-    // Neither indices nor a reason to stop; arguments whole, and not as a text.
+    // No indices, no finish reason, and arguments as an object.
     let reply = decode(&[
         calls(json!([{"id": "a", "function": {"name": "read", "arguments": {"path": "x"}}}])),
         calls(json!([{"id": "b", "function": {"name": "shell", "arguments": "{\"command\":"}}])),
