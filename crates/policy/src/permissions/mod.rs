@@ -1,10 +1,10 @@
-//! What an agent may do: rules in, a verdict out.
+//! The permissions of an agent: turns rules and a request into a verdict.
 //!
-//! Rules see what an agent *says* it runs. They keep an honest agent within what its user wants, and they are no cage: what
-//! a program does once it runs, no rule sees.
+//! Rules see only what an agent *says* it runs. They guide an honest agent, and do not confine it: rules cannot see
+//! what a program does once it runs.
 //!
-//! A command of the shell is decided part by part: every part has to be allowed, and any part may be denied or asked.
-//! Where the text does not tell what would run, a rule that could match counts as one that asks.
+//! A shell command is decided part by part: every part has to be allowed, and a single part suffices to deny the
+//! command or to ask. If the text does not determine what would run, a rule that could match counts as one that asks.
 
 mod paths;
 mod pattern;

@@ -1,19 +1,19 @@
-//! Paths as rules see them: absolute, with `..` gone and symlinks followed.
+//! Paths as rules see them: absolute, without `..`, and with symlinks followed.
 
 use super::shell::HOLE;
 
-/// Where things are. What needs a disk is the business of whoever implements it.
+/// Access to directories and symlinks, so that this module needs no disk.
 pub trait Paths {
-    /// The project, canonical, and the directory that agents work in.
+    /// The canonical path of the project, in which agents work.
     fn project(&self) -> &str;
-    /// The user's home.
+    /// The user's home directory.
     fn home(&self) -> Option<&str>;
-    /// Follows the symlinks in an absolute path, also in the directories of a file that is not there yet; none if it
-    /// cannot be told.
+    /// Follows the symlinks in an absolute path, also in the directories of a file that does not exist; `None` if the
+    /// path cannot be resolved.
     fn canonical(&self, absolute: &str) -> Option<String>;
 }
 
-/// The forms of a path that an agent names: as it is written, and where it leads.
+/// The forms of a path that an agent names: as written, and with symlinks followed.
 pub(super) fn forms(path: &str, world: &dyn Paths) -> Vec<String> {
     let absolute = absolute(path, world);
     if absolute.contains(HOLE) {
@@ -30,15 +30,15 @@ fn absolute(path: &str, world: &dyn Paths) -> String {
     match (path.strip_prefix('~'), world.home()) {
         (Some(""), Some(home)) => home.to_owned(),
         (Some(rest), Some(home)) if rest.starts_with('/') => format!("{home}{rest}"),
-        // The home of somebody else is anywhere.
+        // The home directory of another user may be anywhere.
         (Some(_), _) => format!("{HOLE}/{path}"),
         (None, _) if path.starts_with(['/', HOLE]) => path.to_owned(),
         (None, _) => format!("{}/{path}", world.project()),
     }
 }
 
-/// The absolute pattern of a rule: `//` from the root, `~/` from the home, else from the project. A name alone is
-/// anywhere in the project.
+/// The absolute pattern of a rule: `//` starts at the root, `~/` at the home directory, anything else at the project. A
+/// bare name matches anywhere in the project.
 pub(super) fn pattern(spec: &str, world: &dyn Paths) -> String {
     let project = world.project();
     let absolute = match spec {

@@ -1,21 +1,21 @@
-//! Patterns of rules, and whether a text of which parts are not known matches them.
+//! The patterns of rules, and matching them against texts with unknown parts.
 
 use super::shell::{HOLE, possible};
 
-/// Whether a text matches, as far as it is known.
+/// The result of matching a text with unknown parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Match {
     No,
-    /// It depends on what is computed when the command runs.
+    /// The result depends on values computed when the command runs.
     Maybe,
     Yes,
 }
 
-/// A pattern over commands.
+/// A pattern for commands.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct CommandPattern {
     text: Vec<char>,
-    /// ` *` at the end: arguments, or none.
+    /// Whether it ends with ` *`: any arguments, or none.
     has_arguments: bool,
 }
 
@@ -29,12 +29,12 @@ impl CommandPattern {
         }
     }
 
-    /// Whether it says which program it is for.
+    /// Whether the pattern names its program.
     pub(super) fn names_a_program(&self) -> bool {
         self.text.first().is_some_and(|first| *first != '*')
     }
 
-    /// Whether it is one command and no other.
+    /// Whether the pattern matches a single command only.
     pub(super) fn is_exact(&self) -> bool {
         !self.has_arguments && !self.text.contains(&'*')
     }
@@ -55,10 +55,10 @@ impl CommandPattern {
     }
 }
 
-/// Whether `text` matches `pattern` whatever its holes are.
+/// Whether `text` matches `pattern` for any content of its holes.
 fn always(pattern: &[char], text: &[char]) -> bool {
     let (mut at, mut from) = (0, 0);
-    // The last star, and where in the text it was tried to end.
+    // The last star, and the end of the text that it covers so far.
     let mut star: Option<(usize, usize)> = None;
     while from < text.len() {
         match pattern.get(at) {
@@ -83,14 +83,14 @@ fn always(pattern: &[char], text: &[char]) -> bool {
     pattern[at..].iter().all(|rest| *rest == '*')
 }
 
-/// Whether `text` matches `pattern` for some text in its holes.
+/// Whether `text` matches `pattern` for some content of its holes.
 fn sometimes(pattern: &[char], text: &[char]) -> bool {
-    // Nearly all are told apart by how they begin.
+    // Nearly all pairs already differ at the beginning.
     let known = pattern.iter().zip(text).take_while(|(a, b)| **a != '*' && **b != HOLE);
     if known.into_iter().any(|(a, b)| a != b) {
         return false;
     }
-    // Where in the text one may be after each character of the pattern.
+    // The positions in the text that are reachable after each character of the pattern.
     let mut reached = vec![false; text.len() + 1];
     reached[0] = true;
     skip_holes(&mut reached, text);
@@ -113,7 +113,7 @@ fn sometimes(pattern: &[char], text: &[char]) -> bool {
     reached[text.len()]
 }
 
-/// A hole may be nothing, or have taken all it takes.
+/// A hole may be empty, or end after what it has matched.
 fn skip_holes(reached: &mut [bool], text: &[char]) {
     for at in 0..text.len() {
         if reached[at] && text[at] == HOLE {
@@ -122,7 +122,7 @@ fn skip_holes(reached: &mut [bool], text: &[char]) {
     }
 }
 
-/// A pattern over absolute paths: `*` within a name, `**` across names, and everything below what matches.
+/// A pattern for absolute paths: `*` within a name, `**` across names. It also matches everything below a match.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct PathPattern {
     names: Vec<Vec<char>>,
@@ -132,7 +132,7 @@ impl PathPattern {
     pub(super) fn new(absolute: &str) -> Self {
         let names = absolute.split('/').filter(|name| !name.is_empty() && *name != ".");
         let mut names: Vec<Vec<char>> = names.map(|name| name.chars().collect()).collect();
-        // Everything below a path belongs to it, and so does the path itself.
+        // A path pattern includes everything below it, so a trailing `**` is redundant.
         if names.last().is_some_and(|last| last[..] == ['*', '*']) {
             names.pop();
         }
@@ -153,9 +153,9 @@ impl PathPattern {
         }
     }
 
-    /// Whether the pattern matches the path or a directory that it is in.
+    /// Whether the pattern matches the path or one of its parent directories.
     fn covers(&self, path: &[&str]) -> bool {
-        // Which numbers of names of the path are matched by the pattern so far.
+        // The numbers of the path's names that the pattern can match so far.
         let mut reached = vec![false; path.len() + 1];
         reached[0] = true;
         for pattern in &self.names {

@@ -1,4 +1,4 @@
-//! Rules and a mode, and what follows from them.
+//! A policy of rules and a mode, and its decisions.
 
 use ralph_core::event::{Decision, PermissionMode, ToolKinds};
 
@@ -11,19 +11,19 @@ use super::{
     verdict::{Because, PartVerdict, Request, Verdict},
 };
 
-/// Commands that do nothing to anything, which need no rule.
+/// Commands without effects, which need no rule.
 const HARMLESS: &[&str] = &[
     ":", "true", "false", "[", "test", "break", "continue", "exit", "return", "shift", "wait",
 ];
 
-/// What an agent may do.
+/// The rules for an agent.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Policy {
     pub mode: PermissionMode,
     pub deny: Vec<Rule>,
     pub ask: Vec<Rule>,
     pub allow: Vec<Rule>,
-    /// What answers have added to `allow`.
+    /// Rules that answers of the user have added to `allow`.
     pub granted: Vec<Granted>,
 }
 
@@ -36,7 +36,7 @@ impl Policy {
         }
     }
 
-    /// The kinds of tools that are not simply allowed, so that an agent has to ask before it uses them.
+    /// The kinds of tools that are not always allowed, so that an agent has to ask before it uses them.
     pub fn concerns(&self) -> ToolKinds {
         if self.mode != PermissionMode::Auto {
             return ToolKinds::ALL;
@@ -50,7 +50,7 @@ impl Policy {
         self.mode == PermissionMode::Auto && self.deny.is_empty() && self.ask.is_empty()
     }
 
-    /// The rules of `allow` that can never decide, each with the stronger one that does in its place.
+    /// The rules of `ask` and `allow` that can never decide, each with the stronger rule that covers it.
     pub fn hidden(&self) -> Vec<(&Rule, List, &Rule)> {
         let mut hidden = Vec::new();
         for (at, weaker) in [List::Ask, List::Allow].into_iter().enumerate() {
@@ -65,7 +65,7 @@ impl Policy {
         hidden
     }
 
-    /// The rules of `ask` that ask a request, or may: all of them, also those that another one hides.
+    /// The rules of `ask` that ask about a request, or might, including those hidden by other rules.
     pub fn asked_by(&self, request: &Request, world: &dyn Paths) -> Vec<String> {
         let asks = |rule: &&Rule| {
             let alone = Policy {
@@ -80,7 +80,7 @@ impl Policy {
         texts
     }
 
-    /// Decides on what an agent wants to do.
+    /// Decides on a request of an agent.
     pub fn decide(&self, request: &Request, world: &dyn Paths) -> Verdict {
         let court = Court {
             policy: self,
@@ -102,7 +102,7 @@ impl Policy {
     }
 }
 
-/// One request before one policy.
+/// One request under one policy.
 struct Court<'a> {
     policy: &'a Policy,
     request: &'a Request,
@@ -110,7 +110,7 @@ struct Court<'a> {
 }
 
 impl Court<'_> {
-    /// Rules for a tool of a kind, with what matches of what they are for.
+    /// The decision of the rules for a tool of this kind, where `matches` compares their specifications.
     fn decided(&self, kind: &ToolKind, matches: impl Fn(&Spec, List) -> Match) -> Option<(Decision, Because)> {
         let is_for = |rule: &&Rule| rule.is_for(&self.request.tool, kind);
         let granted = self.policy.granted.iter().filter(|granted| is_for(&&granted.rule));
@@ -132,7 +132,7 @@ impl Court<'_> {
         denied.or_else(asked).or_else(answered).or_else(allowed)
     }
 
-    /// What the rules of one list decide.
+    /// The decision of one list's rules.
     fn decided_by<'r>(
         &self,
         list: List,
@@ -155,7 +155,7 @@ impl Court<'_> {
         maybe.map(|rule| (self.where_in_doubt(), Because::possible_rule(rule, list)))
     }
 
-    /// What becomes of something that nobody can tell.
+    /// The decision on a request that cannot be analysed.
     fn where_in_doubt(&self) -> Decision {
         match self.policy.mode {
             PermissionMode::Auto | PermissionMode::Ask => Decision::Ask,
@@ -181,7 +181,7 @@ impl Court<'_> {
         }
     }
 
-    /// The verdict of a rule that denies or asks every use of the tool.
+    /// The verdict of a rule that denies every use of the tool.
     fn on_the_tool(&self) -> Option<Verdict> {
         let all = |spec: &Spec, list: List| match spec {
             Spec::All if list == List::Deny => Match::Yes,
@@ -218,10 +218,10 @@ impl Court<'_> {
         Verdict::of(verdicts.collect())
     }
 
-    /// Whether a rule that allows can be meant for a command of which it is not clear what it runs.
+    /// Whether an allow rule may apply to a command of which it is unclear what it runs.
     ///
-    /// `git *` cannot: what `git -c alias.x=…` runs may be denied by another rule. `ssh *` can where nothing is denied,
-    /// since running something else is all that ssh is for.
+    /// `git *` may not: the command run by `git -c alias.x=…` may be denied by another rule. `ssh *` may if no rule
+    /// denies or asks, since ssh only serves to run other commands.
     fn knows(&self, pattern: &CommandPattern, why: &Unclear) -> bool {
         let runs_others = matches!(why, Unclear::Runs { program } if is_runner(program));
         let forbids = self.policy.deny.iter().chain(&self.policy.ask).next().is_some();
@@ -241,7 +241,7 @@ impl Court<'_> {
         }
     }
 
-    /// Nothing can be hidden where nothing is forbidden.
+    /// Decides on an unclear command. It is harmless if the policy allows everything.
     fn on_unclear(&self, because: Because) -> (Decision, Because) {
         match self.policy.allows_all() {
             true => self.by_mode(&ToolKind::Shell),
@@ -258,7 +258,7 @@ impl Court<'_> {
                 let mut matches = forms.iter().map(|form| pattern.matches(form));
                 match list {
                     List::Deny | List::Ask => matches.max().unwrap_or(Match::No),
-                    // Where it leads counts, and not what it is called.
+                    // The target of a link counts, not its name.
                     List::Allow => matches.next_back().unwrap_or(Match::No),
                 }
             }
@@ -279,7 +279,7 @@ impl Court<'_> {
         self.part(shown, decided.unwrap_or_else(|| self.by_mode(&ToolKind::Fetch)))
     }
 
-    /// Decides on a tool of which nothing is known but its name.
+    /// Decides on a tool of which only the name is known.
     fn on_unknown(&self) -> PartVerdict {
         let kind = &self.request.kind;
         let decided = self.decided(kind, |spec, _| match spec {
@@ -290,7 +290,7 @@ impl Court<'_> {
     }
 }
 
-/// Whether a rule for commands matches any of the names of one.
+/// Whether a command rule matches any of a command's names.
 fn named(spec: &Spec, names: &[String], list: List) -> Match {
     match spec {
         Spec::All => Match::Yes,
@@ -305,7 +305,7 @@ fn named(spec: &Spec, names: &[String], list: List) -> Match {
     }
 }
 
-/// The host of an address, as it is compared; none if there is none.
+/// The normalised host of an address; `None` if it has none.
 pub(super) fn host(url: &str) -> Option<String> {
     let url = url.trim().replace('\\', "/");
     let rest = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest);

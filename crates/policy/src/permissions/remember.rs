@@ -1,4 +1,4 @@
-//! The rules that would allow a request from now on, as narrow as they can be read.
+//! The rules that would allow a request in future, as narrow as possible.
 
 use ralph_core::event::{Decision, Offer};
 use thiserror::Error;
@@ -16,7 +16,7 @@ use crate::settings::Origin;
 /// Most rules that one answer adds.
 const MOST: usize = 16;
 
-/// Programs whose first words say what they do, and how many of them.
+/// Programs whose subcommands say what they do, and the number of words that a rule keeps.
 const SUBCOMMANDS: &[(&str, usize)] = &[
     ("npm run", 3),
     ("pnpm run", 3),
@@ -37,7 +37,7 @@ const SUBCOMMANDS: &[(&str, usize)] = &[
     ("gh", 3),
 ];
 
-/// What an answer that is to be remembered adds for a request that `policy` asks about.
+/// The rules that a remembered answer to `request` would add.
 pub fn offered(policy: &Policy, request: &Request, world: &dyn Paths) -> Offer {
     let asked_by = policy.asked_by(request, world);
     let rules = rule_for(request, world.project());
@@ -50,10 +50,10 @@ pub fn offered(policy: &Policy, request: &Request, world: &dyn Paths) -> Offer {
     }
 }
 
-/// A policy with rules that answers have added; `origin` says to people where they are from.
+/// A copy of the policy with rules that answers have added; `origin` is their source, for display.
 ///
 /// # Errors
-/// The text of one that is no rule, and what is wrong with it.
+/// [`NoRule`] if there are too many, or with the text of one that is invalid.
 pub fn with_granted(policy: &Policy, rules: &[String], over: &[String], origin: &str) -> Result<Policy, NoRule> {
     let mut policy = policy.clone();
     if rules.len() > MOST {
@@ -72,7 +72,7 @@ pub fn with_granted(policy: &Policy, rules: &[String], over: &[String], origin: 
     Ok(policy)
 }
 
-/// Why an answer adds nothing.
+/// The reason why an answer adds no rules.
 #[derive(Debug, Error, PartialEq)]
 pub enum NoRule {
     #[error("an answer adds at most {MOST} rules")]
@@ -81,7 +81,8 @@ pub enum NoRule {
     Wrong { rule: String, error: RuleError },
 }
 
-/// The rules of `allow` that "always" adds for a request of an agent in `project`; none if no rule could say it.
+/// The allow rules that the answer "always" adds for a request of an agent in `project`; empty if no rule can express
+/// it.
 pub(super) fn rule_for(request: &Request, project: &str) -> Vec<String> {
     let mut rules = match (&request.kind, &request.command, &request.url) {
         (ToolKind::Shell, Some(command), _) => return for_command(command, project).unwrap_or_default(),
@@ -94,7 +95,7 @@ pub(super) fn rule_for(request: &Request, project: &str) -> Vec<String> {
             .map(|host| format!("WebFetch(domain:{host})"))
             .into_iter()
             .collect(),
-        // Where the name of its server ends cannot be told, and need not be.
+        // The end of the server's name is unknown, and not needed.
         (ToolKind::Mcp { server, tool }, ..) if server.is_empty() => vec![format!("mcp__{tool}")],
         (ToolKind::Mcp { server, tool }, ..) if !tool.is_empty() => vec![format!("mcp__{server}__{tool}")],
         (ToolKind::Search, ..) => vec!["WebSearch".to_owned()],
@@ -131,7 +132,7 @@ fn for_program(text: &str) -> Option<String> {
         Some(named) => (named.join(" "), " *"),
         None => (text.to_owned(), ""),
     };
-    // What a rule says otherwise than it is meant.
+    // Characters with a special meaning in rules.
     let odd = [HOLE, '*', '"', '\'', '\\', ';', '|', '&', '<', '>', '`', '\n', '(', ')'];
     (!text.contains(odd) && !text.contains("$(") && !text.contains("  ") && !text.ends_with(' '))
         .then(|| format!("Bash({text}{end})"))
@@ -139,7 +140,7 @@ fn for_program(text: &str) -> Option<String> {
 
 fn for_path(kind: &ToolKind, path: &str, project: &str) -> Option<String> {
     let name = rule_name(kind)?;
-    // What is below the project is called by its name there, wherever the project is.
+    // A path below the project is relative, so that the rule does not depend on where the project is.
     let below = path.strip_prefix(project).and_then(|rest| rest.strip_prefix('/'));
     let path = below.unwrap_or(path);
     let path = path.strip_prefix("./").unwrap_or(path);

@@ -1,7 +1,7 @@
-//! One rule, as it is written: `Tool` or `Tool(what)`.
+//! A rule in its written form: `Tool` or `Tool(what)`.
 //!
-//! The words are Claude's, so that its rules can be pasted. What could never match is refused with what to type: a rule
-//! without effect is worse than none.
+//! The syntax is that of Claude Code, so that its rules can be pasted. A rule that could never match is refused with a
+//! suggestion, since a rule without effect is worse than none.
 
 use ralph_core::event::{self, ToolKinds};
 use thiserror::Error;
@@ -13,10 +13,10 @@ use super::{
 };
 use crate::settings::Origin;
 
-/// Longest rule that is read.
+/// The length limit of a rule.
 const LONGEST_BYTES: usize = 1024;
 
-/// What is wrong with a rule.
+/// The reason why a rule is invalid.
 #[derive(Debug, Error, PartialEq)]
 pub enum RuleError {
     #[error("it is longer than {LONGEST_BYTES} bytes")]
@@ -53,7 +53,7 @@ pub enum RuleError {
     DomainElsewhere { domain: String },
 }
 
-/// Which of the lists a rule is in.
+/// The list that contains a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum List {
@@ -63,7 +63,7 @@ pub enum List {
 }
 
 impl List {
-    /// In the order in which they decide.
+    /// All lists, in the order in which they decide.
     pub const ALL: [List; 3] = [List::Deny, List::Ask, List::Allow];
 
     pub fn name(self) -> &'static str {
@@ -75,56 +75,57 @@ impl List {
     }
 }
 
-/// A rule, and where it was written.
+/// A rule, and the place where it was written.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rule {
-    /// As it is written.
+    /// The rule as written.
     pub text: String,
     pub origin: Origin,
     pub(super) tool: Tool,
     pub(super) spec: Spec,
 }
 
-/// A rule that allows what somebody was asked about and wants to be asked about no more.
+/// A rule that allows a request which the user was asked about and does not want to be asked about again.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Granted {
     pub rule: Rule,
-    /// The rules of `ask`, by their texts, that asked then: they are settled, and no others.
+    /// The texts of the `ask` rules that asked at that time. Only these are overruled.
     pub over: Vec<String>,
-    /// Where it is from, for people.
+    /// The source of the rule, for display.
     pub origin: String,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Tool {
     Kind(ToolKind),
-    /// A server, and the tools of it: all of them where it says `*` or nothing.
+    /// A server's tools; all of them if the tool is `*` or missing.
     Mcp {
         pattern: CommandPattern,
-        /// The same for agents that join the names of the server and the tool by `_`, so that they cannot be told apart.
+        /// The pattern for agents that join the names of server and tool by a single `_`, so that the boundary is
+        /// unknown.
         joined: CommandPattern,
-        /// The server as it is written, which may be such a name.
+        /// The server as written, which may be such a joined name.
         server: String,
     },
     Named(String),
 }
 
-/// What of a tool a rule is for.
+/// The uses of a tool to which a rule applies.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Spec {
     All,
     Command(CommandPattern),
-    /// With its beginning, which says from where it counts.
+    /// The path with its prefix, which determines what it is relative to.
     Path(String),
-    /// With `*` for what may stand there.
+    /// The host, in which `*` matches any text.
     Domain(CommandPattern),
 }
 
 impl Rule {
-    /// Reads a rule of a list.
+    /// Parses a rule of a list.
     ///
     /// # Errors
-    /// [`RuleError`] if it could never match.
+    /// [`RuleError`] if the rule is invalid or could never match.
     pub fn read(text: &str, list: List, origin: &Origin) -> Result<Rule, RuleError> {
         let text = text.trim();
         if text.len() > LONGEST_BYTES {
@@ -151,7 +152,8 @@ impl Rule {
         })
     }
 
-    /// The kinds of tools that it is for. A shell reads and writes files, too, where `<` and `>` say which.
+    /// The kinds of tools to which the rule applies. Rules for files also apply to a shell, whose redirections name
+    /// files.
     pub fn kinds(&self) -> ToolKinds {
         use event::ToolKind as Of;
         ToolKinds::of(match &self.tool {
@@ -164,12 +166,12 @@ impl Rule {
         })
     }
 
-    /// Whether everything that `other` matches is matched by this one, as far as can be seen at once.
+    /// Whether this rule obviously matches everything that `other` matches.
     pub(super) fn covers(&self, other: &Rule) -> bool {
         self.tool == other.tool && (self.spec == Spec::All || self.spec == other.spec)
     }
 
-    /// Whether it is for a tool of this name and kind, whatever it is given.
+    /// Whether the rule applies to a tool of this name and kind, for any input.
     pub(super) fn is_for(&self, name: &str, kind: &ToolKind) -> bool {
         match (&self.tool, kind) {
             (
@@ -188,7 +190,7 @@ impl Rule {
     }
 }
 
-/// The tool, and what is in parentheses.
+/// Splits a rule into the tool and the text in parentheses.
 fn taken_apart(text: &str) -> Result<(&str, Option<&str>), RuleError> {
     match (text.split_once('('), text.strip_suffix(')')) {
         (None, None) => Ok((text, None)),
@@ -244,7 +246,7 @@ fn tool(name: &str) -> Result<Tool, RuleError> {
                 name: name.to_owned(),
                 near,
             },
-            // A command instead of a rule.
+            // A command was written instead of a rule.
             None if name.contains(' ') => RuleError::NoTool,
             None => RuleError::NoSuchTool { name: name.to_owned() },
         }),
@@ -301,7 +303,7 @@ fn command(spec: &str, list: List) -> Result<Spec, RuleError> {
     Ok(Spec::Command(CommandPattern::new(spec)))
 }
 
-/// Whether a shell is named with a file, or a program that answers a question.
+/// Whether the command is a shell with a script file, or `command -v`.
 fn runs_a_file(spec: &str) -> bool {
     let mut words = spec.split_whitespace();
     let program = words.next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Commands and what a policy says of them, as `commands.txt` has them; and scripts made up of them.
+//! Tests of the commands and verdicts in `commands.txt`, and of scripts composed of commands.
 
 use std::{
     fs,
@@ -19,7 +19,7 @@ use crate::settings::Origin;
 
 const TABLE: &str = include_str!("commands.txt");
 
-/// A project at `/p` with a link to `/p/secret`, and the home `/home/u`.
+/// A project at `/p` with a link to `/p/secret`, and the home directory `/home/u`.
 pub(super) struct Disk;
 
 impl Paths for Disk {
@@ -56,7 +56,7 @@ fn policy(text: &str) -> Policy {
             "deny" => policy.deny.push(read(List::Deny)),
             "ask" => policy.ask.push(read(List::Ask)),
             "allow" => policy.allow.push(read(List::Allow)),
-            // What was answered when the rules behind `over` asked.
+            // A granted rule, and the `ask` rules after `over` that it answers.
             "grant" => {
                 let (rule, over) = rule.split_once(" over ").unwrap_or((rule, ""));
                 let over: Vec<String> = over.split(", ").map(str::to_owned).collect();
@@ -153,7 +153,7 @@ fn what_always_adds_allows_the_same_request() {
     for (_, _, command) in rows() {
         let request = shell(&command);
         let rules = rule_for(&request, Disk.project());
-        // A rule for a link is none for where it leads.
+        // A rule for the path of a link does not allow its target.
         if rules.is_empty() || command.contains("link/") {
             continue;
         }
@@ -188,7 +188,7 @@ fn what_is_offered_allows_the_request_that_was_asked_and_lifts_no_denial() {
         offers += 1;
         let granted = with_granted(&policy, &offer.rules, &offer.asked_by, "an answer").unwrap();
         assert_eq!(granted.decide(&request, &Disk).decision, Decision::Allow, "{command:?}");
-        // What is denied stays so, whatever is added.
+        // Added rules never lift a denial.
         let all = ["Bash", "Edit", "Read"].map(str::to_owned);
         let open = with_granted(&policy, &all, &offer.asked_by, "an answer").unwrap();
         for (other, decision, command) in rows() {
@@ -236,11 +236,11 @@ fn a_file_of_the_project_is_offered_by_its_name_there() {
     ] {
         assert_eq!(offered(&ask, &edit(path), &Disk).rules, [rule]);
     }
-    // A rule for a link would be none for where it leads.
+    // A rule for the path of a link would not allow its target.
     assert_eq!(offered(&ask, &edit("/p/link/key"), &Disk).rules, [""; 0]);
 }
 
-/// A generator of numbers that is the same each time.
+/// A deterministic random number generator.
 struct Random(u64);
 
 impl Random {
@@ -284,7 +284,7 @@ const SAFE: &[&str] = &[
     "printf '%s\\n' \"a b\"",
 ];
 
-/// Ways to put a command into another, in which it stays visible.
+/// Constructs that contain a command and keep it visible.
 const AROUND: &[(&str, &str)] = &[
     ("(", ")"),
     ("{ ", "; }"),
@@ -309,7 +309,7 @@ const AROUND: &[(&str, &str)] = &[
     ("time ", ""),
 ];
 
-/// The same, around a simple command.
+/// Prefixes of simple commands.
 const IN_FRONT: &[&str] = &[
     "env ",
     "env A=b ",
@@ -360,7 +360,7 @@ fn composed(random: &mut Random, denied: &str, depth: usize) -> String {
                 } else {
                     script
                 };
-                // A comment or a here-document ends with its line.
+                // A comment or a here-document ends at a newline.
                 format!("{before}{inner}{}{behind}", if behind.is_empty() { "" } else { "\n" })
             }
         };
@@ -389,11 +389,11 @@ fn no_script_with_a_denied_part_is_allowed() {
     }
     wrong.truncate(10);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    // What is asked instead is what shells would refuse.
+    // Scripts that are asked about instead are those that shells would refuse.
     assert!(plain > 17_000, "{plain}");
 }
 
-/// Runs a script by a real shell that finds no program but a git of the test's; true if that was told to push.
+/// Runs a script in a real shell that finds only the test's git. Returns whether that was called with `push`.
 fn pushes(shell: &str, script: &str, directory: &Path) -> bool {
     let pushed = directory.join("pushed");
     let outcome = Command::new(shell)
@@ -423,7 +423,7 @@ fn what_is_allowed_pushes_in_no_real_shell() {
     assert!(pushes("/bin/sh", "echo x; git push", directory.path()));
     assert!(!pushes("/bin/sh", "echo git push", directory.path()));
     let denied = policy("auto; deny Bash(git push *); deny Edit(/secret/**)");
-    // No loops and nothing in the background: what ends by itself.
+    // No loops and no background jobs, so that every script terminates.
     let pieces = [
         "(",
         ")",

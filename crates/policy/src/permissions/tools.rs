@@ -1,10 +1,10 @@
-//! Tools, by the name of Claude, of the other agents, and of what they are for.
+//! The names of tools: those of Claude Code, and those of other agents.
 
 use serde::{Deserialize, Serialize};
 
 use crate::settings::closest;
 
-/// What a tool is for, whatever its agent calls it.
+/// The purpose of a tool, independent of its agent's name for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum ToolKind {
@@ -17,7 +17,7 @@ pub enum ToolKind {
     Other,
 }
 
-/// Names by which rules and agents call the tools of a kind; the first is the one that is shown.
+/// The names of each kind's tools in rules and agents. The first one is displayed.
 const NAMES: [(ToolKind, &[&str]); 5] = [
     (
         ToolKind::Shell,
@@ -89,7 +89,7 @@ const NAMES: [(ToolKind, &[&str]); 5] = [
     ),
 ];
 
-/// Tools of which only the name matters, and what else they are called.
+/// Tools without a kind, for which rules go by the name alone.
 const OTHERS: &[&str] = &[
     "Task",
     "Agent",
@@ -127,7 +127,7 @@ const OTHERS: &[&str] = &[
     "CronList",
 ];
 
-/// What an agent's tool is for, by its name.
+/// The kind of an agent's tool, from its name.
 pub fn kind_of(name: &str) -> ToolKind {
     if let Some((server, tool)) = mcp(name) {
         let (server, tool) = (server.to_owned(), tool.unwrap_or_default().to_owned());
@@ -139,7 +139,7 @@ pub fn kind_of(name: &str) -> ToolKind {
     known.map_or(ToolKind::Other, |(kind, _)| kind.clone())
 }
 
-/// The server and the tool of `mcp__server__tool`; the tool is none where it is not said.
+/// The server and the tool of `mcp__server__tool`; the tool is `None` if it is missing.
 pub(super) fn mcp(name: &str) -> Option<(&str, Option<&str>)> {
     let rest = name.strip_prefix("mcp__")?;
     Some(match rest.split_once("__") {
@@ -148,12 +148,12 @@ pub(super) fn mcp(name: &str) -> Option<(&str, Option<&str>)> {
     })
 }
 
-/// Whether a tool of no kind is one that there is.
+/// Whether a tool without a kind is known.
 pub(super) fn is_other(name: &str) -> bool {
     OTHERS.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 
-/// The tool that was probably meant.
+/// The known tool whose name is closest.
 pub(super) fn near(name: &str) -> Option<&'static str> {
     let shown = NAMES.iter().map(|(_, names)| names[0]).chain(OTHERS.iter().copied());
     let known = NAMES.iter().flat_map(|(_, names)| names.iter().copied());

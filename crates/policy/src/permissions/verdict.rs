@@ -1,4 +1,4 @@
-//! What is asked of a policy, and what it says.
+//! Requests to a policy, and its verdicts.
 
 use ralph_core::event::{self, Decision, PermissionMode, PermissionRequest};
 use serde::Serialize;
@@ -9,13 +9,13 @@ use super::{
     tools::{ToolKind, kind_of},
 };
 
-/// Something that an agent wants to do.
+/// A tool use that an agent requests.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
-    /// As the agent names it.
+    /// The tool as the agent names it.
     pub tool: String,
     pub kind: ToolKind,
-    /// Of a shell, what it would run.
+    /// The command of a shell.
     pub command: Option<String>,
     pub paths: Vec<String>,
     pub url: Option<String>,
@@ -29,7 +29,7 @@ impl From<&PermissionRequest> for Request {
             (None, ToolKind::Other, event::ToolKind::Read) => ToolKind::Read,
             (None, ToolKind::Other, event::ToolKind::Fetch) => ToolKind::Fetch,
             (None, ToolKind::Other, event::ToolKind::Mcp) => {
-                // Without its server where the agent joins the two by `_`.
+                // The server is unknown if the agent joins both names by `_`.
                 let joined = asked.tool.strip_prefix("mcp_").unwrap_or(&asked.tool);
                 let (server, tool) = asked.tool.split_once("__").unwrap_or(("", joined));
                 let (server, tool) = (server.to_owned(), tool.to_owned());
@@ -47,24 +47,24 @@ impl From<&PermissionRequest> for Request {
     }
 }
 
-/// What a policy says.
+/// The decision of a policy.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Verdict {
     pub decision: Decision,
     pub because: Because,
-    /// Each part of a command, each file of others.
+    /// The verdicts on each part of a command, or on each file.
     pub parts: Vec<PartVerdict>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PartVerdict {
-    /// As it is written.
+    /// The part as written.
     pub part: String,
     pub decision: Decision,
     pub because: Because,
 }
 
-/// What decided.
+/// The reason of a decision.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Because {
@@ -73,7 +73,7 @@ pub enum Because {
         list: List,
         origin: String,
     },
-    /// The rule matches for some values of what is computed.
+    /// The rule matches for some values of the computed parts.
     PossibleRule {
         rule: String,
         list: List,
@@ -85,7 +85,7 @@ pub enum Because {
     Unclear {
         why: Unclear,
     },
-    /// It only reads what is at hand, or is looked through.
+    /// The command has no effects, or only runs others that are decided separately.
     Harmless,
 }
 
@@ -98,7 +98,7 @@ impl Because {
         }
     }
 
-    /// The list of the rule that decided, if one did.
+    /// The list of the rule that decided, if a rule did.
     pub(super) fn list(&self) -> Option<List> {
         match self {
             Because::Rule { list, .. } | Because::PossibleRule { list, .. } => Some(*list),
@@ -124,9 +124,9 @@ impl Because {
 }
 
 impl Verdict {
-    /// Puts the verdicts on parts together: the strictest decides.
+    /// Combines the verdicts on parts: the strictest one decides.
     pub(super) fn of(parts: Vec<PartVerdict>) -> Self {
-        // Of equals the first, which is the one that is read first.
+        // Among equally strict parts, the first one in the text decides.
         let first = parts.iter().rev().max_by_key(|part| part.decision);
         let (decision, because) = match first {
             Some(part) => (part.decision, part.because.clone()),

@@ -1,6 +1,6 @@
-//! A place in the text of a script.
+//! A position in the text of a script.
 
-/// A place in the text of a script.
+/// A position in the text of a script.
 #[derive(Clone, Copy)]
 pub(super) struct Cursor<'t> {
     text: &'t str,
@@ -16,7 +16,7 @@ impl<'t> Cursor<'t> {
         self.at
     }
 
-    /// What was passed since `start`.
+    /// The text passed since `start`.
     pub(super) fn since(&self, start: usize) -> &'t str {
         &self.text[start..self.at]
     }
@@ -47,13 +47,13 @@ impl<'t> Cursor<'t> {
         found
     }
 
-    /// The longest run of characters from here on that are none of a word's end, as it is written.
+    /// The longest text from here without a character that ends a word, as written.
     pub(super) fn bare(&self) -> &'t str {
         let end = self.rest().find(ends_word);
         &self.rest()[..end.unwrap_or(self.rest().len())]
     }
 
-    /// Skips spaces, continued lines and a comment.
+    /// Skips blanks, line continuations and a comment.
     pub(super) fn skip_blank(&mut self) {
         loop {
             match self.peek() {
@@ -68,7 +68,7 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// Takes the rest of the line, and its end.
+    /// Takes the rest of the line with its terminator, and returns it without.
     pub(super) fn line(&mut self) -> &'t str {
         let rest = self.rest();
         let (line, passed) = match rest.find('\n') {
@@ -79,7 +79,7 @@ impl<'t> Cursor<'t> {
         line
     }
 
-    /// Whether the `((` here is closed by `))`, as arithmetic is, and not by `)` and another `)`, as two subshells are.
+    /// Whether the `((` here is closed by `))` like arithmetic, and not by two separate `)` like two subshells.
     pub(super) fn is_arithmetic(&self) -> bool {
         let mut depth = 0_u32;
         let mut characters = self.rest().chars().peekable();

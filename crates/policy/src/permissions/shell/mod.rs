@@ -1,7 +1,7 @@
-//! What a command of the shell would run, part by part.
+//! Analyses what a shell command would run, part by part.
 //!
-//! A command is never run or expanded here. Where the text alone does not tell what would run, the part says so; the
-//! opposite, a program that is overlooked, is the mistake this module must not make.
+//! A command is never run or expanded here. If the text does not determine what would run, the part is marked as
+//! unclear. The one error that this module must not make is to overlook a program.
 
 mod cursor;
 mod options;

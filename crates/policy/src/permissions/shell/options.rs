@@ -1,17 +1,18 @@
-//! Programs that run another one, and the options in front of it.
+//! Programs that run another program, and their options.
 
 use super::words::Word;
 
-/// How the command is found that a program runs.
+/// How to find the command that a program runs.
 pub(super) struct Front {
     name: &'static str,
-    /// Letters of options with a value, then of those without.
+    /// The letters of short options with a value, then of those without.
     letters: [&'static str; 2],
     /// Long options with a value, then those without.
     long: [&'static [&'static str]; 2],
-    /// Words in front of the command that are no options.
+    /// The number of arguments before the command that are not options.
     pub(super) positional: usize,
-    /// The user, the host or the input becomes another: whoever allows the command has not allowed that.
+    /// Whether it changes the user, the host or the input, so that a rule which allows the command does not allow this
+    /// use.
     pub(super) is_more: bool,
 }
 
@@ -25,7 +26,7 @@ const fn front(name: &'static str, valued: &'static str, flags: &'static str) ->
     }
 }
 
-/// Programs that run the command behind their options.
+/// Programs that run the command after their options.
 const FRONTS: &[Front] = &[
     Front {
         long: [&["--unset", "--chdir"], &["--ignore-environment", "--null", "--debug"]],
@@ -124,21 +125,21 @@ const FRONTS: &[Front] = &[
     },
 ];
 
-/// The way past the options of `name`, if it is a program that runs another.
+/// The description of `name`, if it is a program that runs another.
 pub(super) fn front_of(name: &str) -> Option<&'static Front> {
     FRONTS.iter().find(|front| front.name == name)
 }
 
-/// Whether rules for what `name` runs decide, and none for itself.
+/// Whether only rules for the inner command decide, and none for `name` itself.
 pub(in crate::permissions) fn is_transparent(name: &str) -> bool {
     front_of(name).is_some_and(|front| !front.is_more) || is_shell(name)
 }
 
-/// An option that is not known: it could have a value, or another meaning.
+/// The error for an unknown option: it could have a value, or another meaning.
 pub(super) struct UnknownOption;
 
 impl Front {
-    /// Where in `words` the command begins, behind the name of the program itself.
+    /// The index in `words` at which the command begins. `words[0]` is the program itself.
     pub(super) fn command(&self, words: &[Word]) -> Result<usize, UnknownOption> {
         let mut at = 1;
         let assigns = matches!(self.name, "env" | "sudo");
@@ -161,7 +162,7 @@ impl Front {
         Ok(words.len().min(at + self.positional))
     }
 
-    /// How many words an option takes.
+    /// The number of words that an option takes.
     fn width(&self, option: &str, letters: &str) -> Result<usize, UnknownOption> {
         if option.starts_with("--") {
             let (name, value) = option
@@ -186,7 +187,7 @@ impl Front {
         Ok(1)
     }
 
-    /// Whether an option of it sets what the placeholder for its input is.
+    /// The placeholder for the input that an option of the program sets, if any.
     pub(super) fn placeholder<'w>(&self, words: &'w [Word], command: usize) -> Option<&'w str> {
         let front = &words[1..command.min(words.len())];
         let at = front
@@ -201,7 +202,7 @@ impl Front {
     }
 }
 
-/// Programs that run what they are given, or change what others run, in ways that are not followed.
+/// Programs that run their arguments, or change what others run, in ways that are not analysed.
 const RUNNERS: &[&str] = &[
     "eval",
     "source",
@@ -259,17 +260,17 @@ const RUNNERS: &[&str] = &[
     "hash",
 ];
 
-/// Whether running something else is all that `name` is for.
+/// Whether `name` serves only to run other commands, or to change how they run.
 pub(in crate::permissions) fn is_runner(name: &str) -> bool {
     RUNNERS.contains(&name)
 }
 
-/// Shells whose scripts are read.
+/// Whether `name` is a shell whose scripts are analysed.
 pub(super) fn is_shell(name: &str) -> bool {
     ["bash", "sh", "zsh", "dash", "ash", "ksh", "mksh", "rbash"].contains(&name)
 }
 
-/// Whether a variable changes what programs run, or how a shell reads what it runs.
+/// Whether a variable changes which programs run, or how a shell interprets them.
 pub(super) fn changes_programs(name: &str) -> bool {
     const NAMES: [&str; 30] = [
         "PATH",

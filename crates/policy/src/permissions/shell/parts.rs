@@ -1,4 +1,4 @@
-//! The parts of a script that a rule can decide: programs with their arguments, files that redirects name.
+//! The parts of a script on which rules decide: programs with their arguments, and the files of redirects.
 
 use ralph_core::event::clip;
 
@@ -9,15 +9,15 @@ use super::{
     words::{HOLE, Word},
 };
 
-/// Longest script that is read.
+/// Most bytes of a script that is analysed.
 const LONGEST_BYTES: usize = 64 * 1024;
-/// Most parts that are told apart.
+/// Most parts of a script.
 const MOST_PARTS: usize = 2000;
-/// Deepest scripts within arguments of shells.
+/// The deepest nesting of scripts in arguments of shells.
 const DEEPEST: u32 = 12;
 /// Most bytes of a part that are shown.
 const SHOWN_BYTES: usize = 200;
-/// Where a program that is named by its path is the one of that name.
+/// Directories in which a program given by its path counts as the system's program of that name.
 const SYSTEM: &[&str] = &[
     "/bin/",
     "/usr/bin/",
@@ -27,33 +27,33 @@ const SYSTEM: &[&str] = &[
     "/opt/homebrew/bin/",
 ];
 
-/// What stands for any text in a script that is partly computed.
+/// Replaces unknown text in a script that is partly computed.
 const ANYTHING: &str = "${_}";
 
 /// A part of a script.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::permissions) struct Part {
-    /// As it is written.
+    /// The part as written.
     pub(in crate::permissions) shown: String,
     pub(in crate::permissions) what: What,
 }
 
-/// What a part does.
+/// The effect of a part.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::permissions) enum What {
-    /// Runs a program. Whoever forbids any of `names` has forbidden it, whoever allows any of `own` has allowed it.
+    /// Runs a program. It is denied if any of `names` is denied, and allowed if any of `own` is allowed.
     Run {
         names: Vec<String>,
         own: Vec<String>,
     },
-    /// Runs a shell whose script is read: what is in it decides, unless `names` is forbidden.
+    /// Runs a shell whose script is analysed: the script's parts decide, unless any of `names` is denied.
     Through {
         names: Vec<String>,
     },
     Write(String),
     Read(String),
-    /// It cannot be said what it does. Whoever forbids any of `names` has forbidden it, whoever allows any of `own` by
-    /// its name has allowed it.
+    /// The effect is unclear. It is denied if any of `names` is denied; a rule that names the program of any of `own`
+    /// may allow it.
     Unclear {
         why: Unclear,
         names: Vec<String>,
@@ -61,7 +61,7 @@ pub(in crate::permissions) enum What {
     },
 }
 
-/// Takes a script apart.
+/// Splits a script into its parts.
 pub(in crate::permissions) fn parts(text: &str) -> Vec<Part> {
     let mut parts = Parts::default();
     match text {
@@ -75,7 +75,7 @@ pub(in crate::permissions) fn parts(text: &str) -> Vec<Part> {
     parts.found
 }
 
-/// Leaves open where a relative path is, after the directory was changed.
+/// Marks the place of a relative path as unknown, since the directory was changed.
 fn somewhere(part: &mut Part) {
     if let What::Write(path) | What::Read(path) = &mut part.what
         && !path.starts_with(['/', '~'])
@@ -87,16 +87,16 @@ fn somewhere(part: &mut Part) {
 #[derive(Default)]
 struct Parts {
     found: Vec<Part>,
-    /// The working directory changes within.
+    /// Whether the script changes the working directory.
     moves: bool,
 }
 
-/// Where a command stands.
+/// The context of a command.
 #[derive(Clone, Copy)]
 struct Place<'a> {
-    /// What runs it, as rules may name it.
+    /// The commands that run it, in the form in which rules may name them.
     outer: &'a [String],
-    /// Its standard input is text of the script.
+    /// Whether its standard input is text of the script.
     is_fed: bool,
     depth: u32,
 }
@@ -189,7 +189,7 @@ impl Parts {
         }
     }
 
-    /// Takes a command apart that may run another one.
+    /// Adds the parts of a command that may run another one.
     fn command(&mut self, words: &[Word], place: Place<'_>) {
         let Some(first) = words.first() else { return };
         let shown = shown(words);
@@ -257,7 +257,7 @@ impl Parts {
         self.push(shown, What::Unclear { why, names, own });
     }
 
-    /// Looks for variables that change what programs run among words like `A=b`.
+    /// Adds variables that change which programs run, among words like `A=b`.
     fn variables(&mut self, words: &[Word]) {
         for word in words {
             let name = word.assigned().unwrap_or(&word.value);
@@ -267,8 +267,8 @@ impl Parts {
         }
     }
 
-    /// Looks through programs that run others in a way of their own; false if `name` is none, or if it is a program of
-    /// itself beside what it runs.
+    /// Analyses programs with their own ways of running others. Returns false if `name` is not one of them, or if it
+    /// counts as a program itself in addition to those that it runs.
     fn special(&mut self, name: &str, words: &[Word], place: Place<'_>) -> bool {
         match name {
             _ if is_shell(name) => {
@@ -304,7 +304,7 @@ impl Parts {
         }
     }
 
-    /// Reads the script of `sh -c`.
+    /// Analyses the script of `sh -c`.
     fn shell(&mut self, name: &str, words: &[Word], place: Place<'_>) {
         let (mut at, mut is_script) = (1, false);
         while let Some(word) = words.get(at) {
@@ -338,7 +338,7 @@ impl Parts {
         }
     }
 
-    /// Reads what `su -c`, `script -c` and `watch` run.
+    /// Analyses the commands of `su -c`, `script -c` and `watch`.
     fn with_script(&mut self, name: &str, words: &[Word], place: Place<'_>) -> bool {
         if name == "watch" {
             self.runs(&shown(words), name, place.outer.to_vec(), vec![text(words)]);
@@ -366,14 +366,14 @@ impl Parts {
         true
     }
 
-    /// Reads a script of which only what is forbidden counts: the program that runs it is unclear already.
+    /// Adds the parts of a script. Only denials in it matter, since the program that runs it is already unclear.
     fn script_behind_options(&mut self, script: &str, place: Place<'_>) {
         if !script.trim().is_empty() {
             self.script(&script.replace(HOLE, ANYTHING), place.depth + 1);
         }
     }
 
-    /// Looks at what `find` runs and writes.
+    /// Adds the commands that `find` runs, and the files that it writes.
     fn find(&mut self, words: &[Word], place: Place<'_>) {
         let mut rest = &words[1..];
         while let Some((action, behind)) = rest.split_first() {
@@ -397,7 +397,7 @@ impl Parts {
         }
     }
 
-    /// Looks through the options in front of git's own command, and at commands that run others.
+    /// Analyses git: its global options, and subcommands that run other commands.
     fn git(&mut self, words: &[Word], place: Place<'_>) -> bool {
         let (mut at, mut is_elsewhere, mut is_unclear) = (1, false, false);
         while let Some(word) = words.get(at).filter(|word| word.value.starts_with('-')) {
@@ -447,7 +447,7 @@ impl Parts {
         true
     }
 
-    /// Reads the commands in the arguments of git.
+    /// Adds the commands in the arguments of git.
     fn run_by_git(&mut self, behind: &[Word], values: &[&str], place: Place<'_>) {
         match values {
             ["bisect", "run", ..] => self.command(&behind[2..], place.deeper()),
@@ -477,7 +477,7 @@ impl Place<'_> {
     }
 }
 
-/// Whether a setting of git says nothing of programs.
+/// Whether a setting of git cannot affect which programs run.
 fn is_harmless_setting(setting: &str) -> bool {
     let (key, _) = setting.split_once('=').unwrap_or((setting, ""));
     let key = key.to_ascii_lowercase();
@@ -492,7 +492,7 @@ fn is_harmless_setting(setting: &str) -> bool {
     keys.contains(&key.as_str()) || key.starts_with("color.") || key.starts_with("advice.")
 }
 
-/// Whether a command of git sets what others run, or runs something itself.
+/// Whether a git command changes which programs other commands run, or itself runs one.
 fn git_runs(values: &[&str]) -> bool {
     match values {
         ["config", rest @ ..] => {
@@ -536,7 +536,7 @@ fn git_runs(values: &[&str]) -> bool {
     }
 }
 
-/// Builtins of shells that set variables.
+/// Builtins of shells that set variables or evaluate their arguments.
 fn is_builtin(name: &str) -> bool {
     const SET: [&str; 14] = [
         "declare",
@@ -580,7 +580,7 @@ fn run(outer: &[String], words: &[Word]) -> What {
     }
 }
 
-/// The command with what its input adds to it.
+/// A command together with the unknown arguments from its input.
 fn with_input(words: &[Word], placeholder: Option<&str>) -> Vec<Word> {
     let hole = HOLE.to_string();
     let mut words = words.to_vec();
@@ -609,7 +609,7 @@ fn renamed(words: &[Word], name: &str) -> String {
     [&[name], &values[..]].concat().join(" ")
 }
 
-/// The text as it may be where words of it turn out to be nothing.
+/// The text if computed words turn out to be empty.
 pub(in crate::permissions) fn possible(text: &str) -> String {
     text.replace(&format!(" {HOLE}"), &HOLE.to_string())
 }

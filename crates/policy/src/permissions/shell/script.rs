@@ -1,10 +1,10 @@
-//! Takes a script apart into the simple commands that it could run.
+//! Splits a script into the simple commands that it could run.
 //!
-//! What is not the grammar of bash is refused as a whole, and what was found before is kept: a denied command in front of a
-//! mistake is still a denied one. Whether a command is ever reached does not matter here, and neither does in which shell.
+//! Text outside of bash's grammar makes the whole script unclear, but the parts before it are kept: a denied command
+//! before a syntax error is still denied. It does not matter whether a command is ever reached, or in which subshell.
 //!
-//! The parser is ralph's own. It has to be sure of every character, to end on any input within a bounded stack and in
-//! linear time, and to stop at what shells read differently, where a parser for running scripts guesses.
+//! The parser is ralph's own. It has to account for every character, to terminate on any input with a bounded stack in
+//! linear time, and to stop where shells differ. A parser made for running scripts would guess there.
 
 use super::{
     cursor::Cursor,
@@ -12,16 +12,16 @@ use super::{
     words::{self, Commands, Word, arithmetic, here_document, word},
 };
 
-/// Deepest nesting that is read.
+/// The deepest nesting that is parsed.
 const DEEPEST: u32 = 40;
 
-/// A program with its arguments, or what stands in the place of one.
+/// A simple command: assignments, a program with its arguments, and redirects.
 #[derive(Debug, Default)]
 pub(super) struct Simple {
     pub(super) assignments: Vec<Word>,
     pub(super) words: Vec<Word>,
     pub(super) redirects: Vec<Redirect>,
-    /// Its standard input is text of the script.
+    /// Whether its standard input is text of the script.
     pub(super) is_fed: bool,
 }
 
@@ -31,17 +31,17 @@ pub(super) enum Redirect {
     Write(Word),
 }
 
-/// What was found in a script.
+/// The content of a script.
 #[derive(Debug, Default)]
 pub(super) struct Script {
     pub(super) commands: Vec<Simple>,
     /// Names of variables that loops and expansions set.
     pub(super) assigned: Vec<String>,
-    /// Why it is not known what else there is.
+    /// The reason why the rest of the script is unknown.
     pub(super) unclear: Option<Unclear>,
 }
 
-/// Takes `text` apart.
+/// Parses `text`.
 pub(super) fn read(text: &str) -> Script {
     let mut script = Script::default();
     let mut reader = Reader {
@@ -60,27 +60,27 @@ enum End {
     Parenthesis,
 }
 
-/// What has to be closed by a word of its own.
+/// A construct that a reserved word has to close.
 #[derive(Clone, Copy, PartialEq)]
 enum Open {
-    /// In front of `then`.
+    /// Before `then`.
     Condition,
     If,
-    /// In front of `do`.
+    /// Before `do`.
     Head,
     Loop,
     Brace,
-    /// In front of a pattern of `case`.
+    /// Before a pattern of `case`.
     Patterns,
-    /// In the commands of a pattern.
+    /// Within the commands of a pattern.
     Branch,
 }
 
-/// What may come next.
+/// The syntax that may follow.
 #[derive(Clone, Copy, PartialEq)]
 enum Next {
     Command,
-    /// A compound command has ended: redirects, separators and closing words.
+    /// After a compound command: redirects, separators and closing words.
     End,
 }
 
@@ -134,7 +134,7 @@ impl<'t> Commands<'t> for Reader<'t, '_> {
     }
 
     fn without_arithmetic(&mut self, expression: &str) {
-        // Substitutions were read already: to read them twice at every level would take exponential time.
+        // Substitutions have been parsed already; parsing them again at every level would take exponential time.
         if expression.contains(['$', '`']) || self.deeper().is_err() {
             return;
         }
@@ -147,7 +147,7 @@ impl<'t> Commands<'t> for Reader<'t, '_> {
         };
         let is_whole = reader.list(End::Text).is_ok();
         self.shallower();
-        // No expression has two operands side by side.
+        // Arithmetic never has two adjacent operands.
         let is_operand = |word: &Word| {
             let start = word.value.trim_start_matches('-').chars().next();
             start.is_some_and(|start| start.is_alphanumeric() || "_./".contains(start))
@@ -171,7 +171,7 @@ impl<'t> Commands<'t> for Reader<'t, '_> {
 }
 
 impl<'t> Reader<'t, '_> {
-    /// Reads another text, with what it finds added to this one's.
+    /// Creates a parser for another text that adds its results to this one's.
     fn within<'o>(&mut self, text: &'o str) -> Reader<'o, '_> {
         Reader {
             cursor: Cursor::new(text),
@@ -181,7 +181,7 @@ impl<'t> Reader<'t, '_> {
         }
     }
 
-    /// Reads up to a closing parenthesis, and it.
+    /// Parses up to and including a closing parenthesis.
     fn nested(&mut self) -> Result<(), Unclear> {
         self.deeper()?;
         self.list(End::Parenthesis)?;
@@ -213,7 +213,7 @@ impl<'t> Reader<'t, '_> {
         }
     }
 
-    /// Reads a command, a word of the grammar or a separator.
+    /// Parses a command, a reserved word or a separator.
     fn item(&mut self, open: &mut Vec<Open>, next: Next) -> Result<Next, Unclear> {
         let is_redirect = |cursor: &Cursor<'_>| cursor.starts_with("&>") || cursor.rest().starts_with(['<', '>']);
         match self.cursor.peek() {
@@ -265,7 +265,7 @@ impl<'t> Reader<'t, '_> {
         }
     }
 
-    /// Reads a subshell, or a command of arithmetic.
+    /// Parses a subshell or an arithmetic command.
     fn parenthesis(&mut self) -> Result<Next, Unclear> {
         if self.cursor.starts_with("((") && self.cursor.is_arithmetic() {
             self.cursor.eat("((");
@@ -277,7 +277,7 @@ impl<'t> Reader<'t, '_> {
         Ok(Next::End)
     }
 
-    /// Reads a word that is part of the grammar; none if what is here is a command.
+    /// Parses a reserved word; `None` if a command begins here.
     fn reserved(&mut self, open: &mut Vec<Open>) -> Result<Option<Next>, Unclear> {
         let bare = self.cursor.bare();
         let last = open.last().copied();
@@ -326,7 +326,7 @@ impl<'t> Reader<'t, '_> {
         Ok(Some(next))
     }
 
-    /// Reads the head of `for` and `select`.
+    /// Parses the head of `for` and `select`.
     fn repeated(&mut self, open: &mut Vec<Open>) -> Result<Next, Unclear> {
         let keyword = self.cursor.bare();
         self.cursor.eat(keyword);
@@ -363,7 +363,7 @@ impl<'t> Reader<'t, '_> {
         Ok(Next::Command)
     }
 
-    /// Reads the head of `case`.
+    /// Parses the head of `case`.
     fn choice(&mut self, open: &mut Vec<Open>) -> Result<Next, Unclear> {
         self.cursor.eat("case");
         self.cursor.skip_blank();
@@ -377,7 +377,7 @@ impl<'t> Reader<'t, '_> {
         Ok(Next::Command)
     }
 
-    /// Reads the patterns in front of a branch, or the end of all branches.
+    /// Parses the patterns before a branch, or the end of all branches.
     fn patterns(&mut self, open: &mut Vec<Open>) -> Result<Next, Unclear> {
         if self.cursor.bare() == "esac" {
             self.cursor.eat("esac");
@@ -397,7 +397,7 @@ impl<'t> Reader<'t, '_> {
         }
     }
 
-    /// Reads `[[ … ]]`.
+    /// Parses `[[ … ]]`.
     fn test(&mut self) -> Result<Next, Unclear> {
         self.cursor.eat("[[");
         loop {
@@ -412,7 +412,7 @@ impl<'t> Reader<'t, '_> {
                     self.cursor.eat("]]");
                     return Ok(Next::End);
                 }
-                // In a regular expression it is a character, elsewhere it begins a comment.
+                // These are literal in a regular expression, but `#` begins a comment and `;` ends a command elsewhere.
                 None | Some('#' | ';') => return Err(Unclear::Syntax),
                 Some('(' | ')' | '|' | '&') => {
                     self.cursor.bump();
@@ -430,7 +430,7 @@ impl<'t> Reader<'t, '_> {
         }
     }
 
-    /// Reads `function name` and `()`.
+    /// Parses `function name` and an optional `()`.
     fn function(&mut self) -> Result<Next, Unclear> {
         self.cursor.eat("function");
         self.cursor.skip_blank();
@@ -446,11 +446,11 @@ impl<'t> Reader<'t, '_> {
         Ok(Next::Command)
     }
 
-    /// Reads a simple command, or the head of a function.
+    /// Parses a simple command, or the head of a function.
     fn command(&mut self) -> Result<Next, Unclear> {
         let mut simple = Simple::default();
         let outcome = self.simple(&mut simple);
-        // What was read of it counts also where the rest is a mistake.
+        // The parsed part of the command counts even if a syntax error follows.
         let is_function = matches!(outcome, Ok(Next::Command));
         if !is_function {
             self.script.commands.push(simple);
@@ -494,7 +494,7 @@ impl<'t> Reader<'t, '_> {
         }
     }
 
-    /// Reads a redirect; false if there is none here.
+    /// Parses a redirect; returns false if there is none.
     fn redirect(&mut self, simple: &mut Simple) -> Result<bool, Unclear> {
         const OPERATORS: [&str; 13] = [
             "&>>", "&>", "<<<", "<<-", "<<", "<>", "<&", ">>", ">|", ">&", "<", ">!", ">",
@@ -535,7 +535,7 @@ impl<'t> Reader<'t, '_> {
         Ok(true)
     }
 
-    /// Reads the here-documents that begin here, at the start of a line.
+    /// Parses the here-documents that begin here, at the start of a line.
     fn here_documents(&mut self) -> Result<(), Unclear> {
         for document in std::mem::take(&mut self.pending) {
             let start = self.cursor.at();
@@ -552,7 +552,7 @@ impl<'t> Reader<'t, '_> {
                 if line == document.delimiter {
                     break;
                 }
-                // The end could be on a line that is continued.
+                // The delimiter could be part of a continued line.
                 if !document.is_literal && line.ends_with('\\') {
                     return Err(Unclear::Syntax);
                 }
@@ -567,7 +567,7 @@ impl<'t> Reader<'t, '_> {
         Ok(())
     }
 
-    /// Skips blanks, comments and ends of lines.
+    /// Skips blanks, comments and newlines.
     fn blank_lines(&mut self) -> Result<(), Unclear> {
         loop {
             self.cursor.skip_blank();
@@ -584,7 +584,7 @@ fn close(open: &mut Vec<Open>) -> Next {
     Next::End
 }
 
-/// Puts another word that has to be closed in the place of the last.
+/// Replaces the innermost open construct.
 fn instead(open: &mut Vec<Open>, other: Open) -> Next {
     open.pop();
     open.push(other);
@@ -596,7 +596,7 @@ fn is_descriptor(target: &str) -> bool {
     !target.is_empty() && number.chars().all(|digit| digit.is_ascii_digit())
 }
 
-/// Whether a text could be evaluated as arithmetic with a command in a subscript, although it is quoted.
+/// Whether a text, even a quoted one, could be evaluated as arithmetic with a command in a subscript.
 pub(super) fn evaluates(word: &words::Word) -> bool {
     let subscript = word.value.split_once('[').map_or("", |(_, rest)| rest);
     subscript.contains("$(") || subscript.contains('`')

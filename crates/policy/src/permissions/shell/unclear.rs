@@ -1,30 +1,31 @@
-//! Why it cannot be said what a command would run.
+//! The reasons why it is unclear what a command would run.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// Why it cannot be said what a command would run.
+/// The reason why it is unclear what a command would run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Unclear {
-    /// Not the grammar of a shell, or a corner of it that is not read.
+    /// The text is outside of a shell's grammar, or of the part that is supported.
     Syntax,
     TooLong,
     TooDeep,
-    /// A character that shells and people read differently: a carriage return, a no-break space.
+    /// The text has a character that shells and readers treat differently, such as a carriage return or a no-break
+    /// space.
     Character,
     /// The name of the program is computed.
     Name,
-    /// The program runs what it is given, in a way that is not followed.
+    /// The program runs its arguments in a way that is not analysed.
     Runs {
         program: String,
     },
-    /// A variable that changes what programs run.
+    /// The command sets a variable that changes which programs run.
     Variable {
         name: String,
     },
-    /// An expression that may be one of arithmetic or a command.
+    /// An expression may be arithmetic or a command.
     Arithmetic,
 }
 

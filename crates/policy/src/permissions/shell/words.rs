@@ -1,7 +1,7 @@
-//! Words of the shell, with quotes removed and what is computed left open.
+//! Words of the shell, with quotes removed and computed parts left open.
 //!
-//! What a word becomes is decided when it runs, if a variable, a pattern or a substitution is in it: such a place is a
-//! [`HOLE`], which stands for any text. Commands in substitutions are the business of whoever reads commands.
+//! Variables, patterns and substitutions are expanded only when a command runs: each becomes a [`HOLE`], which stands
+//! for any text. Commands in substitutions are passed to [`Commands`].
 
 use ralph_text::is_invisible;
 
@@ -10,15 +10,15 @@ use super::{
     unclear::Unclear,
 };
 
-/// Stands for any text, also for none. No command can contain it.
+/// Stands for any text, including none. No command can contain this character.
 pub(in crate::permissions) const HOLE: char = '\0';
 
-/// One word.
+/// A word of a command.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Word {
-    /// Without quotes.
+    /// The word without quotes.
     pub(super) value: String,
-    /// As it is written.
+    /// The word as written.
     pub(super) source: String,
 }
 
@@ -31,7 +31,7 @@ impl Word {
         self.source.contains(['\'', '"', '\\'])
     }
 
-    /// The name that it assigns to, if it has the form of an assignment.
+    /// The variable to which the word assigns, if it has the form of an assignment.
     pub(super) fn assigned(&self) -> Option<&str> {
         let is_name = |character: char| character.is_ascii_alphanumeric() || character == '_';
         let end = self.source.find(|character| !is_name(character))?;
@@ -47,31 +47,31 @@ impl Word {
     }
 }
 
-/// Reads the commands that are within words.
+/// Parses the commands within words.
 pub(super) trait Commands<'t> {
     fn cursor(&mut self) -> &mut Cursor<'t>;
-    /// Reads commands up to a closing parenthesis, and it.
+    /// Parses commands up to and including a closing parenthesis.
     fn substituted(&mut self) -> Result<(), Unclear>;
-    /// Reads commands that were quoted once more.
+    /// Parses commands from which one level of quoting was removed.
     fn backquoted(&mut self, script: &str) -> Result<(), Unclear>;
-    /// Counts one more level of nesting.
+    /// Enters a level of nesting.
     fn deeper(&mut self) -> Result<(), Unclear>;
     fn shallower(&mut self);
-    /// Adds what an expression is to shells that take it for commands in two subshells.
+    /// Adds the commands in an expression for shells that parse it as two nested subshells.
     fn without_arithmetic(&mut self, expression: &str);
-    /// Says that a line ends within a command, where no here-document may begin.
+    /// Reports a line end within a command, where no here-document may begin.
     fn line_ended(&mut self) -> Result<(), Unclear>;
-    /// Remembers a variable that is assigned to.
+    /// Records a variable that is assigned to.
     fn assigns(&mut self, name: &str);
 }
 
-/// What a word has become so far.
+/// The value of a word so far.
 #[derive(Default)]
 struct Value {
     text: String,
-    /// Nothing more is known: the rest of the word is part of a hole.
+    /// Whether the rest of the word is part of a hole.
     is_open: bool,
-    /// Where the first brace is, which a comma behind it makes an expansion.
+    /// The position of the first brace. A following comma makes it an expansion.
     brace: Option<usize>,
 }
 
@@ -95,7 +95,7 @@ impl Value {
     }
 }
 
-/// Reads a word; none if there is none here.
+/// Parses a word; `None` if there is none here.
 pub(super) fn word<'t>(commands: &mut impl Commands<'t>) -> Result<Option<Word>, Unclear> {
     let start = commands.cursor().at();
     let mut value = Value::default();
@@ -126,7 +126,7 @@ pub(super) fn word<'t>(commands: &mut impl Commands<'t>) -> Result<Option<Word>,
     Ok((!word.source.is_empty()).then_some(word))
 }
 
-/// Whether a character cannot be seen where it stands.
+/// Whether a character is invisible.
 fn is_hidden(character: char) -> bool {
     is_invisible(character)
         || matches!(character, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}')
@@ -139,7 +139,7 @@ fn unquoted(cursor: &mut Cursor<'_>, next: char, value: &mut Value) {
         '*' | '?' => value.hole(),
         '[' if at == 0 && cursor.peek().is_none_or(ends_word) => value.push('['),
         '[' => value.open(at),
-        // In zsh `=git` is the path of git.
+        // In zsh, `=git` expands to the path of git.
         '=' if at == 0
             && !cursor
                 .peek()
@@ -180,7 +180,7 @@ fn quoted<'t>(commands: &mut impl Commands<'t>, value: &mut Value) -> Result<(),
     }
 }
 
-/// Whether something is within double quotes.
+/// Whether a text is within double quotes.
 #[derive(Clone, Copy, PartialEq)]
 enum Quotes {
     None,
@@ -218,7 +218,7 @@ fn double<'t>(commands: &mut impl Commands<'t>, value: &mut Value) -> Result<(),
     }
 }
 
-/// Reads what is behind a dollar.
+/// Parses an expansion after its dollar sign.
 fn dollar<'t>(commands: &mut impl Commands<'t>, value: &mut Value, quotes: Quotes) -> Result<(), Unclear> {
     let cursor = commands.cursor();
     match cursor.peek() {
@@ -264,7 +264,7 @@ fn dollar<'t>(commands: &mut impl Commands<'t>, value: &mut Value, quotes: Quote
     Ok(())
 }
 
-/// Reads the text of `$'…'`, whose escapes may be any character.
+/// Parses the text of `$'…'`, whose escapes may stand for any character.
 fn escaped(cursor: &mut Cursor<'_>, value: &mut Value) -> Result<(), Unclear> {
     loop {
         match cursor.bump() {
@@ -279,7 +279,7 @@ fn escaped(cursor: &mut Cursor<'_>, value: &mut Value) -> Result<(), Unclear> {
     }
 }
 
-/// Reads the rest of `${…}`.
+/// Parses the rest of `${…}`.
 fn parameter<'t>(commands: &mut impl Commands<'t>, quotes: Quotes) -> Result<(), Unclear> {
     commands.deeper()?;
     let start = commands.cursor().at();
@@ -291,7 +291,7 @@ fn parameter<'t>(commands: &mut impl Commands<'t>, quotes: Quotes) -> Result<(),
             Some('\\') => {
                 commands.cursor().bump();
             }
-            // Shells differ on what a quote is there.
+            // Shells differ in the meaning of a quote there.
             Some('\'') if quotes == Quotes::Double => return Err(Unclear::Syntax),
             Some('\'') => single(commands.cursor(), &mut within)?,
             Some('"') => double(commands, &mut within)?,
@@ -302,7 +302,7 @@ fn parameter<'t>(commands: &mut impl Commands<'t>, quotes: Quotes) -> Result<(),
     }
     commands.shallower();
     let inside = commands.cursor().since(start);
-    // `@P` expands a value as a prompt, with the commands in it; the flags of zsh do, too.
+    // `@P` expands a value as a prompt, including its commands, as do the flags of zsh.
     if inside.contains("@P") || inside.starts_with(['(', '=', '~', '^']) {
         return Err(Unclear::Syntax);
     }
@@ -333,7 +333,7 @@ fn backquote<'t>(commands: &mut impl Commands<'t>, value: &mut Value, quotes: Qu
     commands.backquoted(&script)
 }
 
-/// Reads an expression of arithmetic and its end, `))`.
+/// Parses an arithmetic expression up to and including `))`.
 pub(super) fn arithmetic<'t>(commands: &mut impl Commands<'t>) -> Result<(), Unclear> {
     let start = commands.cursor().at();
     let (mut depth, mut last) = (0_u32, ' ');
@@ -361,7 +361,7 @@ pub(super) fn arithmetic<'t>(commands: &mut impl Commands<'t>) -> Result<(), Unc
     }
 }
 
-/// Reads the substitutions in the text of a here-document.
+/// Parses the substitutions in the text of a here-document.
 pub(super) fn here_document<'t>(commands: &mut impl Commands<'t>) -> Result<(), Unclear> {
     let mut within = Value::default();
     while let Some(next) = commands.cursor().bump() {
