@@ -1,7 +1,8 @@
 //! `ralph mcp`: ralph's own tools for an agent, as a server of the Model Context Protocol on stdin and stdout.
 //!
-//! The agent starts it, once for each session, and it knows nothing by itself: each call goes to the run over its socket, where the
-//! agent's role is told by the process that has connected. So it needs no secret, and a call that comes too late does nothing.
+//! The agent starts the server once for each session. It has no state: each call is sent to the run over its socket,
+//! and the run identifies the agent by the connecting process. The server therefore needs no secret, and a call after
+//! the end of the run has no effect.
 
 mod protocol;
 mod server;

@@ -1,16 +1,16 @@
-//! The messages of the Model Context Protocol, as far as a server with nothing but tools needs them: JSON-RPC 2.0 in lines. Pure.
+//! The part of the Model Context Protocol that a server with tools needs: JSON-RPC 2.0 in lines. Pure.
 
 use serde_json::{Map, Value, json};
 
 use crate::json_rpc;
 
-/// The versions that are spoken, the latest first. What they differ in does not concern tools that answer with text.
+/// The supported versions, the latest first. They do not differ for tools that answer with text.
 const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
 /// Most messages of one batch.
 const BATCH: usize = 64;
 
-/// What JSON-RPC has numbers for.
+/// Error codes of JSON-RPC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ErrorCode {
     Parse = -32700,
@@ -19,7 +19,7 @@ pub(super) enum ErrorCode {
     InvalidParams = -32602,
 }
 
-/// A message of the client's.
+/// A message from the client.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Message {
     Request {
@@ -31,11 +31,11 @@ pub enum Message {
         method: String,
         params: Value,
     },
-    /// None that there is; with what to answer.
+    /// An invalid message, with the error response to it.
     Broken(Value),
 }
 
-/// Reads a line; a batch has several messages. An answer is none: nothing was asked of the client.
+/// Parses a line; a batch contains several messages. Responses are dropped, since the server sends no requests.
 pub fn read(line: &[u8]) -> Vec<Message> {
     if line.iter().all(u8::is_ascii_whitespace) {
         return Vec::new();
@@ -74,13 +74,13 @@ fn message(value: Value) -> Option<Message> {
     }
 }
 
-/// The version to speak with a client that asks for `wanted`.
+/// The version to use with a client that requests `wanted`.
 pub(super) fn version(wanted: &Value) -> &'static str {
     let known = VERSIONS.iter().find(|known| wanted == **known);
     known.unwrap_or(&VERSIONS[0])
 }
 
-/// A line that is longer than any message.
+/// The error response to a line that exceeds the limit.
 pub(super) fn too_long(most_bytes: usize) -> Value {
     error(
         &Value::Null,
@@ -93,7 +93,7 @@ pub(super) fn error(id: &Value, code: ErrorCode, why: &str) -> Value {
     json_rpc::refusal(id, code as i64, why)
 }
 
-/// What a tool answers. That it was refused is a result, too: a model sees no errors.
+/// The result of a tool. Refusals are results as well, since models do not see JSON-RPC errors.
 pub(super) fn tool_result(text: &str, refused: bool) -> Value {
     json!({"content": [{"type": "text", "text": text}], "isError": refused})
 }

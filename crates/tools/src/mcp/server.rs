@@ -1,4 +1,4 @@
-//! The conversation with a client: what it asks is answered in whatever order it is known.
+//! The conversation with a client. Requests are answered in the order in which their results become available.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -15,16 +15,16 @@ use super::{
     tools::{Tool, ToolProvider},
 };
 
-/// Most bytes of a line. What an agent says with a tool is a thousandth of it.
+/// Most bytes of a line. Arguments of tools are a thousandth of it.
 pub const LINE_CAP_BYTES: usize = 1 << 20;
-/// Most calls at a time; one more is refused.
+/// Most concurrent calls; further ones are refused.
 const CALLS: usize = 16;
 
-/// What a client may tell its model of the tools together.
+/// A description of the whole server, which a client may pass on to its model.
 const INSTRUCTIONS: &str = "Tools of ralph, the loop that runs you: the plan, the goals that decide whether the work is done, and what the \
                             user is told.";
 
-/// Answers the client until it has closed its end and all is answered. Each answer is given to `write`.
+/// Answers the client until it has closed its end and all calls have ended. `write` gets each response.
 pub async fn serve(
     mut lines: mpsc::Receiver<Line>,
     providers: Vec<Arc<dyn ToolProvider>>,
@@ -49,7 +49,7 @@ pub async fn serve(
                 }
             },
             Some(called) = server.calls.join_next(), if !server.calls.is_empty() => {
-                // A call that was cancelled has no answer.
+                // A cancelled call gets no response.
                 if let Ok((id, answer)) = called && server.running.remove(&id.to_string()).is_some() {
                     write(&result(&id, &answer));
                 }
@@ -60,15 +60,15 @@ pub async fn serve(
 
 struct Server {
     providers: Vec<Arc<dyn ToolProvider>>,
-    /// The client has said which version it speaks.
+    /// Whether the client has sent `initialize`.
     greeted: bool,
     calls: JoinSet<(Value, Value)>,
-    /// The calls under way, by their ids.
+    /// The calls in progress, by their ids.
     running: HashMap<String, AbortHandle>,
 }
 
 impl Server {
-    /// Takes a message, and returns what is answered at once.
+    /// Takes a message, and returns the immediate response, if any.
     fn take(&mut self, message: Message) -> Option<Value> {
         match message {
             Message::Broken(answer) => Some(answer),
@@ -114,7 +114,7 @@ impl Server {
         }
     }
 
-    /// Begins a call; its answer follows.
+    /// Starts a call. Its response follows later, unless the call is invalid.
     fn call(&mut self, id: Value, mut params: Value) -> Option<Value> {
         let refused = |why: &str| Some(error(&id, ErrorCode::InvalidParams, why));
         let Some(name) = params["name"].as_str().map(str::to_owned) else {
@@ -157,7 +157,7 @@ impl Server {
     }
 }
 
-/// A tool as clients list it.
+/// A tool in the form of `tools/list`.
 fn described(tool: &Tool) -> Value {
     let (properties, required) = (tool.arguments)();
     json!({
@@ -206,7 +206,7 @@ mod tests {
 
     const HELLO: &str = r#"{"id":0,"method":"initialize","params":{"protocolVersion":"2024-11-05"}}"#;
 
-    /// What is answered to these lines, and nothing more: calls that never end are cancelled at the end.
+    /// All responses to these lines. Calls that never end are cancelled at the end.
     async fn answers(lines: &[&str]) -> Vec<Value> {
         let (send, read) = mpsc::channel(256);
         for line in lines {

@@ -1,4 +1,4 @@
-//! Which tools there are, and who carries them out.
+//! The tools of the server, and their execution by the run.
 
 use std::{future::Future, pin::Pin};
 
@@ -9,27 +9,28 @@ use serde_json::{Map, Value, json};
 /// A tool that is offered.
 #[derive(Debug, Clone, Copy)]
 pub struct Tool {
-    /// No agent has a tool of its own of this name, which would hide it.
+    /// No agent has a tool of this name, which would shadow it.
     pub(super) name: &'static str,
-    /// What a model goes by.
+    /// The description for the model.
     pub(super) description: &'static str,
-    /// The properties of its arguments, and the names of those that have to be there.
+    /// The properties of its arguments, and the names of the required ones.
     pub(super) arguments: fn() -> (Value, &'static [&'static str]),
 }
 
-/// What a call comes to.
+/// A running call.
 pub(crate) type Calling<'a> = Pin<Box<dyn Future<Output = ToolAnswer> + Send + 'a>>;
 
-/// Offers tools, and carries them out.
+/// Offers tools and carries them out.
 pub trait ToolProvider: Send + Sync {
     /// The tools, in the order in which they are listed.
     fn tools(&self) -> Vec<Tool>;
 
-    /// Carries out a tool of [`ToolProvider::tools`]. May be dropped when the client does not want it any more.
+    /// Carries out a tool of [`ToolProvider::tools`]. The future is dropped if the client cancels the call.
     fn call<'a>(&'a self, tool: &'a Tool, arguments: Map<String, Value>) -> Calling<'a>;
 }
 
-/// The tools of a run. A row is all there is to one here; `control::ToolCall` has its arguments, and `driver::calls` does it.
+/// The tools of a run. A row contains everything that this server needs; `control::ToolCall` has the arguments, and
+/// `driver::calls` the implementation.
 const TOOLS: [Tool; 20] = [
     Tool {
         name: "plan",
@@ -176,7 +177,7 @@ const TOOLS: [Tool; 20] = [
     },
 ];
 
-/// Those of them that need a language server.
+/// The tools that need a language server.
 pub const LANGUAGE_TOOLS: [&str; 6] = [
     "lsp_definition",
     "lsp_references",
@@ -186,7 +187,7 @@ pub const LANGUAGE_TOOLS: [&str; 6] = [
     "lsp_rename",
 ];
 
-/// Those of them that need ast-grep.
+/// The tools that need ast-grep.
 pub const SYNTAX_TOOLS: [&str; 2] = ["ast_search", "ast_replace"];
 
 fn place() -> (Value, &'static [&'static str]) {
@@ -231,9 +232,9 @@ fn ticket(whose: &str) -> Value {
 /// The tools that the run carries out.
 pub struct RunTools {
     client: Client,
-    /// The run that the tools were handed on by; none asks whichever there is.
+    /// The run whose session got the tools; `None` to use any run that is active.
     run: Option<RunId>,
-    /// The names of those that are not offered.
+    /// The names of tools that are not offered.
     without: Vec<String>,
 }
 
@@ -284,7 +285,7 @@ impl ToolProvider for RunTools {
     }
 }
 
-/// What an agent is told whose run is not there any more.
+/// The message to an agent whose run has ended.
 const GONE: &str =
     "the run that this tool belongs to is over, or its ralph was stopped: nothing was done, and nothing will be";
 
