@@ -1,4 +1,4 @@
-//! Lines of somebody else's, read on a thread of their own: half of one may come, or one that never ends.
+//! Reads lines from another process on a separate thread: they may be incomplete or endless.
 
 use std::{
     io::{self, BufRead, BufReader, Read},
@@ -7,21 +7,21 @@ use std::{
 
 use tokio::sync::mpsc;
 
-/// Lines under way; when full, whoever writes them waits.
+/// Most lines in the queue; if it is full, the writer has to wait.
 const LINES: usize = 32;
 
-/// A line without its end.
+/// A line without its terminator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Line {
     Whole(Vec<u8>),
-    /// It was read to its end and not kept.
+    /// The line exceeded the limit and was skipped.
     TooLong,
 }
 
 /// Reads `input` until its end, in lines of at most `cap_bytes`.
 ///
 /// # Errors
-/// No thread is to be had.
+/// The thread cannot be started.
 pub fn read(input: impl Read + Send + 'static, cap_bytes: usize) -> io::Result<mpsc::Receiver<Line>> {
     let (lines, read) = mpsc::channel(LINES);
     let body = move || read_lines(BufReader::new(input), cap_bytes, &lines);
@@ -46,16 +46,16 @@ fn read_lines(mut input: impl BufRead, cap_bytes: usize, lines: &mpsc::Sender<Li
                 Ok(()) => Line::TooLong,
                 Err(_) => return,
             },
-            // The last one, which nothing ended.
+            // The last line, without a terminator.
             Some(_) | None => Line::Whole(line),
         };
         if lines.blocking_send(line).is_err() {
-            return; // nobody reads them any more
+            return; // the receiver was dropped
         }
     }
 }
 
-/// Leaves out what follows up to the end of the line.
+/// Skips the rest of the line.
 fn skip_line(input: &mut impl BufRead) -> io::Result<()> {
     loop {
         let buffer = input.fill_buf()?;

@@ -1,14 +1,14 @@
-//! The messages.
+//! The messages of JSON-RPC.
 
 use serde_json::{Map, Value, json};
 
-/// The code of a method that is not known.
+/// The error code for an unknown method.
 pub const METHOD_NOT_FOUND: i64 = -32601;
 
-/// What the other side wrote.
+/// A message from the other side.
 #[derive(Debug, PartialEq)]
 pub enum Message {
-    /// Has to be answered under its id, which may be a number or a text.
+    /// A request, which must be answered under its id (a number or a string).
     Request {
         id: Value,
         method: String,
@@ -18,7 +18,7 @@ pub enum Message {
         method: String,
         params: Value,
     },
-    /// The answer to the request of that number: its result, or its error.
+    /// The response to the request with this number: a result or an error.
     Response {
         id: u64,
         outcome: Result<Value, Value>,
@@ -26,12 +26,12 @@ pub enum Message {
 }
 
 impl Message {
-    /// The message in a line; none if it is no message.
+    /// Parses a line; `None` if it is not a message.
     pub(crate) fn of_line(line: &[u8]) -> Option<Self> {
         Self::of(serde_json::from_slice(line).ok()?)
     }
 
-    /// The message that `object` is; none if it is no message.
+    /// Parses an object; `None` if it is not a message.
     pub fn of(mut object: Map<String, Value>) -> Option<Self> {
         let id = object.remove("id").filter(|id| !id.is_null());
         let params = object.remove("params").unwrap_or_default();
@@ -53,7 +53,7 @@ impl Message {
     }
 }
 
-/// The number of a request, also where the other side made a text of it.
+/// The number of a request, which the other side may have converted to a string.
 fn number(id: &Value) -> Option<u64> {
     id.as_u64().or_else(|| id.as_str()?.parse().ok())
 }

@@ -1,4 +1,4 @@
-//! JSON-RPC 2.0 in lines, as the protocols of agents and of their tools have it: read with tolerance, written to the letter.
+//! JSON-RPC 2.0 in lines, as used by agents and MCP servers: tolerant in reading, strict in writing.
 
 mod lines;
 mod message;
