@@ -87,7 +87,7 @@ pub struct Capabilities {
 pub enum Channel {
     /// Live if a user is watching and the agent supports it.
     Auto,
-    /// The agent gets its prompt and nothing else.
+    /// The agent gets its prompt, and ralph only reads its output.
     OneWay,
     /// The agent can be sent messages while it works.
     Live,

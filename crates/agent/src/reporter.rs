@@ -32,7 +32,7 @@ use super::{
 
 /// State shared by a session and its reporter.
 pub(super) struct Link {
-    /// Weak: what the reporter holds must not keep a dropped session's child alive.
+    /// Weak, so that the reporter does not keep a dropped session's child alive.
     child: OnceLock<Weak<Child>>,
     /// The terminal's size; columns and rows packed into one number.
     size: AtomicU32,

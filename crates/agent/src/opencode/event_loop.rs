@@ -334,7 +334,7 @@ async fn end_of(managed: Option<&Arc<ManagedServer>>) -> String {
     }
 }
 
-/// Opens the stream of events and waits for its first event.
+/// Opens the stream of events and waits until the server confirms it.
 pub(super) async fn connect(client: &Client) -> Result<Feed, ServerError> {
     let foreign = || ServerError::Foreign {
         url: client.url().clone(),

@@ -41,7 +41,7 @@ impl ProcessMonitor {
         })
     }
 
-    /// How the process ended, with its last words; `None` while it runs.
+    /// How the process ended, with its last words; `None` while any process of its group runs.
     pub(super) fn end(&self) -> Option<String> {
         self.end.borrow().clone()
     }

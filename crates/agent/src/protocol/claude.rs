@@ -44,7 +44,7 @@ pub(super) struct ClaudeLive {
 struct Conversation {
     turn: ClaudeTurn,
     seen: Seen,
-    /// The prefix for line ids, so that they differ between sessions.
+    /// The seed from which line ids are computed, so that they differ between sessions.
     seed: String,
     /// Messages that claude has not repeated yet, by the ids of their lines; `None` for the prompt.
     sent: HashMap<String, Option<SteeringId>>,
