@@ -1,4 +1,4 @@
-//! Shows a run whose loop is another process: on a screen, or as text if that breaks.
+//! Shows a run whose loop is another process: on a screen, or as text if the screen fails.
 
 use std::{
     fs, io,
@@ -35,7 +35,7 @@ use crate::{
     },
 };
 
-/// Most of a patch and of a recording that come from another machine.
+/// Size limits of a patch and of a recording that another machine sends.
 const PATCH_CAP_BYTES: u64 = 16 << 20;
 const RECORDING_CAP_BYTES: u64 = 64 << 20;
 
@@ -51,7 +51,7 @@ pub(crate) enum AttachError {
     Threads(#[source] io::Error),
 }
 
-/// A terminal at which somebody looks at a run.
+/// A terminal that attaches to a run.
 pub(crate) struct Visitor<'a> {
     place: Place<'a>,
     presentation: Presentation,
@@ -63,29 +63,29 @@ pub(crate) struct Visitor<'a> {
     signals: Signals,
 }
 
-/// Where the run is.
+/// The location of the run.
 pub(crate) enum Place<'a> {
     /// In a project on this machine.
     Here(&'a ProjectPaths),
     There(Address),
 }
 
-/// What came of it.
+/// The result of a [`Visitor::show`].
 #[derive(Debug)]
 pub(crate) struct Visit {
     pub(crate) run: RunId,
     pub(crate) left: Left,
-    /// How the stream ended; none if it would have gone on.
+    /// How the stream ended; `None` if it was still open.
     pub(crate) ending: Option<Ending>,
-    /// The exit code of the run, if it was over when it was left.
+    /// The exit code of the run, if it had ended by then.
     pub(crate) stopped: Option<u8>,
 }
 
 impl<'a> Visitor<'a> {
-    /// Gets ready to look at a run. From here on, signals mean what [`Meaning::Leave`] says where there is no screen.
+    /// Prepares to show a run. Until a screen opens, signals end this process alone ([`Meaning::Leave`]).
     ///
     /// # Errors
-    /// [`AttachError`] if something for it is not to be had.
+    /// [`AttachError`] if the scratch directory or the signal thread cannot be created.
     pub(crate) fn new(
         place: Place<'a>,
         presentation: Presentation,
@@ -103,22 +103,22 @@ impl<'a> Visitor<'a> {
         })
     }
 
-    /// Says that this process has started the loop, which is process `pid`: signals that end programs stop it from here on.
+    /// Notes that this process has started the loop as process `pid`: from here on, terminating signals stop the loop.
     pub(crate) fn has_started(&mut self, pid: u32) {
         self.started = Some(pid);
         self.signals.mean(self.without_screen());
     }
 
-    /// What signals do while there is no screen.
+    /// The effect of signals while there is no screen.
     fn without_screen(&self) -> Meaning {
         self.started.map_or(Meaning::Leave, Meaning::Stop)
     }
 
-    /// Shows the run that the project's loop works on, until it is over or the user leaves. `attached` is called once the loop
-    /// knows of the screen.
+    /// Shows the run of the project's loop until it is over or the user leaves. `attached` is called once the loop has
+    /// accepted the screen.
     ///
     /// # Errors
-    /// [`AttachError`] if there is no loop, or nothing to show it with.
+    /// [`AttachError`] if no loop runs, or a thread cannot be started.
     pub(crate) fn show(&self, attached: impl FnOnce()) -> Result<Visit, AttachError> {
         let (hello, mut remote) = self.open(Looks::AsScreen, None)?;
         attached();
@@ -159,7 +159,7 @@ impl<'a> Visitor<'a> {
         self.signals.mean(self.without_screen());
         let left = match shown {
             Ok(Ok(left)) => left,
-            // The terminal was closed before the signal for it came.
+            // The terminal was closed before its hangup signal arrived.
             Ok(Err(error)) if is_gone(&error) => Left::Signalled(RequestedBy::Hangup),
             Ok(Err(error)) => {
                 console::warn(&format!("no screen: {}", with_causes(&error)));
@@ -182,7 +182,8 @@ impl<'a> Visitor<'a> {
         })
     }
 
-    /// Shows the rest as text. There is no screen any more for which the loop would stay after the end.
+    /// Shows the rest of the run as text. The screen's connection is closed first: the loop must not wait at the end
+    /// for a screen that is gone.
     fn show_text(&self, run: RunId, screen: Remote) -> Result<Visit, AttachError> {
         let next = screen.next_seq();
         drop(screen);
@@ -208,7 +209,7 @@ impl<'a> Visitor<'a> {
         Ok((hello, remote))
     }
 
-    /// What patches are made of, and where recordings are: on this machine, or by the run's own word.
+    /// The sources of patches and recordings: files of this machine, or requests to the loop.
     fn files(&self, hello: &Hello, scratch: &Path) -> (MakeDiff, Recordings) {
         match &self.place {
             Place::Here(paths) => {
@@ -222,7 +223,7 @@ impl<'a> Visitor<'a> {
                 let recordings = move |iteration| {
                     let path = scratch.join(format!("{iteration}.cast"));
                     let recording = fetch(&asked, &format!("/recording/{iteration}"), RECORDING_CAP_BYTES);
-                    // Without it there is no file, which the screen says.
+                    // If the request fails there is no file, and the screen reports that.
                     _ = recording.map(|bytes| fs::write(&path, bytes));
                     path
                 };
@@ -239,8 +240,8 @@ impl<'a> Visitor<'a> {
     }
 }
 
-/// Has `show` print the rest of a run that had a screen. A loop that has ended since then, by a signal as a rule, leaves nothing to be
-/// opened, and is no failure: how it ended is known from its process and its journal.
+/// Calls `show` to print the rest of a run that had a screen. A loop that has ended meanwhile, usually by a signal,
+/// cannot be reopened. That is no failure: its process and its journal tell how it ended.
 fn shown_as_text(
     run: RunId,
     rest: Result<Remote, AttachError>,
@@ -262,10 +263,10 @@ fn shown_as_text(
     })
 }
 
-/// Takes the first frame, which says whose frames these are.
+/// Reads the first frame, which identifies the run.
 ///
 /// # Errors
-/// [`AttachError::NoHello`] if it says something else.
+/// [`AttachError::NoHello`] if the first frame is something else.
 pub(crate) fn greeted(mut frames: FrameReader) -> Result<(Box<Hello>, FrameReader), AttachError> {
     let hello = frames.hello().ok_or(AttachError::NoHello)?;
     Ok((hello, frames))
@@ -278,7 +279,7 @@ fn is_gone(error: &ScreenError) -> bool {
     error.raw_os_error() == Some(nix::errno::Errno::EIO as i32)
 }
 
-/// How a terminal signals what `notify` asks for. A command is run by the loop, and once, however many screens there are.
+/// The terminal's part in `notify`. A command is run by the loop, once, regardless of the number of screens.
 pub(crate) fn signalling(notify: &Notify) -> Signalling {
     match notify {
         Notify::None | Notify::Command(_) => Signalling::None,

@@ -1,6 +1,6 @@
-//! Shows a run from a thread of its own: on a screen, or as text.
+//! Shows a run from its own thread: on a screen, or as text.
 //!
-//! A screen that breaks becomes text: a mistake in it must not cost the run.
+//! A screen that fails is replaced by text: a defect in it must not cost the run.
 
 use std::{
     convert::Infallible,
@@ -32,17 +32,17 @@ use crate::{
     },
 };
 
-/// How long the last lines may take to be written.
+/// Time limit for writing the last lines.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How long ralph waits for the last of the user's commands before it leaves.
+/// Time limit for the user's last notification command at the end.
 const NOTICE_PATIENCE: Duration = Duration::from_secs(3);
 
-/// Where a run is shown.
+/// The process that shows a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Seat {
-    /// In this process.
+    /// This process.
     Here,
-    /// By other processes, which attach to it.
+    /// Other processes, which attach to this one.
     Elsewhere,
 }
 
@@ -57,15 +57,15 @@ pub(crate) struct FrontEnd {
     recovered: bool,
     terminals: Vec<String>,
     notify: Notify,
-    /// Where the page with the run is reached.
+    /// URL of the page that shows the run.
     page: Option<String>,
-    /// Variables with keys of agents: not for the user's command.
+    /// Environment variables with API keys, which the user's command does not get.
     keys: Vec<String>,
     include: Vec<String>,
     supervisor: Supervisor,
 }
 
-/// Why a run of the past is not played.
+/// A failure to replay a finished run.
 #[derive(Debug, Error)]
 pub(crate) enum ReplayError {
     #[error("no temporary directory")]
@@ -74,26 +74,27 @@ pub(crate) enum ReplayError {
     Screen(#[from] ScreenError),
 }
 
-/// A user interface that is being shown.
+/// A user interface that is running.
 pub(crate) struct Shown {
     left: oneshot::Receiver<()>,
-    /// Closed when the user interface is gone and no command of the user's runs any more.
+    /// Closed when the user interface has ended and no notification command runs any more.
     notices: mpsc::Receiver<Infallible>,
 }
 
 impl Shown {
-    /// Waits until the user interface is gone: the loop stays as long as a screen has something to show.
+    /// Waits, with a time limit, until the user interface has shown the end of the run and its last notification is
+    /// sent.
     pub(crate) async fn wait(mut self) {
-        // One that is stuck in a terminal that was stopped must not keep the process.
+        // A user interface that blocks on a stopped terminal must not keep the process alive.
         if tokio::time::timeout(PATIENCE, self.left).await.is_ok() {
-            // What tells that the run is over is not cut off by its end.
+            // The notification about the end of the run gets time to finish.
             _ = tokio::time::timeout(NOTICE_PATIENCE, self.notices.recv()).await;
         }
     }
 }
 
 impl FrontEnd {
-    /// `terminals` are the adapters whose agents draw their terminal themselves.
+    /// `terminals` are the adapters whose agents draw their own terminal.
     pub(crate) fn new(
         open: &OpenRun,
         presentation: Presentation,
@@ -119,17 +120,17 @@ impl FrontEnd {
         }
     }
 
-    /// Says where the run is served over TCP, if it is.
+    /// Sets the URL under which the run is served over TCP, unless a page is configured.
     pub(crate) fn served_at(mut self, url: Option<String>) -> Self {
         self.page = self.page.or(url);
         self
     }
 
-    /// Starts to show what `hub` tells.
+    /// Starts to show the events of `hub`.
     pub(crate) fn start(self, hub: &Hub, handle: Handle) -> Shown {
         let screen = self.presentation.screen.is_some();
-        // What a new run's journal begins with belongs to what is printed; the past of an old one was printed then. A screen
-        // takes the past before it shows anything.
+        // Text of a new run includes the first records of its journal; the past of a resumed run was printed earlier. A
+        // screen reads the past before it draws.
         let first = if screen || self.recovered { self.next_seq } else { 0 };
         let when_slow = match self.seat {
             Seat::Here => WhenSlow::HoldAgentBack,
@@ -140,9 +141,9 @@ impl FrontEnd {
         let (running, notices) = mpsc::channel(1);
         let thread = thread::Builder::new().name("ui".to_owned()).spawn(inherited(move || {
             self.show(events, handle, running);
-            _ = done.send(()); // the run may have given up on it
+            _ = done.send(()); // the run may no longer wait for it
         }));
-        // Without a thread nobody sees the run; it can go on.
+        // Without a thread nothing is shown, but the run can continue.
         drop(thread);
         Shown { left, notices }
     }
@@ -173,7 +174,8 @@ impl FrontEnd {
         self.show_text(events, format, running);
     }
 
-    /// Shows nothing: only calls the user's command, which is not for a screen to do where there may be several, or none.
+    /// Shows nothing and only runs the user's notification command. Screens do not run it: several may be attached, or
+    /// none.
     fn tell(&self, mut events: Subscription, running: mpsc::Sender<Infallible>) {
         let Some(mut teller) = Teller::new(self.notifier(running)) else {
             return;
@@ -240,10 +242,10 @@ impl FrontEnd {
     }
 }
 
-/// Plays a run of the past on the screen, until the user leaves.
+/// Replays a finished run on the screen until the user leaves.
 ///
 /// # Errors
-/// [`ReplayError`] if there is no screen to play it on.
+/// [`ReplayError`] if the screen cannot be opened or the temporary directory not created.
 pub(crate) fn replay(
     paths: &ProjectPaths,
     run: &RunId,

@@ -1,4 +1,4 @@
-//! Everything a person sees of a run: the screen, text without a screen, the report.
+//! User interfaces of a run: the screen, text without a screen, the report.
 
 pub(crate) mod attached;
 pub(crate) mod front_end;

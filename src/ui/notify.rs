@@ -1,4 +1,4 @@
-//! Runs the user's command that tells somebody who looks elsewhere about the run.
+//! Runs the user's notification command.
 
 use std::{convert::Infallible, path::Path, sync::Arc, thread, time::Duration};
 
@@ -11,11 +11,11 @@ use crate::{
     ui::tui::{Notifier, Reason, reason},
 };
 
-/// How long a command may take that tells the user something.
+/// Time limit of a notification command.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// Makes the way to tell that the user chose. `running` is held as long as a command of theirs runs, which gets none of the
-/// variables in `keys`, and a link to what it is about where there is a `page`.
+/// Builds the notifier that the user configured. A running command holds a clone of `running`, gets none of the
+/// variables in `keys`, and gets a link to its subject if there is a `page`.
 pub(super) fn notifier(
     notify: &Notify,
     project: &Path,
@@ -46,7 +46,8 @@ pub(super) fn notifier(
         };
         let shell = keys.iter().fold(shell, Helper::env_remove);
         let running = running.clone();
-        // Waited for beside everything else; one that cannot be started tells nobody, and nothing depends on it.
+        // The command has its own thread, so that nothing waits for it. A failure to start it is ignored: nothing
+        // depends on it.
         _ = thread::Builder::new().name("notice".to_owned()).spawn(move || {
             _ = shell.run();
             drop(running);
@@ -54,15 +55,15 @@ pub(super) fn notifier(
     }))
 }
 
-/// Runs the user's command for a run that is shown as text. The other ways to tell are a screen's own: they are sequences of
-/// its terminal.
+/// Runs the notification command for a run without a screen of its own. The other notifiers are terminal sequences,
+/// which belong to a screen.
 pub(super) struct Teller {
     call: Arc<dyn Fn(Reason) + Send + Sync>,
     view: RunView,
 }
 
 impl Teller {
-    /// None where there is no command.
+    /// `None` if `notifier` is not a command.
     pub(super) fn new(notifier: Notifier) -> Option<Self> {
         let Notifier::Call(call) = notifier else {
             return None;
@@ -71,12 +72,12 @@ impl Teller {
         Some(Self { call, view })
     }
 
-    /// Takes in a record of the past, which is told no more.
+    /// Applies a record of the past without a notification.
     pub(super) fn remember(&mut self, record: &Record) {
         self.view.apply(record);
     }
 
-    /// Tells of `record`, if it is something that somebody should know.
+    /// Applies `record` and runs the command if the record gives a reason for it.
     pub(super) fn tell(&mut self, record: &Record) {
         self.view.apply(record);
         if let Some(reason) = reason(&record.event, &self.view) {

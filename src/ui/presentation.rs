@@ -1,4 +1,4 @@
-//! How a run is shown: what the user asked for, as far as stdout can have it.
+//! The presentation of a run: the user's choices, limited to what stdout supports.
 
 use ralph_text::console;
 
@@ -15,11 +15,11 @@ use crate::{
 pub struct Presentation {
     pub format: Format,
     pub style: Style,
-    /// On a screen of its own; what is left when that closes is text.
+    /// Options of the full screen, if there is one; text follows when it closes.
     pub screen: Option<ScreenOptions>,
 }
 
-/// What the user asks of the screen; the rest is found out.
+/// The user's choices for the screen; the rest is detected.
 #[derive(Debug, Clone, Copy)]
 pub struct ScreenOptions {
     pub palette: Option<Palette>,
@@ -48,7 +48,7 @@ impl From<&Screen> for ScreenOptions {
 }
 
 impl Presentation {
-    /// Text without a screen, in colours if stdout is a terminal whose user did not ask for none.
+    /// Text without a screen; coloured if stdout is a terminal and `NO_COLOR` is not set.
     pub fn of_stdout(format: Format) -> Self {
         let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         Self {
@@ -63,14 +63,14 @@ impl Presentation {
         }
     }
 
-    /// Takes what the user asks of a screen as far as text has it, too.
+    /// Applies those screen options that also concern text.
     pub fn suiting(mut self, options: ScreenOptions) -> Self {
         self.style.colour &= options.palette != Some(Palette::Mono);
         self.style.ascii = options.ascii.unwrap_or(self.style.ascii);
         self
     }
 
-    /// Leaves out what could be typed about the run: its state is not where a command looks for it.
+    /// Omits command suggestions: the run's state is not where those commands look for it.
     pub fn without_hints(mut self) -> Self {
         self.style.hints = false;
         self
@@ -81,7 +81,7 @@ impl Presentation {
         self.format == Format::Text && terminal::is_addressable()
     }
 
-    /// Asks for a screen, where there can be one.
+    /// Requests a screen, where one is possible.
     pub fn on_screen(mut self, options: ScreenOptions) -> Self {
         self.screen = self.can_have_screen().then_some(options);
         self

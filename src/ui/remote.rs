@@ -1,8 +1,7 @@
-//! A run whose loop is another process, as the screen of this one shows it.
+//! The screen's end of a run whose loop is another process.
 //!
-//! A thread takes the frames from the run's stream and hands them to the screen; no more of them than a little is kept here,
-//! so that a screen that is behind is felt by the loop. What the screen wants of the loop goes the other way on a thread of
-//! its own, in order: no key waits for an answer.
+//! A thread reads frames from the run's stream and queues a bounded amount of them, so that a slow screen slows the
+//! loop down. Orders to the loop are sent in order from a second thread: no key press waits for an answer.
 
 use std::{
     collections::VecDeque,
@@ -34,17 +33,17 @@ use crate::{
     ui::tui::{AfterSignal, Reach, Source, Wake},
 };
 
-/// Output that is kept for a screen that is behind.
+/// Bytes of output that are queued for a slow screen.
 const KEPT_BYTES: usize = 256 * 1024;
 
-/// How long to wait before a lost connection is made anew: longer each time, and never longer than the last.
+/// Delays before a lost connection is reopened; the last one repeats.
 const BACKOFF: [Duration; 4] = [
     Duration::from_millis(250),
     Duration::from_millis(500),
     Duration::from_secs(1),
     Duration::from_secs(3),
 ];
-/// Makes a terminal what it was at the beginning.
+/// Resets a terminal to its initial state.
 const RESET: &[u8] = b"\x1bc";
 
 /// How a stream ended.
@@ -52,20 +51,20 @@ const RESET: &[u8] = b"\x1bc";
 pub(crate) enum Ending {
     /// The run's process said that it ends, with that exit code.
     Ended(Option<u8>),
-    /// It said nothing: it was killed, or the connection is lost.
+    /// The stream ended without a word: the process was killed, or the connection is lost.
     Lost,
 }
 
-/// The frames of a run, as a screen takes them.
+/// The frames of a run, queued for a screen.
 #[derive(Debug)]
 pub(crate) struct Remote {
     shared: Arc<Shared>,
     /// The run's files, if they are on this machine.
     files: Option<RunPaths>,
     address: Address,
-    /// The first record that comes by the stream.
+    /// The first record that the stream delivers.
     first: u64,
-    /// The record after the last one that was taken.
+    /// The record after the last one that the screen took.
     next: u64,
     /// The exit code of the run, while it is over.
     stopped: Option<u8>,
@@ -74,26 +73,26 @@ pub(crate) struct Remote {
 #[derive(Debug, Default)]
 struct Shared {
     state: Mutex<State>,
-    /// Something has come.
+    /// Signalled when an event arrives.
     came: Condvar,
-    /// Something was taken.
+    /// Signalled when an event is taken.
     taken: Condvar,
 }
 
 #[derive(Debug, Default)]
 struct State {
     events: VecDeque<UiEvent>,
-    /// Bytes of output among them.
+    /// Bytes of output among `events`.
     output_bytes: usize,
-    /// What the loop answered to an order that it did not take.
+    /// The loop's answers to orders that it refused.
     refusals: VecDeque<String>,
     woken: bool,
     ending: Option<Ending>,
-    /// The number of the screen, which is another after a connection was made anew.
+    /// The loop's number for this screen; a new connection gets a new one.
     screen: Option<u64>,
-    /// Ends the stream.
+    /// Closes the stream.
     closer: Option<Closer>,
-    /// Nobody takes anything any more.
+    /// Set when the screen is gone and takes no more events.
     abandoned: bool,
 }
 
@@ -109,7 +108,7 @@ impl Shared {
         self.came.notify_one();
     }
 
-    /// Keeps `event` once there is room for it; false if nobody wants it.
+    /// Queues `event` once there is room for it. Returns false if the screen is gone.
     fn keep(&self, event: UiEvent) -> bool {
         let mut state = self.lock();
         while state.output_bytes >= KEPT_BYTES && !state.abandoned {
@@ -134,11 +133,11 @@ impl Shared {
 }
 
 impl Remote {
-    /// Starts to take the frames that follow `hello` from `address`. Records from before them are among the run's `files`, or are
-    /// asked for where those are on another machine. A connection that is lost is made anew.
+    /// Starts to read the frames that follow `hello` from `address`. Earlier records are read from the run's `files`,
+    /// or requested if those are on another machine. A lost connection is reopened.
     ///
     /// # Errors
-    /// If there can be no thread.
+    /// If a thread cannot be started.
     pub(crate) fn start(
         frames: FrameReader,
         hello: &Hello,
@@ -168,7 +167,7 @@ impl Remote {
         })
     }
 
-    /// The exit code of the run, if it is over by what was taken.
+    /// The exit code of the run, if it is over according to the records taken so far.
     pub(crate) fn stopped(&self) -> Option<u8> {
         self.stopped
     }
@@ -178,16 +177,16 @@ impl Remote {
         self.next
     }
 
-    /// How the stream ended; none if it goes on.
+    /// How the stream ended; `None` while it is open.
     pub(crate) fn ending(&self) -> Option<Ending> {
         self.shared.lock().ending
     }
 
-    /// The way back to the loop. A typed Ctrl-C becomes a signal to the process `started`, if this one has started
-    /// the loop: then it is stopped as by any signal.
+    /// Returns the sender of orders to the loop. If this process has started the loop as process `started`, a typed
+    /// Ctrl-C is sent to it as a signal, and stops it like any signal.
     ///
     /// # Errors
-    /// If there can be no thread.
+    /// If a thread cannot be started.
     pub(crate) fn reach(&self, started: Option<u32>) -> io::Result<RemoteReach> {
         let (orders, taken) = mpsc::channel();
         let (shared, poster) = (Arc::clone(&self.shared), Poster::new(self.address.clone()));
@@ -210,24 +209,24 @@ impl Drop for Remote {
     }
 }
 
-/// Takes frames, on a thread of its own.
+/// Reads frames on its own thread.
 struct Taker {
     shared: Arc<Shared>,
     hello: Hello,
     looks: Looks,
-    /// Where to ask again when the connection is lost.
+    /// The address to reconnect to.
     address: Address,
-    /// The record after the last one that came.
+    /// The record after the last one that arrived.
     next: u64,
     details: Details,
 }
 
-/// Which details are new: the loop hands over those that it has kept with each connection.
+/// Recognises new details: the loop resends its stored details with each connection.
 #[derive(Debug, Default)]
 struct Details {
-    /// The time of the latest that came.
+    /// The time of the latest detail that arrived.
     latest_ms: u64,
-    /// Those until then came over an earlier connection.
+    /// Details up to this time arrived over an earlier connection.
     known_ms: Option<u64>,
 }
 
@@ -244,12 +243,13 @@ impl Details {
 }
 
 impl Taker {
-    /// Notes what `hello` and the stream say that follows it; false if nobody wants it any more.
+    /// Notes the screen number of `hello` and the closer of its stream. Returns false if the screen is gone.
     fn follow(&self, frames: &FrameReader, hello: &Hello) -> io::Result<bool> {
         let closer = frames.closer()?;
         let mut state = self.shared.lock();
         state.screen = hello.screen;
-        // Dropped, and the stream closed with it, if the screen has gone meanwhile: it would be counted for ever.
+        // If the screen has gone meanwhile, the closer is dropped, which closes the stream: the loop would count this
+        // screen for ever.
         state.closer = Some(closer).filter(|_| !state.abandoned);
         Ok(!state.abandoned)
     }
@@ -272,12 +272,12 @@ impl Taker {
         self.shared.came.notify_one();
     }
 
-    /// Makes the connection anew, however long that takes; none if nobody waits for it, if the run is another one, or if nobody
-    /// listens at a socket on this machine any more: then the loop was killed.
+    /// Reopens the connection, however long that takes. Returns `None` if the screen is gone, if the loop works on
+    /// another run, or if no process listens at the socket on this machine: then the loop was killed.
     fn reconnect(&self) -> Option<FrameReader> {
         let mut pauses = BACKOFF.iter().copied();
         let mut pause = BACKOFF[0];
-        // Before the first as well: a stream that ends as soon as it was opened must not keep both sides busy.
+        // The first attempt waits too: a stream that ends as soon as it is opened must not keep both sides busy.
         if !self.rest(pause) {
             return None;
         }
@@ -300,14 +300,14 @@ impl Taker {
                 return None;
             }
             self.follow(&frames, &hello).ok().filter(|wanted| *wanted)?;
-            // The terminal of the iteration comes again from as far back as the loop has it.
+            // The loop resends the iteration's terminal output from as far back as it has kept it.
             self.shared.keep(UiEvent::Output(RESET.to_vec()));
             self.shared.wake(Some("connected again".to_owned()));
             return Some(frames);
         }
     }
 
-    /// Waits; false if nobody wants the frames any more.
+    /// Waits for `pause`. Returns false if the screen is gone.
     fn rest(&self, pause: Duration) -> bool {
         let state = self.shared.lock();
         let waited = self
@@ -318,7 +318,7 @@ impl Taker {
     }
 }
 
-/// Brings the exit code of a run up to date with `record`.
+/// Updates the exit code of a run from `record`.
 fn end_with(stopped: &mut Option<u8>, record: &Record) {
     match &record.event {
         Event::RunStopped { reason, .. } => *stopped = Some(reason.exit_code()),
@@ -415,7 +415,7 @@ impl Source for Remote {
 }
 
 impl Remote {
-    /// Reads the records from before the first event. What cannot be read is left out.
+    /// Reads the records before the first event from the journal. Unreadable ones are skipped.
     fn past_of_the_journal(&self, journal: &Path, take: &mut dyn FnMut(&Record)) {
         let Ok(mut reader) = Reader::open(journal) else {
             return;
@@ -427,7 +427,7 @@ impl Remote {
         }
     }
 
-    /// Asks for the records from before the first event. What does not come is left out.
+    /// Requests the records before the first event from the loop. Missing ones are skipped.
     fn past_of_the_stream(&self, take: &mut dyn FnMut(&Record)) {
         let mut seq = 0;
         let Ok(mut frames) = FrameReader::open(&self.address, Looks::Aside, Some(0)) else {
@@ -446,7 +446,7 @@ impl Remote {
     }
 }
 
-/// What comes after the screen is gone, for text.
+/// The remaining events after the screen is gone, for text.
 impl Iterator for Remote {
     type Item = UiEvent;
 
@@ -461,7 +461,7 @@ impl Iterator for Remote {
     }
 }
 
-/// The way of a screen to a loop in another process.
+/// Sends orders of a screen to a loop in another process.
 #[derive(Debug)]
 pub(crate) struct RemoteReach {
     orders: Mutex<Sender<Order>>,
@@ -469,7 +469,7 @@ pub(crate) struct RemoteReach {
     started: Option<u32>,
 }
 
-/// What a screen wants of its loop.
+/// An order of the screen to its loop.
 #[derive(Debug)]
 enum Order {
     Command(UserCommand),
@@ -480,7 +480,7 @@ enum Order {
 
 impl RemoteReach {
     fn order(&self, order: Order) {
-        // Without the thread the connection is lost, which is shown.
+        // If the thread is gone, so is the connection, which the screen already shows.
         _ = self.orders.lock().unwrap_or_else(PoisonError::into_inner).send(order);
     }
 }
@@ -514,7 +514,7 @@ impl Reach for RemoteReach {
             RequestedBy::Hangup | RequestedBy::User => return AfterSignal::Leaves,
         };
         match self.started {
-            // Whoever ends what they have started means the run.
+            // A terminating signal in the terminal that started the loop is meant for the run.
             Some(pid) => {
                 proc::signal_loop(pid, signal);
                 AfterSignal::Stays
@@ -529,14 +529,14 @@ impl Reach for RemoteReach {
 }
 
 fn send_orders(mut poster: Poster, orders: &Receiver<Order>, shared: &Shared) {
-    // The size of the pane, and which screen is known to have it.
+    // The size of the pane, and the screen number for which the loop knows it.
     let mut size: Option<(Size, Option<u64>)> = None;
     while let Ok(order) = orders.recv() {
         let screen = shared.lock().screen;
         if let Some((pane, known)) = size
             && known != screen
         {
-            // A connection that was made anew is another screen, of which no size is known.
+            // A new connection counts as a new screen, whose size the loop does not know.
             send_order(&mut poster, Order::Resize(pane), screen, shared);
             size = Some((pane, screen));
         }
@@ -547,7 +547,7 @@ fn send_orders(mut poster: Poster, orders: &Receiver<Order>, shared: &Shared) {
     }
 }
 
-/// Sends one order on behalf of `screen`; what the loop says against it is for the screen.
+/// Sends one order on behalf of `screen`. A refusal is passed to the screen.
 fn send_order(poster: &mut Poster, order: Order, screen: Option<u64>, shared: &Shared) {
     let screen = screen.map(|screen| format!("?screen={screen}")).unwrap_or_default();
     let (path, content_type, body) = match order {

@@ -1,4 +1,4 @@
-//! Signals to a process that shows a run of another process, while it has no screen that hears them.
+//! Handles signals to a process that shows another process's run, while no screen handles them.
 
 use std::{
     io, process,
@@ -16,18 +16,18 @@ use tokio::{
 
 use crate::ui::tui;
 
-/// What a signal that ends programs does.
+/// The effect of a terminating signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Meaning {
-    /// It ends this process alone.
+    /// Ends this process alone.
     Leave,
-    /// An interrupt and a termination stop the loop of this process id, which this one has started; a hangup leaves it alone.
+    /// SIGINT and SIGTERM stop the loop with this process id, which this process has started; SIGHUP leaves it running.
     Stop(u32),
-    /// The screen hears it.
+    /// Left to the screen.
     OfScreen,
 }
 
-/// Hears signals from its start to the end of the process.
+/// Listens for signals until the process ends.
 #[derive(Debug, Clone)]
 pub(crate) struct Signals(Arc<Mutex<Meaning>>);
 
@@ -35,7 +35,7 @@ impl Signals {
     /// Starts to listen.
     ///
     /// # Errors
-    /// If there can be no thread, or signals cannot be received.
+    /// If the thread or the signal handlers cannot be set up.
     pub(crate) fn listen() -> io::Result<Self> {
         let signals = Self(Arc::new(Mutex::new(Meaning::Leave)));
         let heard = signals.clone();
@@ -63,7 +63,7 @@ impl Signals {
         Ok(signals)
     }
 
-    /// Chooses what signals do from here on.
+    /// Sets the effect of signals from here on.
     pub(crate) fn mean(&self, meaning: Meaning) {
         *self.lock() = meaning;
     }
@@ -85,7 +85,7 @@ impl Signals {
     }
 }
 
-/// The exit code of a program that a signal has ended.
+/// The exit code of a program ended by a signal.
 pub(crate) fn code_of(by: RequestedBy) -> u8 {
     let signal = match by {
         RequestedBy::Hangup => 1,

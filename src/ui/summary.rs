@@ -1,4 +1,4 @@
-//! What a screen leaves behind in the terminal: the head of the run's report.
+//! The summary that a screen leaves in the terminal: the head of the run's report.
 
 use std::io::Write;
 
@@ -8,7 +8,7 @@ use ralph_text::console;
 
 use crate::ui::report::{Report, Style, write_head};
 
-/// Prints how the run in `files` ended and where its recordings are. Nothing, if its journal cannot be read.
+/// Prints how the run in `files` ended and where its recordings are. Prints nothing if its journal cannot be read.
 pub(crate) fn print(files: &RunPaths, style: Style) {
     let mut view = RunView::default();
     if journal::for_each(&files.journal(), |record| view.apply(&record)).is_err() {
@@ -17,7 +17,7 @@ pub(crate) fn print(files: &RunPaths, style: Style) {
     let report = Report::of(&view);
     let mut out = console::stdout(style.form());
     let recordings = files.dir().join("iterations");
-    // A closed terminal wants no summary.
+    // A write error is ignored: the terminal may be closed.
     _ = write_head(&report, style, &mut out).and_then(|()| match style.hints {
         true => writeln!(
             out,

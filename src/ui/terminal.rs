@@ -1,4 +1,4 @@
-//! What is known of the terminal that ralph itself runs in.
+//! Properties of the terminal that ralph itself runs in.
 
 use std::env;
 
@@ -10,16 +10,16 @@ use crate::ui::{
     tui::{self, Layout, theme::Surroundings},
 };
 
-/// The size of an agent's terminal when ralph has none itself.
+/// The size of an agent's terminal if ralph has no terminal itself.
 const NO_TERMINAL: Size = Size { cols: 120, rows: 40 };
 
-/// The columns of the terminal that stdout is; none if it is something else.
+/// The width of the terminal on stdout; `None` if stdout is not a terminal.
 pub(crate) fn columns() -> Option<u16> {
     let (columns, _) = console::is_terminal().then(|| crossterm::terminal::size().ok())??;
     Some(columns)
 }
 
-/// The size an agent's terminal gets: that of ralph's own.
+/// The size of an agent's terminal: that of ralph's own.
 pub(crate) fn agent_size() -> Size {
     if !console::is_terminal() {
         return NO_TERMINAL;
@@ -30,14 +30,14 @@ pub(crate) fn agent_size() -> Size {
     }
 }
 
-/// The size an agent's terminal gets on a screen: that of the pane that shows it, in a run of so many tasks.
+/// The size of an agent's terminal on a screen: that of the pane that shows it, in a run of `tasks` tasks.
 pub(crate) fn pane_size(tasks: usize) -> Size {
     let (cols, rows) = crossterm::terminal::size().unwrap_or((NO_TERMINAL.cols, NO_TERMINAL.rows));
     Layout::of(cols, rows, tasks).pane()
 }
 
-/// When lines of a transcript are written: bit by bit only where somebody sees them come. A build has a terminal at times,
-/// and nobody before it.
+/// When to write lines of a transcript: piecewise only on a terminal. Not in CI, where a terminal may exist although no
+/// user watches it.
 pub(crate) fn pace() -> Pace {
     let is_build = env::var_os("CI").is_some_and(|value| !value.is_empty());
     match console::is_terminal() && !is_build {
@@ -52,12 +52,12 @@ pub(crate) fn is_addressable() -> bool {
     console::is_terminal() && !dumb
 }
 
-/// Whether the terminal shows how far something is.
+/// Whether the terminal can show a progress indicator.
 pub(crate) fn shows_progress() -> bool {
     tui::shows_progress(|name| env::var(name).unwrap_or_default())
 }
 
-/// What the environment says of the terminal.
+/// Terminal properties from the environment.
 pub(crate) fn surroundings() -> Surroundings {
     let text = |name: &str| env::var(name).unwrap_or_default();
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].map(text);

@@ -1,7 +1,7 @@
 //! A run without a screen: records and transcript as text for people, or the records as JSON lines for machines.
 //!
-//! Nothing an agent writes reaches the terminal as it is: its output passes through `text::PlainText`,
-//! which leaves colours at most. Whoever shows a run writes it to what `text::Shown` makes of it.
+//! Agent output never reaches the terminal raw: it passes through `text::PlainText`, which keeps colours at most.
+//! Callers pass a writer from `text::Shown`.
 
 mod text;
 
@@ -19,12 +19,12 @@ pub(crate) use text::{dated_line, limits_in_words};
 pub enum Format {
     #[default]
     Text,
-    /// One record a line and nothing else.
+    /// One record per line and nothing else.
     Jsonl,
 }
 
-/// Shows a run until it is over. When `out` breaks (a pipe that was closed), the rest is taken and shown to nobody:
-/// the loop goes on.
+/// Shows a run until it is over. If writing to `out` fails (a closed pipe), the remaining events are drained and
+/// discarded, so that the loop continues.
 pub fn show(events: impl Iterator<Item = UiEvent>, format: Format, style: Style, pace: Pace, out: &mut dyn Write) {
     let mut plain;
     let out: &mut dyn Write = match (format, style.ascii) {
@@ -53,10 +53,10 @@ fn show_json(event: &UiEvent, out: &mut dyn Write) -> io::Result<()> {
         UiEvent::Record(record) => {
             let mut line = serde_json::to_vec(record.as_ref())?;
             line.push(b'\n');
-            // One write a line: whoever reads the pipe never sees half a record without waiting for the rest.
+            // One write per line: a reader of the pipe never sees half a record.
             out.write_all(&line)
         }
-        // Records and nothing else: what is printed is the journal.
+        // Only records are printed: the output equals the journal.
         UiEvent::Output(_) | UiEvent::Resized(_) | UiEvent::Detail(_) | UiEvent::Skipped { .. } => Ok(()),
     }
 }

@@ -20,25 +20,25 @@ use crate::{
     ui::report::{Report, Style, write_head},
 };
 
-/// Sets the lines of a transcript apart from those of the loop.
+/// Distinguishes lines of the transcript from those of the loop.
 const GUTTER: &str = "│ ";
 const GUTTER_COLUMNS: u16 = 2;
-/// The time, the sign and the blanks behind them.
+/// Width of the time, the sign and the blanks after them.
 const LINE_HEAD_COLUMNS: u16 = 11;
 const LIMITS: &str = "limits: ";
-/// Narrower ones say that they do not know how wide they are, or leave no room for words.
+/// A smaller reported width is wrong, or leaves no room for words.
 const LEAST_COLUMNS: u16 = 20;
 
-/// When a line of a transcript is written.
+/// When a line of the transcript is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pace {
-    /// Once it is complete: whoever reads a pipe or the log of a build reads lines.
+    /// Once it is complete: readers of a pipe or a build log expect whole lines.
     Lines,
-    /// As far as it came, for somebody who watches.
+    /// As it arrives, for a user who watches.
     AsWritten,
 }
 
-/// Turns messages into text.
+/// Turns events into text.
 #[derive(Debug)]
 pub struct TextPrinter {
     style: Style,
@@ -48,14 +48,14 @@ pub struct TextPrinter {
     begun: Begun,
 }
 
-/// A line of the transcript of which a part is written.
+/// A partly written line of the transcript.
 #[derive(Debug, Default)]
 struct Begun {
-    /// What is written of it.
+    /// The part already written.
     text: String,
-    /// The colours that are in force behind that.
+    /// The colours in force after that part.
     colours: String,
-    /// The cursor is behind it; else a line of the loop has come between.
+    /// Whether the cursor is still at the end of that part; false after a line of the loop was printed.
     is_open: bool,
 }
 
@@ -70,15 +70,15 @@ impl TextPrinter {
         }
     }
 
-    /// Writes what `message` looks like.
+    /// Writes `event` as text.
     ///
     /// # Errors
-    /// Whatever `out` says.
+    /// Errors of writing to `out`.
     pub fn show(&mut self, event: &UiEvent, out: &mut dyn Write) -> io::Result<()> {
         match event {
             UiEvent::Record(record) => self.record(record, out),
             UiEvent::Output(bytes) => self.output(bytes, out),
-            // The transcript has shown it, and lines have no size.
+            // The transcript already contains details, and lines have no size.
             UiEvent::Detail(_) | UiEvent::Resized(_) => Ok(()),
             UiEvent::Skipped { bytes } => {
                 self.begun.interrupt(out)?;
@@ -158,7 +158,7 @@ impl TextPrinter {
         }
     }
 
-    /// Writes a last line that had no end, and starts the next session with a clean slate.
+    /// Writes an unterminated last line and resets the state for the next session.
     fn finish_output(&mut self, out: &mut dyn Write) -> io::Result<()> {
         let gutter = self.gutter();
         let fit = self.fit_of_output(&gutter);
@@ -180,14 +180,14 @@ impl TextPrinter {
     }
 }
 
-/// How lines are made to fit a terminal. Files and pipes get them as they are.
+/// Wraps lines to the width of a terminal. Files and pipes get unwrapped lines.
 struct Fit {
     columns: Option<usize>,
     line_end: String,
 }
 
 impl Fit {
-    /// Beside `lead`, which takes so many columns of each line.
+    /// Wraps beside `lead`, which takes `columns` columns of each line.
     fn beside(style: Style, columns: u16, lead: &str) -> Self {
         Self {
             columns: style
@@ -202,7 +202,8 @@ impl Fit {
         self.wrapped(line, Wrapper::finish)
     }
 
-    /// A line that is being written, without the word that may not fit. That of the whole line begins with it.
+    /// Wraps an incomplete line, without its last word, which may not fit. The wrapped whole line begins with this
+    /// text.
     fn begun<'a>(&self, line: &'a str) -> Cow<'a, str> {
         self.wrapped(line, |_, _| {})
     }
@@ -219,15 +220,15 @@ impl Fit {
     }
 }
 
-/// Below a beginning of so many columns.
+/// Wraps with an indentation of `columns` columns.
 fn below(style: Style, columns: u16) -> Fit {
     Fit::beside(style, columns, &" ".repeat(usize::from(columns)))
 }
 
 impl Begun {
-    /// Writes what there is to a line beyond what is written of it.
+    /// Writes the part of `text` that is not written yet.
     fn write(&mut self, text: &str, gutter: &str, colours: &str, out: &mut dyn Write) -> io::Result<()> {
-        // Another version of the line has begun: what is written cannot be taken back.
+        // The line has changed in its written part, which cannot be taken back.
         let Some(rest) = text.strip_prefix(self.text.as_str()) else {
             return Ok(());
         };
@@ -245,13 +246,13 @@ impl Begun {
         Ok(())
     }
 
-    /// Writes the rest of a line that is complete.
+    /// Writes the rest of a complete line.
     fn complete(&mut self, line: &str, gutter: &str, out: &mut dyn Write) -> io::Result<()> {
         let written = std::mem::take(&mut self.text);
         let is_open = std::mem::take(&mut self.is_open);
         match line.strip_prefix(written.as_str()) {
             Some(rest) if is_open => writeln!(out, "{rest}"),
-            // All of it stood there before something came between.
+            // The line was already written in full before an interruption.
             Some("" | RESET) if !written.is_empty() => Ok(()),
             Some(rest) if !written.is_empty() => writeln!(out, "{gutter}{}{rest}", self.colours),
             Some(rest) => writeln!(out, "{gutter}{rest}"),
@@ -260,7 +261,7 @@ impl Begun {
         }
     }
 
-    /// Ends a line that is under way, so that another can be written; it goes on below that one.
+    /// Ends an incomplete line with a newline so that another line can be written; the rest follows below that.
     fn interrupt(&mut self, out: &mut dyn Write) -> io::Result<()> {
         match std::mem::take(&mut self.is_open) {
             true => writeln!(out),
@@ -269,7 +270,7 @@ impl Begun {
     }
 }
 
-/// The colour of a line, as an SGR code, and the sign it begins with.
+/// The SGR code and the leading sign of a line.
 fn code_and_sign(tone: Tone) -> (&'static str, &'static str) {
     match tone {
         Tone::Start => ("1;36", "▶"),
@@ -282,7 +283,7 @@ fn code_and_sign(tone: Tone) -> (&'static str, &'static str) {
     }
 }
 
-/// A line of news with its time, as a run without a screen prints them.
+/// A dated line, as a run without a screen prints it.
 pub(crate) fn dated_line(at_ms: u64, line: &ralph_words::Line, style: Style) -> String {
     let (code, sign) = code_and_sign(line.tone);
     let text = style.paint(code, &format!("{sign} {}", one_line(&line.text)));
@@ -296,8 +297,7 @@ fn keep(style: Style) -> Keep {
     }
 }
 
-/// The effective limits, so that nobody is surprised by one, or by its absence.
-/// All limits of a run on one line.
+/// The effective limits of a run on one line, absent ones included, so that no user is surprised.
 pub(crate) fn limits_in_words(limits: &Limits) -> String {
     let unlimited = |what: &str| format!("unlimited {what}");
     let time = |limit: Option<u64>, what: &str| match limit {
@@ -335,12 +335,12 @@ pub(crate) fn limits_in_words(limits: &Limits) -> String {
     parts.join(" · ")
 }
 
-/// The time of day on the user's clock.
+/// The time of day in the user's time zone.
 fn clock_time(at_ms: u64) -> String {
     moment(at_ms, at_ms)
 }
 
-/// As [`clock_time`], with the date of a moment that is days away from `now_ms`.
+/// Like [`clock_time`], with the date if the moment is days away from `now_ms`.
 fn moment(at_ms: u64, now_ms: u64) -> String {
     let at = i64::try_from(at_ms).ok();
     let Some(at) = at.and_then(|at_ms| jiff::Timestamp::from_millisecond(at_ms).ok()) else {
@@ -360,7 +360,7 @@ mod tests {
         Style { colour, ..Style::PLAIN }
     }
 
-    /// What is written after each of these.
+    /// Returns the text written for each event.
     fn written(printer: &mut TextPrinter, events: &[UiEvent]) -> Vec<String> {
         let each = events.iter().map(|event| {
             let mut out = Vec::new();

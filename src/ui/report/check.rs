@@ -1,4 +1,4 @@
-//! What the records leave open: what nobody has verified, and what does not go on without a person.
+//! Open points of a run: unverified results, and matters that wait for the user.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +13,10 @@ use ralph_words::{
 
 use super::{Report, Task};
 
-/// What a run that only claims to be done asks for.
+/// The request to the user if a run merely claims to be done.
 pub(super) const UNVERIFIED: &str = "a look at the result: it is unverified";
 
-/// The last result of each goal, with the iteration it is of; 0 for the look before the first.
+/// The last result of each goal with the number of its iteration; 0 for the check before the first one.
 fn last_results(report: &Report) -> BTreeMap<&str, (u32, &GoalResult)> {
     let at_start = report.at_start.goals.iter().map(|result| (0, result));
     let later = report.iterations.iter().flat_map(|iteration| {
@@ -123,7 +123,7 @@ pub(super) fn needs_person(report: &Report, view: &RunView) -> Vec<String> {
     needs
 }
 
-/// Reviews whose findings the run went on in spite of, or ended with.
+/// Reviews whose findings were not sent back to the agent, or that were the last iteration.
 fn disagreements(report: &Report) -> impl Iterator<Item = String> {
     let last = report.iterations.len().saturating_sub(1);
     report.iterations.iter().enumerate().filter_map(move |(at, iteration)| {
@@ -142,7 +142,7 @@ fn disagreements(report: &Report) -> impl Iterator<Item = String> {
     })
 }
 
-/// What the end itself asks for.
+/// The request to the user that follows from the end of the run.
 fn end_needs(report: &Report) -> Option<String> {
     let open = counted(u64::from(report.totals.tasks_open), "task");
     let Some(end) = &report.end else { return None };
@@ -169,7 +169,7 @@ fn end_needs(report: &Report) -> Option<String> {
         | StopReason::Terminated
         | StopReason::HungUp
         | StopReason::Superseded => None,
-        // Its question is there already, with its task.
+        // The blocked task already has an entry with this question.
         StopReason::Blocked { .. } | StopReason::TaskLimitReached { .. }
             if report.tasks.iter().any(|task| task.state == TaskState::Blocked) =>
         {

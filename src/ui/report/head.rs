@@ -1,4 +1,4 @@
-//! The head of a report, which is also the summary at the end of a run: iterations, why it is over, totals, hints.
+//! The head of a report and the summary at the end of a run: iterations, the reason for the end, totals, hints.
 
 use std::io::{self, Write};
 
@@ -9,19 +9,19 @@ use ralph_words::{
     usage_in_words,
 };
 
+/// Maximum number of iterations in the table: the most recent ones.
 use super::{Iteration, Report, Style};
 
-/// Most iterations in the table; the first ones of a longer run are in the journal.
 const ROWS: usize = 40;
-/// Columns of a row before its task, and what a task gets where no width is known and at least.
+/// Columns of a row before its task; columns of the task if the width is unknown; minimum columns of the task.
 const ROW_COLUMNS: usize = 59;
 const TASK_COLUMNS: usize = 50;
 const TASK_COLUMNS_MIN: usize = 16;
 
-/// Writes the head of a concluded report.
+/// Writes the head of a report.
 ///
 /// # Errors
-/// Whatever `out` says.
+/// Errors of writing to `out`.
 pub(crate) fn write_head(report: &Report, style: Style, out: &mut dyn Write) -> io::Result<()> {
     table(report, style, out)?;
     writeln!(out, "ralph: {}", style.paint(end_colour(report), &end_in_words(report)))?;
@@ -39,7 +39,7 @@ pub(crate) fn write_head(report: &Report, style: Style, out: &mut dyn Write) -> 
     Ok(())
 }
 
-/// Why the run is over, on one line. The words of an agent may be in it.
+/// Why the run is over, on one line. May contain words of an agent.
 pub(super) fn end_in_words(report: &Report) -> String {
     match &report.end {
         Some(end) => one_line(&stop_in_words(&end.reason)),
@@ -62,7 +62,7 @@ pub(super) fn totals_in_words(report: &Report) -> Vec<String> {
     parts
 }
 
-/// `3 waits, 12m00s in all`; none where the loop never waited.
+/// `3 waits, 12m00s in all`; `None` if the loop never waited.
 pub(super) fn waits_in_words(report: &Report) -> Option<String> {
     let in_all = report.waits.iter().filter_map(|wait| wait.duration_ms).sum();
     (!report.waits.is_empty()).then(|| {
@@ -117,7 +117,7 @@ fn table(report: &Report, style: Style, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)
 }
 
-/// How a row ended, in a word; what came of it, if it was a review.
+/// The outcome of an iteration in a word; for a review, its result.
 pub(super) fn outcome_cell(report: &Report, row: &Iteration) -> &'static str {
     match (&row.review, &row.outcome) {
         (Some(ReviewResult::Approved), _) => "approved",
@@ -133,7 +133,7 @@ pub(super) fn outcome_cell(report: &Report, row: &Iteration) -> &'static str {
     }
 }
 
-/// The task of a row; nothing where it had none.
+/// The task of an iteration; empty if it had none.
 pub(super) fn row_task(row: &Iteration) -> String {
     match (row.role.is_work(), &row.task) {
         (true, None) => String::new(),
@@ -142,7 +142,7 @@ pub(super) fn row_task(row: &Iteration) -> String {
     }
 }
 
-/// Cuts `task` to so many columns.
+/// Cuts `task` to `columns` characters.
 pub(super) fn shortened(task: &str, columns: usize) -> String {
     let task = one_line(task);
     match task.char_indices().nth(columns) {

@@ -1,4 +1,4 @@
-//! The report for a pull request, or an issue.
+//! The report as Markdown, for a pull request or an issue.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ use super::{
     sections::{Telling, origin_in_words, sections},
 };
 
-/// Renders all of a report. `time` renders a moment, given in milliseconds since the Unix epoch.
+/// Renders the whole report. `time` renders a moment, given in milliseconds since the Unix epoch.
 pub(crate) fn markdown(report: &Report, time: impl Fn(u64) -> String) -> String {
     let mut text = format!("# ralph: {}\n\n", escaped(&end_in_words(report)));
     let mut line = |line: String| writeln!(text, "{line}").expect("a string takes every write");
@@ -60,7 +60,7 @@ pub(crate) fn markdown(report: &Report, time: impl Fn(u64) -> String) -> String 
     text
 }
 
-/// Takes from a text what Markdown would make something else of: an agent's words must not become links or HTML.
+/// Escapes Markdown: an agent's words must not become links or HTML.
 pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in one_line(text).chars() {
@@ -72,7 +72,7 @@ pub(crate) fn escaped(text: &str) -> String {
         }
         out.push(character);
         if character == '@' {
-            // Nobody is to be notified because an agent wrote a name.
+            // A zero-width space keeps a name from becoming a mention, which would notify that user.
             out.push('\u{200b}');
         }
     }

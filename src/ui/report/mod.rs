@@ -1,7 +1,7 @@
-//! What a run did, for the morning after: a document made of the view of it, and the ways to write it down. Pure.
+//! The report of a run, derived from its view, and its output formats. Pure.
 //!
-//! The model says only what the records say: what an agent did not tell is unknown, and what no goal has shown is
-//! unverified. The summary at the end of a run is the report's head.
+//! The model states only what the records say: figures that an agent did not report are unknown, and results that no
+//! goal has shown are unverified. The summary at the end of a run is the report's head.
 
 mod check;
 mod head;
@@ -29,7 +29,7 @@ pub(crate) use page::{Mark, PageLine, PageTone, goals_page, messages_page, page}
 pub use style::Style;
 pub(crate) use text::write_text;
 
-/// All of a run.
+/// A report of a whole run.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Report {
@@ -40,36 +40,36 @@ pub(crate) struct Report {
     pub model: Option<String>,
     /// In milliseconds since the Unix epoch.
     pub started_ms: u64,
-    /// When the last record was written.
+    /// Time of the last record, in milliseconds since the Unix epoch.
     pub last_ms: u64,
-    /// None while it runs, and when it was cut off.
+    /// `None` while the run goes on, and if it was cut off.
     pub end: Option<End>,
-    /// A ralph works on it, as far as whoever made the report has looked.
+    /// Whether a ralph works on the run, as determined when the report was made.
     #[serde(rename = "running")]
     pub is_running: bool,
     pub totals: Totals,
     pub tasks: Vec<Task>,
-    /// The look at a plan that had no open task when the run began.
+    /// The check of a plan that had no open task when the run began.
     pub at_start: Look,
     pub iterations: Vec<Iteration>,
     /// Names of the goals that had to be reached.
     pub goals: Vec<String>,
-    /// How often goals were run after edits, while agents worked.
+    /// Goal runs after edits, while agents worked.
     pub edit_checks: EditChecks,
     pub steering: Vec<Message>,
     pub waits: Vec<Waited>,
     /// Commands that outlived the iteration in which they were started.
     pub background: Vec<BackgroundTask>,
-    /// Moves of the breaker and adapters that were limited, in words.
-    /// What the agent was allowed and denied, the same ones counted.
+    /// Permissions granted and denied to the agent, in words, grouped.
     pub permissions: Vec<String>,
-    /// Changes of tests that count.
+    /// Changed tests that were confirmed.
     pub confirmed_tests: Vec<ConfirmedTests>,
+    /// Moves of the breaker and rate limits of adapters, in words.
     pub troubles: Vec<String>,
     pub warnings: Vec<String>,
-    /// What nobody but the agent has looked at, a sentence each.
+    /// Results that only the agent vouches for, a sentence each.
     pub unverified: Vec<String>,
-    /// What does not go on without a person, a sentence each.
+    /// Matters that wait for the user, a sentence each.
     pub needs_person: Vec<String>,
 }
 
@@ -82,27 +82,27 @@ pub(crate) struct End {
     pub hints: Vec<String>,
 }
 
-/// A task of the plan as it was last read, or one that has vanished from it.
+/// A task of the plan as last read, or one that has vanished from the plan.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Task {
     pub text: String,
     pub state: TaskState,
     pub depth: u8,
-    /// The iterations that were to work on it.
+    /// The iterations assigned to the task.
     pub iterations: Vec<u32>,
-    /// How long those of them took that have ended.
+    /// Total duration of those that have ended.
     pub duration_ms: u64,
-    /// What they cost, as far as the agent told.
+    /// Their total cost, as far as the agent reported it.
     pub cost_usd: Option<f64>,
-    /// What the agent wants to know before it goes on.
+    /// The question that the agent wants answered before it continues.
     pub question: Option<String>,
-    /// The limit that it has used up, if it is set aside for that.
+    /// The limit for which the task is set aside.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<LimitKind>,
 }
 
-/// One session and what became of it.
+/// One session and its results.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Iteration {
@@ -113,15 +113,15 @@ pub(crate) struct Iteration {
     pub model: Option<String>,
     pub task: Option<String>,
     pub resumed: bool,
-    /// None while it runs, and when nobody saw its end.
+    /// `None` while the iteration runs, and if its end was not recorded.
     pub outcome: Option<Outcome>,
-    /// Until now, while it runs.
+    /// Duration so far, while the iteration runs.
     pub duration_ms: u64,
-    /// Unknown where the agent did not tell.
+    /// Unknown where the agent did not report it.
     pub usage: Usage,
     pub changes: Option<Changes>,
     pub progress: Option<bool>,
-    /// The commits it made, where somebody looked them up.
+    /// The iteration's commits, if they were looked up.
     pub commits: Vec<CommitLine>,
     pub before: Option<Checkpoint>,
     pub after: Option<Checkpoint>,
@@ -129,10 +129,10 @@ pub(crate) struct Iteration {
     pub added: Vec<String>,
     pub question: Option<String>,
     pub look: Look,
-    /// What came of it, if it was a review.
+    /// The result, if this iteration was a review.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub review: Option<ReviewResult>,
-    /// What it changed was put back.
+    /// Whether the changes of the iteration were reverted.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub undone: bool,
 }
@@ -152,7 +152,7 @@ pub(crate) struct Message {
     pub id: SteeringId,
     pub kind: SteeringKind,
     pub text: String,
-    /// Iterations it was delivered to, and how.
+    /// Iterations to which the message was delivered, and how.
     pub delivered: Vec<(u32, Delivery)>,
     pub withdrawn: bool,
 }

@@ -1,4 +1,4 @@
-//! From the view of a run to its report, which can be made while the run still goes on.
+//! Derives a report from the view of a run, finished or not.
 
 use std::collections::BTreeMap;
 
@@ -15,12 +15,12 @@ use ralph_words::{
 use super::{End, Iteration, Message, Report, Task, check};
 
 impl Report {
-    /// Reports a run that has no process: its work, what is unverified and what needs a person.
+    /// Reports a run that no process works on.
     pub(crate) fn of(view: &RunView) -> Self {
         Self::drawn_up(view, None)
     }
 
-    /// Draws up the report of a run that a ralph works on at `now_ms`.
+    /// Reports a run that a ralph works on at `now_ms`.
     pub(crate) fn of_running(view: &RunView, now_ms: u64) -> Self {
         Self::drawn_up(view, Some(now_ms))
     }
@@ -63,7 +63,7 @@ impl Report {
         report
     }
 
-    /// Counts the time since the last record: an agent that works may say nothing for long.
+    /// Extends durations to `now_ms`: an agent that works may emit no record for long.
     fn run_until(&mut self, now_ms: u64, view: &RunView) {
         self.totals.elapsed_ms = view.elapsed_ms(now_ms);
         if let (Some(row), Some(latest)) = (view.iterations.latest(), self.iterations.last_mut())
@@ -74,7 +74,7 @@ impl Report {
     }
 }
 
-/// Sums up for each task what its iterations cost, where the agent told. One that was limited was repeated under its number.
+/// Adds up the reported cost of each task's iterations. A rate-limited iteration was repeated under the same number.
 fn add_costs(report: &mut Report) {
     let mut costs: BTreeMap<u32, f64> = BTreeMap::new();
     for iteration in &report.iterations {
@@ -88,7 +88,7 @@ fn add_costs(report: &mut Report) {
     }
 }
 
-/// Each decider with how often it allowed and denied, and the last things that it was about; then what answers added.
+/// Each decider with the number of times it allowed and denied, and its latest subjects; then rules that answers added.
 fn permissions_in_words(view: &RunView) -> Vec<String> {
     const NAMED: usize = 3;
     let is_same = |one: &Decider, other: &Decider| one == other || one.is_user() && other.is_user();
@@ -96,14 +96,14 @@ fn permissions_in_words(view: &RunView) -> Vec<String> {
     for decided in &view.permissions.decisions {
         match groups
             .iter_mut()
-            // Where a user answered makes no difference.
+            // All answers of the user count as one decider, wherever they were given.
             .find(|(allowed, by, _)| *allowed == decided.allowed && is_same(by, &decided.by))
         {
             Some((.., members)) => members.push(decided),
             None => groups.push((decided.allowed, &decided.by, vec![decided])),
         }
     }
-    // What was denied matters more.
+    // Denials come first: they matter more.
     groups.sort_by_key(|(allowed, ..)| *allowed);
     let line = |(allowed, by, members): &(bool, &Decider, Vec<&Decided>)| {
         let word = if *allowed { "allowed" } else { "denied" };
@@ -131,7 +131,7 @@ fn permissions_in_words(view: &RunView) -> Vec<String> {
         let what = one_line(&answers_in_words(&asked.questions, &asked.answers));
         format!("{word} {}: {what}", decider_in_words(&asked.by))
     };
-    // A rule of the project is known by its run once the run was resumed.
+    // A rule of the project carries the run's id once the run was resumed.
     let of_run = |added: &&AddedRule| added.run.is_none() || added.run == view.run;
     let added = view.permissions.rules.iter().filter(of_run).map(|added| {
         let scope = scope_in_words(added.scope);

@@ -1,4 +1,4 @@
-//! The report for a screen: lines without a width, which say how they are meant and not how they look.
+//! The report for a screen: lines without a width, with semantic marks and tones instead of colours.
 
 use ralph_core::{
     event::{Delivery, EndKind, Proof, StopReason},
@@ -14,7 +14,7 @@ use super::{
     sections::{Section, Telling, judged_in_words, origin_in_words, sections, tail},
 };
 
-/// Most items of a section: a page is made anew while a run goes on.
+/// Maximum items of a section: the page is rebuilt while a run goes on.
 const MOST_ITEMS: usize = 300;
 
 /// A line of the page. It may be longer than a screen is wide.
@@ -29,7 +29,7 @@ pub(crate) struct PageLine {
     pub(crate) cells: Vec<String>,
 }
 
-/// What stands before a line.
+/// The mark before a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mark {
     Done,
@@ -41,7 +41,7 @@ pub(crate) enum Mark {
     Unfinished,
 }
 
-/// How a line is meant.
+/// The meaning of a line, for its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PageTone {
     Plain,
@@ -49,7 +49,7 @@ pub(crate) enum PageTone {
     Heading,
     Good,
     Bad,
-    /// Neither: it is over, and somebody has to look.
+    /// Neither good nor bad: the run is over and the result needs a look.
     Unfinished,
 }
 
@@ -80,8 +80,8 @@ impl PageLine {
     }
 }
 
-/// Renders all of a report: why the run is over first, then what to do about it, then what it did. `time` renders a moment,
-/// given in milliseconds since the Unix epoch.
+/// Renders the whole report: first why the run is over, then the next steps, then the work done. `time` renders a
+/// moment, given in milliseconds since the Unix epoch.
 pub(crate) fn page(report: &Report, time: impl Fn(u64) -> String) -> Vec<PageLine> {
     let verdict = verdict(report);
     let mut lines = vec![verdict.clone()];
@@ -94,7 +94,7 @@ pub(crate) fn page(report: &Report, time: impl Fn(u64) -> String) -> Vec<PageLin
         Some(sections.remove(at))
     };
     let (needs, unverified) = (taken("Needs your attention"), taken("Unverified"));
-    // The tasks have a table of their own.
+    // Tasks are shown in their own table.
     taken("Tasks");
     lines.extend(next(report));
     if report.end.is_some() {
@@ -139,13 +139,13 @@ fn verdict(report: &Report) -> PageLine {
         EndKind::Unfinished => (Mark::Unfinished, PageTone::Unfinished),
     };
     match &end.reason {
-        // The question has lines of its own.
+        // The question is shown on the lines below.
         StopReason::Blocked { .. } => PageLine::marked(Mark::Blocked, "blocked: needs your answer", tone),
         _ => PageLine::marked(mark, end_in_words(report), tone),
     }
 }
 
-/// What the agent said or asked, whole.
+/// The agent's question or the problem, in full.
 fn why(report: &Report) -> Vec<PageLine> {
     let Some(end) = &report.end else { return Vec::new() };
     let said = match &end.reason {
@@ -160,7 +160,7 @@ fn why(report: &Report) -> Vec<PageLine> {
     lines.collect()
 }
 
-/// What the user can do next.
+/// Hints on the next steps.
 fn next(report: &Report) -> Vec<PageLine> {
     let hints: Vec<&String> = report.end.iter().flat_map(|end| &end.hints).collect();
     if hints.is_empty() {
@@ -175,7 +175,7 @@ fn next(report: &Report) -> Vec<PageLine> {
         .collect()
 }
 
-/// Leaves out what the verdict and the question below it have said.
+/// Removes items that repeat the verdict or the question below it.
 fn without_verdict(mut needs: Section, report: &Report, verdict: &str) -> Section {
     let question = report.end.iter().find_map(|end| match &end.reason {
         StopReason::Blocked { question } => Some(one_line(question)),
@@ -264,7 +264,7 @@ fn section(section: Section) -> Vec<PageLine> {
     lines
 }
 
-/// Renders what was claimed in an iteration, what its goals came to, and what was made of it.
+/// Renders an iteration's goal results, claims and the verdict on them.
 pub(crate) fn goals_page(look: &Look) -> Vec<PageLine> {
     let mut lines = Vec::new();
     for result in &look.goals {
@@ -281,7 +281,7 @@ pub(crate) fn goals_page(look: &Look) -> Vec<PageLine> {
     lines
 }
 
-/// Renders the messages that were delivered in an iteration, whole.
+/// Renders the messages delivered in an iteration, in full.
 pub(crate) fn messages_page<'m>(messages: impl Iterator<Item = &'m run::Message>, iteration: u32) -> Vec<PageLine> {
     let mut lines = Vec::new();
     for message in messages {

@@ -1,4 +1,4 @@
-//! What stands below a report's head, in words, whatever it is written as.
+//! The sections below a report's head, independent of the output format.
 
 use ralph_core::{
     event::{
@@ -18,22 +18,22 @@ use ralph_words::{
 
 use super::{Iteration, Report, head::shortened};
 
-/// Lines of what a goal or a background task that failed has written.
+/// Output lines shown of a failed goal or background task.
 const TAIL_LINES: usize = 10;
-/// Columns of the lines that may be anything's: a question, an error.
+/// Columns of lines with arbitrary text: a question, an error.
 const LINE_COLUMNS: usize = 300;
 
-/// A heading and what belongs to it.
+/// A heading and its items.
 pub(super) struct Section {
     pub(super) title: &'static str,
     pub(super) items: Vec<Item>,
-    /// What an empty one says; without it an empty one is left out.
+    /// Text for an empty section; without it the section is omitted.
     pub(super) if_empty: Option<&'static str>,
 }
 
-/// A line, and the lines that explain it. None of them has a control character or a line break in it.
+/// A line and the lines that explain it. They contain neither control characters nor line breaks.
 pub(super) struct Item {
-    /// The state of the task that it is about.
+    /// The state of the task that the item describes.
     pub(super) task: Option<TaskState>,
     pub(super) text: String,
     pub(super) details: Vec<String>,
@@ -54,15 +54,15 @@ impl Item {
     }
 }
 
-/// How much is said of each iteration.
+/// The amount of detail for each iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Telling {
     Whole,
-    /// A table before it has outcomes, times and changes.
+    /// Without outcomes, times and changes, which a table before it shows.
     BesideTable,
 }
 
-/// All sections that say something, those that matter first.
+/// All sections that are not omitted, the most important first.
 pub(super) fn sections(report: &Report, telling: Telling) -> Vec<Section> {
     let said = |title, items| Section {
         title,
@@ -137,7 +137,7 @@ fn background(report: &Report) -> Vec<Item> {
         let Some(result) = &task.result else {
             let state = match report.is_running {
                 true => background_state_in_words(task),
-                // Its end is recorded by whoever resumes the run.
+                // Its end is recorded when the run is resumed.
                 false => "ended with the run".to_owned(),
             };
             return Item::new(format!("{}: {command} ({state})", task.number));
@@ -185,7 +185,7 @@ fn goals(report: &Report) -> Vec<Item> {
     goals.chain(after_edits).collect()
 }
 
-/// What the tests of goals were at the start and are now, what of them changed, and what they noticed.
+/// Tests of goals at the start and now, changed test files, and mutants that tests noticed or missed.
 fn tests(report: &Report) -> Vec<Item> {
     let at_start = |name: &str| {
         let result = report.at_start.goals.iter().find(|result| result.name == name)?;
@@ -230,7 +230,7 @@ fn tests(report: &Report) -> Vec<Item> {
     counts.chain(confirmed).chain(trial).chain(mutants).collect()
 }
 
-/// `changed tests count: you confirmed them with `ralph answer`, after iteration 3`.
+/// `changed tests count: confirmed by you with `ralph answer`, after iteration 3`.
 fn confirmed_in_words(confirmed: &ConfirmedTests) -> String {
     let after = confirmed
         .iteration
@@ -248,7 +248,7 @@ fn confirmed_in_words(confirmed: &ConfirmedTests) -> String {
     }
 }
 
-/// The names of tests that failed before the first iteration, and still do.
+/// Names of tests that failed before the first iteration and still fail.
 fn known_failures<'r>(report: &'r Report, result: &GoalResult) -> Vec<&'r str> {
     let at_start = report.at_start.goals.iter().filter(|before| before.name == result.name);
     let failed = at_start.flat_map(|before| &before.failed_tests);
@@ -312,7 +312,7 @@ fn iterations(report: &Report, telling: Telling) -> Vec<Item> {
     before.into_iter().chain(each).collect()
 }
 
-/// What a review came to, and what it found.
+/// The result of a review and its findings.
 fn review_lines(iteration: &Iteration) -> Vec<String> {
     let Some(result) = &iteration.review else {
         return Vec::new();
@@ -386,7 +386,7 @@ fn look_in_words(look: &Look) -> Vec<String> {
     lines
 }
 
-/// What the agent said of its work, how far a claim was believed, and why it was not.
+/// The agent's status, the confidence in its claim, and the reasons for a refusal.
 pub(super) fn judged_in_words(look: &Look) -> Vec<String> {
     let status = look.status.iter().map(status_in_words);
     let confidence = look.confidence.iter();
@@ -442,7 +442,7 @@ fn wait_in_words(wait: &Waited) -> String {
     format!("{took} {kind}, after iteration {}: {why}", wait.iteration)
 }
 
-/// `run 20261120-102835-4f2a`, adapter, model and plan, and when.
+/// `run 20261120-102835-4f2a` with its times; adapter, model and plan.
 pub(super) fn origin_in_words(report: &Report, time: impl Fn(u64) -> String) -> Vec<String> {
     let model = report
         .model

@@ -1,21 +1,21 @@
-//! How text is set.
+//! Presentation of text output.
 
 use ralph_text::Form;
 
-/// Colour and width of what is written to.
+/// Colour and width of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
     pub colour: bool,
-    /// The terminal's width, where there is one.
+    /// The terminal's width, if there is a terminal.
     pub columns: Option<u16>,
-    /// ralph's signs are ASCII.
+    /// Whether ralph's signs are replaced by ASCII.
     pub ascii: bool,
-    /// Hints on what to type next are written; not where no such command would find the run.
+    /// Whether to print hints on what to type next; off where such a command would not find the run.
     pub hints: bool,
 }
 
 impl Style {
-    /// Text without colour and of any width, as for a file.
+    /// No colour and unlimited width, as for a file.
     pub const PLAIN: Style = Style {
         colour: false,
         columns: None,
@@ -23,12 +23,12 @@ impl Style {
         hints: true,
     };
 
-    /// What such text holds.
+    /// The kind of text that this style produces.
     pub fn form(self) -> Form {
         if self.colour { Form::Coloured } else { Form::Plain }
     }
 
-    /// Sets `text` in the colour of an SGR code, where there is colour.
+    /// Colours `text` with an SGR code, if colour is on.
     pub fn paint(self, code: &str, text: &str) -> String {
         if self.colour {
             format!("\x1b[{code}m{text}\x1b[0m")

@@ -1,4 +1,4 @@
-//! The report for a terminal, or a mail.
+//! The report as text, for a terminal or a mail.
 
 use std::io::{self, Write};
 
@@ -10,10 +10,10 @@ use super::{
     sections::{Telling, origin_in_words, sections},
 };
 
-/// Writes all of a report. `time` renders a moment, given in milliseconds since the Unix epoch.
+/// Writes the whole report. `time` renders a moment, given in milliseconds since the Unix epoch.
 ///
 /// # Errors
-/// Whatever `out` says.
+/// Errors of writing to `out`.
 pub(crate) fn write_text(
     report: &Report,
     style: Style,
