@@ -1,18 +1,19 @@
-//! What a terminal answers when it is asked for the colour of its background. Pure.
+//! Parses a terminal's answer to the question for its background colour. Pure.
 //!
-//! The question (OSC 11) is one that many terminals do not know; the one behind it (DA1) is known to all that answer at all,
-//! so its answer ends the wait. Both come where keys come, and what is typed meanwhile is between them. Whoever reads keys
-//! from a terminal that takes its time finds the answer among them, taken apart: [`LateAnswer`] puts it together.
+//! Many terminals do not know the question (OSC 11). Every terminal that answers anything answers the next one (DA1),
+//! so that answer ends the wait. Answers arrive on the same input as keys, and typed keys may come between them. A slow
+//! terminal answers after key reading has begun: then the answer arrives split into key events, and [`LateAnswer`]
+//! reassembles it.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 
-/// Asks for the background, then for something that every terminal answers.
+/// Asks for the background, then for the device attributes, which every terminal reports.
 pub(super) const QUESTION: &str = "\x1b]11;?\x1b\\\x1b[c";
 
-/// Longer sequences are not the answers to these questions.
+/// Maximum length of an answer; a longer sequence is something else.
 const ANSWER_BYTES: usize = 64;
 
-/// What is pasted stands between `CSI 200 ~` and this.
+/// Ends a bracketed paste, which begins with `CSI 200 ~`.
 const PASTE_END: &[u8] = b"\x1b[201~";
 const PASTE_START_BYTES: usize = 6;
 
@@ -30,7 +31,8 @@ impl Background {
         Self { red, green, blue }
     }
 
-    /// Reads `11;rgb:1e1e/1e1e/2e2e`: one to four digits each. A fourth colour (`rgba:`) says how opaque it is.
+    /// Parses `11;rgb:1e1e/1e1e/2e2e`, one to four digits per colour. A fourth value (`rgba:`) is the opacity, which is
+    /// ignored.
     fn read(answer: &str) -> Option<Self> {
         let colours = answer.strip_prefix("11;rgb")?;
         let colours = colours.strip_prefix(':').or_else(|| colours.strip_prefix("a:"))?;
@@ -48,7 +50,7 @@ impl Background {
         })
     }
 
-    /// How light it is to the eye, from 0 to 1: the relative luminance of the WCAG.
+    /// Relative luminance as defined by the WCAG, from 0 to 1.
     pub(super) fn luminance(self) -> f64 {
         luminance((self.red, self.green, self.blue))
     }
@@ -65,18 +67,18 @@ pub(super) fn luminance((red, green, blue): (u8, u8, u8)) -> f64 {
     0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue)
 }
 
-/// What came from a terminal that was asked.
+/// A piece of input from a terminal that was asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Heard {
     Background(Background),
-    /// The answer to the second question: there is no other to come.
+    /// The answer to the second question: the first one will not be answered any more.
     Last,
-    /// What somebody typed meanwhile.
+    /// A key typed meanwhile.
     Key(KeyEvent),
     Paste(String),
 }
 
-/// Tells answers from keys in what a terminal sends. It may be cut anywhere.
+/// Separates answers from keys in a terminal's input, which may be cut anywhere.
 #[derive(Debug, Default)]
 pub(super) struct Listener {
     bytes: Vec<u8>,
@@ -93,18 +95,18 @@ impl Listener {
         heard
     }
 
-    /// Whether the rest of something is still to come.
+    /// Whether an incomplete sequence is buffered.
     pub(super) fn is_midway(&self) -> bool {
         !self.bytes.is_empty()
     }
 
-    /// What is left when nothing more comes: an Esc, as a rule.
+    /// Interprets the buffered rest if no more input comes; a lone ESC is the Esc key.
     pub(super) fn finish(&self) -> Option<Heard> {
         (self.bytes == [0x1b]).then(|| key(KeyCode::Esc))
     }
 }
 
-/// The first thing in `bytes`, if it is whole, and how many bytes it takes.
+/// Parses the first item in `bytes`, if it is complete, and its length in bytes.
 fn next(bytes: &[u8]) -> Option<(Option<Heard>, usize)> {
     match bytes {
         [] | [0x1b] => None,
@@ -129,7 +131,7 @@ fn next(bytes: &[u8]) -> Option<(Option<Heard>, usize)> {
             let heard = match (rest[at], &rest[..at]) {
                 (b'c', [b'?', ..]) => Some(Heard::Last),
                 (end, []) => moved(end),
-                // Of other keys none does anything on a screen that shows nothing yet.
+                // Other keys have no effect on a screen that shows nothing yet.
                 _ => None,
             };
             Some((heard, at + 3))
@@ -153,7 +155,7 @@ fn key(code: KeyCode) -> Heard {
     Heard::Key(KeyEvent::from(code))
 }
 
-/// The key behind `CSI x` and `SS3 x`.
+/// The key sent as `CSI x` or `SS3 x`.
 fn moved(end: u8) -> Option<Heard> {
     let code = match end {
         b'A' => KeyCode::Up,
@@ -167,7 +169,7 @@ fn moved(end: u8) -> Option<Heard> {
     Some(key(code))
 }
 
-/// The first character and its length, if it is whole; none for a byte that begins no character.
+/// The first character and its length, if it is complete; the character is `None` for an invalid byte.
 fn first_char(bytes: &[u8]) -> Option<(Option<char>, usize)> {
     let most = &bytes[..bytes.len().min(4)];
     let valid = match std::str::from_utf8(most) {
@@ -196,19 +198,20 @@ fn typed(character: char) -> Heard {
     }
 }
 
-/// Finds an answer among keys: crossterm does not know it and hands it over in pieces, the first of them as Alt-].
+/// Recognises an answer among key events: crossterm does not parse it and delivers it character by character, beginning
+/// with Alt-].
 #[derive(Debug, Default)]
 pub(super) struct LateAnswer {
     held: Vec<Event>,
     text: String,
 }
 
-/// What became of a key.
+/// The result of looking at an event.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Sifted {
-    /// These are keys, in this order.
+    /// These events are keys, in this order.
     Keys(Vec<Event>),
-    /// It may be the beginning of an answer.
+    /// The event may belong to an answer and is held back.
     Held,
     Background(Background),
 }
@@ -241,7 +244,7 @@ impl LateAnswer {
         !self.held.is_empty()
     }
 
-    /// What was held are keys after all, and so is `event`.
+    /// Releases the held events as keys, followed by `event`.
     pub(super) fn give_up(&mut self, event: Option<Event>) -> Sifted {
         self.text.clear();
         let mut keys = std::mem::take(&mut self.held);

@@ -1,8 +1,8 @@
-//! Work beside the screen.
+//! Work in the background of the screen.
 
 use std::{sync::mpsc, thread};
 
-/// Does `work` in a thread of its own; here and now where no thread is to be had, while the screen waits.
+/// Runs `work` on a new thread. If no thread can be started, runs it here, and the screen waits.
 pub(super) fn beside<Work: FnOnce() + Send + 'static>(work: Work) {
     let (sender, works) = mpsc::channel::<Work>();
     let there = thread::Builder::new().spawn(move || {
@@ -11,7 +11,7 @@ pub(super) fn beside<Work: FnOnce() + Send + 'static>(work: Work) {
         }
     });
     match there {
-        Ok(_) => _ = sender.send(work), // it waits for that
+        Ok(_) => _ = sender.send(work), // the thread waits for the work
         Err(_) => work(),
     }
 }

@@ -1,7 +1,7 @@
 //! The screen of a batch: its frame loop.
 //!
-//! A run that is opened is shown by another ralph, to which the terminal is lent as it is to an editor: the screen of a run is
-//! the one that `ralph attach` has, and what breaks there does not break the board.
+//! A run is opened in another ralph process, to which the terminal is lent as it is to an editor. So it has the same
+//! screen as `ralph attach`, and a failure there does not break the board.
 
 use std::{
     io::{self, Write},
@@ -37,59 +37,59 @@ use super::{
     view,
 };
 
-/// Shortest time between two frames.
+/// Minimum time between two frames.
 const FRAME: Duration = Duration::from_millis(33);
-/// How often what counts seconds is drawn anew.
+/// Redraw interval for running clocks.
 const TICK: Duration = Duration::from_secs(1);
-/// Most of what a ralph says that could not show a run.
+/// Size limit of the error output of a ralph that could not show a run.
 const COMPLAINT_CAP_BYTES: u64 = 4096;
 
-/// What a board can do to its batch, from any thread.
+/// Operations of a board on its batch, callable from any thread.
 pub trait Reach: Send + Sync {
-    /// Asks for the end of a plan.
+    /// Cancels a plan.
     ///
     /// # Errors
-    /// Why that was not possible, in words.
+    /// The reason, in words.
     fn cancel(&self, plan: &PlanName) -> Result<(), String>;
 
-    /// Asks for the end of all runs; asked again, at once.
+    /// Asks all runs to stop; a second call stops them at once.
     ///
     /// # Errors
-    /// Why that was not possible, in words.
+    /// The reason, in words.
     fn stop(&self) -> Result<(), String>;
 
-    /// Answers what the agent of a plan asks. May take its time.
+    /// Answers a question of a plan's agent. May block.
     ///
     /// # Errors
-    /// Why the run did not take it, in words.
+    /// The run's reason for the refusal, in words.
     fn answer(&self, plan: &PlanName, command: UserCommand) -> Result<(), String>;
 
-    /// The program that shows the run of a plan on this terminal.
+    /// The command that shows a plan's run on this terminal.
     fn opening(&self, plan: &PlanName) -> Command;
 }
 
-/// What a board is made of.
+/// The settings of a board.
 pub struct BoardSetup {
     pub reach: Arc<dyn Reach>,
     pub theme: Theme,
     pub mouse: bool,
-    /// This process has started the batch: a signal that ends programs stops it.
+    /// Whether this process has started the batch: then terminating signals stop the batch.
     pub started: bool,
 }
 
-/// What reaches a board from other threads.
+/// News for a board from other threads.
 pub enum BoardNews {
     Board(Box<Board>),
-    /// Something that was asked for was refused.
+    /// A request was refused.
     Refused(String),
-    /// There is something in the mailbox.
+    /// Mail has arrived in the mailbox.
     Mail,
 }
 
-/// Shows a batch until its user leaves; tells why.
+/// Shows a batch until its user leaves. Returns the reason and the last state of the board.
 ///
 /// # Errors
-/// [`ScreenError`] if there is no terminal to show it on.
+/// [`ScreenError`] if the terminal cannot be used.
 pub fn run(
     setup: BoardSetup,
     first: Board,
@@ -141,13 +141,13 @@ struct BoardLoop {
     terminal: Terminal<CrosstermBackend<FrameBytes>>,
     frame: FrameBytes,
     lent: Lent,
-    /// Another ralph has the terminal.
+    /// Whether another ralph has the terminal.
     away: bool,
     dirty: bool,
-    /// When the next frame may be drawn.
+    /// The earliest time of the next frame.
     due: Instant,
     title: String,
-    /// The signal after which nobody is expected to look at the end.
+    /// The signal that stopped the batch, if any; the board then closes at the end without waiting for the user.
     signalled: Option<RequestedBy>,
 }
 
@@ -185,7 +185,7 @@ impl BoardLoop {
                 }
             }
             Err(RecvTimeoutError::Timeout) => self.dirty = true,
-            // This value has a sender itself.
+            // Cannot happen: `self` holds a sender.
             Err(RecvTimeoutError::Disconnected) => return Ok(Some(Left::Over)),
         }
         Ok(None)
@@ -193,7 +193,7 @@ impl BoardLoop {
 
     fn take(&mut self, arrived: Arrived) -> io::Result<Option<Left>> {
         match arrived {
-            // Typed ahead, for a program that has the terminal by now.
+            // Typed ahead, and meant for the program that has the terminal now.
             Arrived::Ui(ScreenEvent::Input(input)) if self.away && !matches!(input, Input::Resize(..)) => {}
             Arrived::Ui(ScreenEvent::Input(input)) => {
                 self.model.advance(now_ms());
@@ -226,7 +226,7 @@ impl BoardLoop {
                 self.redraw()?;
             }
             Arrived::End(by) => return self.signal(by),
-            // Nothing of a run is shown here.
+            // The board shows no run.
             Arrived::Ui(_) | Arrived::Recording { .. } | Arrived::Unfolded { .. } => {}
         }
         Ok(None)
@@ -256,7 +256,7 @@ impl BoardLoop {
         Ok(None)
     }
 
-    /// Whoever ends what they have started means the batch; its end is waited for.
+    /// A terminating signal in the process that started the batch stops the batch; the board waits for its end.
     fn signal(&mut self, by: RequestedBy) -> io::Result<Option<Left>> {
         let is_meant = match by {
             RequestedBy::Interrupt | RequestedBy::Terminate => self.setup.started && !self.model.board.is_over(),
@@ -271,7 +271,7 @@ impl BoardLoop {
 
     fn answer(&mut self, plan: PlanName, command: UserCommand) {
         let (reach, sender) = (Arc::clone(&self.setup.reach), self.sender.clone());
-        // The run may take its time.
+        // The run may take a while to respond.
         beside(move || {
             if let Err(why) = reach.answer(&plan, command) {
                 _ = sender.send(BoardNews::Refused(format!("{plan}: {why}"))); // the board may be gone
@@ -279,7 +279,7 @@ impl BoardLoop {
         });
     }
 
-    /// Lends the terminal to a ralph that shows the run of a plan.
+    /// Lends the terminal to a ralph that shows a plan's run.
     fn open(&mut self, plan: &PlanName) {
         terminal::give_back();
         self.away = true;
@@ -287,7 +287,7 @@ impl BoardLoop {
         let (lent, mailbox) = (self.lent.clone(), self.mailbox.clone());
         beside(move || {
             let returned = Arrived::Returned(show(command, &lent).err());
-            _ = mailbox.send(returned); // if nobody listens any more, the terminal is nobody's concern either
+            _ = mailbox.send(returned); // if the board is gone, the terminal has been given back
         });
     }
 
@@ -321,7 +321,7 @@ impl BoardLoop {
             write!(self.frame, "\x1b]2;{title}\x07")?;
             self.title = title;
         }
-        // The terminal shows a frame whole or not at all, where it knows this.
+        // Synchronized output: terminals that support it show the frame at once.
         self.frame.write_all(b"\x1b[?2026h")?;
         let (model, theme) = (&self.model, &self.setup.theme);
         self.terminal.draw(|frame| view::draw_board(model, theme, frame))?;
@@ -334,7 +334,7 @@ impl BoardLoop {
     }
 }
 
-/// What the terminal's window is called.
+/// The title of the terminal window.
 fn window_title(model: &BoardModel) -> String {
     let board = &model.board;
     let asks = match board.asks.len() {
@@ -348,14 +348,14 @@ fn window_title(model: &BoardModel) -> String {
     ))
 }
 
-/// Runs a ralph in the foreground; the error is what it said where it could not show anything.
+/// Runs a ralph in the foreground. The error is its own message, if it could not show the run.
 fn show(mut command: Command, lent: &Lent) -> Result<(), String> {
     lent.call_off()
         .map_err(|error| format!("the terminal cannot be lent: {error}"))?;
     let said = tempfile::NamedTempFile::new().map_err(|error| format!("no temporary file: {error}"))?;
     let stderr = said.reopen().map_err(|error| format!("no temporary file: {error}"))?;
     let status = lend(command.stderr(stderr)).map_err(|error| format!("ralph cannot be started: {error}"))?;
-    // How the run ended is in the exit code as well, and no failure to show it.
+    // A run that failed also gives a non-zero exit code, so only an `error:` line counts as a failure to show it.
     let text = files::read_text(said.path(), COMPLAINT_CAP_BYTES).unwrap_or_default();
     let complaint = text.lines().find_map(|line| line.strip_prefix("error: "));
     match complaint.filter(|_| !status.success()) {

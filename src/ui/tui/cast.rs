@@ -1,4 +1,4 @@
-//! Recordings (asciicast v2), line by line. Pure.
+//! Parses recordings (asciicast v2), line by line. Pure.
 
 use ralph_system::proc::{
     Size,
@@ -14,13 +14,13 @@ pub(super) struct Header {
     version: u32,
     width: u16,
     height: u16,
-    /// What it shows was made from signals. Older recordings do not say.
+    /// Whether the recorded text was made from signals. Absent in older recordings.
     #[serde(default)]
     transcript: Option<bool>,
 }
 
 impl Header {
-    /// Reads the header; none if this is no recording.
+    /// Parses the header; `None` if this is not a recording.
     pub(super) fn parse(line: &str) -> Option<Self> {
         serde_json::from_str(line)
             .ok()
@@ -40,7 +40,7 @@ impl Header {
     }
 }
 
-/// What one line says.
+/// An event of a recording.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Moment {
     Output { at_ms: u64, text: String },
@@ -48,7 +48,7 @@ pub(super) enum Moment {
 }
 
 impl Moment {
-    /// Reads a line; none for what this does not know, and for a line that was cut off.
+    /// Parses a line; `None` for unknown events and truncated lines.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub(super) fn parse(line: &str) -> Option<Self> {
         let (seconds, code, text): (f64, String, String) = serde_json::from_str(line).ok()?;
@@ -70,7 +70,7 @@ impl Moment {
         }
     }
 
-    /// When it was, since the recording began.
+    /// Time since the start of the recording.
     pub(super) fn at_ms(&self) -> u64 {
         match self {
             Moment::Output { at_ms, .. } | Moment::Resized { at_ms, .. } => *at_ms,
@@ -78,9 +78,9 @@ impl Moment {
     }
 }
 
-/// Plays all lines of a recording into a screen; none if this is no recording. A conversation is wrapped for `pane`, as
-/// `is_transcript` says where the recording does not; what a program drew itself has the size it was drawn in, as far as there
-/// is room.
+/// Plays a whole recording into a screen; `None` if it is not a recording. A transcript is wrapped for `pane`;
+/// `is_transcript` decides for recordings without that information. Output that a program drew keeps its original size,
+/// as far as it fits into `pane`.
 pub(super) fn play(mut lines: impl Iterator<Item = String>, pane: Size, is_transcript: bool) -> Option<Screen> {
     let header = Header::parse(&lines.next()?)?;
     let is_transcript = header.transcript().unwrap_or(is_transcript);

@@ -4,27 +4,28 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use ralph_text::sanitized;
 use ralph_words::counted;
 
-/// Most bytes that are copied: terminals drop longer sequences whole.
+/// Maximum bytes that are copied: terminals drop longer sequences entirely.
 const CAP_BYTES: usize = 100 * 1000;
 
-/// Which end of a text that is too long matters.
+/// The end of an overlong text that is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Keep {
     Beginning,
     End,
 }
 
-/// A text as it is copied.
+/// A text prepared for copying.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Clip {
     text: String,
-    /// Lines of the whole.
+    /// Lines of the uncut text.
     lines: usize,
     is_cut: bool,
 }
 
 impl Clip {
-    /// None if there is nothing to copy. What would be a command to a terminal into which it is pasted is left out.
+    /// Prepares `text`; `None` if there is nothing to copy. Control sequences are removed: they could act as commands
+    /// where the text is pasted.
     pub(super) fn of(text: &str, keep: Keep) -> Option<Self> {
         let text = sanitized(text.trim_end());
         if text.trim().is_empty() {
@@ -48,7 +49,7 @@ impl Clip {
         })
     }
 
-    /// What the terminal is sent.
+    /// The OSC 52 sequence for the terminal.
     pub(super) fn sequence(&self) -> Vec<u8> {
         format!("\x1b]52;c;{}\x07", STANDARD.encode(&self.text)).into_bytes()
     }

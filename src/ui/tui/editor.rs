@@ -1,4 +1,4 @@
-//! A small editor for what the user types: one text, a cursor between its characters, a history to recall.
+//! A small text editor for user input, with a cursor and a history.
 
 use std::collections::VecDeque;
 
@@ -7,12 +7,12 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::needle::Needle;
 
-/// Most bytes of a text; the rest of a longer paste is dropped.
+/// Maximum bytes of a text; the rest of a longer paste is dropped.
 const CAP_BYTES: usize = 64 * 1024;
-/// Most texts that are remembered.
+/// Maximum number of remembered texts.
 pub(super) const RECALLED: usize = 100;
 
-/// Text being typed. Characters are what a person takes for one: grapheme clusters.
+/// Text being typed. Its characters are grapheme clusters.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Editor {
     text: String,
@@ -45,7 +45,7 @@ impl Editor {
         std::mem::take(&mut self.text)
     }
 
-    /// Whether `text` would be inserted whole: there is an end to a line, too.
+    /// Whether `text` would be inserted uncut and no line exceeds the limit.
     pub fn has_room_for(&self, text: &str) -> bool {
         if text.split(['\r', '\n']).any(|line| line.len() > LINE_CAP_BYTES) {
             return false;
@@ -55,7 +55,7 @@ impl Editor {
         self.text.len() + text.len() + 3 * tabs <= CAP_BYTES
     }
 
-    /// Inserts text as it may be shown: without control characters, tabs as spaces, line ends as they are.
+    /// Inserts text without control characters; tabs become spaces, line ends are kept.
     pub fn insert(&mut self, text: &str) {
         let unix = text.replace("\r\n", "\n").replace('\r', "\n");
         let clean = sanitized(&unix).replace('\t', "    ");
@@ -109,7 +109,7 @@ impl Editor {
         self.cursor = self.line_end();
     }
 
-    /// Moves a line up; false on the first one.
+    /// Moves a line up; returns false on the first one.
     pub fn up(&mut self) -> bool {
         let start = self.line_start();
         if start == 0 {
@@ -122,7 +122,7 @@ impl Editor {
         true
     }
 
-    /// Moves a line down; false on the last one.
+    /// Moves a line down; returns false on the last one.
     pub fn down(&mut self) -> bool {
         let end = self.line_end();
         if end == self.text.len() {
@@ -176,20 +176,20 @@ impl Editor {
         self.cursor + first.map_or(0, str::len)
     }
 
-    /// The nearest place between two characters at or after `at`: what was put beside each other may have become one.
+    /// The nearest character boundary at or after `at`: adjacent characters may have combined into one cluster.
     fn boundary(&self, at: usize) -> usize {
         let mut ends = self.text.grapheme_indices(true).map(|(start, _)| start);
         ends.find(|start| *start >= at).unwrap_or(self.text.len())
     }
 }
 
-/// What was sent before, newest last, and where in it the user is.
+/// The history of sent texts, newest last, and the user's position in it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Recall {
     texts: VecDeque<String>,
     /// Steps back from the newest; 0 is the text being written.
     back: usize,
-    /// What was being written when the user went back.
+    /// The text being written when the user went back.
     draft: String,
 }
 
@@ -205,7 +205,7 @@ impl Recall {
         self.texts.iter().map(String::as_str)
     }
 
-    /// Remembers a text, as the newest; the same one from before moves there.
+    /// Adds a text as the newest; an equal one is moved there.
     pub fn push(&mut self, text: String) {
         self.back = 0;
         self.texts.retain(|known| *known != text);
@@ -220,7 +220,7 @@ impl Recall {
         self.go_back(self.back + 1, editor);
     }
 
-    /// Puts the next newer text into `editor`, at last what was being written.
+    /// Puts the next newer text into `editor`; after the newest, the draft.
     pub fn newer(&mut self, editor: &mut Editor) {
         if self.back == 0 {
             return;
@@ -232,14 +232,14 @@ impl Recall {
         };
     }
 
-    /// The texts that have what is searched for, newest first, with the steps back to each; all of them where nothing is.
+    /// Texts that contain `needle` (all of them without one), newest first, each with its steps back.
     pub(super) fn found(&self, needle: Option<&Needle>) -> impl Iterator<Item = (usize, &str)> {
         let texts = self.texts.iter().rev().map(String::as_str);
         let numbered = (1..).zip(texts);
         numbered.filter(move |(_, text)| needle.is_none_or(|needle| needle.is_in(text)))
     }
 
-    /// Puts the text that is so many steps back into `editor`.
+    /// Puts the text `steps` back into `editor`.
     pub(super) fn go_back(&mut self, steps: usize, editor: &mut Editor) {
         let Some(at) = self.texts.len().checked_sub(steps).filter(|_| steps > 0) else {
             return;
@@ -251,7 +251,7 @@ impl Recall {
         *editor = Editor::of(&self.texts[at]);
     }
 
-    /// Starts from the newest again.
+    /// Returns to the draft, the position after the newest.
     pub fn rewind(&mut self) {
         self.back = 0;
     }
@@ -261,7 +261,7 @@ impl Recall {
 mod tests {
     use super::*;
 
-    /// The text with a bar where the cursor is.
+    /// The text with a bar at the cursor.
     fn shown(editor: &Editor) -> String {
         format!("{}|{}", editor.before(), &editor.text()[editor.before().len()..])
     }

@@ -1,4 +1,4 @@
-//! Looks for text in a terminal and its history.
+//! Searches text in a terminal and its history.
 
 use ralph_system::proc::screen::Screen;
 
@@ -7,19 +7,19 @@ use super::{
     update::Wanted,
 };
 
-/// A search through a terminal. Its rows are read once for as long as they do not change, and not for each key.
+/// A search through a terminal. Its rows are read once for each state of the terminal, not for each key.
 pub(super) struct Finder {
-    /// Rows above the view where the search began; none at the end, where the view follows.
+    /// Rows above the view when the search began; `None` if the view followed the end.
     origin: Option<usize>,
     rows: Vec<String>,
-    /// Of which state of the terminal these rows are.
+    /// The version of the terminal's rows that `rows` holds.
     version: Option<u64>,
-    /// The match that was gone to.
+    /// The current match.
     at: Option<usize>,
 }
 
 impl Finder {
-    /// Begins at what is in view.
+    /// Begins at the current view.
     pub(super) fn new(screen: &Screen) -> Self {
         let is_end = screen.scrollback() == 0;
         Self {
@@ -30,7 +30,8 @@ impl Finder {
         }
     }
 
-    /// Goes to a match; none, and the view stays where it is, if there is none. `version` changes with the screen's rows.
+    /// Scrolls to a match. Returns `None`, and leaves the view unchanged, if nothing matches. `version` changes with
+    /// the screen's rows.
     pub(super) fn seek(&mut self, screen: &mut Screen, version: u64, needle: &Needle, wanted: Wanted) -> Option<Match> {
         if self.version != Some(version) {
             self.rows = rows(screen);
@@ -54,7 +55,7 @@ impl Finder {
             .filter(|at| needle.is_in(&self.rows[*at]))
             .collect();
         let found = needle::next(&lines, from, direction)?;
-        // The match goes into the middle.
+        // Centres the match.
         go(screen, found.line.saturating_sub(height / 2));
         self.at = Some(found.line);
         Some(found)
@@ -67,7 +68,7 @@ impl Finder {
         self.rows.get(at).cloned()
     }
 
-    /// Shows what was in view when the search began.
+    /// Returns to the view at the start of the search.
     pub(super) fn go_back(&self, screen: &mut Screen) {
         match self.origin {
             Some(origin) => go(screen, origin),
@@ -76,18 +77,18 @@ impl Finder {
     }
 }
 
-/// The rows above the view.
+/// The number of rows above the view.
 fn top(screen: &Screen) -> usize {
     screen.scrollback_len().saturating_sub(screen.scrollback())
 }
 
-/// Scrolls to where `rows` are above the view.
+/// Scrolls so that `rows` rows are above the view.
 fn go(screen: &mut Screen, rows: usize) {
     let all = screen.scrollback_len();
     screen.scroll_to(all.saturating_sub(rows));
 }
 
-/// All of the text, the oldest first. What the terminal has broken at its edge is one line.
+/// The whole text, oldest first, with wrapped lines joined.
 pub(super) fn text(screen: &mut Screen) -> String {
     let mut text = String::new();
     each_row(screen, |row, goes_on| {
@@ -111,7 +112,7 @@ pub(super) fn shown(screen: &Screen) -> String {
     text
 }
 
-/// The row of the match, or else the last one in view that is not empty.
+/// The row of the match, or else the last non-empty one in view.
 pub(super) fn line(screen: &Screen, finder: Option<&Finder>) -> String {
     let found = finder.and_then(|finder| finder.row(screen));
     let shown = shown(screen);
@@ -119,21 +120,21 @@ pub(super) fn line(screen: &Screen, finder: Option<&Finder>) -> String {
     found.unwrap_or_else(|| last.unwrap_or_default().to_owned())
 }
 
-/// All rows, the oldest first. The view stays where it is.
+/// All rows, oldest first. The view is restored.
 fn rows(screen: &mut Screen) -> Vec<String> {
     let mut rows = Vec::new();
     each_row(screen, |row, _| rows.push(row.to_owned()));
     rows
 }
 
-/// Hands over every row, the oldest first, and whether the next one goes on with it. The view stays where it is.
+/// Calls `take` for every row, oldest first, with whether the next row continues it. The view is restored.
 fn each_row(screen: &mut Screen, mut take: impl FnMut(&str, bool)) {
     let (view, size) = (screen.scrollback(), screen.size());
     let height = usize::from(size.rows);
     let mut above = screen.scrollback_len();
     loop {
         screen.scroll_to(above);
-        // The last page overlaps with the one before.
+        // The last page overlaps the one before.
         let fresh = if above == 0 { height } else { height.min(above) };
         for (at, row) in (0..).zip(screen.shown().rows(0, size.cols).take(fresh)) {
             take(&row, screen.row_wraps(at));
@@ -151,7 +152,7 @@ mod tests {
     use super::*;
     use ralph_system::proc::{Size, screen::Scrollback};
 
-    /// 46 rows above the view of five.
+    /// A screen of five rows, with 46 rows above the view.
     fn screen() -> Screen {
         let mut screen = Screen::new(Size { cols: 20, rows: 5 }, Scrollback::Text(100));
         for n in 0..50 {
@@ -210,7 +211,7 @@ mod tests {
         assert_eq!(go(&mut screen, up), ("33 Needle".to_owned(), 4, 5, false));
         assert_eq!(go(&mut screen, up), ("23 Needle".to_owned(), 3, 5, false));
         assert_eq!(go(&mut screen, down), ("33 Needle".to_owned(), 4, 5, false));
-        // Who has scrolled goes on from what is in view.
+        // After scrolling, the search continues from the view.
         screen.scroll_to(usize::MAX);
         assert_eq!(go(&mut screen, down), ("3 Needle".to_owned(), 1, 5, false));
         assert_eq!(go(&mut screen, up), ("43 Needle".to_owned(), 5, 5, true));

@@ -37,32 +37,32 @@ use super::{
     view::{self, Screens},
 };
 
-/// Shortest time between two frames; after a key, which somebody waits for, a shorter one.
+/// Minimum time between two frames, and after a key press, to which the user expects a quick response.
 const FRAME: Duration = Duration::from_millis(33);
 const KEY_FRAME: Duration = Duration::from_millis(8);
-/// Output that is processed between two looks at the keys.
+/// Bytes of output processed between two checks for keys.
 const SLICE_BYTES: usize = 16 * 1024;
 
-/// Why a screen is gone.
+/// Why a screen closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Left {
-    /// Nothing more comes.
+    /// The event source has ended.
     Over,
-    /// Its user has seen the end.
+    /// The user has acknowledged the end.
     Seen,
-    /// Its user left a run that goes on.
+    /// The user left a run that goes on.
     Detached,
-    /// Its user wants a run that is over to be continued with more of what it has used up.
+    /// The user wants to continue a finished run with a raised limit.
     Continued,
     Signalled(RequestedBy),
 }
 
-/// Shows a run until it is over and the user has seen it, or until the user leaves; tells which.
+/// Shows a run until it is over and acknowledged, or until the user leaves. Returns which.
 ///
-/// Takes the terminal, and gives it back unless it panics: that is for whoever called.
+/// Takes the terminal and gives it back, except on a panic: then the caller must.
 ///
 /// # Errors
-/// [`ScreenError`] if there is no terminal to show it on; later failures end the show only.
+/// [`ScreenError`] if the terminal cannot be used, or fails later.
 pub fn run(setup: Setup, source: &mut dyn Source) -> Result<Left, ScreenError> {
     let taken = Taken::of(source.waker(), &setup.theme, setup.mouse)?;
     let result = FrameLoop::new(setup, source, taken).and_then(FrameLoop::run);
@@ -70,7 +70,7 @@ pub fn run(setup: Setup, source: &mut dyn Source) -> Result<Left, ScreenError> {
     result.map_err(ScreenError::Terminal)
 }
 
-/// A frame is put together here and written at once.
+/// Collects the bytes of a frame, so that they are written at once.
 #[derive(Debug, Clone, Default)]
 pub(super) struct FrameBytes(Rc<RefCell<Vec<u8>>>);
 
@@ -91,7 +91,7 @@ impl Write for FrameBytes {
     }
 }
 
-/// Whether the loop goes on.
+/// Whether the loop continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Turn {
     Next,
@@ -108,27 +108,27 @@ struct FrameLoop<'a> {
     played: Option<Box<Screen>>,
     terminal: Terminal<CrosstermBackend<FrameBytes>>,
     frame: FrameBytes,
-    /// Output that was taken and not processed yet.
+    /// Output that was received but not processed yet.
     pending: Vec<u8>,
-    /// How much of it was processed.
+    /// Bytes of `pending` already processed.
     processed: usize,
     dirty: bool,
-    /// A key was pressed since the last frame.
+    /// Whether a key was pressed since the last frame.
     pressed: bool,
-    /// When the last frame was.
+    /// The time of the last frame.
     drawn: Instant,
-    /// A search through the terminal that is shown.
+    /// A search through the shown terminal.
     finder: Option<(Pane, Finder)>,
-    /// How often the rows of a terminal have changed.
+    /// Counts changes of terminal rows.
     version: u64,
-    /// Nothing more comes from the source.
+    /// Whether the source has ended.
     over: bool,
     jobs: Jobs,
     loan: Loan,
     title: String,
     progress: Progress,
     pane: Size,
-    /// The size that a recording says its terminal had; none in a running loop.
+    /// The terminal size stated by the recording; `None` in a running loop.
     recorded: Option<Size>,
 }
 
@@ -187,7 +187,7 @@ impl<'a> FrameLoop<'a> {
             recorded: None,
         };
         frames.fit();
-        // The loop of another process knows nothing of this terminal.
+        // A loop in another process does not know this terminal's size.
         if let Some(reach) = &frames.setup.reach {
             reach.resize(frames.pane);
         }
@@ -229,7 +229,7 @@ impl<'a> FrameLoop<'a> {
             }
             Poll::Over => {
                 self.over = true;
-                // A replay stays to be looked at. After a run, the loop stays until its end was seen.
+                // A replay stays open. A run's loop stays until its end was acknowledged.
                 if self.model.ui.replay.is_none() && !self.loan.is_out() {
                     return Ok(Turn::Leave(Left::Over));
                 }
@@ -238,12 +238,12 @@ impl<'a> FrameLoop<'a> {
         Ok(Turn::Next)
     }
 
-    /// When the next frame may be drawn.
+    /// The earliest time of the next frame.
     fn due(&self) -> Instant {
         self.drawn + if self.pressed { KEY_FRAME } else { FRAME }
     }
 
-    /// When there is something to draw without any message.
+    /// The time of the next redraw if no message arrives.
     fn deadline(&self) -> Option<Instant> {
         if self.loan.is_out() {
             return None;
@@ -271,7 +271,7 @@ impl<'a> FrameLoop<'a> {
         self.dirty |= change.is_some_and(|change| change <= self.model.now_ms);
     }
 
-    /// After the end: only the user matters.
+    /// Waits for input after the source has ended.
     fn wait_for_user(&mut self, deadline: Option<Instant>) -> io::Result<Turn> {
         let wait = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         let arrived = match wait {
@@ -290,7 +290,7 @@ impl<'a> FrameLoop<'a> {
 
     fn take(&mut self, arrived: Arrived) -> io::Result<Turn> {
         match arrived {
-            // Typed ahead, for a program that has the terminal by now.
+            // Typed ahead, and meant for the program that has the terminal now.
             Arrived::Ui(ScreenEvent::Input(input)) if self.loan.is_out() && !matches!(input, Input::Resize(..)) => {
                 Ok(Turn::Next)
             }
@@ -305,12 +305,12 @@ impl<'a> FrameLoop<'a> {
             Arrived::Recording { iteration, screen } => {
                 let open = self.model.ui.history.open.as_ref().map(|open| open.iteration);
                 let is_wanted = self.jobs.has_played(open.unwrap_or(iteration), self.pane);
-                // It was closed meanwhile, and something else may be shown.
+                // Closed meanwhile; something else may be shown.
                 let Some(wanted) = open else {
                     return Ok(Turn::Next);
                 };
                 if !is_wanted {
-                    // Another one was opened meanwhile, or there is another width to wrap it for.
+                    // Another iteration was opened meanwhile, or the width has changed.
                     self.jobs.play(wanted, self.pane);
                     return Ok(Turn::Next);
                 }
@@ -327,18 +327,18 @@ impl<'a> FrameLoop<'a> {
                 if let Some(background) = found {
                     self.setup.theme = self.setup.theme.on(background);
                 }
-                // The first frame waits for nothing else.
+                // Draw the first frame at once.
                 let now = Instant::now();
                 self.drawn = self.drawn.min(now.checked_sub(FRAME).unwrap_or(now));
                 self.dirty = true;
                 Ok(Turn::Next)
             }
             Arrived::Returned(failure) => self.take_back(failure),
-            // Whoever has the terminal is who was stopped and continued.
+            // The program that has the terminal was stopped and continued.
             Arrived::Stop | Arrived::Continued if self.loan.is_out() => Ok(Turn::Next),
             Arrived::Stop => self.suspend(),
             Arrived::Continued => {
-                // Whoever stopped and continued this process may have changed the terminal.
+                // The terminal's settings may have changed while this process was stopped.
                 terminal::take(self.setup.mouse)?;
                 self.redraw()
             }
@@ -355,7 +355,7 @@ impl<'a> FrameLoop<'a> {
                 return Ok(turn);
             }
         }
-        // A search is one of a terminal, and ends with its query.
+        // A search ends when its query is empty or no terminal is shown.
         if self.model.ui.search.query.is_empty() || !self.model.ui.shows_cells() {
             self.finder = None;
         }
@@ -419,10 +419,10 @@ impl<'a> FrameLoop<'a> {
         }
     }
 
-    /// Gives the terminal back and stops this process, as the shell's Ctrl-Z does, until it is continued.
+    /// Gives the terminal back and stops this process until it is continued, like Ctrl-Z in a shell.
     fn suspend(&mut self) -> io::Result<Turn> {
         terminal::give_back();
-        // All of the process group, as a terminal would; the agent has a terminal of its own and works on.
+        // Stops the whole process group, as a terminal would. The agent has its own terminal and continues.
         let since = Instant::now();
         self.mailbox.stop_group()?;
         terminal::take(self.setup.mouse)?;
@@ -439,7 +439,7 @@ impl<'a> FrameLoop<'a> {
         self.redraw()
     }
 
-    /// Lends the terminal to the user's editor. What happens meanwhile is taken in, and not drawn.
+    /// Lends the terminal to the user's editor. Meanwhile events are processed but not drawn.
     fn edit(&mut self, edited: Edited) {
         let document = match edited {
             Edited::Plan => match &self.setup.project {
@@ -491,7 +491,7 @@ impl<'a> FrameLoop<'a> {
         let (cols, rows) = crossterm::terminal::size()?;
         (self.model.ui.cols, self.model.ui.rows) = (cols, rows);
         self.fit();
-        // Not `clear`: that asks the terminal where its cursor is, and the answer would be taken for keys.
+        // Not `clear`: it asks the terminal for the cursor position, and the answer would be read as keys.
         self.terminal.resize(Rect::new(0, 0, cols, rows))?;
         self.title.clear();
         self.progress = Progress::None;
@@ -505,7 +505,7 @@ impl<'a> FrameLoop<'a> {
         self.live.catch_up();
         self.write_title()?;
         self.write_progress()?;
-        // The terminal shows a frame whole or not at all, where it knows this.
+        // Synchronized output: terminals that support it show the frame at once.
         self.frame.write_all(b"\x1b[?2026h")?;
         let screens = Screens {
             live: self.live.screen(),
@@ -590,7 +590,7 @@ impl<'a> FrameLoop<'a> {
     }
 
     fn notify(&mut self, reason: notify::Reason) {
-        // With the next frame: one writer, one order.
+        // Written with the next frame, so that there is a single writer.
         let bytes = notify::bytes(&self.setup.notifier, &reason.text);
         self.frame.0.borrow_mut().extend_from_slice(&bytes);
         if let Notifier::Call(call) = &self.setup.notifier {
@@ -606,7 +606,7 @@ impl<'a> FrameLoop<'a> {
         self.dirty |= self.model.ui.pane == Pane::Terminal;
     }
 
-    /// Starts again with other records: a replay has jumped.
+    /// Rebuilds the model from `records` after a jump in a replay.
     fn jump(&mut self, records: &[Record]) {
         self.model.forget_run();
         self.model.now_ms = 0;
@@ -620,18 +620,18 @@ impl<'a> FrameLoop<'a> {
         self.fit();
     }
 
-    /// Begins with an empty terminal, of the kind that comes: adapters of one run may differ.
+    /// Empties the terminal. Its kind depends on the adapter, which may change within a run.
     fn restart_terminal(&mut self) {
         self.model.ui.transcript = is_transcript(&self.model, &self.setup.terminals, &*self.source);
         self.live.restart(self.model.ui.transcript);
-        // The agent that comes would not read it.
+        // A transcript's agent does not read the terminal.
         if self.model.ui.transcript && self.model.ui.mode == Mode::Typing {
             self.model.ui.mode = Mode::Normal;
         }
         self.version += 1;
     }
 
-    /// The size of the terminal that is shown: in a replay that of the recording, as far as there is room.
+    /// The size of the shown terminal; in a replay, that of the recording as far as it fits.
     fn live_size(&self) -> Size {
         let Some(recorded) = self.recorded else {
             return self.pane;
@@ -642,7 +642,7 @@ impl<'a> FrameLoop<'a> {
         }
     }
 
-    /// Gives terminals and agents the size that their pane has now.
+    /// Resizes terminals and agents to the current pane.
     fn fit(&mut self) {
         let pane = self.model.pane();
         if pane == self.pane {
@@ -650,7 +650,7 @@ impl<'a> FrameLoop<'a> {
         }
         self.pane = pane;
         self.live.resize(self.live_size());
-        // A conversation is wrapped for the room there is.
+        // A transcript is wrapped again for the new size.
         if let Some(open) = &self.model.ui.history.open {
             self.jobs.play(open.iteration, self.pane);
         }
@@ -667,7 +667,7 @@ impl<'a> FrameLoop<'a> {
         }
     }
 
-    /// The terminal that is shown, if one is.
+    /// The terminal that is shown, if any.
     fn shown_screen(&mut self) -> Option<&mut Screen> {
         if !self.model.ui.shows_cells() {
             return None;
@@ -707,7 +707,7 @@ impl<'a> FrameLoop<'a> {
         let Some(clip) = Clip::of(text, keep) else {
             return self.model.ui.toast(Tone::Note, "there is nothing to copy", now_ms);
         };
-        // With the next frame: one writer, one order.
+        // Written with the next frame, so that there is a single writer.
         self.frame.0.borrow_mut().extend_from_slice(&clip.sequence());
         self.model.ui.toast(Tone::User, clip.in_words(), now_ms);
     }
@@ -739,7 +739,7 @@ impl<'a> FrameLoop<'a> {
     fn remember_messages(&mut self) {
         let recall = &mut self.model.ui.recall;
         if let (Some(path), Some(newest)) = (&self.setup.remembered, recall.texts().last())
-            // The messages themselves are in the journal; without this they are only typed again.
+            // A failure is ignored: the messages themselves are in the journal.
             && let Ok(texts) = memory::add(path, newest)
         {
             *recall = Recall::of(texts);
@@ -747,7 +747,7 @@ impl<'a> FrameLoop<'a> {
     }
 }
 
-/// Panics where a test asks for it: the variable and a key that nothing else uses. Not in a release.
+/// Panics if a test asks for it, by a variable and a key without another use. Debug builds only.
 fn break_on_request(event: &ScreenEvent) {
     if cfg!(debug_assertions)
         && let ScreenEvent::Input(Input::Key(key)) = event
@@ -758,14 +758,14 @@ fn break_on_request(event: &ScreenEvent) {
     }
 }
 
-/// Whether what the agent of the iteration shows is made from its signals: all do but those that draw their terminal themselves.
+/// Whether the agent's output is rendered from its signals. Agents in `terminals` draw their own terminal instead.
 fn is_transcript(model: &Model, terminals: &[String], source: &dyn Source) -> bool {
     let adapter = model.run.current_adapter();
     let is_drawn = || terminals.iter().any(|drawn| drawn == adapter);
     source.is_transcript().unwrap_or_else(|| !is_drawn())
 }
 
-/// What the user's clock is ahead of UTC now.
+/// Current offset of the user's time zone from UTC, in seconds.
 pub(super) fn utc_offset_s() -> i64 {
     i64::from(jiff::Zoned::now().offset().seconds())
 }

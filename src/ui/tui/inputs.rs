@@ -1,4 +1,4 @@
-//! What reaches the screen from outside of the loop: keys, signals, results of jobs. Each from a thread of its own.
+//! Input sources of the screen besides the loop: keys, signals and job results. Each has its own thread.
 
 use std::{
     io::{self, IsTerminal},
@@ -27,17 +27,17 @@ use super::{
     update::ScreenEvent,
 };
 
-/// How long the first frame waits for what the terminal says of its background.
+/// Time limit for the terminal's answer about its background, before the first frame is drawn.
 const ANSWER: Duration = Duration::from_millis(80);
-/// The same for whoever waits for the thread that hears it, which a busy machine may start late.
+/// Time limit for the thread that reads that answer, which a busy machine may start late.
 pub(super) const ANSWER_PATIENCE: Duration = Duration::from_secs(2);
-/// How long the rest of an answer may take that has begun.
+/// Time limit for the rest of an answer that has begun.
 const REST_OF_ANSWER: Duration = Duration::from_millis(50);
 
-/// What arrived.
+/// An input of the screen.
 pub(super) enum Arrived {
     Ui(ScreenEvent),
-    /// A recording that was read.
+    /// A recording was read.
     Recording {
         iteration: u32,
         screen: Result<Box<Screen>, String>,
@@ -47,24 +47,24 @@ pub(super) enum Arrived {
         overlay: Overlay,
         screen: Result<Box<Screen>, String>,
     },
-    /// The terminal was asked for its background, and has said it, or says nothing in time.
+    /// The terminal's background; `None` if the terminal did not answer in time.
     Background(Option<Background>),
-    /// A program that was lent the terminal has ended, and this is how it failed, if it did.
+    /// The program to which the terminal was lent has ended, with its error, if any.
     Returned(Option<String>),
     /// SIGTSTP.
     Stop,
     /// SIGCONT.
     Continued,
-    /// A signal that ends programs.
+    /// A terminating signal.
     End(RequestedBy),
 }
 
-/// Sends to the screen and wakes it.
+/// Sends input to the screen and wakes it.
 #[derive(Clone)]
 pub(super) struct Mailbox {
     sender: Sender<Arrived>,
     wake: Arc<Wake>,
-    /// The next SIGTSTP that is heard is the screen's own.
+    /// Set if the screen itself sends the next SIGTSTP.
     stops_itself: Arc<AtomicBool>,
 }
 
@@ -79,14 +79,14 @@ impl Mailbox {
         (mailbox, receiver)
     }
 
-    /// Returns false when the screen is gone.
+    /// Returns false if the screen is gone.
     pub(super) fn send(&self, arrived: Arrived) -> bool {
         let sent = self.sender.send(arrived).is_ok();
         (self.wake)();
         sent
     }
 
-    /// Stops this process with all of its group, which does not arrive as [`Arrived::Stop`] again.
+    /// Stops this process and its group. This stop does not arrive as [`Arrived::Stop`].
     ///
     /// # Errors
     /// As [`stop_group`].
@@ -96,16 +96,16 @@ impl Mailbox {
     }
 }
 
-/// Whether the terminal can be asked something: the answer comes where keys come.
+/// Whether the terminal can be queried: its answers arrive on stdin, which must be a terminal.
 pub(super) fn can_be_asked() -> bool {
     io::stdin().is_terminal()
 }
 
-/// Reads keys until the terminal is gone, and asks the terminal for its background before, if that is wanted. The thread outlives
-/// the screen: only a key would end its wait.
+/// Starts a thread that reads keys until the terminal is gone; with `asks` it first asks the terminal for its
+/// background. The thread outlives the screen: only a key would end its wait.
 ///
 /// # Errors
-/// If there can be no thread.
+/// If the thread cannot be started.
 pub(super) fn read_keys(mailbox: Mailbox, asks: bool, lent: Lent) -> io::Result<()> {
     let keys = move || match asks {
         true => _ = ask_and_read(&mailbox, &lent),
@@ -114,21 +114,21 @@ pub(super) fn read_keys(mailbox: Mailbox, asks: bool, lent: Lent) -> io::Result<
     thread::Builder::new().name("keys".to_owned()).spawn(keys).map(drop)
 }
 
-/// Reads what comes next while the terminal is ralph's.
+/// Reads the next event, but not while the terminal is lent.
 fn read_own(lent: &Lent) -> io::Result<Event> {
     lent.wait_while_lent();
     read()
 }
 
-/// Returns false when the screen is gone.
+/// Returns false if the screen is gone.
 fn send_input(mailbox: &Mailbox, event: Event) -> bool {
-    // A terminal that tells of focus was asked by somebody else.
+    // Focus events are dropped: ralph did not request them.
     matches!(event, Event::FocusGained | Event::FocusLost) || mailbox.send(Arrived::Ui(ScreenEvent::Input(event)))
 }
 
-/// Returns when the terminal or the screen is gone.
+/// Asks for the background, then reads keys until the terminal or the screen is gone.
 fn ask_and_read(mailbox: &Mailbox, lent: &Lent) -> io::Result<()> {
-    // What was typed before comes first. From here on crossterm hears of new sizes, too.
+    // Keys typed before come first. From here on crossterm also reports resizes.
     while poll(Duration::ZERO)? {
         if !send_input(mailbox, read()?) {
             return Ok(());
@@ -158,8 +158,7 @@ fn ask_and_read(mailbox: &Mailbox, lent: &Lent) -> io::Result<()> {
     }
 }
 
-/// Reads what the terminal answers to [`QUESTION`] until nothing more is to come of it, or for as long as that is waited for. What
-/// is typed meanwhile is sent on.
+/// Reads the terminal's answers to [`QUESTION`] until the last one or the time limit. Keys typed meanwhile are sent on.
 fn hear(mailbox: &Mailbox) -> io::Result<Option<Background>> {
     let stdin = io::stdin();
     let (mut listener, mut found) = (Listener::default(), None);
@@ -193,7 +192,7 @@ fn hear(mailbox: &Mailbox) -> io::Result<Option<Background>> {
             terminal::answered();
             break;
         }
-        // Its end would be taken for keys.
+        // The rest of a sequence would be read as keys.
         if listener.is_midway() {
             until = until.max(Instant::now() + REST_OF_ANSWER);
         }
@@ -207,7 +206,7 @@ fn hear(mailbox: &Mailbox) -> io::Result<Option<Background>> {
 /// Listens for signals until the screen is gone.
 ///
 /// # Errors
-/// If they cannot be received.
+/// If signals cannot be received.
 pub(super) fn watch_signals(mailbox: Mailbox) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     let (mut stop, mut go_on, mut end) = {

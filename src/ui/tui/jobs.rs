@@ -1,4 +1,4 @@
-//! What a screen shows that takes its time to be had: each is made in a thread of its own, and arrives in the mailbox.
+//! Background jobs of the screen: each runs on its own thread, and its result arrives in the mailbox.
 
 use std::{
     fs::File,
@@ -23,11 +23,11 @@ pub(super) struct Jobs {
     differ: Differ,
     recordings: Recordings,
     unfolder: Unfolder,
-    /// What is read as a conversation, if the recording does not say it.
+    /// Whether a recording is treated as a transcript if it does not say so itself.
     transcript: bool,
     mailbox: Mailbox,
     diffing: bool,
-    /// The recording that is being read, and the pane it is read for.
+    /// The recording being read, and the pane size it is read for.
     playing: Option<(u32, Size)>,
 }
 
@@ -44,7 +44,7 @@ impl Jobs {
         }
     }
 
-    /// Makes the patch that the pane is about, unless another one is being made: the next one is made when that is there.
+    /// Loads the patch for the diff pane, unless another one is being loaded; the next one is loaded after that.
     pub(super) fn load_diff(&mut self, model: &mut Model) {
         let Some((since, iteration)) = model.ui.diff.iterations() else {
             return;
@@ -77,20 +77,20 @@ impl Jobs {
         });
     }
 
-    /// Takes note that a patch is there.
+    /// Notes that a patch has arrived.
     pub(super) fn has_diffed(&mut self) {
         self.diffing = false;
     }
 
     pub(super) fn play(&mut self, iteration: u32, pane: Size) {
         let recordings = Arc::clone(&self.recordings);
-        // One at a time: a resize by mouse asks for many.
+        // One at a time: resizing with the mouse requests many.
         if self.playing.is_some() {
             return;
         }
         self.playing = Some((iteration, pane));
         let (mailbox, transcript) = (self.mailbox.clone(), self.transcript);
-        // A row of the pane names what else there is to see of the iteration.
+        // One row of the pane names the other parts of the iteration.
         let pane = Size {
             rows: pane.rows.saturating_sub(1).max(1),
             ..pane
@@ -109,7 +109,7 @@ impl Jobs {
         });
     }
 
-    /// Takes note that a recording was read; tells whether it was this one, for a pane of this size.
+    /// Notes that a recording was read. Returns whether it was this iteration's, for a pane of this size.
     pub(super) fn has_played(&mut self, iteration: u32, pane: Size) -> bool {
         self.playing.take() == Some((iteration, pane))
     }
@@ -124,10 +124,11 @@ impl Jobs {
     }
 }
 
-/// Finds the two ends of the patch of the iterations `since` to `iteration`; none if the run has no such iterations.
+/// Finds the two checkpoints for the patch of iterations `since` to `iteration`. Returns `None` if the run has no such
+/// iterations.
 ///
 /// # Errors
-/// A sentence if there is no checkpoint before the first of them or after the last.
+/// A sentence if the checkpoint before the first or after the last of them is missing.
 fn diff_request(model: &Model, since: u32, iteration: u32) -> Option<Result<DiffRequest, String>> {
     let iterations = &model.run.iterations;
     let (first, last) = (iterations.numbered(since)?, iterations.numbered(iteration)?);
@@ -136,7 +137,7 @@ fn diff_request(model: &Model, since: u32, iteration: u32) -> Option<Result<Diff
     };
     let replayed = model.ui.timeline.as_ref();
     let after = last.after.as_ref().or_else(|| replayed?.settled.get(&iteration));
-    // The files as they are now are the end of the work that goes on, and of nothing else.
+    // Only the iteration that still runs ends with the current files.
     let goes_on = replayed.is_none() && !model.run.is_over() && iteration == iterations.number;
     if after.is_none() && !goes_on {
         return Some(Err(format!("There is no checkpoint after iteration {iteration}.")));

@@ -1,4 +1,4 @@
-//! The keys: one table, from which both the dispatch and the help are made. Pure.
+//! The key bindings: one table for both the dispatch and the help. Pure.
 
 use crossterm::event::{KeyCode, KeyModifiers};
 
@@ -9,7 +9,7 @@ use super::{
     model::{Pane, Ui},
 };
 
-/// What a key in the table does.
+/// The action of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     Steer,
@@ -18,22 +18,22 @@ pub enum Action {
     Skip,
     RetryNow,
     Type,
-    /// Bring back a question that was left for later.
+    /// Reopen a question that was postponed.
     Answer,
     /// From the plan to the main area and back.
     NextFocus,
     FocusPlan,
-    /// The focused area takes the room of the other.
+    /// Give the focused area the room of both.
     Zoom,
     Show(Pane),
     Search,
-    /// The next match: older where the newest is at the end, further down elsewhere.
+    /// Go to the next match: the older one where the view follows the end, the one below elsewhere.
     NextMatch,
     PreviousMatch,
     Copy,
-    /// Show the lines of the next kind.
+    /// Show only lines of the next kind.
     Filter,
-    /// What is shown, in the user's editor.
+    /// Open the shown text in the user's editor.
     Edit,
     LineUp,
     LineDown,
@@ -42,7 +42,7 @@ pub enum Action {
     Top,
     Bottom,
     Open,
-    /// Fold what is below the heading of the chosen task, or unfold it.
+    /// Fold or unfold the section of the chosen task.
     Fold,
     Back,
     Withdraw,
@@ -55,21 +55,21 @@ pub enum Action {
     /// Compare with one iteration earlier, or one later.
     CompareEarlier,
     CompareLater,
-    /// The part of an iteration that is beside the one that is shown.
+    /// Show the previous or next part of an iteration.
     PreviousPart,
     NextPart,
     SeekBackward,
     SeekForward,
-    /// Show what is folded in the transcript.
+    /// Show folded parts of the transcript.
     Unfold(Unfold),
-    /// Show what the agent was told at the beginning of an iteration.
+    /// Show the prompt of an iteration.
     Prompt,
     PreviousIteration,
     NextIteration,
     Slower,
     Faster,
     Help,
-    /// Every action by name.
+    /// List all actions by name.
     Palette,
     Redraw,
     Suspend,
@@ -77,7 +77,7 @@ pub enum Action {
     Quit,
 }
 
-/// When a binding counts.
+/// When a binding applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {
     Always,
@@ -87,17 +87,17 @@ pub enum When {
     Replay,
 }
 
-/// What has the focus, where a key means something there alone.
+/// The focus, where a key has a meaning of its own there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     Plan,
     View(Pane),
 }
 
-/// Where a binding counts that names no place.
+/// Places of a binding that applies anywhere.
 const ANYWHERE: &[Place] = &[];
 
-/// Where the keys that go through files in the diff are free.
+/// Places where `[` and `]` are free: in the diff they select files.
 const NOT_DIFF: &[Place] = &[
     Place::Plan,
     Place::View(Pane::Terminal),
@@ -110,7 +110,7 @@ const NOT_DIFF: &[Place] = &[
     Place::View(Pane::Report),
 ];
 
-/// Where nothing is beside what is shown.
+/// Places where the left and right keys are free.
 const NO_SIDES: &[Place] = &[
     Place::Plan,
     Place::View(Pane::Terminal),
@@ -122,7 +122,7 @@ const NO_SIDES: &[Place] = &[
     Place::View(Pane::Report),
 ];
 
-/// What decides which bindings count.
+/// The state that selects the applicable bindings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Here {
     pub place: Place,
@@ -147,7 +147,7 @@ impl Place {
     }
 }
 
-/// What bindings are about, in the order of the help.
+/// Groups of bindings, in the order of the help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Group {
     Control,
@@ -182,12 +182,12 @@ pub struct Binding {
     pub keys: &'static [Chord],
     pub action: Action,
     pub when: When,
-    /// What has to have the focus; anything if it names none.
+    /// The places whose focus the binding requires; empty if it applies anywhere.
     pub places: &'static [Place],
     pub group: Group,
-    /// For the footer, where there is room; empty for none.
+    /// Text for the footer, if there is room; empty for no text.
     pub hint: &'static str,
-    /// For the help.
+    /// Text for the help.
     pub about: &'static str,
 }
 
@@ -228,12 +228,12 @@ const fn row(
     }
 }
 
-/// The binding, where one of `places` has the focus.
+/// Restricts a binding to the given places.
 const fn at(places: &'static [Place], binding: Binding) -> Binding {
     Binding { places, ..binding }
 }
 
-/// Every key there is outside of a line that is typed.
+/// All bindings outside of text input.
 #[rustfmt::skip]
 pub const TABLE: &[Binding] = {
     use Group::{Control, Find, Move, Other, Views};
@@ -306,7 +306,7 @@ pub const TABLE: &[Binding] = {
     ]
 };
 
-/// Every key of the board of a batch.
+/// All bindings of the board of a batch.
 #[rustfmt::skip]
 pub const BOARD: &[Binding] = {
     use Group::{Control, Move, Other, Views};
@@ -330,20 +330,20 @@ pub const BOARD: &[Binding] = {
     ]
 };
 
-/// Finds what a key does on the board of a batch.
+/// The action of a key on the board of a batch.
 pub fn action_on_board(chord: Chord) -> Option<Action> {
     let found = BOARD.iter().find(|binding| binding.keys.contains(&chord));
     found.map(|binding| binding.action)
 }
 
-/// Finds what a key does.
+/// The action of a key.
 pub fn action(chord: Chord, here: Here) -> Option<Action> {
     bindings(here)
         .find(|binding| binding.keys.contains(&chord))
         .map(|binding| binding.action)
 }
 
-/// The bindings that count, in the order of the table.
+/// The applicable bindings, in the order of the table.
 pub fn bindings(here: Here) -> impl Iterator<Item = &'static Binding> {
     TABLE.iter().filter(move |binding| {
         let is_now = match binding.when {
@@ -356,7 +356,7 @@ pub fn bindings(here: Here) -> impl Iterator<Item = &'static Binding> {
 }
 
 impl Chord {
-    /// Takes a key as it was pressed; the shift that made a capital letter is in the letter, and that of Shift-Tab in its code.
+    /// Normalises a pressed key: Shift is dropped for characters and for Shift-Tab, whose codes already imply it.
     pub fn new(code: KeyCode, modifiers: KeyModifiers) -> Self {
         let modifiers = match code {
             KeyCode::Char(_) | KeyCode::BackTab => modifiers - KeyModifiers::SHIFT,
@@ -422,7 +422,7 @@ mod tests {
         }
     }
 
-    /// A table for each group, with where and when a key counts.
+    /// One table for each group, with the place and time in which a key applies.
     #[test]
     fn the_page_of_all_keys_of_the_screen_is_the_committed_one() {
         let head = "# Keys of the screen\n\n`?` on the screen shows those that have something to do now. \

@@ -1,35 +1,35 @@
-//! Where things are: one function from the terminal's size to rectangles, for drawing, for the mouse and for the size
-//! that agents get. Pure.
+//! The layout: one function from the terminal's size to rectangles, used for drawing, the mouse and the size of agents'
+//! terminals. Pure.
 //!
-//! What a small terminal has no room for goes in a fixed order: the line above the footer, the side bar becomes a strip,
-//! the strip goes, then the second rows of header and footer, then the title of the main area.
+//! Small terminals lose elements in a fixed order: the line above the footer, the side bar (it becomes a strip), the
+//! strip, the second rows of header and footer, the title of the main area.
 
 use ralph_system::proc::Size;
 use ratatui::layout::{Margin, Rect};
 
-/// From this width on the tasks are beside the main area.
+/// Minimum width for tasks beside the main area.
 const SIDE_COLS: u16 = 110;
-/// From this height on there is a strip of tasks above the main area.
+/// Minimum height for a strip of tasks above the main area.
 const STRIP_ROWS: u16 = 20;
-/// From this height on header and footer have two rows.
+/// Minimum height for two rows in header and footer.
 const TALL_ROWS: u16 = 16;
-/// From this height on the main area has a title.
+/// Minimum height for a title of the main area.
 const TITLE_ROWS: u16 = 8;
-/// From this height on a line closes the middle.
+/// Minimum height for a line above the footer.
 const BASE_ROWS: u16 = 30;
-/// From this width on a terminal has a free column on either side.
+/// Minimum width for a free column on either side of a terminal.
 const PADDED_COLS: u16 = 40;
 
-/// Which of the two areas between header and footer keys and search are about.
+/// The area that receives keys and searches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Focus {
-    /// What the chosen pane shows.
+    /// The chosen pane.
     #[default]
     Main,
     Plan,
 }
 
-/// The rectangles of one screen; those without room are empty.
+/// The rectangles of a screen; areas without room are empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Layout {
     pub whole: Rect,
@@ -84,7 +84,7 @@ impl Layout {
         }
     }
 
-    /// The layout in which one of the two areas between header and footer has the room of both.
+    /// The layout in which one area has all the room between header and footer.
     pub fn zoomed(self, focus: Focus) -> Self {
         let top = self.header.bottom();
         let between = Rect::new(0, top, self.whole.width, self.base.y - top);
@@ -114,7 +114,7 @@ impl Layout {
         }
     }
 
-    /// Where a terminal is drawn: as every text, a column away from what is beside it.
+    /// The area in which a terminal is drawn: one column of padding on either side, as for text.
     pub fn terminal(&self) -> Rect {
         match self.main.width {
             PADDED_COLS.. => self.main.inner(Margin::new(1, 0)),
@@ -132,12 +132,12 @@ impl Layout {
         .clamped()
     }
 
-    /// Whether the tasks have a few rows above the main area.
+    /// Whether the tasks are shown in a strip above the main area.
     pub fn has_strip(&self) -> bool {
         !self.tasks.is_empty() && !self.main.is_empty() && !self.has_side_bar()
     }
 
-    /// Whether the tasks are beside the main area.
+    /// Whether the tasks are shown beside the main area.
     pub fn has_side_bar(&self) -> bool {
         self.divider.width > 0
     }

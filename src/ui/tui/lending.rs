@@ -1,7 +1,7 @@
-//! Lends the terminal to a program of the user's, such as their editor.
+//! Lends the terminal to another program, such as the user's editor.
 //!
-//! The program is a process group of its own and in the terminal's foreground, so that Ctrl-C and Ctrl-Z mean it and not ralph.
-//! Whoever reads keys for the screen is called off before: two readers would share what is typed.
+//! The program has its own process group in the terminal's foreground, so that Ctrl-C and Ctrl-Z affect the program and
+//! not ralph. The screen's key reader is stopped first: two readers would share what is typed.
 
 use std::{
     fs::File,
@@ -18,19 +18,19 @@ use nix::{
 };
 use rustix::process::{WaitId, WaitIdOptions, waitid};
 
-/// How long whoever reads keys may take to let go of the terminal.
+/// Time limit for the key reader to release the terminal.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Who reads from the terminal.
+/// The current reader of the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reader {
     Screen,
-    /// The screen, which is to stop.
+    /// The screen, which was asked to stop reading.
     CalledOff,
     Another,
 }
 
-/// Whether the terminal is lent.
+/// Shared state: whether the terminal is lent.
 #[derive(Clone)]
 pub(super) struct Lent(Arc<(Mutex<Reader>, Condvar)>);
 
@@ -41,14 +41,14 @@ impl Default for Lent {
 }
 
 impl Lent {
-    /// Waits until nobody reads keys for the screen any more.
+    /// Waits until the screen's key reader has stopped.
     ///
     /// # Errors
-    /// If somebody still does.
+    /// If the reader does not stop in time.
     pub(super) fn call_off(&self) -> io::Result<()> {
         let mut reader = self.lock();
         *reader = Reader::CalledOff;
-        // A new size, which it takes for one of the terminal, ends its wait for a key.
+        // The signal that announces a resize ends the reader's wait for a key.
         kill(Pid::this(), Signal::SIGWINCH)?;
         let waited = self
             .0
@@ -62,13 +62,13 @@ impl Lent {
         Err(io::Error::new(io::ErrorKind::TimedOut, "the terminal is still read"))
     }
 
-    /// Says that the terminal is ralph's again.
+    /// Notes that the terminal is ralph's again.
     pub(super) fn end(&self) {
         *self.lock() = Reader::Screen;
         self.0.1.notify_all();
     }
 
-    /// For whoever reads keys: returns when the terminal is not lent.
+    /// Called by the key reader; returns once the terminal is not lent.
     pub(super) fn wait_while_lent(&self) {
         let mut reader = self.lock();
         while *reader != Reader::Screen {
@@ -83,25 +83,27 @@ impl Lent {
     }
 }
 
-/// Stops this process with all of its group, as a terminal does at Ctrl-Z; returns when it is continued. Whoever hears SIGTSTP in
-/// here hears this one as well.
+/// Stops this process and its group, as a terminal does on Ctrl-Z. Returns after it was continued. SIGTSTP handlers of
+/// this process receive this signal, too.
 ///
 /// # Errors
 /// If signals cannot be sent.
 pub(super) fn stop_group() -> io::Result<()> {
     kill(Pid::from_raw(0), Signal::SIGTSTP)?;
-    // A stop of the whole process would reach this thread some time later, and what comes next would be done before.
+    // `raise` stops this thread at once. A signal to the process might reach it only after the caller's next steps.
     Ok(raise(Signal::SIGSTOP)?)
 }
 
-/// Runs `command` in the foreground of this terminal and waits for its end. For a thread of its own, whose signals it changes.
+/// Runs `command` in the foreground of this terminal and waits for its end. To be called on a dedicated thread, whose
+/// signal mask it changes.
 ///
 /// # Errors
-/// If it cannot be started, or there is no terminal.
+/// If the command cannot be started, or there is no terminal.
 pub(super) fn lend(command: &mut Command) -> io::Result<ExitStatus> {
     let terminal = File::options().read(true).write(true).open("/dev/tty")?;
     let child = command.stdin(terminal.try_clone()?).process_group(0).spawn()?;
-    // From the background, the terminal is taken back. The program must not inherit this.
+    // This process will be in the background when it takes the terminal back, which would raise SIGTTOU. Blocked after
+    // the spawn, so that the program does not inherit the mask.
     let mut blocked = SigSet::empty();
     blocked.add(Signal::SIGTTOU);
     blocked.thread_block()?;
@@ -114,12 +116,12 @@ fn wait_in_foreground(mut child: Child, terminal: &File) -> io::Result<ExitStatu
     let group = Pid::from_raw(i32::try_from(child.id()).map_err(io::Error::other)?);
     loop {
         tcsetpgrp(terminal, group)?;
-        // It was stopped, or has looked at the terminal before that was its own.
+        // The program was stopped, or has accessed the terminal before it was in the foreground.
         killpg(group, Signal::SIGCONT)?;
         match wait_for_change(group)? {
             None => return child.wait(),
             Some(Signal::SIGTTIN | Signal::SIGTTOU) => {}
-            // Ctrl-Z in it leads to the shell, as it does in ralph, and `fg` back into it.
+            // Ctrl-Z in the program leads to the shell, as it does in ralph; `fg` leads back to the program.
             Some(_) => {
                 tcsetpgrp(terminal, getpgrp())?;
                 stop_group()?;
@@ -128,7 +130,7 @@ fn wait_in_foreground(mut child: Child, terminal: &File) -> io::Result<ExitStatu
     }
 }
 
-/// What a process is stopped by; none when it has ended, and can be waited for.
+/// The signal that has stopped a process; `None` if it has ended and can be waited for.
 fn wait_for_change(process: Pid) -> io::Result<Option<Signal>> {
     let process = rustix::process::Pid::from_raw(process.as_raw()).ok_or(io::ErrorKind::InvalidInput)?;
     let changes = WaitIdOptions::EXITED | WaitIdOptions::STOPPED | WaitIdOptions::NOWAIT;

@@ -1,4 +1,4 @@
-//! The lines that are typed, above all messages to the agent. Pure.
+//! Text input, above all of messages to the agent. Pure.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ralph_core::event::{SteeringId, SteeringKind, UserCommand};
@@ -37,22 +37,22 @@ pub(super) fn steering(model: &mut Model, key: KeyEvent) -> Vec<Order> {
     Vec::new()
 }
 
-/// What a key did to a text of several lines.
+/// The effect of a key on a multi-line text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Typed {
     Edited,
-    /// There is no room for more.
+    /// The text is full.
     TooLong,
-    /// The text is as it is meant to be.
+    /// The text is complete.
     Entered,
     Cancelled,
     Interrupted,
-    /// A line above the first, or below the last.
+    /// Up on the first line, or down on the last.
     Above,
     Below,
 }
 
-/// Takes a key of a text of several lines.
+/// Applies a key to a multi-line text.
 pub(super) fn typed(editor: &mut Editor, key: KeyEvent) -> Typed {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     let alt = key.modifiers.contains(KeyModifiers::ALT);
@@ -73,7 +73,7 @@ pub(super) fn typed(editor: &mut Editor, key: KeyEvent) -> Typed {
     Typed::Edited
 }
 
-/// Takes a paste into the message, whole or not at all: half an instruction may say the contrary of the whole.
+/// Inserts a paste into the message, whole or not at all: half an instruction may mean the contrary.
 pub(super) fn paste(model: &mut Model, text: &str) {
     if model.ui.steering.has_room_for(text) {
         model.ui.steering.insert(text);
@@ -107,14 +107,14 @@ fn send(model: &mut Model) -> Vec<Order> {
     ]
 }
 
-/// Leaves the message that is being edited as it is; what was being written before is there again.
+/// Ends the editing of a queued message without a change and restores the draft.
 fn stop_editing(model: &mut Model) -> Option<SteeringId> {
     let editing = model.ui.editing.take()?;
     model.ui.steering = editing.draft;
     Some(editing.id)
 }
 
-/// Sends a message in place of another one: as it was, or with nothing in it, that stays.
+/// Replaces a queued message. An empty or unchanged text leaves the message as it is.
 fn replace(model: &mut Model, old: SteeringId, new: Option<(SteeringKind, String)>) -> Vec<Order> {
     let known = model.run.messages.iter().find(|message| message.id == old);
     let is_due = known.is_some_and(|message| message.is_due());
@@ -138,7 +138,7 @@ fn replace(model: &mut Model, old: SteeringId, new: Option<(SteeringKind, String
     orders
 }
 
-/// Takes a key of the search in what was sent before.
+/// Handles a key in the search through sent messages.
 pub(super) fn recalling(model: &mut Model, key: KeyEvent, mut shown: Recalling) {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     let needle = Needle::of(shown.query.text());
@@ -170,7 +170,7 @@ pub(super) fn recalling(model: &mut Model, key: KeyEvent, mut shown: Recalling) 
     };
 }
 
-/// The keys that every line knows.
+/// Handles the editing keys common to all text input.
 pub(super) fn edit(editor: &mut Editor, key: KeyEvent) {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     let alt = key.modifiers.contains(KeyModifiers::ALT);
@@ -196,7 +196,7 @@ pub(super) fn edit(editor: &mut Editor, key: KeyEvent) {
     }
 }
 
-/// Splits what was typed on the steering line into its kind and its text; none if there is no text.
+/// Splits the typed text into the message's kind and text; `None` if the text is empty.
 pub(super) fn parse_message(typed: &str) -> Option<(SteeringKind, String)> {
     let typed = typed.trim();
     let (kind, text) = match typed.chars().next()? {

@@ -1,4 +1,4 @@
-//! The messages that were sent, kept for the runs to come: one file of a project, a line each.
+//! Stores sent messages for later runs: one file per project, one message per line.
 
 use std::{
     fs::{self, OpenOptions, Permissions},
@@ -12,7 +12,7 @@ use rustix::fs::{FlockOperation, flock};
 
 use super::editor::RECALLED;
 
-/// What is kept, oldest first. Lines that are none of ralph's are left out.
+/// Stored messages, oldest first. Invalid lines are skipped.
 pub(super) fn read(path: &Path) -> Vec<String> {
     let text = fs::read_to_string(path).unwrap_or_default();
     text.lines()
@@ -20,11 +20,11 @@ pub(super) fn read(path: &Path) -> Vec<String> {
         .collect()
 }
 
-/// Adds a message as the newest; returns all that are kept now. Several ralphs may do so at once, and none loses what another has
-/// added; whoever reads meanwhile sees all or nothing of it.
+/// Adds a message as the newest and returns all stored ones. Safe with several ralph processes at once: a lock prevents
+/// lost updates, and readers see the file before or after the change.
 ///
 /// # Errors
-/// If there can be no such file.
+/// If the file cannot be written.
 pub(super) fn add(path: &Path, message: &str) -> io::Result<Vec<String>> {
     let lock = OpenOptions::new()
         .create(true)

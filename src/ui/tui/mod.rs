@@ -1,8 +1,8 @@
-//! The screen: what a user looks at for hours.
+//! The screen: the interactive view of a run.
 //!
-//! [`model`] is the fold of the records and of what the user does (`update`), `view` draws it; all three are pure.
-//! `frame_loop` is the thread around them: it owns the terminal's cells and draws only when something has changed, at most
-//! every 33 ms. Keys are looked at between slices of output, so a flood delays none.
+//! [`model`] is the fold of the records and of the user's input (`update`), and `view` draws it; all three are pure.
+//! `frame_loop` is the thread around them: it owns the terminal's cells and draws only after a change, at most every 33
+//! ms. Keys are checked between slices of output, so that a flood does not delay them.
 
 mod background;
 mod beside;
@@ -52,80 +52,80 @@ pub use player::Player;
 pub use source::{Live, Source, Wake};
 pub use taken::ScreenError;
 
-/// What the patch of an iteration, or of several in a row, is made from: the trees before the first and after the last; without
-/// one after it, the files as they are now.
+/// The two trees whose difference is the patch of one iteration or several in a row. Without a tree after them, the
+/// current files are compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiffRequest {
     pub since: u32,
-    /// The last.
+    /// The last iteration.
     pub iteration: u32,
     pub before: Checkpoint,
     pub after: Option<Checkpoint>,
 }
 
-/// Makes the text of a patch: stat first. Called off the screen's thread; may take its time.
+/// Produces the text of a patch, statistics first. Called off the screen's thread; may block.
 pub type Differ = Arc<dyn Fn(&DiffRequest) -> Result<String, String> + Send + Sync>;
 
-/// Names the recording of an iteration. Called off the screen's thread; may take its time.
+/// Locates the recording of an iteration. Called off the screen's thread; may block.
 pub type Recordings = Arc<dyn Fn(u32) -> PathBuf + Send + Sync>;
 
-/// Renders an overlay for so many columns. Called off the screen's thread; may take its time.
+/// Renders an overlay for a width in columns. Called off the screen's thread; may block.
 pub type Unfolder = Arc<dyn Fn(Overlay, u16) -> Result<Vec<u8>, String> + Send + Sync>;
 
-/// The loop behind a screen, in this process or in another.
+/// The loop behind a screen, in this process or another.
 pub trait Reach: Send + Sync {
-    /// Asks the loop for something; what comes of it is in the records.
+    /// Sends a command to the loop. Its effect appears in the records.
     ///
     /// # Errors
-    /// Why the loop did not take it, in words.
+    /// The loop's reason for the refusal, in words.
     fn command(&self, command: UserCommand, by: RequestedBy) -> Result<(), String>;
 
-    /// Has a background task ended; that it is, is in the records.
+    /// Ends a background task. Its end appears in the records.
     ///
     /// # Errors
-    /// Why the loop did not take it, in words.
+    /// The loop's reason for the refusal, in words.
     fn cancel_task(&self, number: u32) -> Result<(), String>;
 
     /// Types into the running agent's terminal.
     fn type_bytes(&self, bytes: Vec<u8>);
 
-    /// Tells the size of the pane that shows the agent's terminal.
+    /// Reports the size of the pane that shows the agent's terminal.
     fn resize(&self, size: Size);
 
-    /// Takes a signal that ends programs.
+    /// Handles a terminating signal.
     fn signalled(&self, by: RequestedBy) -> AfterSignal;
 
-    /// Whether the run goes on without this screen.
+    /// Whether the run continues without this screen.
     fn outlives_screen(&self) -> bool;
 }
 
-/// What a signal that ends programs does to a screen.
+/// The effect of a terminating signal on a screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AfterSignal {
-    /// It stops the run, whose end is shown.
+    /// The signal stops the run; the screen stays to show its end.
     Stays,
     Leaves,
 }
 
-/// What a screen is made of.
+/// The settings of a screen.
 pub struct Setup {
-    /// The loop; none for a replay.
+    /// The loop; `None` for a replay.
     pub reach: Option<Arc<dyn Reach>>,
     pub theme: theme::Theme,
     pub mouse: bool,
-    /// Adapters whose agents draw their terminal themselves; what is shown of the others is made from their signals.
+    /// Adapters whose agents draw their own terminal; the output of others is rendered from their signals.
     pub terminals: Vec<String>,
     pub differ: Differ,
     pub recordings: Recordings,
     pub unfolder: Unfolder,
-    /// The project, if it is on this machine and what is shown is its run of today.
+    /// The project; `None` for a replay or a run on another machine.
     pub project: Option<PathBuf>,
-    /// The caller can continue a run that is over: [`Left::Continued`] is offered.
+    /// Whether the caller can continue a finished run: then [`Left::Continued`] is offered.
     pub continues: bool,
-    /// Where sent messages are kept for the next run.
+    /// The file that stores sent messages for later runs.
     pub remembered: Option<PathBuf>,
-    /// How somebody who looks elsewhere is told that the run needs them.
+    /// The way to notify the user when the run needs attention.
     pub notifier: Notifier,
-    /// The terminal shows how far the run is, apart from its cells.
+    /// Whether the terminal can show a progress indicator.
     pub shows_progress: bool,
 }

@@ -1,41 +1,41 @@
-//! What is searched for, and which of its matches comes next. Pure.
+//! Text search: the search text and the choice of the next match. Pure.
 
-/// A text that is searched for. Its case counts as soon as it has a capital letter.
+/// A search text. Case-sensitive if it contains a capital letter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Needle {
     text: String,
     folds: bool,
 }
 
-/// The way a search goes.
+/// The direction of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
     Up,
     Down,
 }
 
-/// Where a search begins.
+/// The starting point of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum From {
-    /// Beyond this line.
+    /// After this line.
     Behind(usize),
-    /// With this line.
+    /// At this line, inclusive.
     At(usize),
 }
 
-/// A line that was found.
+/// A matching line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Match {
     pub(crate) line: usize,
-    /// Which of them it is, from the top, counted from 1.
+    /// Its index among the matches from the top, counted from 1.
     pub(crate) nth: usize,
     pub(crate) of: usize,
-    /// There was none any more in the direction of the search; it went on at the other end.
+    /// Whether the search continued from the other end.
     pub(crate) wrapped: bool,
 }
 
 impl Match {
-    /// `3/17`, and whether the search went around the end.
+    /// `3/17`, and whether the search wrapped around.
     pub(crate) fn in_words(self) -> String {
         let wrapped = if self.wrapped { " · wrapped" } else { "" };
         format!("{}/{}{wrapped}", self.nth, self.of)
@@ -43,7 +43,7 @@ impl Match {
 }
 
 impl Needle {
-    /// None if there is nothing to search for.
+    /// `None` if `query` is empty.
     pub(crate) fn of(query: &str) -> Option<Self> {
         let folds = !query.chars().any(char::is_uppercase);
         (!query.is_empty()).then(|| Self {
@@ -60,7 +60,7 @@ impl Needle {
         if !self.folds {
             return text.contains(&self.text);
         }
-        // Of long texts no copy is made for it.
+        // Avoids a folded copy of a long text.
         if self.text.is_ascii() {
             let needle = self.text.as_bytes();
             return text
@@ -71,7 +71,7 @@ impl Needle {
         text.to_lowercase().contains(&self.text)
     }
 
-    /// The text as it is compared.
+    /// The text in the form in which it is compared.
     pub(crate) fn folded(&self, text: &str) -> String {
         if self.folds {
             text.to_lowercase()
@@ -81,7 +81,7 @@ impl Needle {
     }
 }
 
-/// The next of `lines`, which are in order; none if there are none.
+/// Finds the next of `lines`, which are sorted; `None` if `lines` is empty.
 pub(crate) fn next(lines: &[usize], from: From, direction: Direction) -> Option<Match> {
     let last = lines.len().checked_sub(1)?;
     let (found, end) = match (direction, from) {

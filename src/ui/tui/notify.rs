@@ -1,4 +1,4 @@
-//! Tells somebody who looks elsewhere that the run is over or needs them, and how far it is.
+//! Notifies the user when the run is over or needs attention, and shows its progress in the terminal.
 
 use std::sync::Arc;
 
@@ -9,42 +9,43 @@ use ralph_core::{
 use ralph_text::one_line;
 use ralph_words::{answer_command, asked_in_words, counted, narrate, stop_in_words};
 
-/// Most characters of a reason: notifications are short.
+/// Maximum characters of a reason: notifications are short.
 const REASON_CHARS: usize = 200;
-/// Most characters of the project's name in it.
+/// Maximum characters of the project's name in a reason.
 const PROJECT_CHARS: usize = 40;
 
-/// The way to tell.
+/// The way to notify the user.
 #[derive(Clone)]
 pub enum Notifier {
     None,
     Bell,
-    /// The notification of the terminal emulator (OSC 9), where it has one.
+    /// The notification of the terminal emulator (OSC 9), where supported.
     Osc9,
-    /// Something else, given the reason. Must not block.
+    /// A callback, which must not block.
     Call(Arc<dyn Fn(Reason) + Send + Sync>),
 }
 
-/// Why somebody should look.
+/// The reason for a notification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reason {
     pub text: String,
-    /// Where on ralph's page it is.
+    /// The path on ralph's page.
     pub route: String,
 }
 
-/// Why somebody should look, and how they answer if they are asked; none for what can wait. `view` has taken `event` in.
+/// The reason to notify the user of `event`, and how to answer if it is a question; `None` if it can wait. `view` must
+/// already include `event`.
 ///
-/// What an agent says is cut, and is never the last: the command at the end is always ralph's own.
+/// An agent's words are truncated and never come last: the command at the end is always ralph's own.
 pub(crate) fn reason(event: &Event, view: &RunView) -> Option<Reason> {
     let mut asked_as = None;
     let (reason, how) = match event {
-        // The question that ended it was told with the iteration that asked it.
+        // The question was already announced when the iteration asked it.
         Event::RunStopped {
             reason: StopReason::Blocked { .. },
             ..
         } if asked_last(view) => return None,
-        // Who ended the run knows.
+        // A user who has ended the run knows it.
         Event::RunStopped { reason, totals, .. } if !reason.was_asked_for() => {
             let all = u64::from(totals.tasks_done) + u64::from(totals.tasks_open);
             let tasks = counted(all, "task");
@@ -108,14 +109,14 @@ pub(crate) fn reason(event: &Event, view: &RunView) -> Option<Reason> {
     })
 }
 
-/// Whether the last iteration ended with a question that keeps its task from being done.
+/// Whether the last iteration ended with a question that blocks its task.
 fn asked_last(view: &RunView) -> bool {
     let last = view.iterations.rows.last();
     last.zip(view.blocks.last())
         .is_some_and(|(last, block)| last.task == block.task)
 }
 
-/// Who tells: several projects may have a run each.
+/// The sender's name, with the project: several projects may have a run each.
 fn sender(view: &RunView) -> String {
     match view.project.file_name() {
         Some(project) => {
@@ -126,17 +127,17 @@ fn sender(view: &RunView) -> String {
     }
 }
 
-/// How far a run is, as terminals show it in their tab or in the task bar (OSC 9;4).
+/// Progress that terminals show in their tab or in the task bar (OSC 9;4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Progress {
-    /// Nothing is shown.
+    /// No indicator.
     #[default]
     None,
-    /// Per cent of the tasks.
+    /// Percentage of completed tasks.
     Working(u8),
-    /// It works, and there is no plan to measure it by.
+    /// Working, without tasks to measure progress by.
     Unmeasured,
-    /// It pauses, or waits for something.
+    /// Paused or waiting.
     Waiting(u8),
 }
 
@@ -163,9 +164,10 @@ impl Progress {
     }
 }
 
-/// Whether the terminal shows progress, by the variables that it sets. Others take the sequence for a notification.
+/// Whether the terminal supports progress sequences, according to its environment variables. Other terminals would show
+/// the sequence as a notification.
 pub fn shows_progress(variable: impl Fn(&str) -> String) -> bool {
-    // Whoever is in between sets none of the rest, and hands on those of the terminal it was started in.
+    // Terminal multiplexers pass on the variables of the terminal they were started in.
     let is_nested = ["TMUX", "STY", "ZELLIJ"].iter().any(|name| !variable(name).is_empty());
     let version = variable("TERM_PROGRAM_VERSION");
     let knows = match variable("TERM_PROGRAM").as_str() {
@@ -181,14 +183,14 @@ pub fn shows_progress(variable: impl Fn(&str) -> String) -> bool {
     knows && !is_nested
 }
 
-/// Where the run is on ralph's page, or what is asked in it.
+/// The path of the run, or of a question in it, on ralph's page.
 fn route(view: &RunView, ask: Option<u32>) -> String {
     let run = view.run.as_ref().map_or("", |run| &run.0);
     let ask = ask.map(|ask| format!("/asks/{ask}")).unwrap_or_default();
     format!("#/runs/{run}{ask}")
 }
 
-/// The choices of a question with their numbers: ` (1 red, 2 blue)`.
+/// The numbered choices of a question: ` (1 red, 2 blue)`.
 fn choices_in_words(question: &Question) -> String {
     let numbered = question.choices.iter().enumerate();
     let numbered: Vec<String> = numbered
@@ -200,12 +202,12 @@ fn choices_in_words(question: &Question) -> String {
     }
 }
 
-/// What the terminal is sent for `reason`.
+/// The terminal sequence for `reason`.
 pub(super) fn bytes(notifier: &Notifier, reason: &str) -> Vec<u8> {
     match notifier {
         Notifier::None | Notifier::Call(_) => Vec::new(),
         Notifier::Bell => vec![0x07],
-        // Terminals without it ignore the whole.
+        // Terminals without OSC 9 ignore the sequence.
         Notifier::Osc9 => format!("\x1b]9;{reason}\x1b\\").into_bytes(),
     }
 }

@@ -1,4 +1,4 @@
-//! Which keys have something to do now, for the help and the palette. Pure.
+//! The currently useful key bindings, for the help and the palette. Pure.
 
 use ralph_core::{
     event::StopRequest,
@@ -10,7 +10,7 @@ use super::{
     model::{Model, Pane, background_at, has_sections, message_at, more, used_up},
 };
 
-/// The bindings that have something to do where the focus is, in the order of the table.
+/// The bindings that have an effect at the current focus, in the order of the table.
 pub(super) fn offered(model: &Model) -> impl Iterator<Item = &'static Binding> + '_ {
     keys::bindings(Here::of(&model.ui)).filter(|binding| works(binding, model))
 }
@@ -23,7 +23,7 @@ fn works(binding: &Binding, model: &Model) -> bool {
     }
     match binding.action {
         Action::Steer => used_up(run).is_none(),
-        // Only a terminal program reads what is typed.
+        // Only an agent with its own terminal reads typed keys.
         Action::Type => run.is_busy() && !model.ui.transcript,
         Action::Skip => matches!(run.phase, Phase::Running { .. }),
         Action::RetryNow => run.is_over() || matches!(run.phase, Phase::Waiting { .. }),
@@ -35,15 +35,15 @@ fn works(binding: &Binding, model: &Model) -> bool {
             model.ui.unfolded.is_none() && background_at(model).is_some()
         }
         Action::Fold => has_sections(&run.plan) && !model.layout().has_strip(),
-        // What is stronger is under way already.
+        // Not offered once a stronger stop was requested.
         Action::StopAfterIteration => run.stop.is_none_or(|stop| stop.request == StopRequest::AfterIteration),
         Action::NextMatch | Action::PreviousMatch => !model.ui.search.query.is_empty(),
-        // What else there is can always be asked for.
+        // All other actions are always possible.
         _ => true,
     }
 }
 
-/// The actions whose names have the letters of `query` in that order, the best first.
+/// The actions whose names contain the letters of `query` in order, best match first.
 pub(super) fn actions_found(model: &Model, query: &str) -> Vec<&'static Binding> {
     let query = query.trim().to_lowercase();
     let bindings = offered(model).filter(|binding| binding.action != Action::Palette);
@@ -53,7 +53,7 @@ pub(super) fn actions_found(model: &Model, query: &str) -> Vec<&'static Binding>
     found.into_iter().map(|(_, binding)| binding).collect()
 }
 
-/// How well a name fits, 0 best; none if it does not.
+/// Match quality of a name, 0 is best; `None` if it does not match.
 fn rank(name: &str, query: &str) -> Option<u8> {
     if name.starts_with(query) {
         return Some(0);

@@ -1,4 +1,4 @@
-//! What is shown, in the user's editor.
+//! Opens the shown text in the user's editor.
 
 use std::{
     env,
@@ -15,23 +15,23 @@ use super::{
     lending::{Lent, lend},
 };
 
-/// What names a program to edit with, the first that is set, and what is opened where none is.
+/// Variables that name an editor, in order, and the programs to try if none is set.
 const EDITORS: ([&str; 2], [&str; 2]) = (["VISUAL", "EDITOR"], ["vi", "nano"]);
-/// The same to look at something where there is no editor of the user's.
+/// Likewise for a pager, which views a file if the user has set no editor.
 const PAGERS: ([&str; 1], [&str; 1]) = (["PAGER"], ["less"]);
 
-/// A file to look at.
+/// A file to open.
 pub(super) enum Document {
     Real(PathBuf),
-    /// Readable by its owner alone, and deleted when it is dropped.
+    /// Readable by its owner only; deleted on drop.
     Temporary(TempPath),
 }
 
 impl Document {
-    /// Writes `text` to a file whose name ends with `name`.
+    /// Writes `text` to a temporary file whose name ends with `name`.
     ///
     /// # Errors
-    /// If there is no room for it.
+    /// If the file cannot be written.
     pub(super) fn of(name: &str, text: &str) -> io::Result<Self> {
         let suffix = format!("-{name}");
         let mut file = tempfile::Builder::new().prefix("ralph-").suffix(&suffix).tempfile()?;
@@ -47,10 +47,11 @@ impl Document {
     }
 }
 
-/// The terminal, which an editor may have.
+/// The handover of the terminal to an editor.
 pub(super) struct Loan {
     lent: Lent,
-    /// What it shows while it has it. Not the editor's thread's: a screen that is left meanwhile leaves no file behind.
+    /// The open file. Not owned by the editor's thread: if the screen is closed meanwhile, the file must still be
+    /// deleted.
     document: Option<Document>,
 }
 
@@ -63,7 +64,7 @@ impl Loan {
         self.document.is_some()
     }
 
-    /// Opens a document in a thread of its own, until [`Arrived::Returned`] comes.
+    /// Opens a document on a new thread, which sends [`Arrived::Returned`] at the end.
     pub(super) fn begin(&mut self, document: Document, mailbox: Mailbox) {
         let lent = self.lent.clone();
         let path = document.path().to_owned();
@@ -71,18 +72,18 @@ impl Loan {
         self.document = Some(document);
         beside(move || {
             let returned = Arrived::Returned(run(&program, &path, &lent).err());
-            _ = mailbox.send(returned); // if nobody listens any more, the terminal is nobody's concern either
+            _ = mailbox.send(returned); // if the screen is gone, the terminal has been given back
         });
     }
 
-    /// Takes the terminal back; tells whether a real file was opened.
+    /// Takes the terminal back. Returns whether a real file was open.
     pub(super) fn end(&mut self) -> bool {
         self.lent.end();
         matches!(self.document.take(), Some(Document::Real(_)))
     }
 }
 
-/// The program to open a file with, and its arguments.
+/// The command that opens a file, with its arguments.
 fn program(edits: bool) -> String {
     let set = |name: &&str| env::var(name).ok().filter(|value| !value.trim().is_empty());
     let there = |name: &&&str| which::which(name).is_ok();
@@ -98,10 +99,10 @@ fn program(edits: bool) -> String {
     (*usual.find(|name| there(name)).unwrap_or(&"vi")).to_owned()
 }
 
-/// Runs it in the foreground, and says what is wrong if it fails.
+/// Runs `program` in the foreground. The error is a sentence.
 fn run(program: &str, path: &Path, lent: &Lent) -> Result<(), String> {
     lent.call_off().map_err(|error| format!("no editor: {error}"))?;
-    // With its arguments, as git takes them.
+    // Run by a shell, since the variable may contain arguments, as with git.
     let line = format!("{program} \"$1\"");
     match lend(Command::new("sh").args(["-c", &line, "sh"]).arg(path)) {
         Ok(status) if status.success() => Ok(()),

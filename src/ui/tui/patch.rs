@@ -1,38 +1,38 @@
-//! A patch as it is shown: its lines, what each of them is, and the files they belong to. Pure.
+//! A parsed patch: its lines, their kinds and their files. Pure.
 //!
-//! What a line is depends on where it stands: in a hunk `--- x` is a removed line, and before it the name of a file. So
-//! lines are counted as the hunk's head says.
+//! The kind of a line depends on its position: `--- x` is a removed line in a hunk and a file name before it. Therefore
+//! lines are counted against the hunk header.
 
 use ralph_text::sanitized;
 use unicode_width::UnicodeWidthStr;
 
-/// More is cut, and said: nobody reads it on a screen.
+/// Limits of a patch on the screen; longer ones are cut with a notice.
 const MOST_LINES: usize = 200_000;
 const LONGEST_LINE: usize = 4_000;
-/// Lines of one change that are looked through for the other half of a pair.
+/// Maximum lines of a change searched for the counterpart of a line.
 const PAIRED: usize = 60;
 
-/// The lines of a patch, safe to show.
+/// The lines of a patch, sanitized for a terminal.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Patch {
     pub lines: Vec<String>,
     pub kinds: Vec<LineKind>,
     pub files: Vec<PatchFile>,
-    /// Columns of the longest line.
+    /// Width of the longest line in columns.
     pub widest: usize,
 }
 
-/// What a line of a patch is.
+/// The kind of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineKind {
-    /// Of the statistics, or between files.
+    /// Statistics, or a line between files.
     Text,
-    /// Names a file.
+    /// The name of a file.
     File,
     /// Modes, names and hashes.
     Meta,
     Hunk,
-    /// With its number in the file as it is now, like an added one; a removed one has that of the file before.
+    /// Numbers refer to the new file; those of removed lines to the old one.
     Same(u32),
     Added(u32),
     Removed(u32),
@@ -43,26 +43,26 @@ pub enum LineKind {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PatchFile {
     pub name: String,
-    /// Its first line.
+    /// Index of the file's first line.
     pub at: usize,
     pub added: u32,
     pub removed: u32,
-    /// What there is to say of it besides: `new`, `binary`.
+    /// An additional fact: `new`, `binary`.
     pub note: &'static str,
 }
 
-/// Where in a hunk the parser is.
+/// The parser's position in a hunk.
 #[derive(Debug, Clone, Copy, Default)]
 struct Hunk {
     old: u32,
     new: u32,
-    /// Lines that are still to come of both sides.
+    /// Remaining lines of both sides.
     old_left: u32,
     new_left: u32,
 }
 
 impl Hunk {
-    /// Reads `@@ -1,2 +3,4 @@`; none if it is something else.
+    /// Parses `@@ -1,2 +3,4 @@`; `None` for any other line.
     fn parse(line: &str) -> Option<Self> {
         let (ranges, _) = line.strip_prefix("@@ -")?.split_once(" @@")?;
         let (old, new) = ranges.split_once(" +")?;
@@ -79,7 +79,7 @@ impl Hunk {
         })
     }
 
-    /// Takes a line of the hunk; none behind its end.
+    /// The kind of the next line of the hunk; `None` after its end.
     fn take(&mut self, line: &str) -> Option<LineKind> {
         if self.old_left == 0 && self.new_left == 0 {
             return None;
@@ -104,7 +104,7 @@ impl Hunk {
 }
 
 impl Patch {
-    /// Parses what git prints for two trees: statistics, then a patch. Anything else is text.
+    /// Parses git's output for two trees: statistics, then a patch. Unknown lines count as text.
     pub fn parse(text: &str) -> Self {
         let mut patch = Self::default();
         let mut hunk = Hunk::default();
@@ -135,7 +135,7 @@ impl Patch {
         self.kinds.push(kind);
     }
 
-    /// Takes a line that is in no hunk.
+    /// Handles a line outside of any hunk.
     fn outside(&mut self, line: &str, hunk: &mut Hunk) -> LineKind {
         let at = self.lines.len();
         if let Some(names) = line.strip_prefix("diff --git ") {
@@ -182,13 +182,13 @@ impl Patch {
         }
     }
 
-    /// The file that the line at `at` belongs to, by its place among all.
+    /// Index of the file that the line at `at` belongs to.
     pub fn file_at(&self, at: usize) -> Option<usize> {
         self.files.partition_point(|file| file.at <= at).checked_sub(1)
     }
 
-    /// The part of the line at `at` that differs from the line that took its place, in bytes; none where nothing did, and
-    /// where so little is the same that the whole is another line.
+    /// The byte range of the line at `at` that differs from its counterpart. `None` without a counterpart, or if the
+    /// two have too little in common.
     pub fn changed_words(&self, at: usize) -> Option<(usize, usize)> {
         let removed = match self.kinds.get(at)? {
             LineKind::Removed(_) => true,
@@ -200,7 +200,7 @@ impl Patch {
         let before =
             |at: usize, is: &dyn Fn(&usize) -> bool| (at.saturating_sub(PAIRED)..at).rev().take_while(is).count();
         let after = |at: usize, is: &dyn Fn(&usize) -> bool| (at..at + PAIRED).take_while(is).count();
-        // All removed lines of a change stand before the added ones.
+        // Within a change, all removed lines precede the added ones.
         let other = if removed {
             let index = before(at, &is_removed);
             let added_at = at + after(at, &is_removed);
@@ -218,7 +218,7 @@ impl Patch {
     }
 }
 
-/// The part of `line` that is not in `other`, by words. The sign before both is not looked at.
+/// The part of `line` that differs from `other`, compared by words without the leading sign.
 fn differing(line: &str, other: &str) -> Option<(usize, usize)> {
     let (line_text, other_text) = (line.get(1..)?, other.get(1..)?);
     let (words, others) = (words(line_text), words(other_text));
@@ -237,7 +237,7 @@ fn differing(line: &str, other: &str) -> Option<(usize, usize)> {
     (from < to && same * 3 >= line_text.trim().len()).then_some((from, to))
 }
 
-/// Runs of letters and digits, and every other character for itself.
+/// Splits a text into runs of word characters and single other characters.
 fn words(text: &str) -> Vec<&str> {
     let is_word = |character: char| character.is_alphanumeric() || character == '_';
     let mut words = Vec::new();
@@ -254,7 +254,8 @@ fn words(text: &str) -> Vec<&str> {
     words
 }
 
-/// A line without what a terminal would take for more than text. A carriage return at its end is what was changed, often.
+/// Sanitizes a line for the terminal. A trailing carriage return stays visible in changed lines: it is often the change
+/// itself.
 fn shown(line: &str, kind: LineKind) -> String {
     let (line, mark) = match (line.strip_suffix('\r'), kind) {
         (Some(line), LineKind::Added(_) | LineKind::Removed(_)) => (line, "^M"),
@@ -269,7 +270,7 @@ fn shown(line: &str, kind: LineKind) -> String {
     text + mark
 }
 
-/// The name in `a/NAME b/NAME`; all of it where the two are not the same.
+/// The name in `a/NAME b/NAME`; the whole text if the two names differ.
 fn name_of_both(names: &str) -> String {
     let half = names.len() / 2;
     let (old, new) = (names.get(..half), names.get(half + 1..));

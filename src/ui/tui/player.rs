@@ -1,4 +1,4 @@
-//! A run of the past, as it went: records and recordings in the order of their times.
+//! Replays a finished run: records and recordings in the order of their times.
 
 use std::{
     fs::File,
@@ -20,39 +20,39 @@ use super::{
     update::{Replay, Seek},
 };
 
-/// Nobody wants to watch an agent think for longer, in the time of the run.
+/// Limit of pauses, in the time of the run: an agent may think for long.
 const LONGEST_GAP_MS: u64 = 2_000;
-/// So much later, going back leads to the start of the same iteration.
+/// Time into an iteration from which going back leads to its start, and not to the iteration before.
 const JUST_BEGUN_MS: u64 = 3_000;
-/// How far a key goes on or back, in the time of the run.
+/// Step of the seek keys, in the time of the run.
 const SEEK_MS: u64 = 10_000;
 const SPEEDS: std::ops::RangeInclusive<f64> = 0.125..=64.0;
 
-/// Plays a run.
+/// A player for a finished run.
 pub struct Player {
     records: Arc<[Record]>,
-    /// The record that comes next.
+    /// Index of the next record.
     next: usize,
-    /// Up to this time everything comes at once: somebody went there.
+    /// Events up to this time are delivered at once, after a seek.
     sought_ms: u64,
     recordings: Recordings,
     cast: Option<Cast>,
-    /// Where it is, in the time of the run.
+    /// The position in the time of the run.
     position_ms: u64,
-    /// Since when it is there.
+    /// The moment at which the position was reached.
     since: Instant,
     speed: f64,
     paused: bool,
     woken: Arc<(Mutex<bool>, Condvar)>,
 }
 
-/// The recording of the iteration that is being played.
+/// The recording of the iteration being played.
 struct Cast {
     lines: Lines<BufReader<File>>,
-    /// When the iteration began.
+    /// Start of the iteration.
     base_ms: u64,
     next: Option<Moment>,
-    /// What it shows was made from signals; none where that was not written down.
+    /// Whether the recorded text was made from signals; `None` in recordings that do not say so.
     transcript: Option<bool>,
 }
 
@@ -84,7 +84,7 @@ impl Cast {
 }
 
 impl Player {
-    /// Plays `records` from the start, `speed` times as fast as they happened.
+    /// Plays `records` from the start at `speed` times their original speed.
     pub fn new(records: Vec<Record>, recordings: Recordings, speed: f64) -> Self {
         Self {
             position_ms: records.first().map_or(0, |record| record.at_ms),
@@ -100,12 +100,12 @@ impl Player {
         }
     }
 
-    /// When the next thing happens, in the time of the run; none at its end.
+    /// The time of the next event, not before the current position; `None` at the end.
     fn next_ms(&self) -> Option<u64> {
         Some(self.comes_ms()?.max(self.position_ms))
     }
 
-    /// When the next thing happened.
+    /// The original time of the next event.
     fn comes_ms(&self) -> Option<u64> {
         let record = self.records.get(self.next);
         let output = self.cast.as_ref().and_then(Cast::next_ms);
@@ -116,13 +116,13 @@ impl Player {
         }
     }
 
-    /// Takes what happens next.
+    /// Takes the next event.
     fn take(&mut self) -> Option<UiEvent> {
         let record = self.records.get(self.next);
         if let Some(cast) = &mut self.cast
             && let Some(output_ms) = cast.next_ms()
         {
-            // All output came before the end of its iteration, whatever the clocks say.
+            // Output precedes the end of its iteration, even if the clocks disagree.
             let first = record
                 .is_none_or(|record| output_ms <= record.at_ms || matches!(record.event, Event::IterationEnded { .. }));
             if first {
@@ -144,13 +144,13 @@ impl Player {
         }
     }
 
-    /// How long the gap before `next_ms` is in real time.
+    /// The real time to wait before `next_ms`.
     fn wait(&self, next_ms: u64) -> Duration {
         let gap_ms = next_ms.saturating_sub(self.position_ms).min(LONGEST_GAP_MS);
         Duration::from_millis(gap_ms).div_f64(self.speed)
     }
 
-    /// Begins the wait for the next thing anew.
+    /// Restarts the wait for the next event.
     fn hold_here(&mut self) {
         self.since = Instant::now();
     }
@@ -160,18 +160,18 @@ impl Player {
         (0..self.records.len()).filter(move |at| starts(&self.records[*at]))
     }
 
-    /// Goes behind the record at `at`; returns all records up to there.
+    /// Jumps to just after the record at `at` and returns the records up to there.
     fn jump(&mut self, at: usize) -> Option<Past> {
         let at_ms = self.records.get(at)?.at_ms;
         Some(self.go_to(at, at_ms))
     }
 
-    /// Goes on, or back; returns all records up to there where it is back.
+    /// Seeks forward or backward. Returns the records up to the target after a seek backward.
     fn seek(&mut self, way: Seek) -> Option<Past> {
         let now_ms = self.now_ms();
         self.hold_here();
         match way {
-            // Everything until there comes as it came, only at once.
+            // Events up to the target are delivered in order, but at once.
             Seek::Forward => {
                 let last_ms = self.records.last()?.at_ms;
                 self.position_ms = now_ms.saturating_add(SEEK_MS).min(last_ms).max(now_ms);
@@ -181,7 +181,7 @@ impl Player {
             Seek::Backward => {
                 let first_ms = self.records.first()?.at_ms;
                 let target_ms = now_ms.saturating_sub(SEEK_MS).max(first_ms);
-                // The clock may have been set back: what counts is the order.
+                // The clock may have been set back: the order of records decides.
                 let before = self.records[..self.next]
                     .iter()
                     .rposition(|record| record.at_ms <= target_ms);
@@ -190,7 +190,7 @@ impl Player {
         }
     }
 
-    /// Goes to a time behind the record at `at`. The terminal is drawn again from the beginning of its iteration.
+    /// Goes to a time after the record at `at`. The terminal is redrawn from the beginning of its iteration.
     fn go_to(&mut self, at: usize, position_ms: u64) -> Past {
         self.cast = None;
         let started = self.starts().rfind(|start| *start <= at);
@@ -316,7 +316,7 @@ impl Source for Player {
     }
 }
 
-/// Waits until somebody wakes or `until` has come; returns whether somebody woke.
+/// Waits for a wake-up until `until`. Returns whether it came.
 fn wait_for(woken: &(Mutex<bool>, Condvar), until: Option<Instant>) -> bool {
     let mut flag = woken.0.lock().unwrap_or_else(PoisonError::into_inner);
     loop {
@@ -367,7 +367,7 @@ mod tests {
         }
     }
 
-    /// Two iterations of which the first has a recording, that goes on a little longer than the clock of the records.
+    /// A run of two iterations. The recording of the first one extends beyond its end by the records' clock.
     fn player(dir: &Path) -> Player {
         let cast = "{\"version\":2,\"width\":9,\"height\":3}\n[0.1,\"o\",\"one\"]\n[0.2,\"r\",\"30x5\"]\n[5.5,\"o\",\"two\"]\n";
         std::fs::write(dir.join("1"), cast).unwrap();
@@ -456,7 +456,7 @@ mod tests {
         }
         assert_eq!(seen, ["0", "1", "9x3", "one", "30x5", "two", "2", "3", "4"]);
 
-        // The end is 9.1 s behind the beginning.
+        // The end is 9.1 s after the beginning.
         let past = player.steer(Replay::Seek(Seek::Backward)).unwrap();
         assert_eq!((past.records().len(), player.now_ms()), (1, BASE_MS));
         let timeline = player.timeline().unwrap();

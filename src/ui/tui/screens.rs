@@ -1,4 +1,4 @@
-//! The terminals behind the panes, and what they need to be made anew at another size.
+//! The terminals behind the panes, with the data to redraw them at another size.
 
 use ralph_system::proc::{
     Size,
@@ -8,34 +8,34 @@ use ralph_text::wrap::{Word, Wrapper};
 
 use super::skim::{self, Skimmer};
 
-/// Rows above the visible ones that are remembered.
+/// Maximum rows of history.
 pub(super) const SCROLLBACK_ROWS: usize = 10_000;
-/// Bytes of cells above the visible ones that stay in memory as long as an agent runs that moves about on its screen. They cannot
-/// be made from what is kept; the recording has all of them.
+/// Memory limit for the history of an agent that moves its cursor about. Those cells cannot be rebuilt from the kept
+/// output; the recording has all of them.
 const MOVING_HISTORY_BYTES: usize = 7 << 20;
-/// Bytes of a session's output that are kept to draw it anew.
+/// Bytes of a session's output that are kept for redrawing.
 const KEPT_BYTES: usize = 3 * 512 * 1024;
-/// So much more is kept before the oldest is forgotten, as that moves all the rest.
+/// Additional bytes kept before the oldest are dropped, since dropping moves all the rest.
 const SPARE_BYTES: usize = KEPT_BYTES / 4;
 
-/// The running session's terminal.
+/// The terminal of the running session.
 ///
-/// Its latest output is kept, for two reasons. vt100 does not wrap anew, so a screen of another width is made from the
-/// output, where it can be. And as long as output only adds lines, nobody sees those that have scrolled away: only the
-/// last screenful is drawn, when it is looked at, and the history when somebody scrolls. That is what makes floods cheap.
+/// Its latest output is kept for two reasons. vt100 does not rewrap, so a screen of another width is redrawn from the
+/// output where possible. And output that only adds lines need not be drawn at once: the last screenful is drawn when
+/// it is shown, the history when the user scrolls. That makes floods cheap.
 pub(super) struct LiveScreen {
     page: Page,
     kept: Vec<u8>,
-    /// How much of `kept` is on the screen.
+    /// Bytes of `kept` that are already drawn.
     drawn: usize,
-    /// Something of the session is not in `kept` any more.
+    /// Whether the beginning of the session's output was dropped from `kept`.
     cut: bool,
     transcript: bool,
     skimmer: Skimmer,
     history: History,
 }
 
-/// A terminal, on which a conversation is wrapped by word. What other agents write is theirs.
+/// A terminal. Transcripts are wrapped by word; output of other agents is unchanged.
 pub(super) struct Page {
     screen: Screen,
     wrapper: Option<Wrapper>,
@@ -64,7 +64,7 @@ impl Page {
         self.screen.resize(size);
     }
 
-    /// Forgets what the output asked of its terminal: who asked is not there any more.
+    /// Drops pending replies to terminal queries: the program that sent them is gone.
     pub(super) fn forget_questions(&mut self) {
         self.screen.take_replies();
     }
@@ -74,17 +74,17 @@ impl Page {
     }
 }
 
-/// A terminal with a conversation that is over.
+/// A terminal with a finished transcript.
 pub(super) fn of_transcript(text: &[u8], size: Size) -> Screen {
     let mut page = Page::new(size, Scrollback::Text(SCROLLBACK_ROWS), true);
     page.process(text);
     page.screen
 }
 
-/// Whether the screen has the rows above the visible ones.
+/// Whether the screen has the rows of history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum History {
-    /// It is in what is kept.
+    /// The history is only in the kept output.
     Folded,
     Drawn,
 }
@@ -102,17 +102,17 @@ impl LiveScreen {
         }
     }
 
-    /// Begins with an empty terminal, as the session does.
+    /// Starts with an empty terminal for a new session.
     pub(super) fn restart(&mut self, transcript: bool) {
         *self = Self::new(self.page.screen.size(), transcript);
     }
 
-    /// The terminal as it was when it was last brought up to date.
+    /// The terminal as of the last update.
     pub(super) fn screen(&self) -> &Screen {
         &self.page.screen
     }
 
-    /// Takes output. What of it is to be seen is drawn in [`Self::catch_up`].
+    /// Processes output; most of it is drawn later by [`Self::catch_up`].
     pub(super) fn process(&mut self, bytes: &[u8]) {
         let only_adds = self.skimmer.take(bytes);
         self.kept.extend_from_slice(bytes);
@@ -126,14 +126,14 @@ impl LiveScreen {
             self.kept.drain(..self.kept.len() - KEPT_BYTES);
             self.drawn = self.kept.len();
         }
-        // What moves about can be drawn anew from its beginning only.
+        // Output that moves the cursor can only be redrawn from its beginning.
         if !only_adds && self.cut && !self.transcript {
             self.kept = Vec::new();
             self.drawn = 0;
         }
     }
 
-    /// Brings the screen up to date.
+    /// Draws the output that is not drawn yet.
     pub(super) fn catch_up(&mut self) {
         let new = &self.kept[self.drawn..];
         let rows = self.page.screen.size().rows;
@@ -148,19 +148,19 @@ impl LiveScreen {
             },
             History::Drawn => self.page.process(new),
         }
-        // The session's own terminal has answered.
+        // The agent's own terminal has already replied.
         self.page.screen.take_replies();
         self.drawn = self.kept.len();
     }
 
-    /// The terminal with its history, for those who look back.
+    /// The terminal with its history, for scrolling back.
     pub(super) fn unfolded(&mut self) -> &mut Screen {
         self.unfold();
         self.catch_up();
         &mut self.page.screen
     }
 
-    /// Gives the history up when nobody looks at it any more.
+    /// Drops the drawn history once the view is at the end again.
     pub(super) fn fold(&mut self) {
         let only_adds = self.skimmer.take(&[]);
         if only_adds && self.history == History::Drawn && self.page.screen.scrollback() == 0 {
@@ -175,7 +175,7 @@ impl LiveScreen {
             return;
         }
         match self.history {
-            // A part of what is shown may not have been wrapped at all.
+            // The skipped part of the output was never wrapped.
             History::Folded => self.draw_anew(size, History::Folded),
             History::Drawn if size.cols != old.cols && anew => self.draw_anew(size, History::Drawn),
             History::Drawn => {
@@ -191,10 +191,10 @@ impl LiveScreen {
         }
     }
 
-    /// Makes the screen from what is kept.
+    /// Redraws the screen from the kept output.
     fn draw_anew(&mut self, size: Size, history: History) {
         self.history = history;
-        // A cut goes through the middle of a line, perhaps of a sequence.
+        // The cut may be within a line or a sequence, so start at the next line.
         let mut start = if self.cut {
             self.kept.iter().position(|byte| *byte == b'\n').map_or(0, |at| at + 1)
         } else {
@@ -210,7 +210,7 @@ impl LiveScreen {
                     && only_adds
                 {
                     page.process(&skim::lasting(&self.kept[start..seen]));
-                    // Behind the line end.
+                    // After the line end.
                     start = seen + 2;
                 }
                 page
@@ -221,8 +221,8 @@ impl LiveScreen {
     }
 }
 
-/// What is remembered above the visible rows. To make text of each would take half of the speed of what moves about: that stays in
-/// cells, fewer rows where they are wide.
+/// The history to keep. Output that moves the cursor keeps cells, since converting each row to text would halve its
+/// speed; the wider the rows, the fewer are kept.
 fn scrollback(size: Size, only_adds: bool) -> Scrollback {
     let row_bytes = usize::from(size.cols).max(1) * size_of::<vt100::Cell>();
     match only_adds {
@@ -261,7 +261,7 @@ mod tests {
         assert_eq!(live.screen().scrollback(), rows(400));
     }
 
-    /// Output that only adds lines, of all kinds.
+    /// Random output that only adds lines.
     fn lines(dice: &mut Dice) -> String {
         const PIECES: [&str; 14] = [
             "word ",

@@ -1,25 +1,25 @@
-//! Tells output that only adds lines from output that moves about on the screen, and finds what of it can still be
-//! seen. Pure.
+//! Recognises output that only adds lines, as opposed to output that moves the cursor about, and finds the part of it
+//! that remains visible. Pure.
 //!
-//! Whatever fills the screen with new lines pushes everything else off it. So of a flood of lines only the last
-//! screenful has to be drawn, and of what came before it only what lasts: colours and modes.
+//! New lines push older ones off the screen. So of a flood of lines only the last screenful has to be drawn, and of the
+//! text before it only lasting state: colours and modes.
 //!
-//! The scanner is one of its own, beside the parser in `text::escapes`, which does not tell whether a line end is within a
-//! sequence, nor where a sequence begins, and takes two to three times as long for what is done here to every byte of a
-//! flood. It knows less, too: of what it does not know it says that it moves about. A test holds the two together.
+//! The scanner is separate from the parser in `text::escapes`. That parser reports neither whether a line end is within
+//! a sequence nor where a sequence begins, and takes two to three times as long, for every byte of a flood. The scanner
+//! knows fewer sequences and treats unknown ones as moving the cursor. A test compares the two.
 
 use std::ops::Range;
 
 use memchr::memchr;
 
-/// Modes that change neither cells nor where the cursor is.
+/// Modes that affect neither cells nor the cursor position.
 const HARMLESS_MODES: [&[u8]; 11] = [
     b"?1", b"?12", b"?25", b"?1000", b"?1002", b"?1003", b"?1004", b"?1005", b"?1006", b"?2004", b"?2026",
 ];
-/// Most bytes of parameters; a longer sequence is nothing that is known here.
+/// Maximum bytes of parameters; longer sequences count as unknown.
 const PARAMETERS_CAP_BYTES: usize = 64;
 
-/// Watches a stream of output, cut anywhere.
+/// Scans a stream of output, cut anywhere.
 #[derive(Debug, Default)]
 pub(super) struct Skimmer {
     state: State,
@@ -39,9 +39,9 @@ enum State {
 }
 
 impl Skimmer {
-    /// Takes output; returns whether all of it so far only adds lines.
+    /// Scans output. Returns whether all of it so far only adds lines.
     ///
-    /// Then every line end in it is one, and none is within a sequence.
+    /// In that case every line feed is a line end, and none is within a sequence.
     pub(super) fn take(&mut self, bytes: &[u8]) -> bool {
         let mut rest = bytes;
         while !self.moves {
@@ -64,7 +64,7 @@ impl Skimmer {
         !self.moves
     }
 
-    /// The state after one more byte of a sequence; none if this is one that moves about, or is not known.
+    /// The state after one more byte of a sequence; `None` if the sequence moves the cursor off its line or is unknown.
     fn after(&mut self, byte: u8) -> Option<State> {
         match (self.state, byte) {
             (State::Escape, b'[') => {
@@ -79,7 +79,7 @@ impl Skimmer {
                 self.parameters.push(byte);
                 Some(State::Csi)
             }
-            // Colours; what stays on its line.
+            // Colours, and sequences that stay on their line.
             (State::Csi, b'm' | b'K' | b'G' | b'C' | b'D') => Some(State::Ground),
             (State::Csi, b'h' | b'l') if HARMLESS_MODES.contains(&&self.parameters[..]) => Some(State::Ground),
             (State::Osc, 0x07) | (State::OscEscape, b'\\') => Some(State::Ground),
@@ -90,16 +90,16 @@ impl Skimmer {
     }
 }
 
-/// Finds what of `new` need not be drawn on a screen of so many rows, as everything there will have scrolled off it.
+/// The range of `new` that need not be drawn on a screen of `rows` rows, as it will have scrolled off.
 ///
-/// It begins behind a line end, where no sequence is under way, and ends before another one.
+/// The range begins after a line end, outside of any sequence, and ends before another line end.
 pub(super) fn unseen(new: &[u8], rows: u16) -> Option<Range<usize>> {
     let start = memchr(b'\n', new)? + 1;
     let end = last_lines(new, usize::from(rows) + 2)?;
     (start < end).then_some(start..end)
 }
 
-/// Where the last so many line ends begin, of those that also return to the first column.
+/// The position of the `count`-th last CR LF; `None` if there are fewer.
 pub(super) fn last_lines(bytes: &[u8], count: usize) -> Option<usize> {
     let mut left = count;
     for at in (1..bytes.len()).rev() {
@@ -113,7 +113,7 @@ pub(super) fn last_lines(bytes: &[u8], count: usize) -> Option<usize> {
     None
 }
 
-/// What lasts of output that only adds lines: modes, and colours since they were last reset.
+/// Extracts the lasting state from output that only adds lines: modes, and colours since the last reset.
 pub(super) fn lasting(bytes: &[u8]) -> Vec<u8> {
     let mut modes: Vec<&[u8]> = Vec::new();
     let mut colours: Vec<u8> = Vec::new();
@@ -193,7 +193,7 @@ mod tests {
         }
     }
 
-    /// What the parser makes of output.
+    /// The result of the full parser.
     #[derive(Default)]
     struct Parsed {
         moves: bool,

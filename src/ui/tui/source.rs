@@ -1,4 +1,4 @@
-//! Where records and output come from: the loop in this process or in another, or a run of the past.
+//! Sources of records and output: the loop in this process or another, or a finished run.
 
 use std::{sync::Arc, time::Instant};
 
@@ -16,7 +16,7 @@ use super::{
 /// Ends a wait in [`Source::poll`] from another thread.
 pub type Wake = Box<dyn Fn() + Send + Sync>;
 
-/// The records up to the place that a replay has jumped to.
+/// The records up to the target of a jump in a replay.
 pub struct Past {
     pub(super) records: Arc<[Record]>,
     pub(super) until: usize,
@@ -29,44 +29,44 @@ impl Past {
 }
 
 pub trait Source {
-    /// Waits for the next event until `deadline`, or without an end to it.
+    /// Waits for the next event until `deadline`, or indefinitely without one.
     fn poll(&mut self, deadline: Option<Instant>) -> Poll;
 
-    /// Hands over the records from before the first event; there are none in a replay.
+    /// Delivers the records before the first event; a replay has none.
     fn past(&mut self, _take: &mut dyn FnMut(&Record)) {}
 
     fn waker(&self) -> Wake;
 
-    /// Why the loop did not take what this screen asked for, if its answer is not among the records.
+    /// The next refusal of an order by the loop, if the records do not contain the answer.
     fn refusal(&mut self) -> Option<String> {
         None
     }
 
-    /// The time of what is shown, in milliseconds since the Unix epoch.
+    /// The current time of the run, in milliseconds since the Unix epoch.
     fn now_ms(&self) -> u64;
 
-    /// How a replay stands; none for a running loop.
+    /// The state of a replay; `None` for a running loop.
     fn replay(&self) -> Option<ReplayState> {
         None
     }
 
-    /// Carries out what was asked of a replay; returns all records up to the place it jumped to, if it did.
+    /// Controls a replay. Returns all records up to the target if it jumped.
     fn steer(&mut self, _order: Replay) -> Option<Past> {
         None
     }
 
-    /// When the run that is played was, and its iterations.
+    /// The time span of a replayed run and its iterations.
     fn timeline(&self) -> Option<Timeline> {
         None
     }
 
-    /// Whether the terminal that is played was made from signals, where that is known.
+    /// Whether the replayed terminal was rendered from signals, if known.
     fn is_transcript(&self) -> Option<bool> {
         None
     }
 }
 
-/// The loop that runs in this process.
+/// The loop in this process.
 pub struct Live<'a>(pub &'a mut Subscription);
 
 impl Source for Live<'_> {
@@ -88,7 +88,7 @@ impl Source for Live<'_> {
     }
 }
 
-/// The loop in this process, which hears of signals itself and ends with it.
+/// The loop in this process, which handles signals itself and ends with the process.
 impl Reach for Handle {
     fn command(&self, command: UserCommand, by: RequestedBy) -> Result<(), String> {
         Handle::command(self, command, by).map_err(|busy| busy.to_string())

@@ -1,4 +1,4 @@
-//! A terminal for a screen: its keys, its size and its signals reach a mailbox from here on.
+//! Takes the terminal for a screen: keys, size and signals arrive in a mailbox.
 
 use std::{
     io,
@@ -16,7 +16,7 @@ use super::{
     theme::Theme,
 };
 
-/// Why there is no screen.
+/// A failure to open the screen.
 #[derive(Debug, Error)]
 pub enum ScreenError {
     #[error("the terminal cannot be used")]
@@ -25,22 +25,22 @@ pub enum ScreenError {
     Inputs(#[source] io::Error),
 }
 
-/// A terminal that was taken for a screen, and what reaches the screen from there.
+/// A terminal taken for a screen, and its input.
 pub(super) struct Taken {
     pub(super) mailbox: Mailbox,
     pub(super) arrivals: Receiver<Arrived>,
     /// In columns and rows.
     pub(super) size: (u16, u16),
-    /// When to draw the first frame.
+    /// The latest time of the first frame.
     pub(super) first_frame: Instant,
     pub(super) lent: Lent,
 }
 
 impl Taken {
-    /// Takes the terminal, which is the caller's to give back.
+    /// Takes the terminal. The caller has to give it back.
     ///
     /// # Errors
-    /// [`ScreenError`] if there is none.
+    /// [`ScreenError`] if the terminal cannot be used.
     pub(super) fn of(wake: Wake, theme: &Theme, mouse: bool) -> Result<Taken, ScreenError> {
         let (mailbox, arrivals) = Mailbox::new(wake);
         let size = crossterm::terminal::size().map_err(ScreenError::Terminal)?;
@@ -49,8 +49,8 @@ impl Taken {
         let lent = Lent::default();
         let asks = theme.goes_by_background() && inputs::can_be_asked();
         inputs::read_keys(mailbox.clone(), asks, lent.clone()).map_err(ScreenError::Inputs)?;
-        // Whoever sees a frame may press any key, and until the terminal has answered not all of them are known: the thread
-        // that reads them says when it is over.
+        // A user who sees a frame may press any key, and until the terminal has answered only some keys are recognised.
+        // The key thread reports the end of that time.
         let first_frame = Instant::now() + if asks { inputs::ANSWER_PATIENCE } else { Duration::ZERO };
         Ok(Taken {
             mailbox,

@@ -1,7 +1,7 @@
-//! The user's terminal: how it is taken, and how it is given back, whatever happens.
+//! Takes the user's terminal and gives it back, even after a panic.
 //!
-//! What is written here goes straight to the descriptor. A thread that hangs in a write, in a terminal that was stopped,
-//! must not keep another from giving the terminal back.
+//! Writes go directly to the descriptor. A thread that blocks in a write to a stopped terminal must not keep another
+//! thread from giving the terminal back.
 
 use std::{
     io,
@@ -21,11 +21,10 @@ use nix::{
 };
 use ralph_text::{Form, shown};
 
-/// How long a terminal that takes nothing is waited for when it is given back.
+/// Time limit for an unresponsive terminal when it is given back.
 const PATIENCE_MS: u16 = 100;
 
-/// How long after it was asked something a terminal's answer is taken: one that comes later would be taken for typed by
-/// whoever reads next.
+/// Time limit for the answer to a query. A later answer would look like typed input to the next program.
 const ANSWER_PATIENCE: Duration = Duration::from_millis(400);
 
 const TAKE: &str = "\x1b[?1049h\x1b[22;2t\x1b[?2004h\x1b[?25l\x1b[2J";
@@ -34,20 +33,20 @@ const GIVE_BACK: &str = "\x1b[?2026l\x1b[?1006l\x1b[?1000l\x1b[?2004l\x1b[0m\x1b
 
 const NO_PROGRESS: &str = "\x1b]9;4;0\x1b\\";
 
-/// The terminal is ralph's.
+/// Whether ralph has the terminal.
 static TAKEN: AtomicBool = AtomicBool::new(false);
-/// The terminal shows progress that is taken off with everything else.
+/// Whether a progress indicator is on, which has to be removed with everything else.
 static SHOWS_PROGRESS: AtomicBool = AtomicBool::new(false);
-/// When the terminal was asked something that it has not answered.
+/// Time of the query that the terminal has not answered yet.
 static ASKED: Mutex<Option<Instant>> = Mutex::new(None);
 static ANSWERED: Condvar = Condvar::new();
-/// Messages of panics that would have been written across the screen.
+/// Panic messages that would have been written across the screen.
 static HELD: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// Takes the terminal: raw mode, the other screen, the mouse if it is wanted.
+/// Takes the terminal: raw mode, alternate screen, and mouse reporting if `mouse` is set.
 ///
 /// # Errors
-/// Whatever the terminal says; it is as it was then.
+/// Errors of the terminal, which is then given back.
 pub(crate) fn take(mouse: bool) -> io::Result<()> {
     hold_panics();
     TAKEN.store(true, Ordering::SeqCst);
@@ -56,7 +55,7 @@ pub(crate) fn take(mouse: bool) -> io::Result<()> {
     write_all(format!("{TAKE}{mouse}").as_bytes()).inspect_err(|_| give_back())
 }
 
-/// Gives the terminal back as it was. Does nothing when it is not taken.
+/// Gives the terminal back as it was. Does nothing if it is not taken.
 pub(crate) fn give_back() {
     if !TAKEN.swap(false, Ordering::SeqCst) {
         return;
@@ -64,7 +63,7 @@ pub(crate) fn give_back() {
     let stdout = io::stdout();
     let mut ready = [PollFd::new(stdout.as_fd(), PollFlags::POLLOUT)];
     if poll(&mut ready, PollTimeout::from(PATIENCE_MS)).is_ok_and(|count| count > 0) {
-        _ = write_all(GIVE_BACK.as_bytes()); // there is nobody left to tell
+        _ = write_all(GIVE_BACK.as_bytes()); // no one is left to report an error to
         if SHOWS_PROGRESS.swap(false, Ordering::SeqCst) {
             _ = write_all(NO_PROGRESS.as_bytes()); // likewise
         }
@@ -73,34 +72,34 @@ pub(crate) fn give_back() {
     _ = terminal::disable_raw_mode(); // likewise
 }
 
-/// Takes note that the terminal was told of progress.
+/// Notes that a progress indicator is on.
 pub(super) fn shows_progress() {
     SHOWS_PROGRESS.store(true, Ordering::SeqCst);
 }
 
-/// Asks the terminal `question`. Whoever reads the answer calls [`answered`].
+/// Sends `question` to the terminal. The reader of the answer calls [`answered`].
 ///
 /// # Errors
-/// Whatever the terminal says.
+/// Errors of writing to the terminal.
 pub(super) fn ask(question: &str) -> io::Result<()> {
     *asked() = Some(Instant::now());
     write_all(question.as_bytes())
 }
 
-/// Takes note that nothing more is to come of what was asked.
+/// Notes that the terminal has answered.
 pub(super) fn answered() {
     *asked() = None;
     ANSWERED.notify_all();
 }
 
-/// Waits for an answer that somebody else reads, and throws it away if it is not read in time.
+/// Waits until another thread has read the pending answer, or discards it after the time limit.
 fn await_answer() {
     let mut since = asked();
     while let Some(asked) = *since {
         let left = ANSWER_PATIENCE.saturating_sub(asked.elapsed());
         if left.is_zero() {
             *since = None;
-            _ = tcflush(io::stdin(), FlushArg::TCIFLUSH); // there is nobody left to tell
+            _ = tcflush(io::stdin(), FlushArg::TCIFLUSH); // no one is left to report an error to
             return;
         }
         let waited = ANSWERED.wait_timeout(since, left);
@@ -115,7 +114,7 @@ fn asked() -> MutexGuard<'static, Option<Instant>> {
 /// Writes all of `bytes` to the terminal.
 ///
 /// # Errors
-/// Whatever the terminal says.
+/// Errors of writing to the terminal.
 pub(crate) fn write_all(mut bytes: &[u8]) -> io::Result<()> {
     let stdout = io::stdout();
     while !bytes.is_empty() {
@@ -133,7 +132,7 @@ pub(crate) fn write_all(mut bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives the terminal back when it is dropped, in a panic too, and says what panicked meanwhile.
+/// Gives the terminal back on drop, even in a panic, and prints the panic messages held back meanwhile.
 ///
 /// For the thread whose end is the end of the process.
 #[derive(Debug)]
@@ -144,17 +143,17 @@ impl Drop for Guard {
         give_back();
         for message in take_held() {
             let message = shown(&message, Form::Plain);
-            _ = rustix::io::write(io::stderr().as_fd(), message.as_bytes()); // nobody left to tell
+            _ = rustix::io::write(io::stderr().as_fd(), message.as_bytes()); // no one is left to report an error to
         }
     }
 }
 
-/// Takes the messages of panics that were held back while the terminal was taken.
+/// Takes the panic messages that were held back while the terminal was taken.
 pub(crate) fn take_held() -> Vec<String> {
     std::mem::take(&mut HELD.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Keeps messages of panics from being written across the screen. Panics themselves go on as they would.
+/// Installs a hook that keeps panic messages off the screen. Panics proceed as usual.
 fn hold_panics() {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

@@ -1,4 +1,4 @@
-//! Runs for tests of the screen: told in events, seconds apart.
+//! Runs for tests of the screen: sequences of events, one second apart.
 
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ use super::model::{BoardModel, Model};
 /// 2026-11-20 10:28:35 UTC.
 pub(super) const START_MS: u64 = 1_795_170_515_000;
 
-/// A model of a screen of `cols` and `rows` after `events`, each a second after the one before.
+/// A model of a screen of `cols` and `rows` after `events`, which are one second apart.
 pub(super) fn model(cols: u16, rows: u16, events: impl IntoIterator<Item = Event>) -> Model {
     let mut model = Model {
         now_ms: START_MS,
@@ -36,7 +36,7 @@ pub(super) fn model(cols: u16, rows: u16, events: impl IntoIterator<Item = Event
     model
 }
 
-/// A message that was given as `id`.
+/// The queued message `id`.
 pub(super) fn queued(id: u32, kind: SteeringKind, text: &str) -> Event {
     Event::SteeringQueued {
         id: SteeringId(id),
@@ -125,7 +125,7 @@ fn checkpoint() -> Checkpoint {
     }
 }
 
-/// The end of an iteration, and what came of it.
+/// The end of an iteration with its results.
 pub(super) fn ended(iteration: u32, outcome: Outcome) -> Vec<Event> {
     let changes = Changes {
         commits: 1,
@@ -178,7 +178,7 @@ pub(super) fn stopped(reason: ralph_core::event::StopReason) -> Event {
     }
 }
 
-/// Two iterations over, the third running.
+/// A run with two finished iterations and a third that runs.
 pub(super) fn running() -> Vec<Event> {
     let mut events = begun();
     events.push(started(1));
@@ -195,7 +195,7 @@ pub(super) fn plan_name(name: &str) -> PlanName {
     PlanName(name.to_owned())
 }
 
-/// A batch of `plans` that has begun, two at a time, and what happened since, a second after each other.
+/// A batch of `plans`, two at a time, after `events`, which are one second apart.
 pub(super) fn batch(plans: &[&str], events: impl IntoIterator<Item = BatchEvent>) -> Batch {
     let planned = plans.iter().map(|name| Planned {
         name: plan_name(name),
@@ -233,7 +233,7 @@ pub(super) fn batch(plans: &[&str], events: impl IntoIterator<Item = BatchEvent>
     Batch::of(&records.collect::<Vec<_>>()).expect("a batch")
 }
 
-/// A run of which this was read.
+/// The view of run `run` after `events`.
 pub(super) fn seen(run: &str, events: impl IntoIterator<Item = Event>) -> Seen {
     let mut seen = Seen::default();
     for (event, seq) in events.into_iter().zip(0..) {
@@ -257,7 +257,7 @@ pub(super) fn seen(run: &str, events: impl IntoIterator<Item = Event>) -> Seen {
     seen
 }
 
-/// The events of a plan whose run goes on.
+/// The events of a plan whose run has started.
 pub(super) fn at_work(name: &str) -> [BatchEvent; 3] {
     let plan = plan_name(name);
     [
@@ -271,7 +271,7 @@ pub(super) fn at_work(name: &str) -> [BatchEvent; 3] {
     ]
 }
 
-/// Those of one that is done.
+/// The events of a plan whose run is done.
 pub(super) fn job_done(name: &str) -> Vec<BatchEvent> {
     let end = JobEnd::Over {
         reason: ralph_core::event::StopReason::done(ralph_core::event::Proof::ExitCodes),
@@ -284,7 +284,7 @@ pub(super) fn job_done(name: &str) -> Vec<BatchEvent> {
     .concat()
 }
 
-/// Those of a merge whose goals run.
+/// The events of a merge that is being verified.
 pub(super) fn verifying(name: &str) -> [BatchEvent; 2] {
     let (plan, commit) = (plan_name(name), format!("{name}0123456789"));
     let onto = "c0".to_owned();
@@ -294,7 +294,7 @@ pub(super) fn verifying(name: &str) -> [BatchEvent; 2] {
     ]
 }
 
-/// Those of a merge that is made.
+/// The events of a completed merge.
 pub(super) fn merged(name: &str) -> Vec<BatchEvent> {
     let (plan, commit) = (plan_name(name), format!("{name}0123456789"));
     let moved = [
@@ -308,7 +308,7 @@ pub(super) fn merged(name: &str) -> Vec<BatchEvent> {
     [job_done(name), verifying(name).to_vec(), moved.to_vec()].concat()
 }
 
-/// Those of a merge that cannot be made.
+/// The events of a merge with a conflict.
 pub(super) fn in_conflict(name: &str) -> Vec<BatchEvent> {
     let plan = plan_name(name);
     let trouble = Trouble::Conflict {
@@ -329,7 +329,7 @@ pub(super) fn in_conflict(name: &str) -> Vec<BatchEvent> {
 /// The plans of [`busy_board`].
 pub(super) const PLANS: [&str; 8] = ["api", "ui", "docs", "search", "billing", "import", "mail", "audit"];
 
-/// A batch in which everything is going on at once.
+/// A batch with plans in many different states.
 pub(super) fn busy_board() -> Board {
     let said = Event::AgentReported {
         iteration: 3,

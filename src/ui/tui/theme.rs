@@ -1,7 +1,7 @@
-//! Colours and signs: what the terminal can show and what the user can read on it. Pure.
+//! Colours and signs, chosen for the terminal's abilities and the user's background. Pure.
 //!
-//! Each palette is legible on the backgrounds it is for, which a test computes. On a background that is not known, or is neither
-//! dark nor light, only the terminal's own sixteen colours are used: its theme makes them legible.
+//! Each palette is legible on its backgrounds, which a test computes. On a background that is unknown, or neither dark
+//! nor light, only the terminal's sixteen colours are used: the terminal's theme makes them legible.
 
 use std::borrow::Cow;
 
@@ -11,22 +11,22 @@ use ratatui::style::{Color, Modifier, Style};
 
 use super::background::Background;
 
-/// The lightest background, by its luminance, that the dark palette is for, and the darkest that the light one is for.
+/// Maximum luminance of a background for the dark palette, and minimum for the light one.
 const DARK_UP_TO: f64 = 0.035;
 const LIGHT_FROM: f64 = 0.78;
 
-/// Which colours there are.
+/// The palette.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Palette {
     Dark,
     Light,
-    /// The terminal's own sixteen.
+    /// The terminal's own sixteen colours.
     Sixteen,
-    /// Weights only.
+    /// No colours, only bold and dim.
     Mono,
 }
 
-/// How many colours an agent's own output may have.
+/// The colour depth of everything that is drawn, output of agents included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Depth {
     None,
@@ -35,7 +35,7 @@ pub enum Depth {
     True,
 }
 
-/// What the environment says of the terminal.
+/// Terminal properties from the environment.
 #[derive(Debug, Clone, Default)]
 pub struct Surroundings {
     pub no_color: bool,
@@ -47,7 +47,7 @@ pub struct Surroundings {
 }
 
 impl Surroundings {
-    /// Whether the locale has all characters.
+    /// Whether the locale uses UTF-8.
     pub fn is_unicode(&self) -> bool {
         let locale = self.locale.to_ascii_lowercase();
         locale.contains("utf-8") || locale.contains("utf8")
@@ -59,11 +59,12 @@ pub struct Theme {
     pub palette: Palette,
     pub depth: Depth,
     pub glyphs: &'static Glyphs,
-    /// The palette goes by the background, and not by the user's word or by what the terminal lacks.
+    /// Whether the palette follows the background: the user chose no palette, and the terminal has at least 256
+    /// colours.
     goes_by_background: bool,
 }
 
-/// The signs that are drawn.
+/// The signs used for drawing.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Glyphs {
     pub done: &'static str,
@@ -87,12 +88,12 @@ pub struct Glyphs {
     pub folded: &'static str,
     pub unfolded: &'static str,
     pub minus: &'static str,
-    /// One at a time, a second each.
+    /// Frames of the spinner, one a second.
     pub spinner: &'static [&'static str],
     pub corners: [&'static str; 4],
-    /// Where a line down leaves one across, and where it arrives.
+    /// Junctions where a vertical line begins at a horizontal one, and where it ends at one.
     pub tees: [&'static str; 2],
-    /// Where a line across arrives at one down.
+    /// Junction where a horizontal line ends at a vertical one.
     pub side: &'static str,
 }
 
@@ -152,22 +153,22 @@ static ASCII: Glyphs = Glyphs {
     side: "+",
 };
 
-/// Parts of the names of terminals that have 256 colours, whether they say so or not.
+/// Parts of `TERM` values of terminals with 256 colours that may not announce them.
 const MANY_COLOURS: [&str; 6] = ["256", "kitty", "alacritty", "ghostty", "foot", "wezterm"];
 
-/// What a text is for.
+/// The purpose of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     Plain,
     Dim,
     Strong,
-    /// The name of ralph, the current task, the pane that is looked at.
+    /// The name of ralph, the current task, the shown pane.
     Accent,
     Good,
     Bad,
     Wait,
     User,
-    /// What is chosen in a list.
+    /// The selected row of a list.
     Chosen,
     GaugeDone,
     GaugeRest,
@@ -188,7 +189,7 @@ impl Theme {
         }
     }
 
-    /// Chooses what suits the terminal; `asked_for` and `ascii` are the user's own word, where there is one.
+    /// Chooses the theme for a terminal; `asked_for` and `ascii` are the user's settings, if any.
     pub fn suiting(around: &Surroundings, asked_for: Option<Palette>, ascii: Option<bool>) -> Self {
         let depth = if around.no_color || asked_for == Some(Palette::Mono) {
             Depth::None
@@ -222,12 +223,12 @@ impl Theme {
         }
     }
 
-    /// Whether the terminal has to be asked for its background.
+    /// Whether to ask the terminal for its background.
     pub fn goes_by_background(&self) -> bool {
         self.goes_by_background
     }
 
-    /// The theme that suits this background, where it goes by that.
+    /// Adapts the theme to a background, unless its palette is fixed.
     pub fn on(self, background: Background) -> Self {
         if !self.goes_by_background {
             return self;
@@ -287,9 +288,9 @@ impl Theme {
         }
     }
 
-    /// What a cell looks like in a row that is chosen: on the one background of that row, and never dim.
+    /// The style of a cell in a selected row: on the row's background, and never dim.
     ///
-    /// The sixteen colours have no second background on which all of them are legible, so there the row is reversed whole.
+    /// The sixteen colours have no second background on which all of them are legible, so the whole row is reversed.
     pub fn chosen(&self, cell: Style) -> Style {
         let row = self.style(Role::Chosen);
         match self.palette {
@@ -297,7 +298,7 @@ impl Theme {
                 let is_faint = [Role::Dim, Role::GaugeRest]
                     .iter()
                     .any(|role| self.style(*role).fg == cell.fg);
-                // A colour that was chosen for another background is for that alone.
+                // The colour was chosen for another background.
                 let is_bound = cell.bg.is_some_and(|background| background != Color::Reset);
                 let own = if is_faint || is_bound {
                     cell.fg(Color::Reset)
@@ -310,9 +311,7 @@ impl Theme {
         }
     }
 
-    /// The text as it can be written: where there is no Unicode, ralph's own punctuation gives way to plain signs.
-    ///
-    /// Words of others stay as they are: what their terminal makes of them is nobody's guess.
+    /// Replaces ralph's own punctuation by ASCII where there is no Unicode. Other characters are unchanged.
     pub fn spelled<'a>(&self, text: &'a str) -> Cow<'a, str> {
         if self.glyphs != &ASCII || text.is_ascii() {
             return Cow::Borrowed(text);
@@ -320,8 +319,8 @@ impl Theme {
         Cow::Owned(text.chars().map(signs::ascii).collect())
     }
 
-    /// A frame as the terminal understands it: one of sixteen colours may know only their short forms, and take the long
-    /// ones, which are all that is drawn with, for something else.
+    /// Rewrites a frame for terminals with sixteen colours, which may misread the long forms of colour sequences that
+    /// the drawing library emits.
     pub fn encoded(&self, frame: Vec<u8>) -> Vec<u8> {
         if self.depth != Depth::Sixteen {
             return frame;
@@ -358,7 +357,7 @@ impl Theme {
         (sign, self.style(role))
     }
 
-    /// The nearest to `colour` that the terminal has.
+    /// The nearest colour to `colour` that the terminal has.
     pub fn nearest(&self, colour: Color) -> Color {
         match (self.depth, colour) {
             (Depth::None, _) => Color::Reset,
@@ -375,7 +374,7 @@ impl Theme {
     }
 }
 
-/// Parameters with the short forms of the sixteen colours.
+/// Replaces long forms of the sixteen colours by short ones.
 fn shortened(parameters: &[u8]) -> String {
     let text = String::from_utf8_lossy(parameters);
     let mut numbers = text.split(';');
@@ -429,7 +428,7 @@ fn of_index(index: u8) -> (u8, u8, u8) {
     (value(index / 36), value(index / 6 % 6), value(index % 6))
 }
 
-/// One of the sixteen: a bit for each strong part, and one for a bright colour.
+/// The nearest of the sixteen colours: a bit for each strong component, and one for bright.
 fn sixteenth(red: u8, green: u8, blue: u8) -> u8 {
     let most = red.max(green).max(blue);
     if most < 48 {

@@ -1,15 +1,16 @@
-//! Keys as a terminal would send them to the program in it. Pure.
+//! Encodes keys as a terminal sends them to its program. Pure.
 
 use crossterm::event::{Event as Input, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Rect;
 use vt100::{MouseProtocolEncoding, MouseProtocolMode};
 
-/// Returns what `input` is to the program whose screen is `vt` and is shown at `pane`; nothing for what it has not asked for.
+/// Encodes `input` for the program whose screen is `vt`, shown at `pane`. Empty for events that the program has not
+/// requested.
 pub(super) fn bytes(input: &Input, vt: &vt100::Screen, pane: Rect) -> Vec<u8> {
     match input {
         Input::Key(key) => key_bytes(*key, vt.application_cursor()),
         Input::Paste(text) if vt.bracketed_paste() => {
-            // An end of paste within the paste would be the end of safety.
+            // An end-of-paste marker in the text would end the protection by the bracketed paste.
             let text = text.replace("\x1b[201~", "");
             format!("\x1b[200~{text}\x1b[201~").into_bytes()
         }
@@ -56,7 +57,7 @@ fn control_byte(character: char) -> Option<u8> {
     }
 }
 
-/// Cursor and function keys, with modifiers as xterm has them.
+/// Cursor and function keys, with modifiers encoded as in xterm.
 fn special(key: KeyEvent, application_cursor: bool) -> Vec<u8> {
     let bit = |modifier, value| if key.modifiers.contains(modifier) { value } else { 0 };
     let modifiers = 1 + bit(KeyModifiers::SHIFT, 1) + bit(KeyModifiers::ALT, 2) + bit(KeyModifiers::CONTROL, 4);
@@ -114,7 +115,7 @@ fn mouse_bytes(mouse: MouseEvent, vt: &vt100::Screen, pane: Rect) -> Vec<u8> {
         }
     };
     if mode == MouseProtocolMode::None {
-        // Programs on the other screen take the wheel for cursor keys, as in every terminal.
+        // On the alternate screen the wheel is sent as cursor keys, as terminals do.
         let arrow = match (button, vt.alternate_screen()) {
             (64, true) => KeyCode::Up,
             (65, true) => KeyCode::Down,

@@ -1,4 +1,4 @@
-//! What keys, mouse and results of jobs do to the screen. Pure: what else has to happen is returned as orders.
+//! Applies keys, mouse events and job results to the model. Pure: side effects are returned as orders.
 
 mod answering;
 mod asks;
@@ -42,10 +42,10 @@ use super::{
     },
 };
 
-/// Lines a turn of the mouse wheel moves.
+/// Lines scrolled per step of the mouse wheel.
 const WHEEL_LINES: usize = 3;
 
-/// Lets `event` change the screen; returns what has to be done.
+/// Applies `event` to the model and returns the resulting orders.
 pub(crate) fn update(model: &mut Model, event: ScreenEvent) -> Vec<Order> {
     let orders = take(model, event);
     show_question(model);
@@ -82,7 +82,7 @@ fn take(model: &mut Model, event: ScreenEvent) -> Vec<Order> {
                 return Vec::new();
             };
             open.state = result.into();
-            // One result is read from its beginning, and so is a prompt.
+            // A single result or a prompt is read from its beginning.
             let from_beginning = match overlay {
                 Overlay::Folded { what, .. } => what == Unfold::Last,
                 Overlay::Prompt { .. } => true,
@@ -130,7 +130,7 @@ fn normal(model: &mut Model, key: KeyEvent) -> Vec<Order> {
     }
 }
 
-/// Has what is folded shown in place of the transcript.
+/// Shows a folded part of the transcript in place of the pane.
 fn unfold(model: &mut Model, what: Unfold) -> Vec<Order> {
     if !model.ui.transcript {
         return refused(model, "the agent draws its terminal itself: nothing is folded");
@@ -151,7 +151,7 @@ fn show_overlay(model: &mut Model, overlay: Overlay) -> Vec<Order> {
     vec![Order::Unfold(overlay)]
 }
 
-/// Shows what the agent was told at the beginning of an iteration: of the one that is chosen in the history, or of the latest.
+/// Shows the prompt of the iteration that is chosen in the history, or else of the latest.
 fn show_prompt(model: &mut Model) -> Vec<Order> {
     match chosen_iteration(model) {
         Some(iteration) => show_overlay(model, Overlay::Prompt { iteration }),
@@ -161,7 +161,7 @@ fn show_prompt(model: &mut Model) -> Vec<Order> {
 
 fn typing(model: &mut Model, key: KeyEvent) -> Vec<Order> {
     let leaves = key.modifiers.contains(KeyModifiers::CONTROL)
-        // The byte of Ctrl-] is read as Ctrl-5 by some.
+        // Some terminals report Ctrl-] as Ctrl-5.
         && matches!(key.code, KeyCode::Char(']' | '5'));
     if leaves || !model.run.is_busy() {
         model.ui.mode = Mode::Normal;
@@ -201,7 +201,7 @@ fn pasted(model: &mut Model, text: String) -> Vec<Order> {
             recalling.nth = 0;
         }
         Mode::Typing => return vec![Order::Type(Input::Paste(text)), Order::Scroll(Scroll::Bottom)],
-        // What was meant for the agent must not be taken for keys.
+        // Pasted text is meant for the agent and must not be read as keys.
         Mode::Normal if model.ui.replay.is_none() && used_up(&model.run).is_none() => {
             model.ui.mode = Mode::Steering;
             super::lines::paste(model, &text);
@@ -220,7 +220,7 @@ fn moused(model: &mut Model, mouse: MouseEvent) -> Vec<Order> {
         MouseEventKind::ScrollDown => Some(Scroll::Down(WHEEL_LINES)),
         _ => None,
     };
-    // A box takes what would go to the pane behind it.
+    // A box receives the wheel instead of the pane behind it.
     match (&model.ui.mode, wheel) {
         (Mode::Normal | Mode::Steering | Mode::Searching | Mode::Typing, Some(by)) => {
             let focus = focus_at(model, mouse.column, mouse.row).unwrap_or(model.ui.focus);
@@ -262,7 +262,7 @@ fn moused(model: &mut Model, mouse: MouseEvent) -> Vec<Order> {
     }
 }
 
-/// The area at that place.
+/// The area at a position.
 fn focus_at(model: &Model, column: u16, row: u16) -> Option<Focus> {
     let (layout, at) = (model.layout(), Position::new(column, row));
     if layout.tasks.contains(at) {
@@ -271,7 +271,7 @@ fn focus_at(model: &Model, column: u16, row: u16) -> Option<Focus> {
     (layout.title.contains(at) || layout.main.contains(at)).then_some(Focus::Main)
 }
 
-/// A click gives its area the focus. One on a pane's name shows it, one on a row of a list chooses it.
+/// Handles a click: focuses its area, shows the pane whose name was clicked, selects the clicked row of a list.
 fn clicked(model: &mut Model, column: u16, row: u16) -> Vec<Order> {
     let layout = model.layout();
     let at = Position::new(column, row);
@@ -345,7 +345,7 @@ fn act(model: &mut Model, action: Action) -> Vec<Order> {
         Action::Filter => {
             let kind = model.log.kind().next();
             model.ui.log_below = model.log.show(kind, model.ui.log_below);
-            // A match that was gone to may be among the others.
+            // The current match may be among the hidden lines.
             model.ui.search.landed = None;
         }
         Action::Edit => return edit(model),
@@ -370,7 +370,7 @@ fn act(model: &mut Model, action: Action) -> Vec<Order> {
         Action::Unfold(what) => return unfold(model, what),
         Action::Prompt => return show_prompt(model),
         Action::Back => {
-            // The marks of a search go with it.
+            // Also removes the highlights of a search.
             model.ui.search = Search::default();
             if model.ui.close() || std::mem::take(&mut model.ui.zoomed) {
                 return Vec::new();
@@ -407,9 +407,9 @@ fn act(model: &mut Model, action: Action) -> Vec<Order> {
     Vec::new()
 }
 
-/// Opens what has the focus in the user's editor.
+/// Opens the focused content in the user's editor.
 fn edit(model: &mut Model) -> Vec<Order> {
-    // A replay has the plan as it was.
+    // A replay shows the plan as it was, not the current file.
     let edited = if model.ui.focus == Focus::Plan && model.ui.replay.is_none() {
         Some(Edited::Plan)
     } else if search::is_in_terminal(model) {
@@ -423,7 +423,7 @@ fn edit(model: &mut Model) -> Vec<Order> {
     }
 }
 
-/// Has the plan take the keys, and all of the room where it has none of its own.
+/// Focuses the plan, and enlarges it if it has no room of its own.
 fn focus_plan(model: &mut Model) {
     model.ui.focus = Focus::Plan;
     if model.layout().tasks.is_empty() {
@@ -431,7 +431,7 @@ fn focus_plan(model: &mut Model) {
     }
 }
 
-/// Carries out what only makes sense while there is a loop; says so when it makes none.
+/// Carries out an action that needs a loop, or says why it is impossible.
 fn ask_of_loop(model: &mut Model, action: Action) -> Vec<Order> {
     let asks_of_tests = model.run.permissions.about_tests().is_some();
     if model.run.is_over() && action == Action::Answer && (asks_of_tests || !model.run.blocks.is_empty()) {
@@ -504,7 +504,7 @@ fn ask_of_loop(model: &mut Model, action: Action) -> Vec<Order> {
     vec![Order::by_user(command)]
 }
 
-/// The iteration that is chosen in the history, and the latest where that is not shown.
+/// The iteration selected in the history, or the latest in other panes.
 fn chosen_iteration(model: &Model) -> Option<u32> {
     let chosen = match model.ui.pane {
         Pane::History => model.run.iterations.rows.iter().rev().nth(model.ui.history.selected),
@@ -521,7 +521,7 @@ fn chosen_iteration(model: &Model) -> Option<u32> {
 }
 
 fn show(model: &mut Model, pane: Pane) -> Vec<Order> {
-    // From the history, the changes of what is chosen there.
+    // From the history, show the changes of the selected iteration.
     let iteration = chosen_iteration(model);
     model.ui.show(pane);
     match iteration {
@@ -545,7 +545,7 @@ fn open(model: &mut Model) -> Vec<Order> {
     Vec::new()
 }
 
-/// A page less a line, so that the eye finds where it was.
+/// Rows of a page, less one so that the reader keeps the context.
 fn page(model: &Model) -> usize {
     usize::from(model.layout().main.height).saturating_sub(1).max(1)
 }

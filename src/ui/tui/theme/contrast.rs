@@ -1,15 +1,16 @@
-//! Whether every text can be read: contrast by the WCAG, which wants 4.5:1.
+//! Tests that every text is legible: WCAG contrast of at least 4.5:1.
 
 use super::*;
 use crate::ui::tui::background::luminance;
 
 const TEXT: f64 = 4.5;
-/// Rules, and what is left of a bar, say nothing that is not said in words: they only have to be seen.
+/// Minimum contrast of rules and of the rest of a bar: they only have to be visible, since text gives the same
+/// information.
 const DECORATION: f64 = 1.7;
 
 type Rgb = (u8, u8, u8);
 
-/// Backgrounds that people have: black, Dracula, One Dark, Gruvbox, Solarized, Catppuccin.
+/// Common dark backgrounds: black, Dracula, One Dark, Gruvbox, Solarized, Catppuccin.
 const DARK: [Rgb; 7] = [
     (0, 0, 0),
     (18, 18, 18),
@@ -19,7 +20,7 @@ const DARK: [Rgb; 7] = [
     (40, 40, 40),
     (0, 43, 54),
 ];
-/// White, GitHub, One Light, Gruvbox, Catppuccin, Solarized.
+/// Common light backgrounds: white, GitHub, One Light, Gruvbox, Catppuccin, Solarized.
 const LIGHT: [Rgb; 6] = [
     (255, 255, 255),
     (246, 248, 250),
@@ -52,7 +53,7 @@ fn ratio(one: f64, other: f64) -> f64 {
     (one.max(other) + 0.05) / (one.min(other) + 0.05)
 }
 
-/// A colour, where it is not the terminal's own.
+/// The luminance of a colour; `None` if it is the terminal's default.
 fn own(colour: Option<Color>) -> Option<f64> {
     match colour {
         Some(Color::Indexed(index @ 16..)) => Some(luminance(of_index(index))),
@@ -61,7 +62,7 @@ fn own(colour: Option<Color>) -> Option<f64> {
     }
 }
 
-/// The contrast of a style where the terminal has this background, and the text that goes with it.
+/// The contrast of a style on a terminal with this background and text.
 fn contrast(style: Style, background: f64, text: f64) -> f64 {
     assert!(!style.add_modifier.contains(Modifier::DIM | Modifier::REVERSED));
     ratio(own(style.fg).unwrap_or(text), own(style.bg).unwrap_or(background))
@@ -85,7 +86,7 @@ fn every_text_can_be_read_on_every_background_that_its_palette_is_for() {
                 let style = theme.style(role);
                 let plain = contrast(style, background, text);
                 let least = match role {
-                    // Backgrounds at the limit are rare: there it is seen less.
+                    // Backgrounds at the limit are rare, so a lower contrast is accepted.
                     Role::GaugeRest if is_limit => 1.3,
                     Role::GaugeRest => DECORATION,
                     _ => TEXT,
