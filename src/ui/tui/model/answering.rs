@@ -1,4 +1,4 @@
-//! The box in which somebody answers what the agent asks.
+//! State of the box in which the user answers a question of the agent.
 
 use std::collections::BTreeSet;
 
@@ -7,67 +7,67 @@ use ralph_core::{
     run::{Ask, Block, RunView},
 };
 
+/// A question that is shown, with the state of its answer.
 use crate::ui::tui::editor::Editor;
 
-/// A question of the agent's that is on the screen, and what its user has done with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answering {
-    /// Its number.
+    /// The question's number.
     pub ask: u32,
-    /// When the box appeared: a key that was meant for something else is no answer.
+    /// Time at which the box appeared: keys shortly after it may have been meant for something else.
     pub shown_ms: u64,
-    /// The agent does not wait any more: an answer goes into its next prompt.
+    /// Whether the agent no longer waits: then the answer goes into its next prompt.
     pub late: bool,
-    /// First line in view of what is asked.
+    /// First visible line of the question.
     pub top: usize,
     pub step: AnswerStep,
     pub choice: Choosing,
-    /// Why the loop did not take the answer.
+    /// The loop's reason for refusing the answer.
     pub refused: Option<String>,
 }
 
-/// What is pointed at and taken of the choices.
+/// The cursor and the selection among the choices.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Choosing {
     /// Index among the choices of all questions.
     pub cursor: usize,
-    /// Those that were taken, each with the index of its question.
+    /// Selected choices, as indices of question and choice.
     pub taken: BTreeSet<(usize, usize)>,
 }
 
-/// What became of a question while somebody typed an answer to it.
+/// A question that was settled while the user typed an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TooLate {
     pub fate: String,
-    /// When it was closed: the next key may have been meant for the answer.
+    /// Time at which the question was settled: the next key may have been meant for the answer.
     pub since_ms: u64,
-    /// What was typed is among the messages that can be brought back.
+    /// Whether the typed text was saved in the message history.
     pub kept: bool,
 }
 
-/// How far an answer is.
+/// The step of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AnswerStep {
     /// A key decides.
     Choosing,
-    /// What the agent is told with a no is typed.
+    /// The user types a reason for a denial.
     Denying(Editor),
-    /// An answer in words is typed: a line for each question.
+    /// The user types an answer: a line for each question.
     Wording(Editor),
-    /// The rules that are added with a yes may be edited, one a line.
+    /// The user edits the rules that are added with an approval, one per line.
     Remembering(RuleScope, Editor),
 }
 
-/// What an answer is to.
+/// The subject of an answer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Subject<'r> {
-    /// The agent waits.
+    /// A question for which the agent waits.
     Waiting(&'r Ask),
-    /// It does not any more: an answer goes into its next prompt.
+    /// A question for which the agent no longer waits: the answer goes into its next prompt.
     Missed(&'r Ask),
-    /// Whether tests count as the agent changed them.
+    /// Whether changed tests count.
     Tests(&'r Ask),
-    /// What keeps a task from being done.
+    /// A question that blocks a task.
     Block(&'r Block),
 }
 
@@ -84,7 +84,7 @@ impl Answering {
         }
     }
 
-    /// The line that is typed, if one is.
+    /// The text being typed, if any.
     pub fn editor(&mut self) -> Option<&mut Editor> {
         match &mut self.step {
             AnswerStep::Choosing => None,
@@ -96,7 +96,7 @@ impl Answering {
 }
 
 impl AnswerStep {
-    /// The line that is typed, if one is.
+    /// The text being typed, if any.
     pub fn line(&self) -> Option<&Editor> {
         match self {
             AnswerStep::Choosing => None,
@@ -108,7 +108,7 @@ impl AnswerStep {
 }
 
 impl<'r> Subject<'r> {
-    /// What is open under this number; none if it has an answer, or can have none.
+    /// The open question with this number; `None` if it is answered or cannot be answered any more.
     pub fn of(run: &'r RunView, number: u32) -> Option<Self> {
         let permissions = &run.permissions;
         let waiting = permissions.pending.iter().find(|ask| ask.number == number);
@@ -136,12 +136,12 @@ impl<'r> Subject<'r> {
         self.ask().map(|ask| &ask.request)
     }
 
-    /// What is asked in words, with choices.
+    /// The questions, with their choices.
     pub fn questions(self) -> &'r [Question] {
         self.request().map_or(&[], |request| &request.questions)
     }
 
-    /// Whether it is about the use of a tool, which is allowed or denied.
+    /// Whether it asks for permission to use a tool.
     pub fn is_permission(self) -> bool {
         matches!(self, Subject::Waiting(ask) | Subject::Missed(ask) if ask.request.questions.is_empty())
     }
@@ -150,7 +150,7 @@ impl<'r> Subject<'r> {
         self.ask().map(|ask| &ask.offer)
     }
 
-    /// The rule that allows everything of the request's kind; none for tools that a rule names one by one.
+    /// The rule that allows every request of this kind; `None` for tools that rules name individually.
     pub fn whole_kind(self) -> Option<&'static str> {
         match self.request()?.kind {
             ToolKind::Shell => Some("Bash"),
@@ -161,7 +161,7 @@ impl<'r> Subject<'r> {
         }
     }
 
-    /// Whether not all of the request is known.
+    /// Whether the request was truncated.
     pub fn is_cut(self) -> bool {
         self.ask().is_some_and(|ask| ask.cut)
     }
@@ -174,14 +174,14 @@ impl<'r> Subject<'r> {
     }
 }
 
-/// Every choice: the index of its question, and its own.
+/// All choices, as indices of question and choice.
 pub fn choices(questions: &[Question]) -> Vec<(usize, usize)> {
     let of_each = questions.iter().enumerate();
     let all = of_each.flat_map(|(question, asked)| (0..asked.choices.len()).map(move |choice| (question, choice)));
     all.collect()
 }
 
-/// Whether choices are marked: where Enter alone does not say everything.
+/// Whether choices are selected before Enter: with several questions or multiple answers.
 pub fn are_marked(questions: &[Question]) -> bool {
     questions.len() > 1 || questions.iter().any(|question| question.multiple)
 }

@@ -1,4 +1,5 @@
-//! The list of what agents asked: what waits first, then what can still be answered, then the past from the newest on.
+//! The list of the agents' questions: first those that wait, then those that can still be answered, then past ones,
+//! newest first.
 
 use ralph_core::{
     event::Decider,
@@ -9,24 +10,24 @@ use ralph_words::asked_in_words;
 
 use super::Model;
 
-/// Where somebody is in the list.
+/// The user's position in the list.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AskList {
-    /// The entry that is chosen, by its place among all: others come and go. The first where it is none.
+    /// The selected entry, by its position in the history, since others come and go; `None` selects the first row.
     pub selected: Option<u64>,
-    /// The one that is shown whole.
+    /// The entry shown in full.
     pub reading: Option<Reading>,
 }
 
-/// An entry that is shown whole.
+/// An entry shown in full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reading {
     pub place: u64,
-    /// First line in view.
+    /// First visible line.
     pub top: usize,
 }
 
-/// The entries in the order in which they are listed.
+/// The entries in display order.
 pub fn listed(model: &Model) -> impl Iterator<Item = &AskEntry> {
     let waiting = model.asks.iter().filter(|entry| is_waiting(entry));
     let missed = model.asks.iter().filter(|entry| is_missed(model, entry));
@@ -39,9 +40,9 @@ fn is_waiting(entry: &AskEntry) -> bool {
     entry.end.is_none()
 }
 
-/// Whether nobody answered it, and an answer would still reach the agent.
+/// Whether the question got no answer, and a late answer would still reach the agent.
 pub fn is_missed(model: &Model, entry: &AskEntry) -> bool {
-    // Looked at first, since it is cheap and says no to most.
+    // Checked first, as it is cheap and rules out most entries.
     let unanswered = match &entry.end {
         Some(AskEnd::Unanswered) => true,
         Some(AskEnd::Decided { allowed, by, .. }) => !allowed && *by == Decider::Deadline,
@@ -55,14 +56,14 @@ pub fn is_missed(model: &Model, entry: &AskEntry) -> bool {
     unanswered && entry.number.is_some_and(is_open)
 }
 
-/// Which row of the list is chosen.
+/// The selected row of the list.
 pub fn position(model: &Model) -> usize {
     let selected = model.ui.asks.selected;
     let chosen = selected.and_then(|place| listed(model).position(|entry| entry.place == place));
     chosen.unwrap_or(0)
 }
 
-/// Chooses a row. The first row stays the first, whatever comes to stand there.
+/// Selects a row. If it is the first, the selection stays on the first row when the list changes.
 pub fn select(model: &mut Model, row: usize) {
     let chosen = listed(model).nth(row).map(|entry| entry.place);
     model.ui.asks.selected = chosen.filter(|_| row > 0);
@@ -71,7 +72,7 @@ pub fn select(model: &mut Model, row: usize) {
 /// An entry in a line.
 pub fn ask_in_words(entry: &AskEntry) -> String {
     one_line(&match &entry.what {
-        // A question speaks for itself.
+        // A question needs no tool name.
         AskSubject::Request { request, .. } if !request.questions.is_empty() => request.title.clone(),
         AskSubject::Request { request, .. } => asked_in_words(&request.tool, &request.title),
         AskSubject::Title { tool, title } => asked_in_words(tool, title),

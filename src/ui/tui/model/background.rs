@@ -4,7 +4,7 @@ use ralph_core::run::BackgroundTask;
 
 use super::Model;
 
-/// The task that is chosen.
+/// The selected task.
 pub fn background_at(model: &Model) -> Option<&BackgroundTask> {
     let tasks = &model.run.background.tasks;
     let chosen = model.ui.background.min(tasks.len().saturating_sub(1));

@@ -1,4 +1,4 @@
-//! What the screen of a batch shows: the board, and what its user has done with it.
+//! State of a batch's screen: the board and the user's interaction with it.
 
 use ralph_plan::batch::PlanName;
 use ralph_words::Tone;
@@ -8,11 +8,11 @@ use crate::board::Board;
 
 use super::{Model, Toast, moment};
 
-/// From this height on header and footer have two rows.
+/// Minimum height for two rows in header and footer.
 const TALL_ROWS: u16 = 16;
-/// From this width on the task has a column of its own.
+/// Minimum width for a separate column with the task.
 const WIDE_COLS: u16 = 120;
-/// Fewer rows are left to the plans alone.
+/// With fewer rows, only the plans are shown.
 const SHARED_ROWS: u16 = 6;
 
 /// The screen of a batch.
@@ -24,18 +24,18 @@ pub struct BoardModel {
     pub mouse: bool,
     /// The time that durations and countdowns refer to, in milliseconds since the Unix epoch.
     pub now_ms: u64,
-    /// What the user's clock is ahead of UTC, in seconds.
+    /// Offset of the user's time zone from UTC, in seconds.
     pub utc_offset_s: i64,
-    /// Index of the chosen plan.
+    /// Index of the selected plan.
     pub plan: usize,
-    /// Index of the chosen ask.
+    /// Index of the selected question.
     pub ask: usize,
     pub focus: BoardFocus,
     pub mode: BoardMode,
     pub toast: Option<Toast>,
 }
 
-/// Which list the keys are about.
+/// The list that receives the keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum BoardFocus {
     #[default]
@@ -43,40 +43,40 @@ pub enum BoardFocus {
     Asks,
 }
 
-/// What the keys mean.
+/// The mode, which decides the meaning of keys.
 #[derive(Debug, Clone, Default)]
 pub enum BoardMode {
     #[default]
     Normal,
-    /// Whether the batch is to go on is asked.
+    /// Asks whether to stop the batch or let it go on.
     Quit,
-    /// Whether this plan is to be cancelled is asked.
+    /// Asks whether to cancel this plan.
     Cancel(PlanName),
     Help {
         top: usize,
     },
-    /// What the agent of this plan asks is answered, in the box that its own screen has for it.
+    /// The user answers a question of this plan's agent, in the same box as on the run's own screen.
     Answering {
         plan: PlanName,
         model: Box<Model>,
-        /// An answer is on its way.
+        /// Whether an answer was sent.
         sent: bool,
     },
 }
 
-/// The rectangles of the board; those without room are empty.
+/// The rectangles of the board; areas without room are empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BoardLayout {
     pub whole: Rect,
     pub header: Rect,
-    /// A row of names, then the plans.
+    /// A row of column names, then the plans.
     pub plans: Rect,
-    /// A title, then what is asked, or what can be typed once it is over.
+    /// A title, then the open questions, or the next commands once the batch is over.
     pub below: Rect,
     pub footer: Rect,
-    /// The task of a plan has a column.
+    /// Whether tasks have a column of their own.
     pub is_wide: bool,
-    /// Rows of a plan: what it does is below it where there is room for that.
+    /// Rows per plan: with enough room, its activity has a second row.
     pub rows_each: u16,
 }
 
@@ -130,7 +130,7 @@ impl BoardModel {
         }
     }
 
-    /// How many plans are in view.
+    /// Number of plans in view.
     pub fn page(&self) -> usize {
         let layout = self.layout();
         usize::from(layout.plans.height.saturating_sub(1) / layout.rows_each).max(1)
@@ -141,17 +141,17 @@ impl BoardModel {
         (self.plan + 1).saturating_sub(self.page())
     }
 
-    /// How many asks are in view.
+    /// Number of questions in view.
     pub fn ask_page(&self) -> usize {
         usize::from(self.layout().below.height.saturating_sub(1)).max(1)
     }
 
-    /// The first ask in view.
+    /// The first question in view.
     pub fn first_ask(&self) -> usize {
         (self.ask + 1).saturating_sub(self.ask_page())
     }
 
-    /// The time of day on the user's clock, with the date of a moment that is days away.
+    /// The time of day in the user's time zone, with the date if the moment is days away.
     pub fn clock(&self, at_ms: u64) -> String {
         moment(at_ms, self.now_ms, self.utc_offset_s)
     }
@@ -160,7 +160,7 @@ impl BoardModel {
         self.toast = Some(Toast::new(tone, text, self.now_ms));
     }
 
-    /// Lets time pass.
+    /// Advances the clock.
     pub fn advance(&mut self, now_ms: u64) {
         self.now_ms = self.now_ms.max(now_ms);
         let is_past = |toast: &Toast| toast.until_ms <= self.now_ms;

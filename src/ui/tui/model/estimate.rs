@@ -1,4 +1,4 @@
-//! How long the rest will take, as far as the past tells, and whether there can be any.
+//! Estimates the remaining time from past iterations, and tells whether the run can be continued.
 
 use ralph_core::{
     event::LimitKind,
@@ -6,13 +6,13 @@ use ralph_core::{
 };
 use ralph_words::more_of;
 
-/// Fewer iterations than these tell nothing.
+/// Minimum number of iterations for an estimate.
 const LEAST: usize = 2;
-/// Older ones tell less of what is left.
+/// Number of iterations used: older ones are less representative.
 const LATEST: usize = 20;
 
-/// The median time that a task took in the iterations that closed any, times the open ones, in milliseconds; none where
-/// fewer than two iterations did, nothing is open, or nobody works.
+/// Median time per completed task times the number of open tasks, in milliseconds. `None` if fewer than two iterations
+/// completed a task, no task is open, or no work is under way.
 pub fn estimate_ms(run: &RunView, now_ms: u64) -> Option<u64> {
     let works = match run.phase {
         Phase::Preparing { .. } | Phase::Running { .. } | Phase::Settling { .. } | Phase::Verifying { .. } => true,
@@ -36,18 +36,18 @@ pub fn estimate_ms(run: &RunView, now_ms: u64) -> Option<u64> {
     }
     durations.sort_unstable();
     let median = durations[durations.len() / 2];
-    // A running iteration has done a part of the first open task.
+    // The running iteration has already worked on the first open task.
     let since_ms = run.phase.running_since_ms();
     let done = since_ms.map_or(0, |since_ms| now_ms.saturating_sub(since_ms));
     Some(median.saturating_mul(open).saturating_sub(done.min(median)))
 }
 
-/// The limit that keeps a run that is over from going on with a message.
+/// The limit that keeps a finished run from being continued by a message.
 pub fn used_up(run: &RunView) -> Option<LimitKind> {
     run.limit_reached(run.end()?.at_ms)
 }
 
-/// The option that continues a run that is over with more of what it has used up.
+/// The option that continues a finished run with a raised limit.
 pub fn more(run: &RunView) -> Option<[String; 2]> {
     more_of(used_up(run)?, &run.settings.limits, run)
 }

@@ -1,4 +1,4 @@
-//! The log: one line for each event, bounded. Those of other kinds than the one that is asked for are passed over.
+//! The log: one line for each event, bounded, with a filter by kind.
 
 use std::collections::VecDeque;
 
@@ -13,9 +13,9 @@ use ralph_words::{
 
 use crate::driver::Detail;
 
-/// Older lines are in the journal.
+/// Maximum number of lines; older ones are in the journal.
 const LINES: usize = 5_000;
-/// Most bytes of a line; the recording has the whole.
+/// Maximum bytes of a line; the recording has the rest.
 const LINE_BYTES: usize = 1_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,11 +25,11 @@ pub struct LogLine {
     pub text: String,
 }
 
-/// What a line is about.
+/// The kind of event a line describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sign {
     Event(Tone),
-    /// The agent said something.
+    /// A message of the agent.
     Said,
     Tool,
     File,
@@ -37,13 +37,13 @@ pub enum Sign {
     Separator,
 }
 
-/// Which lines are shown.
+/// A filter for lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Kind {
     #[default]
     All,
     Problems,
-    /// What the agent said, and what the user did.
+    /// Messages of the agent and actions of the user.
     Messages,
     Tools,
     Files,
@@ -60,7 +60,7 @@ impl Kind {
         }
     }
 
-    /// The one that is shown after it.
+    /// The next filter.
     pub fn next(self) -> Self {
         match self {
             Kind::All => Kind::Problems,
@@ -71,7 +71,7 @@ impl Kind {
         }
     }
 
-    /// Whether a line is of this kind. Ends of iterations are of none.
+    /// Whether this filter includes a line. Only `All` includes ends of iterations.
     fn has(self, sign: Sign) -> bool {
         match self {
             Kind::All => true,
@@ -86,15 +86,15 @@ impl Kind {
 #[derive(Debug, Clone, Default)]
 pub struct Log {
     lines: VecDeque<LogLine>,
-    /// Lines that were dropped at the front.
+    /// Number of lines dropped at the front.
     dropped: u64,
     kind: Kind,
-    /// The lines that are shown, by their place among all that there ever were.
+    /// The lines that pass the filter, by their position among all lines ever added.
     shown: VecDeque<u64>,
 }
 
 impl Log {
-    /// An empty one that shows lines of that kind.
+    /// An empty log with the filter `kind`.
     pub fn of(kind: Kind) -> Self {
         Self {
             kind,
@@ -106,7 +106,7 @@ impl Log {
         self.kind
     }
 
-    /// Shows the lines of another kind. Who has so many lines `below` the view keeps the place; returns how many are below it then.
+    /// Changes the filter and keeps the view's place, given and returned as the number of lines `below` the view.
     pub fn show(&mut self, kind: Kind, below: usize) -> usize {
         let seen = self.shown.iter().rev().nth(below).or(self.shown.front()).copied();
         self.kind = kind;
@@ -121,12 +121,12 @@ impl Log {
         later.min(self.shown.len().saturating_sub(1))
     }
 
-    /// How many lines are shown.
+    /// Number of lines that pass the filter.
     pub fn len(&self) -> usize {
         self.shown.len()
     }
 
-    /// Whether no line is shown.
+    /// Whether no line passes the filter.
     pub fn is_empty(&self) -> bool {
         self.shown.is_empty()
     }
@@ -135,13 +135,14 @@ impl Log {
         self.dropped
     }
 
-    /// One of the lines that are shown.
+    /// The line at index `at` of those that pass the filter.
     pub fn get(&self, at: usize) -> Option<&LogLine> {
         let place = self.shown.get(at)?.checked_sub(self.dropped)?;
         self.lines.get(usize::try_from(place).ok()?)
     }
 
-    /// Has a line shown if it is of the kind. The end of an iteration is below what is shown of it, if anything is.
+    /// Adds the line at `at` to the shown ones if it passes the filter. The end of an iteration passes if a line of
+    /// that iteration does.
     fn pass(&mut self, at: usize) {
         let sign = self.lines[at].sign;
         let is_shown = match (sign, self.kind) {
@@ -172,7 +173,7 @@ impl Log {
         self.pass(self.lines.len() - 1);
     }
 
-    /// Adds what is to be said about `record`; returns the line of an event that is the loop's own.
+    /// Adds the line for `record`, if there is one. Returns it if it describes an event of the loop itself.
     pub fn take(
         &mut self,
         record: &Record,
@@ -199,7 +200,7 @@ impl Log {
 }
 
 impl Log {
-    /// Adds what is shown of a detail that is no record.
+    /// Adds the line for a detail, which is not a record.
     pub fn tell(&mut self, detail: &Detail) {
         if detail.missed > 0 {
             let text = format!("… {} more are in the signal log", detail.missed);
@@ -227,7 +228,7 @@ fn separator(iteration: &Iteration) -> String {
     parts.join(" · ")
 }
 
-/// What the agent does, in short: the terminal has it in full.
+/// The agent's action in short; the terminal has it in full.
 fn signal_line(signal: &AgentSignal) -> Option<(Sign, String)> {
     match signal {
         AgentSignal::Said { text } => {
@@ -300,7 +301,7 @@ mod tests {
             (Kind::Files, 0, "added"),
             (Kind::All, 1, "shell failed 1 hello 2 added message"),
         ];
-        // At the fourth line from the end, or at the first where there are fewer.
+        // Three lines above the end, or at the first line if there are fewer.
         for (kind, below, expected) in shown {
             assert_eq!(log.kind().next(), kind);
             assert_eq!((log.show(kind, 3), texts(&log).as_str()), (below, expected));

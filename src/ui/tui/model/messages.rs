@@ -1,4 +1,4 @@
-//! What is done with messages on the screen: one is read whole, one is edited, those of before are searched.
+//! State of the user's messages on the screen: reading, editing, and searching earlier ones.
 
 use ralph_core::{event::SteeringId, run::Message};
 
@@ -6,31 +6,31 @@ use crate::ui::tui::editor::Editor;
 
 use super::Model;
 
-/// A message that is shown whole.
+/// A message shown in full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReadMessage {
     pub id: SteeringId,
-    /// First line in view.
+    /// First visible line.
     pub top: usize,
 }
 
-/// A message that waits and is being edited. It is taken back when the new one is sent, and not before.
+/// A queued message that is being edited. It is withdrawn only when the new one is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Editing {
     pub id: SteeringId,
-    /// What was being written before.
+    /// The text being written before.
     pub draft: Editor,
 }
 
-/// A search in the messages that were sent before.
+/// A search through earlier messages.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Recalling {
     pub query: Editor,
-    /// Which of the matches, counted from the newest.
+    /// Index of the selected match, counted from the newest.
     pub nth: usize,
 }
 
-/// The message that is shown whole, or else the chosen one.
+/// The message shown in full, or else the selected one.
 pub fn message_at(model: &Model) -> Option<&Message> {
     let mut newest_first = model.run.messages.iter().rev();
     match model.ui.reading {
@@ -39,7 +39,7 @@ pub fn message_at(model: &Model) -> Option<&Message> {
     }
 }
 
-/// Whether a message can still become another one.
+/// Whether a message can still be edited.
 pub fn can_be_edited(model: &Model, message: &Message) -> bool {
     message.is_due() && !model.run.is_over() && model.ui.replay.is_none()
 }

@@ -1,6 +1,7 @@
-//! Everything the screen shows, as values: what the records say of the run, and what the user has done to the screen.
+//! The screen's state as values: the view of the run, and the user's interaction.
 //!
-//! The run's part is its [`RunView`], so a resumed run and a replay look like the run itself. The log is the screen's own.
+//! The state of the run is its [`RunView`], so a resumed run and a replay look like the original. The log belongs to
+//! the screen.
 
 mod answering;
 mod asks;
@@ -45,7 +46,7 @@ use super::{
     layout::{Focus, Layout},
 };
 
-/// The screen's state but for the cells of terminals.
+/// The screen's state, except for the cells of terminals.
 #[derive(Debug, Clone, Default)]
 pub struct Model {
     pub run: RunView,
@@ -56,15 +57,15 @@ pub struct Model {
     pub ui: Ui,
     /// The time that durations and countdowns refer to, in milliseconds since the Unix epoch.
     pub now_ms: u64,
-    /// What the user's clock is ahead of UTC, in seconds.
+    /// Offset of the user's time zone from UTC, in seconds.
     pub utc_offset_s: i64,
 }
 
 impl Model {
-    /// Takes a record into account.
+    /// Applies a record.
     pub fn apply(&mut self, record: &Record) {
         self.now_ms = match record.event {
-            // It may have been set back.
+            // The clock may have been set back.
             Event::ClockMoved { .. } => record.at_ms,
             _ => self.now_ms.max(record.at_ms),
         };
@@ -84,7 +85,7 @@ impl Model {
         if let Some(line) = self.log.take(record, settled, clock) {
             self.ui.announce(line, record.at_ms);
         }
-        // Said where the answer was given, and where it can be mended.
+        // The refusal is shown in the answer box, where the user can correct the answer.
         if let Event::Noticed {
             notice: Notice::CommandRefused {
                 refusal: CommandRefusal::Rule { ask, why },
@@ -96,10 +97,10 @@ impl Model {
             answering.refused = Some(why.clone());
             self.ui.toast = None;
         }
-        // The end is told where notices are, and must not wait for one to pass.
+        // The end uses the place of toasts and must not wait for one to expire.
         match record.event {
             Event::RunStopped { .. } => {
-                // All questions are about a run that goes on.
+                // All these questions assume a run that goes on.
                 if matches!(self.ui.mode, Mode::Asking(_)) {
                     self.ui.mode = Mode::Normal;
                 }
@@ -109,7 +110,7 @@ impl Model {
             Event::RunReopened { .. } | Event::RunResumed { .. } => {
                 self.ui.report.due = false;
                 if let Some(pane) = self.ui.report.instead_of {
-                    // Somebody else has answered, or has another wish; what was begun here stays.
+                    // The run was resumed elsewhere. An answer that was begun here stays open.
                     if let Mode::Answering(answering) = &self.ui.mode
                         && answering.step.line().is_some_and(Editor::is_empty)
                     {
@@ -120,13 +121,13 @@ impl Model {
             }
             _ => {}
         }
-        // What an agent does meanwhile is in the report of its iteration.
+        // Reports of the agent do not change the report page until its iteration ends.
         if !matches!(record.event, Event::AgentReported { .. }) {
             self.ui.report.width = None;
         }
     }
 
-    /// Takes into account what is no record.
+    /// Applies a detail, which is not a record.
     pub(crate) fn tell(&mut self, detail: &Detail) {
         self.vitals.hear(detail.at_ms);
         self.log.tell(detail);
@@ -142,12 +143,12 @@ impl Model {
         }
     }
 
-    /// Where things are while nothing is zoomed.
+    /// The layout without zoom.
     fn shared_layout(&self) -> Layout {
         Layout::of(self.ui.cols, self.ui.rows, self.run.plan.tasks.len())
     }
 
-    /// The size of the agent's terminal. It is not drawn anew for a plan that hides it.
+    /// The size of the agent's terminal. It does not change while a zoomed plan hides the terminal.
     pub fn pane(&self) -> Size {
         match self.ui.focus {
             Focus::Main => self.layout().pane(),
@@ -155,7 +156,7 @@ impl Model {
         }
     }
 
-    /// The place in the plan of the task that is chosen, or else of the current one.
+    /// Index of the selected task, or else of the current one.
     pub fn task_at(&self) -> Option<usize> {
         let tasks = &self.run.plan.tasks;
         let chosen = self.ui.task.map(|at| at.min(tasks.len().saturating_sub(1)));
@@ -165,7 +166,7 @@ impl Model {
         })
     }
 
-    /// The rows of the plan, where it is shown now.
+    /// The visible rows of the plan.
     pub fn plan_rows(&self) -> Vec<PlanRow> {
         match self.layout().has_strip() {
             true => outline::flat(&self.run.plan),
@@ -173,12 +174,12 @@ impl Model {
         }
     }
 
-    /// The time of day on the user's clock, with the date of a moment that is days away.
+    /// The time of day in the user's time zone, with the date if the moment is days away.
     pub fn clock(&self, at_ms: u64) -> String {
         moment(at_ms, self.now_ms, self.utc_offset_s)
     }
 
-    /// When what is shown changes by the passing of time alone, in milliseconds since the Unix epoch.
+    /// The next moment at which the screen changes by the clock alone, in milliseconds since the Unix epoch.
     pub fn next_change_ms(&self) -> Option<u64> {
         let ticks = ticks_from_ms(&self.run).map(|from_ms| {
             let since_ms = self.now_ms.saturating_sub(from_ms);
@@ -188,7 +189,7 @@ impl Model {
         ticks.into_iter().chain(toast).min()
     }
 
-    /// Forgets the run and its log, to be told from the beginning.
+    /// Resets the run and its log, to be applied again from the beginning.
     pub fn forget_run(&mut self) {
         self.run = RunView::default();
         self.log = Log::of(self.log.kind());
@@ -198,7 +199,7 @@ impl Model {
         self.ui.reading = None;
     }
 
-    /// Lets time pass. Returns whether something that is shown has ended by it.
+    /// Advances the clock and removes an expired toast.
     pub fn advance(&mut self, now_ms: u64) {
         self.now_ms = self.now_ms.max(now_ms);
         if self
@@ -212,7 +213,7 @@ impl Model {
     }
 }
 
-/// The moment whole seconds are counted from, while anything that is shown counts them.
+/// The moment from which shown seconds are counted; `None` while no clock is shown.
 fn ticks_from_ms(run: &RunView) -> Option<u64> {
     match run.phase {
         Phase::Idle | Phase::Paused | Phase::Stopped { .. } => None,

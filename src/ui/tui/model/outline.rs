@@ -1,13 +1,13 @@
-//! The plan as rows: headings and the tasks below them, without those that are folded away. Pure.
+//! The rows of the plan: headings and tasks, without folded ones. Pure.
 
 use std::{collections::BTreeSet, ops::Range};
 
 use ralph_core::event::{PlanSnapshot, PlanTask};
 
-/// A row of the plan. Tasks are named by their place in it.
+/// A row of the plan. Tasks are given by their index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PlanRow {
-    /// A heading, with the tasks below it.
+    /// A heading and the range of tasks below it.
     Heading {
         tasks: Range<usize>,
         is_folded: bool,
@@ -16,7 +16,7 @@ pub enum PlanRow {
 }
 
 impl PlanRow {
-    /// The task that is chosen where the row is.
+    /// The task selected by this row.
     pub fn task(&self) -> usize {
         match self {
             PlanRow::Heading { tasks, .. } => tasks.start,
@@ -24,7 +24,7 @@ impl PlanRow {
         }
     }
 
-    /// Whether the row is where that task is to be seen: a heading is while what is below it is folded away.
+    /// Whether the row represents a task: the task's own row, or a folded heading above it.
     pub fn stands_for(&self, task: usize) -> bool {
         match self {
             PlanRow::Heading { tasks, is_folded } => *is_folded && tasks.contains(&task),
@@ -33,18 +33,18 @@ impl PlanRow {
     }
 }
 
-/// Whether the plan has sections. A single heading, above all of its tasks, is its title.
+/// Whether the plan has sections. A single heading above all tasks counts as the title.
 pub fn has_sections(plan: &PlanSnapshot) -> bool {
     plan.tasks.iter().skip(1).any(|task| task.heading.is_some())
 }
 
-/// The heading that a task is below.
+/// The heading above a task.
 pub fn heading_of(plan: &PlanSnapshot, task: usize) -> Option<&str> {
     let mut upwards = plan.tasks.get(..=task)?.iter().rev();
     upwards.find_map(|task| task.heading.as_deref())
 }
 
-/// The rows of a plan, without what is below the headings in `folded`.
+/// The rows of a plan, without tasks below the headings in `folded`.
 pub(super) fn outline(plan: &PlanSnapshot, folded: &BTreeSet<String>) -> Vec<PlanRow> {
     if !has_sections(plan) {
         return flat(plan);
@@ -68,7 +68,7 @@ pub(super) fn outline(plan: &PlanSnapshot, folded: &BTreeSet<String>) -> Vec<Pla
     rows
 }
 
-/// The tasks alone, for where there is room for a few.
+/// The rows of a plan without headings, for a small area.
 pub(super) fn flat(plan: &PlanSnapshot) -> Vec<PlanRow> {
     (0..plan.tasks.len()).map(PlanRow::Task).collect()
 }

@@ -1,6 +1,6 @@
-//! What of a terminal can be copied.
+//! Copyable parts of a terminal.
 
-/// What of a terminal is copied.
+/// A part of a terminal to copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Portion {
     Line,
@@ -10,7 +10,7 @@ pub(crate) enum Portion {
     All,
 }
 
-/// With the key for each, and in words.
+/// The parts with their keys and descriptions.
 pub(crate) const PORTIONS: [(char, Portion, &str); 5] = [
     ('l', Portion::Line, "the line of the match, or the last one in view"),
     ('b', Portion::Block, "the last code block"),

@@ -1,16 +1,16 @@
-//! What the agent said last, to be copied.
+//! The agent's last message and code block, for copying.
 
 use ralph_core::event::AgentSignal;
 
-/// Most bytes of a message that are kept.
+/// Maximum bytes of a message that are kept.
 const CAP_BYTES: usize = 128 * 1024;
-/// What code stands between.
+/// The delimiter of code blocks.
 const FENCE: &str = "```";
 
 #[derive(Debug, Clone, Default)]
 pub struct Spoken {
     pub message: Option<String>,
-    /// The last block of code in any message.
+    /// The last code block of any message.
     pub block: Option<String>,
 }
 
@@ -26,14 +26,14 @@ impl Spoken {
     }
 }
 
-/// The last block of code; one that was not closed reaches to the end.
+/// The last code block; an unclosed block extends to the end.
 fn last_block(text: &str) -> Option<String> {
     let (mut last, mut open): (Option<String>, Option<(String, &str)>) = (None, None);
     for line in text.lines() {
         let trimmed = line.trim_start();
         let fence = &trimmed[..trimmed.len() - trimmed.trim_start_matches('`').len()];
         match &mut open {
-            // A longer fence is closed by as long a one.
+            // A fence is closed by one that is at least as long.
             Some((block, opened)) if fence.len() >= opened.len() && trimmed.trim_end() == fence => {
                 last = Some(std::mem::take(block));
                 open = None;

@@ -1,4 +1,4 @@
-//! What the user has done to the screen: which pane is shown, what is being typed, what is asked.
+//! State of the user's interaction: the shown pane, typed text, open questions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,10 +22,10 @@ use crate::{
     },
 };
 
-/// How long a toast is shown.
+/// Display time of a toast.
 const TOAST_MS: u64 = 4_000;
 
-/// What the main area shows.
+/// The content of the main area.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Pane {
     #[default]
@@ -38,56 +38,56 @@ pub enum Pane {
     Limits,
     /// Background tasks.
     Background,
-    /// How the run stands, or why it is over.
+    /// The state of the run, or why it is over.
     Report,
 }
 
-/// Who gets the keys.
+/// The mode, which decides the recipient of keys.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Mode {
     #[default]
     Normal,
-    /// The steering line is open.
+    /// The user writes a message.
     Steering,
-    /// What was sent before is being searched, to be sent again.
+    /// The user searches earlier messages to send one again.
     Recalling(Recalling),
     Searching,
-    /// Keys go to the agent.
+    /// Keys go to the agent's terminal.
     Typing,
     Asking(Question),
-    /// What of a terminal is to be copied is being asked.
+    /// Asks which part of a terminal to copy.
     Copying,
-    /// What the agent asks is on the screen.
+    /// A question of the agent is shown.
     Answering(Answering),
-    /// It was answered elsewhere, or is over, before the answer that was typed was sent.
+    /// The question was settled elsewhere before the user's answer was sent.
     TooLate(TooLate),
-    /// An action is being looked for by its name.
+    /// The user searches for an action by name.
     Palette(ActionSearch),
     Help {
         top: usize,
     },
 }
 
-/// Actions by name, narrowed by what is typed.
+/// A search for actions by name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ActionSearch {
     pub query: Editor,
-    /// Index into what was found.
+    /// Index into the matches.
     pub chosen: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Question {
     Quit,
-    /// Whether to take a message back that is in every prompt.
+    /// Whether to withdraw a standing message, which is part of every prompt.
     Withdraw {
         id: SteeringId,
     },
-    /// Whether to end the iteration of that number.
+    /// Whether to end this iteration.
     Skip {
         iteration: u32,
     },
-    /// Whether to continue a run that is over with more of what it has used up.
+    /// Whether to continue a finished run with a raised limit.
     More,
 }
 
@@ -109,23 +109,23 @@ impl Toast {
     }
 }
 
-/// The patch of one iteration, or of several in a row.
+/// The patch of one iteration or several in a row.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Diff {
-    /// The last of them; none before the first was asked for.
+    /// The last iteration; `None` until a patch is requested.
     pub iteration: Option<u32>,
-    /// The first of them, where there is more than one.
+    /// The first iteration, if there is more than one.
     pub since: Option<u32>,
     pub state: DiffState,
     pub top: usize,
-    /// Columns that are left of the view.
+    /// Columns scrolled out to the left.
     pub left: usize,
-    /// Long lines take several rows instead.
+    /// Whether long lines are wrapped instead.
     pub wrap: bool,
 }
 
 impl Diff {
-    /// The first and the last iteration that it is of.
+    /// The first and last iteration of the patch.
     pub fn iterations(&self) -> Option<(u32, u32)> {
         let iteration = self.iteration?;
         Some((self.since.unwrap_or(iteration), iteration))
@@ -148,18 +148,18 @@ pub struct History {
     pub open: Option<Playback>,
 }
 
-/// An iteration that is shown whole.
+/// An iteration shown in full.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Playback {
     pub iteration: u32,
-    /// How far its transcript is.
+    /// State of its transcript.
     pub state: PlaybackState,
     pub part: Part,
-    /// First line in view, where the part has lines.
+    /// First visible line, for parts with lines.
     pub top: usize,
 }
 
-/// What there is to see of an iteration.
+/// The parts of an iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Part {
     #[default]
@@ -206,27 +206,27 @@ impl From<Result<(), String>> for PlaybackState {
     }
 }
 
-/// The report of the run, as it was drawn up last.
+/// The report of the run, as last rendered.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ReportPage {
     pub rows: Vec<ReportRow>,
-    /// The width that the rows are broken for; none if the run is another one since.
+    /// The width for which the rows are wrapped; `None` if the run has changed since.
     pub width: Option<u16>,
     pub top: usize,
-    /// The run is over, and its end is to be shown as soon as nothing is being typed.
+    /// Whether the end of the run has to be shown, once the user is not typing.
     pub due: bool,
-    /// What it took the place of, where the end of the run showed it and not a key.
+    /// The pane before the end of the run opened the report; `None` if a key did.
     pub instead_of: Option<Pane>,
 }
 
 impl ReportPage {
-    /// How many rows are below the view.
+    /// Number of rows below the view.
     pub fn below(&self, height: u16) -> usize {
         self.rows.len().saturating_sub(self.top + usize::from(height))
     }
 }
 
-/// A line of the report as it is shown. The further ones of a line that was broken have no mark and no cells.
+/// A row of the report. Continuation rows of a wrapped line have neither mark nor cells.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReportRow {
     pub(crate) mark: Option<Mark>,
@@ -235,7 +235,7 @@ pub struct ReportRow {
     pub cells: Vec<String>,
 }
 
-/// A text that is shown in place of a pane.
+/// A text shown in place of a pane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Overlay {
     /// Folded parts of an iteration's transcript.
@@ -255,31 +255,31 @@ pub struct Unfolded {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Search {
     pub query: Editor,
-    /// What the last one came to; none inside if it found nothing.
+    /// The result of the last search; `Some(None)` if nothing matched.
     pub(crate) found: Option<Option<Match>>,
-    /// Where somebody was when the line was opened, in a pane with lines of its own.
+    /// The position when the search began, in a pane with its own lines.
     pub origin: Option<usize>,
     pub(crate) landed: Option<Landed>,
 }
 
 impl Search {
-    /// Whether the last one found nothing.
+    /// Whether the last search found nothing.
     pub fn missed(&self) -> bool {
         self.found == Some(None)
     }
 }
 
-/// A match that was gone to, in a pane with lines of its own.
+/// The current match, in a pane with its own lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Landed {
     pub(crate) pane: Pane,
     pub(crate) focus: Focus,
-    /// Where in the pane somebody was then. Who is elsewhere has left the match.
+    /// The position in the pane at the match. Another position means that the user has left the match.
     pub(crate) at: usize,
     pub(crate) line: usize,
 }
 
-/// A run that is played again.
+/// The state of a replay.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ReplayState {
     pub speed: f64,
@@ -287,15 +287,15 @@ pub struct ReplayState {
     pub over: bool,
 }
 
-/// When a run that is played was.
+/// The time span of a replayed run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Timeline {
     /// Milliseconds since the Unix epoch.
     pub from_ms: u64,
     pub until_ms: u64,
-    /// Numbers of the iterations, and when each began.
+    /// The iterations' numbers and start times.
     pub iterations: Vec<(u32, u64)>,
-    /// The checkpoints after iterations, also after those that the replay has not come to.
+    /// The checkpoints after iterations, including those that the replay has not reached.
     pub settled: BTreeMap<u32, Checkpoint>,
 }
 
@@ -305,12 +305,12 @@ pub struct Ui {
     pub rows: u16,
     pub pane: Pane,
     pub focus: Focus,
-    /// What has the focus has the room of both areas.
+    /// Whether the focused area has the room of both.
     pub zoomed: bool,
     pub mode: Mode,
-    /// The chosen task, by its place in the plan; the current one if it is none.
+    /// Index of the selected task; `None` selects the current one.
     pub task: Option<usize>,
-    /// The headings of the plan that are folded.
+    /// The folded headings of the plan.
     pub folded: BTreeSet<String>,
     /// Lines of the log below the view; 0 follows the newest.
     pub log_below: usize,
@@ -321,7 +321,7 @@ pub struct Ui {
     /// Index into the messages, counted from the newest.
     pub message: usize,
     pub reading: Option<ReadMessage>,
-    /// First line of the limits in view.
+    /// First visible line of the limits.
     pub limits_top: usize,
     pub asks: AskList,
     /// Index into the background tasks, counted from the newest.
@@ -331,25 +331,25 @@ pub struct Ui {
     pub recall: Recall,
     pub search: Search,
     pub toast: Option<Toast>,
-    /// The newest question of the agent's that was left for later.
+    /// The number of the newest question that the user has postponed.
     pub put_off: u32,
-    /// Set when this is no running loop.
+    /// Set for a replay.
     pub replay: Option<ReplayState>,
     pub timeline: Option<Timeline>,
-    /// The run goes on without this screen.
+    /// Whether the run continues without this screen.
     pub detaches: bool,
-    /// A run that has used up a limit can be continued from here with more.
+    /// Whether a run that has reached a limit can be continued from here with a raised one.
     pub continues: bool,
-    /// The agent's output is a transcript, not a terminal program.
+    /// Whether the agent's output is a transcript and not drawn by a terminal program.
     pub transcript: bool,
-    /// Output that was left out because it could not be shown in time.
+    /// Bytes of output skipped because the screen was too slow.
     pub dropped_bytes: u64,
-    /// Where the mouse reports to; off leaves selection to the terminal.
+    /// Whether mouse events are reported; if not, the terminal handles selection.
     pub mouse: bool,
 }
 
 impl Ui {
-    /// Shows a line of the log for a while to who does not look at the log.
+    /// Shows a line of the log as a toast, if it is important.
     pub fn announce(&mut self, line: Line, at_ms: u64) {
         match line.tone {
             Tone::User | Tone::Wait | Tone::Warning | Tone::Bad => self.toast(line.tone, line.text, at_ms),
@@ -361,7 +361,7 @@ impl Ui {
         self.toast = Some(Toast::new(tone, text, now_ms));
     }
 
-    /// Shows `pane` from where it was left, and has it take the keys.
+    /// Shows and focuses `pane` at its last position.
     pub fn show(&mut self, pane: Pane) {
         self.pane = pane;
         self.focus = Focus::Main;
@@ -369,7 +369,7 @@ impl Ui {
         self.close();
     }
 
-    /// Closes what is shown in place of a pane; returns whether there was anything.
+    /// Closes the playback, overlay, message or question shown in place of a pane. Returns whether one was open.
     pub fn close(&mut self) -> bool {
         let [playback, ask, message, unfolded] = [
             self.history.open.take().is_some(),
@@ -380,7 +380,7 @@ impl Ui {
         playback || ask || message || unfolded
     }
 
-    /// What of the main area is a terminal: the agent's, or a played one.
+    /// Whether the main area shows a terminal: the agent's or a replayed one.
     pub fn shows_cells(&self) -> bool {
         if let Some(unfolded) = &self.unfolded {
             return unfolded.state == PlaybackState::Loaded;

@@ -1,27 +1,27 @@
-//! What is known of the agent beside the run's view: how long it has been silent, and whether it is confined.
+//! The agent's silence and its sandbox, which the run's view does not include.
 //!
-//! The loop alone knows whether an agent is idle, which is neither writing nor computing, and says so from half of the limit on.
-//! What the screen sees itself is that nothing comes, which it calls quiet and nothing else.
+//! Only the loop knows whether an agent is idle, meaning that it neither writes nor computes; it reports this from half
+//! of the time limit on. The screen itself only sees that no output arrives, and calls that quiet.
 
 use ralph_core::{
     event::{Event, Notice, Record},
     run::{Phase, RunView},
 };
 
-/// Shorter silences are not worth a word.
+/// Minimum length of a silence that is shown.
 const QUIET_MS: u64 = 10_000;
-/// What is left of the limit when the countdown is all that matters.
+/// Remaining time from which the countdown is shown.
 const ENDING_MS: u64 = 60_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Vitals {
-    /// When something last came from the agent.
+    /// Time of the agent's last output.
     heard_ms: u64,
     idle: Option<Idle>,
     pub sandbox: Option<Sandbox>,
 }
 
-/// What the loop said of an idle agent.
+/// The loop's report of an idle agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Idle {
     told_ms: u64,
@@ -33,14 +33,14 @@ struct Idle {
 pub enum Sandbox {
     On,
     Strict,
-    /// It was asked for, and nothing on this machine confines.
+    /// A sandbox was requested but is unavailable on this machine.
     Missing,
 }
 
-/// How long an agent has done nothing, as far as that is known.
+/// How long the agent has been silent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Silence {
-    /// Nothing came; it may compute.
+    /// No output; it may be computing.
     Quiet {
         for_ms: u64,
     },
@@ -48,14 +48,14 @@ pub enum Silence {
         for_ms: u64,
         limit_ms: u64,
     },
-    /// It is stopped soon.
+    /// The agent will be stopped soon.
     Ending {
         left_ms: u64,
     },
 }
 
 impl Vitals {
-    /// Something came from the agent.
+    /// Notes output of the agent.
     pub fn hear(&mut self, at_ms: u64) {
         self.heard_ms = self.heard_ms.max(at_ms);
     }
@@ -96,7 +96,7 @@ impl Vitals {
     }
 
     pub fn silence(&self, run: &RunView, now_ms: u64) -> Option<Silence> {
-        // Who waits for an answer is not idle.
+        // An agent that waits for an answer is not idle.
         if !matches!(run.phase, Phase::Running { .. }) || !run.permissions.pending.is_empty() {
             return None;
         }

@@ -1,4 +1,4 @@
-//! The answers to what the agent asks.
+//! Answers to the agent's questions.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ralph_core::{
@@ -21,10 +21,10 @@ use super::{
     questions,
 };
 
-/// A box that appears under somebody's fingers is not answered by the key they were about to press.
+/// Keys within this time after the box appeared are ignored: the user may have meant them for something else.
 const UNSEEN_MS: u64 = 400;
 
-/// Shows the oldest question of the agent's that waits, unless it was left for later; takes away one that is over.
+/// Shows the agent's oldest waiting question, unless it was postponed, and closes the box of a settled one.
 pub(in crate::ui::tui) fn show_question(model: &mut Model) {
     if let Mode::Answering(answering) = &model.ui.mode {
         let answering = answering.clone();
@@ -44,8 +44,8 @@ pub(in crate::ui::tui) fn show_question(model: &mut Model) {
     }
 }
 
-/// Takes the box away where there is nothing to answer any more. What nobody answered in time can still be answered: a
-/// line that is being typed stays, and becomes a message.
+/// Closes the box if the question is settled. A question that has timed out can still be answered: a text being typed
+/// stays and becomes a message.
 fn follow(model: &mut Model, mut answering: Answering) {
     let is_late = match Subject::of(&model.run, answering.ask) {
         Some(subject) => subject.is_late(),
@@ -68,8 +68,8 @@ fn follow(model: &mut Model, mut answering: Answering) {
     }
 }
 
-/// Takes away the box of a question that is over, and says what became of it unless that was decided here. Keys that are
-/// typed by then as a part of an answer must not become commands.
+/// Closes the box of a settled question and tells how it was settled, unless that happened here. If the user is typing
+/// an answer, the keys must not become commands.
 fn close(model: &mut Model, mut answering: Answering) {
     let here = Some(AnswerPlace::Screen);
     let confirmed = model.run.changed_tests.confirmed.iter().next_back();
@@ -113,7 +113,7 @@ fn close(model: &mut Model, mut answering: Answering) {
     });
 }
 
-/// Takes a key while it is said that an answer comes too late.
+/// Handles a key while the notice is shown that the answer comes too late.
 pub(super) fn too_late(model: &mut Model, key: KeyEvent, shown: &TooLate) -> Vec<Order> {
     let chord = Chord::new(key.code, key.modifiers);
     let closes = match (chord.code, chord.modifiers) {
@@ -127,7 +127,7 @@ pub(super) fn too_late(model: &mut Model, key: KeyEvent, shown: &TooLate) -> Vec
     Vec::new()
 }
 
-/// Takes a key while a question is on the screen.
+/// Handles a key while a question is shown.
 pub(super) fn answering(model: &mut Model, key: KeyEvent, mut answering: Answering) -> Vec<Order> {
     let orders = match answering.step {
         AnswerStep::Choosing => choosing(model, key, &mut answering),
@@ -192,13 +192,13 @@ fn choosing(model: &mut Model, key: KeyEvent, answering: &mut Answering) -> Vec<
         }
         (KeyCode::Char('N'), KeyModifiers::NONE) => answering.step = AnswerStep::Denying(Editor::default()),
         (KeyCode::Esc, KeyModifiers::NONE) => leave_for_later(model, answering),
-        // Anything else is no answer.
+        // Any other key is not an answer.
         _ => scroll(model, chord, answering),
     }
     Vec::new()
 }
 
-/// Takes a key of the choices, where the questions want words.
+/// Handles a key for the choices of questions.
 fn choices_of(questions: &[Question], chord: Chord, answering: &mut Answering) -> Chosen {
     match questions {
         [] => Chosen::Nothing,
@@ -216,7 +216,7 @@ fn leave_for_later(model: &mut Model, answering: &Answering) {
     }
 }
 
-/// Takes the number of a choice: the answer where it is all there is to say, else the beginning of it.
+/// Handles a digit: answers a single question with one choice, or starts a typed answer.
 fn digit_pressed(model: &Model, questions: &[Question], answering: &mut Answering, digit: char) -> Vec<Order> {
     let number = usize::try_from(digit.to_digit(10).unwrap_or_default()).unwrap_or_default();
     match questions {
@@ -234,15 +234,15 @@ fn digit_pressed(model: &Model, questions: &[Question], answering: &mut Answerin
     }
 }
 
-/// The rules that the editor starts with.
+/// The initial content of the rule editor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Suggestion {
     Offered,
-    /// Everything of the kind that is asked for.
+    /// The rule that allows every request of this kind.
     WholeKind,
 }
 
-/// Shows the rules that a yes would add, to be edited.
+/// Opens the editor with the rules that an approval would add.
 fn begin_rule(model: &mut Model, answering: &mut Answering, scope: RuleScope, suggestion: Suggestion) {
     let Some(subject) = Subject::of(&model.run, answering.ask) else {
         return;
@@ -261,7 +261,7 @@ fn begin_rule(model: &mut Model, answering: &mut Answering, scope: RuleScope, su
     answering.step = AnswerStep::Remembering(scope, Editor::of(&rules));
 }
 
-/// Scrolls what is asked.
+/// Scrolls the question.
 fn scroll(model: &Model, chord: Chord, answering: &mut Answering) {
     let (_, page) = view::extent_of_question(model, answering);
     if let Some(by) = keys::action(chord, keys::Here::of(&model.ui)).and_then(|action| Scroll::of(action, page)) {
@@ -274,7 +274,7 @@ fn scroll_by(model: &Model, by: Scroll, answering: &mut Answering) {
     answering.top = by.downwards(answering.top.min(last), last);
 }
 
-/// Scrolls what is asked by the wheel of the mouse, also while an answer is typed.
+/// Scrolls the question with the mouse wheel, also while an answer is typed.
 pub(super) fn wheel(model: &mut Model, by: Scroll) {
     let Mode::Answering(answering) = &model.ui.mode else {
         return;
@@ -284,7 +284,7 @@ pub(super) fn wheel(model: &mut Model, by: Scroll) {
     model.ui.mode = Mode::Answering(answering);
 }
 
-/// Takes a key of the line that goes with an answer.
+/// Handles a key of the text that belongs to an answer.
 fn writing(model: &mut Model, key: KeyEvent, answering: &mut Answering) -> Vec<Order> {
     let Some(editor) = answering.editor() else {
         return Vec::new();
@@ -293,7 +293,7 @@ fn writing(model: &mut Model, key: KeyEvent, answering: &mut Answering) -> Vec<O
         Typed::Edited => answering.refused = None,
         Typed::Above | Typed::Below => {}
         Typed::TooLong => lines::too_long(model),
-        // Below the report of the end there is only this line.
+        // Below the final report there is only the answer line.
         Typed::Cancelled | Typed::Interrupted if model.run.is_over() && model.ui.pane == Pane::Report => {
             let typed = editor.text().trim().to_owned();
             model.ui.mode = Mode::Normal;
@@ -315,7 +315,7 @@ fn writing(model: &mut Model, key: KeyEvent, answering: &mut Answering) -> Vec<O
     Vec::new()
 }
 
-/// Sends the answer with the line that goes with it. The line stays until the loop has taken it.
+/// Sends the answer with its text. The text stays until the loop has accepted the answer.
 fn entered(model: &Model, answering: &mut Answering) -> Vec<Order> {
     let answer = match &answering.step {
         AnswerStep::Choosing => return Vec::new(),
@@ -344,7 +344,7 @@ fn entered(model: &Model, answering: &mut Answering) -> Vec<Order> {
     answered(model, answering, answer)
 }
 
-/// Takes a paste into the line that goes with an answer; it is never taken for keys.
+/// Inserts a paste into the answer's text. It never acts as keys.
 pub(super) fn pasted(model: &mut Model, text: &str) {
     let Mode::Answering(answering) = &mut model.ui.mode else {
         return;
@@ -356,7 +356,7 @@ pub(super) fn pasted(model: &mut Model, text: &str) {
     }
 }
 
-/// Allows what is asked, and from now on all that no rule names.
+/// Approves the request and switches to the permission mode that allows everything without a rule.
 fn all_allowed(model: &Model, answering: &mut Answering) -> Vec<Order> {
     let mut orders = answered(model, answering, Answer::Allow { remember: None });
     orders.push(Order::by_user(UserCommand::SetPermissionMode {
@@ -365,7 +365,7 @@ fn all_allowed(model: &Model, answering: &mut Answering) -> Vec<Order> {
     orders
 }
 
-/// Sends an answer, unless it is none.
+/// Sends an answer if it is valid.
 fn answered(model: &Model, answering: &mut Answering, answer: Answer) -> Vec<Order> {
     let ask = answering.ask;
     let questions = Subject::of(&model.run, ask).map_or(&[][..], Subject::questions);

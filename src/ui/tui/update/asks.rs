@@ -1,4 +1,4 @@
-//! The list of what agents asked: going through it, and into one of its entries.
+//! The list of the agents' questions: moving in it and opening an entry.
 
 use ralph_words::{Tone, used_up_in_words};
 
@@ -20,7 +20,7 @@ pub(super) fn scroll(model: &mut Model, scroll: Scroll) {
     select(model, scroll.downwards(position(model), last));
 }
 
-/// Opens the box where there is something to answer, and shows all of the others.
+/// Opens the answer box for an open question; shows other entries in full.
 pub(super) fn open(model: &mut Model) {
     if model.ui.asks.reading.is_some() {
         return;
@@ -39,7 +39,7 @@ pub(super) fn open(model: &mut Model) {
     if let Some(limit) = used_up(&model.run).filter(|_| needs_iteration) {
         return model.ui.toast(Tone::Note, used_up_in_words(limit), model.now_ms);
     }
-    // It was asked for, so no key is taken for one that was meant for something else.
+    // The user opened the box, so keys count at once.
     model.ui.mode = Mode::Answering(Answering {
         late: is_late,
         ..Answering::new(number, 0)
@@ -93,7 +93,7 @@ mod tests {
         }
     }
 
-    /// The list after these events, with no box in the way.
+    /// The list after these events, without a box over it.
     fn listing(events: Vec<Event>) -> Model {
         let mut model = after([running(), events].concat());
         model.ui.put_off = u32::MAX;

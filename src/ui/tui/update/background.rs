@@ -1,4 +1,4 @@
-//! The list of background tasks: going through it, and ending one.
+//! The list of background tasks: moving in it and ending a task.
 
 use ralph_core::run::BackgroundState;
 
@@ -6,13 +6,13 @@ use crate::ui::tui::model::{Model, background_at};
 
 use super::order::{Order, Scroll, refused};
 
-/// Goes from one task to the next. The newest is the first row.
+/// Moves the selection. The newest task is the first row.
 pub(super) fn scroll(model: &mut Model, scroll: Scroll) {
     let last = model.run.background.tasks.len().saturating_sub(1);
     model.ui.background = scroll.downwards(model.ui.background, last);
 }
 
-/// Has the chosen task ended, if it runs.
+/// Ends the selected task if it runs.
 pub(super) fn cancel(model: &mut Model) -> Vec<Order> {
     let Some((number, state)) = background_at(model).map(|task| (task.number, task.state())) else {
         return refused(model, "there is no background task");

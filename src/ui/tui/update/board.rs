@@ -1,4 +1,4 @@
-//! What keys and mouse do to the screen of a batch.
+//! Applies keys and mouse events to the screen of a batch.
 
 use crossterm::event::{Event as Input, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseEvent, MouseEventKind};
 use ralph_core::{
@@ -22,13 +22,13 @@ use super::{
     order::{Order, ScreenEvent, Scroll},
 };
 
-/// What the shell around the board has to do.
+/// An order to the shell around the board.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::ui::tui) enum BoardOrder {
-    /// Show the run of a plan on its own screen.
+    /// Show a plan's run on its own screen.
     Open(PlanName),
     Cancel(PlanName),
-    /// Stop all runs; asked again, at once.
+    /// Stop all runs; a second order stops them at once.
     Stop,
     Answer {
         plan: PlanName,
@@ -36,12 +36,12 @@ pub(in crate::ui::tui) enum BoardOrder {
     },
     Redraw,
     Suspend,
-    /// Leave a batch that goes on.
+    /// Leave while the batch goes on.
     Detach,
     Leave,
 }
 
-/// Shows another board: what is chosen stays, and a box goes whose question is over.
+/// Takes a new state of the board. The selection stays; a box whose question is settled closes.
 pub(in crate::ui::tui) fn take_board(model: &mut BoardModel, board: Board) {
     model.board = board;
     model.plan = model.plan.min(model.board.plans.len().saturating_sub(1));
@@ -86,7 +86,7 @@ fn answered_number(model: &Model) -> Option<u32> {
     }
 }
 
-/// Lets `input` change the screen; returns what has to be done.
+/// Applies `input` to the model and returns the resulting orders.
 pub(in crate::ui::tui) fn update_board(model: &mut BoardModel, input: Input) -> Vec<BoardOrder> {
     match input {
         Input::Resize(cols, rows) => {
@@ -180,7 +180,7 @@ fn scroll(model: &mut BoardModel, focus: BoardFocus, by: Scroll) {
     *at = by.downwards(*at, count.saturating_sub(1));
 }
 
-/// Whether there is something of a plan to be cancelled.
+/// Whether a plan can still be cancelled.
 fn can_be_cancelled(row: &Row) -> bool {
     !matches!(row.phase, Phase::Merged { .. } | Phase::Kept { .. })
 }
@@ -197,7 +197,7 @@ fn open(model: &mut BoardModel) -> Vec<BoardOrder> {
     Vec::new()
 }
 
-/// Shows the box in which what is asked is answered.
+/// Opens the answer box for a question.
 fn open_ask(model: &mut BoardModel, at: usize) {
     let Some(asked) = model.board.asks.get(at) else {
         return model.toast(Tone::Note, "no run asks anything");
@@ -213,7 +213,7 @@ fn open_ask(model: &mut BoardModel, at: usize) {
         ..Model::default()
     };
     (own.ui.cols, own.ui.rows) = (model.cols, model.rows);
-    // Nobody is asked here who did not want to be: a key that follows the one that opened the box is meant for it.
+    // The user opened the box: it accepts keys at once, and no other question opens by itself.
     own.ui.put_off = u32::MAX;
     own.ui.mode = Mode::Answering(Answering::new(number, 0));
     model.mode = BoardMode::Answering {
@@ -223,7 +223,7 @@ fn open_ask(model: &mut BoardModel, at: usize) {
     };
 }
 
-/// Hands what is typed to the box, which knows the keys of answers.
+/// Passes input to the answer box.
 fn answer(model: &mut BoardModel, input: Input) -> Vec<BoardOrder> {
     let BoardMode::Answering { plan, model: own, sent } = &mut model.mode else {
         return Vec::new();
@@ -245,7 +245,7 @@ fn answer(model: &mut BoardModel, input: Input) -> Vec<BoardOrder> {
             }
             Order::Redraw => wanted.push(BoardOrder::Redraw),
             Order::Suspend => wanted.push(BoardOrder::Suspend),
-            // Ctrl-C: here it leaves the box alone.
+            // Ctrl-C closes only the box.
             _ => own.ui.mode = Mode::Normal,
         }
     }
@@ -258,13 +258,13 @@ fn answer(model: &mut BoardModel, input: Input) -> Vec<BoardOrder> {
 fn quitting(model: &mut BoardModel, chord: Chord) -> Vec<BoardOrder> {
     model.mode = BoardMode::Normal;
     match (chord.code, chord.modifiers) {
-        // What a person types without looking throws nothing away.
+        // A key typed without looking must not stop anything.
         (KeyCode::Char('d' | 'q') | KeyCode::Enter, KeyModifiers::NONE) => vec![BoardOrder::Detach],
         (KeyCode::Char('y'), KeyModifiers::NONE) | (KeyCode::Char('c'), KeyModifiers::CONTROL) => {
             vec![BoardOrder::Stop]
         }
         (KeyCode::Char('n') | KeyCode::Esc, KeyModifiers::NONE) => Vec::new(),
-        // Anything else is no answer.
+        // Any other key is not an answer.
         _ => {
             model.mode = BoardMode::Quit;
             Vec::new()
@@ -278,7 +278,7 @@ fn cancelling(model: &mut BoardModel, chord: Chord, plan: PlanName) -> Vec<Board
         (KeyCode::Char('y' | 'c') | KeyCode::Enter, KeyModifiers::NONE) => vec![BoardOrder::Cancel(plan)],
         (KeyCode::Char('c'), KeyModifiers::CONTROL) => act(model, Action::Interrupt),
         (KeyCode::Char('n' | 'q') | KeyCode::Esc, KeyModifiers::NONE) => Vec::new(),
-        // Anything else is no answer.
+        // Any other key is not an answer.
         _ => {
             model.mode = BoardMode::Cancel(plan);
             Vec::new()
@@ -303,7 +303,7 @@ fn helped(model: &mut BoardModel, chord: Chord, top: usize) -> Vec<BoardOrder> {
     Vec::new()
 }
 
-/// The wheel scrolls what is under it, a click chooses a row.
+/// The wheel scrolls the list under the pointer, a click selects a row.
 fn moused(model: &mut BoardModel, mouse: MouseEvent) -> Vec<BoardOrder> {
     if !matches!(model.mode, BoardMode::Normal) {
         return Vec::new();

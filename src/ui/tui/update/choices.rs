@@ -1,4 +1,4 @@
-//! Keys that go through the choices of an agent's questions.
+//! Keys that select among the choices of an agent's questions.
 
 use crossterm::event::{KeyCode, KeyModifiers};
 use ralph_core::event::{Answer, Question};
@@ -9,16 +9,16 @@ use crate::ui::tui::{
     model::{AnswerStep, Answering, Choosing, are_marked, choices},
 };
 
-/// What a key did to the choices.
+/// The effect of a key on the choices.
 pub(super) enum Chosen {
-    /// It is about something else.
+    /// The key has no meaning for the choices.
     Nothing,
     Moved,
-    /// Everything is chosen.
+    /// The selection is complete.
     Answered(Answer),
 }
 
-/// Takes a key where there are choices.
+/// Handles a key where there are choices.
 pub(super) fn key(questions: &[Question], chord: Chord, answering: &mut Answering) -> Chosen {
     let all = choices(questions);
     if all.is_empty() {
@@ -62,7 +62,7 @@ fn entered(questions: &[Question], all: &[(usize, usize)], answering: &mut Answe
     let choice = &mut answering.choice;
     let (here, _) = all[choice.cursor];
     let has_answer = |choice: &Choosing, question: usize| choice.taken.iter().any(|(of, _)| *of == question);
-    // What is pointed at is meant, unless several can be taken and some were.
+    // The choice at the cursor counts, unless several can be selected and some were.
     if !questions[here].multiple {
         choice.taken.retain(|(question, _)| *question != here);
     }
@@ -85,14 +85,14 @@ fn entered(questions: &[Question], all: &[(usize, usize)], answering: &mut Answe
         })
         .collect();
     if words.iter().any(String::is_empty) {
-        // The others take words: they are typed between what was chosen.
+        // The remaining questions need typed answers; the selected ones are filled in.
         answering.step = AnswerStep::Wording(Editor::of(&words.join("\n")));
         return Chosen::Moved;
     }
     Chosen::Answered(Answer::Words { words })
 }
 
-/// How an answer names a choice: by its number, unless that is the label of another one.
+/// The text that names a choice in an answer: its number, unless another choice has that label.
 pub(super) fn name(question: &Question, choice: usize) -> String {
     let number = (choice + 1).to_string();
     match question.choices.iter().any(|other| other.label == number) {

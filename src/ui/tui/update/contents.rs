@@ -1,4 +1,4 @@
-//! The lines of the panes that have lines of their own: what a search goes through. A terminal's are its owner's.
+//! The lines of panes that search and copying work on. Lines of terminals are not in the model.
 
 use ralph_core::run::{AskEntry, AskSubject};
 use ralph_text::one_line;
@@ -13,35 +13,35 @@ use crate::ui::tui::{
     view,
 };
 
-/// The lines of a pane, and where in them somebody is.
+/// The lines of a pane and the user's position in them.
 pub(super) trait Lines {
-    /// Hands over the text of every line, in order.
+    /// Calls `take` for every line, in order.
     fn each(&self, model: &Model, take: &mut dyn FnMut(&str));
 
-    /// The line that is chosen, or the first in view; one behind the last where new ones are followed.
+    /// The selected line, or the first visible one; one past the last if the view follows new lines.
     fn at(&self, model: &Model) -> usize;
 
-    /// Chooses that line, or makes it the first in view.
+    /// Selects the line, or scrolls it to the top.
     fn put(&self, model: &mut Model, at: usize);
 
-    /// What is chosen, whole.
+    /// The full text of the selected item.
     fn chosen(&self, model: &Model) -> Option<String> {
         let at = self.at(model);
         line(self, model, match_at(at, model).unwrap_or(at))
     }
 
-    /// Whether one line is chosen.
+    /// Whether the pane has a selected line.
     fn chooses(&self) -> bool {
         true
     }
 
-    /// Where a search looks first.
+    /// The preferred direction of a search.
     fn direction(&self) -> Direction {
         Direction::Down
     }
 }
 
-/// Those of what has the focus; none where there is nothing to read, or a terminal.
+/// The lines of the focused pane; `None` for terminals.
 pub(super) fn lines(model: &Model) -> Option<&'static dyn Lines> {
     Some(match Place::of(&model.ui) {
         Place::Plan => &Plan,
@@ -64,12 +64,12 @@ pub(super) fn lines(model: &Model) -> Option<&'static dyn Lines> {
     })
 }
 
-/// What is chosen there, whole.
+/// The full text of the selected item in the focused pane.
 pub(super) fn chosen(model: &Model) -> Option<String> {
     lines(model)?.chosen(model)
 }
 
-/// What there is to read, whole, and how the name of a file with it ends: of messages and questions the chosen one.
+/// The content of the focused pane with a file name for it. For messages and questions, only the selected one.
 pub(super) fn document(model: &Model) -> Option<(&'static str, String)> {
     let lines = lines(model)?;
     let place = Place::of(&model.ui);
@@ -95,14 +95,14 @@ pub(super) fn document(model: &Model) -> Option<(&'static str, String)> {
     (!text.trim().is_empty()).then_some((name, text))
 }
 
-/// The line of the match that somebody is at.
+/// The line of the current match, if the user is still there.
 fn match_at(at: usize, model: &Model) -> Option<usize> {
     let landed = model.ui.search.landed?;
     let is_here = (landed.pane, landed.focus, landed.at) == (model.ui.pane, model.ui.focus, at);
     is_here.then_some(landed.line)
 }
 
-/// The text of a line; of the last one where there are fewer.
+/// The text of a line, or of the last one if there are fewer lines.
 fn line(lines: &(impl Lines + ?Sized), model: &Model, at: usize) -> Option<String> {
     let (mut found, mut last, mut count) = (None, String::new(), 0);
     lines.each(model, &mut |text| {
@@ -125,7 +125,7 @@ fn whole(lines: &(impl Lines + ?Sized), model: &Model) -> String {
     all
 }
 
-/// The command, the address, the change or the question itself.
+/// The command, the URL, the change or the question.
 fn what_was_asked(entry: &AskEntry) -> String {
     match &entry.what {
         AskSubject::Request { request, .. } => {
@@ -138,7 +138,7 @@ fn what_was_asked(entry: &AskEntry) -> String {
     }
 }
 
-/// Chooses a line, or brings it into view with a third of the room above it.
+/// Selects a line, or scrolls it into view with a third of the height above it.
 pub(super) fn go(lines: &dyn Lines, model: &mut Model, line: usize) {
     if lines.chooses() {
         return lines.put(model, line);
@@ -209,7 +209,7 @@ impl Lines for Diff {
         model.ui.diff.top = at;
     }
 
-    /// The line of a match, or else the part of the patch at the top.
+    /// The line of a match, or else the hunk or file header at the top with its lines.
     fn chosen(&self, model: &Model) -> Option<String> {
         let DiffState::Loaded(Patch { lines, .. }) = &model.ui.diff.state else {
             return None;
@@ -276,7 +276,7 @@ impl Lines for Messages {
     }
 }
 
-/// One that is shown whole.
+/// A message shown in full.
 struct WholeMessage;
 
 impl Lines for WholeMessage {
@@ -323,7 +323,7 @@ impl Lines for Asks {
     }
 }
 
-/// One that is shown whole.
+/// A question shown in full.
 struct Ask;
 
 impl Lines for Ask {
@@ -381,7 +381,7 @@ fn text_of(row: &ReportRow) -> String {
     row.pieces.iter().map(|(text, _)| text.as_str()).collect()
 }
 
-/// A part of an iteration that is shown whole.
+/// A part of an iteration shown in full.
 struct OfIteration;
 
 impl Lines for OfIteration {
@@ -451,7 +451,7 @@ impl Lines for Background {
         model.ui.background = at;
     }
 
-    /// The command as it is, with the last of what it has written once it is over.
+    /// The command, followed by the end of its output once it is over.
     fn chosen(&self, model: &Model) -> Option<String> {
         let task = background_at(model)?;
         let tail = task.result.as_ref().map_or("", |result| result.tail.as_str());

@@ -1,4 +1,4 @@
-//! Copying: what is chosen in a list, or what of a terminal is asked for.
+//! Copies the selected item of a list, or a part of a terminal.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -24,7 +24,7 @@ pub(super) fn begin(model: &mut Model) -> Vec<Order> {
     }
 }
 
-/// Takes a key of the box.
+/// Handles a key of the box that asks for the part.
 pub(super) fn choose(model: &mut Model, key: KeyEvent) -> Vec<Order> {
     let chord = Chord::new(key.code, key.modifiers);
     match (chord.code, chord.modifiers) {
@@ -42,7 +42,7 @@ pub(super) fn choose(model: &mut Model, key: KeyEvent) -> Vec<Order> {
 }
 
 fn copy(model: &mut Model, part: Portion) -> Vec<Order> {
-    // What a past iteration said is on its screen alone.
+    // For a past iteration, only the screen has its output.
     let is_live = model.ui.history.open.is_none();
     let said = match part {
         Portion::Block => model.spoken.block.as_ref(),

@@ -1,4 +1,4 @@
-//! The patch on the screen: which iterations it is of, and where in it somebody is.
+//! The diff pane: its iterations and the scroll position.
 
 use crate::ui::tui::{
     model::{DiffState, Model},
@@ -7,10 +7,10 @@ use crate::ui::tui::{
 
 use super::order::{Order, Scroll, Way, refused};
 
-/// Columns that a key moves sideways.
+/// Columns scrolled sideways by a key.
 const SIDEWAYS: usize = 16;
 
-/// Shows what `iteration` changed; again, what has changed since.
+/// Shows the changes of `iteration`; a repeated call reloads them.
 pub(super) fn show(model: &mut Model, iteration: u32) -> Vec<Order> {
     let diff = &mut model.ui.diff;
     if diff.iteration != Some(iteration) {
@@ -27,7 +27,7 @@ fn begin(model: &mut Model, iteration: u32) {
     diff.iteration = Some(iteration);
 }
 
-/// Takes the patch that was made, unless another one is wanted by now.
+/// Takes a loaded patch, unless another one is wanted by now.
 pub(super) fn loaded(model: &mut Model, since: u32, iteration: u32, patch: Result<Patch, String>) -> Vec<Order> {
     let diff = &mut model.ui.diff;
     if diff.iterations() != Some((since, iteration)) {
@@ -44,7 +44,8 @@ pub(super) fn loaded(model: &mut Model, since: u32, iteration: u32, patch: Resul
     Vec::new()
 }
 
-/// Compares with the state before an earlier iteration, or a later one. Beyond the iteration itself comes the whole run.
+/// Moves the start of the comparison an iteration back or forth. After the run's start comes the iteration alone, and
+/// vice versa.
 pub(super) fn compare(model: &mut Model, way: Way) -> Vec<Order> {
     let diff = &model.ui.diff;
     let (Some(iteration), Some(first)) = (diff.iteration, first_iteration(model)) else {
@@ -65,7 +66,7 @@ pub(super) fn compare(model: &mut Model, way: Way) -> Vec<Order> {
     vec![Order::LoadDiff]
 }
 
-/// The first iteration of the run of which something is known.
+/// The first known iteration of the run.
 pub(super) fn first_iteration(model: &Model) -> Option<u32> {
     Some(model.run.iterations.rows.get(0)?.number)
 }
@@ -80,7 +81,7 @@ fn patch(model: &Model) -> Option<&Patch> {
 fn last_top(model: &Model) -> usize {
     let lines = patch(model).map_or(0, |patch| patch.lines.len());
     let height = usize::from(model.layout().main.height);
-    // A line may take all of the rows.
+    // A wrapped line may take all of the rows.
     lines.saturating_sub(if model.ui.diff.wrap { 1 } else { height })
 }
 
@@ -88,7 +89,7 @@ pub(super) fn scroll(model: &mut Model, by: Scroll) {
     model.ui.diff.top = by.downwards(model.ui.diff.top, last_top(model));
 }
 
-/// Goes to the beginning of a file; back, first to that of the one that is looked at.
+/// Goes to the beginning of the next file, or of the current one and then the one before.
 pub(super) fn go_to_file(model: &mut Model, way: Way) {
     let top = model.ui.diff.top;
     let Some(patch) = patch(model) else { return };
@@ -97,13 +98,13 @@ pub(super) fn go_to_file(model: &mut Model, way: Way) {
         Way::Next => files.find(|at| *at > top),
         Way::Previous => files.rfind(|at| *at < top).or(Some(0)),
     };
-    // Also where less than a page is below it: the file that is looked at is the one at the top.
+    // Even if less than a page follows: the current file is the one at the top.
     if let Some(at) = at {
         model.ui.diff.top = at;
     }
 }
 
-/// Goes to the beginning of the file in this place among all.
+/// Goes to the beginning of a file, given by its index.
 pub(super) fn show_file(model: &mut Model, file: usize) {
     if let Some(file) = patch(model).and_then(|patch| patch.files.get(file)) {
         model.ui.diff.top = file.at;

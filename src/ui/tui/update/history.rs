@@ -1,4 +1,4 @@
-//! The iterations so far: which one is chosen, and what is seen of one that is shown whole.
+//! The list of iterations: the selected one and the shown part of an open one.
 
 use crate::ui::tui::{
     model::{Model, Part, Playback},
@@ -10,7 +10,7 @@ use super::{
     order::{Order, Scroll, Way},
 };
 
-/// Shows the chosen iteration whole, from its transcript on.
+/// Opens the selected iteration, with its transcript first.
 pub(super) fn open(model: &mut Model) -> Vec<Order> {
     let chosen = model.run.iterations.rows.iter().rev().nth(model.ui.history.selected);
     let Some(iteration) = chosen.map(|iteration| iteration.number) else {
@@ -23,7 +23,7 @@ pub(super) fn open(model: &mut Model) -> Vec<Order> {
     vec![Order::Play { iteration }]
 }
 
-/// Goes to the part beside the one that is shown; behind the last comes the first.
+/// Goes to the next or previous part, cyclically.
 pub(super) fn turn(model: &mut Model, way: Way) -> Vec<Order> {
     let Some(open) = &mut model.ui.history.open else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! The messages that were written: one of them whole, edited, or taken back.
+//! The user's messages: reading, editing and withdrawing one.
 
 use ralph_core::event::{SteeringId, SteeringKind, UserCommand};
 
@@ -10,7 +10,7 @@ use crate::ui::tui::{
 
 use super::order::{Order, Scroll, refused};
 
-/// Opens the chosen message: to be edited if it waits, or to be read.
+/// Opens the selected message: for editing if it is still queued, otherwise for reading.
 pub(super) fn open(model: &mut Model) {
     let Some(message) = message_at(model) else { return };
     let id = message.id;
@@ -32,7 +32,7 @@ pub(super) fn open(model: &mut Model) {
     model.ui.mode = Mode::Steering;
 }
 
-/// Scrolls in the message that is shown whole, or from one to the next.
+/// Scrolls an open message, or moves the selection.
 pub(super) fn scroll(model: &mut Model, scroll: Scroll) {
     match model.ui.reading {
         Some(read) => {
@@ -40,7 +40,7 @@ pub(super) fn scroll(model: &mut Model, scroll: Scroll) {
             let top = scroll.downwards(read.top.min(last), last);
             model.ui.reading = Some(ReadMessage { top, ..read });
         }
-        // The newest is the first row.
+        // The newest message is the first row.
         None => {
             let last = model.run.messages.len().saturating_sub(1);
             model.ui.message = scroll.downwards(model.ui.message, last);
@@ -48,7 +48,7 @@ pub(super) fn scroll(model: &mut Model, scroll: Scroll) {
     }
 }
 
-/// Takes the chosen message back. What is in every prompt is asked about first.
+/// Withdraws the selected message. A standing message needs a confirmation.
 pub(super) fn withdraw(model: &mut Model) -> Vec<Order> {
     match message_at(model).filter(|message| message.is_due()) {
         Some(message) if message.kind == SteeringKind::Standing => {
@@ -80,7 +80,7 @@ mod tests {
         },
     };
 
-    /// A screen with a standing order and, as the newest, a message for the next prompt.
+    /// A screen with a standing message and a newer one for the next prompt.
     fn watching() -> Model {
         let messages = [
             queued(1, SteeringKind::Standing, "use tabs"),
@@ -140,7 +140,7 @@ mod tests {
             [steer(SteeringKind::Next, "Use SQLite 3"), Order::RememberMessages]
         );
         assert!(model.ui.toast.is_some());
-        // It is read now, and not edited.
+        // Opened for reading, not for editing.
         update(&mut model, key(KeyCode::Enter));
         let read = ReadMessage {
             id: SteeringId(2),
@@ -172,7 +172,7 @@ mod tests {
         update(&mut model, control('r'));
         assert_eq!(update(&mut model, key(KeyCode::Enter)), [], "nothing is sent yet");
         assert_eq!(model.ui.steering.text(), "Use Postgres");
-        // The way back to what was being written is that of Up and Down.
+        // Up and Down lead back to the draft.
         update(&mut model, key(KeyCode::Down));
         assert_eq!(model.ui.steering.text(), "Write tests");
         for leaves in [KeyCode::Enter, KeyCode::Esc] {

@@ -1,4 +1,4 @@
-//! What reaches the screen, and what it asks for.
+//! Events for the screen and orders from it.
 
 use crossterm::event::Event as Input;
 use ralph_core::event::{RequestedBy, StopRequest, UserCommand};
@@ -11,7 +11,7 @@ use crate::ui::tui::{
     patch::Patch,
 };
 
-/// Something that happened to the screen.
+/// An event for the screen.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum ScreenEvent {
     Input(Input),
@@ -36,7 +36,7 @@ pub(crate) enum ScreenEvent {
     },
 }
 
-/// What the shell around the pure parts has to do.
+/// An order to the shell around the pure parts.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Order {
     Command {
@@ -49,33 +49,33 @@ pub(crate) enum Order {
     },
     /// Keys and pastes for the agent's terminal.
     Type(Input),
-    /// Scroll the terminal that is shown.
+    /// Scroll the shown terminal.
     Scroll(Scroll),
-    /// Look for the query in the terminal that is shown.
+    /// Search the shown terminal for the query.
     Find(Wanted),
-    /// Show of it what was in view when the search began.
+    /// Scroll the shown terminal back to the view at the start of the search.
     EndFind,
-    /// Make the patch of the iterations that the pane is about.
+    /// Load the patch for the diff pane.
     LoadDiff,
     Play {
         iteration: u32,
     },
     /// Render an overlay.
     Unfold(Overlay),
-    /// Open something in the user's editor.
+    /// Open a document in the user's editor.
     Edit(Edited),
     /// Copy a text to the user's clipboard.
     Copy(String),
-    /// The same with what a terminal shows.
+    /// Copy a part of the shown terminal.
     CopyFrom(Portion),
-    /// Keep the messages for the next run.
+    /// Store the messages for later runs.
     RememberMessages,
     Replay(Replay),
     Redraw,
     Suspend,
-    /// Leave a run that goes on.
+    /// Leave while the run goes on.
     Detach,
-    /// Leave a run that is over to continue it with more of what it has used up.
+    /// Leave a finished run and continue it with a raised limit.
     Continue,
     Leave,
 }
@@ -105,7 +105,7 @@ pub(crate) enum Scroll {
 }
 
 impl Scroll {
-    /// What a key scrolls where a page has `page` lines; none for keys of another kind.
+    /// The scrolling of a key, for pages of `page` lines; `None` for other keys.
     pub(super) fn of(action: Action, page: usize) -> Option<Self> {
         Some(match action {
             Action::LineUp => Scroll::Up(1),
@@ -118,7 +118,7 @@ impl Scroll {
         })
     }
 
-    /// Moves an index that grows downwards and is `last` at most.
+    /// Moves an index that counts from the top, up to `last`.
     pub(super) fn downwards(self, at: usize, last: usize) -> usize {
         match self {
             Scroll::Up(lines) => at.saturating_sub(lines),
@@ -128,44 +128,44 @@ impl Scroll {
         }
     }
 
-    /// Moves an index that grows upwards, from the newest of `count`.
+    /// Moves an index that counts from the bottom, below `count`.
     pub(super) fn upwards(self, at: usize, count: usize) -> usize {
         let last = count.saturating_sub(1);
         last.saturating_sub(self.downwards(last.saturating_sub(at), last))
     }
 }
 
-/// Says why a key does nothing here.
+/// Shows why a key has no effect.
 pub(super) fn refused(model: &mut Model, why: &str) -> Vec<Order> {
     model.ui.toast(Tone::Note, why, model.now_ms);
     Vec::new()
 }
 
-/// To what comes next, or back.
+/// A direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
     Next,
     Previous,
 }
 
-/// What is opened in an editor.
+/// A document to open in an editor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Edited {
-    /// The file itself.
+    /// The file of the plan.
     Plan,
-    /// All that the terminal that is shown has.
+    /// The full content of the shown terminal.
     Terminal,
     Text {
-        /// How the name of its file ends.
+        /// End of the temporary file's name.
         name: &'static str,
         text: String,
     },
 }
 
-/// Which match is looked for.
+/// The match to look for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wanted {
-    /// The first from where the search began, for a query that is being typed.
+    /// The first from the start of the search, while the query is being typed.
     First,
     Next(Direction),
 }

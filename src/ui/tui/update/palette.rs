@@ -1,4 +1,4 @@
-//! The palette: the actions that work here, found by name.
+//! The palette: available actions, found by name.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -9,7 +9,7 @@ use crate::ui::tui::{
     offers::actions_found,
 };
 
-/// Takes a key of the palette; returns the action that was chosen.
+/// Handles a key of the palette. Returns the chosen action.
 pub(super) fn choose(model: &mut Model, key: KeyEvent, mut palette: ActionSearch) -> Option<Action> {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     let found = actions_found(model, palette.query.text());

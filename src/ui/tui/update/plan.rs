@@ -1,4 +1,4 @@
-//! The plan's pane: which task is chosen, which headings are folded.
+//! The plan's pane: the selected task and the folded headings.
 
 use crate::ui::tui::{
     layout::Layout,
@@ -8,7 +8,7 @@ use crate::ui::tui::{
 
 use super::order::{Order, Scroll, refused};
 
-/// Chooses another of the tasks that are not folded away; of those that are, the first is reached.
+/// Moves the selection among the visible tasks; a folded section counts as one step, its first task.
 pub(super) fn scroll(model: &mut Model, scroll: Scroll) {
     let mut rows = model.plan_rows();
     rows.retain(|row| row.stands_for(row.task()));
@@ -18,7 +18,7 @@ pub(super) fn scroll(model: &mut Model, scroll: Scroll) {
     model.ui.task = row.map(PlanRow::task);
 }
 
-/// A click on a task chooses it, one on a heading folds or unfolds what is below.
+/// Handles a click: selects a task, or folds or unfolds a section.
 pub(super) fn clicked(model: &mut Model, layout: &Layout, row: u16) -> Vec<Order> {
     let Some(row) = view::plan_row_at(model, layout, row) else {
         return Vec::new();
@@ -40,7 +40,7 @@ pub(super) fn fold(model: &mut Model) -> Vec<Order> {
     let Some(heading) = heading.map(str::to_owned) else {
         return refused(model, "no heading is above this task");
     };
-    // The current task may be below another heading soon.
+    // The current task may change to another section later.
     model.ui.task = Some(task);
     if !model.ui.folded.remove(&heading) {
         model.ui.folded.insert(heading);
@@ -81,16 +81,16 @@ mod tests {
             assert_eq!(update(model, clicked(3, top + row)), []);
             model.task_at()
         };
-        // The heading and three tasks of the first part are above the current one.
+        // The first section's heading and three of its tasks are above the current one.
         assert_eq!((model.task_at(), click(&mut model, 1)), (Some(3), Some(2)));
         press(&mut model, "jjjG");
         assert_eq!(model.task_at(), Some(4_999));
-        // Down to the last row, which stands for all that have no room. Below it are the goal and its title.
+        // Down to the last row, which stands for all tasks without room. Below it are the goal and its title.
         press(&mut model, "g");
         let last = model.layout().tasks.height - 4;
         let next = click(&mut model, last).unwrap();
         assert_eq!((usize::from(last), model.task_at()), (next + 1, Some(next)));
-        // Folded, a part is a step; the others stay as they are.
+        // A folded section is a single step.
         press(&mut model, "g");
         update(&mut model, key(KeyCode::Enter));
         assert_eq!(model.task_at(), Some(0));
@@ -102,7 +102,7 @@ mod tests {
         assert_eq!(click(&mut model, 0), Some(0));
         press(&mut model, "j");
         assert_eq!(model.task_at(), Some(1), "a click on the heading has unfolded it");
-        // The few rows above the main area are for tasks.
+        // The strip above the main area has no headings.
         (model.ui.cols, model.ui.rows) = (80, 24);
         update(&mut model, key(KeyCode::Enter));
         assert!(model.ui.folded.is_empty() && model.ui.toast.is_some());

@@ -1,4 +1,4 @@
-//! The answers to what the screen asks before it does something that cannot be taken back.
+//! Confirmation questions of the screen before irreversible actions.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ralph_core::{
@@ -14,8 +14,8 @@ use crate::ui::tui::{
 
 use super::{messages, order::Order};
 
-/// Handles Ctrl-C: opens the question that `q` opens. A run that is being stopped already is stopped harder; a run that is over, or a
-/// replay, is left.
+/// Handles Ctrl-C: asks whether to stop the run. If the run is already being stopped, the stop is escalated. A finished
+/// run or a replay is left.
 pub(super) fn interrupt(model: &mut Model) -> Vec<Order> {
     if model.run.is_over() || model.ui.replay.is_some() {
         return vec![Order::Leave];
@@ -31,12 +31,12 @@ pub(super) fn interrupt(model: &mut Model) -> Vec<Order> {
     }
 }
 
-/// Whether the run is to be stopped, or left to itself where it can be.
+/// Handles a key of the question whether to stop the run, or leave it running if it can be left.
 pub(super) fn quitting(model: &mut Model, key: KeyEvent) -> Vec<Order> {
     let chord = Chord::new(key.code, key.modifiers);
     model.ui.mode = Mode::Normal;
     match (chord.code, chord.modifiers) {
-        // What a person types without looking throws nothing away.
+        // A key typed without looking must not stop anything.
         (KeyCode::Char('d' | 'q') | KeyCode::Enter, KeyModifiers::NONE) if model.ui.detaches => vec![Order::Detach],
         (KeyCode::Char('y' | 'q') | KeyCode::Enter, KeyModifiers::NONE) => {
             vec![Order::stop(StopRequest::Graceful, RequestedBy::User)]
@@ -44,7 +44,7 @@ pub(super) fn quitting(model: &mut Model, key: KeyEvent) -> Vec<Order> {
         (KeyCode::Char('a'), KeyModifiers::NONE) => vec![Order::stop(StopRequest::AfterIteration, RequestedBy::User)],
         (KeyCode::Char('c'), KeyModifiers::CONTROL) => vec![Order::stop(StopRequest::Graceful, RequestedBy::Interrupt)],
         (KeyCode::Char('n') | KeyCode::Esc, KeyModifiers::NONE) => Vec::new(),
-        // Anything else is no answer.
+        // Any other key is not an answer.
         _ => {
             model.ui.mode = Mode::Asking(Question::Quit);
             Vec::new()
@@ -52,13 +52,13 @@ pub(super) fn quitting(model: &mut Model, key: KeyEvent) -> Vec<Order> {
     }
 }
 
-/// Whether that iteration is to be ended.
+/// Handles a key of the question whether to end an iteration.
 pub(super) fn skipping(model: &mut Model, key: KeyEvent, iteration: u32) -> Vec<Order> {
     let chord = Chord::new(key.code, key.modifiers);
     model.ui.mode = Mode::Normal;
     match (chord.code, chord.modifiers) {
         (KeyCode::Char('y' | 'S') | KeyCode::Enter, KeyModifiers::NONE) => {
-            // It may have ended by itself meanwhile; the next one was not meant.
+            // The iteration may have ended meanwhile; the next one must not be skipped.
             if matches!(model.run.phase, Phase::Running { iteration: current, .. } if current == iteration) {
                 return vec![Order::by_user(UserCommand::Skip)];
             }
@@ -67,7 +67,7 @@ pub(super) fn skipping(model: &mut Model, key: KeyEvent, iteration: u32) -> Vec<
         }
         (KeyCode::Char('c'), KeyModifiers::CONTROL) => interrupt(model),
         (KeyCode::Char('n' | 'q') | KeyCode::Esc, KeyModifiers::NONE) => Vec::new(),
-        // Anything else is no answer.
+        // Any other key is not an answer.
         _ => {
             model.ui.mode = Mode::Asking(Question::Skip { iteration });
             Vec::new()
@@ -75,7 +75,7 @@ pub(super) fn skipping(model: &mut Model, key: KeyEvent, iteration: u32) -> Vec<
     }
 }
 
-/// Whether a run that is over is to be continued with more of what it has used up.
+/// Handles a key of the question whether to continue a finished run with a raised limit.
 pub(super) fn continuing(model: &mut Model, key: KeyEvent) -> Vec<Order> {
     let chord = Chord::new(key.code, key.modifiers);
     model.ui.mode = Mode::Normal;
@@ -84,7 +84,7 @@ pub(super) fn continuing(model: &mut Model, key: KeyEvent) -> Vec<Order> {
         (KeyCode::Char('y' | 'r') | KeyCode::Enter, KeyModifiers::NONE) if model.run.is_over() => vec![Order::Continue],
         (KeyCode::Char('c'), KeyModifiers::CONTROL) => interrupt(model),
         (KeyCode::Char('y' | 'r' | 'n' | 'q') | KeyCode::Enter | KeyCode::Esc, KeyModifiers::NONE) => Vec::new(),
-        // Anything else is no answer.
+        // Any other key is not an answer.
         _ => {
             model.ui.mode = Mode::Asking(Question::More);
             Vec::new()
@@ -92,7 +92,7 @@ pub(super) fn continuing(model: &mut Model, key: KeyEvent) -> Vec<Order> {
     }
 }
 
-/// Whether a message that is in every prompt is to be taken back.
+/// Handles a key of the question whether to withdraw a standing message.
 pub(super) fn withdrawing(model: &mut Model, key: KeyEvent, id: SteeringId) -> Vec<Order> {
     let chord = Chord::new(key.code, key.modifiers);
     model.ui.mode = Mode::Normal;
@@ -100,7 +100,7 @@ pub(super) fn withdrawing(model: &mut Model, key: KeyEvent, id: SteeringId) -> V
         (KeyCode::Char('y' | 'x') | KeyCode::Enter, KeyModifiers::NONE) => vec![messages::withdrawn(id)],
         (KeyCode::Char('c'), KeyModifiers::CONTROL) => interrupt(model),
         (KeyCode::Char('n' | 'q') | KeyCode::Esc, KeyModifiers::NONE) => Vec::new(),
-        // Anything else is no answer.
+        // Any other key is not an answer.
         _ => {
             model.ui.mode = Mode::Asking(Question::Withdraw { id });
             Vec::new()

@@ -1,4 +1,4 @@
-//! The report on the screen: drawn up when something has changed, and shown by itself when the run is over.
+//! The report pane: rendered after a change, and opened automatically when the run is over.
 
 use ralph_core::event::StopReason;
 
@@ -10,7 +10,7 @@ use crate::ui::tui::{
 
 use super::order::Scroll;
 
-/// Draws the report up anew if it is looked at and the run, or the room for it, is not what it was.
+/// Renders the report again if it is shown and the run or the width has changed.
 pub(in crate::ui::tui) fn refresh(model: &mut Model) {
     let main = model.layout().main;
     if model.ui.pane != Pane::Report || model.ui.report.width == Some(main.width) {
@@ -30,7 +30,7 @@ pub(super) fn scroll(model: &mut Model, by: Scroll) {
     model.ui.report.top = by.downwards(model.ui.report.top, last_top(model));
 }
 
-/// Shows the end of a run that is over once nothing is being typed, and has what blocks it answered there.
+/// Shows the end of a finished run once the user is not typing, with an answer line if a question blocks it.
 pub(in crate::ui::tui) fn show_end(model: &mut Model) {
     if !model.ui.report.due || model.ui.mode != Mode::Normal {
         return;
@@ -47,7 +47,7 @@ pub(in crate::ui::tui) fn show_end(model: &mut Model) {
     }
 }
 
-/// Opens a line for the answer to what the run ended with; false if there is nothing that can be answered.
+/// Opens the answer line for the question with which the run ended. Returns false if nothing can be answered.
 pub(super) fn answer(model: &mut Model) -> bool {
     if let Some(asked) = model.run.permissions.about_tests() {
         model.ui.mode = Mode::Answering(Answering {

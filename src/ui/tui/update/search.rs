@@ -1,4 +1,4 @@
-//! The search: its line, and the way from match to match.
+//! The search line and the steps between matches.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ralph_words::Tone;
@@ -15,7 +15,7 @@ use super::{
     order::{Order, Wanted},
 };
 
-/// Opens the line.
+/// Opens the search line.
 pub(super) fn begin(model: &mut Model) {
     model.ui.search = Search {
         origin: lines(model).map(|lines| lines.at(model)),
@@ -24,7 +24,7 @@ pub(super) fn begin(model: &mut Model) {
     model.ui.mode = Mode::Searching;
 }
 
-/// Takes a key of the line. The view moves while the query is typed.
+/// Handles a key of the search line. The view follows the query while it is typed.
 pub(super) fn searching(model: &mut Model, key: KeyEvent) -> Vec<Order> {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     match key.code {
@@ -50,7 +50,7 @@ pub(super) fn searching(model: &mut Model, key: KeyEvent) -> Vec<Order> {
     }
 }
 
-/// Goes to the first match of a query that is being typed.
+/// Goes to the first match of the current query.
 pub(super) fn query_changed(model: &mut Model) -> Vec<Order> {
     if model.ui.search.query.is_empty() {
         model.ui.search.found = None;
@@ -66,7 +66,7 @@ fn cancel(model: &mut Model) -> Vec<Order> {
     orders
 }
 
-/// Shows what was in view when the search began.
+/// Returns to the view at the start of the search.
 fn go_back(model: &mut Model) -> Vec<Order> {
     if is_in_terminal(model) {
         return vec![Order::EndFind];
@@ -78,12 +78,12 @@ fn go_back(model: &mut Model) -> Vec<Order> {
     Vec::new()
 }
 
-/// Whether what has the focus is a terminal.
+/// Whether a terminal has the focus.
 pub(super) fn is_in_terminal(model: &Model) -> bool {
     model.ui.focus == Focus::Main && model.ui.shows_cells()
 }
 
-/// Goes to the next match in the direction in which this pane is searched.
+/// Goes to the next match in the pane's preferred direction.
 pub(super) fn forward(model: &mut Model) -> Vec<Order> {
     let direction = lines(model).map_or(Direction::Up, |lines| lines.direction());
     again(model, direction)
@@ -123,7 +123,7 @@ fn seek(model: &mut Model, wanted: Wanted) -> Vec<Order> {
     take(model, found)
 }
 
-/// Takes what a search has come to, and says so where no line for it is open.
+/// Takes the result of a search, and shows it as a toast if the search line is closed.
 pub(super) fn take(model: &mut Model, found: Option<Match>) -> Vec<Order> {
     model.ui.search.found = Some(found);
     if model.ui.mode == Mode::Normal {
@@ -142,7 +142,7 @@ fn tell(model: &mut Model) {
     model.ui.toast(Tone::Note, text, model.now_ms);
 }
 
-/// Goes to a match where the lines are the model's own.
+/// Goes to a match in a pane with its own lines.
 fn in_lines(model: &mut Model, wanted: Wanted) -> Option<Match> {
     let (lines, needle) = (lines(model)?, Needle::of(model.ui.search.query.text())?);
     let (mut matching, mut count) = (Vec::new(), 0);
@@ -187,7 +187,7 @@ mod tests {
         },
     };
 
-    /// A screen with something to find in every pane: three lines with `Needle`.
+    /// A screen with three matching lines of `Needle` in every pane.
     fn watching() -> Model {
         let queued = |id, text| queued(id, SteeringKind::Next, text);
         let texts = ["Needle 1", "hay", "Needle 2", "hay", "Needle 3", "hay"];

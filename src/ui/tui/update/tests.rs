@@ -1,4 +1,4 @@
-//! What keys, pastes and the mouse do.
+//! Tests of keys, pastes and the mouse.
 
 use crossterm::event::{MouseButton, MouseEvent};
 use ralph_core::{
@@ -493,7 +493,7 @@ fn the_plan_takes_the_keys_and_gives_them_back() {
         (Place::of(&model.ui), model.task_at()),
         (Place::View(Pane::Terminal), Some(current))
     );
-    // Where the plan has no room, it takes that of the rest.
+    // If the plan has no room of its own, it is zoomed.
     (model.ui.cols, model.ui.rows) = (60, 12);
     press(&mut model, "0");
     assert!(model.layout().tasks.height > 3);
@@ -502,7 +502,7 @@ fn the_plan_takes_the_keys_and_gives_them_back() {
         (Place::of(&model.ui), model.ui.zoomed),
         (Place::View(Pane::Terminal), true)
     );
-    // The wheel turns what is under it, and a click gives it the keys.
+    // The wheel scrolls the area under the pointer, and a click focuses it.
     (model.ui.cols, model.ui.rows, model.ui.zoomed) = (120, 40, false);
     let (plan, main) = (model.layout().tasks, model.layout().main);
     let at = |kind, area: ratatui::layout::Rect| moused(kind, area.x + 2, area.y + 2);
@@ -613,7 +613,7 @@ fn what_blocks_a_run_is_answered_below_the_report_of_its_end() {
         ),
         "{orders:?}"
     );
-    // Who answers elsewhere takes the line away, unless something is in it.
+    // A resumption elsewhere closes the answer line, unless it contains text.
     for (typed, left) in [("", false), ("the bl", true)] {
         let mut shown = model.clone();
         shown.ui.mode = Mode::Normal;
@@ -629,7 +629,7 @@ fn what_blocks_a_run_is_answered_below_the_report_of_its_end() {
         });
         assert_eq!(matches!(shown.ui.mode, Mode::Answering(_)), left, "{typed}");
     }
-    // Where a limit is used up, nothing could be done with it.
+    // With a limit reached, an answer would have no effect.
     model.ui.mode = Mode::Normal;
     model.run.settings.limits.max_iterations = Some(3);
     press(&mut model, "a");
@@ -678,7 +678,7 @@ fn a_diff_is_gone_through_by_files_and_compared_with_any_earlier_iteration() {
     update(&mut model, loaded(1, text));
     assert!(matches!(&model.ui.diff.state, DiffState::Loaded(patch) if patch.files.len() == 2));
 
-    // In a replay, the same keys go through files in the diff and through iterations elsewhere.
+    // In a replay, the same keys select files in the diff and iterations elsewhere.
     model.ui.replay = Some(ReplayState {
         speed: 1.0,
         paused: false,
@@ -739,7 +739,7 @@ fn what_has_the_focus_is_opened_in_the_editor() {
     let name = "changes.diff";
     assert_eq!(press(&mut model, "e"), [Order::Edit(Edited::Text { name, text })]);
 
-    // A replay has the plan as it was.
+    // A replay shows the plan as it was, not the file.
     model.ui.replay = Some(ReplayState {
         speed: 1.0,
         paused: false,

@@ -1,4 +1,4 @@
-//! What keys do while the agent asks.
+//! Tests of keys while the agent asks.
 
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ralph_core::{
@@ -20,7 +20,7 @@ fn answer_order(ask: u32, answer: Answer) -> Order {
     Order::by_user(UserCommand::Answer { ask, answer, at })
 }
 
-/// A screen on which the agent has asked this for a while.
+/// A screen that has shown the questions of `events` for a second.
 fn asked(events: Vec<Event>) -> Model {
     let mut model = after([running(), events].concat());
     show_question(&mut model);
@@ -28,7 +28,7 @@ fn asked(events: Vec<Event>) -> Model {
     model
 }
 
-/// Takes a record of what was decided elsewhere.
+/// Applies a record of a decision made elsewhere.
 fn record(model: &mut Model, event: Event) {
     model.apply(&Record {
         seq: 100,
@@ -309,7 +309,7 @@ fn words(words: &[&str]) -> Vec<Order> {
     vec![answer_order(1, Answer::Words { words })]
 }
 
-/// A question of one's own making in place of that for a colour.
+/// A screen with a changed version of the colour question.
 fn asking_for(change: impl Fn(&mut Question)) -> Model {
     let mut event = question_asked(1, false);
     if let Event::PermissionAsked { request, .. } = &mut event {

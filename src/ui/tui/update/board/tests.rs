@@ -66,7 +66,7 @@ fn what_a_run_asks_is_answered_on_the_board() {
         answer: Answer::Allow { remember: None },
         at: AnswerPlace::Screen,
     };
-    // The chosen plan asks nothing, so it is the first question.
+    // The selected plan has no question, so the first question is opened.
     typed(&mut model, "a");
     let orders = typed(&mut model, "y");
     let answered = BoardOrder::Answer {
@@ -79,7 +79,7 @@ fn what_a_run_asks_is_answered_on_the_board() {
     take_board(&mut model, board);
     assert!(matches!(model.mode, BoardMode::Normal));
     assert_eq!(model.toast, None, "it was meant");
-    // The list is the other place to choose one.
+    // A question can also be selected in the list.
     press(&mut model, KeyCode::Tab);
     press(&mut model, KeyCode::Enter);
     let orders = typed(&mut model, "2");
@@ -100,7 +100,7 @@ fn what_a_run_asks_is_answered_on_the_board() {
 fn a_question_that_somebody_else_answers_takes_its_box_away() {
     let mut model = busy();
     typed(&mut model, "a");
-    // What is typed meanwhile is no command of the board.
+    // Keys typed meanwhile are not commands of the board.
     assert_eq!(typed(&mut model, "N"), []);
     assert_eq!(typed(&mut model, "cq"), []);
     let mut board = busy_board();
