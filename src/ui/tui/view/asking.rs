@@ -1,4 +1,4 @@
-//! The box in which the agent asks and somebody answers.
+//! The box in which the user answers a question of the agent.
 
 use std::{borrow::Cow, ops::Range};
 
@@ -22,33 +22,33 @@ use super::{
     typed,
 };
 
-/// Widest box: longer lines are hard to read.
+/// Maximum width of the box: longer lines are hard to read.
 const WIDTH: u16 = 110;
-/// Lower screens have the keys beside each other.
+/// Below this height, several keys share a row.
 const LOW_ROWS: u16 = 16;
-/// Most rows of a message that are in view.
+/// Maximum visible rows of a typed text.
 const TYPED_ROWS: usize = 6;
-/// Most rows of why an answer was not taken.
+/// Maximum rows of the reason for a refusal.
 const REFUSAL_ROWS: usize = 3;
-/// What is said of an answer that no agent waits for.
+/// The notice for an answer for which no agent waits.
 const LATE: &str = "your answer goes into the next prompt";
 /// The state of changed tests until the user has answered.
 const AS_THEY_WERE: &str = "they count as they were until you say so";
 const RESUMES: &str = "the run resumes with your answer";
-/// Longest name of a tool in the title.
+/// Maximum columns of the tool's name in the title.
 const TOOL_COLUMNS: usize = 24;
 
-/// What is in the box, and how much room there is for it.
+/// The content of the box and its size.
 struct Sheet {
     width: u16,
     height: u16,
-    /// What is asked.
+    /// The question.
     asked: Vec<Row>,
-    /// The rows of each choice.
+    /// The range of rows of each choice.
     choices: Vec<Range<usize>>,
-    /// How many rows of it are in view.
+    /// Number of visible rows of the question.
     visible: usize,
-    /// The keys, or what is above the line that is typed.
+    /// The keys, or the text above the input line.
     below: Vec<Row>,
     typed: usize,
 }
@@ -92,7 +92,7 @@ impl Sheet {
             below.splice(0..0, lines.map(|line| vec![(line, Role::Bad)]));
         }
         let fixed = below.len() + typed + 2;
-        // A row of air above the keys, where there is room.
+        // With a blank row above the keys, if there is room.
         let height = (asked.len() + 1 + fixed).min(usize::from(whole.height));
         let visible = asked.len().min(height.saturating_sub(fixed));
         Self {
@@ -111,7 +111,7 @@ impl Sheet {
     }
 }
 
-/// What is asked, and in which of its rows the choices are.
+/// The rows of the question, and the ranges of its choices.
 fn asked(subject: Subject<'_>, answering: &Answering, room: usize) -> (Vec<Row>, Vec<Range<usize>>) {
     match subject {
         Subject::Waiting(ask) | Subject::Missed(ask) | Subject::Tests(ask) if ask.request.questions.is_empty() => {
@@ -125,13 +125,13 @@ fn asked(subject: Subject<'_>, answering: &Answering, room: usize) -> (Vec<Row>,
     }
 }
 
-/// The last top line of what is asked, and how many lines of it are in view.
+/// The last possible top line of the question, and the number of its visible lines.
 pub(crate) fn extent(model: &Model, answering: &Answering) -> (usize, usize) {
     let sheet = sheet(model, answering);
     sheet.map_or((0, 1), |sheet| (sheet.last_top(), sheet.visible.max(1)))
 }
 
-/// Scrolls so that the choice that is pointed at is in view.
+/// Scrolls the choice at the cursor into view.
 pub(crate) fn follow_choice(model: &Model, answering: &mut Answering) {
     let Some(sheet) = sheet(model, answering) else { return };
     let top = answering.top.min(sheet.last_top());
@@ -142,12 +142,12 @@ pub(crate) fn follow_choice(model: &Model, answering: &mut Answering) {
     answering.top = top.max(lowest).min(rows.start.max(lowest));
 }
 
-/// Whether it is what the run ended with, below the report of it.
+/// Whether the question ended the run and is shown below the report.
 fn is_at_end(model: &Model, subject: Subject<'_>) -> bool {
     matches!(subject, Subject::Block(_) | Subject::Tests(_)) && model.run.is_over() && model.ui.pane == Pane::Report
 }
 
-/// Where there is room for the box.
+/// The area available for the box.
 fn place(model: &Model, subject: Subject<'_>) -> Rect {
     let layout = model.layout();
     match is_at_end(model, subject) {
@@ -161,7 +161,7 @@ fn sheet(model: &Model, answering: &Answering) -> Option<Sheet> {
     Some(Sheet::of(&model.run, subject, answering, place(model, subject)))
 }
 
-/// Draws what the agent asks; returns where the cursor of the line that is typed is.
+/// Draws the box. Returns the cursor position in the input line, if there is one.
 pub(super) fn draw(model: &Model, answering: &Answering, pen: &mut Pen<'_>) -> Option<Position> {
     let subject = Subject::of(&model.run, answering.ask)?;
     let whole = place(model, subject);
@@ -205,7 +205,7 @@ pub(super) fn draw(model: &Model, answering: &Answering, pen: &mut Pen<'_>) -> O
     Some(typed::draw(editor, area, pen))
 }
 
-/// Which tool, until when, and how many more wait.
+/// The tool, the time left, and the number of other waiting questions.
 fn title(model: &Model, subject: Subject<'_>, cut: &str) -> String {
     let tool = |ask: &Ask| shortened(&one_line(&ask.request.tool), TOOL_COLUMNS, cut);
     let (mut parts, others) = match subject {
@@ -236,7 +236,7 @@ pub(super) fn row_at(row: &Row, inner: Rect, y: u16, pen: &mut Pen<'_>) {
     }
 }
 
-/// Says on the frame that there is more than is in view: what is not read must not be allowed by mistake.
+/// Shows on the frame that lines are hidden: the user must not approve unread ones by mistake.
 fn unseen(sheet: &Sheet, top: usize, inner: Rect, pen: &mut Pen<'_>) {
     let glyphs = pen.theme.glyphs;
     let (above, below) = (top, sheet.last_top() - top);
@@ -249,10 +249,10 @@ fn unseen(sheet: &Sheet, top: usize, inner: Rect, pen: &mut Pen<'_>) {
     pen.role(inner.x + 1, inner.bottom(), inner.right(), &text, Role::Wait);
 }
 
-/// A key, what it does, and the same in a word.
+/// A key, its description, and a short form of that.
 type KeyRow = (&'static str, Cow<'static, str>, &'static str);
 
-/// Whether the box offers to allow all that no rule names: where the mode of the run asks about it.
+/// Whether the box offers to allow everything without a rule: only if the run's mode asks about such requests.
 pub(crate) fn offers_all(run: &RunView, subject: Subject<'_>) -> bool {
     !run.permission_mode().is_auto() && !subject.is_late()
 }
@@ -333,7 +333,7 @@ fn question_keys(questions: &[Question]) -> Vec<KeyRow> {
     keys
 }
 
-/// The keys that answer: a row each, or as many in a row as fit.
+/// The keys that answer, one per row, or as many per row as fit.
 fn keys(keys: &[KeyRow], low: bool, room: usize) -> Vec<Row> {
     if !low {
         let wide = keys.iter().map(|(key, ..)| key.chars().count()).max().unwrap_or(0);

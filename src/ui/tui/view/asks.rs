@@ -1,4 +1,4 @@
-//! What agents asked, a row each, and one of them whole.
+//! The list of the agents' questions, one per row, and the full view of one.
 
 use ralph_core::{
     event::{AnswerPlace, Decider},
@@ -19,7 +19,7 @@ use super::{
     request::{self, Row, flowed, paragraph},
 };
 
-/// Narrower terminals show no times.
+/// Minimum width for times.
 const TIME_COLS: u16 = 60;
 
 pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
@@ -50,7 +50,7 @@ fn first_row(area: Rect, chosen: usize) -> usize {
     chosen.saturating_sub(height - 1)
 }
 
-/// The entry in this row of the screen, counted from the first of the list.
+/// Index of the entry shown in this row of the screen.
 pub(crate) fn ask_at(model: &Model, area: Rect, row: u16) -> Option<usize> {
     let line = usize::from(row.checked_sub(area.y + 1)?);
     let at = first_row(area, position(model)) + line;
@@ -90,7 +90,7 @@ fn sign(model: &Model, entry: &AskEntry, pen: &Pen<'_>) -> (&'static str, Role) 
     }
 }
 
-/// What became of it, in a few words.
+/// The outcome of a question in a few words.
 fn fate(model: &Model, entry: &AskEntry) -> String {
     let waited = |ms: u64| match ms {
         0..1_000 => String::new(),
@@ -132,7 +132,7 @@ fn fate(model: &Model, entry: &AskEntry) -> String {
     }
 }
 
-/// Who or what decided, in a word or two: the whole is shown with the entry.
+/// The decider in a word or two; the entry's full view has the details.
 fn decider(by: &Decider) -> String {
     match by {
         Decider::Rule { rule, .. } => format!("by {}", one_line(rule)),
@@ -157,19 +157,19 @@ fn whole(model: &Model, reading: Reading, area: Rect, pen: &mut Pen<'_>) {
     }
 }
 
-/// The last top line of an entry that is shown whole.
+/// The last possible top line of an entry shown in full.
 pub(crate) fn last_line(model: &Model, place: u64) -> usize {
     let area = model.layout().main;
     rows(model, place, area).len().saturating_sub(usize::from(area.height))
 }
 
-/// The text of an entry that is shown whole.
+/// The text of an entry shown in full.
 pub(crate) fn lines(model: &Model, place: u64) -> Vec<String> {
     let text = |row: Row| row.into_iter().map(|(text, _)| text).collect();
     rows(model, place, model.layout().main).into_iter().map(text).collect()
 }
 
-/// All of an entry: what was asked, then what became of it.
+/// The full view of an entry: the request, then its outcome.
 fn rows(model: &Model, place: u64, area: Rect) -> Vec<Row> {
     let room = usize::from(area.width.saturating_sub(2)).max(1);
     let Some(entry) = model.asks.at(place) else {
@@ -208,7 +208,7 @@ fn tool(entry: &AskEntry) -> String {
     }
 }
 
-/// What became of an entry, in sentences.
+/// The outcome of an entry, in sentences.
 fn outcome(model: &Model, entry: &AskEntry) -> Vec<(String, Role)> {
     let waited = |ms: u64| format!("after {}", short_duration(ms));
     let said = |message: &Option<String>| {
@@ -270,7 +270,7 @@ fn outcome(model: &Model, entry: &AskEntry) -> Vec<(String, Role)> {
     lines
 }
 
-/// What the title says of the list.
+/// The title's note on the list.
 pub(super) fn described(model: &Model) -> String {
     let number = model.ui.asks.reading.and_then(|reading| model.asks.at(reading.place));
     match number {

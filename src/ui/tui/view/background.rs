@@ -1,4 +1,4 @@
-//! The background tasks, a row each, the newest first.
+//! The list of background tasks, one per row, newest first.
 
 use ralph_core::{
     event::Requester,
@@ -15,9 +15,9 @@ use crate::ui::tui::{
 
 use super::pen::{Pen, shortened};
 
-/// Narrower terminals do not tell who started a task.
+/// Minimum width for the column with the task's starter.
 const BY_COLS: u16 = 60;
-/// Columns for how a task stands.
+/// Columns of a task's state.
 const STATE_COLS: usize = 16;
 
 pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
@@ -79,7 +79,7 @@ fn row(model: &Model, task: &BackgroundTask, area: Rect, pen: &mut Pen<'_>) {
     }
 }
 
-/// The row of a task on the screen, counted from the newest.
+/// Index of the task shown in this row of the screen, counted from the newest.
 pub(crate) fn background_row_at(model: &Model, area: Rect, row: u16) -> Option<usize> {
     let line = usize::from(row.checked_sub(area.y + 1)?);
     let count = model.run.background.tasks.len();
@@ -92,7 +92,7 @@ pub(crate) fn background_row_at(model: &Model, area: Rect, row: u16) -> Option<u
     Some(first + line).filter(|at| *at < count)
 }
 
-/// What the title says of the list: what it does not show.
+/// The title's note on the list.
 pub(super) fn described(model: &Model) -> String {
     match background_at(model) {
         Some(_) => "Enter shows its output".to_owned(),

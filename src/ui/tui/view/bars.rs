@@ -1,4 +1,4 @@
-//! The footer: what is to be noticed, what is not told elsewhere, and the keys that work here.
+//! The footer: the current notice, facts not shown elsewhere, and the available keys.
 
 use ralph_core::{
     event::{StopReason, Usage},
@@ -43,14 +43,14 @@ pub(super) fn footer(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     hints(model, line(area.y + 1), pen);
 }
 
-/// Draws what is to be noticed now, if anything is.
+/// Draws the current notice. Returns whether there is one.
 fn notice(model: &Model, area: Rect, pen: &mut Pen<'_>) -> bool {
     let (text, sign, style): (String, &str, Style) = match (&model.ui.toast, model.run.end()) {
         (Some(toast), _) => {
             let (sign, style) = pen.theme.tone(toast.tone);
             (one_line(&toast.text), sign, style)
         }
-        // The report says all of it, and more.
+        // The report pane shows the same in more detail.
         (None, Some(end)) if model.ui.replay.is_none() && model.ui.pane != Pane::Report => {
             let all = u64::from(end.totals.tasks_done + end.totals.tasks_open);
             let mut parts = vec![
@@ -73,7 +73,7 @@ fn notice(model: &Model, area: Rect, pen: &mut Pen<'_>) -> bool {
     true
 }
 
-/// What is told nowhere else: why the loop waits, what was changed, and what waits for the agent.
+/// Facts not shown elsewhere: the reason for a wait, changes, and messages for the agent.
 fn totals(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     let run = &model.run;
     let dim = pen.theme.style(Role::Dim);
@@ -81,7 +81,7 @@ fn totals(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     if let Phase::Waiting { why, .. } = &run.phase {
         parts.push(vec![(one_line(&wait_cause_in_words(why)), pen.theme.style(Role::Wait))]);
     }
-    // Where the iterations are listed, the last one is among them.
+    // With a side bar, the list of iterations shows the last one.
     let last = run.iterations.rows.iter().rev().find_map(|iteration| iteration.changes);
     if let Some(changes) = last.filter(|_| !model.layout().has_side_bar()) {
         parts.push(vec![
@@ -111,7 +111,7 @@ fn totals(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     pen.pieces(area.x + 1, area.y, area.right().saturating_sub(1), &pieces);
 }
 
-/// Tokens in all; the pane of the limits has them apart.
+/// Total tokens; the pane of limits has them in detail.
 fn tokens_in_short(usage: &Usage) -> Option<String> {
     match (usage.input_tokens, usage.output_tokens) {
         (None, None) => None,
@@ -139,7 +139,7 @@ fn hints(model: &Model, area: Rect, pen: &mut Pen<'_>) {
         );
     }
     let hinted = || offered(model).filter(|binding| !binding.hint.is_empty());
-    // What works in this place alone comes first: the rest is the same everywhere, and in the help.
+    // Keys specific to this place come first: the others are the same everywhere and in the help.
     let is_special = |binding: &&Binding| binding.places.len() == 1;
     let special = hinted().filter(is_special);
     let common = hinted().filter(|binding| !is_special(binding));
@@ -147,7 +147,7 @@ fn hints(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     for binding in special.chain(common) {
         let hint = hint(binding, model);
         let key = binding.keys[0].name();
-        // A hint is shown whole or not at all; leaving and help are named last and matter most.
+        // A hint is shown in full or not at all. Quit and help come last and are the most important.
         let reserve = match binding.action {
             Action::Quit => 0,
             Action::Help => 8,
@@ -162,7 +162,7 @@ fn hints(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     }
 }
 
-/// What a key does now, in a word or two.
+/// The current effect of a key, in a word or two.
 fn hint(binding: &Binding, model: &Model) -> &'static str {
     match binding.action {
         Action::Steer => match model.run.stop_reason() {

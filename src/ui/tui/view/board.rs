@@ -1,4 +1,4 @@
-//! The screen of a batch: a row for each plan, what its agents ask, and what can be typed once it is over.
+//! The screen of a batch: a row for each plan, the agents' questions, and the next commands once it is over.
 
 use ralph_plan::batch::{BatchEnd, LOCAL};
 use ralph_text::one_line;
@@ -22,23 +22,23 @@ use super::{
     pen::{Pen, columns},
 };
 
-/// Narrower terminals do without ralph's name.
+/// Minimum width for ralph's name.
 const NAME_COLS: u16 = 60;
-/// The bar of what is merged.
+/// Width of the bar of merged plans.
 const BAR_COLS: std::ops::RangeInclusive<u16> = 8..=40;
-/// Most columns of a plan's name.
+/// Maximum columns of a plan's name.
 const PLAN_COLS: u16 = 24;
-/// Most columns of a task, beside what is done.
+/// Maximum columns of a task, beside the plan's activity.
 const TASK_COLS: u16 = 56;
 
-/// What is at a place of the screen: a plan or an ask, by its index.
+/// A row of the screen: a plan or a question, by index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BoardSpot {
     Plan(usize),
     Ask(usize),
 }
 
-/// Draws everything; returns where the cursor is of a line that is typed.
+/// Draws everything. Sets the cursor if a text is being typed.
 pub(crate) fn draw(model: &BoardModel, theme: &Theme, frame: &mut ratatui::Frame<'_>) {
     let layout = model.layout();
     let mut pen = Pen::new(frame.buffer_mut(), theme);
@@ -55,7 +55,7 @@ pub(crate) fn draw(model: &BoardModel, theme: &Theme, frame: &mut ratatui::Frame
     }
 }
 
-/// The plan or the ask at that place.
+/// The plan or question at a position.
 pub(crate) fn board_spot_at(model: &BoardModel, column: u16, row: u16) -> Option<BoardSpot> {
     let layout = model.layout();
     let at = Position::new(column, row);
@@ -71,7 +71,7 @@ pub(crate) fn board_spot_at(model: &BoardModel, column: u16, row: u16) -> Option
     None
 }
 
-/// How the batch stands, and how many plans are where.
+/// The state of the batch, and the number of plans in each state.
 fn header(model: &BoardModel, area: Rect, pen: &mut Pen<'_>) {
     if area.is_empty() {
         return;
@@ -93,7 +93,7 @@ fn header(model: &BoardModel, area: Rect, pen: &mut Pen<'_>) {
     );
     let (sign, style) = pen.theme.tone(tone);
     x = pen.text(x, area.y, end, &format!("{sign} {words}"), style);
-    // Each is told whole or not at all.
+    // Each count is shown in full or not at all.
     for (text, role) in counts(board) {
         if x + 3 + columns(&text) > end {
             break;
@@ -106,7 +106,7 @@ fn header(model: &BoardModel, area: Rect, pen: &mut Pen<'_>) {
     }
 }
 
-/// How the batch stands, in a word or two.
+/// The state of the batch in a word or two.
 fn standing(board: &Board) -> (Tone, &'static str) {
     match (board.running, board.end) {
         (true, _) if board.stopping => (Tone::Wait, "stopping"),
@@ -134,7 +134,7 @@ fn counts(board: &Board) -> Vec<(String, Role)> {
     counts.chain(engine).collect()
 }
 
-/// What all runs have cost, and how long it takes.
+/// Total cost of all runs, and the elapsed time.
 fn spent(model: &BoardModel) -> String {
     let board = &model.board;
     let until_ms = match board.running {
@@ -148,7 +148,7 @@ fn spent(model: &BoardModel) -> String {
     }
 }
 
-/// How many plans are merged as a bar, and where to.
+/// The bar of merged plans, and the target branch.
 fn progress(board: &Board, area: Rect, pen: &mut Pen<'_>) {
     let end = area.right().saturating_sub(1);
     let glyphs = pen.theme.glyphs;
@@ -163,7 +163,7 @@ fn progress(board: &Board, area: Rect, pen: &mut Pen<'_>) {
     facts.extend(board.queue.iter().map(|queue| (one_line(queue), Role::Accent)));
     facts.push((format!("{} at a time", board.jobs), Role::Dim));
     for (at, (text, role)) in facts.iter().enumerate() {
-        // The branch is never cut for what comes after it; the rest is whole or not there.
+        // The branch is never dropped for later facts, which are shown in full or not at all.
         if at > 0 && x + 3 + columns(text) > end {
             continue;
         }
@@ -172,7 +172,7 @@ fn progress(board: &Board, area: Rect, pen: &mut Pen<'_>) {
     }
 }
 
-/// What a column shows of a row.
+/// A column of the table.
 struct Column {
     name: &'static str,
     is_left: bool,
@@ -233,7 +233,7 @@ fn plans(model: &BoardModel, layout: &BoardLayout, pen: &mut Pen<'_>) {
         .iter()
         .map(|(_, row)| COLUMNS.iter().map(|column| (column.cell)(model, row)).collect())
         .collect();
-    // As wide as what is in them, nothing where nothing is: the rest is for what the plans do.
+    // Columns are as wide as their cells and empty ones are omitted; the rest is for the plans' activities.
     let widths: Vec<u16> = COLUMNS
         .iter()
         .enumerate()
@@ -301,7 +301,7 @@ fn plans(model: &BoardModel, layout: &BoardLayout, pen: &mut Pen<'_>) {
     pen.right(x, area.y, end, &more, pen.theme.style(Role::Wait));
 }
 
-/// Writes the cells of a line; returns where the next column is.
+/// Writes the cells of a line. Returns the position of the next column.
 fn line(x: u16, y: u16, end: u16, (cells, widths, styles): (&[&str], &[u16], &[Style]), pen: &mut Pen<'_>) -> u16 {
     let mut x = x;
     for (at, cell) in cells.iter().enumerate() {
@@ -319,10 +319,10 @@ fn line(x: u16, y: u16, end: u16, (cells, widths, styles): (&[&str], &[u16], &[S
     x.min(end)
 }
 
-/// What a plan does, with what it waits for as a time.
+/// The plan's activity, with the time left if it waits.
 fn doing(model: &BoardModel, row: &Row) -> String {
     match row.until_ms {
-        // How long a question waits is told below.
+        // The list of questions shows how long a question waits.
         Some(until_ms) if model.board.running && row.asks == 0 => {
             let left = ticking(until_ms.saturating_sub(model.now_ms).div_ceil(1000) * 1000);
             format!("{} · {left} left, until {}", row.doing, model.clock(until_ms))
@@ -340,13 +340,13 @@ fn doing_role(row: &Row) -> Role {
     }
 }
 
-/// A line across with a title.
+/// A horizontal line with a title.
 fn title(area: Rect, text: &str, role: Role, pen: &mut Pen<'_>) {
     pen.rule(area.x, area.y, area.right(), pen.theme.style(Role::GaugeRest));
     pen.role(area.x + 2, area.y, area.right(), &format!(" {text} "), role);
 }
 
-/// What agents ask and wait for, of all runs.
+/// Open questions of the agents of all runs.
 fn asks(model: &BoardModel, area: Rect, pen: &mut Pen<'_>) {
     let asks = &model.board.asks;
     if area.height < 2 || asks.is_empty() {
@@ -378,12 +378,12 @@ fn asked_for(asked: &PlanAsk) -> String {
     let request = &asked.ask.request;
     one_line(&match request.questions.is_empty() {
         true => asked_in_words(&request.tool, &request.title),
-        // A question speaks for itself.
+        // A question needs no tool name.
         false => request.title.clone(),
     })
 }
 
-/// How long an ask waits still, or has waited.
+/// The time left for a question, or how long it has waited.
 fn waits(model: &BoardModel, asked: &PlanAsk) -> String {
     match asked.ask.until_ms {
         Some(until_ms) => format!("{} left", ticking(until_ms.saturating_sub(model.now_ms))),
@@ -394,7 +394,7 @@ fn waits(model: &BoardModel, asked: &PlanAsk) -> String {
     }
 }
 
-/// What can be typed once the batch is over.
+/// The next commands, once the batch is over.
 fn hints(model: &BoardModel, area: Rect, pen: &mut Pen<'_>) {
     if area.height < 2 || model.board.hints.is_empty() {
         return;
@@ -445,7 +445,7 @@ fn keys(model: &BoardModel, area: Rect, pen: &mut Pen<'_>) {
         .filter(|binding| has_use(model, binding) && !binding.hint.is_empty())
     {
         let key = binding.keys[0].name();
-        // A hint is shown whole or not at all; leaving and help are named last and matter most.
+        // A hint is shown in full or not at all. Quit and help come last and are the most important.
         let reserve = match binding.action {
             Action::Quit => 0,
             Action::Help => 8,
@@ -459,7 +459,7 @@ fn keys(model: &BoardModel, area: Rect, pen: &mut Pen<'_>) {
     }
 }
 
-/// Whether a key has something to do now.
+/// Whether a key has an effect now.
 fn has_use(model: &BoardModel, binding: &Binding) -> bool {
     match binding.action {
         Action::Answer | Action::NextFocus => !model.board.asks.is_empty(),
@@ -467,7 +467,7 @@ fn has_use(model: &BoardModel, binding: &Binding) -> bool {
     }
 }
 
-/// Draws what lies over the board; returns where the cursor of a line that is typed is.
+/// Draws the box over the board, if any. Returns the cursor position in its input line.
 fn boxed(model: &BoardModel, whole: Rect, pen: &mut Pen<'_>) -> Option<Position> {
     match &model.mode {
         BoardMode::Normal => {}
@@ -498,7 +498,7 @@ fn boxed(model: &BoardModel, whole: Rect, pen: &mut Pen<'_>) -> Option<Position>
                 return None;
             };
             let cursor = asking::draw(own, answering, pen);
-            // Whose question it is, in the row above everything.
+            // The plan whose agent asks, in the top row.
             pen.clear(Rect::new(whole.x, whole.y, whole.width, whole.height.min(1)));
             pen.role(whole.x + 1, whole.y, whole.right(), &format!("{plan} asks"), Role::User);
             return cursor;

@@ -1,4 +1,4 @@
-//! What lies over the panes: the lines that are typed, questions, the help.
+//! Boxes over the panes: input lines and questions.
 
 use ralph_core::{
     event::{SteeringId, SteeringKind},
@@ -20,12 +20,12 @@ use super::{
     typed,
 };
 
-/// Most lines of what is asked before something is done.
+/// Maximum lines of a confirmation question.
 const QUESTION_ROWS: usize = 6;
-/// Most lines of a message that are in view.
+/// Maximum visible lines of a message.
 const MESSAGE_ROWS: usize = 8;
 
-/// Draws the steering line; returns where its cursor is.
+/// Draws the message box. Returns its cursor position.
 pub(super) fn steering(model: &Model, area: Rect, pen: &mut Pen<'_>) -> Option<Position> {
     if area.width < 6 || area.height < 3 {
         return None;
@@ -44,7 +44,7 @@ pub(super) fn steering(model: &Model, area: Rect, pen: &mut Pen<'_>) -> Option<P
     Some(typed::draw(editor, inner, pen))
 }
 
-/// Draws the search in what was sent before; returns where its cursor is.
+/// Draws the search through earlier messages. Returns its cursor position.
 pub(super) fn recall(model: &Model, recalling: &Recalling, area: Rect, pen: &mut Pen<'_>) -> Option<Position> {
     if area.width < 6 || area.height < 4 {
         return None;
@@ -76,7 +76,7 @@ pub(super) fn recall(model: &Model, recalling: &Recalling, area: Rect, pen: &mut
     Some(Position::new(x + columns(recalling.query.before()), inner.y))
 }
 
-/// A frame at the bottom for that many rows, with as many of its keys as there is room for; returns what is inside.
+/// Draws a frame at the bottom for `rows` rows, with the longest of `keys` that fits. Returns its inside.
 fn written(title: &str, rows: usize, keys: &[&str], area: Rect, pen: &mut Pen<'_>) -> Rect {
     let most = MESSAGE_ROWS.min(usize::from(area.height) - 2);
     let height = u16::try_from(rows.min(most) + 2).unwrap_or(3);
@@ -90,7 +90,7 @@ fn written(title: &str, rows: usize, keys: &[&str], area: Rect, pen: &mut Pen<'_
     inner
 }
 
-/// What would become of the message as it is typed now.
+/// The effect of the message as it is typed now.
 fn explained(model: &Model) -> String {
     if model.run.is_over() {
         return "message: the run resumes with it".to_owned();
@@ -119,7 +119,7 @@ fn explained(model: &Model) -> String {
     }
 }
 
-/// Draws the search line; returns where its cursor is.
+/// Draws the search line. Returns its cursor position.
 pub(super) fn search(model: &Model, area: Rect, pen: &mut Pen<'_>) -> Option<Position> {
     if area.is_empty() {
         return None;
@@ -156,7 +156,7 @@ pub(super) fn quit(model: &Model, whole: Rect, pen: &mut Pen<'_>) {
         false => "detach: the run continues, and `ralph attach` shows it again",
     };
     let detach = [("d", detach)];
-    // Where none runs there is none to wait for.
+    // Without a running iteration there is nothing to wait for.
     let after = match model.run.is_busy() {
         true => &[("a", "stop after this iteration")][..],
         false => &[],
@@ -179,7 +179,7 @@ pub(super) fn skip(model: &Model, iteration: u32, whole: Rect, pen: &mut Pen<'_>
     ask(&format!("skip iteration {iteration}?"), &question, &answers, whole, pen);
 }
 
-/// Whether a run that is over is to be continued with more of what it has used up.
+/// Asks whether to continue a finished run with a raised limit.
 pub(super) fn more(model: &Model, whole: Rect, pen: &mut Pen<'_>) {
     let option = model::more(&model.run).map(|option| option.join(" "));
     let command = format!("`ralph continue {}`", option.unwrap_or_default());
@@ -187,7 +187,7 @@ pub(super) fn more(model: &Model, whole: Rect, pen: &mut Pen<'_>) {
     ask("continue the run?", "It has used up a limit.", &answers, whole, pen);
 }
 
-/// Whether a message that is in every prompt is to be taken back.
+/// Asks whether to withdraw a standing message.
 pub(super) fn withdraw(model: &Model, id: SteeringId, whole: Rect, pen: &mut Pen<'_>) {
     let message = model.run.messages.iter().find(|message| message.id == id);
     let text = message.map(|message| one_line(&message.text)).unwrap_or_default();
@@ -201,7 +201,7 @@ pub(super) fn withdraw(model: &Model, id: SteeringId, whole: Rect, pen: &mut Pen
     );
 }
 
-/// What of a terminal is to be copied.
+/// Asks which part of a terminal to copy.
 pub(super) fn copying(whole: Rect, pen: &mut Pen<'_>) {
     let keys = PORTIONS.map(|(key, ..)| key.to_string());
     let answers: Vec<(&str, &str)> = keys
@@ -213,7 +213,7 @@ pub(super) fn copying(whole: Rect, pen: &mut Pen<'_>) {
     ask("copy", "To the clipboard of your terminal:", &answers, whole, pen);
 }
 
-/// What became of a question that was being answered.
+/// Tells how a question was settled that the user was answering.
 pub(super) fn too_late(shown: &TooLate, whole: Rect, pen: &mut Pen<'_>) {
     let close = [("Esc", "closes this")];
     let kept = [
@@ -255,7 +255,7 @@ pub(super) fn ask(title: &str, question: &str, answers: &[(&str, &str)], whole: 
     }
 }
 
-/// A framed area in the middle; none if there is no room for one.
+/// A framed area in the middle; `None` if there is no room.
 pub(super) fn centred(whole: Rect, width: u16, height: u16, title: &str, pen: &mut Pen<'_>) -> Option<Rect> {
     if width < 4 || height < 3 {
         return None;

@@ -1,4 +1,4 @@
-//! A terminal's cells, as they are, within a pane.
+//! Draws a terminal's cells in a pane.
 
 use ralph_system::proc::screen::Screen;
 use ratatui::{
@@ -11,15 +11,15 @@ use crate::ui::tui::model::{Mode, Model};
 
 use super::pen::Pen;
 
-/// The terminals that can be shown.
+/// The available terminals.
 pub(crate) struct Screens<'a> {
-    /// The running agent's, or the last one's.
+    /// The terminal of the running or latest agent.
     pub live: &'a Screen,
-    /// A past iteration's.
+    /// The terminal of a past iteration, or of an overlay.
     pub played: Option<&'a Screen>,
 }
 
-/// Draws the live terminal; returns where its cursor is, if it is in view.
+/// Draws the live terminal. Returns its cursor position, if visible.
 pub(super) fn draw(screen: &Screen, model: &Model, area: Rect, pen: &mut Pen<'_>) -> Option<Position> {
     copy(screen, area, pen);
     let vt = screen.vt();
@@ -34,7 +34,7 @@ pub(super) fn draw(screen: &Screen, model: &Model, area: Rect, pen: &mut Pen<'_>
     if !area.contains(at) {
         return None;
     }
-    // While keys go elsewhere the real cursor is elsewhere, too.
+    // While keys do not go to the agent, the real cursor is elsewhere, so the agent's is drawn reversed.
     if model.ui.mode != Mode::Typing && !model.ui.transcript {
         let cell = &mut pen.buffer[at];
         cell.modifier.toggle(Modifier::REVERSED);
@@ -42,7 +42,7 @@ pub(super) fn draw(screen: &Screen, model: &Model, area: Rect, pen: &mut Pen<'_>
     Some(at)
 }
 
-/// Draws a terminal that nobody writes to any more.
+/// Draws a terminal without a running program.
 pub(super) fn play(screen: &Screen, area: Rect, pen: &mut Pen<'_>) {
     copy(screen, area, pen);
 }
@@ -71,7 +71,8 @@ fn copy(screen: &Screen, area: Rect, pen: &mut Pen<'_>) {
     }
 }
 
-/// What a cell shows. Where vt100 and ratatui do not agree on a width, the layout matters more than the character.
+/// The symbol to draw for a cell. If vt100 and ratatui disagree on its width, the layout matters more than the
+/// character.
 fn symbol(cell: &vt100::Cell) -> &str {
     let contents = cell.contents();
     if contents.is_empty() || cell.is_wide_continuation() {

@@ -1,4 +1,4 @@
-//! What iterations changed: the files, and beside them stat and patch.
+//! The changes of iterations: statistics and patch, with a list of files beside them.
 
 use ratatui::{
     layout::{Position, Rect},
@@ -14,11 +14,11 @@ use crate::ui::tui::{
 
 use super::pen::{Pen, columns};
 
-/// From this width on the files are listed beside the patch, if there are several.
+/// Minimum width for the list of files, shown if there are several.
 const FILES_FROM_COLS: u16 = 100;
-/// From this width on lines have their numbers.
+/// Minimum width for line numbers.
 const NUMBERS_FROM_COLS: u16 = 70;
-/// Most columns of the list.
+/// Maximum columns of the list.
 const FILES_COLS: u16 = 36;
 
 pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
@@ -34,7 +34,7 @@ pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     }
 }
 
-/// What is said of the patch in the title: of which iterations it is, and which file is looked at.
+/// The title's note on the patch: its iterations and the current file.
 pub(super) fn described(model: &Model) -> String {
     let diff = &model.ui.diff;
     let (Some(iteration), DiffState::Loaded(patch)) = (diff.iteration, &diff.state) else {
@@ -52,7 +52,7 @@ pub(super) fn described(model: &Model) -> String {
     }
 }
 
-/// Where the list of the files is, if there is room, and the first of them that is in view.
+/// The area of the file list, if there is room, and the first visible file.
 fn file_list(patch: &Patch, top: usize, area: Rect) -> Option<(Rect, usize)> {
     if area.width < FILES_FROM_COLS || patch.files.len() < 2 {
         return None;
@@ -64,7 +64,7 @@ fn file_list(patch: &Patch, top: usize, area: Rect) -> Option<(Rect, usize)> {
     Some((Rect { width, ..area }, first))
 }
 
-/// The file whose name is drawn at `at` in the pane, by its place among all.
+/// Index of the file whose name is drawn at `at`.
 pub(crate) fn file_name_at(model: &Model, area: Rect, at: Position) -> Option<usize> {
     let DiffState::Loaded(patch) = &model.ui.diff.state else {
         return None;
@@ -74,7 +74,7 @@ pub(crate) fn file_name_at(model: &Model, area: Rect, at: Position) -> Option<us
     (list.contains(at) && file < patch.files.len()).then_some(file)
 }
 
-/// Draws the list of the files, if there is room; returns what is left of it.
+/// Draws the file list, if there is room. Returns the remaining area.
 fn files(patch: &Patch, top: usize, area: Rect, pen: &mut Pen<'_>) -> Rect {
     let Some((list, first)) = file_list(patch, top, area) else {
         return area;
@@ -105,7 +105,7 @@ fn name(file: &PatchFile, row: Rect, pen: &mut Pen<'_>) {
         right = pen.right(row.x, row.y, right, &note, pen.theme.style(Role::Dim));
     }
     let room = usize::from(right.saturating_sub(row.x + 2));
-    // The end of a path says more than its beginning.
+    // The end of a path is more informative than its beginning.
     let name = ending(&file.name, room, pen.theme.glyphs.more);
     pen.role(row.x + 1, row.y, right.saturating_sub(1), &name, Role::Plain);
 }
@@ -163,7 +163,7 @@ fn lines(patch: &Patch, diff: &Diff, area: Rect, pen: &mut Pen<'_>) {
     }
 }
 
-/// Columns that the numbers of the lines in view take.
+/// Width of the line numbers in view.
 fn digits(patch: &Patch, diff: &Diff, area: Rect) -> u16 {
     let seen = patch.kinds.iter().skip(diff.top).take(usize::from(area.height));
     let greatest = seen.filter_map(|kind| match kind {
@@ -174,7 +174,7 @@ fn digits(patch: &Patch, diff: &Diff, area: Rect) -> u16 {
     u16::try_from(columns.max(3)).unwrap_or(3)
 }
 
-/// Breaks pieces into rows of `room` columns, wherever that is.
+/// Breaks pieces into rows of `room` columns, at any character.
 fn broken(pieces: &[(&str, Style)], room: usize) -> Vec<Vec<(String, Style)>> {
     let mut rows = vec![Vec::new()];
     let mut taken = 0;
@@ -196,7 +196,7 @@ fn broken(pieces: &[(&str, Style)], room: usize) -> Vec<Vec<(String, Style)>> {
     rows
 }
 
-/// Pieces without their first `left` columns.
+/// Removes the first `left` columns from pieces.
 fn without(pieces: &[(&str, Style)], left: usize) -> Vec<(String, Style)> {
     let mut hidden = left;
     let cut = |(text, style): &(&str, Style)| {
@@ -225,7 +225,7 @@ fn role(kind: LineKind) -> Role {
     }
 }
 
-/// How a line of a patch is drawn that stands for itself.
+/// The role of a patch line without context.
 pub(super) fn role_of_line(line: &str) -> Role {
     if line.starts_with("+++") || line.starts_with("---") || line.starts_with("diff ") {
         Role::Strong

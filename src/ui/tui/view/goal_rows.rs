@@ -1,4 +1,4 @@
-//! The goals below the plan: a row each, with its last verdict.
+//! The goals below the plan: one row each, with the last result.
 
 use ralph_core::{
     event::{GoalResult, MutantOutcome, Proof, StopReason},
@@ -32,7 +32,7 @@ pub(super) fn draw(model: &Model, part: Rect, pen: &mut Pen<'_>) {
     }
 }
 
-/// `214 ran · as they were · bites 3/3 · 12s`: what the tests of a passing goal are worth.
+/// `214 ran · pass as they were · bites 3/3 · 12s`: the evidence of a passing goal's tests.
 fn verdict(result: &GoalResult, run: &RunView) -> String {
     let look = run.iterations.latest_look();
     let took = short_duration(result.duration_ms);

@@ -1,7 +1,7 @@
-//! The header: what the run does, on what and by whom; below it how far it is and what it has used.
+//! The header: the phase, the task and the agent; below it the progress and the figures.
 //!
-//! Each fact is told once on the whole screen. Where there is no room for all of them, the least important go first; what
-//! the run does is never cut for the others.
+//! Each fact appears once on the whole screen. If space is short, the least important facts are dropped first; the
+//! phase is never cut in favour of others.
 
 use ralph_core::{
     event::{BreakerState, EndKind, Proof, StopReason},
@@ -20,16 +20,16 @@ use crate::ui::tui::{
 
 use super::pen::{Pen, columns, shortened};
 
-/// Narrower terminals do without ralph's name.
+/// Minimum width for ralph's name.
 const NAME_COLS: u16 = 60;
-/// Fewer columns of a task say nothing.
+/// Minimum columns of a task.
 const TASK_COLS: u16 = 12;
-/// Most columns of what the agent does.
+/// Maximum columns of the agent's tool.
 const TOOL_COLS: usize = 32;
-/// The bar of the plan.
+/// Width of the plan's bar.
 const BAR_COLS: std::ops::RangeInclusive<u16> = 8..=40;
 
-/// Something to be told, in pieces of different looks; the weightiest are told where there is room for few.
+/// A fact, in pieces with roles. Facts with the greatest weight are kept if space is short.
 struct Fact {
     weight: u8,
     pieces: Vec<(String, Role)>,
@@ -52,7 +52,7 @@ pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     if area.is_empty() {
         return;
     }
-    // One row has to tell the number of the iteration, too.
+    // A single row has to include the iteration's number.
     let (words, role) = match area.height {
         1 => phase_in_words(model),
         _ => worded(model, phase_word(&model.run, model.now_ms, |at_ms| model.clock(at_ms))),
@@ -83,7 +83,7 @@ pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     }
 }
 
-/// The plan as a bar, and what there is to know of the run in numbers.
+/// The bar of the plan, followed by the run's figures.
 fn progress(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     let mut facts = facts(model, pen);
     let end = area.right().saturating_sub(1);
@@ -126,7 +126,7 @@ fn gauge(model: &Model, area: Rect, pen: &mut Pen<'_>) -> u16 {
     )
 }
 
-/// What is told beside the bar, in the order in which it stands there.
+/// The facts beside the bar, in display order.
 fn facts(model: &Model, pen: &Pen<'_>) -> Vec<Fact> {
     let run = &model.run;
     let plan = &run.plan;
@@ -140,7 +140,7 @@ fn facts(model: &Model, pen: &Pen<'_>) -> Vec<Fact> {
     }
     if let Some(iteration) = run.iterations.latest() {
         let number = match run.settings.limits.max_iterations {
-            // Reviews have numbers, and are none of those that are counted.
+            // Reviews have iteration numbers but do not count towards the limit.
             Some(max) if run.settings.review.is_some() => {
                 format!("iteration {} ({}/{max})", iteration.number, run.iterations.counted)
             }
@@ -178,7 +178,7 @@ fn facts(model: &Model, pen: &Pen<'_>) -> Vec<Fact> {
     facts
 }
 
-/// What the agent does, and for how long: nothing between its tools, and while it waits for an answer.
+/// The agent's current tool and its duration; `None` between tools, and while the agent waits for an answer.
 fn tool(model: &Model, pen: &Pen<'_>) -> Option<Fact> {
     let run = &model.run;
     let tool = run.tool.as_ref()?;
@@ -215,7 +215,7 @@ fn cost(model: &Model) -> Option<Fact> {
     Some(Fact::new(60, text, role))
 }
 
-/// What is used of the limits on a task and on a day.
+/// Usage of the limits per task and per day.
 fn budgets(model: &Model) -> Vec<Fact> {
     let run = &model.run;
     let limits = &run.settings.limits;
@@ -248,7 +248,7 @@ fn budgets(model: &Model) -> Vec<Fact> {
     facts
 }
 
-/// How many goals passed and how many did not, as they were last checked.
+/// Number of goals that passed and failed at the last check.
 fn goals(model: &Model, pen: &Pen<'_>) -> Option<Fact> {
     let count = |is: fn(&GoalState) -> bool| model.run.goals.iter().filter(|goal| is(&goal.state)).count();
     let glyphs = pen.theme.glyphs;
@@ -281,7 +281,7 @@ fn goals(model: &Model, pen: &Pen<'_>) -> Option<Fact> {
 fn agent_in_words(model: &Model) -> String {
     let settings = &model.run.settings;
     let adapter = model.run.current_adapter();
-    // The settings' model is that of their own adapter.
+    // The settings' model belongs to the settings' adapter.
     let named = model
         .run
         .model
@@ -315,7 +315,7 @@ pub(super) fn phase_sign(model: &Model, pen: &Pen<'_>) -> &'static str {
     }
 }
 
-/// What the run does, in a line of its own.
+/// The phase of the run, for a line of its own.
 pub(super) fn phase_in_words(model: &Model) -> (String, Role) {
     worded(
         model,
@@ -323,7 +323,7 @@ pub(super) fn phase_in_words(model: &Model) -> (String, Role) {
     )
 }
 
-/// With how it is to be taken: green is for what was verified alone.
+/// Adds the role to the words: green only for verified results.
 fn worded(model: &Model, words: String) -> (String, Role) {
     let role = match &model.run.phase {
         Phase::Running { .. } if !model.run.permissions.pending.is_empty() => Role::Wait,
@@ -346,7 +346,7 @@ fn worded(model: &Model, words: String) -> (String, Role) {
     (one_line(&words), role)
 }
 
-/// A duration that is a guess: never more exact than it deserves.
+/// An estimated duration, rounded to a suitable precision.
 fn rounded(duration_ms: u64) -> String {
     let seconds = duration_ms / 1000;
     match seconds {

@@ -1,4 +1,4 @@
-//! The help: the keys that have something to do now, by what they are about.
+//! The help: the currently useful keys, in groups.
 
 use ratatui::layout::Rect;
 
@@ -14,23 +14,23 @@ use super::{
     pen::{Pen, columns, wrapped},
 };
 
-/// From so much room on there are two columns.
+/// Minimum width for two columns.
 const TWO_COLUMNS: u16 = 96;
 const GAP: u16 = 3;
 
-/// A key with what it does, or what the keys below are about.
+/// A key with its description, or the heading of a group.
 enum Line {
     Blank,
     Head(&'static str),
     Key(String, String),
 }
 
-/// The lines of the help, side by side where there is room for it.
+/// The lines of the help, in two columns if there is room.
 struct Page {
-    /// One or two.
+    /// One or two columns.
     columns: Vec<Vec<Line>>,
     keys_width: u16,
-    /// Of a column.
+    /// Width of a column.
     width: u16,
 }
 
@@ -38,12 +38,12 @@ pub(super) fn draw(model: &Model, top: usize, whole: Rect, pen: &mut Pen<'_>) {
     draw_page(&page(&sections(model), whole), top, whole, pen);
 }
 
-/// Draws the help of a table of its own.
+/// Draws the help for the given bindings.
 pub(super) fn draw_bindings(bindings: &[&'static Binding], mouse: bool, top: usize, whole: Rect, pen: &mut Pen<'_>) {
     draw_page(&page(&sections_of(bindings, mouse), whole), top, whole, pen);
 }
 
-/// The last line that the help of such a table can begin with.
+/// The last possible top line of the help for the given bindings.
 pub(crate) fn last_line_of_bindings(bindings: &[&'static Binding], mouse: bool, whole: Rect) -> usize {
     last_top(&page(&sections_of(bindings, mouse), whole), whole)
 }
@@ -80,7 +80,7 @@ fn draw_page(page: &Page, top: usize, whole: Rect, pen: &mut Pen<'_>) {
     }
 }
 
-/// The last line that the help can begin with.
+/// The last possible top line of the help.
 pub(crate) fn last_line(model: &Model) -> usize {
     let whole = model.layout().whole;
     last_top(&page(&sections(model), whole), whole)
@@ -117,7 +117,7 @@ fn page(sections: &[Section], whole: Rect) -> Page {
     let half = blocks.iter().map(Vec::len).sum::<usize>().div_ceil(2);
     let (mut left, mut right) = (Vec::new(), Vec::new());
     for block in blocks {
-        // What keeps the longer column shorter.
+        // Balances the heights of the columns.
         let to_left = !is_wide || right.is_empty() && left.len() + block.len() / 2 <= half;
         let column = if to_left { &mut left } else { &mut right };
         if !column.is_empty() {

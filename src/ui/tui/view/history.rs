@@ -1,4 +1,4 @@
-//! The iterations so far, a row each, with what each came to.
+//! The list of iterations, one per row, with their results.
 
 use ralph_core::{
     event::{Changes, Outcome},
@@ -15,7 +15,7 @@ use crate::ui::tui::{
 
 use super::pen::{self, Pen};
 
-/// Narrower terminals show neither commits nor files nor cost.
+/// Minimum width for commits, files and cost.
 const WIDE_COLS: u16 = 70;
 
 pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
@@ -37,7 +37,7 @@ pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
         .iter()
         .map(|(_, iteration)| columns.iter().map(|column| (column.cell)(model, iteration)).collect())
         .collect();
-    // As wide as what is in them: the rest is the task's.
+    // Columns are as wide as their cells; the rest is for the task.
     let widths: Vec<usize> = (0..columns.len())
         .map(|at| {
             let cells = table.iter().map(|row| usize::from(pen::columns(&row[at])));
@@ -74,7 +74,7 @@ pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
 struct Column {
     name: &'static str,
     cell: fn(&Model, &Iteration) -> String,
-    /// It is there on narrow terminals, too.
+    /// Whether narrow terminals show the column, too.
     is_narrow: bool,
     is_left: bool,
     /// Free columns after it.
@@ -133,24 +133,24 @@ fn changed(iteration: &Iteration, words: fn(&Changes) -> String) -> String {
     iteration.changes.as_ref().map_or_else(|| "-".to_owned(), words)
 }
 
-/// What an iteration came to, as far as ralph saw it: its own word counts for nothing.
+/// The result of an iteration, as far as ralph has observed it: the agent's word alone counts for nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Running,
-    /// Its claim was checked by goals, and all of them passed.
+    /// Its claim was checked by goals, and all passed.
     Verified,
-    /// It ticked tasks.
+    /// It ticked off tasks.
     Closed,
-    /// It said that it is done, and nothing confirms it.
+    /// It claims to be done, without confirmation.
     Claimed,
-    /// Its claim to be done was refused.
+    /// Its claim was refused.
     Refused,
     /// It needs an answer.
     Blocked,
-    /// It changed something and finished nothing.
+    /// It changed files but finished no task.
     Worked,
     NoProgress,
-    /// It was a review, and somebody or nobody found something.
+    /// It was a review, with or without findings.
     Reviewed,
     Cancelled,
     Failed,
@@ -191,7 +191,7 @@ impl Verdict {
     }
 }
 
-/// The sign of what an iteration came to. Green is for what was closed or verified alone.
+/// The sign of an iteration's result. Green only for closed tasks and verified claims.
 pub(super) fn sign(iteration: &Iteration, theme: &Theme) -> (&'static str, Style) {
     let glyphs = theme.glyphs;
     let (sign, role) = match Verdict::of(iteration) {
@@ -209,7 +209,7 @@ pub(super) fn sign(iteration: &Iteration, theme: &Theme) -> (&'static str, Style
     (sign, theme.style(role))
 }
 
-/// Index of the first iteration that is shown, so that the chosen one is in view.
+/// Index of the first visible iteration, chosen so that the selected one is in view.
 pub(crate) fn first_in_history(model: &Model, area: Rect) -> usize {
     let count = model.run.iterations.rows.len();
     let height = usize::from(area.height).saturating_sub(1).max(1);

@@ -1,4 +1,4 @@
-//! Limits and how much of them is used, and what else the run goes by.
+//! Limits with their usage, and the run's other settings.
 
 use ralph_core::{
     event::{BreakerState, SessionMode, Usage},
@@ -22,7 +22,7 @@ const BAR_COLS: usize = 20;
 struct Line {
     name: &'static str,
     text: String,
-    /// Share of the limit that is used; none where there is no limit.
+    /// Used share of the limit; `None` without a limit.
     share: Option<f64>,
 }
 
@@ -105,7 +105,7 @@ fn goal(known: &GoalStatus, pen: &Pen<'_>) -> (&'static str, Role, String) {
     (sign, role, state_of_goal(known))
 }
 
-/// The sign for what a goal came to, and its look.
+/// The sign and role of a goal's result.
 pub(super) fn sign_of_goal(known: &GoalStatus, pen: &Pen<'_>) -> (&'static str, Role) {
     let glyphs = pen.theme.glyphs;
     match &known.state {

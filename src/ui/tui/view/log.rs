@@ -1,4 +1,4 @@
-//! The log: what happened, newest at the end.
+//! The log of events, newest at the end.
 
 use ralph_words::{Tone, ticking};
 use ratatui::{layout::Rect, style::Style};
@@ -10,7 +10,7 @@ use crate::ui::tui::{
 
 use super::pen::{Pen, wrapped};
 
-/// Terminals that are narrower show no times.
+/// Minimum width for times.
 const TIME_COLS: u16 = 50;
 
 pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
@@ -22,7 +22,7 @@ pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
         };
     }
     let newest = log.len() - 1 - model.ui.log_below.min(log.len() - 1);
-    // From the newest upwards until the area is full: a line may take several rows.
+    // Drawn from the newest upwards until the area is full: a line may take several rows.
     let mut bottom = area.bottom();
     let following = model.ui.log_below == 0 && model.run.is_busy();
     if following && area.height > 1 {
@@ -43,7 +43,7 @@ pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
             return;
         }
     }
-    // A short log begins at the top.
+    // A short log is moved to the top.
     let used = area.bottom() - bottom;
     let free = bottom - area.top();
     for y in 0..used {
@@ -56,7 +56,7 @@ pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     pen.clear(Rect::new(area.x, left, area.width, area.bottom() - left));
 }
 
-/// What is shown of it, and from where.
+/// The title's note on the log: its filter and scroll position.
 pub(super) fn described(model: &Model) -> String {
     let kind = match model.log.kind() {
         Kind::All => None,

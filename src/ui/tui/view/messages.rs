@@ -1,4 +1,4 @@
-//! The user's messages and what became of them, newest first.
+//! The user's messages and their state, newest first.
 
 use ralph_core::{
     event::{Delivery, SteeringKind},
@@ -52,13 +52,13 @@ fn whole(model: &Model, read: ReadMessage, area: Rect, pen: &mut Pen<'_>) {
     }
 }
 
-/// The last line that a message which is shown whole can begin with.
+/// The last possible top line of a message shown in full.
 pub(crate) fn last_line(model: &Model) -> usize {
     let height = usize::from(model.layout().main.height);
     lines(model).len().saturating_sub(height)
 }
 
-/// What became of the message that is shown whole, and all of it, broken for the width of the pane.
+/// The state and the full text of the open message, wrapped for the pane.
 pub(crate) fn lines(model: &Model) -> Vec<String> {
     let Some(message) = message_at(model) else {
         return Vec::new();

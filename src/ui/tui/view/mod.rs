@@ -115,7 +115,7 @@ pub(crate) fn draw(model: &Model, screens: &Screens<'_>, theme: &Theme, frame: &
     }
 }
 
-/// Draws the lines between the areas, joined where they meet. Those across were drawn with their titles.
+/// Draws the lines between the areas with their junctions. Horizontal lines with titles are already drawn.
 fn frame_lines(layout: &Layout, pen: &mut Pen<'_>) {
     let (divider, base) = (layout.divider, layout.base);
     if !base.is_empty() {
@@ -136,7 +136,7 @@ fn frame_lines(layout: &Layout, pen: &mut Pen<'_>) {
     }
 }
 
-/// Draws the main area; returns where the agent's cursor is.
+/// Draws the main area. Returns the agent's cursor position.
 fn main(model: &Model, screens: &Screens<'_>, layout: &Layout, pen: &mut Pen<'_>) -> Option<ratatui::layout::Position> {
     let area = layout.main;
     let mut cursor = None;
@@ -173,10 +173,10 @@ fn main(model: &Model, screens: &Screens<'_>, layout: &Layout, pen: &mut Pen<'_>
     cursor
 }
 
-/// What the terminal's window is called.
+/// The title of the terminal window.
 pub(crate) fn window_title(model: &Model) -> String {
     let (words, _) = header::phase_in_words(model);
-    // No more than the first part: a title that counts seconds is a nuisance.
+    // Only the first part: a title that counts seconds is a nuisance.
     let words = words.split(" · ").next().unwrap_or_default();
     let words = words.split(" in ").next().unwrap_or_default();
     let plan = &model.run.plan;

@@ -1,4 +1,4 @@
-//! The palette: what can be done here, by name, with its key.
+//! The palette: available actions by name, with their keys.
 
 use ratatui::layout::{Position, Rect};
 
@@ -16,10 +16,10 @@ use super::{
 
 const WIDTH: u16 = 76;
 
-/// Returns where its cursor is.
+/// Draws the palette. Returns its cursor position.
 pub(super) fn draw(model: &Model, palette: &ActionSearch, whole: Rect, pen: &mut Pen<'_>) -> Option<Position> {
     let found = actions_found(model, palette.query.text());
-    // As high as for all actions, so that it does not jump with every letter.
+    // Always high enough for all actions, so that it does not jump with every letter.
     let all = actions_found(model, "").len();
     let height = whole.height.min(u16::try_from(all + 3).unwrap_or(u16::MAX));
     let inner = centred(whole, whole.width.min(WIDTH), height, "actions", pen)?;

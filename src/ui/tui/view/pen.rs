@@ -1,4 +1,4 @@
-//! Puts text into cells so that nothing an agent or a plan says can break the layout.
+//! Writes text into cells so that no text of an agent or a plan can break the layout.
 
 use std::borrow::Cow;
 
@@ -29,7 +29,7 @@ impl<'a> Pen<'a> {
         Self { buffer, theme }
     }
 
-    /// Writes `text` on one line from `x` on, up to `end`; returns where it ended. What does not fit is cut with a mark.
+    /// Writes `text` on one line from `x` up to `end`, cut with a mark if it does not fit. Returns its end.
     pub(super) fn text(&mut self, x: u16, y: u16, end: u16, text: &str, style: Style) -> u16 {
         let end = end.min(self.buffer.area.right());
         if x >= end || y >= self.buffer.area.bottom() {
@@ -38,7 +38,7 @@ impl<'a> Pen<'a> {
         let room = usize::from(end - x);
         let text = self.theme.spelled(text);
         let text = shortened(&shown(&text), room, self.theme.glyphs.more);
-        // What was drawn there before leaves nothing of its weight.
+        // Reset first, so that no modifier of earlier content remains.
         let style = Style::reset().patch(style);
         self.buffer.set_stringn(x, y, text, room, style).0
     }
@@ -54,7 +54,7 @@ impl<'a> Pen<'a> {
             .fold(x, |x, (text, style)| self.text(x, y, end, text, *style))
     }
 
-    /// Writes text that ends at `end`, unless it would begin before `from`; returns where it begins.
+    /// Writes text that ends at `end`, unless it would begin before `from`. Returns its start.
     pub(super) fn right(&mut self, from: u16, y: u16, end: u16, text: &str, style: Style) -> u16 {
         let width = columns(text);
         let Some(start) = end.checked_sub(width).filter(|start| *start >= from) else {
@@ -64,7 +64,7 @@ impl<'a> Pen<'a> {
         start
     }
 
-    /// Draws a line across.
+    /// Draws a horizontal line.
     pub(super) fn rule(&mut self, x: u16, y: u16, end: u16, style: Style) {
         let sign = self.theme.glyphs.rule;
         for x in x..end {
@@ -88,7 +88,7 @@ impl<'a> Pen<'a> {
         }
     }
 
-    /// Clears `area` and draws a frame around it, with a title; returns what is inside.
+    /// Clears `area` and draws a frame with a title. Returns the inside.
     pub(super) fn framed(&mut self, area: Rect, title: &str, role: Role) -> Rect {
         self.clear(area);
         let style = self.theme.style(role);
@@ -112,7 +112,7 @@ impl<'a> Pen<'a> {
         Rect::new(area.x + 1, area.y + 1, area.width - 2, area.height - 2)
     }
 
-    /// Shows `area` as what is chosen in a list.
+    /// Highlights `area` as the selected row of a list.
     pub(super) fn choose(&mut self, area: Rect) {
         for position in area.intersection(self.buffer.area).positions() {
             let cell = &mut self.buffer[position];
@@ -121,7 +121,7 @@ impl<'a> Pen<'a> {
         }
     }
 
-    /// Marks every place in `area` that shows what is searched for.
+    /// Highlights every match of the search in `area`.
     pub(super) fn mark(&mut self, area: Rect, needle: &Needle) {
         let query: Vec<&str> = needle.text().graphemes(true).collect();
         let style = Style::reset().patch(self.theme.style(Role::Match));
@@ -151,7 +151,7 @@ impl<'a> Pen<'a> {
     }
 }
 
-/// How many columns a text takes.
+/// Width of a text in columns.
 pub(super) fn columns(text: &str) -> u16 {
     u16::try_from(width(text)).unwrap_or(u16::MAX)
 }
@@ -160,10 +160,10 @@ fn width(text: &str) -> usize {
     shown(text).width()
 }
 
-/// A text as every terminal shows it in as many columns: of what is joined to one picture, the first part.
+/// Removes joiners and presentation selectors from a text, so that all terminals agree on its width. Of a joined
+/// sequence, only the first character remains.
 ///
-/// Terminals do not agree on the width of joined characters and of those that a selector turns into pictures; a row in
-/// which one is taken for wider than it is would be drawn askew from there on.
+/// Terminals disagree on the width of such sequences, and a wrong width would shift the rest of the row.
 fn shown(text: &str) -> Cow<'_, str> {
     let disputed = |character: char| matches!(character, '\u{200d}' | '\u{fe0e}' | '\u{fe0f}');
     let agreed = |grapheme: &str| !grapheme.contains(disputed) && grapheme.width() <= 2;
@@ -196,14 +196,14 @@ pub(super) fn shortened(text: &str, room: usize, mark: &str) -> String {
     out + mark
 }
 
-/// Breaks a line into lines of at most `room` columns, between words where it can.
+/// Wraps a line at `room` columns, between words where possible.
 pub(super) fn wrapped(text: &str, room: usize) -> Vec<String> {
     let room = room.max(1);
     let mut lines = Vec::new();
     let mut line = String::new();
     let mut taken = 0;
     for word in text.split_inclusive(' ') {
-        // The space behind it may hang over the edge.
+        // The trailing space may exceed the width.
         let word_width = width(word.trim_end());
         if taken > 0 && taken + word_width > room && word_width <= room {
             lines.push(std::mem::take(&mut line).trim_end().to_owned());

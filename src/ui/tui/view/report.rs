@@ -1,4 +1,4 @@
-//! The report of the run: its lines, broken for a width, and drawn.
+//! Draws the report of the run, wrapped for a width.
 
 use ratatui::layout::Rect;
 
@@ -12,14 +12,14 @@ use crate::ui::{
 
 use super::pen::{Pen, columns, wrapped};
 
-/// Columns of a figure in a table, with the gap before it.
+/// Columns of a table figure, including the gap before it.
 const CELL_COLS: u16 = 12;
-/// Narrower pages show no figures.
+/// Minimum width for figures.
 const CELLS_FROM_COLS: u16 = 60;
-/// Wider lines are hard to read, and figures far from what they are about.
+/// Maximum width: wider lines are hard to read, and their figures too far away.
 const WIDEST: u16 = 110;
 
-/// Draws up the report for pages of `width` columns.
+/// Renders the report, wrapped for `width` columns.
 pub(crate) fn report_rows(model: &Model, width: u16) -> Vec<ReportRow> {
     let report = match model.run.is_over() || model.ui.replay.is_some() {
         true => Report::of(&model.run),
@@ -29,7 +29,7 @@ pub(crate) fn report_rows(model: &Model, width: u16) -> Vec<ReportRow> {
     broken(lines, width)
 }
 
-/// Breaks lines of a report for a width.
+/// Wraps lines of a report.
 pub(super) fn broken(lines: Vec<PageLine>, width: u16) -> Vec<ReportRow> {
     let width = width.min(WIDEST);
     lines.into_iter().flat_map(|line| rows(line, width)).collect()
@@ -63,7 +63,7 @@ fn rows(line: PageLine, width: u16) -> Vec<ReportRow> {
     rows.collect()
 }
 
-/// Commands, which stand between backticks, apart from the words around them.
+/// Splits off commands, which stand between backticks.
 fn pieces(text: &str, role: Role, in_command: &mut bool) -> Vec<(String, Role)> {
     if role != Role::Plain {
         return vec![(text.to_owned(), role)];
@@ -85,7 +85,7 @@ pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     lines(&model.ui.report.rows, model.ui.report.top, area, pen);
 }
 
-/// Draws rows from the one at `top` on.
+/// Draws rows, starting with the one at `top`.
 pub(super) fn lines(rows: &[ReportRow], top: usize, area: Rect, pen: &mut Pen<'_>) {
     let right = (area.x + area.width.min(WIDEST)).saturating_sub(1);
     for (y, row) in (area.top()..area.bottom()).zip(rows.iter().skip(top)) {

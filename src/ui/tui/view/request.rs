@@ -1,4 +1,4 @@
-//! All of what an agent asks, in rows: the command, the change or the questions, where, and why.
+//! The full request of an agent in rows: the command, the change or the questions, with place and reason.
 
 use std::ops::Range;
 
@@ -21,7 +21,7 @@ use super::{
 /// A line of pieces.
 pub(super) type Row = Vec<(String, Role)>;
 
-/// The command or the change, where, and why.
+/// The command or the change, with place and reason.
 pub(super) fn rows(request: &PermissionRequest, cut: bool, asked_by: &[String], room: usize) -> Vec<Row> {
     if !request.questions.is_empty() {
         return questions(&request.questions, None, room).0;
@@ -69,8 +69,8 @@ pub(super) fn rows(request: &PermissionRequest, cut: bool, asked_by: &[String], 
     rows
 }
 
-/// The questions, each with its choices below it, and the rows of each choice; with the first choice of a question goes the
-/// question itself. What is pointed at and taken is marked if somebody chooses.
+/// The questions with their choices, and the range of rows of each choice. The range of a first choice includes its
+/// question. With `choosing`, the cursor and the selection are marked.
 pub(super) fn questions(
     questions: &[Question],
     choosing: Option<&Choosing>,
@@ -117,7 +117,7 @@ pub(super) fn questions(
     (rows, places)
 }
 
-/// What keeps a task from being done.
+/// A question that blocks a task.
 pub(super) fn block(task: Option<&str>, question: &str, room: usize) -> Vec<Row> {
     let task = task.map(|task| format!("keeps this task from being done: {}", one_line(task)));
     let mut rows: Vec<Row> = lines(question, room).collect();
@@ -125,7 +125,7 @@ pub(super) fn block(task: Option<&str>, question: &str, room: usize) -> Vec<Row>
     rows
 }
 
-/// What is asked in words, in its own lines and broken between words.
+/// The text of a question, wrapped between words.
 fn lines(text: &str, room: usize) -> impl Iterator<Item = Row> {
     let text = shown(text);
     let lines: Vec<Row> = text
@@ -135,7 +135,7 @@ fn lines(text: &str, room: usize) -> impl Iterator<Item = Row> {
     lines.into_iter()
 }
 
-/// Words behind a head, below which there is none of them.
+/// Words beside a head, with a hanging indent.
 fn hanging(head: &[(String, Role)], words: &[(String, Role)], room: usize) -> Vec<Row> {
     let width: usize = head.iter().map(|(text, _)| text.len()).sum();
     let mut rows = flowed(words, room.saturating_sub(width).max(2));
@@ -149,17 +149,17 @@ fn hanging(head: &[(String, Role)], words: &[(String, Role)], room: usize) -> Ve
     rows
 }
 
-/// Words in lines.
+/// Wraps a text into rows.
 pub(super) fn paragraph(text: &str, role: Role, room: usize) -> impl Iterator<Item = Row> {
     wrapped(text, room).into_iter().map(move |line| vec![(line, role)])
 }
 
-/// A text of several lines as it may be shown.
+/// Sanitizes a text of several lines.
 pub(super) fn shown(text: &str) -> String {
     sanitized(text).replace('\t', "    ")
 }
 
-/// Breaks a text of pieces at its line ends and at the width, wherever that is.
+/// Breaks pieces at line ends and at the width, at any character.
 pub(super) fn flowed(pieces: &[(String, Role)], room: usize) -> Vec<Row> {
     let mut rows: Vec<Row> = vec![Vec::new()];
     let mut taken = 0;

@@ -1,15 +1,15 @@
-//! The colours of a command: what runs stands out from what it is given.
+//! Syntax highlighting of a command: programs stand out from arguments.
 //!
-//! A help for the eye and nothing else: what a command may do is decided by a real parser.
+//! For display only: permissions are decided by a real parser.
 
 use crate::ui::tui::theme::Role;
 
-/// Words after which a program follows.
+/// Words that are followed by a program.
 const KEYWORDS: &[&str] = &[
     "if", "then", "else", "elif", "while", "until", "do", "!", "{", "time", "exec",
 ];
 
-/// Takes a command apart into pieces that are drawn alike. Together they are the whole text.
+/// Splits a command into pieces with roles. Together they are the whole text.
 pub(super) fn coloured(command: &str) -> Vec<(String, Role)> {
     let mut pieces: Vec<(String, Role)> = Vec::new();
     let mut rest = command;
@@ -56,7 +56,7 @@ fn split(text: &str, ends: impl Fn(char) -> bool) -> (&str, &str) {
     text.split_at(text.find(ends).unwrap_or(text.len()))
 }
 
-/// Where a word ends: at the first space or operator that is not quoted.
+/// The end of a word: the first unquoted space or operator.
 fn word_end(text: &str) -> usize {
     let mut quote = None;
     let mut escaped = false;
@@ -73,7 +73,7 @@ fn word_end(text: &str) -> usize {
     text.len()
 }
 
-/// Quotes and what is computed in a word, apart from the rest of it.
+/// Splits a word into quotes, expansions and the rest.
 fn word_pieces(word: &str, role: Role) -> Vec<(String, Role)> {
     let mut pieces = Vec::new();
     let mut rest = word;

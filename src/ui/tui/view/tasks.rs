@@ -1,4 +1,4 @@
-//! The plan's tasks, and beside them, where there is room, the messages that wait and the iterations.
+//! The plan's tasks and, if there is room, the pending messages, the goals and the iterations.
 
 use ralph_core::{
     event::{PlanSnapshot, PlanTask, SteeringKind},
@@ -19,24 +19,24 @@ use super::{
     pen::{Pen, wrapped},
 };
 
-/// Most rows of the other lists of the side bar.
+/// Maximum rows of the other lists of the side bar.
 const MESSAGES: usize = 5;
 const GOALS: usize = 5;
 const ITERATIONS: usize = 10;
-/// Most rows of a question that a task waits for.
+/// Maximum rows of the question that blocks a task.
 const QUESTION_ROWS: usize = 4;
-/// Fewer rows of a plan are for its tasks alone.
+/// Minimum rows of the plan for details of the selected task.
 const DETAILED_ROWS: u16 = 10;
-/// From this width on each task has beside it what was spent on it.
+/// Minimum width for the effort of each task beside it.
 const WIDE_COLS: u16 = 90;
 const SPENT_COLS: u16 = 28;
-/// Side bars of fewer rows show tasks only.
+/// Minimum rows of a side bar with other lists than tasks.
 const ROOMY_ROWS: u16 = 24;
 
-/// Where the lists are; those without room or entries are empty.
+/// The areas of the lists; areas without room or entries are empty.
 struct Parts {
     plan: Rect,
-    /// What there is to say of the chosen task, and where.
+    /// The area and lines with details of the selected task.
     details: (Rect, Vec<(String, Role)>),
     messages: Rect,
     goals: Rect,
@@ -69,30 +69,30 @@ impl Parts {
     }
 }
 
-/// The place of the task that is chosen, while the plan has the focus.
+/// Index of the selected task, while the plan has the focus.
 fn chosen(model: &Model) -> Option<usize> {
     model.task_at().filter(|_| model.ui.focus == Focus::Plan)
 }
 
-/// What of the plan is in view, each line with where it is.
+/// The visible lines of the plan with their areas.
 struct Shown(Vec<(Rect, Line)>);
 
 #[derive(Debug, Clone)]
 enum Line {
     Row(PlanRow),
-    /// Tasks that have no room.
+    /// A number of tasks without room.
     More {
         count: usize,
         done: bool,
-        /// The nearest of them.
+        /// Index of the nearest of them.
         next: usize,
     },
 }
 
 impl Shown {
-    /// `part` has a title in its first row.
+    /// The first row of `part` is its title.
     fn of(model: &Model, layout: &Layout, part: Rect) -> Self {
-        // Beside the divider, a column is left free.
+        // One column next to the divider stays free.
         let margin = u16::from(layout.has_side_bar());
         let area = Rect::new(part.x, part.y + 1, part.width - margin, part.height - 1);
         let plan = &model.run.plan;
@@ -155,7 +155,7 @@ pub(super) fn draw(model: &Model, layout: &Layout, pen: &mut Pen<'_>) {
     }
 }
 
-/// What of the plan a row of the screen shows; of what has no room, the nearest task.
+/// The row of the plan at a row of the screen. For the line that counts hidden tasks, the nearest of them.
 pub(crate) fn plan_row_at(model: &Model, layout: &Layout, row: u16) -> Option<PlanRow> {
     let part = Parts::of(model, layout).plan;
     let mut lines = Shown::of(model, layout, part).0.into_iter();
@@ -167,7 +167,7 @@ pub(crate) fn plan_row_at(model: &Model, layout: &Layout, row: u16) -> Option<Pl
         })
 }
 
-/// Draws a heading with how many of its tasks are done.
+/// Draws a heading with the number of completed tasks.
 fn heading(tasks: &[PlanTask], is_folded: bool, area: Rect, pen: &mut Pen<'_>) {
     let glyphs = pen.theme.glyphs;
     let done = tasks.iter().filter(|task| task.done).count();
@@ -190,7 +190,7 @@ fn titled(area: Rect, text: &str, role: Role, pen: &mut Pen<'_>) {
     pen.role(area.x + 1, area.y, area.right(), &format!(" {text} "), role);
 }
 
-/// What was spent on a task, and what it waits for.
+/// The effort spent on a task, and what blocks it.
 fn details_of(model: &Model, task: usize, width: u16) -> Vec<(String, Role)> {
     let Some(task) = model.run.plan.tasks.get(task) else {
         return Vec::new();
@@ -223,7 +223,7 @@ fn details_of(model: &Model, task: usize, width: u16) -> Vec<(String, Role)> {
     lines
 }
 
-/// How many iterations worked on a task, and how long, as far as they are over; none if none did.
+/// The number of iterations on a task and their total duration so far; `None` without iterations.
 fn spent(model: &Model, task: &PlanTask) -> Option<String> {
     let work = model.run.iterations.work.get(&task.text)?;
     let iterations = counted(work.iterations.len() as u64, "iteration");
@@ -233,7 +233,7 @@ fn spent(model: &Model, task: &PlanTask) -> Option<String> {
     })
 }
 
-/// Draws what there is to say of the chosen task.
+/// Draws the details of the selected task.
 fn details((part, lines): &(Rect, Vec<(String, Role)>), pen: &mut Pen<'_>) {
     if part.is_empty() {
         return;
@@ -244,7 +244,7 @@ fn details((part, lines): &(Rect, Vec<(String, Role)>), pen: &mut Pen<'_>) {
     }
 }
 
-/// Draws a task into `area`, in one row or in as many as its text takes.
+/// Draws a task into `area`, in one row or wrapped into several.
 fn task(task: &PlanTask, current: Option<&PlanTask>, model: &Model, area: Rect, pen: &mut Pen<'_>) {
     let is_current = current == Some(task);
     let glyphs = pen.theme.glyphs;
@@ -278,7 +278,7 @@ fn indent(task: &PlanTask) -> u16 {
     1 + u16::from(task.depth.min(6)) * 2
 }
 
-/// How much of `area` is for the tasks; where it is wide, what was spent on them is beside them.
+/// The columns of `area` for the text of tasks; in a wide area, their effort is beside it.
 fn text_columns(area: Rect) -> u16 {
     match area.width {
         WIDE_COLS.. => area.width - SPENT_COLS,
@@ -286,9 +286,9 @@ fn text_columns(area: Rect) -> u16 {
     }
 }
 
-/// How many rows each row of the plan takes unshortened, if all of them have room.
+/// The heights of all rows without truncation; `None` if they do not all fit.
 fn heights(plan: &PlanSnapshot, rows: &[PlanRow], area: Rect) -> Option<Vec<u16>> {
-    // A long plan is not measured.
+    // A long plan cannot fit, so it is not measured.
     if rows.len() > usize::from(area.height) {
         return None;
     }
@@ -308,7 +308,7 @@ fn heights(plan: &PlanSnapshot, rows: &[PlanRow], area: Rect) -> Option<Vec<u16>
     })
 }
 
-/// The rows that fit, that at `kept` among them; long parts before and after it become one row each.
+/// The lines that fit, including the row at `kept`. Hidden rows before and after them are summarised in one line each.
 fn window(plan: &PlanSnapshot, rows: &[PlanRow], kept: Option<usize>, height: usize) -> Vec<Line> {
     let lines = |rows: &[PlanRow]| rows.iter().cloned().map(Line::Row).collect::<Vec<_>>();
     if rows.len() <= height {
@@ -317,7 +317,7 @@ fn window(plan: &PlanSnapshot, rows: &[PlanRow], kept: Option<usize>, height: us
     if height == 0 {
         return Vec::new();
     }
-    // One row before it is left, to see where it is.
+    // One row before the kept one stays visible as context.
     let start = kept
         .map_or(rows.len(), |at| at.saturating_sub(1))
         .min(rows.len() + 1 - height);
@@ -325,7 +325,7 @@ fn window(plan: &PlanSnapshot, rows: &[PlanRow], kept: Option<usize>, height: us
     let room = height - before;
     let after = usize::from(start + room < rows.len());
     let shown = room - after;
-    // One row would take as much room as it has.
+    // A single hidden row takes no more room than its summary.
     let (start, shown) = if start == 1 {
         (0, height - after)
     } else {
@@ -383,7 +383,7 @@ fn iterations(model: &Model, part: Rect, pen: &mut Pen<'_>) {
     }
 }
 
-/// The messages that wait, and those that stand in each prompt of a run that goes on.
+/// Queued messages, and standing ones unless the run is over.
 fn outstanding(run: &RunView) -> impl Iterator<Item = &Message> {
     let stands = |message: &Message| message.is_standing() && !run.is_over();
     run.messages
@@ -391,7 +391,7 @@ fn outstanding(run: &RunView) -> impl Iterator<Item = &Message> {
         .filter(move |message| message.is_queued() || stands(message))
 }
 
-/// `1 message waiting · 2 standing messages`; none where there is neither.
+/// `1 message waiting · 2 standing messages`; `None` if there are neither.
 pub(super) fn outstanding_in_words(run: &RunView) -> Option<String> {
     let (standing, waiting): (Vec<_>, Vec<_>) = outstanding(run).partition(|message| message.is_standing());
     let waiting = (!waiting.is_empty()).then(|| format!("{} waiting", counted(waiting.len() as u64, "message")));
@@ -400,7 +400,7 @@ pub(super) fn outstanding_in_words(run: &RunView) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(" · "))
 }
 
-/// Draws the messages that wait or stand.
+/// Draws the queued and standing messages.
 fn messages(model: &Model, part: Rect, pen: &mut Pen<'_>) {
     let Some(words) = outstanding_in_words(&model.run).filter(|_| !part.is_empty()) else {
         return;
@@ -433,7 +433,7 @@ fn goals(model: &Model, part: Rect, pen: &mut Pen<'_>) {
     goal_rows::draw(model, part, pen);
 }
 
-/// Takes rows for a title and `lines` from the end of `area`; for no lines, none.
+/// Splits off rows for a title and `lines` lines at the end of `area`; an empty part if `lines` is 0.
 fn split(area: Rect, lines: usize) -> (Rect, Rect) {
     if lines == 0 {
         return (area, Rect::default());

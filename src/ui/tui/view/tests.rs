@@ -1,4 +1,4 @@
-//! What is drawn, pane by pane and size by size.
+//! Snapshots of the panes at several sizes.
 
 use insta::assert_snapshot;
 use ralph_core::{
@@ -41,7 +41,7 @@ mod states;
 
 const DARK: Theme = Theme::new(Palette::Dark, Depth::True, false);
 
-/// A screen of the agent's, as large as its pane, that shows `output`.
+/// A terminal of the size of its pane that shows `output`.
 fn live(model: &Model, output: &str) -> Screen {
     let mut screen = Screen::new(
         Layout::of(model.ui.cols, model.ui.rows, 4).pane(),
@@ -81,7 +81,7 @@ fn failed_tests() -> GoalResult {
     }
 }
 
-/// An hour, because of a limit.
+/// A wait of an hour because of a rate limit.
 fn limit_reset() -> Event {
     Event::WaitStarted {
         wait: Wait::LimitReset,
@@ -93,7 +93,7 @@ fn limit_reset() -> Event {
     }
 }
 
-/// The rows of a drawn screen, without colours.
+/// The rows of the drawn screen, without colours.
 fn drawn(model: &Model) -> String {
     let screen = live(model, "I will run the tests.\r\n\x1b[36m▸ shell\x1b[0m cargo test\r\n");
     rows(&buffer(model, &screen, &DARK))
@@ -148,7 +148,7 @@ fn the_log() {
     assert_snapshot!("the_log_of_one_kind", drawn(&model));
 }
 
-/// A patch of three files: changed words, a long line, a file without a line end, one that is not text.
+/// A patch of three files: changed words, a long line, a missing line end, a binary file.
 const PATCH: &str = " src/parser.rs      |   5 +++--\n README.md          |   2 +-\n assets/logo-in-a-directory-with-a-long-name.png | Bin 0 -> 12 bytes\n\
 diff --git a/src/parser.rs b/src/parser.rs\nindex 1..2 100644\n--- a/src/parser.rs\n+++ b/src/parser.rs\n@@ -98,4 +98,5 @@ fn parse\n \
  let mut line = String::new();\n-    reader.read_line(&mut line);\n+    reader.read_line(&mut line)?;\n+    // A line that is longer than any \
@@ -293,7 +293,7 @@ fn limits_goals_and_breaker() {
     assert_snapshot!(drawn(&model));
 }
 
-/// A run over a plan of four tasks that ended for this reason, with these hints.
+/// A run with a plan of four tasks that has ended.
 fn over(reason: StopReason, hints: Vec<Hint>) -> Vec<Event> {
     let mut events = running();
     events.extend(crate::ui::tui::testing::ended(3, Outcome::Completed));
@@ -376,7 +376,7 @@ fn the_help_on_a_small_terminal() {
     assert_snapshot!(drawn(&model));
 }
 
-/// A screen on which the agent asks.
+/// A screen with a permission request.
 fn asking(cols: u16, rows: u16) -> Model {
     let mut asked = model(cols, rows, [running(), vec![permission_asked(1)]].concat());
     if let Some(ask) = asked.run.permissions.pending.first_mut() {
@@ -533,7 +533,7 @@ fn a_toast_and_an_end_take_the_footer() {
     assert!(drawn(&done).contains("✔ done (not verified) · 4 of 4 tasks · 4 iterations"));
 }
 
-/// One of each kind of what can become of a request, and two that wait.
+/// Requests with each kind of outcome, and two that wait.
 fn asks() -> Vec<Event> {
     let decided = |ask: Option<u32>, allowed, by, message: Option<&str>| Event::PermissionDecided {
         iteration: 3,
@@ -687,7 +687,7 @@ fn an_agents_cells_are_drawn_as_they_are() {
     );
 }
 
-/// Bytes that agents write, and some that none should.
+/// Random bytes as agents write them, including malformed ones.
 fn bytes(dice: &mut Dice, count: usize) -> Vec<u8> {
     const PIECES: [&str; 12] = [
         "\x1b[",

@@ -1,4 +1,4 @@
-//! Where a replay is: a line from the beginning of the run to its end, with the iterations as marks.
+//! The position in a replay: a line for the time of the run, with marks for the iterations.
 
 use ralph_words::ticking;
 use ratatui::layout::Rect;
@@ -10,10 +10,10 @@ use crate::ui::tui::{
 
 use super::pen::{Pen, columns};
 
-/// Shorter lines say nothing.
+/// Minimum columns of the line.
 const LEAST_COLS: u16 = 10;
 
-/// Draws the line of a replay; false if this is none.
+/// Draws the timeline. Returns false if this is not a replay.
 pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) -> bool {
     let (Some(timeline), Some(_)) = (&model.ui.timeline, model.ui.replay) else {
         return false;

@@ -1,6 +1,6 @@
-//! The title of the main area: the panes there are, and what is to be known of the one that is shown.
+//! The title of the main area: the names of the panes, and a note on the shown one.
 //!
-//! The panes stay in it whatever else it has to say: their names become digits first.
+//! The panes always stay in the title: if space is short, their names are reduced to digits first.
 
 use ralph_system::proc::screen::Screen;
 use ratatui::layout::Rect;
@@ -18,7 +18,7 @@ use super::{
     pen::{Pen, columns},
 };
 
-/// The panes in the title, with the key that shows each.
+/// The panes in the title with their keys.
 const TABS: [(Pane, &str, &str); 9] = [
     (Pane::Terminal, "1", "agent"),
     (Pane::Log, "2", "log"),
@@ -32,7 +32,8 @@ const TABS: [(Pane, &str, &str); 9] = [
 ];
 /// Free columns between two panes.
 const GAP: u16 = 2;
-/// The most that is said of the place in a terminal, shortened. Room for it is kept, so that no name moves when it comes.
+/// The longest short form of the scroll position in a terminal. Its room is reserved, so that no name moves when it
+/// appears.
 const PLACE: &str = "↓10000";
 
 pub(super) fn draw(model: &Model, screens: &Screens<'_>, area: Rect, pen: &mut Pen<'_>) {
@@ -54,7 +55,7 @@ pub(super) fn draw(model: &Model, screens: &Screens<'_>, area: Rect, pen: &mut P
         let digit = if role == Role::Plain { Role::Dim } else { role };
         x = pen.role(x, area.y, tab.end, tab.digit, digit);
         x = pen.role(x, area.y, tab.end, &tab.name, role);
-        // What runs in the background wants nothing of anybody.
+        // Background tasks do not need the user's attention.
         let badge = if tab.pane == Pane::Asks { Role::Wait } else { Role::Dim };
         x = pen.role(x, area.y, tab.end, &tab.badge, badge);
         x = pen.text(x, area.y, tab.end, " ", pen.theme.style(Role::Plain));
@@ -68,7 +69,7 @@ pub(super) fn draw(model: &Model, screens: &Screens<'_>, area: Rect, pen: &mut P
     }
 }
 
-/// What the title says about what is shown, and the same in short.
+/// The note on the shown pane, in a long and a short form.
 fn described(model: &Model, screens: &Screens<'_>) -> [String; 2] {
     let below = match (model.ui.pane, &model.ui.history.open) {
         (Pane::History, Some(_)) => screens.played.map_or(0, below),
@@ -90,7 +91,7 @@ fn below(screen: &Screen) -> usize {
     screen.scrollback()
 }
 
-/// What is said of a pane whatever its place.
+/// The part of the note that does not depend on the scroll position.
 fn fixed(model: &Model) -> String {
     if let Some(unfolded) = &model.ui.unfolded {
         return match unfolded.overlay {
@@ -119,24 +120,24 @@ fn fixed(model: &Model) -> String {
 struct Tab {
     pane: Pane,
     digit: &'static str,
-    /// With a space before it; empty where there is no room for names.
+    /// With a leading space; empty if there is no room for names.
     name: String,
     badge: String,
     start: u16,
     end: u16,
 }
 
-/// How much of the panes there is room for.
+/// The pane names that fit.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Names {
     All,
-    /// That of the pane that is shown, and the digits of the others.
+    /// The name of the shown pane; digits for the others.
     Chosen,
-    /// Nothing but that.
+    /// Only the name of the shown pane.
     Only,
 }
 
-/// The panes' names in the title. By the model alone, so that a click meets what was drawn.
+/// The pane names in the title. They depend on the model alone, so that a click matches the drawn title.
 fn tabs(model: &Model, area: Rect) -> Vec<Tab> {
     let fixed = columns(&fixed(model));
     let place = if model.ui.shows_cells() { columns(PLACE) } else { 0 };
@@ -149,7 +150,7 @@ fn tabs(model: &Model, area: Rect) -> Vec<Tab> {
         let end = tabs.last().map_or(area.x, |tab| tab.end);
         (end + said < area.right()).then_some(tabs)
     });
-    // Rather without the words on the place than without the panes.
+    // The note is dropped before the panes.
     let bare = || {
         let tabs = laid_out(model, area, Names::Chosen);
         tabs.last().is_some_and(|tab| tab.end < area.right()).then_some(tabs)
@@ -165,7 +166,7 @@ fn laid_out(model: &Model, area: Rect, names: Names) -> Vec<Tab> {
     for (pane, digit, name) in TABS {
         let is_chosen = pane == model.ui.pane;
         let is_left_out = match pane {
-            // Of a run that is not over, nobody misses the report.
+            // The report only matters once the run is over.
             Pane::Report => !model.run.is_over(),
             Pane::Background => model.run.background.started == 0,
             _ => false,
@@ -195,7 +196,7 @@ fn laid_out(model: &Model, area: Rect, names: Names) -> Vec<Tab> {
             start: x,
             end,
         });
-        // The gap to the next is the space at the end of this one and that at the beginning of the other.
+        // The gap consists of the space at the end of this tab and the one at the start of the next.
         x = end;
     }
     tabs
@@ -227,7 +228,7 @@ mod tests {
         for (cols, named) in [(120, all), (80, all), (60, "1 agent 2 3 4 5 6 7"), (20, "1 agent")] {
             assert_eq!(names(&model(cols, 24, running())), named, "{cols} columns");
         }
-        // What is said of the place beside them costs the names of the others at most.
+        // The note reduces the other names to digits at most.
         let mut scrolled = model(80, 24, running());
         scrolled.ui.show(Pane::Asks);
         scrolled.apply(&ralph_core::event::Record {

@@ -1,4 +1,4 @@
-//! Lines that are typed, in a box of their own.
+//! Draws typed text in a box.
 
 use ratatui::layout::{Position, Rect};
 use unicode_segmentation::UnicodeSegmentation;
@@ -7,13 +7,13 @@ use crate::ui::tui::{editor::Editor, theme::Role};
 
 use super::pen::{Pen, columns};
 
-/// How many rows a text takes in lines of `room` columns, with its cursor.
+/// Number of rows of a text, including its cursor, when broken at `room` columns.
 pub(super) fn rows(editor: &Editor, room: usize) -> usize {
     let (cursor_row, _) = cursor(editor.before(), room);
     broken(editor.text(), room).len().max(cursor_row + 1)
 }
 
-/// Draws a text with a column of air on both sides, as much of it as there is room for; returns where its cursor is.
+/// Draws the visible part of a text with a free column on either side. Returns the cursor position.
 pub(super) fn draw(editor: &Editor, area: Rect, pen: &mut Pen<'_>) -> Position {
     let room = usize::from(area.width).saturating_sub(2).max(1);
     let (cursor_row, cursor_column) = cursor(editor.before(), room);
@@ -28,7 +28,7 @@ pub(super) fn draw(editor: &Editor, area: Rect, pen: &mut Pen<'_>) -> Position {
     )
 }
 
-/// Lines as they are shown: broken at the width, wherever that is.
+/// Breaks lines at the width, at any character.
 pub(super) fn broken(text: &str, room: usize) -> Vec<String> {
     text.split('\n').flat_map(|line| broken_line(line, room)).collect()
 }
@@ -48,7 +48,7 @@ fn broken_line(line: &str, room: usize) -> Vec<String> {
     rows
 }
 
-/// Row and column behind `before`.
+/// Row and column after `before`.
 fn cursor(before: &str, room: usize) -> (usize, usize) {
     let rows = broken(before, room);
     let column = rows.last().map_or(0, |row| usize::from(columns(row)));

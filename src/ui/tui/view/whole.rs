@@ -1,4 +1,4 @@
-//! An iteration whole, a part at a time: its transcript, what it changed, its goals, the messages it got.
+//! The full view of an iteration, one part at a time: transcript, changes, goals, messages.
 
 use ralph_system::proc::screen::Screen;
 use ratatui::layout::Rect;
@@ -42,7 +42,7 @@ pub(super) fn draw(model: &Model, playback: &Playback, played: Option<&Screen>, 
     }
 }
 
-/// Names the parts, and the one that is shown.
+/// Draws the names of the parts, with the shown one highlighted.
 fn parts(playback: &Playback, area: Rect, pen: &mut Pen<'_>) {
     let mut x = pen.role(
         area.x + 1,
@@ -69,7 +69,7 @@ fn parts(playback: &Playback, area: Rect, pen: &mut Pen<'_>) {
     );
 }
 
-/// The lines of a part that has lines of its own, broken for a width.
+/// The rows of a part that consists of lines, wrapped for a width.
 pub(crate) fn part_rows(model: &Model, playback: &Playback, width: u16) -> Vec<ReportRow> {
     let lines = match (playback.part, model.run.iterations.numbered(playback.iteration)) {
         (Part::Goals, Some(iteration)) => goals_page(&iteration.look),

@@ -1,4 +1,4 @@
-//! The board of a batch: while everything goes on at once, with many plans, and once it is over.
+//! Snapshots of the board of a batch: in many states, with many plans, and once it is over.
 
 use ralph_plan::batch::{BatchEnd, BatchEvent, Kept};
 
@@ -18,7 +18,7 @@ fn drawn_board(model: &BoardModel, theme: &Theme) -> Buffer {
     terminal.backend().buffer().clone()
 }
 
-/// A board while everything goes on at once.
+/// A drawn board with plans in many states.
 pub(super) fn busy(size: (u16, u16), theme: &Theme) -> Buffer {
     let mut model = board_model(busy_board(), size);
     model.plan = 1;
@@ -117,7 +117,7 @@ fn of_fifty_plans_the_chosen_one_is_in_view_at_every_size() {
     }
 }
 
-/// No size breaks it, and what is clicked on is what is shown there.
+/// No size breaks the layout, and a click hits the row that is drawn there.
 #[test]
 fn a_row_that_is_clicked_on_is_the_one_that_is_there() {
     for (cols, rows) in (1..220).step_by(7).zip((1..70).cycle()) {

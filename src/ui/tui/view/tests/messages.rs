@@ -1,4 +1,4 @@
-//! What is drawn of messages: one that is shown whole, those of before, the question before one is taken back.
+//! Snapshots of messages: one in full, the search through earlier ones, the question before a withdrawal.
 
 use insta::assert_snapshot;
 

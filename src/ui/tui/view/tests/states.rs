@@ -1,7 +1,7 @@
-//! Every pane and every main state, at five sizes, in both palettes and without Unicode.
+//! Snapshots of every pane and every main state, at five sizes, in both palettes and in ASCII.
 //!
-//! `RALPH_TEST_WRITE=1 cargo test --lib the_main_states` writes them to `target/pictures`, from where
-//! `cargo run --example screenshot -- target/pictures/*.ansi` makes pictures of them, to be looked at.
+//! `RALPH_TEST_WRITE=1 cargo test --lib the_main_states` writes them to `target/pictures`. From there,
+//! `cargo run --example screenshot -- target/pictures/*.ansi` makes pictures for inspection.
 
 use std::{env, fs, path::Path};
 
@@ -14,7 +14,7 @@ use ratatui::{
 use super::*;
 
 const SIZES: [(u16, u16); 5] = [(40, 12), (80, 24), (100, 30), (120, 40), (200, 60)];
-/// Of the pictures, and of the colours that are held.
+/// The size of the pictures and of the screens whose colours are compared.
 const PICTURE: (u16, u16) = (120, 36);
 
 const TASKS: [(&str, u8); 9] = [
@@ -29,7 +29,7 @@ const TASKS: [(&str, u8); 9] = [
     ("Measure how long 100 MB take, and say so", 0),
 ];
 
-/// What an agent has shown, as ralph renders it.
+/// Output of an agent, as rendered by ralph.
 const OUTPUT: &str = "\x1b[1mNested tables need a stack.\x1b[0m The tests come first, as always.\r\n\r\n\
     \x1b[36m▸ \x1b[1mshell\x1b[0m cargo test parser::\r\n\
     \x1b[2m  running 14 tests\r\n  test result: ok. 14 passed; 0 failed\x1b[0m\r\n\
@@ -75,7 +75,7 @@ fn goal(iteration: u32, passed: bool) -> Event {
     ralph_core::testing::goal_checked(iteration, "tests", code, "test lists::empty ... FAILED")
 }
 
-/// Four iterations: two that closed tasks, one that changed nothing, one that runs.
+/// Four iterations: two that completed tasks, one without changes, one that runs.
 fn at_work() -> Vec<Event> {
     let nothing = Event::IterationSettled {
         iteration: 2,
@@ -112,7 +112,7 @@ fn at_work() -> Vec<Event> {
     .concat()
 }
 
-/// All of them over, for this reason, with what to type next.
+/// A finished run with four iterations.
 fn over(done: u32, reason: StopReason, hints: Vec<Hint>) -> Vec<Event> {
     let mut events = at_work();
     events.extend(crate::ui::tui::testing::ended(4, Outcome::Completed));
@@ -122,7 +122,7 @@ fn over(done: u32, reason: StopReason, hints: Vec<Hint>) -> Vec<Event> {
             proof: Proof::ExitCodes,
             ..
         } => events.push(goal(4, true)),
-        // There was none to check.
+        // There was no goal to check.
         StopReason::Done {
             proof: Proof::Nothing, ..
         } => {
@@ -181,7 +181,7 @@ fn messages() -> Vec<Event> {
     .concat()
 }
 
-/// Four tasks: one that failed, one that was cancelled, one that is being ended, and one that runs.
+/// Four background tasks: failed, cancelled, ending and running.
 fn in_background() -> Vec<Event> {
     let started = |number, by, command: &str| Event::BackgroundStarted {
         number,
@@ -222,7 +222,7 @@ fn in_background() -> Vec<Event> {
     [at_work(), tasks].concat()
 }
 
-/// A state by its name, on a screen of this size.
+/// The model of a named state, on a screen of this size.
 fn state(name: &str, cols: u16, rows: u16) -> Model {
     let at = |events| with(model(cols, rows, events), |_| {});
     let pane = |pane, events| with(model(cols, rows, events), |model| model.ui.show(pane));
@@ -307,7 +307,7 @@ fn without_unicode_every_sign_of_every_state_is_plain() {
     }
 }
 
-/// The pairs of styles that places of a screen have in the dark and in the light palette, each under a letter.
+/// Pairs of a cell's styles in the dark and the light palette, each identified by a letter.
 #[derive(Default)]
 struct Styles(Vec<(Style, Style)>);
 
@@ -336,7 +336,7 @@ fn in_words(style: &Style) -> String {
     format!("{} on {} {:?}", colour(style.fg), colour(style.bg), style.add_modifier)
 }
 
-/// A screen in letters for its styles, each with how many columns it is for; the same rows are one.
+/// The styles of a screen as run lengths of letters; equal rows are merged.
 fn in_letters(dark: &Buffer, light: &Buffer, styles: &mut Styles) -> String {
     let row = |y: u16| {
         let cells = (0..dark.area.width).map(|x| (dark[(x, y)].style(), light[(x, y)].style()));
@@ -393,7 +393,7 @@ fn the_main_states() {
     }
 }
 
-/// The cells as a terminal takes them.
+/// The bytes that draw the cells in a terminal.
 fn written(buffer: &Buffer) -> Vec<u8> {
     let mut bytes = Vec::new();
     let cells = buffer.content().iter().enumerate().map(|(at, cell)| {
