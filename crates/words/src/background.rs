@@ -11,10 +11,10 @@ use ralph_text::one_line;
 
 use super::{Tone, counted, decider_in_words, exit_in_words, short_duration};
 
-/// Most characters of a command where it is one thing among others.
+/// Maximum characters of a command within other text.
 const COMMAND_CHARS: usize = 60;
 
-/// A command as it is named among other things: its first line, cut.
+/// The first line of a command, cut, for use within other text.
 pub fn command_in_words(command: &str) -> String {
     let mut lines = command.trim().lines();
     let first = lines.next().unwrap_or_default().trim_end();
@@ -24,7 +24,7 @@ pub fn command_in_words(command: &str) -> String {
     }
 }
 
-/// How a background task stands, in a word or two: `running`, `exit code 1`.
+/// The state of a background task in a word or two: `running`, `exit code 1`.
 pub fn background_state_in_words(task: &BackgroundTask) -> String {
     match (&task.result, task.state()) {
         (Some(result), _) => background_end_in_words(result),
@@ -33,7 +33,7 @@ pub fn background_state_in_words(task: &BackgroundTask) -> String {
     }
 }
 
-/// How far a background task is, behind what else is said of it: `: 412 lines, the last: compiling ralph`.
+/// The output of a background task so far, as a suffix: `: 412 lines, the last: compiling ralph`.
 pub fn background_progress_in_words(progress: &BackgroundProgress) -> String {
     let lines = counted(progress.output_lines, "line");
     match one_line(&progress.last_line).trim() {
@@ -42,7 +42,7 @@ pub fn background_progress_in_words(progress: &BackgroundProgress) -> String {
     }
 }
 
-/// Why a background task is not there any more: `exit code 0`, `cancelled`.
+/// How a background task ended: `exit code 0`, `cancelled`.
 pub fn background_end_in_words(result: &BackgroundResult) -> String {
     match &result.end {
         BackgroundEnd::Exited { exit } => exit_in_words(*exit),
@@ -55,7 +55,7 @@ pub fn background_end_in_words(result: &BackgroundResult) -> String {
     }
 }
 
-/// Whether a task did what it was to do, as far as that can be told.
+/// Whether a task ended as expected, as far as ralph can tell.
 pub fn background_went_well(result: &BackgroundResult) -> bool {
     match &result.end {
         BackgroundEnd::Exited { exit } => exit.success(),
@@ -67,7 +67,7 @@ pub fn background_went_well(result: &BackgroundResult) -> bool {
     }
 }
 
-/// `2 background tasks: npm run dev (ended with the run), cargo test (exit code 101)`; none where none was started.
+/// `2 background tasks: npm run dev (ended with the run), cargo test (exit code 101)`; `None` if none was started.
 pub fn background_in_words(background: &Background) -> Option<String> {
     if background.started == 0 {
         return None;
@@ -102,7 +102,7 @@ pub(super) fn cancelled(number: u32, by: Requester) -> (Tone, String) {
     (tone, format!("background task {number} cancelled{by}"))
 }
 
-/// None for a task that ended with the run, since that is what tasks do.
+/// The line for the end of a task; `None` for a task that ended with the run, which is the normal case.
 pub(super) fn ended(number: u32, result: &BackgroundResult) -> Option<(Tone, String)> {
     if matches!(result.end, BackgroundEnd::RunOver) {
         return None;
@@ -116,7 +116,7 @@ pub(super) fn ended(number: u32, result: &BackgroundResult) -> Option<(Tone, Str
     Some((tone, format!("background task {number} is over after {after}: {end}")))
 }
 
-/// Why nothing came of what was asked, with what helps.
+/// Why a request was refused, and what to do instead.
 pub fn background_refusal_in_words(refusal: &BackgroundRefusal) -> String {
     match refusal {
         BackgroundRefusal::RunOver => "the run is over, and background tasks do not outlive it".to_owned(),
@@ -161,7 +161,7 @@ pub fn background_refusal_in_words(refusal: &BackgroundRefusal) -> String {
     }
 }
 
-/// What a prompt says of a task: that it runs, or how it ended, with its last lines.
+/// A task in a prompt: that it runs, or how it ended, with the end of its output.
 pub fn background_in_prompt(task: &BackgroundTask, now_ms: u64) -> String {
     let number = task.number;
     let command = command_in_words(&task.command);

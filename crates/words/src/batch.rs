@@ -1,4 +1,4 @@
-//! A batch in words: its events, what its plans are at, and what it writes into git and into plans.
+//! A batch in words: its events, the state of its plans, and the texts that it writes into git and into plans.
 
 use std::path::Path;
 
@@ -16,14 +16,14 @@ use super::{
     proof_word, short_duration, stop_in_words, test_trouble_in_words,
 };
 
-/// Most files that are named.
+/// Maximum number of files that are named.
 const FILES: usize = 5;
-/// Most characters of what goals printed that a task has.
+/// Maximum characters of goal output in a task.
 const OUTPUT_CHARACTERS: usize = 600;
-/// Digits of a commit that people read.
+/// Digits of a commit id in messages.
 const DIGITS: usize = 10;
 
-/// Puts an event into words; none for what the next one says as well. `batch` is the one after it.
+/// The line for an event; `None` if the next event's line covers it. `batch` already includes the event.
 pub fn batch_line(event: &BatchEvent, batch: &Batch) -> Option<Line> {
     let (tone, text) = match event {
         BatchEvent::BatchStarted {
@@ -203,7 +203,7 @@ fn engine_end_in_words(engine: &str, end: &EngineEnd) -> String {
     }
 }
 
-/// Why a plan is left as it is, as a clause.
+/// Why a plan was not merged, as a clause.
 pub fn kept_in_words(why: &Kept) -> String {
     match why {
         Kept::NotDone { end } => job_end_in_words(end),
@@ -219,7 +219,7 @@ pub fn kept_in_words(why: &Kept) -> String {
     }
 }
 
-/// What keeps a branch from the target, as a clause.
+/// Why a branch cannot be merged, as a clause.
 pub fn trouble_in_words(trouble: &Trouble) -> String {
     match trouble {
         Trouble::Conflict { files } => format!("conflicts with the target in {}", listed(files)),
@@ -240,7 +240,7 @@ pub fn repair_in_words() -> &'static str {
     "other merges wait for its repair"
 }
 
-/// What holds the starts of runs, at `now_ms`.
+/// Why no run may start at `now_ms`.
 pub fn held_in_words(held: &Held, now_ms: u64) -> String {
     let time = short_duration(held.until_ms.saturating_sub(now_ms));
     match &held.why {
@@ -249,7 +249,7 @@ pub fn held_in_words(held: &Held, now_ms: u64) -> String {
     }
 }
 
-/// Which limit of a batch is used up, as a clause.
+/// The batch limit that is reached, as a clause.
 pub fn budget_in_words(limit: LimitKind) -> &'static str {
     match limit {
         LimitKind::MaxTokens | LimitKind::TaskTokens | LimitKind::DayTokens => "the plans have used up their tokens",
@@ -259,7 +259,7 @@ pub fn budget_in_words(limit: LimitKind) -> &'static str {
     }
 }
 
-/// What the plans of a batch have used of what they may, each limit by itself.
+/// The usage of a batch's limits, each by itself.
 pub fn batch_usage_in_words(limits: &BatchLimits, usage: &Usage) -> Vec<String> {
     let mut parts = spending_in_words("all plans", usage, limits.max_cost_usd, limits.max_tokens);
     let calls = limits.calls_per_hour;
@@ -271,7 +271,7 @@ fn target_in_use_in_words(why: &str) -> String {
     format!("waits until the target can be moved: {why}")
 }
 
-/// What a plan is at, in a few words.
+/// The state of a plan, in a few words.
 pub fn plan_phase_in_words(plan: &Plan) -> String {
     if let Some(why) = &plan.target_in_use {
         return target_in_use_in_words(why);
@@ -307,13 +307,13 @@ pub fn plan_phase_in_words(plan: &Plan) -> String {
     }
 }
 
-/// ` (verified)` where the proof of a merge is known.
+/// ` (verified)`, if the proof of a merge is known.
 fn proof_of_merge(plan: &Plan) -> String {
     let proof = plan.merge_proof.as_ref();
     proof.map_or_else(String::new, |merge| format!(" ({})", proof_word(merge.proof)))
 }
 
-/// The same of a batch that may have been killed: nothing goes on in it then.
+/// The state of a plan, marked as cut off if the batch was killed: nothing goes on in it then.
 pub fn plan_state_in_words(plan: &Plan, batch: &Batch, is_running: bool) -> String {
     let phase = plan_phase_in_words(plan);
     match is_running || batch.end.is_some() || batch.task_of(plan).is_none() {
@@ -322,7 +322,7 @@ pub fn plan_state_in_words(plan: &Plan, batch: &Batch, is_running: bool) -> Stri
     }
 }
 
-/// Says what happened to a file in a merge, by whether it is in the base, in the plan's branch and in the target.
+/// Describes the conflict in a file, given whether the file exists in the base, in the plan's branch and in the target.
 pub fn conflict_in_words(path: &str, [base, branch, target_has]: [bool; 3], target: &str) -> String {
     let file = files_in_code(&[path.to_owned()]);
     match (base, branch, target_has) {
@@ -336,7 +336,7 @@ pub fn conflict_in_words(path: &str, [base, branch, target_has]: [bool; 3], targ
     }
 }
 
-/// Why a branch with a repository within it is not merged.
+/// Why a branch that contains a nested repository is not merged.
 pub fn repository_within(path: &str, tree: &Path) -> String {
     let path = path.replace(['`', '\n'], "?");
     format!(
@@ -346,7 +346,8 @@ pub fn repository_within(path: &str, tree: &Path) -> String {
     )
 }
 
-/// That the target lacks a merge of the batch and has other commits. `latest` has all merges.
+/// The message that the target was moved and lacks merges of the batch. `latest` is a commit with all merges, if there
+/// is one.
 pub fn target_lost(target: &str, latest: Option<&str>) -> String {
     let what = format!("`{target}` was moved, and lacks merges of this batch");
     match latest {
@@ -357,8 +358,8 @@ pub fn target_lost(target: &str, latest: Option<&str>) -> String {
     }
 }
 
-/// The task that a plan is given because of a merge, on one line. `conflicts` says what happened to each file, `attempt` is a number
-/// that no task of the plan had before.
+/// The task added to a plan because of a merge, on one line. `conflicts` describes the conflict in each file; `attempt`
+/// is a number that no earlier task of the plan has.
 pub fn trouble_task(trouble: &Trouble, conflicts: &[String], target: &str, attempt: u32) -> String {
     let listed_conflicts = || match conflicts.is_empty() {
         true => String::new(),
@@ -396,17 +397,17 @@ pub fn trouble_task(trouble: &Trouble, conflicts: &[String], target: &str, attem
     format!("Merge, attempt {attempt}: {what}")
 }
 
-/// The message of the commit that moves the target.
+/// The message of the merge commit on the target.
 pub fn target_merge_message(plan: &PlanName, file: &str, branch: &str) -> String {
     format!("Merge plan {plan}\n\nPlan: {file}\nBranch: {branch}\n")
 }
 
-/// The message of the commit that has what the agent did not commit.
+/// The message of the commit of changes that the agent left uncommitted.
 pub fn plan_commit_message(plan: &PlanName) -> String {
     format!("Work of plan {plan}")
 }
 
-/// The message of the commit that brings the target into a plan's branch.
+/// The message of the commit that merges the target into a plan's branch.
 pub fn target_commit_message(target: &str, plan: &PlanName) -> String {
     format!("Merge {target} into plan {plan}")
 }
@@ -436,7 +437,7 @@ fn short(commit: &str) -> &str {
     commit.get(..DIGITS).unwrap_or(commit)
 }
 
-/// Puts a change to the repository that others made into words, with the command that puts it back.
+/// Describes a change to the repository from outside the batch, with the command that reverts it.
 pub fn repository_change_in_words(change: &RepositoryChange) -> String {
     let unless = "unless that was you";
     match change {
@@ -461,12 +462,12 @@ pub fn repository_change_in_words(change: &RepositoryChange) -> String {
     }
 }
 
-/// The command that shows what a plan did that is not merged.
+/// The command that shows the unmerged commits of a plan.
 pub fn showing(batch: &Batch, id: &BatchId, plan: &PlanName) -> String {
     format!("git log {}..{}", batch.target, id.branch(plan))
 }
 
-/// The hint for a plan whose changed tests are not confirmed; none for any other.
+/// The hint for a plan whose changed tests are not confirmed; `None` for other plans.
 pub fn confirm_hint(plan: &Plan) -> Option<String> {
     let Phase::Kept { why } = &plan.phase else { return None };
     (why.is_unconfirmed() && !plan.tree.is_empty()).then(|| {
@@ -477,7 +478,7 @@ pub fn confirm_hint(plan: &Plan) -> Option<String> {
     })
 }
 
-/// What to type about a batch that is over and not merged as a whole.
+/// Next commands for a batch that ended without all plans merged.
 pub fn batch_hints(batch: &Batch, id: &BatchId) -> Vec<String> {
     let kept = batch
         .plans

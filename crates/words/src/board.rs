@@ -1,4 +1,4 @@
-//! What the plans of a batch are at, in a word, for a row of the board.
+//! The state of a batch's plans in a word, for a row of the board.
 
 use ralph_core::{
     event::Wait,
@@ -8,7 +8,7 @@ use ralph_plan::batch::{Kept, Phase, Plan};
 
 use super::Tone;
 
-/// What a plan is at whose run does not go on; `stops` says that it is being ended.
+/// The state of a plan without an active run; `stops` means that the plan is being ended.
 pub fn plan_phase_word(plan: &Plan, stops: bool) -> (Tone, &'static str) {
     match &plan.phase {
         Phase::Merged { .. } => (Tone::Good, "merged"),
@@ -25,7 +25,7 @@ pub fn plan_phase_word(plan: &Plan, stops: bool) -> (Tone, &'static str) {
     }
 }
 
-/// What the run of a plan is at.
+/// The state of a plan's run.
 pub fn run_phase_word(view: &RunView) -> (Tone, &'static str) {
     if !view.permissions.pending.is_empty() {
         return (Tone::User, "asks");

@@ -1,4 +1,4 @@
-//! How an agent is talked with, in words.
+//! The communication channel of an agent, in words.
 
 use ralph_core::event::ChannelKind;
 

@@ -7,7 +7,7 @@ use super::{
     tests_run::fewer_in_words,
 };
 
-/// What was claimed, in a clause.
+/// A claim, as a clause.
 pub fn claim_in_words(claim: Claim) -> &'static str {
     match claim {
         Claim::DoneFile => "agent reports completion (`.ralph-done`)",
@@ -40,7 +40,8 @@ fn evidence_in_words(evidence: &Evidence) -> &str {
     }
 }
 
-/// `the agent's status: IN_PROGRESS · tests PASSING · recommends: look at the lexer`: what the agent wrote, in one line.
+/// `the agent's status: IN_PROGRESS · tests PASSING · recommends: look at the lexer`: the agent's status block on one
+/// line.
 pub fn status_in_words(status: &AgentStatus) -> String {
     let known = AgentStatus::KEYS.iter().filter_map(|key| {
         let value = status.get(key)?;
@@ -66,7 +67,7 @@ pub fn status_in_words(status: &AgentStatus) -> String {
     }
 }
 
-/// Why a claim does not count, as a clause in one line. What a goal printed stands with the goal.
+/// Why a claim does not count, as a clause on one line. The output of a goal is shown with the goal.
 pub fn missing_in_words(missing: &Missing) -> String {
     match missing {
         Missing::SaidNotDone { why } => format!("the agent says that the work is not done ({why})"),
@@ -119,7 +120,7 @@ pub fn missing_in_words(missing: &Missing) -> String {
     }
 }
 
-/// `tests passed in 26s`, `coverage did not pass in 3.0s: 71 is below 80`.
+/// The result of a goal: `tests passed in 26s`, `coverage did not pass in 3.0s: 71 is below 80`.
 pub fn goal_in_words(result: &GoalResult) -> String {
     let GoalResult { name, score, why, .. } = result;
     let took = short_duration(result.duration_ms);

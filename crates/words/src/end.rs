@@ -48,7 +48,7 @@ pub fn stop_in_words(reason: &StopReason) -> String {
     }
 }
 
-/// The same in so few words that a headline has room for it: what was asked and what went wrong stand elsewhere.
+/// Why a run is over, short enough for a headline: the question and the details of a failure are shown elsewhere.
 pub(super) fn end_headline(reason: &StopReason) -> String {
     match reason {
         StopReason::Broken { .. } => "failed: ralph cannot continue".to_owned(),
@@ -90,7 +90,7 @@ fn breakdown_in_words(why: &Breakdown) -> String {
     }
 }
 
-/// What is wrong with an agent, short enough for a headline: its own words are in the log.
+/// The failure of an agent, short enough for a headline: its own words are in the log.
 fn failure_in_words(adapter: &str, kind: ProblemKind) -> String {
     let agent = if adapter.is_empty() { "the agent" } else { adapter };
     match kind {

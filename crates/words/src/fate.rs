@@ -1,4 +1,4 @@
-//! What became of what an agent asked, for somebody who wants to answer it and comes too late.
+//! How a question of an agent was settled, for a user whose answer comes too late.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use ralph_core::{
 
 use super::permission::{answers_in_words, asked_in_words, decider_in_words};
 
-/// Says what became of a question that cannot be answered any more, and by whom or where.
+/// Describes how a question was settled that cannot be answered any more, and who settled it where.
 pub fn fate_in_words(view: &RunView, ask: u32) -> String {
     let permissions = &view.permissions;
     if let Some(answered) = permissions.answers.iter().rev().find(|answered| answered.ask == ask) {
@@ -57,13 +57,14 @@ pub fn fate_in_words(view: &RunView, ask: u32) -> String {
     format!("question {ask} is not open any more: its iteration is over, and a message or the next iteration followed")
 }
 
-/// Says that a message, or an answer that became one, waits for `ralph continue`; `rules` names the rules that the answer adds.
+/// The notice that a message, or an answer that became one, waits for `ralph continue`; `rules` describes the rules
+/// that the answer adds.
 pub fn left_in_words(message: SteeringId, plan: &Path, rules: &str) -> String {
     let (number, plan) = (message.0, plan.display());
     format!("message {number} is queued for {plan}: `ralph continue` delivers it{rules}")
 }
 
-/// Who or what decided and, of a user, where: two may answer at once.
+/// The decider and, for a user, the place of the decision: two users may answer at once.
 pub fn place_of_decision(by: &Decider) -> String {
     let who = decider_in_words(by);
     match by {

@@ -12,7 +12,7 @@ pub fn changes_in_words(changes: &Changes) -> String {
     format!("{commits}, {files}, +{} −{}", changes.added, changes.removed)
 }
 
-/// `12.3k tokens in, 900 out, $0.0420`; none where the agent did not say.
+/// `12.3k tokens in, 900 out, $0.0420`; `None` if the agent reported no usage.
 pub fn usage_in_words(usage: &Usage) -> Option<String> {
     let parts = [
         usage
@@ -56,9 +56,9 @@ pub fn short_duration(duration_ms: u64) -> String {
     }
 }
 
-/// The date of a moment that is a day or more away, to stand before its time of day: `Nov 27 `. Empty for one that is nearer.
+/// The date of a moment a day or more ahead, as a prefix for its time of day: `Nov 27 `. Empty for nearer moments.
 ///
-/// `offset_s` is what the user's clock is ahead of UTC.
+/// `offset_s` is the offset of the user's time zone from UTC, in seconds.
 pub fn date_ahead(at_ms: u64, now_ms: u64, offset_s: i64) -> String {
     const DAY_MS: u64 = 86_400_000;
     if at_ms < now_ms.saturating_add(DAY_MS) {
@@ -72,7 +72,7 @@ pub fn date_ahead(at_ms: u64, now_ms: u64, offset_s: i64) -> String {
         .unwrap_or_default()
 }
 
-/// A duration that counts seconds: `0:07`, `12:41`, `1:05:00`.
+/// A running duration in seconds: `0:07`, `12:41`, `1:05:00`.
 pub fn ticking(duration_ms: u64) -> String {
     let seconds = duration_ms / 1000;
     match seconds {

@@ -1,4 +1,4 @@
-//! What to type next, in sentences.
+//! Hints on what to type next, in sentences.
 
 use ralph_core::{
     event::{Hint, LimitKind, RestoreMoment},
@@ -7,7 +7,8 @@ use ralph_core::{
 
 use super::limit::raising;
 
-/// Returns a hint as [`hint_in_words`] does, with the number of the question if the run of `view` has just one.
+/// Returns a hint like [`hint_in_words`], with the question's number if the run of `view` has exactly one open
+/// question.
 pub fn hint_for(hint: &Hint, view: &RunView) -> String {
     match (hint, &view.open_asks()[..]) {
         (Hint::Answer, [only]) => format!(
@@ -18,7 +19,7 @@ pub fn hint_for(hint: &Hint, view: &RunView) -> String {
     }
 }
 
-/// One thing the user can do when a run is over, with the command that does it.
+/// A possible next step after the end of a run, with its command.
 pub fn hint_in_words(hint: &Hint) -> String {
     match hint {
         Hint::Resume => "`ralph continue` continues this run, `ralph` starts a new one".to_owned(),

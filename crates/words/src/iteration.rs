@@ -1,10 +1,10 @@
-//! Iterations and what comes between them, in words: outcomes, cancellations, waits, the breaker.
+//! Outcomes of iterations, cancellations, waits and the breaker, in words.
 
 use ralph_core::event::{BreakerCause, BreakerState, Outcome, Wait, WaitCause};
 
 use super::{Tone, counted, limit::limit_word, problem::cancel_reason, problem_in_words, problem_kind_in_words};
 
-/// An outcome with its reason, as what an iteration did.
+/// An outcome with its reason, as a predicate of an iteration.
 pub fn outcome_in_words(outcome: &Outcome) -> (Tone, String) {
     match outcome {
         Outcome::Completed => (Tone::Good, "completed".to_owned()),
@@ -37,7 +37,7 @@ pub(super) fn wait_in_words(wait: Wait, until: &str, attempt: u32, why: &WaitCau
     }
 }
 
-/// What a wait is for, as a clause.
+/// The reason for a wait, as a clause.
 pub fn wait_cause_in_words(cause: &WaitCause) -> String {
     match cause {
         WaitCause::Failure { problem } => problem_in_words(problem),
@@ -52,7 +52,7 @@ pub fn wait_cause_in_words(cause: &WaitCause) -> String {
     }
 }
 
-/// Why the stuck detector moved, as a clause.
+/// The reason for a transition of the stuck detector, as a clause.
 pub fn breaker_cause_in_words(cause: &BreakerCause) -> String {
     let consecutive = |iterations: u32| counted(u64::from(iterations), "consecutive iteration");
     match cause {
@@ -83,7 +83,7 @@ pub fn breaker_in_words(state: BreakerState, why: Option<&BreakerCause>) -> Stri
     }
 }
 
-/// What the stuck detector did when it moved there: `stuck detector tripped`.
+/// The transition of the stuck detector into a state: `tripped` in `stuck detector tripped`.
 pub fn breaker_state_word(state: BreakerState) -> &'static str {
     match state {
         BreakerState::Closed => "reset",

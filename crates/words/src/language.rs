@@ -1,4 +1,4 @@
-//! What language servers found, in words for an agent: a line for each place, as compilers write them.
+//! Results of language servers as text for an agent: a line for each place, in the format of compilers.
 
 use std::fmt::Write as _;
 
@@ -6,10 +6,10 @@ use ralph_tools::language::{Edited, Found, Message, NoAnswer, OutlineItem, Place
 
 use super::counted;
 
-/// Most bytes of an answer.
+/// Maximum bytes of an answer.
 const ANSWER_BYTES: usize = 24 * 1024;
 
-/// Says what was found.
+/// Renders a result.
 pub fn found(found: &Found) -> String {
     let text = match found {
         Found::Definitions(told) => list(told, "No definition found.", place),
@@ -128,7 +128,7 @@ fn cut(mut text: String) -> String {
     text
 }
 
-/// Says why there is no answer, and what to ask instead.
+/// Why there is no answer, and what to ask instead.
 pub fn no_answer(why: &NoAnswer) -> String {
     match why {
         NoAnswer::Outside { file } => format!("`{file}` is not in the project"),
@@ -218,7 +218,7 @@ pub fn no_answer(why: &NoAnswer) -> String {
     }
 }
 
-/// A question that takes longer than a call may.
+/// The answer if a query takes longer than a call may.
 pub fn goes_on() -> &'static str {
     "It takes longer than a call may, and goes on meanwhile: ask again later."
 }

@@ -1,7 +1,7 @@
-//! Facts in words: every sentence that ralph makes of what the journal holds. Pure.
+//! Facts in words: all sentences that ralph makes from the journal. Pure.
 //!
-//! Events carry data; what a person reads of them is made here, whatever shows it, and what an agent reads in its next
-//! prompt is made in `prompt`: the two are told different things about the same fact.
+//! Events carry data. Sentences about them for users are made here, the same for every user interface. Text for an
+//! agent's next prompt is made in `prompt`: user and agent are told different things about the same fact.
 
 mod background;
 mod batch;

@@ -1,4 +1,4 @@
-//! Limits of runs, tasks and days in words: what they are called, how much of them is used, what allows more.
+//! Limits of runs, tasks and days in words: their names, their usage, and the options that raise them.
 
 use ralph_core::{
     event::{LimitKind, Limits, NewLimits, Usage},
@@ -7,7 +7,7 @@ use ralph_core::{
 
 use super::{counted, short_count, short_duration, usage_in_words};
 
-/// What a limit is of, before "limit".
+/// The name of a limit, without the word "limit".
 pub fn limit_word(limit: LimitKind) -> &'static str {
     match limit {
         LimitKind::MaxIterations => "iteration",
@@ -22,7 +22,7 @@ pub fn limit_word(limit: LimitKind) -> &'static str {
     }
 }
 
-/// What a run may use from now on: `the run may use 80 iterations, $20.00 from now on`.
+/// The raised limits of a run: `the run may use 80 iterations, $20.00 from now on, counted from its beginning`.
 pub fn new_limits_in_words(limits: &NewLimits) -> String {
     let parts = [
         limits.max_iterations.map(|most| counted(u64::from(most), "iteration")),
@@ -52,11 +52,11 @@ pub fn raising(limit: LimitKind) -> &'static str {
     }
 }
 
-/// The option of `ralph continue` that allows more of a limit of the run that is used up, with a value that does; none for limits of
-/// tasks and days.
+/// The option of `ralph continue` that raises a limit of the run, with a sufficient value; `None` for limits of tasks
+/// and days.
 pub fn more_of(limit: LimitKind, limits: &Limits, view: &RunView) -> Option<[String; 2]> {
     let (flag, value) = match limit {
-        // So many more.
+        // Additional iterations.
         LimitKind::MaxIterations => ("--iterations", "10".to_owned()),
         LimitKind::MaxTime => {
             let hours = view.totals().elapsed_ms / 3_600_000 + 8;
@@ -79,7 +79,7 @@ pub fn more_of(limit: LimitKind, limits: &Limits, view: &RunView) -> Option<[Str
     Some([flag.to_owned(), value])
 }
 
-/// What a task has had that is set aside for it, and how it is allowed more.
+/// The effort spent on a task that is set aside at a limit, and how to raise the limit.
 pub(super) fn set_aside_in_words(task: &str, limit: LimitKind, iterations: u32, usage: &Usage) -> String {
     let had = [Some(counted(u64::from(iterations), "iteration")), usage_in_words(usage)];
     let had: Vec<String> = had.into_iter().flatten().collect();
@@ -91,13 +91,13 @@ pub(super) fn set_aside_in_words(task: &str, limit: LimitKind, iterations: u32, 
     )
 }
 
-/// What a task needs that is set aside at its limit.
+/// The limit at which a task is set aside, and how to raise it.
 pub fn task_at_limit_in_words(limit: LimitKind) -> String {
     let word = limit_word(limit);
     format!("{word} limit reached, `ralph continue {}` allows more", raising(limit))
 }
 
-/// What is used of the limits on money and tokens that there are: of the run, of its task, of the day.
+/// Usage of the existing cost and token limits of the run, the task and the day.
 pub fn spent_in_words(view: &RunView) -> Vec<String> {
     let limits = &view.settings.limits;
     let mut parts = Vec::new();
@@ -114,7 +114,7 @@ pub fn spent_in_words(view: &RunView) -> Vec<String> {
     parts
 }
 
-/// What was used of what `what` may, each limit by itself.
+/// Usage of the cost and token limits of `what`, each by itself.
 pub(super) fn spending_in_words(
     what: &str,
     usage: &Usage,

@@ -1,4 +1,4 @@
-//! The one line a person reads of each loop event, whatever shows it.
+//! The line of text for each loop event, common to all user interfaces.
 
 use ralph_core::event::{
     AgentCall, AgentSignal, BreakerState, Claim, ConfirmedBy, Decider, Delivery, Denial, Event, GoalResult, Level,
@@ -34,9 +34,9 @@ fn line(tone: Tone, text: impl Into<String>) -> Option<Line> {
     })
 }
 
-/// Puts an event into words; none for what is shown elsewhere (the transcript, the summary) or is of no interest.
+/// The line for an event; `None` for events that are shown elsewhere (the transcript, the summary) or not at all.
 ///
-/// `time` renders a moment, given in milliseconds since the Unix epoch, as the user's clock shows it.
+/// `time` renders a moment, given in milliseconds since the Unix epoch, on the user's clock.
 pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
     match event {
         Event::RunResumed { .. } => line(Tone::Note, "resuming the run where it left off"),
@@ -102,7 +102,7 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
             line(Tone::Note, format!("{}{then}", changes_in_words(changes)))
         }
         Event::IterationSettled { changes: None, .. } => None,
-        // It is recorded again with the claim of the file.
+        // Recorded again with the claim of the file.
         Event::AgentStated {
             claims,
             status: Some(status),
@@ -216,7 +216,7 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
             let tone = if by.is_user() { Tone::User } else { Tone::Bad };
             line(tone, answered(questions, answers, by, *waited_ms))
         }
-        // What rules allow is what was wanted.
+        // Permissions by rule are routine.
         Event::PermissionDecided {
             allowed: true,
             by: Decider::Rule { .. } | Decider::Mode { .. },
@@ -330,7 +330,7 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
         Event::StopRequested { stop, by } => line(Tone::User, stop_request(*stop, *by)),
         Event::StopWithdrawn => line(Tone::User, "not stopping after this iteration"),
         Event::Unknown { name } => line(Tone::Note, format!("an event of a newer ralph: {name}")),
-        // Shown by the head, the tasks and the summary.
+        // Shown in the header, the tasks and the summary.
         Event::JournalOpened { .. }
         | Event::BackgroundProgressed { .. }
         | Event::RunStarted { .. }
@@ -345,7 +345,7 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
     }
 }
 
-/// What is news of the goals that were run after edits.
+/// Changed results of goals that were run after edits.
 fn edits_checked(results: &[GoalResult], news: &[String], live: bool) -> Option<Line> {
     let told: Vec<&GoalResult> = results.iter().filter(|result| news.contains(&result.name)).collect();
     let tone = match told.iter().all(|result| result.passed) {
@@ -360,7 +360,7 @@ fn edits_checked(results: &[GoalResult], news: &[String], live: bool) -> Option<
     line(tone, format!("after edits: {}{how}", goals.join(", ")))
 }
 
-/// What the agent said with one of ralph's tools.
+/// The line for a call of one of ralph's tools by the agent.
 fn narrate_call(call: &AgentCall) -> Option<Line> {
     match call {
         AgentCall::Claimed { reasons } if reasons.is_empty() => {
@@ -389,7 +389,7 @@ fn narrate_call(call: &AgentCall) -> Option<Line> {
     }
 }
 
-/// Only what the loop itself has to do with; the rest is in the transcript.
+/// The line for a signal that concerns the loop itself; others are in the transcript.
 fn narrate_signal(signal: &AgentSignal, time: impl Fn(u64) -> String) -> Option<Line> {
     match signal {
         AgentSignal::LimitHit { until_ms, text, .. } => {
@@ -424,7 +424,7 @@ fn narrate_signal(signal: &AgentSignal, time: impl Fn(u64) -> String) -> Option<
     }
 }
 
-/// Where the clock went forward, nobody can tell a computer that slept from a ralph that was stopped.
+/// A forward jump does not reveal whether the computer slept or ralph was stopped.
 fn clock_moved(gap_ms: i64) -> String {
     let gap = short_duration(gap_ms.unsigned_abs());
     if gap_ms < 0 {

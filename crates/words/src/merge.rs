@@ -1,11 +1,11 @@
-//! The tests of merged trees in words.
+//! Results of tests on merged trees, in words.
 
 use ralph_core::event::{GuardedChange, Proof};
 use ralph_plan::batch::{Side, TestTrouble};
 
 use super::{guarded_changes_in_words, tests_in_words};
 
-/// The word for a proof: what its goals make of a merged tree.
+/// The word for the proof of a merged tree.
 pub fn proof_word(proof: Proof) -> &'static str {
     match proof {
         Proof::Tests => "verified",
@@ -15,7 +15,7 @@ pub fn proof_word(proof: Proof) -> &'static str {
     }
 }
 
-/// Why the tests of a merged tree do not count, as a clause in one line.
+/// Why the tests of a merged tree do not count, as a clause on one line.
 pub fn test_trouble_in_words(trouble: &TestTrouble) -> String {
     let text = match trouble {
         TestTrouble::Fewer {
@@ -46,7 +46,7 @@ pub fn test_trouble_in_words(trouble: &TestTrouble) -> String {
     text.replace('\n', " ")
 }
 
-/// That a merged tree could not be tried with the tests of a side, as a clause.
+/// Why a merged tree could not be tried with the tests of a side, as a clause.
 pub fn untried_tests(side: Side, why: &str, changes: &[GuardedChange]) -> String {
     format!(
         "the merged tree could not be tried with the tests of {} ({why}); changed: {}",
@@ -55,7 +55,7 @@ pub fn untried_tests(side: Side, why: &str, changes: &[GuardedChange]) -> String
     )
 }
 
-/// That a merged tree is proven less than `--require` asks for.
+/// The message that the proof of a merged tree is weaker than `--require` demands.
 pub fn too_little_proof(proof: Proof, required: Proof) -> String {
     format!(
         "the merged tree is {}, and `--require {}` asks for more: `ralph many resume --require any` merges it all the same",
@@ -64,7 +64,7 @@ pub fn too_little_proof(proof: Proof, required: Proof) -> String {
     )
 }
 
-/// Tests that do not count, as a merge task names them in one line.
+/// A merge task about tests that do not count, on one line.
 pub(super) fn tests_task(troubles: &[TestTrouble], target: &str) -> String {
     let reasons: Vec<String> = troubles.iter().map(test_trouble_in_words).collect();
     format!(

@@ -1,4 +1,4 @@
-//! Notices in words: what the user should know beside the iterations.
+//! Notices in words: facts beyond the iterations that the user should know.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use super::{
     short_duration,
 };
 
-/// A notice in a sentence, without its level.
+/// A notice as a sentence, without its level.
 pub fn notice_in_words(notice: &Notice) -> String {
     match notice {
         Notice::AdapterChosen { adapter, why } => match why {
@@ -320,7 +320,7 @@ fn autorun_in_words(path: &Path, by: RunBy, gone: bool) -> String {
     format!("{} {what} during the iteration: {then}", shown(path))
 }
 
-/// A host as `sandbox.hosts` takes it.
+/// A host in the format of `sandbox.hosts`.
 fn listed_as(host: &str, port: u16) -> String {
     match (host.contains(':'), port) {
         (_, 80 | 443) => host.to_owned(),
@@ -329,7 +329,7 @@ fn listed_as(host: &str, port: u16) -> String {
     }
 }
 
-/// Why a command is not taken, as a clause.
+/// Why a command is refused, as a clause.
 pub fn command_refusal_in_words(refusal: &CommandRefusal) -> String {
     match refusal {
         CommandRefusal::MessageTooLong { bytes } => format!(
@@ -341,14 +341,14 @@ pub fn command_refusal_in_words(refusal: &CommandRefusal) -> String {
     }
 }
 
-/// Why a command of an agent's is not taken: what it is told.
+/// Why a command called by an agent is refused, as told to the agent.
 pub fn agent_command_in_words(command: &str) -> String {
     format!(
         "`ralph {command}` was called from within the run, and only its user commands it; say in your report what you want"
     )
 }
 
-/// Why a run that is over takes no message, and what does.
+/// Why a finished run accepts no message, and what to do instead.
 pub fn closed_in_words(closed: Closed) -> String {
     match closed {
         Closed::Superseded => "the run was followed by another one".to_owned(),
@@ -356,7 +356,7 @@ pub fn closed_in_words(closed: Closed) -> String {
     }
 }
 
-/// Says that nothing can go on below a limit, and what can be done.
+/// The message that a reached limit keeps the run from continuing, and how to raise the limit.
 pub fn used_up_in_words(limit: LimitKind) -> String {
     let more = match limit {
         LimitKind::MaxIterations => "`ralph continue --iterations 10` allows 10 more".to_owned(),
@@ -376,7 +376,7 @@ pub fn used_up_in_words(limit: LimitKind) -> String {
     format!("{used_up}: {more}")
 }
 
-/// Work of ralph's own, as what took too long.
+/// Ralph's own work that took too long, as a subject of a sentence.
 pub(super) fn own_work(work: OwnWork) -> String {
     match work {
         OwnWork::Preparing { iteration, role } => match role_in_words(role) {
@@ -395,7 +395,7 @@ pub(super) fn own_work(work: OwnWork) -> String {
     }
 }
 
-/// A bound in whole seconds or minutes.
+/// A time limit in whole seconds or minutes.
 pub(super) fn whole(duration_ms: u64) -> String {
     match duration_ms {
         0..60_000 => format!("{} s", duration_ms.div_ceil(1000)),

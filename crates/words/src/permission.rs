@@ -1,4 +1,4 @@
-//! What agents ask to be allowed, what a policy says to it and why, and what they are told.
+//! Permission requests in words: the request, the decision and its reason, and the reply to the agent.
 
 use ralph_core::{
     event::{Answer, Decider, Decision, PermissionMode, Question, RuleScope},
@@ -9,7 +9,7 @@ use ralph_policy::permissions::Because;
 
 use super::short_duration;
 
-/// Most choices that are listed one by one.
+/// Maximum number of choices that are listed individually.
 const LISTED: usize = 5;
 
 pub fn decision_in_words(decision: Decision) -> &'static str {
@@ -32,7 +32,7 @@ pub fn because_in_words(because: &Because) -> String {
     }
 }
 
-/// What somebody is asked: the tool and what for.
+/// A request for the user: the tool and its purpose.
 pub fn asked_in_words(tool: &str, title: &str) -> String {
     match title {
         "" => tool.to_owned(),
@@ -40,7 +40,7 @@ pub fn asked_in_words(tool: &str, title: &str) -> String {
     }
 }
 
-/// The command that answers a request: `ralph answer 3 yes|no`, or `ralph answer 3 1|2` where it has choices.
+/// The command that answers a request: `ralph answer 3 yes|no`, or `ralph answer 3 1|2` if it has choices.
 pub fn answer_command(ask: u32, questions: &[Question]) -> String {
     match questions {
         [] => format!("ralph answer {ask} yes|no"),
@@ -54,7 +54,7 @@ pub fn answer_command(ask: u32, questions: &[Question]) -> String {
     }
 }
 
-/// For how long an answer counts.
+/// The scope of a remembered answer.
 pub fn scope_in_words(scope: RuleScope) -> &'static str {
     match scope {
         RuleScope::Run => "in this run",
@@ -62,7 +62,7 @@ pub fn scope_in_words(scope: RuleScope) -> &'static str {
     }
 }
 
-/// Who or what decided, as a clause.
+/// The decider, as a clause.
 pub fn decider_in_words(by: &Decider) -> String {
     match by {
         Decider::Rule { rule, origin } => format!("by `{rule}` ({origin})"),
@@ -83,7 +83,7 @@ pub fn mode_word(mode: PermissionMode) -> &'static str {
     }
 }
 
-/// What a mode does that somebody has set in mid-run.
+/// The effect of a permission mode set during the run.
 pub fn mode_in_words(mode: PermissionMode) -> String {
     let how = match mode {
         PermissionMode::Auto => "allowed",
@@ -97,7 +97,7 @@ pub fn mode_in_words(mode: PermissionMode) -> String {
     )
 }
 
-/// One decision in a line.
+/// A decision on one line.
 pub(super) fn decided(tool: &str, title: &str, allowed: bool, by: &Decider, waited_ms: u64) -> String {
     let word = if allowed { "allowed" } else { "denied" };
     let waited = match waited_ms {
@@ -111,7 +111,7 @@ pub(super) fn decided(tool: &str, title: &str, allowed: bool, by: &Decider, wait
     )
 }
 
-/// The answers to questions in a line.
+/// The answers to questions, on one line.
 pub fn answers_in_words(questions: &[String], answers: &[Vec<String>]) -> String {
     let pairs = questions.iter().zip(answers);
     let pairs: Vec<String> = pairs
@@ -123,7 +123,7 @@ pub fn answers_in_words(questions: &[String], answers: &[Vec<String>]) -> String
     }
 }
 
-/// What became of questions in a line.
+/// The outcome of questions, on one line.
 pub(super) fn answered(questions: &[String], answers: &[Vec<String>], by: &Decider, waited_ms: u64) -> String {
     let word = if answers.is_empty() { "not answered" } else { "answered" };
     let waited = match waited_ms {
@@ -134,7 +134,7 @@ pub(super) fn answered(questions: &[String], answers: &[Vec<String>], by: &Decid
     format!("{word}: {what} ({}{waited})", decider_in_words(by))
 }
 
-/// What an agent is told whose questions get no answer.
+/// The reply to an agent whose questions get no answer.
 pub fn no_answer(by: &Decider, message: Option<&str>) -> String {
     let why = match by {
         Decider::User { .. } => "The user does not want to answer.",
@@ -153,7 +153,7 @@ pub fn no_answer(by: &Decider, message: Option<&str>) -> String {
     }
 }
 
-/// A message of the user's as the agent reads it.
+/// A message of the user in the form for the agent.
 pub fn message_in_prompt(message: &Message) -> String {
     match &message.question {
         Some(question) => format!("You asked: {question}\nThe user answers: {}", message.text),
@@ -161,7 +161,8 @@ pub fn message_in_prompt(message: &Message) -> String {
     }
 }
 
-/// Why `answer` is none to these questions, and what would be one; nothing if it is one, or if nothing is asked in words.
+/// Why `answer` is not valid for these questions, and what would be; `None` if it is valid, or if the request has no
+/// questions.
 pub fn not_an_answer_in_words(ask: u32, questions: &[Question], answer: &Answer) -> Option<String> {
     if questions.is_empty() {
         return None;
@@ -170,7 +171,7 @@ pub fn not_an_answer_in_words(ask: u32, questions: &[Question], answer: &Answer)
     Some(no_answer_in_words(ask, &why))
 }
 
-/// Why an answer is none, and what would be one.
+/// Why an answer is not valid, and what would be.
 pub fn no_answer_in_words(ask: u32, why: &NoAnswer) -> String {
     let listed = |choices: &[String]| {
         let numbered = choices
@@ -198,15 +199,15 @@ pub fn no_answer_in_words(ask: u32, why: &NoAnswer) -> String {
     }
 }
 
-/// What comes after the reason of a denial.
+/// The advice after the reason of a denial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Advice {
     FindAnotherWay,
-    /// It was denied the same thing too often.
+    /// The agent was denied the same request too often.
     StopTrying,
 }
 
-/// What an agent is told whose request is denied.
+/// The reply to an agent whose request is denied.
 pub fn denial(by: &Decider, message: Option<&str>, advice: Advice) -> String {
     let why = match by {
         Decider::Rule { rule, .. } => format!("The rule `{rule}` of this project's user forbids this."),

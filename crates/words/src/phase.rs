@@ -1,4 +1,4 @@
-//! What a loop does now, in words: for `ralph status` as it is, for a headline as it counts.
+//! The phase of a loop in words: a static form for `ralph status`, and headlines with running clocks.
 
 use ralph_core::{
     event::{StopRequest, Wait},
@@ -7,7 +7,7 @@ use ralph_core::{
 
 use super::{counted, end::end_headline, role_in_words, stop_in_words, ticking};
 
-/// What the loop does now, in a clause that holds until the next record.
+/// The current phase, as a clause that stays true until the next record.
 pub fn phase_in_words(view: &RunView) -> String {
     match &view.phase {
         Phase::Running { iteration, .. } if !view.permissions.pending.is_empty() => {
@@ -25,7 +25,7 @@ pub fn phase_in_words(view: &RunView) -> String {
     }
 }
 
-/// What the agent does, in a line: `shell cargo test`.
+/// The running tool on one line: `shell cargo test`.
 pub fn tool_in_words(tool: &Tool) -> String {
     let mut lines = tool.input.trim().lines();
     let first = lines.next().unwrap_or_default();
@@ -33,7 +33,7 @@ pub fn tool_in_words(tool: &Tool) -> String {
     format!("{} {first}{more}", tool.name).trim_end().to_owned()
 }
 
-/// The same at `now_ms`, with what follows. `time` renders a moment as the user's clock shows it.
+/// The phase at `now_ms` with its clock, and what follows. `time` renders a moment on the user's clock.
 pub fn phase_headline(view: &RunView, now_ms: u64, time: impl Fn(u64) -> String) -> String {
     match &view.phase {
         Phase::Running { iteration, .. } if !view.permissions.pending.is_empty() => {
@@ -64,7 +64,7 @@ pub fn phase_headline(view: &RunView, now_ms: u64, time: impl Fn(u64) -> String)
     }
 }
 
-/// The same where the number of the iteration and its time have a place of their own.
+/// The phase as a headline where the iteration's number and duration are shown elsewhere.
 pub fn phase_word(view: &RunView, now_ms: u64, time: impl Fn(u64) -> String) -> String {
     match &view.phase {
         Phase::Running { .. } if !view.permissions.pending.is_empty() => {
@@ -82,7 +82,7 @@ pub fn phase_word(view: &RunView, now_ms: u64, time: impl Fn(u64) -> String) -> 
     }
 }
 
-/// What is said of a phase in the same words everywhere.
+/// The words for a phase that all forms share.
 fn still(phase: &Phase, view: &RunView) -> String {
     match phase {
         Phase::Idle => "starting".to_owned(),
@@ -99,12 +99,12 @@ fn still(phase: &Phase, view: &RunView) -> String {
     }
 }
 
-/// What the iteration is for, where that is not the plan: `review, `.
+/// The role of an iteration other than work, as a prefix: `review, `.
 fn role(view: &RunView) -> String {
     role_in_words(view.role).map_or_else(String::new, |role| format!("{role}, "))
 }
 
-/// What follows the iteration, where that is not the next one.
+/// The effect of a pending stop or pause, as a suffix.
 fn then(view: &RunView) -> &'static str {
     match (view.stop.map(|stop| stop.request), view.is_paused()) {
         (Some(StopRequest::AfterIteration), _) => " · stops after this iteration",

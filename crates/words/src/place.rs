@@ -1,8 +1,8 @@
-//! Why a place may be written or cannot be read, in words.
+//! Sandbox places in words: why they are writable or unreadable.
 
 use ralph_system::sandbox::Why;
 
-/// What a version of Landlock does not keep a program from; nothing, for one that has all that ralph asks for.
+/// The protections that a version of Landlock lacks; empty if it has all that ralph uses.
 pub fn lacking_in_words(abi: i32) -> Vec<&'static str> {
     let since = [
         (3, "truncating files that it may not write"),

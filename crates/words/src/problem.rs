@@ -1,10 +1,10 @@
-//! What went wrong in a session, in words.
+//! Problems of a session, in words.
 
 use ralph_core::event::{CancelReason, Exit, Finding, Problem, ProblemKind};
 
 use super::Tone;
 
-/// A reported problem with its kind. An end that ralph made is told as such and is no problem.
+/// A reported problem with its kind. An end caused by ralph is a note and not a problem.
 pub fn reported_problem(problem: &Problem) -> (Tone, String) {
     let text = problem_in_words(problem);
     match problem.finding {
@@ -16,7 +16,7 @@ pub fn reported_problem(problem: &Problem) -> (Tone, String) {
     }
 }
 
-/// What is known of a problem, in one clause: what the agent said, or what ralph found where it said nothing.
+/// A problem as a clause: the agent's words, or ralph's own finding if the agent gave no reason.
 pub fn problem_in_words(problem: &Problem) -> String {
     let text = &problem.text;
     match problem.finding {

@@ -1,4 +1,4 @@
-//! What an agent is told in its next prompt about the session before: what it can act on, and how.
+//! Feedback on the previous session in an agent's next prompt: what happened, and what the agent can do about it.
 
 use ralph_core::{
     event::{BreakerCause, Findings, Goal, Missing},
@@ -10,7 +10,7 @@ use super::{
     tests_run::{fewer_in_words, mutants_listed},
 };
 
-/// The plan, as the agent is to read it: of one that is divided, the others' sections are theirs.
+/// The plan's name for the agent. In a divided plan, only its section: the others belong to other agents.
 pub fn plan_in_prompt(plan: &str, section: Option<&str>) -> String {
     match section {
         Some(section) => format!("{plan} (its section \"{section}\" only)"),
@@ -18,7 +18,7 @@ pub fn plan_in_prompt(plan: &str, section: Option<&str>) -> String {
     }
 }
 
-/// Says one thing to the agent, in sentences. Further lines are output of a goal; `goals` are those of the run.
+/// Feedback for the agent, in sentences. Further lines are output of a goal; `goals` are the run's goals.
 pub fn feedback(feedback: &Feedback, goals: &[Goal]) -> String {
     match feedback {
         Feedback::CutOff => {
@@ -75,11 +75,11 @@ fn reviewed(task: Option<&str>, findings: &Findings) -> String {
     )
 }
 
-/// What an agent can do whose task is to change tests.
+/// The advice to an agent whose task requires changed tests.
 const MAY_BE_CONFIRMED: &str = "If the task itself demands that the tests change, end your last message with the line \
                                 `RALPH TESTS CHANGED: why`: the user will be asked.";
 
-/// Says to the agent that made a claim what the claim lacks.
+/// Tells the agent what its claim lacks.
 pub(super) fn missing(missing: &Missing, goals: &[Goal]) -> String {
     match missing {
         Missing::SaidNotDone { why } => format!("the last message said that the work is not done ({why})"),

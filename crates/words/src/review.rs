@@ -4,7 +4,7 @@ use ralph_core::event::{Findings, ReviewObstacle, ReviewResult, Role};
 
 use super::{Tone, counted, limit::limit_word};
 
-/// What came of a review, as a clause.
+/// The result of a review, as a clause.
 pub fn review_in_words(result: &ReviewResult) -> (Tone, String) {
     match result {
         ReviewResult::Approved => (Tone::Good, "approved".to_owned()),
@@ -23,7 +23,7 @@ pub fn review_in_words(result: &ReviewResult) -> (Tone, String) {
     }
 }
 
-/// The same in a word or two, for tables.
+/// The result of a review in a word or two, for tables.
 pub fn review_word(result: &ReviewResult) -> String {
     match result {
         ReviewResult::Findings { findings, .. } => counted(findings.count(), "finding"),
@@ -31,7 +31,7 @@ pub fn review_word(result: &ReviewResult) -> String {
     }
 }
 
-/// The same with what follows from it, and with what was found, for the log.
+/// The result of a review with its findings and what follows, for the log.
 pub(super) fn review_told(result: &ReviewResult) -> (Tone, String) {
     let (tone, what) = review_in_words(result);
     let text = match result {
@@ -45,7 +45,7 @@ pub(super) fn review_told(result: &ReviewResult) -> (Tone, String) {
     (tone, text)
 }
 
-/// What a reviewer found, numbered, one line each.
+/// The findings of a review, numbered, one per line.
 pub fn findings_in_words(findings: &Findings) -> Vec<String> {
     let found = findings.found.iter().enumerate();
     let mut lines: Vec<String> = found
@@ -57,7 +57,7 @@ pub fn findings_in_words(findings: &Findings) -> Vec<String> {
     lines
 }
 
-/// What an iteration is for, where it is not the plan: `review`, `review 2`.
+/// The role of an iteration other than work: `review`, `review 2`.
 pub fn role_in_words(role: Role) -> Option<String> {
     match role {
         Role::Work => None,
@@ -66,7 +66,7 @@ pub fn role_in_words(role: Role) -> Option<String> {
     }
 }
 
-/// The task of an iteration, with what was done about it where that is no work: `review: Write the parser`.
+/// The task of an iteration, with its role if that is not work: `review: Write the parser`.
 pub fn task_in_words(role: Role, task: Option<&str>) -> String {
     match (role_in_words(role), task) {
         (None, Some(task)) => task.to_owned(),

@@ -1,4 +1,4 @@
-//! Sealed goals in words. What an agent hears of one is made here, of numbers alone.
+//! Sealed goals in words. The parts for an agent are made here from numbers alone.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ pub fn passed_of_all(tests: &TestCounts) -> String {
     format!("{} of {all} passed{skipped}", tests.passed)
 }
 
-/// Says to an agent that a sealed goal, with `score` if its tests were counted, did not pass.
+/// Tells an agent that a sealed goal did not pass; `score` is empty if its tests were not counted.
 pub fn sealed_goal_failed(goal: &str, about: &str, score: &str) -> String {
     let score = if score.is_empty() { "failed" } else { score };
     format!(
@@ -33,12 +33,12 @@ pub fn sealed_output_in_words(output: &Path) -> String {
     format!("output, which agents cannot read: {}", output.display())
 }
 
-/// Why the counts of a sealed goal are not believed, without what it printed.
+/// Why the counts of a sealed goal are not trusted, without its output.
 pub fn doubt_of_sealed() -> &'static str {
     "the counts do not agree with each other"
 }
 
-/// Why a sealed goal could not be run, without its files.
+/// Why a sealed goal could not be run, without naming its files.
 pub fn sealed_not_started() -> &'static str {
     "it could not be started in its copy of the project"
 }
@@ -47,7 +47,7 @@ pub fn sealed_without_sandbox() -> &'static str {
     "it is sealed, and there is no sandbox that hides its files from agents"
 }
 
-/// A warning about tests that an agent may know.
+/// A warning that an agent may know the tests of a sealed goal.
 pub fn sealed_was_readable(directory: &Path, runs: usize) -> String {
     format!(
         "Agents of {} in this project could read {}, since a sandbox did not hide it: they may know its tests, and the work may be \
@@ -57,7 +57,7 @@ pub fn sealed_was_readable(directory: &Path, runs: usize) -> String {
     )
 }
 
-/// A warning about an agent that looks for tests that it should not see.
+/// A warning that an agent tried to read the tests of a sealed goal.
 pub fn sealed_was_wanted(directory: &Path) -> String {
     format!(
         "The agent wanted to read {}, which belongs to a sealed goal; the sandbox refused it.",

@@ -1,4 +1,4 @@
-//! Tests in words: what ran, what changed, what was noticed.
+//! Tests in words: counts, changes, and mutants that were noticed.
 
 use ralph_core::event::{
     GuardedChange, GuardedChangeKind, Mutant, MutantOutcome, MutantTarget, TestCounts, Trial, TriedMutant,
@@ -6,7 +6,7 @@ use ralph_core::event::{
 
 use super::counted;
 
-/// Most changes or mutants that a sentence names.
+/// Maximum number of changes or mutants named in a sentence.
 const NAMED: usize = 5;
 
 /// `214 tests`, `214 tests, 3 skipped`.
@@ -24,7 +24,7 @@ pub fn tests_in_words(tests: &TestCounts) -> String {
     words
 }
 
-/// `tests/a.py (deleted)`, `src/lib.rs (mod tests)`.
+/// `tests/a.py (deleted)`, `src/lib.rs (mod tests, changed)`.
 pub fn guarded_change_in_words(change: &GuardedChange) -> String {
     let kind = match change.kind {
         GuardedChangeKind::Changed => "changed",
@@ -37,7 +37,7 @@ pub fn guarded_change_in_words(change: &GuardedChange) -> String {
     }
 }
 
-/// The first changes, and how many more there are.
+/// The first changes, and the number of others.
 pub fn guarded_changes_in_words(changes: &[GuardedChange]) -> String {
     let named: Vec<String> = changes.iter().take(NAMED).map(guarded_change_in_words).collect();
     match changes.len().saturating_sub(NAMED) {
@@ -46,12 +46,12 @@ pub fn guarded_changes_in_words(changes: &[GuardedChange]) -> String {
     }
 }
 
-/// The consequence of a yes to the question about changed tests.
+/// The consequence of confirming changed tests.
 pub fn tests_confirmed_in_words() -> &'static str {
     "confirmed: the tests count as they were changed"
 }
 
-/// What a run of the goals with the tests as they were came to.
+/// The result of running the goals with the original tests.
 pub fn trial_in_words(trial: &Trial) -> String {
     let changes = guarded_changes_in_words(&trial.changes);
     if let Some(why) = &trial.problem {
@@ -72,14 +72,14 @@ pub fn trial_in_words(trial: &Trial) -> String {
     }
 }
 
-/// `4 of 5 changes that tests should notice were noticed`.
+/// `the tests noticed 4 of 5 small changes`. Mutants without a verdict are left out.
 pub fn mutants_in_words(mutants: &[TriedMutant]) -> String {
     let with = |outcome| mutants.iter().filter(|tried| tried.outcome == outcome).count();
     let (noticed, missed) = (with(MutantOutcome::Noticed), with(MutantOutcome::Missed));
     format!("the tests noticed {noticed} of {} small changes", noticed + missed)
 }
 
-/// `tests/a.py:12: "assert x == 3" as "assert x == 4"`.
+/// ``tests/a.py:12, what a test expects: `assert x == 4` instead of `assert x == 3` ``.
 pub fn mutant_in_words(mutant: &Mutant) -> String {
     let Mutant { path, line, .. } = mutant;
     let what = match mutant.target {
@@ -93,7 +93,7 @@ pub fn mutant_in_words(mutant: &Mutant) -> String {
     )
 }
 
-/// The first mutants, one a line.
+/// The first mutants, one per line.
 pub(super) fn mutants_listed(mutants: &[Mutant]) -> String {
     let lines: Vec<String> = mutants
         .iter()
@@ -103,7 +103,7 @@ pub(super) fn mutants_listed(mutants: &[Mutant]) -> String {
     lines.join("\n")
 }
 
-/// `20 tests before, 18 now`; what is skipped is said where it grew.
+/// `18 tests now, 20 tests before`.
 pub(super) fn fewer_in_words(before: &TestCounts, now: Option<&TestCounts>) -> String {
     match now {
         None => format!("it showed {} before, and shows none now", tests_in_words(before)),

@@ -1,15 +1,15 @@
-//! What kind of news a sentence is.
+//! The tone of a message.
 
 use serde::Serialize;
 
-/// What kind of news a line is; a user interface gives it a colour and a sign.
+/// The tone of a line, shown by a user interface as a colour and a sign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tone {
     Start,
     Good,
     Bad,
-    /// Nothing failed, and it should be known.
+    /// A condition that is no failure but that the user should know.
     Warning,
     Wait,
     User,

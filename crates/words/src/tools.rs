@@ -1,4 +1,4 @@
-//! What an agent is told by ralph's own tools: what there is, and what to do next.
+//! Replies of ralph's own tools to an agent: the result, and what to do next.
 
 use std::{fmt::Write as _, ops::Range};
 
@@ -14,14 +14,14 @@ use super::{
     short_duration,
 };
 
-/// Most tasks that are listed: what is left out is in the plan itself.
+/// Maximum number of listed tasks; the plan itself has the rest.
 const LISTED: usize = 200;
-/// Most bytes of the last line of a background task.
+/// Maximum bytes of a background task's last line.
 const LAST_LINE_BYTES: usize = 200;
-/// Most bytes of what one failing goal printed.
+/// Maximum bytes of a failed goal's output.
 const TAIL_BYTES: usize = 4 * 1024;
 
-/// Why a tool was not carried out, whatever it is.
+/// The reason why a tool call was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoTool {
     NoSession,
@@ -34,7 +34,7 @@ pub enum NoTool {
     NoGoals,
 }
 
-/// Says why a tool was not carried out.
+/// Why a tool call was refused.
 pub fn no_tool_in_words(why: NoTool) -> String {
     match why {
         NoTool::NoSession => "no session of the run is at work now: ralph takes this only from its agent".to_owned(),
@@ -58,7 +58,7 @@ pub fn no_tool_in_words(why: NoTool) -> String {
     }
 }
 
-/// The tasks, with those that are the agent's and those that are set aside.
+/// The tasks, with the agent's current one and those that are set aside.
 pub fn plan_for_agent(path: &str, plan: &PlanSnapshot, missing: &[String], blocks: &[(String, String)]) -> String {
     let set_aside: Vec<String> = blocks.iter().map(|(task, _)| task.clone()).collect();
     let current = plan.current_except(&set_aside);
@@ -88,7 +88,7 @@ pub fn plan_for_agent(path: &str, plan: &PlanSnapshot, missing: &[String], block
     text
 }
 
-/// What came of the goals.
+/// The results of the goals.
 pub fn goals_for_agent(results: &[GoalResult]) -> String {
     let passed = results.iter().filter(|result| result.passed).count();
     let mut text = format!("{passed} of {} passed.\n", counted(results.len() as u64, "goal"));
@@ -102,7 +102,7 @@ pub fn goals_for_agent(results: &[GoalResult]) -> String {
     text
 }
 
-/// What is news of the goals that were run after edits, as a message for the running turn.
+/// Changed results of goals that were run after edits, as a message to the running turn.
 pub fn edits_checked(results: &[GoalResult]) -> String {
     let mut text = "From ralph, after your last edits:\n".to_owned();
     for result in results {
@@ -116,7 +116,7 @@ pub fn edits_checked(results: &[GoalResult]) -> String {
     text + "This is no new task: go on with yours, and mend what your edits broke. ralph runs these goals again after your next edits."
 }
 
-/// The goals run longer than a call may take.
+/// The reply if the goals run longer than a call may take.
 pub fn goals_run_on(tool: &str, ticket: u32, running_ms: u64) -> String {
     format!(
         "The goals have been running for {} and go on. Call `{tool}` again with {{\"ticket\": {ticket}}} for what comes of them; \
@@ -125,7 +125,7 @@ pub fn goals_run_on(tool: &str, ticket: u32, running_ms: u64) -> String {
     )
 }
 
-/// A claim that is judged at the end of the turn.
+/// The reply to a claim that is judged at the end of the turn.
 pub fn claim_taken(goals: usize) -> String {
     let proof = match goals {
         0 => "No task is open".to_owned(),
@@ -134,7 +134,7 @@ pub fn claim_taken(goals: usize) -> String {
     format!("{proof}. Your claim is recorded: end your turn now. ralph checks all of it once more when it has ended.")
 }
 
-/// A claim that was refused at once.
+/// The reply to a claim that is refused at once.
 pub fn claim_refused(reasons: &[Missing], goals: &[Goal]) -> String {
     let reasons: Vec<String> = reasons
         .iter()
@@ -162,7 +162,7 @@ pub fn proposal_taken() -> &'static str {
     "Recorded as a proposal: the user decides whether it goes into the plan. Go on with your task."
 }
 
-/// A question was put to the user.
+/// The reply to a question that was put to the user.
 pub fn question_taken(ticket: u32, live: bool) -> String {
     let how = match live {
         true => "An answer reaches you as a message while you work",
@@ -174,17 +174,17 @@ pub fn question_taken(ticket: u32, live: bool) -> String {
     )
 }
 
-/// There is no answer yet.
+/// The reply while a question is unanswered.
 pub fn question_open(ticket: u32) -> String {
     format!("Nobody has answered question {ticket} yet. Go on with what does not depend on it.")
 }
 
-/// The user's answer.
+/// The reply with the user's answer.
 pub fn question_answered(text: &str) -> String {
     format!("The user answers: {text}")
 }
 
-/// A background task was started for the agent.
+/// The reply after a background task was started for the agent.
 pub fn background_started(number: u32, text: &str) -> String {
     format!(
         "{text}\n`background_output` with {{\"number\": {number}}} shows what it writes, `background_cancel` ends it. It ends with the \
@@ -192,7 +192,7 @@ pub fn background_started(number: u32, text: &str) -> String {
     )
 }
 
-/// How background tasks stand, a line each, with the last line of what each has written.
+/// The states of background tasks, one per line, with their last line of output.
 pub fn background_for_agent(tasks: &[(&BackgroundTask, String)], now_ms: u64) -> String {
     if tasks.is_empty() {
         return "No background task was started in this run.".to_owned();
@@ -208,7 +208,7 @@ pub fn background_for_agent(tasks: &[(&BackgroundTask, String)], now_ms: u64) ->
     text
 }
 
-/// What a background task has written: the bytes `shown` of `end`.
+/// Output of a background task: the bytes `shown` of a total of `end`.
 pub fn background_output(task: &BackgroundTask, now_ms: u64, shown: Range<u64>, end: u64, written: &str) -> String {
     let head = background_headline(task, now_ms);
     if end == 0 {
@@ -228,7 +228,7 @@ pub fn background_output(task: &BackgroundTask, now_ms: u64, shown: Range<u64>, 
     format!("{head}. {part}\n{written}")
 }
 
-/// `2 (running for 5s, started by an agent): npm run dev`.
+/// `Task 2 (running for 5s, started by an agent): npm run dev`.
 fn background_headline(task: &BackgroundTask, now_ms: u64) -> String {
     let by = match task.by {
         Requester::User => "the user",
@@ -244,7 +244,7 @@ fn background_headline(task: &BackgroundTask, now_ms: u64) -> String {
     format!("Task {} ({time}, started by {by}): {command}", task.number)
 }
 
-/// What an agent said was too long, or nothing.
+/// The reply if an argument of the agent is empty or too long.
 pub fn not_said(name: &str, most_bytes: usize, bytes: usize) -> String {
     match bytes {
         0 => format!("`{name}` is empty: say it in words"),
