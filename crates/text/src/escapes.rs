@@ -1,34 +1,34 @@
-//! The grammar of escape sequences, one for all who look for them: [`vte`]'s, by which the screen itself understands output.
+//! The grammar of escape sequences for all of ralph: [`vte`]'s, which the screen itself uses.
 //!
-//! Whatever arrives, and wherever it is cut, the parser needs a kilobyte or two: of a longer string it keeps the beginning.
-//! What it does not do is give up a sequence that never ends; see [`CANCEL`].
+//! The parser needs one or two kilobytes for any input; of a longer string it keeps the beginning. It does not give up
+//! a sequence that never ends; see [`CANCEL`].
 
 use std::{fmt, str};
 
 use memchr::memchr;
 pub use vte::{Params, Perform};
 
-/// Whoever can take plain characters faster as a whole than one by one.
+/// A performer that can handle runs of plain characters faster than single ones.
 pub(crate) trait PerformRuns: Perform {
-    /// Prints the characters of `run`, which are from the space to the tilde.
+    /// Prints the characters of `run`, all between space and tilde.
     fn print_run(&mut self, run: &str);
 }
 
-/// CAN: a terminal gives up the sequence that is under way, whichever it is.
+/// CAN: makes a terminal abandon any unfinished sequence.
 pub(crate) const CANCEL: u8 = 0x18;
 
 const ESCAPE: u8 = 0x1b;
 
-/// Most bytes of the parameters of a colour; longer ones are nothing a terminal would take.
+/// Maximum bytes of a colour's parameters; terminals accept no longer ones.
 pub(super) const COLOUR_CAP_BYTES: usize = 64;
 
-/// Reads a stream of output, cut anywhere, and tells what is in it.
+/// Parses a stream of output, cut anywhere, and reports its parts.
 #[derive(Default)]
 pub struct Escapes {
     characters: Characters,
-    // Large, and kept in types that are moved about.
+    // Boxed: the parser is large, and its owners are moved.
     parser: Box<vte::Parser>,
-    /// Something may be under way of which only the parser knows where it ends.
+    /// Whether a sequence may be unfinished, whose end only the parser can find.
     is_within: bool,
 }
 
@@ -45,26 +45,27 @@ impl Escapes {
         self.characters.feed(bytes, |whole| parser.advance(performer, whole));
     }
 
-    /// Reads until `performer` says that it is terminated; returns how many bytes that took. No character may be cut in two.
+    /// Parses until `performer` is terminated. Returns the number of bytes parsed. `bytes` must not cut a character.
     pub fn feed_until_terminated(&mut self, bytes: &[u8], performer: &mut impl Perform) -> usize {
         self.is_within = true;
         self.parser.advance_until_terminated(performer, bytes)
     }
 
-    /// Reads as [`Escapes::feed`] does. Plain characters outside of sequences pass by the parser, which tells them one by one: most
-    /// output is nothing else.
+    /// Parses like [`Escapes::feed`], but plain characters outside of sequences bypass the parser, which reports them
+    /// one by one. Most output consists of such characters.
     pub(crate) fn feed_runs(&mut self, bytes: &[u8], performer: &mut impl PerformRuns) {
         self.feed_between(bytes, performer, feed_text);
     }
 
-    /// Reads for somebody who wants sequences alone: the text between them is passed over, with the controls in it.
+    /// Parses and reports sequences only. The text between them is skipped, including its control characters.
     pub fn feed_sequences(&mut self, bytes: &[u8], performer: &mut impl Perform) {
         self.feed_between(bytes, performer, |_, rest, _| {
             memchr(ESCAPE, rest).unwrap_or(rest.len())
         });
     }
 
-    /// Has `text` read what is outside of sequences, up to what only the parser can take apart; it returns how many bytes that are.
+    /// Passes the text outside of sequences to `text`, which returns the number of bytes it has handled. The parser
+    /// handles the rest.
     fn feed_between<P: Perform>(
         &mut self,
         bytes: &[u8],
@@ -96,7 +97,7 @@ impl Escapes {
         });
     }
 
-    /// Gives up what is under way: a sequence, or a character of which the end is missing.
+    /// Abandons an unfinished sequence or character.
     pub(crate) fn cancel(&mut self, performer: &mut impl Perform) {
         if self.is_within || !self.characters.begun.is_empty() {
             self.feed(&[CANCEL], performer);
@@ -105,7 +106,7 @@ impl Escapes {
     }
 }
 
-/// Tells text: runs of plain characters as a whole, all else by the parser.
+/// Reports text: runs of plain characters at once, everything else by the parser.
 fn feed_text(parser: &mut vte::Parser, bytes: &[u8], performer: &mut impl PerformRuns) -> usize {
     let is_plain = |byte: &u8| (b' '..=b'~').contains(byte);
     let mut read = 0;
@@ -126,7 +127,7 @@ fn feed_text(parser: &mut vte::Parser, bytes: &[u8], performer: &mut impl Perfor
     }
 }
 
-/// Passes on what is told until the end of a sequence: what follows is text.
+/// Forwards events up to the end of a sequence, after which text follows.
 struct Sequence<'a, P> {
     performer: &'a mut P,
     has_ended: bool,
@@ -155,7 +156,7 @@ impl<P: Perform> Perform for Sequence<'_, P> {
 
     fn osc_dispatch(&mut self, params: &[&[u8]], is_bell_terminated: bool) {
         self.performer.osc_dispatch(params, is_bell_terminated);
-        // Otherwise it may have been ended by what begins another one.
+        // Without a BEL, the beginning of another sequence may have ended it.
         self.has_ended |= is_bell_terminated;
     }
 
@@ -174,15 +175,15 @@ impl<P: Perform> Perform for Sequence<'_, P> {
     }
 }
 
-/// Keeps characters whole in a stream that is cut anywhere: the parser forgets what comes after one that was cut in two.
+/// Reassembles characters of a stream that is cut anywhere: the parser loses input after a character that is cut.
 #[derive(Debug, Default)]
 pub struct Characters {
-    /// The beginning of a character.
+    /// The beginning of an incomplete character.
     begun: Vec<u8>,
 }
 
 impl Characters {
-    /// Hands `bytes` on, in pieces between characters.
+    /// Passes `bytes` on in pieces that end between characters.
     pub fn feed(&mut self, bytes: &[u8], mut next: impl FnMut(&[u8])) {
         let mut rest = bytes;
         if let Some(first) = self.begun.first() {
@@ -208,7 +209,7 @@ impl Characters {
     }
 }
 
-/// How many bytes at the end are the beginning of a character.
+/// The number of bytes at the end that begin an incomplete character.
 fn begun_at_end(bytes: &[u8]) -> usize {
     let after = bytes
         .iter()
@@ -224,7 +225,7 @@ fn is_continuation(byte: u8) -> bool {
     (0x80..0xc0).contains(&byte)
 }
 
-/// How many bytes a character has that begins with `first`.
+/// The length of a character that begins with `first`.
 fn length(first: u8) -> usize {
     match first {
         0xc2..0xe0 => 2,
@@ -234,7 +235,7 @@ fn length(first: u8) -> usize {
     }
 }
 
-/// The colour or weight that `text` begins with, as it is written there. Only plain ones: numbers and what separates them.
+/// The SGR sequence at the beginning of `text`. Only simple ones: numbers and separators.
 pub(super) fn colour(text: &str) -> Option<&str> {
     let parameters = text.strip_prefix("\x1b[")?;
     let length = parameters.bytes().take_while(is_parameter).count();
@@ -242,7 +243,7 @@ pub(super) fn colour(text: &str) -> Option<&str> {
     is_colour.then(|| &text[.."\x1b[".len() + length + "m".len()])
 }
 
-/// Tells whether `text`, which begins with an escape, may become a colour with what comes next.
+/// Whether `text`, which begins with an escape, may become an SGR sequence with further input.
 pub(super) fn may_become_colour(text: &str) -> bool {
     match text.strip_prefix("\x1b[") {
         Some(parameters) => parameters.len() <= COLOUR_CAP_BYTES && parameters.bytes().all(|byte| is_parameter(&byte)),
@@ -250,7 +251,7 @@ pub(super) fn may_become_colour(text: &str) -> bool {
     }
 }
 
-/// A colour as it is written.
+/// An SGR sequence with these parameters.
 pub(super) fn written(parameters: &Params) -> String {
     let part = |numbers: &[u16]| numbers.iter().map(u16::to_string).collect::<Vec<_>>().join(":");
     let parts: Vec<String> = parameters.iter().map(part).collect();
@@ -266,7 +267,7 @@ mod tests {
     use super::*;
     use ralph_core::testing::{Dice, rounds};
 
-    /// Everything that was told, a word each.
+    /// Records everything that is reported, a word each.
     #[derive(Default)]
     struct Told(Vec<String>);
 
@@ -285,7 +286,7 @@ mod tests {
         }
     }
 
-    /// As it was told, but for what gives up a sequence.
+    /// Records everything except what abandons a sequence.
     #[derive(Default)]
     struct Everything(Vec<String>);
 
@@ -409,7 +410,7 @@ mod tests {
                 pieces.push((piece.escape_ascii().to_string(), ends_here));
             }
             assert_eq!(told.0, expected.0, "{pieces:?}");
-            // Not a character of the text, or a control in it.
+            // Neither a character of the text nor a control character in it.
             let is_sequence = |told: &&String| told.chars().nth(1).is_some() && !told.starts_with("byte ");
             let both = [&expected.0, &alone.0].map(|told| told.iter().filter(is_sequence).collect::<Vec<_>>());
             assert_eq!(both[0], both[1], "{pieces:?}");

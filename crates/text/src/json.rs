@@ -1,10 +1,10 @@
-//! What is JSON to its parser, and JSON for people.
+//! Options of JSON parsers, and formatted JSON.
 
 use jsonc_parser::ParseOptions;
 use serde::Serialize;
 use serde_json::Value;
 
-/// What every program reads: nothing beyond the standard.
+/// Standard JSON without extensions.
 pub const STRICT_JSON: ParseOptions = ParseOptions {
     allow_comments: false,
     allow_loose_object_property_names: false,
@@ -18,16 +18,16 @@ pub const STRICT_JSON: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
-/// With comments and trailing commas, as people like their configuration.
+/// JSON with comments and trailing commas, for configuration files.
 pub const JSON_WITH_COMMENTS: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_trailing_commas: true,
     ..STRICT_JSON
 };
 
-/// Writes `value` over many lines, with a line end.
+/// Formats `value` over several lines, with a line end.
 ///
-/// By way of its compact form: all that writes JSON has the serialisers of a type once in the program.
+/// Serialises to compact JSON first, so that each type's serialiser is compiled only once.
 ///
 /// # Panics
 /// If a serialiser of `value` fails.

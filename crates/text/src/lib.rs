@@ -1,7 +1,7 @@
-//! Turns what programs write into text that is safe to show: no escape sequence of an agent reaches a terminal raw.
+//! Converts output of programs into text that is safe to show: no escape sequence of an agent reaches a terminal raw.
 //!
 //! The input comes in arbitrary pieces: an escape sequence, a character or a line may be cut anywhere. Memory is
-//! bounded whatever arrives, and a sequence that never ends cannot swallow the rest of the output.
+//! bounded for any input, and a sequence that never ends cannot swallow the rest of the output.
 
 pub mod console;
 
@@ -21,40 +21,40 @@ pub use json::{JSON_WITH_COMMENTS, STRICT_JSON, pretty_json};
 pub use position::{Lines, Position};
 pub use shown::{Form, Shown, shown, shown_name};
 
-/// Most bytes of one line; the rest of a longer line is dropped and the cut is marked.
+/// Maximum bytes of a line; the rest of a longer line is dropped and the cut is marked.
 pub const LINE_CAP_BYTES: usize = 16 * 1024;
 
-/// Most bytes of a device string (a picture, say) that is skipped over line ends.
+/// Maximum bytes of a device string (such as a picture) that is skipped across line ends.
 const DEVICE_CAP_BYTES: usize = 1024 * 1024;
-/// Most bytes of colour sequences carried from one line to the next.
+/// Maximum bytes of colour sequences carried from one line to the next.
 const OPEN_COLOUR_CAP_BYTES: usize = 256;
 
-/// Most characters that backspaces go back: each is looked for from the end of the line on.
+/// Maximum characters that backspaces go back: each is counted from the end of the line.
 const BACK_CAP: usize = 256;
 
 const CUT_MARK: &str = " […]";
 pub const RESET: &str = "\x1b[0m";
 
-/// Which sequences survive.
+/// The sequences that are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
     Nothing,
-    /// Colours and weights (SGR), each line closed with a reset, so that none bleeds into what follows.
+    /// Colours and weights (SGR). Each line ends with a reset, so that its colours do not affect later text.
     Colour,
 }
 
-/// Strips a stream of terminal bytes down to lines of text.
+/// Reduces a stream of terminal output to lines of text.
 ///
-/// A carriage return starts the line anew and the last version wins, as it does for who looks at a terminal after
-/// the progress bar is done. Tabs stay; every other control character goes, and so do the characters that reorder
-/// text. Broken UTF-8 becomes `U+FFFD`. A line end ends any sequence but a device string.
+/// A carriage return restarts the line and the last version remains, as on a terminal after a progress bar. Tabs are
+/// kept; all other control characters are dropped, as are characters that reorder text. Invalid UTF-8 becomes `U+FFFD`.
+/// A line end ends any sequence except a device string.
 #[derive(Debug)]
 pub struct PlainText {
     escapes: Escapes,
     line: Line,
 }
 
-/// The line that is being read.
+/// The current line.
 #[derive(Debug)]
 struct Line {
     keep: Keep,
@@ -62,13 +62,13 @@ struct Line {
     /// The colours in force, as the sequences that set them.
     open: String,
     cut: bool,
-    /// A carriage return was seen; what follows decides whether it ends the line or starts it anew.
+    /// Whether a carriage return was read; the next character decides whether it ends or restarts the line.
     returned: bool,
-    /// How many characters backspaces have put the cursor before the end of the line; none where they are dropped.
+    /// Characters between the cursor and the end of the line, after backspaces; `None` if backspaces are dropped.
     back: Option<usize>,
-    /// Something of the current line was seen, an empty one not included.
+    /// Whether any text of the current line was read.
     begun: bool,
-    /// How much was read of a device string, while there is one.
+    /// Bytes read of the current device string, if any.
     device_bytes: Option<usize>,
 }
 
@@ -89,15 +89,15 @@ impl PlainText {
         }
     }
 
-    /// Creates a reader without colours in which text after a backspace replaces what stood there, as on a screen: that is how spinners
-    /// remove themselves. Not for texts that are shown for approval, since a backspace would hide a part of them.
+    /// Creates a reader without colours in which text after a backspace replaces earlier text, as on a screen: that is
+    /// how spinners remove themselves. Not for texts that need approval, since a backspace would hide a part of them.
     pub fn of_screen() -> Self {
         let mut plain = Self::new(Keep::Nothing);
         plain.line.back = Some(0);
         plain
     }
 
-    /// Takes the next bytes and hands over every line that is complete, without its end.
+    /// Parses the next bytes and calls `line` for every complete line, without its end.
     pub fn feed(&mut self, bytes: &[u8], mut line: impl FnMut(&str)) {
         let mut rest = bytes;
         while let Some(end) = memchr(b'\n', rest) {
@@ -113,18 +113,18 @@ impl PlainText {
         self.escapes.feed_runs(rest, &mut self.line);
     }
 
-    /// The line that is under way, as far as it came: what is handed over once it is complete begins so. None where nothing
-    /// of it is to be seen, or a carriage return has taken it back.
+    /// The current line as far as it has arrived; the complete line will begin with this text. `None` if it shows
+    /// nothing yet, or if a carriage return has taken it back.
     pub fn partial(&self) -> Option<&str> {
         (self.line.begun && !self.line.returned).then_some(&self.line.text)
     }
 
-    /// The colours that are in force within the line that is under way.
+    /// The colours in force at the end of the current line.
     pub fn open_colours(&self) -> &str {
         &self.line.open
     }
 
-    /// Hands over the last line if it has no end. To be called once nothing more comes.
+    /// Calls `line` for a last line without an end. To be called at the end of the stream.
     pub fn finish(&mut self, mut line: impl FnMut(&str)) {
         self.escapes.cancel(&mut self.line);
         if self.line.begun {
@@ -156,7 +156,7 @@ impl Line {
         }
     }
 
-    /// Writes over what stands behind the cursor; returns what goes beyond the end of the line.
+    /// Overwrites text after the cursor. Returns the part of `text` beyond the end of the line.
     fn overwrite<'a>(&mut self, text: &'a str) -> &'a str {
         let Some(back @ 1..) = self.back else { return text };
         let characters = text.char_indices().map(|(at, _)| at).chain([text.len()]);
@@ -168,7 +168,7 @@ impl Line {
         beyond
     }
 
-    /// Returns the byte at which the last `characters` characters begin.
+    /// Returns the byte offset of the last `characters` characters.
     fn before_end(&self, characters: usize) -> usize {
         let mut starts = self.text.char_indices().rev().map(|(at, _)| at);
         characters
@@ -228,7 +228,7 @@ impl Line {
 impl Perform for Line {
     fn print(&mut self, character: char) {
         match character {
-            // They end lines and paragraphs for some, and words for all.
+            // Line and paragraph separators act as spaces.
             '\u{2028}' | '\u{2029}' => self.push(" "),
             _ if is_dropped(character) => {}
             _ => self.push(character.encode_utf8(&mut [0; 4])),
@@ -269,13 +269,14 @@ impl PerformRuns for Line {
     }
 }
 
-/// Whether a character has no place in text: controls, and those that reorder the text around them, with which a
-/// command can be made to look like another.
+/// Whether a character is dropped from text: control characters, and those that reorder the text around them and can
+/// make a command look like another.
 fn is_dropped(character: char) -> bool {
     character.is_control() || is_invisible(character)
 }
 
-/// Whether a character is no control, and still changes what is seen of others: it turns text around or ends its line.
+/// Whether a character that is not a control character changes how others are displayed: it reorders text or ends the
+/// line.
 pub fn is_invisible(character: char) -> bool {
     matches!(
         character,
@@ -283,7 +284,7 @@ pub fn is_invisible(character: char) -> bool {
     )
 }
 
-/// Makes one text safe to show: escape sequences and control characters go, line ends and tabs stay.
+/// Makes a text safe to show: drops escape sequences and control characters, keeps line ends and tabs.
 pub fn sanitized(text: &str) -> Cow<'_, str> {
     let clean = |character: char| matches!(character, '\n' | '\t') || !is_dropped(character);
     if text.len() <= LINE_CAP_BYTES && text.chars().all(clean) {
@@ -303,10 +304,10 @@ pub fn sanitized(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Makes a text safe to show that comes in pieces: as [`sanitized`], with lines of any length.
+/// Makes a text in pieces safe to show, like [`sanitized`], but with lines of any length.
 #[derive(Debug, Default)]
 pub struct Sanitizer {
-    /// Once there is something to take out.
+    /// Created for the first piece that needs cleaning.
     escapes: Option<Escapes>,
 }
 
@@ -329,7 +330,7 @@ impl Sanitizer {
     }
 }
 
-/// What is left of a text.
+/// The remaining text.
 struct Clean(String);
 
 impl Perform for Clean {
@@ -346,7 +347,7 @@ impl Perform for Clean {
     }
 }
 
-/// The last line of `bytes` in which there is something, without escape sequences.
+/// The last non-blank line of `bytes`, without escape sequences.
 pub fn last_line(bytes: &[u8]) -> String {
     let mut last = String::new();
     let mut plain = PlainText::new(Keep::Nothing);
@@ -360,17 +361,17 @@ pub fn last_line(bytes: &[u8]) -> String {
     last
 }
 
-/// Makes one text safe to show on one line: as [`sanitized`], with every run of white space as a single space.
+/// Makes a text safe to show on one line: like [`sanitized`], with each run of white space replaced by a space.
 pub fn one_line(text: &str) -> String {
     sanitized(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Whether a character is one of a word, as programs have them.
+/// Whether a character belongs to a word, as in identifiers.
 pub fn is_part_of_word(character: char) -> bool {
     character.is_alphanumeric() || character == '_'
 }
 
-/// The places in bytes where `text` has `word`, and not as a part of another word. An empty word is nowhere.
+/// The byte offsets at which `text` contains `word` as a whole word. An empty word is never found.
 pub fn whole_words<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = usize> + 't {
     let found = text.match_indices(word).map(|(at, _)| at);
     found.filter(move |at| {
@@ -380,7 +381,7 @@ pub fn whole_words<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = usi
     })
 }
 
-/// Renders an error with its causes, in one line.
+/// Renders an error with its causes on one line.
 pub fn with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

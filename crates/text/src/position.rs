@@ -1,8 +1,8 @@
-//! Line and column in a text that a person wrote, for errors that say where.
+//! Line and column in a text written by a user, for error messages.
 
 use std::fmt;
 
-/// A place in a text, both counted from 1; the column counts characters, not bytes.
+/// A position in a text, both counted from 1; the column counts characters, not bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
     pub line: u32,
@@ -10,7 +10,8 @@ pub struct Position {
 }
 
 impl Position {
-    /// Finds the place of a byte offset; one past the end, or inside a character, is the nearest place before it.
+    /// Finds the position of a byte offset. An offset past the end or inside a character is moved back to the nearest
+    /// boundary.
     ///
     /// Lines end with LF, CR LF or a lone CR.
     pub fn of(text: &str, offset: usize) -> Self {
@@ -39,7 +40,7 @@ impl fmt::Display for Position {
     }
 }
 
-/// Where the lines of a text begin, to look up many places in it.
+/// The line starts of a text, to look up many positions.
 #[derive(Debug, Clone)]
 pub struct Lines {
     starts: Vec<usize>,
@@ -58,13 +59,15 @@ impl Lines {
         Lines { starts }
     }
 
-    /// Returns the byte at which a line begins; lines count from 1, and one past the last begins where that one does.
+    /// Returns the byte offset of a line's start. Lines count from 1; a line past the last one has the last one's
+    /// start.
     pub fn start_of(&self, line: u32) -> usize {
         let at = usize::try_from(line).unwrap_or(usize::MAX).saturating_sub(1);
         self.starts[at.min(self.starts.len() - 1)]
     }
 
-    /// Returns the place of a byte offset of `text`, whose lines these are, without a look at the lines before it.
+    /// Returns the position of a byte offset of `text`, which must be the text of these lines. Does not scan earlier
+    /// lines.
     pub fn position(&self, text: &str, offset: usize) -> Position {
         let line = self.line_of(offset);
         let in_line = text.get(self.start_of(line)..).unwrap_or_default();
@@ -72,7 +75,7 @@ impl Lines {
         Position { line, column }
     }
 
-    /// Returns the line of a byte offset, from 1.
+    /// Returns the line of a byte offset, counted from 1.
     pub fn line_of(&self, offset: usize) -> u32 {
         u32::try_from(self.starts.partition_point(|&start| start <= offset)).unwrap_or(u32::MAX)
     }

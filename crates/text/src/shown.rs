@@ -1,7 +1,7 @@
-//! The last look at text before it leaves: what could command a terminal is shown as an escape.
+//! The final filter for text that leaves ralph: characters that could control a terminal are shown as escapes.
 //!
-//! Unlike [`sanitized`](super::sanitized), which reads sequences as a terminal would and drops them, nothing is dropped
-//! here, and no character decides over those after it: a sequence that never ends cannot hide the rest of a message.
+//! Unlike [`sanitized`](super::sanitized), which parses sequences like a terminal and drops them, this filter drops
+//! nothing, and no character affects later ones: a sequence that never ends cannot hide the rest of a message.
 
 use super::{
     RESET,
@@ -9,12 +9,12 @@ use super::{
     is_dropped,
 };
 
-/// What text may hold beside its characters.
+/// The control characters and sequences that a text may contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// Lines and tabs.
+    /// Line ends and tabs.
     Plain,
-    /// Colours and weights (SGR) as well, which end with their line at the latest.
+    /// Also colours and weights (SGR), which are reset at the end of their line.
     Coloured,
     /// Serialised JSON: the same values, written with escapes.
     Json,
@@ -29,7 +29,7 @@ pub fn shown(text: &str, form: Form) -> String {
     out
 }
 
-/// Makes `text` safe for a terminal and keeps it on its line, as a name should be.
+/// Makes `text` safe for a terminal and keeps it on one line, for names.
 pub fn shown_name(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
@@ -41,13 +41,13 @@ pub fn shown_name(text: &str) -> String {
     out
 }
 
-/// Makes a stream of bytes safe for a terminal. It may be cut anywhere.
+/// Makes a stream of bytes, cut anywhere, safe for a terminal.
 #[derive(Debug)]
 pub struct Shown {
     form: Form,
-    /// The beginning of a character or of a colour.
+    /// The beginning of an incomplete character or colour.
     partial: Vec<u8>,
-    /// A colour is in force.
+    /// Whether a colour is in force.
     open: bool,
 }
 
@@ -60,7 +60,7 @@ impl Shown {
         }
     }
 
-    /// Takes the next bytes and adds what may be shown of them to `out`.
+    /// Filters the next bytes and appends the result to `out`.
     pub(crate) fn feed(&mut self, bytes: &[u8], out: &mut String) {
         let joined;
         let mut rest = bytes;
@@ -90,14 +90,14 @@ impl Shown {
         }
     }
 
-    /// Adds what is left once nothing more comes.
+    /// Appends the incomplete rest at the end of the stream.
     pub(crate) fn finish(&mut self, out: &mut String) {
         let rest = std::mem::take(&mut self.partial);
         self.take(&String::from_utf8_lossy(&rest), out);
         self.close(out);
     }
 
-    /// How much of `text` can be shown before more is known: all but the beginning of a colour.
+    /// The length of the part of `text` that can be shown now: all except the beginning of a colour.
     fn whole(&self, text: &str) -> usize {
         if self.form != Form::Coloured {
             return text.len();
@@ -151,7 +151,7 @@ impl Shown {
 fn put(character: char, form: Form, out: &mut String) {
     match form {
         _ if !is_dropped(character) => out.push(character),
-        // All of them are in the first plane, which JSON writes in four digits.
+        // All of them are in the Basic Multilingual Plane, so four digits suffice.
         Form::Json => out.push_str(&format!("\\u{:04x}", u32::from(character))),
         Form::Plain | Form::Coloured => out.extend(character.escape_unicode()),
     }
@@ -161,7 +161,7 @@ fn put(character: char, form: Form, out: &mut String) {
 mod tests {
     use super::{super::escapes::COLOUR_CAP_BYTES, *};
 
-    /// One of each kind of what must not reach a terminal, beside lines and tabs.
+    /// One character of each kind that must not reach a terminal, apart from line ends and tabs.
     const HARMFUL: &str = "\0\x07\x08\r\x1b\x7f\u{80}\u{9b}\u{9f}\u{61c}\u{200e}\u{200f}\u{2028}\u{2029}\u{202a}\u{202e}\
         \u{2066}\u{2069}\u{feff}";
 

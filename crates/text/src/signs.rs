@@ -1,9 +1,8 @@
-//! ralph's own signs where there is no Unicode. Words of others stay as they are: what their terminal makes of them is
-//! nobody's guess.
+//! ASCII replacements for ralph's own signs where there is no Unicode. Other characters pass through unchanged.
 
 use std::io::{self, Write};
 
-/// What stands for `sign` where only ASCII can be shown; other characters are left alone.
+/// The ASCII replacement for `sign`; other characters are returned unchanged.
 pub fn ascii(sign: char) -> char {
     match sign {
         '▸' | '▶' | '▎' | '→' | '»' => '>',
@@ -23,7 +22,7 @@ pub fn ascii(sign: char) -> char {
     }
 }
 
-/// Writes text with the signs that ASCII has. Each piece is text by itself.
+/// Writes text with ASCII signs. Each write must be complete UTF-8.
 pub struct AsciiSigns<'a>(pub &'a mut dyn Write);
 
 impl Write for AsciiSigns<'_> {

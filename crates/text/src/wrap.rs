@@ -1,30 +1,30 @@
-//! Wraps a conversation by word, while it is written. Pure.
+//! Wraps a transcript by word while it is written. Pure.
 //!
-//! What a line begins with is repeated or left free where it goes on: gutters, indents, the signs of items. Code is cut at the
-//! width and not by word. Lines that do more than show text in colours, as those of progress bars do, are left as they are.
+//! The lead of a line (gutter, indent, list sign) is repeated or left blank on continuation lines. Code is broken at
+//! the width and not by word. Lines that contain more than coloured text, such as progress bars, are left unchanged.
 
 use unicode_width::UnicodeWidthChar;
 
 use super::{RESET, escapes::Characters};
 
-/// The signs that set quotes and code apart on their left.
+/// The signs in the left gutter of quotes and code.
 const QUOTE: char = '▎';
 const CODE: char = '│';
 const SIGNS: &str = "•▸◂✗↻+~-*";
 
-/// Most bytes of a word, its colours included, and of the colours in force.
+/// Maximum bytes of a word with its colours, and of the colours in force.
 const WORD_CAP_BYTES: usize = 4096;
 const COLOURS_CAP_BYTES: usize = 256;
 const TAB_COLUMNS: usize = 8;
-/// Most columns of what stands before a line and is repeated before those that it is wrapped into.
+/// Maximum columns of a lead that is repeated on continuation lines.
 const MOST_LEAD: usize = 1024;
 
-/// What becomes of a word that is being written, as it may not fit.
+/// The treatment of a word that is still being written and may not fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Word {
-    /// It is shown, and taken back where it does not fit: for a screen.
+    /// Shown at once, and moved if it does not fit: for a screen.
     Moves,
-    /// It is shown once it is known where.
+    /// Held back until its place is known.
     Waits,
 }
 
@@ -32,7 +32,7 @@ pub enum Word {
 pub struct Wrapper {
     columns: usize,
     word: Word,
-    /// What ends a line that goes on.
+    /// The text that ends a line before its continuation.
     line_end: String,
     characters: Characters,
     sequence: Sequence,
@@ -41,15 +41,15 @@ pub struct Wrapper {
     line: Line,
 }
 
-/// The line that is being written.
+/// The current line.
 #[derive(Debug, Default)]
 struct Line {
     column: usize,
     lead: Lead,
-    /// Since the last place where it can be wrapped.
+    /// The text since the last place where the line can be wrapped.
     run: Run,
     returned: bool,
-    /// It does more than show text.
+    /// Whether the line contains more than text and is left unchanged.
     is_left_alone: bool,
 }
 
@@ -59,17 +59,17 @@ struct Run {
     begin: usize,
     /// The colours in force at its beginning.
     colours: String,
-    /// Blanks before it, if it waits.
+    /// Blanks before it, if it is held back.
     blanks: usize,
 }
 
-/// What a line begins with.
+/// The lead of a line: gutter, indent and list sign.
 #[derive(Debug, Default)]
 struct Lead {
     text: String,
     width: usize,
     is_code: bool,
-    /// A sign or number of which the blank behind it is still to come.
+    /// Width of a sign or number that still lacks its blank.
     sign: usize,
     state: LeadState,
 }
@@ -84,7 +84,7 @@ enum LeadState {
     Over,
 }
 
-/// An escape sequence that is under way.
+/// An unfinished escape sequence.
 #[derive(Debug, Default)]
 struct Sequence {
     text: String,
@@ -101,7 +101,7 @@ enum Kind {
 }
 
 impl Wrapper {
-    /// A wrapper for so many columns. A line that goes on begins behind `line_end`.
+    /// Creates a wrapper for `columns` columns. A continuation line begins after `line_end`.
     pub fn new(columns: usize, word: Word, line_end: &str) -> Self {
         Self {
             columns: columns.max(2),
@@ -114,7 +114,7 @@ impl Wrapper {
         }
     }
 
-    /// Takes the next bytes, cut anywhere.
+    /// Wraps the next bytes, cut anywhere.
     pub fn feed(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         let mut characters = std::mem::take(&mut self.characters);
         characters.feed(bytes, |whole| {
@@ -125,7 +125,7 @@ impl Wrapper {
         self.characters = characters;
     }
 
-    /// Shows the word that waits.
+    /// Shows the word that is held back.
     pub fn finish(&mut self, out: &mut Vec<u8>) {
         self.show_run(out);
     }
@@ -140,7 +140,7 @@ impl Wrapper {
             self.show_run(out);
             out.push(b'\n');
             self.line = Line {
-                // Without a return, the next line begins somewhere.
+                // Without a carriage return, the next line begins at an unknown column.
                 is_left_alone: !returned,
                 ..Line::default()
             };
@@ -170,7 +170,7 @@ impl Wrapper {
 
     fn blank(&mut self, out: &mut Vec<u8>) {
         self.show_run(out);
-        // One that does not fit is where the line is wrapped.
+        // A blank that does not fit is a place to wrap and is dropped.
         if self.line.column < self.columns {
             self.line.column += 1;
             match self.word {
@@ -195,7 +195,7 @@ impl Wrapper {
     fn visible(&mut self, character: char, out: &mut Vec<u8>) {
         let width = character.width().unwrap_or(0);
         self.line.lead.take(character);
-        // Between wide characters there is a place to wrap everywhere.
+        // Text can be wrapped between any two wide characters.
         if width > 1 {
             self.show_run(out);
             self.begin_run();
@@ -215,7 +215,7 @@ impl Wrapper {
         }
     }
 
-    /// Goes on in the next line, with the word that is being written, or in the middle of it where it has a line for itself.
+    /// Continues on the next line: moves the current word there, or breaks it if it fills a line of its own.
     fn wrap(&mut self, out: &mut Vec<u8>) {
         let lead = self.lead().to_owned();
         let lead_width = if lead.is_empty() { 0 } else { self.line.lead.width };
@@ -258,13 +258,13 @@ impl Wrapper {
         }
     }
 
-    /// What a line that goes on begins with; nothing where that leaves no room.
+    /// The lead of a continuation line; empty if it leaves too little room.
     fn lead(&self) -> &str {
         let lead = &self.line.lead;
         if lead.width * 2 > self.columns { "" } else { &lead.text }
     }
 
-    /// Shows the word if it waits; it cannot be moved any more.
+    /// Shows the word if it is held back. It cannot be moved any more.
     fn show_run(&mut self, out: &mut Vec<u8>) {
         let run = &mut self.line.run;
         if self.word == Word::Waits {
@@ -295,7 +295,7 @@ impl Wrapper {
             (Kind::Escape, ']') => Kind::Osc,
             (Kind::Csi, ' '..='?') if sequence.text.len() < COLOURS_CAP_BYTES => Kind::Csi,
             (Kind::Osc, ' '..) if sequence.text.len() < WORD_CAP_BYTES => Kind::Osc,
-            // Another one begins, which ends that of a title or link.
+            // An escape begins another sequence, which ends the title or link.
             (Kind::Osc, '\x1b') => Kind::Osc,
             (Kind::Escape | Kind::Csi | Kind::Osc, _) => Kind::None,
         };
@@ -357,7 +357,7 @@ impl Lead {
     fn take(&mut self, character: char) {
         self.state = match (self.state, character) {
             (LeadState::Over, _) => return,
-            // Wider than any terminal: nothing of it would be kept in the lines that follow.
+            // Too wide for any terminal: the lead would not be repeated.
             (LeadState::Blank, ' ') if self.width >= MOST_LEAD => LeadState::Over,
             (LeadState::Blank, ' ') => {
                 self.add(' ', 1);
@@ -370,7 +370,7 @@ impl Lead {
             }
             (LeadState::Gutter, ' ') => {
                 self.add(' ', 1);
-                // Blanks of code are its own.
+                // Further blanks belong to the code.
                 if self.is_code {
                     LeadState::Over
                 } else {
