@@ -1,4 +1,4 @@
-//! What iterations changed.
+//! The changes of iterations as a patch.
 
 use std::io;
 
@@ -21,21 +21,22 @@ pub(crate) enum DifferenceError {
 /// A request for the changes of one iteration or several.
 #[derive(Debug, Clone)]
 pub(crate) struct DifferenceRequest {
-    /// The iteration; none is the last that is over.
+    /// The iteration; `None` for the last one that is over.
     pub n: Option<u32>,
     /// The first of several iterations, of which `n` is the last.
     pub since: Option<u32>,
     pub detail: Detail,
     pub colour: Colour,
-    /// The setting `checkpoint.include` of the run, for an iteration that goes on.
+    /// The setting `checkpoint.include` of the run, for an iteration that still runs.
     pub include: Vec<String>,
 }
 
-/// Renders what iterations of `run` changed as git prints it, up to a bound: what lies between their checkpoints or, while the
-/// last of them goes on, between the first checkpoint and the files as they are now.
+/// Renders the changes of iterations of `run` in git's format, up to a size limit. The patch lies between the
+/// checkpoints around them or, while the last of them runs, between the first checkpoint and the current files.
 ///
 /// # Errors
-/// [`DifferenceError::Git`] as [`Repository::around`] and [`Repository::difference`]; the others if there is nothing to ask.
+/// [`DifferenceError::Scratch`] without a temporary directory, [`DifferenceError::NoRepository`] without a repository,
+/// [`DifferenceError::Git`] as [`Repository::around`] and [`Repository::difference`].
 pub(crate) fn difference(
     paths: &ProjectPaths,
     run: &RunId,

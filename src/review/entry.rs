@@ -56,7 +56,7 @@ pub(crate) enum Standing {
 }
 
 impl RunEntry {
-    /// The entry of `run`, of which `view` is known, while a ralph serves it, or not.
+    /// The entry of `run` from its `view`; `live` if a ralph serves the run.
     pub(crate) fn of(run: &RunId, view: &RunView, live: bool) -> Self {
         let totals = view.end().map_or_else(|| view.totals(), |end| end.totals.clone());
         let (standing, state) = match view.stop_reason() {
@@ -101,7 +101,7 @@ impl RunEntry {
         }
     }
 
-    /// The entry of a run whose journal says nothing.
+    /// The entry of a run whose journal cannot be read.
     pub(super) fn unreadable(run: &RunId, why: String) -> Self {
         Self {
             standing: Standing::Unreadable,

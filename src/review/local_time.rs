@@ -1,6 +1,6 @@
-//! The user's clock.
+//! The user's time zone.
 
-/// Day and time on the user's clock.
+/// Date and time of day in the user's time zone.
 pub(crate) fn date_time(at_ms: u64) -> String {
     let at = i64::try_from(at_ms)
         .ok()

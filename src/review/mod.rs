@@ -1,8 +1,8 @@
-//! What is left to read of runs: which there are and how they stand, what each of them did, what an iteration changed. For
-//! the commands that print it and for the server that sends it.
+//! Read access to runs, finished or not: lists with states, reports, changes of iterations. For the commands that print
+//! them and the server that sends them.
 //!
-//! All of it comes from journals and from git, so that a run of last week, one that runs and one that was killed are read
-//! alike. It takes as long as disk and git do.
+//! Everything comes from journals and git, so a finished run, an active one and one that was killed are read alike.
+//! Calls block on disk and git.
 
 mod difference;
 mod entry;

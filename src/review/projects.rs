@@ -1,4 +1,4 @@
-//! The projects of a user, as their states lie below one directory.
+//! The projects of a user, found by their state directories below one root.
 
 use std::{
     collections::HashMap,
@@ -17,22 +17,22 @@ use ralph_state::store::{
 
 use super::{RunEntry, Shelf};
 
-/// Projects that are listed with their latest run, those last; a live run is always listed.
+/// Maximum number of projects without a live run that are listed; live runs are always listed.
 const LISTED: usize = 100;
 
-/// Records of a journal among which the project is named: the second, as a rule.
+/// Number of records at the start of a journal that may name the project: usually the second does.
 const FIRST_RECORDS: usize = 8;
 
-/// All projects there are.
+/// All projects of a user.
 #[derive(Debug)]
 pub(crate) struct Projects {
     root: PathBuf,
-    /// The projects that are known, by their states.
+    /// The known projects by state directory.
     known: Mutex<HashMap<PathBuf, ProjectPaths>>,
 }
 
 impl Projects {
-    /// The projects whose states lie below `root`.
+    /// The projects whose state directories are below `root`.
     pub(crate) fn below(root: PathBuf) -> Self {
         Self {
             root,
@@ -40,7 +40,7 @@ impl Projects {
         }
     }
 
-    /// The live run of each project, or the latest; the latest first.
+    /// The live or else the latest run of each project: live runs first, then by start time, newest first.
     pub(crate) fn runs(&self, shelf: &Shelf) -> Vec<RunEntry> {
         let mut entries = Vec::new();
         let mut past = Vec::new();
@@ -57,7 +57,7 @@ impl Projects {
         entries
     }
 
-    /// The run of this name, and whether a ralph serves it.
+    /// The run with this id, and whether a ralph serves it.
     pub(crate) fn find(&self, name: &str) -> Option<(ProjectPaths, RunId, bool)> {
         let found = self.all().into_iter().find_map(|paths| {
             let run = paths.run_ids().into_iter().find(|run| run.0 == name)?;
@@ -68,7 +68,7 @@ impl Projects {
         Some((paths, run, is_live))
     }
 
-    /// Those of which a run is known.
+    /// All projects with at least one run.
     pub(crate) fn all(&self) -> Vec<ProjectPaths> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let states = States::below(&self.root).list().into_iter();
@@ -84,12 +84,12 @@ impl Projects {
     }
 }
 
-/// When a run was last begun.
+/// When the project's latest run was begun.
 fn changed(paths: &ProjectPaths) -> Option<SystemTime> {
     fs::metadata(paths.latest()).ok()?.modified().ok()
 }
 
-/// The project whose state this is, by the word of its runs; its name has to be that of such a project.
+/// The project of a state directory, as named in its journals; `None` if the directory does not belong to that project.
 fn project_of(state: &Path) -> Option<ProjectPaths> {
     let runs = fs::read_dir(state.join("runs")).ok()?;
     let mut journals: Vec<PathBuf> = runs

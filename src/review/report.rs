@@ -1,4 +1,4 @@
-//! What a run did, with the commits of each iteration.
+//! Reports of runs, with the commits of each iteration.
 
 use ralph_core::{event::RunId, run::RunView};
 use ralph_git::Repository;
@@ -13,7 +13,7 @@ use crate::{
 
 use super::date_time;
 
-/// How a report is written down for those who have no terminal.
+/// An output format for readers without a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReportFormat {
     Text,
@@ -21,12 +21,12 @@ pub(crate) enum ReportFormat {
     Json,
 }
 
-/// Reads what `run` did.
+/// Reports what `run` did.
 ///
 /// # Errors
 /// As [`read_view`].
 pub(crate) fn report(paths: &ProjectPaths, run: &RunId, supervisor: &Supervisor) -> Result<Report, JournalError> {
-    // Looked at first: a run that ends meanwhile has its end in the journal.
+    // Checked before the journal is read: if the run ends in between, the journal has the end.
     let is_running = lock::running(paths).as_ref() == Some(run);
     let view = read_view(paths, run)?;
     let mut report = match is_running && !view.is_over() {
@@ -37,12 +37,12 @@ pub(crate) fn report(paths: &ProjectPaths, run: &RunId, supervisor: &Supervisor)
     Ok(report)
 }
 
-/// What a run did as far as its records say: the commits, which only git knows, are left out.
+/// The report of a run from its records alone, without commit ids and subjects, which only git has.
 pub(crate) fn report_of_records(view: &RunView) -> Report {
     Report::of(view)
 }
 
-/// Writes a report down, without colours.
+/// Renders a report without colours.
 pub(crate) fn written(report: &Report, format: ReportFormat) -> String {
     match format {
         ReportFormat::Text => {
@@ -55,7 +55,7 @@ pub(crate) fn written(report: &Report, format: ReportFormat) -> String {
     }
 }
 
-/// Looks up the commits of each iteration. The report is as good without: their number is in the records.
+/// Adds the commits of each iteration. Errors are ignored: the records already have the number of commits.
 fn add_commits(paths: &ProjectPaths, report: &mut Report, supervisor: &Supervisor) {
     let made_commits = |iteration: &report::Iteration| match (&iteration.before, &iteration.after) {
         (Some(before), Some(after)) if before.head != after.head => Some((before.clone(), after.clone())),

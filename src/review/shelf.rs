@@ -1,4 +1,4 @@
-//! The runs there are, each with how it stands, without reading twice what has not changed since.
+//! The runs of a project with their states, cached so that unchanged journals are not read again.
 
 use std::{
     collections::HashMap,
@@ -16,23 +16,23 @@ use ralph_text::with_causes;
 
 use super::{RunEntry, Standing};
 
-/// What is known of journals by now.
+/// The cache of journals.
 #[derive(Debug, Default)]
 pub(crate) struct Shelf {
     known: Mutex<HashMap<PathBuf, Known>>,
 }
 
-/// What is known of one journal.
+/// The cached state of a journal.
 #[derive(Debug)]
 enum Known {
-    /// That of a run that a ralph serves: it grows.
+    /// The journal of a run that a ralph serves: it grows.
     Open { reader: Reader, view: Box<RunView> },
-    /// It says that the run is over, or nobody served the run, and had so many bytes then.
+    /// The journal of a run that is over or that no process serves, with its size at that time.
     Closed { entry: Box<RunEntry>, bytes: u64 },
 }
 
 impl Shelf {
-    /// All runs of a project, the latest first.
+    /// All runs of a project, newest first.
     pub(crate) fn runs(&self, paths: &ProjectPaths) -> Vec<RunEntry> {
         let running = lock::running(paths);
         let runs = paths.run_ids();
@@ -41,7 +41,7 @@ impl Shelf {
             .collect()
     }
 
-    /// One run of a project, which a ralph serves or not.
+    /// One run of a project; `live` if a ralph serves it.
     pub(crate) fn run(&self, paths: &ProjectPaths, run: &RunId, live: bool) -> RunEntry {
         let journal = paths.run(run).journal();
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -66,7 +66,7 @@ impl Shelf {
     }
 }
 
-/// Reads on where `known` ends.
+/// Continues to read a journal from its cached state.
 fn read(known: Option<Known>, journal: &Path, run: &RunId, live: bool) -> Result<Known, JournalError> {
     let (mut reader, mut view) = match known {
         Some(Known::Closed { entry, bytes })
@@ -75,7 +75,7 @@ fn read(known: Option<Known>, journal: &Path, run: &RunId, live: bool) -> Result
             return Ok(Known::Closed { entry, bytes });
         }
         Some(Known::Open { reader, view }) => (reader, view),
-        // A run that goes on.
+        // The run has continued since, or is unknown: read from the beginning.
         Some(Known::Closed { .. }) | None => (Reader::open(journal)?, Box::default()),
     };
     let bytes = length(journal);
