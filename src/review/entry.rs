@@ -9,7 +9,7 @@ use ralph_core::{
 use ralph_words::{phase_in_words, stop_in_words};
 use serde::Serialize;
 
-/// How a run stands at a glance.
+/// The state of a run at a glance.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -21,25 +21,25 @@ pub(crate) struct RunEntry {
     pub adapter: String,
     /// In milliseconds since the Unix epoch.
     pub started_ms: u64,
-    /// When the last record was written.
+    /// Time of the last record, in milliseconds since the Unix epoch.
     pub last_ms: u64,
     pub standing: Standing,
-    /// A ralph serves it: it can be followed and, unless it is over, be told what to do.
+    /// Whether a ralph serves the run: it can be followed and, unless it is over, controlled.
     pub live: bool,
-    /// What it does or how it ended, in words.
+    /// The current activity, or how the run ended, in words.
     pub state: String,
-    /// It is done, as far as the agent says: nothing has verified it.
+    /// Whether the run is done by the agent's word alone, without verification.
     #[serde(skip)]
     pub unverified: bool,
     pub tasks_done: u32,
     pub tasks_open: u32,
     pub iterations: u32,
     pub elapsed_ms: u64,
-    /// How many questions of the agent wait for an answer.
+    /// Number of questions of the agent that wait for an answer.
     pub asks: usize,
-    /// It asks something, or does not get on without an answer.
+    /// Whether the run asks something or cannot continue without an answer.
     pub needs_you: bool,
-    /// None while it is not over.
+    /// The exit code of the run; `null` while it is not over.
     pub exit_code: Option<u8>,
 }
 
@@ -49,9 +49,9 @@ pub(crate) struct RunEntry {
 pub(crate) enum Standing {
     Running,
     Over,
-    /// Cut off: the next `ralph` in the project resumes it.
+    /// The run was cut off; the next `ralph` in the project resumes it.
     Interrupted,
-    /// Its journal cannot be read.
+    /// The run's journal cannot be read.
     Unreadable,
 }
 
