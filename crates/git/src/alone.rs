@@ -1,7 +1,7 @@
-//! Finds what differs between two trees without git, which takes longer to start than to look.
+//! Counts the differences between two trees without git, which takes longer to start than this takes.
 //!
-//! Lines are counted only where all ways to compare two files give the same numbers: one edit in one place, or lines of which none is on both sides.
-//! Whatever git may see otherwise (renames, attributes, objects in packs) is left to git.
+//! Lines are counted only where every diff algorithm gives the same numbers: one edit in one place, or no line that is
+//! on both sides. Anything that git may see differently (renames, attributes, packed objects) is left to git.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -17,13 +17,13 @@ use super::{
     process,
 };
 
-/// Objects that are read, and how large all of them may be; more are left to git.
+/// Most objects that are read, and most bytes of all together; beyond that, git does the work.
 const MOST_OBJECTS: usize = 512;
 const MOST_BYTES: usize = 8 << 20;
-/// Where git looks for what makes a file binary.
+/// Bytes in which git looks for a NUL, which makes a file binary.
 const LOOKED_AT_BYTES: usize = 8000;
 
-/// Counts the files and lines that differ between two trees; none where git has to.
+/// Counts the files and lines that differ between two trees; `None` if git has to.
 pub(super) fn changes(loose: &Loose, layout: &Layout, from: &str, to: &str) -> Option<Changes> {
     if !loose.counts_as_usual() || has_attributes(layout) {
         return None;
@@ -35,11 +35,11 @@ pub(super) fn changes(loose: &Loose, layout: &Layout, from: &str, to: &str) -> O
         is_removed_from: false,
     };
     walk.trees(Some(from), Some(to), &layout.root)?;
-    // A file that went and one that came may be the same file.
+    // A removed and an added file may be a rename.
     (!(walk.is_added_to && walk.is_removed_from)).then_some(walk.changes)
 }
 
-/// Names the files that differ between two trees; none where git has to. A renamed file is two.
+/// Returns the paths of files that differ between two trees; `None` if git has to. A renamed file has two paths.
 pub(super) fn names(loose: &Loose, from: &str, to: &str) -> Option<Vec<Vec<u8>>> {
     let (mut names, mut objects) = (Vec::new(), Objects::of(loose));
     let mut trees = vec![(Some(from.to_owned()), Some(to.to_owned()), Vec::new())];
@@ -60,7 +60,7 @@ pub(super) fn names(loose: &Loose, from: &str, to: &str) -> Option<Vec<Vec<u8>>>
     Some(names)
 }
 
-/// Whether a file outside of the work tree may say what git thinks of a file.
+/// Whether a file outside the work tree may assign attributes.
 fn has_attributes(layout: &Layout) -> bool {
     let of_the_user = config_home().map(|config| config.join("git/attributes"));
     let places = [layout.common_dir.join("info/attributes"), "/etc/gitattributes".into()];
@@ -83,13 +83,13 @@ enum Kind {
     File,
 }
 
-/// An item in the old and in the new tree, one of which may not have it.
+/// An item in the old and in the new tree; one of them may lack it.
 type Sides = [Option<Item>; 2];
 
-/// The objects of a repository, as far as they are read.
+/// Reads objects of a repository, up to the bounds.
 struct Objects<'a> {
     loose: &'a Loose,
-    /// How many more, and how much.
+    /// Objects and bytes that may still be read.
     count: usize,
     bytes: usize,
 }
@@ -103,7 +103,7 @@ impl<'a> Objects<'a> {
         }
     }
 
-    /// The items, by their names, that are not the same in two trees, of which one may not be there.
+    /// Returns the items that differ between two trees, by name; one of the trees may be absent.
     fn differing(&mut self, old: Option<&str>, new: Option<&str>) -> Option<BTreeMap<Vec<u8>, Sides>> {
         let mut differing: BTreeMap<Vec<u8>, Sides> = BTreeMap::new();
         for (side, tree) in [old, new].into_iter().enumerate() {
@@ -132,10 +132,10 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Compares two trees, of which one may not be there, of this directory.
+    /// Compares two trees of `directory`; one of them may be absent.
     fn trees(&mut self, old: Option<&str>, new: Option<&str>, directory: &Path) -> Option<()> {
         let differing = self.objects.differing(old, new)?;
-        // One that is ignored is in neither tree, and counts.
+        // An ignored file of attributes is in neither tree, and still counts.
         if directory.join(GITATTRIBUTES).symlink_metadata().is_ok() {
             return None;
         }
@@ -160,7 +160,7 @@ impl Walk<'_> {
         self.is_removed_from |= new.is_none();
         self.changes.files += 1;
         if old.map(|item| item.id) == new.map(|item| item.id) {
-            return Some(()); // another mode
+            return Some(()); // only the mode differs
         }
         let mut content = |item: Option<Item>| {
             item.map_or_else(|| Some(Vec::new()), |item| self.objects.read("blob", &hex(&item.id)))
@@ -175,7 +175,7 @@ impl Walk<'_> {
     }
 }
 
-/// Reads a tree: `mode SPACE name NUL id` for each of its items. None if there is something else in it than files and trees.
+/// Parses a tree: `mode SPACE name NUL id` for each item. `None` if it has items other than files and trees.
 fn read_items(mut rest: &[u8]) -> Option<BTreeMap<Vec<u8>, Item>> {
     let mut items = BTreeMap::new();
     while !rest.is_empty() {
@@ -199,7 +199,7 @@ fn is_binary(content: &[u8]) -> bool {
     content[..content.len().min(LOOKED_AT_BYTES)].contains(&0)
 }
 
-/// How many lines are only in the new content, and how many only in the old one; none where that depends on how one looks.
+/// Returns the numbers of added and of removed lines; `None` if they depend on the diff algorithm.
 fn lines_between(old: &[u8], new: &[u8]) -> Option<(u64, u64)> {
     let lines = |content: &'_ [u8]| -> Vec<Vec<u8>> {
         let lines = content.split_inclusive(|&byte| byte == b'\n');

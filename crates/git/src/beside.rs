@@ -1,8 +1,8 @@
-//! Work beside other work.
+//! Work in parallel.
 
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 
-/// Work on a thread of its own or, where no thread is to be had, done when its result is asked for.
+/// Work on a thread of its own; if no thread can be started, it is done when its result is asked for.
 pub(super) struct Beside<'scope, 'env, T> {
     running: Option<ScopedJoinHandle<'scope, T>>,
     work: &'env (dyn Fn() -> T + Sync),

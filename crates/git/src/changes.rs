@@ -1,4 +1,4 @@
-//! Counts what changed between checkpoints, and counts nothing twice.
+//! Counts the changes between checkpoints; each pair of trees is compared once.
 
 use std::{
     sync::{Mutex, PoisonError, mpsc},
@@ -13,12 +13,12 @@ use super::{
     counts::{Commits, Counts, Lines, Point, find_commits},
 };
 
-/// Is told the tree that is there now.
+/// Sends the name of the current tree to the thread that counts lines.
 pub(super) struct Now(mpsc::Sender<String>);
 
 impl Now {
     pub(super) fn is(self, tree: &str) {
-        _ = self.0.send(tree.to_owned()); // without a thread, it is read after this
+        _ = self.0.send(tree.to_owned()); // if no thread was started, the tree is received later
     }
 }
 
@@ -41,10 +41,10 @@ impl Repository {
         counted.map(|changes| changes.into_iter().next().unwrap_or_default())
     }
 
-    /// Has `make` find out what tree is there now, and counts the changes since some points beside the rest of what it does.
+    /// Runs `make`, which determines the current tree, and counts the changes since some points in parallel.
     ///
     /// # Errors
-    /// Those of `make`; the inner ones as [`Repository::changes`].
+    /// The outer error is that of `make`; the inner one is as for [`Repository::changes`].
     pub(super) fn count_beside<T>(
         &self,
         counts: &mut Counts,
@@ -57,7 +57,7 @@ impl Repository {
         let count_commits = || self.count_commits(&counts.commits, since, head);
         let count_lines = || match tree.lock().unwrap_or_else(PoisonError::into_inner).recv() {
             Ok(tree) => self.count_lines(counts, since, &tree),
-            Err(_) => Ok(Vec::new()), // there is none
+            Err(_) => Ok(Vec::new()), // `make` failed
         };
         let ((tree, made), lines, commits) = thread::scope(|threads| {
             let commits = Beside::start(threads, &count_commits);
@@ -77,10 +77,10 @@ impl Repository {
         Ok((made, counted))
     }
 
-    /// Adds the commits since some points to those that were counted.
+    /// Adds the commit counts since some points to the known ones.
     fn count_commits(&self, known: &[Commits], since: &[Point], head: Option<&str>) -> Result<Vec<Commits>, GitError> {
         let mut known = known.to_vec();
-        // HEAD of an orphan branch has none: there is nothing that could be new.
+        // An orphan branch has no HEAD commit, so there can be no new commits.
         let Some(head) = head else { return Ok(known) };
         for from in since.iter().filter(|from| from.head != Some(head)) {
             let commits = match find_commits(&known, from.head, head) {
@@ -119,7 +119,7 @@ impl Repository {
         })
     }
 
-    /// Compares the trees of some points with `tree`, as far as they were not before.
+    /// Compares the trees of some points with `tree`, except those that were compared before.
     fn count_lines(&self, counts: &Counts, since: &[Point], tree: &str) -> Result<Vec<Lines>, GitError> {
         let (mut all, mut pairs) = (Vec::new(), String::new());
         for from in since.iter().filter(|from| counts.lines(from.tree, tree).is_none()) {
@@ -141,7 +141,7 @@ impl Repository {
         Ok(all)
     }
 
-    /// Compares the trees of which `pairs` has the names, two a line.
+    /// Has git compare pairs of trees; each line of `pairs` has two names.
     fn count_lines_by_git(&self, pairs: String) -> Result<Vec<Lines>, GitError> {
         let args = [
             "diff-tree",
@@ -158,8 +158,8 @@ impl Repository {
     }
 }
 
-/// Reads, for each pair of trees, their names and a line end, and then the files that differ: `added TAB removed TAB path NUL`,
-/// where a rename has an empty path and then two, each with NUL.
+/// Parses the output of `git diff-tree`: for each pair of trees, their names and a line end, then the differing files
+/// as `added TAB removed TAB path NUL`. A rename has an empty path, then two paths, each with a NUL.
 fn read_lines(output: &[u8]) -> Option<Vec<Lines>> {
     let mut all: Vec<Lines> = Vec::new();
     let mut rest = output;
@@ -182,7 +182,7 @@ fn read_lines(output: &[u8]) -> Option<Vec<Lines>> {
     Some(all)
 }
 
-/// Two trees and a line end; none where a file comes next, whose numbers are shorter than the name of a tree.
+/// Takes a line with the names of two trees; `None` if a file comes next, whose line has a tab.
 fn take_pair(output: &[u8]) -> Option<(Lines, &[u8])> {
     let end = output.iter().position(|&byte| byte == b'\n' || byte == b'\t')?;
     let (line, rest) = output.split_at(end);
@@ -195,7 +195,7 @@ fn take_pair(output: &[u8]) -> Option<(Lines, &[u8])> {
     Some((lines, rest.strip_prefix(b"\n")?))
 }
 
-/// Takes what is before the next NUL.
+/// Takes the bytes before the next NUL.
 fn take_item<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     let end = rest.iter().position(|&byte| byte == 0)?;
     let (item, after) = rest.split_at(end);
@@ -203,7 +203,7 @@ fn take_item<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     Some(item)
 }
 
-/// A number of lines; `-` for a binary file.
+/// Parses a number of lines; `-` stands for a binary file.
 fn number(field: &[u8]) -> Option<u64> {
     if field == b"-" {
         Some(0)

@@ -1,4 +1,4 @@
-//! Makes checkpoints: one scan for what differs, then only those files are read.
+//! Makes checkpoints: one scan finds the differences, then only the differing files are read.
 
 use std::{
     mem,
@@ -19,14 +19,14 @@ use super::{
     table::Table,
 };
 
-/// Who makes the commits.
+/// The author and committer of checkpoints.
 const NAME: &str = "ralph";
 const EMAIL: &str = "ralph@localhost";
 
-/// How often a checkpoint is made of which git has collected something meanwhile.
+/// Attempts at a checkpoint whose objects git garbage-collects in the meantime.
 const ATTEMPTS: u32 = 3;
 
-/// What a checkpoint is called.
+/// Reference and message of a checkpoint.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Name<'a> {
     pub(super) reference: &'a str,
@@ -34,10 +34,10 @@ pub(super) struct Name<'a> {
 }
 
 impl Repository {
-    /// Records the work tree as it is under `refs/ralph/<run>/<n>-before` or `-after`.
+    /// Records the present work tree under `refs/ralph/<run>/<n>-before` or `-after`.
     ///
-    /// All tracked and untracked files are in it, ignored ones are not. Only the object database, that reference and
-    /// ralph's own index are written.
+    /// The checkpoint has all tracked and untracked files, but no ignored ones. Only the object database, that
+    /// reference and ralph's own index are written.
     ///
     /// # Errors
     /// [`GitError`]; nothing of the user's has changed then either.
@@ -45,8 +45,8 @@ impl Repository {
         self.checkpoint_since(run, n, moment, &[]).map(|(taken, _)| taken)
     }
 
-    /// Does the same and counts the changes since each of some earlier checkpoints, as [`Repository::changes`] does:
-    /// they are known before the checkpoint is a commit, so both are done at once.
+    /// Makes a checkpoint and counts the changes since each of some earlier ones, as [`Repository::changes`] does. The
+    /// tree is known before the commit is written, so both are done at once.
     ///
     /// # Errors
     /// [`GitError`] as [`Repository::checkpoint`]; the inner one as [`Repository::changes`].
@@ -66,7 +66,7 @@ impl Repository {
 
     /// Records an earlier checkpoint under another name, for a work tree in which nothing happened since.
     ///
-    /// Returns at once: that commit is kept under its first name, so nobody has to wait for the second. What goes wrong
+    /// Returns at once: the first name already keeps the commit, so no caller needs to wait for the second. An error
     /// becomes a notice of the next checkpoint.
     pub fn repeat(&self, checkpoint: &Checkpoint, run: &RunId, n: u32, moment: Moment) {
         let name = reference(run, n, moment);
@@ -83,7 +83,7 @@ impl Repository {
             return;
         }
         let git = self.git_set_reference(&name, &checkpoint.commit);
-        // Without a thread it keeps its first name alone.
+        // If no thread can be started, the checkpoint keeps only its first name.
         state.naming = thread::Builder::new().spawn(move || git.run().map(drop)).ok();
     }
 
@@ -102,7 +102,7 @@ impl Repository {
                 // A process that was killed may have left a lock; the next checkpoint starts from the user's index.
                 state.origin = None;
                 state.forget();
-                _ = self.forget_index(); // the error before this one says more
+                _ = self.forget_index(); // the earlier error says more
             }
             let is_spoilt = may_be_collected && matches!(taken, Err(GitError::Refused { .. }));
             if !is_spoilt || attempts == ATTEMPTS {
@@ -111,16 +111,16 @@ impl Repository {
         }
     }
 
-    /// Returns the checkpoint if git has collected nothing of it. Else deletes its reference: every git command fails on references
-    /// without their objects.
+    /// Returns the checkpoint if git has collected none of its objects. Otherwise deletes its reference, because every
+    /// git command fails on a reference whose objects are missing.
     fn kept_whole(&self, state: &mut State, name: Name, taken: (Taken, Counted)) -> Result<(Taken, Counted), GitError> {
         let Err(error) = self.outlast_collection(&taken.0.checkpoint.commit) else {
             return Ok(taken);
         };
         let delete = ["update-ref", "--no-deref", "-d", name.reference];
-        _ = self.git().args(delete).run(); // the error before this one says more
+        _ = self.git().args(delete).run(); // the earlier error says more
         state.kept = None;
-        // The next attempt tells them.
+        // The next attempt repeats the notices.
         for notice in taken.0.notices {
             state.told.remove(&notice);
             state.tell(notice);
@@ -150,7 +150,8 @@ impl Repository {
         Ok((Taken { checkpoint, notices }, counted))
     }
 
-    /// Gives what ralph's index holds its name, as a new commit unless it is the `last` one still, and counts beside it.
+    /// Names the content of ralph's index with a commit, and counts changes in parallel. The commit is `last` if
+    /// neither tree nor HEAD changed.
     fn keep(
         &self,
         counts: &mut Counts,
@@ -160,7 +161,7 @@ impl Repository {
         name: Name,
         since: &[&Checkpoint],
     ) -> Result<(Checkpoint, Counted), GitError> {
-        // A commit of a tree that somebody took away would be broken: git makes sure that all of it is there.
+        // A commit of a tree that another process removed would be broken; git verifies that all of it exists.
         let last = last.filter(|last| last.head == head || self.loose().is_none_or(|loose| loose.has(&last.tree)));
         let known = last.as_ref().map(|last| last.tree.clone());
         let same = last.filter(|last| last.head == head);
@@ -171,7 +172,7 @@ impl Repository {
                 None => self.write_trees(table)?,
             };
             now.is(&tree);
-            // Everything else that git is to find in ralph's index is written when git is let work on it.
+            // Attributes are needed in ralph's index now; the rest of it is written only when git works on it.
             if let Some(table) = table.as_mut().filter(|table| table.has_other_attributes) {
                 self.write_table(table)?;
             }
@@ -188,7 +189,7 @@ impl Repository {
         })
     }
 
-    /// Writes a commit of what is there now.
+    /// Writes a commit of the current tree and HEAD.
     fn commit(&self, here: Point, message: &str) -> Result<Checkpoint, GitError> {
         let written = self
             .loose()
@@ -226,19 +227,20 @@ impl Repository {
         self.git_set_reference(reference, commit).run().map(drop)
     }
 
-    /// Has git set a reference; not the one to which it may have been made to lead, which is the user's.
+    /// Has git set a reference itself: a symbolic reference may have been made to lead to one of the user's.
     fn git_set_reference(&self, reference: &str, commit: &str) -> Git {
         self.git().args(["update-ref", "--no-deref", reference, commit])
     }
 
-    /// Makes sure that git can be let near the repository, and that it is still the one it was.
+    /// Checks that git can be run on the repository safely, and that the repository was not replaced.
     pub(super) fn verify(&self, state: &mut State) -> Result<(), GitError> {
         let marks = self.layout.marks()?;
         self.layout.inspect()?;
         if marks == state.marks {
             return Ok(());
         }
-        // Not every file system tells the same of a directory twice. What was written there does.
+        // Not every file system reports the same identity of a directory twice. The latest checkpoint's reference
+        // identifies it, too.
         let (reference, commit) = state.kept.as_ref().ok_or_else(|| self.replaced())?;
         let found = self
             .git()
@@ -257,8 +259,8 @@ impl Repository {
         }
     }
 
-    /// A git command on this repository alone: were it deleted, or told that it is another one, that one must not be taken
-    /// for it. The user's index is left alone as well: an agent can make it anything.
+    /// Returns a git command bound to this repository: if it is deleted or its configuration points elsewhere, git must
+    /// not use another one. The user's index is not used either, because an agent can change it at will.
     pub(super) fn git(&self) -> Git {
         Git::at(&self.supervisor, &self.layout.root)
             .deadline(self.deadline)
@@ -268,7 +270,7 @@ impl Repository {
             .env("GIT_INDEX_FILE", &self.index)
     }
 
-    /// What git is set to now; none where it cannot be told, which git says better where it is let work.
+    /// Returns git's present settings; `None` if they cannot be read, where git's own error says more.
     pub(super) fn settings(&self) -> Option<Known> {
         let list = || {
             let listed = self.git().args(["config", "--list", "--show-origin", "-z"]).run();
@@ -281,19 +283,19 @@ impl Repository {
         known.clone()
     }
 
-    /// What can be written without git; none where that may be something else than git would write.
+    /// Returns the writer of objects and references without git; `None` if git might write them differently.
     pub(super) fn loose(&self) -> Option<&Loose> {
         let found = || Loose::found(&self.settings()?.settings, &self.layout, self.id_bytes);
         self.loose.get_or_init(found).as_ref()
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        // The state is forgotten with each error, so one that a panic left behind is at worst stale.
+        // The state is forgotten with each error, so a state that a panic left behind is at worst stale.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The commit of a point, as an object's text.
+/// Returns the content of a point's commit object.
 fn text_of(here: Point, message: &str) -> String {
     let now = jiff::Zoned::now();
     let minutes = now.offset().seconds() / 60;
@@ -312,7 +314,7 @@ fn text_of(here: Point, message: &str) -> String {
     )
 }
 
-/// The name of an iteration's checkpoint.
+/// Returns the reference of an iteration's checkpoint.
 pub(super) fn reference(run: &RunId, n: u32, moment: Moment) -> String {
     format!("refs/ralph/{run}/{n}-{moment}")
 }

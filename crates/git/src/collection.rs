@@ -1,8 +1,8 @@
-//! Makes checkpoints outlast a `git gc --prune=now`, which deletes objects that no reference leads to: those of a checkpoint, until
-//! its reference is set, and for longer if git had listed the references before.
+//! Makes checkpoints survive a `git gc --prune=now`, which deletes unreachable objects. The objects of a checkpoint are
+//! unreachable until its reference is set, and for longer if git had listed the references before.
 //!
-//! git keeps a file `gc.pid` in the repository while it collects. Making and removing it changes the time of its directory, so
-//! nothing was collected where that time is the same and the file is not there.
+//! git keeps a file `gc.pid` in the repository while it collects. Making and removing it changes the directory's
+//! modification time, so nothing was collected if that time is unchanged and the file is absent.
 
 use std::{
     fs, thread,
@@ -13,30 +13,30 @@ use nix::{errno::Errno, sys::signal::kill, unistd::Pid};
 
 use super::{GitError, Repository, layout::read_small};
 
-/// How long the end of a collection is waited for. Most take seconds.
+/// Longest wait for the end of a collection. Most take seconds.
 const PATIENCE: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// When something was last made or removed in the directory that has `gc.pid`.
+/// The modification time of the directory that has `gc.pid`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Seen(Option<SystemTime>);
 
 impl Repository {
-    /// Returns the mark that [`Repository::may_be_collected`] takes; to be called before objects are written.
+    /// Returns the mark for [`Repository::may_be_collected`]; call it before writing objects.
     pub(super) fn collections(&self) -> Seen {
         let directory = fs::metadata(&self.layout.common_dir);
         Seen(directory.and_then(|directory| directory.modified()).ok())
     }
 
-    /// Whether git may have collected objects since, or collects them now.
+    /// Whether git may have collected objects since the mark was taken, or is collecting now.
     pub(super) fn may_be_collected(&self, since: Seen) -> bool {
         self.collections() != since || self.collects()
     }
 
-    /// Makes sure that all objects of a commit's tree are there, once a collection that goes on has ended.
+    /// Waits for the end of a collection and checks that all objects of a commit's tree exist.
     ///
     /// # Errors
-    /// [`GitError::Refused`] names one that is gone.
+    /// [`GitError::Refused`] names a missing object.
     pub(super) fn outlast_collection(&self, commit: &str) -> Result<(), GitError> {
         let until = Instant::now() + PATIENCE;
         while self.collects() && Instant::now() < until {
@@ -46,7 +46,7 @@ impl Repository {
         self.git().args(all).run().map(drop)
     }
 
-    /// Whether a process collects; one that was killed leaves the file behind.
+    /// Whether a live process is collecting; a killed one leaves the file behind.
     fn collects(&self) -> bool {
         let written = read_small(&self.layout.common_dir.join("gc.pid"));
         let pid = written.and_then(|text| String::from_utf8(text).ok()?.split_whitespace().next()?.parse().ok());

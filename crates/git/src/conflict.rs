@@ -1,4 +1,4 @@
-//! Conflicts of a merge, as git's index and the files tell them.
+//! Conflicts of a merge, read from git's index and the files.
 
 use std::{fs, path::Path};
 
@@ -6,26 +6,26 @@ use ralph_system::files;
 
 use super::process::nul_separated;
 
-/// The mode of an entry that is a repository of its own.
+/// The mode of an entry that is a nested repository.
 const GITLINK: &str = "160000";
-/// How the lines begin that enclose a conflict.
+/// The beginnings of the lines that enclose a conflict.
 const MARKERS: [&str; 2] = ["<<<<<<< ", ">>>>>>> "];
-/// A larger file is not looked through for markers.
+/// Larger files are not searched for markers.
 const MARKED_CAP_BYTES: u64 = 16 << 20;
 
-/// A file that both sides of a merge changed, and which of them have it.
+/// A file that both sides of a merge changed, and the versions that exist of it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FileConflict {
     pub path: String,
-    /// Before both.
+    /// The common ancestor has the file.
     pub in_base: bool,
-    /// In the branch that is merged into.
+    /// The branch that is merged into has the file.
     pub in_branch: bool,
     pub in_target: bool,
 }
 
 impl FileConflict {
-    /// Reads what `git ls-files --unmerged -z` prints.
+    /// Parses the output of `git ls-files --unmerged -z`.
     pub(super) fn parse(printed: &[u8]) -> Vec<FileConflict> {
         let mut conflicts: Vec<FileConflict> = Vec::new();
         for entry in nul_separated(printed) {
@@ -50,7 +50,7 @@ impl FileConflict {
     }
 }
 
-/// Returns the files that have lines which mark a conflict.
+/// Returns the files that have conflict markers.
 pub fn marked(tree: &Path, files: &[String]) -> Vec<String> {
     let is_marked = |file: &&String| {
         let bytes = files::read_unfollowed(&tree.join(file), MARKED_CAP_BYTES).unwrap_or_default();
@@ -61,20 +61,20 @@ pub fn marked(tree: &Path, files: &[String]) -> Vec<String> {
     files.iter().filter(is_marked).cloned().collect()
 }
 
-/// Whether `messages` name `file`, as a word of its own: `new` is not named by `newer` or by `src/new`.
+/// Whether `messages` name `file` as a separate word: `newer` and `src/new` do not name `new`.
 fn is_named(messages: &str, file: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '/');
     messages.match_indices(file).any(|(at, _)| {
         let before = messages[..at].chars().next_back();
         let mut after = messages[at + file.len()..].chars();
         let next = after.next();
-        // A sentence may end with the name, and a name goes on with an extension.
+        // A full stop ends a sentence, unless an extension follows it.
         let goes_on = next == Some('.') && after.next().is_some_and(is_part);
         !before.is_some_and(|c| is_part(c) || c == '.') && !next.is_some_and(is_part) && !goes_on
     })
 }
 
-/// Whether a file of a merge is neither as one of the sides has it, whose `differs`, nor as git has left it, or is named by `messages`.
+/// Whether a file of a merge is resolved: it differs from both sides (`differs`), or `messages` name it.
 pub(super) fn is_resolved(tree: &Path, file: &str, differs: [bool; 2], messages: &str) -> bool {
     let is_nowhere = differs == [false; 2] && tree.join(file).symlink_metadata().is_err();
     let names = match is_nowhere {
@@ -84,8 +84,8 @@ pub(super) fn is_resolved(tree: &Path, file: &str, differs: [bool; 2], messages:
     differs == [true; 2] || names.iter().all(|name| is_named(messages, name))
 }
 
-/// Returns the files in a work tree that git has moved aside where a merge puts a directory in the place of one. git calls it
-/// `NAME~SIDE`, and names the sides differently in each work tree: `file` may be its name in another one.
+/// Returns the files that git has moved aside because a merge puts a directory in their place. git calls them
+/// `NAME~SIDE` and names the sides differently in each work tree: `file` may be the name in another one.
 fn moved_aside(tree: &Path, file: &str) -> Vec<String> {
     let Some((name, _)) = file.rsplit_once('~') else {
         return Vec::new();
@@ -110,7 +110,7 @@ fn moved_aside(tree: &Path, file: &str) -> Vec<String> {
         .collect()
 }
 
-/// The paths that become repositories of their own, in what `git diff --raw -z` prints.
+/// Returns the paths that become nested repositories, from the output of `git diff --raw -z`.
 pub(super) fn repositories_added(printed: &[u8]) -> Vec<String> {
     let mut fields = nul_separated(printed);
     let mut added = Vec::new();

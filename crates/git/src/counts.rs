@@ -1,10 +1,10 @@
-//! What was counted between checkpoints, and what follows from it without counting again.
+//! Counts between checkpoints, and counts that follow from them without counting again.
 
 use ralph_core::event::{Changes, Checkpoint};
 
 use super::GitError;
 
-/// What of a checkpoint matters for counting.
+/// The parts of a checkpoint that matter for counting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Point<'a> {
     pub(super) tree: &'a str,
@@ -20,7 +20,7 @@ impl<'a> Point<'a> {
     }
 }
 
-/// What was counted up to the latest checkpoint.
+/// The counts up to the latest checkpoint.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
     pub(super) lines: Vec<Lines>,
@@ -35,13 +35,13 @@ pub(super) struct Lines {
     pub(super) changes: Changes,
 }
 
-/// The commits that HEAD reaches at one time and did not reach at another, when there may have been none.
+/// Number of commits that HEAD reaches at `to` and did not reach at `from`, which is `None` on an orphan branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Commits {
     pub(super) from: Option<String>,
     pub(super) to: String,
     pub(super) count: u32,
-    /// Whether all that was reached then is reached now as well: such counts add up.
+    /// Whether `to` still reaches all that `from` did; such counts add up.
     pub(super) is_onward: bool,
 }
 
@@ -60,7 +60,7 @@ impl Counts {
         counted.map_or(0, |commits| commits.count)
     }
 
-    /// The changes between two points, both of which were counted.
+    /// Returns the changes between two points, both of which were counted.
     pub(super) fn changes(&self, from: Point, to: Point) -> Result<Changes, GitError> {
         let lines = self.lines(from.tree, to.tree).ok_or_else(|| GitError::Refused {
             command: format!("git diff-tree {} {}", from.tree, to.tree),
@@ -72,14 +72,14 @@ impl Counts {
         })
     }
 
-    /// Forgets what leads to anywhere else.
+    /// Drops all counts that do not end at this tree and HEAD.
     pub(super) fn keep(&mut self, tree: &str, head: Option<&str>) {
         self.lines.retain(|lines| lines.to == tree);
         self.commits.retain(|commits| Some(&*commits.to) == head);
     }
 }
 
-/// Finds among counts that were made one from `from` to `to`, or two that lead there together.
+/// Finds a known count from `from` to `to`, or two that add up to it.
 pub(super) fn find_commits(known: &[Commits], from: Option<&str>, to: &str) -> Option<Commits> {
     let begins = || known.iter().filter(|commits| commits.from.as_deref() == from);
     let together = |first: &Commits| {

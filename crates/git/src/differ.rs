@@ -12,8 +12,7 @@ use thiserror::Error;
 
 use super::{GitError, NoRepository, Repository};
 
-/// A repository that is looked for when the first patch is asked for, with an index of its own: the loop's is never waited
-/// for.
+/// A repository with an index of its own, found when the first patch is asked for. It never waits for the loop's.
 #[derive(Debug)]
 pub struct Differ {
     project: PathBuf,
@@ -35,7 +34,7 @@ pub enum DifferError {
 }
 
 impl Differ {
-    /// `include` is the setting of the run, so that what a checkpoint has beyond what git would is there on both sides.
+    /// `include` is the run's setting, so that ignored files which checkpoints include are on both sides of a patch.
     pub fn new(paths: &ProjectPaths, scratch: PathBuf, include: Vec<String>, supervisor: &Supervisor) -> Self {
         Self {
             project: paths.project().to_owned(),

@@ -1,4 +1,4 @@
-//! Finds the repository a project is in, and what is special about it.
+//! Finds a project's repository, and its peculiarities.
 
 use std::{
     env, fs, io,
@@ -16,13 +16,13 @@ use super::{
 };
 
 impl Repository {
-    /// Finds the repository that `project` is in; `scratch` is an existing directory outside of it that only ralph
-    /// uses, where its own index goes.
+    /// Finds the repository that contains `project`. `scratch` is an existing directory outside of it that only ralph
+    /// uses; ralph's own index goes there.
     ///
-    /// The sentences beside the repository are for the user: what a checkpoint will not hold, what is unusual.
+    /// The sentences beside the repository are for the user: files that checkpoints leave out, and anything unusual.
     ///
     /// # Errors
-    /// [`NoRepository`] where there can be no checkpoints. The loop works without.
+    /// [`NoRepository`] if checkpoints are not possible. The loop works without.
     pub fn discover(
         project: &Path,
         scratch: &Path,
@@ -50,7 +50,7 @@ impl Repository {
             refuse_home(repository.root())?;
             repository.refuse_ignored(&project)?;
         }
-        // What another process left there tells nothing about the files as they are now.
+        // Another process's index there says nothing about the present files.
         repository.forget_index().map_err(NoRepository::Unreadable)?;
         let notes = repository.notes(&project)?;
         Ok((repository, notes))
@@ -82,9 +82,9 @@ impl Repository {
         Ok(notes)
     }
 
-    /// A project that its repository ignores would have checkpoints of everything but itself.
+    /// Checkpoints of a project that its repository ignores would hold everything but the project.
     fn refuse_ignored(&self, project: &Path) -> Result<(), NoRepository> {
-        // What is tracked is not ignored, as far as there is an index that git can read.
+        // Tracked files are not ignored; git needs a readable index to know them.
         let theirs = self.layout.git_dir.join("index");
         let by = if matches!(open_unfollowed(&theirs), Ok(Some(_))) {
             theirs
@@ -102,7 +102,7 @@ impl Repository {
         Ok(())
     }
 
-    /// What the user has begun and not finished.
+    /// Returns the operation that the user has begun and not finished.
     fn operation(&self) -> Option<&'static str> {
         const MARKS: [(&str, &str); 6] = [
             ("MERGE_HEAD", "merge"),
@@ -119,10 +119,10 @@ impl Repository {
     }
 }
 
-/// The version of the git that is installed, such as `2.47.3`.
+/// Returns the version of the installed git, such as `2.47.3`.
 ///
 /// # Errors
-/// [`NoRepository::NoGit`], or [`NoRepository::Unreadable`] if it does not say.
+/// [`NoRepository::NoGit`], or [`NoRepository::Unreadable`] if git does not print it.
 pub fn version(supervisor: &Supervisor) -> Result<String, NoRepository> {
     let git = Git::at(supervisor, Path::new("/")).args(["--version"]);
     let output = match git.deadline(DISCOVERY_DEADLINE).run() {
@@ -137,8 +137,8 @@ pub fn version(supervisor: &Supervisor) -> Result<String, NoRepository> {
     Ok(said.strip_prefix("git version ").unwrap_or(said).to_owned())
 }
 
-/// Asks git where it finds a repository, and believes nothing that leads away from the project: an agent can write what git
-/// reads, and what is restored there would be somebody else's.
+/// Asks git for the repository, and rejects one that leads away from the project: an agent can write the files that git
+/// reads, and a restore there would overwrite files of something else.
 fn locate(project: &Path, supervisor: &Supervisor) -> Result<(Layout, usize), NoRepository> {
     let args = [
         "rev-parse",
@@ -163,7 +163,7 @@ fn locate(project: &Path, supervisor: &Supervisor) -> Result<(Layout, usize), No
     let path = project.to_owned();
     let lines: Vec<&[u8]> = output.stdout.split(|&byte| byte == b'\n').collect();
     match lines[..] {
-        // git stops with an error at the first question that has no answer.
+        // git stops with an error at the first question without an answer.
         [b"true", ..] => Err(NoRepository::Bare { path }),
         [_, b"true", ..] => Err(NoRepository::InsideGitDirectory { path }),
         [_, _, git_dir, common_dir, root, format, b""] => {
@@ -176,7 +176,7 @@ fn locate(project: &Path, supervisor: &Supervisor) -> Result<(Layout, usize), No
                 git_dir: absolute(git_dir)?,
                 common_dir: absolute(common_dir)?,
             };
-            // A git that is too old for the question repeats it, and knows one format only.
+            // An old git that does not know the question repeats it; it knows only SHA-1.
             let id_bytes = if format == b"sha256" { 32 } else { 20 };
             Ok((believe(project, layout)?, id_bytes))
         }
@@ -185,7 +185,7 @@ fn locate(project: &Path, supervisor: &Supervisor) -> Result<(Layout, usize), No
     }
 }
 
-/// Returns git's directories of `project`, wherever they are; none if it is in no repository that ralph would keep.
+/// Returns git's directories of `project`, wherever they are; none if ralph would make no checkpoints there.
 pub fn directories(project: &Path, supervisor: &Supervisor) -> Vec<PathBuf> {
     match locate(project, supervisor) {
         Ok((layout, _)) if layout.git_dir == layout.common_dir => vec![layout.git_dir],
@@ -200,7 +200,7 @@ fn believe(project: &Path, layout: Layout) -> Result<Layout, NoRepository> {
         let to = layout.root;
         return Err(NoRepository::WorkTreeElsewhere { git_dir, to });
     }
-    // That of a linked work tree is below the one they share.
+    // The directory of a linked work tree lies below the common one.
     if !git_dir.starts_with(&layout.common_dir) {
         let to = layout.common_dir;
         return Err(NoRepository::ReferencesElsewhere { git_dir, to });
@@ -208,7 +208,7 @@ fn believe(project: &Path, layout: Layout) -> Result<Layout, NoRepository> {
     Ok(layout)
 }
 
-/// A home directory under git is somebody's configuration files; a checkpoint would read all there is.
+/// A home directory under git holds configuration files; a checkpoint would read everything in it.
 fn refuse_home(root: &Path) -> Result<(), NoRepository> {
     let home = env::home_dir().and_then(|home| fs::canonicalize(home).ok());
     if root == Path::new("/") || home.is_some_and(|home| home == root) {

@@ -1,10 +1,11 @@
-//! The entries of an index file: read from what git wrote, written for git to read (gitformat-index(5)).
+//! The entries of an index file: parses git's, and writes one for git to read (gitformat-index(5)).
 //!
-//! The file is the user's, so an agent's: what is not understood is answered with none, and git is asked instead.
+//! The file is the user's, so an agent can write it: parsing returns `None` for anything unknown, and git is asked
+//! instead.
 
 use std::{fs::Metadata, os::unix::fs::MetadataExt};
 
-/// What a cached `stat` takes: times, device, inode, mode, owner, group and size.
+/// Bytes of a cached `stat`: times, device, inode, mode, owner, group and size.
 const STAT_BYTES: usize = 40;
 const MODIFIED: usize = 8;
 const MODE: usize = 24;
@@ -23,18 +24,18 @@ const LINK: u32 = 0o160_000;
 /// One file of an index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {
-    /// With `/` between its parts.
+    /// With `/` as separator.
     pub(super) path: Vec<u8>,
     pub(super) id: Vec<u8>,
-    /// 1 to 3 for the sides of a conflict.
+    /// 0, or 1 to 3 for the sides of a conflict.
     pub(super) stage: u16,
-    /// The file is not to be in the work tree.
+    /// The file should not be in the work tree (`skip-worktree`).
     pub(super) absent: bool,
     stat: [u8; STAT_BYTES],
 }
 
 impl Entry {
-    /// An entry of which nothing is known but what it holds.
+    /// Makes an entry without a cached `stat`.
     pub(super) fn new(path: &[u8], id: Vec<u8>, mode: u32, stage: u16, absent: bool) -> Entry {
         let mut stat = [0; STAT_BYTES];
         stat[MODE..MODE + 4].copy_from_slice(&mode.to_be_bytes());
@@ -47,7 +48,8 @@ impl Entry {
         }
     }
 
-    /// An entry of a file that was looked at before it was read; none of what git does not store.
+    /// Makes an entry of a file from its metadata before it was read; `None` for kinds of files that git does not
+    /// store.
     pub(super) fn of(path: &[u8], id: &[u8], metadata: &Metadata) -> Option<Entry> {
         Some(Entry {
             path: path.to_vec(),
@@ -58,7 +60,7 @@ impl Entry {
         })
     }
 
-    /// Whether the file looks as it did when it was read, in all that is cached of it.
+    /// Whether all cached metadata of the file is unchanged.
     pub(super) fn looks_like(&self, metadata: &Metadata) -> bool {
         stat_of(metadata) == Some(self.stat)
     }
@@ -67,33 +69,34 @@ impl Entry {
         number(&self.stat[MODE..]).unwrap_or_default()
     }
 
-    /// Whether it is the commit of a submodule.
+    /// Whether the entry is the commit of a submodule.
     pub(super) fn is_link(&self) -> bool {
         self.mode() == LINK
     }
 
-    /// Whether the file may have changed after it was read and look the same: it is as young as the index is.
+    /// Whether the file may have changed after it was read without a visible difference, because it is as young as the
+    /// index.
     ///
-    /// Seconds alone count: git is built without the parts of a second as a rule, and takes a file that has changed
-    /// within its second for the one in the index, unless that index is of the same second.
+    /// Only whole seconds count: git is usually built without fractions. It treats a file that changed within its
+    /// second as unchanged, unless the index is of the same second.
     pub(super) fn is_racy(&self, written_seconds: u32) -> bool {
         number(&self.stat[MODIFIED..]).unwrap_or_default() >= written_seconds
     }
 
-    /// Has git read the file before it believes that it is as the entry says.
+    /// Clears the cached `stat`, so that git reads the file before it trusts the entry.
     #[must_use]
     pub(super) fn unread(self) -> Entry {
         Entry::new(&self.path, self.id.clone(), self.mode(), self.stage, self.absent)
     }
 
-    /// Whether a work tree can have it: a name that leads elsewhere is no file of it.
+    /// Whether a work tree can have the path: no `..`, `.git` or empty part.
     fn is_possible(&self) -> bool {
         let is_part = |part: &[u8]| !matches!(part, b"" | b"." | b".." | b".git");
         self.path.split(|&byte| byte == b'/').all(is_part)
     }
 }
 
-/// What git caches of a file: the lower 32 bits of each number, and a mode that says only what git stores.
+/// Returns git's cached form of metadata: the lower 32 bits of each number, and one of the modes that git stores.
 fn stat_of(metadata: &Metadata) -> Option<[u8; STAT_BYTES]> {
     let kind = metadata.file_type();
     let mode = match metadata.mode() & 0o100 {
@@ -118,7 +121,7 @@ fn stat_of(metadata: &Metadata) -> Option<[u8; STAT_BYTES]> {
     numbers.concat().try_into().ok()
 }
 
-/// Reads an index. None if it is not one, or one that needs more than its own file, as split and sparse ones do.
+/// Parses an index. `None` if it is invalid, or if it needs other files, as split and sparse indexes do.
 pub(super) fn read(bytes: &[u8], id_bytes: usize) -> Option<Vec<Entry>> {
     let mut rest = bytes.strip_prefix(b"DIRC")?;
     let version = take_number(&mut rest)?;
@@ -126,7 +129,7 @@ pub(super) fn read(bytes: &[u8], id_bytes: usize) -> Option<Vec<Entry>> {
         return None;
     }
     let count = take_number(&mut rest)? as usize;
-    // A count is a promise: nothing is reserved for more than there can be.
+    // The count is not trusted: no more is reserved than the file can hold.
     let mut entries: Vec<Entry> = Vec::with_capacity(count.min(bytes.len() / STAT_BYTES));
     let mut previous = Vec::new();
     for _ in 0..count {
@@ -144,7 +147,7 @@ pub(super) fn read(bytes: &[u8], id_bytes: usize) -> Option<Vec<Entry>> {
     Some(entries)
 }
 
-/// Writes an index of these entries, which are in order.
+/// Serializes an index of these entries, which are in order.
 pub(super) fn write(entries: &[Entry], id_bytes: usize) -> Vec<u8> {
     let version: u32 = if entries.iter().any(|entry| entry.absent) { 3 } else { 2 };
     let mut bytes = b"DIRC".to_vec();
@@ -164,12 +167,12 @@ pub(super) fn write(entries: &[Entry], id_bytes: usize) -> Vec<u8> {
         let written = bytes.len() - start;
         bytes.resize(start + padded(written), 0);
     }
-    // No checksum: git does not look at it, see `index.skipHash`.
+    // No checksum: git accepts zeros, see `index.skipHash`.
     bytes.resize(bytes.len() + id_bytes, 0);
     bytes
 }
 
-/// Reads what `git ls-files -t --stage -z` prints, for an index that is not read here.
+/// Parses the output of `git ls-files -t --stage -z`, for an index that is not read here.
 pub(super) fn read_listed(output: &[u8]) -> Option<Vec<Entry>> {
     let items = output.split(|&byte| byte == 0).filter(|item| !item.is_empty());
     let entry = |item: &[u8]| {
@@ -218,12 +221,12 @@ fn take_entry(rest: &mut &[u8], version: u32, id_bytes: usize, previous: &[u8]) 
     })
 }
 
-/// Entries of versions 2 and 3 end with 1 to 8 NUL.
+/// Entries of versions 2 and 3 end with 1 to 8 NULs.
 fn padded(length: usize) -> usize {
     (length + 8) & !7
 }
 
-/// Whether one can do without each of the extensions that follow the entries.
+/// Returns `Some` if all extensions after the entries are optional.
 fn is_all_optional(mut rest: &[u8]) -> Option<()> {
     while !rest.is_empty() {
         let name = take(&mut rest, 4)?;
@@ -236,7 +239,7 @@ fn is_all_optional(mut rest: &[u8]) -> Option<()> {
     Some(())
 }
 
-/// A number of the pack format: seven bits a byte, each byte but the last one more.
+/// Takes a number in the variable-length encoding of packs: seven bits a byte, the high bit set on all but the last.
 fn take_offset(rest: &mut &[u8]) -> Option<usize> {
     let mut byte = *take(rest, 1)?.first()?;
     let mut value = usize::from(byte & 0x7f);

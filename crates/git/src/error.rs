@@ -1,11 +1,11 @@
-//! Why there can be no checkpoints, and what went wrong with git.
+//! Reasons why a project has no checkpoints, and errors of git.
 
 use std::{io, path::PathBuf};
 
 use ralph_core::event::RunId;
 use thiserror::Error;
 
-/// Why there can be no checkpoints here.
+/// The reason why a project has no checkpoints.
 #[derive(Debug, Error)]
 pub enum NoRepository {
     #[error("git is not installed")]
@@ -20,18 +20,18 @@ pub enum NoRepository {
     Ignored { path: PathBuf, root: PathBuf },
     #[error("{root}: a repository of everything in a home directory is not checkpointed", root = root.display())]
     Home { root: PathBuf },
-    /// The repository says that its files are somewhere else.
+    /// The repository's configuration places its work tree elsewhere.
     #[error("`core.worktree` of {git_dir} leads away from the project, to {to}",
         git_dir = git_dir.display(), to = to.display())]
     WorkTreeElsewhere { git_dir: PathBuf, to: PathBuf },
-    /// The same of its references.
+    /// The repository's configuration places its references elsewhere.
     #[error("{git_dir}/commondir leads to another repository, {to}", git_dir = git_dir.display(), to = to.display())]
     ReferencesElsewhere { git_dir: PathBuf, to: PathBuf },
     #[error("the repository cannot be read")]
     Unreadable(#[source] GitError),
 }
 
-/// What went wrong with git.
+/// An error of git or of a repository's files.
 #[derive(Debug, Error)]
 pub enum GitError {
     #[error("`{command}` cannot be run")]
@@ -40,7 +40,7 @@ pub enum GitError {
         #[source]
         source: io::Error,
     },
-    /// `said` is the first line of what git printed as the error.
+    /// `said` is the first line of git's error output.
     #[error("`{command}`: {said}")]
     Refused { command: String, said: String },
     #[error("`{command}` did not end within {seconds} s")]
@@ -59,7 +59,7 @@ pub enum GitError {
     Gone { path: PathBuf },
     #[error("{path} is another repository than at first", path = path.display())]
     Replaced { path: PathBuf },
-    /// Whoever reads it waits for ever.
+    /// A pipe or a device in the place of a file, which a reader would wait for without end.
     #[error("{path} is not a regular file", path = path.display())]
     NotAFile { path: PathBuf },
     #[error("{path} has more than 1 GiB, which git would read", path = path.display())]
@@ -68,16 +68,16 @@ pub enum GitError {
     NoCheckpoint {
         run: RunId,
         n: u32,
-        /// Before or after.
+        /// `before` or `after`.
         moment: String,
-        /// The last iteration with any; none where there are none.
+        /// The last iteration with a checkpoint; `None` if the run has none.
         last: Option<u32>,
     },
     #[error("nothing was restored in run {run}, so there is nothing to undo")]
     NothingRestored { run: RunId },
     #[error("iteration {since} is later than iteration {n}")]
     Later { since: u32, n: u32 },
-    /// Restoring would overwrite what no checkpoint holds.
+    /// Restoring would overwrite files that no checkpoint holds.
     #[error("{path}{and} would be overwritten and is in no checkpoint", path = path.display(), and = and_more(*more))]
     InTheWay { path: PathBuf, more: usize },
 }

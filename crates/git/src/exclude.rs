@@ -1,4 +1,5 @@
-//! Has git ignore files in one repository, without a change of the project: `info/exclude`, which all its work trees share.
+//! Has git ignore files in one repository without a change of the project, through `info/exclude`, which all its work
+//! trees share.
 
 use std::{
     fs::{self, OpenOptions},
@@ -12,7 +13,7 @@ use ralph_system::files::{self, ReadError};
 
 use super::{GitError, Repository};
 
-/// A list that people keep by hand has some lines.
+/// Far above a list that people keep by hand.
 const CAP_BYTES: u64 = 1 << 20;
 const WHY: &str = "# Messages to ralph, which belong in no commit:";
 
@@ -20,7 +21,8 @@ impl Repository {
     /// Has git ignore files of these names, wherever they lie in the repository.
     ///
     /// # Errors
-    /// [`GitError::File`] if `info/exclude` cannot be read or written, or if a line is missing in one that is a link.
+    /// [`GitError::File`] if `info/exclude` cannot be read or written, or if it is a symbolic link and a line is
+    /// missing.
     pub fn exclude(&self, names: &[&str]) -> Result<(), GitError> {
         let path = self.layout.common_dir.join("info/exclude");
         let known = match files::read_bytes(&path, CAP_BYTES) {
@@ -46,7 +48,8 @@ impl Repository {
     }
 }
 
-/// Appends to a file that others may append to at the same time. An agent could have made a link of it to any file of the user's.
+/// Appends to a file that others may append to at the same time. Does not follow a link, which an agent could have
+/// pointed at any file of the user's.
 fn append(path: PathBuf, text: &str) -> Result<(), GitError> {
     let append = || {
         if let Some(directory) = path.parent() {

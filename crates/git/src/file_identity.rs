@@ -6,11 +6,11 @@ use std::{
     path::Path,
 };
 
-/// Tells one file from the one that replaces it: git never writes an index in place.
+/// The identity of a file: git never writes an index in place, so a new version is another file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Identity {
     Missing,
-    /// A pipe, a link, a directory: nothing to read.
+    /// A pipe or a directory, which cannot be read.
     Odd,
     File {
         inode: u64,
@@ -29,7 +29,7 @@ impl Identity {
         }
     }
 
-    /// What a path leads to.
+    /// Returns the identity of the file that a path leads to.
     pub(super) fn at(path: &Path) -> Identity {
         match fs::metadata(path) {
             Ok(metadata) if metadata.is_file() => Identity::of(&metadata),

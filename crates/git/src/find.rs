@@ -1,4 +1,4 @@
-//! Finds what a checkpoint holds: with what ralph knows of the files or, where that does not do, with git.
+//! Finds the content of a checkpoint: from ralph's table of files if possible, otherwise with git.
 
 use std::{collections::HashSet, mem};
 
@@ -10,18 +10,19 @@ use super::{
     table::Table,
 };
 
-/// What a checkpoint is made of.
+/// The input of a checkpoint.
 pub(super) struct Found {
     pub(super) head: Option<String>,
-    /// Whether nothing differs from the checkpoint before.
+    /// Whether the files are the same as in the previous checkpoint.
     pub(super) unchanged: bool,
     pub(super) notices: Vec<String>,
-    /// What is ignored and by what, for the table that is to be made; none where there is one, or can be none.
+    /// Ignored paths and the rules that ignore them, for a new table; `None` if there is a table or none is
+    /// possible.
     pub(super) ignoring: Option<(HashSet<Vec<u8>>, Rules)>,
 }
 
 impl Repository {
-    /// Takes what differs into the table without git; none where git has to look.
+    /// Records the differences in the table without git; `None` if git has to look.
     pub(super) fn find_alone(&self, state: &mut State) -> Option<Found> {
         let table = state
             .table
@@ -38,17 +39,17 @@ impl Repository {
         })
     }
 
-    /// Has git look for what differs, and takes it into the table, or into ralph's index where there is more to it.
+    /// Has git find the differences, and records them in the table or, if the table cannot hold them, in ralph's index.
     pub(super) fn find_by_git(&self, state: &mut State, copied: Copied) -> Result<Found, GitError> {
         let mut table = state.table.take();
         if let Some(table) = &mut table {
             self.write_table(table)?;
         }
-        // Before git reads them: what changes meanwhile has changed the next time.
+        // Read before git reads them: a change in between is then noticed the next time.
         let rules = self.settings().and_then(|known| known.rules);
         let (mut status, mut warnings) = self.scan()?;
         if copied == Copied::No && status.changes_ignoring() {
-            // ralph's index goes on holding what is ignored from now on; the user's has never held it.
+            // ralph's index would keep files that are ignored from now on; the user's never held them.
             table = None;
             self.follow_index(state, When::Always)?;
             (status, warnings) = self.scan()?;
@@ -81,7 +82,7 @@ impl Repository {
         })
     }
 
-    /// Writes the trees of what the table or ralph's index holds, and returns the root's name.
+    /// Writes the trees of the table or of ralph's index, and returns the root tree's name.
     pub(super) fn write_trees(&self, table: &mut Option<Table>) -> Result<String, GitError> {
         let known = table.as_mut().zip(self.loose());
         if let Some(tree) = known.and_then(|(table, loose)| table.write_trees(loose)) {

@@ -1,4 +1,4 @@
-//! Tells whether files are as they were before, where no git does.
+//! Tells whether files are as they were before, for projects without git.
 
 use std::{
     collections::HashSet,
@@ -13,12 +13,12 @@ use ralph_state::store::paths::States;
 use ralph_system::files;
 use thiserror::Error;
 
-/// More is not looked at: a directory of that size is a home or a disk, not a project.
+/// Larger trees are not compared: a directory of that size is a home or a disk, not a project.
 const MOST_FILES: usize = 20_000;
-/// Bytes that are read of all files together; of the rest, size and time of change stand for the content.
+/// Bytes that are read of all files together; for the rest, size and modification time stand for the content.
 const MOST_BYTES: u64 = 32 << 20;
 
-/// Directories of what tools make and fetch, whose names are used for nothing else.
+/// Directories that tools make or download, under names with no other use.
 const MADE: [&str; 22] = [
     ".git",
     ".gradle",
@@ -43,12 +43,12 @@ const MADE: [&str; 22] = [
     "node_modules",
     "zig-cache",
 ];
-/// Marks a directory that can be made anew, as that of cargo and of many others.
+/// Marks a directory that can be made anew, such as cargo's `target`.
 const CACHE_MARK: &str = "CACHEDIR.TAG";
-/// A longer `.gitignore` is not looked at.
+/// A longer `.gitignore` is not read.
 const IGNORE_BYTES: u64 = 64 << 10;
 
-/// Whether `path` is a directory of what tools make and fetch, and can make anew.
+/// Whether `path` is a directory that a tool made or downloaded, and can make again.
 pub(super) fn is_made_anew(path: &Path) -> bool {
     let has_name = path
         .file_name()
@@ -56,7 +56,7 @@ pub(super) fn is_made_anew(path: &Path) -> bool {
     has_name || path.join(CACHE_MARK).is_file()
 }
 
-/// Why files cannot be compared.
+/// The reason why files cannot be compared.
 #[derive(Debug, Error)]
 pub enum FingerprintError {
     #[error("there are more than {MOST_FILES} files")]
@@ -69,7 +69,7 @@ pub enum FingerprintError {
     },
 }
 
-/// The states of the files at each look.
+/// The fingerprints of the files at each look.
 #[derive(Debug, Default)]
 pub struct Seen {
     known: HashSet<u64>,
@@ -77,7 +77,8 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Tells whether the files below `root` are as they never were before; none where that cannot be told, and why, once.
+    /// Tells whether the files below `root` are in a state never seen before; `None` if unknown, with the reason the
+    /// first time.
     pub fn look(&mut self, root: &Path, states: &States) -> (Option<bool>, Option<FingerprintError>) {
         match fingerprint(root, states) {
             Ok(number) => (Some(self.known.insert(number)), None),
@@ -89,10 +90,10 @@ impl Seen {
     }
 }
 
-/// Returns a number that is the same for the same files below `root`, whatever happened to them in between.
+/// Returns a number that depends only on the present files below `root`.
 ///
-/// Names, kinds and contents count, times do not but in large trees. What is no work is left out: what git keeps for itself,
-/// ralph's `states`, caches, what tools fetch and build, and what the root's `.gitignore` names without a pattern.
+/// Names, kinds and contents count; times only in large trees. Left out are git's own files, ralph's `states`, caches,
+/// downloaded or built files, and the entries of the root's `.gitignore` without a pattern, or with only a leading `*`.
 ///
 /// # Errors
 /// [`FingerprintError`] if there are too many files, or if a directory cannot be read.
@@ -137,7 +138,7 @@ pub fn fingerprint(root: &Path, states: &States) -> Result<u64, FingerprintError
     Ok(hasher.finish())
 }
 
-/// What a `.gitignore` names: the plain names in it, which are most, and of patterns only the endings, such as `*.o`.
+/// The entries of a `.gitignore`: plain names, which are most, plain paths, and patterns of endings, such as `*.o`.
 #[derive(Default)]
 struct Ignored {
     names: HashSet<String>,
@@ -151,7 +152,7 @@ impl Ignored {
         let Some(text) = read_ignore(&root.join(".gitignore")) else {
             return ignored;
         };
-        // Exceptions need all of git's rules.
+        // Negated patterns need all of git's rules.
         if text.lines().any(|line| line.starts_with('!')) {
             return ignored;
         }
@@ -190,10 +191,10 @@ fn sorted_entries(directory: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// Reads a file, as long as it and all before it are within the bound.
+/// Reads a file, as long as the total stays within the bound.
 fn content(path: &Path, length: u64, left_bytes: &mut u64) -> Option<Vec<u8>> {
     *left_bytes = left_bytes.checked_sub(length)?;
-    // It may be another file by now, even a pipe.
+    // The file may have been replaced by now, even by a pipe.
     files::read_head(path, length).ok()
 }
 

@@ -1,4 +1,4 @@
-//! Where HEAD is, read without git as far as references are files.
+//! Reads HEAD and branches without git, if references are files.
 
 use std::{fs, path::Path};
 
@@ -6,17 +6,17 @@ use ralph_system::files::open_unfollowed;
 
 use super::{Repository, layout::read_small, loose::is_name};
 
-/// A larger file of packed references is left to git.
+/// A larger `packed-refs` is left to git.
 const PACKED_BYTES: u64 = 4 << 20;
 
 impl Repository {
-    /// The commit that HEAD is; none where git has to be asked.
+    /// Returns the commit of HEAD; `None` if git has to be asked.
     pub(super) fn head_alone(&self) -> Option<String> {
         head_in(&self.layout.git_dir, &self.layout.common_dir)
     }
 }
 
-/// The commit that HEAD of a work tree is; none where git has to be asked.
+/// Returns the commit of a work tree's HEAD; `None` if git has to be asked.
 pub(super) fn head_in(git_dir: &Path, common_dir: &Path) -> Option<String> {
     let head = name_in(&git_dir.join("HEAD"))?;
     match head.strip_prefix("ref: ") {
@@ -25,7 +25,7 @@ pub(super) fn head_in(git_dir: &Path, common_dir: &Path) -> Option<String> {
     }
 }
 
-/// The commit that `refs/heads/…` is; none where git has to be asked, as for one that is not found.
+/// Returns the commit of `refs/heads/…`; `None` if git has to be asked, also if the branch is not found.
 pub(super) fn branch_in(common_dir: &Path, branch: &str) -> Option<String> {
     let is_usual = branch.starts_with("refs/heads/") && !branch.split('/').any(|part| part == "..");
     if !is_usual || common_dir.join("reftable").symlink_metadata().is_ok() {
@@ -39,7 +39,7 @@ pub(super) fn branch_in(common_dir: &Path, branch: &str) -> Option<String> {
     Some(at).filter(|at| is_name(at))
 }
 
-/// Whether HEAD is `refs/heads/…`; none where git has to be asked.
+/// Whether HEAD is on `refs/heads/…`; `None` if git has to be asked.
 pub(super) fn is_on(git_dir: &Path, branch: &str) -> Option<bool> {
     let head = name_in(&git_dir.join("HEAD"))?;
     match head.strip_prefix("ref: ") {

@@ -1,4 +1,4 @@
-//! Who commits in a project, where the user's own configuration says so and the repository's does not.
+//! The committer of a project, if the user's own configuration names one and the repository's does not.
 
 use std::path::{Path, PathBuf};
 
@@ -9,17 +9,17 @@ use super::{
     process::{DISCOVERY_DEADLINE, Git},
 };
 
-/// What a program has to be told that does not see the user's own configuration of git.
+/// The committer's name and email, for a program that does not see the user's own git configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
     pub name: Option<String>,
     pub email: Option<String>,
-    /// The repository it is for.
+    /// The repository that the identity is for.
     pub git_dir: PathBuf,
 }
 
 impl Identity {
-    /// Looks for it as git does in `project`; none where there is no repository, or nothing to tell.
+    /// Asks git for the identity in `project`; `None` outside a repository, or if the user's configuration has none.
     pub fn in_project(project: &Path, supervisor: &Supervisor) -> Option<Self> {
         inspect_above(project).ok()?;
         let ask = |args: &[&str]| ask(project, args, supervisor);
@@ -32,13 +32,13 @@ impl Identity {
     }
 }
 
-/// Whether git signs commits in `project`, if it is in a repository.
+/// Whether git signs commits in `project`; false outside a repository.
 pub fn signs_commits(project: &Path, supervisor: &Supervisor) -> bool {
     let set = ["config", "--type=bool", "--get", "commit.gpgsign"];
     inspect_above(project).is_ok() && ask(project, &set, supervisor).is_some_and(|value| value == "true")
 }
 
-/// The value of `key`, unless it is the repository's own.
+/// Returns the value of `key` if it comes from the user's or the system's configuration.
 fn of_the_user(key: &str, ask: impl Fn(&[&str]) -> Option<String>) -> Option<String> {
     let told = ask(&["config", "--show-scope", "--get", key])?;
     let (scope, value) = told.split_once('\t')?;

@@ -1,5 +1,5 @@
-//! ralph's own index: the user's files and the untracked ones, as they are and not as git would store them, kept between
-//! checkpoints.
+//! ralph's own index: tracked and untracked files with their bytes as they are, not as git would store them. It is kept
+//! between checkpoints.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -21,7 +21,7 @@ use super::{
     table::Table,
 };
 
-/// A larger index is not plausible: git's own have a hundred bytes for each file.
+/// A larger index is not plausible: git needs about a hundred bytes for each file.
 const CAP_BYTES: u64 = 512 << 20;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,21 +32,21 @@ pub(super) enum Copied {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum When {
-    /// Only if the user's index is another one than before.
+    /// Only if the user's index was replaced.
     Changed,
-    /// In any case: what ralph's has beyond the user's may be ignored by now.
+    /// In any case: files in ralph's index and not in the user's may be ignored by now.
     Always,
 }
 
-/// The user's index as it is found.
+/// The user's index file.
 enum Theirs {
     Missing,
-    /// Nothing that git would leave there.
+    /// A file that git would not leave there, or a huge one.
     Odd,
     File(File, Metadata),
 }
 
-/// The second in which an index was written: what is as young may have changed since it was read.
+/// The second in which an index was written; files of the same second or later may have changed since they were read.
 #[derive(Debug, Clone, Copy, Default)]
 struct Written(u32);
 
@@ -56,7 +56,7 @@ impl Written {
     }
 }
 
-/// An entry that can be moved to a younger index.
+/// Returns the entry in a form that is safe in a later index.
 fn settled(entry: Entry, written: Written) -> Entry {
     if entry.is_racy(written.0) {
         entry.unread()
@@ -66,10 +66,10 @@ fn settled(entry: Entry, written: Written) -> Entry {
 }
 
 impl Repository {
-    /// Brings ralph's index up to the user's, unless that is the one it was brought up to last.
+    /// Updates ralph's index from the user's, unless the user's is the same as the last time.
     ///
-    /// The user's index knows which ignored files are tracked, and at first it spares reading the files that it has seen
-    /// unchanged. What ralph's knows of a file stays: the user's can hold something else than the file is.
+    /// The user's index tells which ignored files are tracked, and at first it saves reading files that it knows to be
+    /// unchanged. ralph's own entries take precedence, because the user's can differ from the files.
     pub(super) fn follow_index(&self, state: &mut State, when: When) -> Result<Copied, GitError> {
         self.make_plain()?;
         let identity = match self.open_theirs()? {
@@ -112,7 +112,7 @@ impl Repository {
         Ok(Copied::Yes)
     }
 
-    /// Finds which of some files the user's index has; ralph's has the untracked ones too.
+    /// Returns the files that the user's index has; ralph's also has untracked ones.
     pub(super) fn tracked(&self, paths: &[PathBuf]) -> Result<HashSet<PathBuf>, GitError> {
         if paths.is_empty() {
             return Ok(HashSet::new());
@@ -157,7 +157,7 @@ impl Repository {
         Ok((listed, Written::default()))
     }
 
-    /// What ralph's index holds, by path; none if it cannot be read.
+    /// Reads ralph's index, by path; `None` if it cannot be read.
     fn read_ours(&self) -> Option<HashMap<Vec<u8>, Entry>> {
         let (file, metadata) = open_unfollowed(&self.index).ok()??;
         let mut bytes = Vec::new();
@@ -172,7 +172,7 @@ impl Repository {
         )
     }
 
-    /// Has ralph's index hold what the table does, unless it does already.
+    /// Writes the table to ralph's index, unless it is written already.
     pub(super) fn write_table(&self, table: &mut Table) -> Result<(), GitError> {
         if !table.is_written {
             self.write_ours(&table.entries())?;
@@ -181,8 +181,8 @@ impl Repository {
         Ok(())
     }
 
-    /// Leaves ralph's index to git, which works on it from here on. If it cannot be written, the next checkpoint starts from the
-    /// user's.
+    /// Gives up the table: git works on ralph's index from here on. If the index cannot be written, the next checkpoint
+    /// starts from the user's.
     pub(super) fn give_up_table(&self, state: &mut State) -> Result<(), GitError> {
         match state.table.take() {
             Some(mut table) => self.write_table(&mut table).inspect_err(|_| state.origin = None),
@@ -190,8 +190,8 @@ impl Repository {
         }
     }
 
-    /// Reads what ralph's index holds, for the next checkpoint to do without git. None where something about the repository
-    /// is unusual, or another tree is found in it than git has written.
+    /// Reads ralph's index into a table, so that the next checkpoint needs no git. `None` if the repository is unusual,
+    /// or if the index does not have the tree that git wrote.
     pub(super) fn read_table(&self, ignored: HashSet<Vec<u8>>, rules: Rules, tree: &str) -> Option<Table> {
         if self.loose().is_none() || !self.include.is_empty() {
             return None;
@@ -217,14 +217,15 @@ impl Repository {
             source,
         };
         self.forget_index()?;
-        // In one step: a git that counts lines at the same time looks at it for attributes, and would not take half of one.
+        // Renamed into place: a git that counts lines at the same time reads attributes from it and rejects half an
+        // index.
         let unfinished = self.index.with_extension("new");
         fs::write(&unfinished, entries::write(entries, self.id_bytes))
             .and_then(|()| fs::rename(&unfinished, &self.index))
             .map_err(failed)
     }
 
-    /// The user's entries, with what ralph knows of their files in place of what the user's index says.
+    /// Combines the user's entries with ralph's knowledge of their files, which takes precedence.
     fn merge(&self, mut theirs: Vec<Entry>, written: Written, ours: Option<HashMap<Vec<u8>, Entry>>) -> Vec<Entry> {
         theirs.retain(|entry| !self.spares(&process::path(&entry.path)));
         theirs.sort_by(|a, b| (&a.path, a.stage).cmp(&(&b.path, b.stage)));
@@ -250,7 +251,7 @@ impl Repository {
             match known {
                 Some(known) if merged.last().is_some_and(|last| last.path == known.path) => {} // a side of a conflict
                 Some(known) if known.absent == absent || absent => merged.push(known.clone()),
-                // Marked as out of the work tree after its file was deleted.
+                // Marked as outside the work tree after its file was deleted.
                 None if absent => {}
                 Some(_) | None => {
                     let mut entry = entry.unread();
@@ -266,7 +267,7 @@ impl Repository {
         fs::symlink_metadata(self.layout.root.join(process::path(path))).is_ok()
     }
 
-    /// Whether one of the files has come to be that are not to be in the work tree.
+    /// Whether one of the files exists that should not be in the work tree.
     fn any_appeared(&self, absent: &[PathBuf]) -> bool {
         let mut directory: Option<(&Path, bool)> = None;
         absent.iter().any(|path| {
@@ -280,7 +281,7 @@ impl Repository {
         })
     }
 
-    /// Removes the index: the next checkpoint copies the user's again.
+    /// Removes the index; the next checkpoint copies the user's again.
     pub(super) fn forget_index(&self) -> Result<(), GitError> {
         for path in [self.index.clone(), self.index.with_extension("lock")] {
             match fs::remove_file(&path) {
@@ -295,6 +296,6 @@ impl Repository {
 impl Drop for Repository {
     fn drop(&mut self) {
         self.lock().finish_naming();
-        _ = self.forget_index(); // a copy, worth nothing to the next run
+        _ = self.forget_index(); // a copy, of no use to the next run
     }
 }

@@ -1,7 +1,7 @@
-//! Where a repository's files are, and whether git can be let near them.
+//! Locations of a repository's files, and checks that git can safely read them.
 //!
-//! An agent can write all of them: a pipe in the place of a file makes git wait for ever, and a repository in the place of
-//! this one would get its checkpoints.
+//! An agent can write all of them: a pipe in the place of a file makes git wait without end, and a repository in the
+//! place of this one would receive its checkpoints.
 
 use std::{
     env,
@@ -16,9 +16,9 @@ use ralph_system::files::open_unfollowed;
 
 use super::{GitError, process};
 
-/// Files that say what git thinks of other files.
+/// Files that assign attributes to other files.
 pub(super) const GITATTRIBUTES: &str = ".gitattributes";
-/// What git reads of a work tree's root and of its own directories, whatever it is asked.
+/// Files that every git command reads, in the work tree's root and in git's own directories.
 const OF_THE_ROOT: [&str; 3] = [".gitignore", GITATTRIBUTES, ".gitmodules"];
 const OF_THE_WORK_TREE: [&str; 4] = ["HEAD", "config.worktree", "commondir", "info/sparse-checkout"];
 const OF_ALL_WORK_TREES: [&str; 7] = [
@@ -31,14 +31,14 @@ const OF_ALL_WORK_TREES: [&str; 7] = [
     "objects/info/alternates",
 ];
 
-/// What a file that takes the place of `.git` may have: a path and a word.
+/// Most bytes of a file in the place of `.git`: a path and a word.
 const GITFILE_BYTES: u64 = 8192;
 
-/// The most that git is let read of one of these files. References of a million branches take less than a tenth of it; git
-/// sorts what is not sorted in memory, holes of a sparse file included.
+/// The largest such file that git may read. References of a million branches need less than a tenth of it; git sorts
+/// unsorted ones in memory, holes of a sparse file included.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// How many references that name another one git follows.
+/// Symbolic references that git follows in a row.
 const MOST_HOPS: usize = 5;
 
 /// The directories of a repository.
@@ -46,31 +46,31 @@ const MOST_HOPS: usize = 5;
 pub(super) struct Layout {
     /// The work tree's root, absolute.
     pub(super) root: PathBuf,
-    /// Of this work tree, absolute: a linked work tree has its own.
+    /// git's directory of this work tree, absolute: a linked work tree has its own.
     pub(super) git_dir: PathBuf,
-    /// What all work trees of the repository share, absolute.
+    /// git's directory that all work trees of the repository share, absolute.
     pub(super) common_dir: PathBuf,
 }
 
-/// Tells one directory from another that takes its place.
+/// The identity of a directory, which tells it from a replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Mark {
     device: u64,
     inode: u64,
-    /// None where the file system does not know.
+    /// Creation time; `None` if the file system does not record it.
     made: Option<SystemTime>,
 }
 
 impl Layout {
-    /// Marks the repository's directories.
+    /// Returns the identities of the repository's directories.
     ///
     /// # Errors
-    /// [`GitError::Gone`]; [`GitError::Replaced`] where something else is in their place.
+    /// [`GitError::Gone`]; [`GitError::Replaced`] if something else is in their place.
     pub(super) fn marks(&self) -> Result<[Mark; 2], GitError> {
         Ok([mark(&self.git_dir)?, mark(&self.common_dir)?])
     }
 
-    /// Looks at each file that git is about to read.
+    /// Inspects each file that git is about to read.
     ///
     /// # Errors
     /// [`GitError::NotAFile`] and [`GitError::TooLarge`] name the first that would make git wait or read without end.
@@ -79,7 +79,7 @@ impl Layout {
     }
 }
 
-/// Looks at what git finds on its way up from a project, before git does.
+/// Inspects the files that git finds on its way up from a project, before git does.
 ///
 /// # Errors
 /// [`GitError::NotAFile`], [`GitError::TooLarge`].
@@ -96,8 +96,8 @@ pub(super) fn inspect_above(project: &Path) -> Result<(), GitError> {
     Ok(())
 }
 
-/// Finds the directory above a project, or the project itself, whose `.git` is `git_dir`. git believes its configuration
-/// instead of looking.
+/// Finds the directory, `project` or one above, whose `.git` is `git_dir`. git itself would trust the repository's
+/// configuration.
 pub(super) fn root_of(project: &Path, git_dir: &Path) -> Option<PathBuf> {
     let is_root = |root: &&Path| {
         let found = git_dir_of(root).and_then(|found| found.canonicalize().ok());
@@ -106,7 +106,7 @@ pub(super) fn root_of(project: &Path, git_dir: &Path) -> Option<PathBuf> {
     project.ancestors().find(is_root).map(Path::to_owned)
 }
 
-/// The directory that `.git` is, or names.
+/// Returns the directory that `.git` is or names.
 fn git_dir_of(root: &Path) -> Option<PathBuf> {
     let entry = root.join(".git");
     if fs::metadata(&entry).ok()?.is_dir() {
@@ -128,7 +128,8 @@ fn inspect(root: &Path, git_dir: &Path, common_dir: &Path) -> Result<(), GitErro
     files.into_iter().flatten().try_for_each(inspect_file)
 }
 
-/// Refuses what would be read without end, itself or by a link. git says itself what it thinks of a directory.
+/// Refuses a file that would be read without end, directly or through a link. Directories are left to git, which
+/// reports them.
 fn inspect_file(path: PathBuf) -> Result<(), GitError> {
     match fs::metadata(&path) {
         Ok(metadata) if !metadata.is_file() && !metadata.is_dir() => Err(GitError::NotAFile { path }),
@@ -137,7 +138,7 @@ fn inspect_file(path: PathBuf) -> Result<(), GitError> {
     }
 }
 
-/// Where the references may be that HEAD leads to: git reads all of such a file, whatever it is.
+/// Lists the files that may hold the references HEAD leads to: git reads all of such a file, even a device.
 fn references(git_dir: &Path, common_dir: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut next = read_small(&git_dir.join("HEAD"));
@@ -146,7 +147,7 @@ fn references(git_dir: &Path, common_dir: &Path) -> Vec<PathBuf> {
             break;
         };
         let name = process::path(name.trim_ascii());
-        // Most are shared by all work trees, and some are each one's own.
+        // Most references are shared by all work trees; some belong to one.
         let both = [common_dir.join(&name), git_dir.join(&name)];
         next = both.iter().find_map(|path| read_small(path));
         found.extend(both);
@@ -174,7 +175,7 @@ impl Mark {
     }
 }
 
-/// Reads what ought to be a short regular file, up to some kilobytes.
+/// Reads at most 8 KiB of a regular file.
 pub(super) fn read_small(path: &Path) -> Option<Vec<u8>> {
     let (file, _) = open_unfollowed(path).ok()??;
     let mut bytes = Vec::new();
@@ -182,7 +183,7 @@ pub(super) fn read_small(path: &Path) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Where the user keeps configuration.
+/// Returns the user's configuration directory.
 pub(super) fn config_home() -> Option<PathBuf> {
     let named = env::var_os("XDG_CONFIG_HOME").filter(|path| !path.is_empty());
     named

@@ -1,9 +1,10 @@
-//! Checkpoints of the work tree, and what changed between two of them, with the git command line.
+//! Checkpoints of the work tree, and the changes between them, with the git command line.
 //!
 //! A checkpoint is a commit object under `refs/ralph/<run>/`, with the user's HEAD as its parent. The user's index,
-//! HEAD, branch, reflog and files are only read: everything goes through an index of ralph's own, which starts as the
-//! user's and is kept from one checkpoint to the next, so that unchanged files are not read again. It holds the files as they
-//! are, byte for byte: no filter runs, no line end is turned, and what the user's index is told to overlook is looked at.
+//! HEAD, branch, reflog and files are only read: git works on an index of ralph's own, which starts as a copy of the
+//! user's and is kept between checkpoints, so that unchanged files are not read again. It holds the files byte for
+//! byte: no filter runs, no line end is converted, and files that the user's index marks as `skip-worktree` or
+//! `assume-unchanged` are looked at.
 //!
 //! All functions block; each git process has a deadline.
 
@@ -81,51 +82,52 @@ pub use work_trees::{Branches, Merge, Move};
 /// Untracked files above this size are left out of checkpoints.
 pub const UNTRACKED_CAP_BYTES: u64 = 32 << 20;
 
-/// A repository with a work tree, the whole of which is checkpointed.
+/// A repository, and its work tree, which is checkpointed as a whole.
 #[derive(Debug)]
 pub struct Repository {
     layout: Layout,
-    /// How long the names of objects are: 20 bytes, or 32.
+    /// Bytes of an object's name: 20, or 32 with SHA-256.
     id_bytes: usize,
-    /// ralph's own index.
+    /// The file of ralph's own index.
     index: PathBuf,
-    /// ralph's own shared directory, in which no attribute is set.
+    /// ralph's own common directory, which overrules all attributes.
     plain: PathBuf,
     deadline: Duration,
     supervisor: Supervisor,
-    /// What git is set to, as far as ralph has asked.
+    /// git's settings, once they were read.
     settings: Mutex<Option<Known>>,
-    /// What is written without git; none inside where that is nothing. Found out with the first checkpoint.
+    /// Writer of objects and references without git; `None` inside if git has to write them. Set by the first
+    /// checkpoint.
     loose: OnceLock<Option<Loose>>,
-    /// Ignored files that are in checkpoints all the same, as patterns of `.gitignore`.
+    /// Patterns, as in `.gitignore`, of ignored files that checkpoints include.
     include: Vec<String>,
-    /// What is in no checkpoint and never restored: ralph's own state.
+    /// ralph's own state, which is in no checkpoint and is never restored.
     spared: Option<States>,
     state: Mutex<State>,
 }
 
 impl Repository {
-    /// Has checkpoints hold ignored files, too, which match a pattern of `.gitignore`.
+    /// Includes ignored files that match a pattern, as in `.gitignore`, in checkpoints.
     #[must_use]
     pub fn including(mut self, patterns: Vec<String>) -> Repository {
         self.include = patterns;
         self
     }
 
-    /// Leaves ralph's state alone, wherever it lies: a journal that grows is no work, and none that was restored is true.
+    /// Excludes ralph's own state, wherever it lies: its changes are no work, and restoring it would falsify it.
     #[must_use]
     pub fn sparing(mut self, states: States) -> Repository {
         self.spared = Some(states);
         self
     }
 
-    /// Whether a file, relative to the root, is a part of ralph's state.
+    /// Whether a file, relative to the root, is part of ralph's state.
     fn spares(&self, path: &Path) -> bool {
         let spared = self.spared.as_ref();
         spared.is_some_and(|states| states.hold(&self.layout.root.join(path)))
     }
 
-    /// git's directories of it: that of this work tree, and the one that all share where that is another.
+    /// Returns git's directory of this work tree, and the common one if that is another.
     pub fn directories(&self) -> Vec<PathBuf> {
         let Layout {
             git_dir, common_dir, ..
@@ -136,13 +138,13 @@ impl Repository {
         }
     }
 
-    /// The work tree's root, absolute; the project may be a directory below it.
+    /// Returns the work tree's root, absolute; the project may be a directory below it.
     pub fn root(&self) -> &Path {
         &self.layout.root
     }
 }
 
-/// Which side of an iteration a checkpoint is on.
+/// The side of an iteration that a checkpoint is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Moment {
     Before,
@@ -158,13 +160,13 @@ impl fmt::Display for Moment {
     }
 }
 
-/// A checkpoint that was made.
+/// A newly made checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Taken {
     pub checkpoint: Checkpoint,
-    /// What is not in it, a sentence each; said once per file and repository.
+    /// Sentences about files that it leaves out; each is returned once.
     pub notices: Vec<String>,
 }
 
-/// The changes since each of some checkpoints, in their order.
+/// The changes since each of several checkpoints, in their order.
 pub type Counted = Result<Vec<Changes>, GitError>;

@@ -1,22 +1,22 @@
-//! Looks through a work tree one level after the other, in several threads where a level is wide: a look waits for the system,
-//! and so do several at once.
+//! Walks a work tree level by level, in several threads if a level is wide: reading directories mostly waits for the
+//! system.
 
 use std::{mem, thread};
 
 use super::beside::Beside;
 
-/// Directories of one level that are worth another thread, and threads that a system has a use for.
+/// Directories of one level above which threads are used, and the most threads.
 const MANY_DIRECTORIES: usize = 32;
 const MOST_THREADS: usize = 8;
 
-/// What is in a directory, or in all of them.
+/// The contents of one directory, or of all together.
 #[derive(Debug, Default)]
 pub(super) struct Look<'a> {
-    /// Directories that are to be looked at.
+    /// Directories still to be looked at.
     pub(super) directories: Vec<Vec<u8>>,
-    /// Files that are known.
+    /// Known files that were found.
     pub(super) seen: Vec<&'a [u8]>,
-    /// Those of them that may have changed.
+    /// Found files that may have changed.
     pub(super) to_read: Vec<Vec<u8>>,
 }
 
@@ -29,7 +29,7 @@ impl<'a> Look<'a> {
     }
 }
 
-/// Looks at the root, whose path is empty, and at every directory that a look finds; none as soon as one look comes to that.
+/// Looks at the root, whose path is empty, and at every directory that is found; `None` as soon as one look returns it.
 pub(super) fn look_through<'a>(at: impl Fn(&[u8]) -> Option<Look<'a>> + Sync) -> Option<Look<'a>> {
     let mut all = at(b"")?;
     while !all.directories.is_empty() {

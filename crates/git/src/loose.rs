@@ -1,7 +1,7 @@
-//! Writes objects and references as git does, and reads commits: git takes longer to start than to do it.
+//! Writes objects and references as git does, and reads commits: faster than git can start.
 //!
-//! Only where git would write the same: objects that are named by SHA-1, references in files of their own, and no setting
-//! about modes or durability. Whatever is not as expected is left to git, which knows what to do or says what is wrong.
+//! Only if git would write the same: SHA-1 names, references in files of their own, and no setting about modes or
+//! durability. Anything unexpected is left to git, which can handle it or reports the error.
 
 use std::{
     fs::{self, File, Permissions},
@@ -16,9 +16,9 @@ use ralph_system::files::open_unfollowed;
 
 use super::{layout::Layout, settings::Settings, sha1::sha1};
 
-/// Settings that say something about comparing files alone.
+/// Settings that only concern comparing files.
 const OF_COMPARING: [&str; 2] = ["core.attributesfile", "core.bigfilethreshold"];
-/// Extensions that change nothing about how objects and references are written.
+/// Extensions that do not affect how objects and references are written.
 const HARMLESS: [&str; 5] = [
     "extensions.objectformat sha1",
     "extensions.refstorage files",
@@ -27,30 +27,30 @@ const HARMLESS: [&str; 5] = [
     "extensions.preciousobjects ",
 ];
 
-/// Bytes of the names of objects, in hexadecimal.
+/// Hexadecimal digits of an object's name.
 const NAME_BYTES: usize = 40;
-/// What files and trees are compressed with: the fastest level, since git compresses them anew when it packs them.
+/// Compression level of files and trees: the fastest, since git compresses them again when it packs them.
 const LEVEL: u8 = 1;
-/// What comes before the content of an object: its kind and its size.
+/// Most bytes of an object's header: its kind and its size.
 const HEAD_BYTES: usize = 32;
-/// A larger commit is left to git.
+/// Most bytes of a commit; a larger one is left to git.
 const COMMIT_BYTES: usize = 64 << 10;
-/// Commits that are followed one by one.
+/// Most commits that are followed one by one.
 const MOST_COMMITS: u32 = 64;
 
 /// The name of an object.
 pub(super) type Id = [u8; NAME_BYTES / 2];
 
-/// Where a repository has objects and references that are files of their own.
+/// The loose objects and references of a repository.
 #[derive(Debug, Clone)]
 pub(super) struct Loose {
     common_dir: PathBuf,
-    /// No setting says how files are compared.
+    /// No setting affects how files are compared.
     counts_as_usual: bool,
 }
 
 impl Loose {
-    /// What can be written of this repository without git.
+    /// Returns the writer for a repository; `None` if git might write differently.
     pub(super) fn found(settings: &Settings, layout: &Layout, id_bytes: usize) -> Option<Loose> {
         let is_harmless = |line: &String| HARMLESS.iter().any(|harmless| line.starts_with(harmless));
         let is_usual = id_bytes * 2 == NAME_BYTES && settings.lines(is_of_writing).iter().all(is_harmless);
@@ -60,17 +60,17 @@ impl Loose {
         })
     }
 
-    /// Whether git would compare files as they are, as far as settings say something about that.
+    /// Whether no setting and no replacement changes how git compares files.
     pub(super) fn counts_as_usual(&self) -> bool {
         self.counts_as_usual && !self.is_replaced()
     }
 
-    /// Whether an object is there, in a file of its own.
+    /// Whether a loose object of this name exists.
     pub(super) fn has(&self, name: &str) -> bool {
         is_name(name) && self.object(name).is_file()
     }
 
-    /// Writes the commit of this text and returns its name.
+    /// Writes a commit with this content and returns its name.
     pub(super) fn write_commit(&self, text: &str) -> Option<String> {
         let object = object_of("commit", text.as_bytes());
         let name = hex(&sha1(&object));
@@ -78,7 +78,7 @@ impl Loose {
         Some(name)
     }
 
-    /// Writes a file's content or a tree, unless it is there, and returns its name.
+    /// Writes a blob or a tree, unless it exists, and returns its name.
     pub(super) fn write(&self, kind: &str, content: &[u8]) -> Option<Id> {
         let object = object_of(kind, content);
         let id = sha1(&object);
@@ -89,9 +89,8 @@ impl Loose {
         Some(id)
     }
 
-    /// How many commits lead from one to another, each with one parent; none where it is not so or not known.
-    ///
-    /// git is asked where something may take the place of a commit or of its parents.
+    /// Counts the commits from one to another along single parents; `None` at a merge, at an unreadable
+    /// commit, beyond 64 commits, or if git may replace commits or their parents.
     pub(super) fn commits_between(&self, from: &str, to: &str) -> Option<u32> {
         if self.is_replaced() {
             return None;
@@ -106,7 +105,7 @@ impl Loose {
         None
     }
 
-    /// Whether git may take one object for another.
+    /// Whether git may substitute one object for another.
     fn is_replaced(&self) -> bool {
         let places = ["refs/replace", "info/grafts", "shallow"];
         let is_there = |name: &str| self.common_dir.join(name).symlink_metadata().is_ok();
@@ -121,7 +120,7 @@ impl Loose {
         }
     }
 
-    /// Reads an object of a kind and of at most so many bytes that is a file of its own, and is what its name says.
+    /// Reads a loose object of a kind and of at most so many bytes, and verifies its name.
     pub(super) fn read(&self, kind: &str, name: &str, most_bytes: usize) -> Option<Vec<u8>> {
         if !is_name(name) {
             return None;
@@ -153,7 +152,7 @@ impl Loose {
         }
     }
 
-    /// Tells one set of packs from another; none where there may be others than the repository's own.
+    /// Returns a mark that changes with the set of packs; `None` if objects may be outside the repository.
     pub(super) fn packs(&self) -> Option<Packs> {
         let objects = self.common_dir.join("objects");
         let alternates = objects.join("info/alternates");
@@ -168,7 +167,7 @@ impl Loose {
         })
     }
 
-    /// Sets a reference, in ralph's own directory of them, to an object that is there; tells whether it did.
+    /// Points a reference in ralph's own namespace at an existing object; returns whether it did.
     pub(super) fn set_reference(&self, reference: &str, name: &str) -> bool {
         self.has(name) && self.write_reference(reference, name).is_ok()
     }
@@ -180,7 +179,7 @@ impl Loose {
 
     fn write_reference(&self, reference: &str, name: &str) -> io::Result<()> {
         let mut path = self.common_dir.clone();
-        // An agent can lead it elsewhere, or have turned to another kind of references since it was asked.
+        // An agent can have redirected it, or changed the reference format since git was asked.
         let is_unusual = |path: &Path| !path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
         if path.join("reftable").symlink_metadata().is_ok() || is_unusual(&path.join("refs/heads")) {
             return Err(io::ErrorKind::Unsupported.into());
@@ -195,18 +194,18 @@ impl Loose {
             }
         }
         let path = self.common_dir.join(reference);
-        // The name under which every git looks for the lock of this reference.
+        // Every git locks a reference with a file of this name.
         let lock = self.common_dir.join(format!("{reference}.lock"));
         let mut file = File::create_new(&lock)?;
         let written = writeln!(file, "{name}").and_then(|()| fs::rename(&lock, &path));
         if written.is_err() {
-            _ = fs::remove_file(&lock); // the error before this one is the one that counts
+            _ = fs::remove_file(&lock); // the earlier error counts
         }
         written
     }
 }
 
-/// The directory of packs as it was at one time.
+/// The state of the pack directory at one time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Packs {
     inode: u64,
@@ -220,12 +219,12 @@ fn is_of_writing(key: &str) -> bool {
     key.strip_prefix("core.").is_some_and(of_core) || key.starts_with("extensions.")
 }
 
-/// The name of a file's content.
+/// Returns the name of a file's blob.
 pub(super) fn id_of(content: &[u8]) -> Id {
     sha1(&object_of("blob", content))
 }
 
-/// The name of an object as git prints it.
+/// Returns an object's name as git prints it.
 pub(super) fn hex(id: &[u8]) -> String {
     id.iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -234,7 +233,7 @@ fn object_of(kind: &str, content: &[u8]) -> Vec<u8> {
     [format!("{kind} {}\0", content.len()).as_bytes(), content].concat()
 }
 
-/// Whether an object is there, and stays for as long as one that was just written: git clears away what is old.
+/// Whether an object exists; renews its time, because git prunes old unreachable objects.
 fn is_kept(path: &Path) -> bool {
     let now = SystemTime::now();
     File::open(path).is_ok_and(|file| file.set_modified(now).is_ok())
@@ -244,14 +243,14 @@ pub(super) fn is_name(name: &str) -> bool {
     name.len() == NAME_BYTES && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Writes an object beside its place first, so that no reader finds half of it.
+/// Writes an object to a temporary file first, so that no reader finds half of it.
 fn write_object(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let directory = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
     match fs::create_dir(directory) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
         Ok(()) | Err(_) => {}
     }
-    // git clears away what is left of such a name.
+    // git cleans up leftover files with such a name.
     let mut builder = tempfile::Builder::new();
     let builder = builder.prefix("tmp_obj_").permissions(Permissions::from_mode(0o444));
     let mut file = builder.tempfile_in(directory)?;
@@ -260,7 +259,7 @@ fn write_object(path: &Path, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// A zlib stream (RFC 1950) of one block that is stored as it is, which a commit always fits in; none if it does not.
+/// Returns a zlib stream (RFC 1950) of one uncompressed block; `None` above 65,535 bytes, which commits never reach.
 fn stored(bytes: &[u8]) -> Option<Vec<u8>> {
     const HEADER: [u8; 2] = [0x78, 0x01];
     const LAST_AND_STORED: u8 = 1;

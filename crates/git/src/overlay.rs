@@ -1,4 +1,4 @@
-//! Files of one commit in a work tree of another, for a look at the two together.
+//! Puts files of one commit into a work tree of another, to examine both together.
 
 use std::{
     fs,
@@ -10,10 +10,11 @@ use super::{
     work_trees::{Branches, DEADLINE},
 };
 
-/// The paths that differ between `commit` and where it left `base`, relative to the root of the repository.
+/// Returns the paths that differ between `commit` and its fork point from `base`, relative to the root of the
+/// repository.
 ///
 /// # Errors
-/// [`GitError`] if git cannot be asked, or the two have nothing in common.
+/// [`GitError`] if git cannot be asked, or if the two have no common ancestor.
 pub fn changed_since_fork(branches: &Branches, base: &str, commit: &str) -> Result<Vec<String>, GitError> {
     let range = format!("{base}...{commit}");
     let diff = ["diff", "--name-only", "-z", "--no-renames", &range];
@@ -22,7 +23,7 @@ pub fn changed_since_fork(branches: &Branches, base: &str, commit: &str) -> Resu
     Ok(names.map(|name| String::from_utf8_lossy(name).into_owned()).collect())
 }
 
-/// The path of a file of the project, relative to the root of the repository.
+/// Returns the path of a project's file relative to the root of the repository.
 pub fn below_root(branches: &Branches, path: &str) -> String {
     branches
         .project_in(Path::new(""))
@@ -31,18 +32,18 @@ pub fn below_root(branches: &Branches, path: &str) -> String {
         .into_owned()
 }
 
-/// The path of a file of the repository, relative to the project; none of one beside it.
+/// Returns the path of a repository's file relative to the project; `None` if it lies outside.
 pub fn below_project(branches: &Branches, path: &str) -> Option<String> {
     let path = Path::new(path).strip_prefix(branches.project_in(Path::new(""))).ok()?;
     Some(path.to_string_lossy().into_owned())
 }
 
-/// Has `paths` in a work tree of ralph's own as they are in `commit`; those that it has not are taken away.
+/// Makes `paths` in a work tree of ralph's own the same as in `commit`; files that `commit` lacks are removed.
 ///
 /// # Errors
 /// [`GitError`] if git cannot write them.
 pub fn overlay(branches: &Branches, tree: &Path, commit: &str, paths: &[String]) -> Result<(), GitError> {
-    // A line each: a file with a line break in its name is left as it is.
+    // `cat-file` reads a path a line: a file with a line break in its name is left as it is.
     let paths: Vec<&String> = paths.iter().filter(|path| !path.contains('\n')).collect();
     if paths.is_empty() {
         return Ok(());
@@ -57,7 +58,7 @@ pub fn overlay(branches: &Branches, tree: &Path, commit: &str, paths: &[String])
             there.push(path.as_str());
         } else {
             let path: PathBuf = tree.join(path);
-            _ = fs::remove_file(path); // not there, or a directory of other files
+            _ = fs::remove_file(path); // it may be missing, or a directory of other files
         }
     }
     if there.is_empty() {

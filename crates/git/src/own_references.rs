@@ -1,4 +1,5 @@
-//! The references that ralph makes in a repository, to be cleaned up, and whether what they hold is anywhere else.
+//! The references that ralph makes in a repository: listed and deleted for a clean-up, and checked for work that is
+//! nowhere else.
 
 use std::{collections::HashSet, path::Path};
 
@@ -11,7 +12,7 @@ use super::{
 /// Prefix of the references of checkpoints, before the name of their run.
 const CHECKPOINTS: &str = "refs/ralph/";
 
-/// The references that ralph has made: checkpoints, branches of batches, and what batches hold.
+/// The references that ralph has made: checkpoints, branches of batches, and commits that batches keep.
 #[derive(Debug)]
 pub struct OwnReferences<'a> {
     branches: &'a Branches,
@@ -19,7 +20,7 @@ pub struct OwnReferences<'a> {
 }
 
 impl<'a> OwnReferences<'a> {
-    /// Lists those of a repository.
+    /// Lists ralph's references of a repository.
     ///
     /// # Errors
     /// [`GitError`] if git cannot list them.
@@ -33,12 +34,12 @@ impl<'a> OwnReferences<'a> {
         Ok(OwnReferences { branches, names })
     }
 
-    /// Whether a branch of a batch was there.
+    /// Whether the branch existed when the references were listed.
     pub fn has_branch(&self, branch: &str) -> bool {
         self.names.contains(&full(branch))
     }
 
-    /// The commit that keeps the merges of a batch, and the reference to it.
+    /// Returns the commit that keeps the merges of a batch, and the reference to it.
     ///
     /// # Errors
     /// [`GitError`] if git cannot be asked.
@@ -51,7 +52,7 @@ impl<'a> OwnReferences<'a> {
         Ok(commit.map(|commit| (reference, commit)))
     }
 
-    /// Deletes the checkpoints of runs, and returns how many there were.
+    /// Deletes the checkpoints of runs, and returns their number.
     ///
     /// # Errors
     /// [`GitError`]; none is deleted then.
@@ -70,7 +71,7 @@ impl<'a> OwnReferences<'a> {
         Ok(lines.len())
     }
 
-    /// Whether a commit is a part of what another branch than `branch` has, or of what is checked out in the user's work tree.
+    /// Whether a commit is contained in another branch than `branch`, or in a detached HEAD of the user's work tree.
     ///
     /// # Errors
     /// [`GitError`] if git cannot tell.
@@ -89,11 +90,11 @@ impl<'a> OwnReferences<'a> {
         if text.lines().any(|name| name != own && !is_symbolic(name)) {
             return Ok(true);
         }
-        // A branch that is checked out is listed above; a detached HEAD is not.
+        // A checked-out branch is listed above; a detached HEAD is not.
         Ok(self.branches.current()?.is_none() && self.branches.is_ancestor(commit, "HEAD")?)
     }
 
-    /// As [`Self::is_elsewhere`], for the commit that another work tree has checked out.
+    /// Applies [`Self::is_elsewhere`] to the commit that another work tree has checked out.
     ///
     /// # Errors
     /// As [`OwnReferences::is_elsewhere`].

@@ -1,4 +1,4 @@
-//! Shows what changed, for people to read.
+//! Renders changes as patches.
 
 use ralph_core::event::Checkpoint;
 
@@ -8,9 +8,9 @@ use super::{GitError, Repository, index::When};
 const CAP_BYTES: usize = 1024 * 1024;
 
 impl Repository {
-    /// Makes the patch from one checkpoint to another, or to the files as they are now: statistics first, then the lines.
+    /// Renders the patch from one checkpoint to another, or to the present files: statistics first, then the lines.
     ///
-    /// A longer one is cut, and says so.
+    /// A patch above 1 MiB is cut, and ends with a note.
     ///
     /// # Errors
     /// [`GitError::Refused`] when a checkpoint is gone.
@@ -41,7 +41,7 @@ impl Repository {
         Ok(text)
     }
 
-    /// The tree of a checkpoint, or that of the files as they are now.
+    /// Returns the tree of a checkpoint, or of the present files.
     pub(super) fn tree_of(&self, checkpoint: Option<&Checkpoint>) -> Result<String, GitError> {
         match checkpoint {
             Some(checkpoint) => Ok(checkpoint.tree.clone()),
@@ -49,7 +49,7 @@ impl Repository {
         }
     }
 
-    /// Writes the work tree as it is as a tree object, and nothing else.
+    /// Writes a tree object of the present work tree, but no commit or reference.
     fn tree_now(&self) -> Result<String, GitError> {
         let mut state = self.lock();
         let verified = self.verify(&mut state);
@@ -64,7 +64,7 @@ impl Repository {
             });
         if tree.is_err() {
             state.origin = None;
-            _ = self.forget_index(); // the error before this one says more
+            _ = self.forget_index(); // the earlier error says more
         }
         state.last = None;
         tree

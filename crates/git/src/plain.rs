@@ -1,8 +1,8 @@
-//! Has git take the files as they are: byte for byte, with their modes and links, and no program run on them.
+//! Has git store files byte for byte, with their modes and links, and run no program on them.
 //!
-//! Attributes turn line ends, expand `$Id$` and have filters rewrite files, on the way in and on the way out. Of all the
-//! places where attributes are set `info/attributes` is the strongest, so ralph's index is worked on with a shared directory
-//! of ralph's own, which has that file, and links to the repository's for everything else.
+//! Attributes convert line ends, expand `$Id$` and run filters, in both directions. Of all files of attributes
+//! `info/attributes` takes precedence. So git works on ralph's index with a common directory of ralph's own, which has
+//! that file, and links to the repository's for everything else.
 
 use std::{
     collections::HashSet,
@@ -32,7 +32,7 @@ const LINKED: [&str; 7] = [
     "info/exclude",
 ];
 
-/// Settings that would hide a difference, or write something else than was read.
+/// Settings that would hide a difference, or store other bytes than were read.
 const SETTINGS: [&str; 6] = [
     "core.autocrlf=false",
     "core.checkStat=default",
@@ -42,22 +42,22 @@ const SETTINGS: [&str; 6] = [
     "core.trustCtime=true",
 ];
 
-/// The tree without files, which git knows without having it: no attributes from the work tree, so that nothing there is
-/// waited for. Versions before 2.41 read them, and are overruled all the same.
+/// The empty tree, which git knows without having it, as the source of attributes: git then reads none from the work
+/// tree, where a pipe would block it. Versions before 2.41 do read them, but `info/attributes` still takes precedence.
 const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 const EMPTY_TREE_SHA256: &str = "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321";
 
-/// Settings by which git stores something else than the files; it names a file of attributes, or line ends.
+/// Settings with which git may store other bytes than the file has: line ends, or a further file of attributes.
 const CONVERSIONS: [&str; 2] = ["core.attributesfile", "core.autocrlf"];
-/// Words with which an attribute changes what is stored of a file.
+/// Words of attributes that change what is stored of a file.
 const CONVERTING: [&[u8]; 7] = [b"text", b"eol", b"crlf", b"ident", b"filter", b"encoding", b"[attr]"];
-/// A longer file of attributes is not looked through.
+/// A larger file of attributes is not searched.
 const ATTRIBUTES_BYTES: u64 = 1 << 20;
 
 impl Repository {
-    /// A git command on ralph's index and the files as they are.
+    /// Returns a git command on ralph's index and the unconverted files.
     pub(super) fn own_index_git(&self) -> Git {
-        // The checksum of an index, which git does not check, costs as much as reading it.
+        // The checksum of an index, which git does not verify, costs as much as reading it.
         let git = self.git().setting("index.skipHash=true");
         let empty = if self.id_bytes == 20 {
             EMPTY_TREE
@@ -72,7 +72,7 @@ impl Repository {
             .env("GIT_ATTR_SOURCE", empty)
     }
 
-    /// Makes the directory that overrules all attributes, unless it is there.
+    /// Makes ralph's common directory, which overrules all attributes, unless it exists.
     pub(super) fn make_plain(&self) -> Result<(), GitError> {
         let attributes = self.plain.join("info/attributes");
         if attributes.is_file() {
@@ -93,11 +93,11 @@ impl Repository {
                 Ok(()) | Err(_) => {}
             }
         }
-        // Last: it tells that all of them are there.
+        // Written last: it marks the directory as complete.
         fs::write(attributes, ATTRIBUTES)
     }
 
-    /// Whether the user's index may hold something else than the files: what git made of them on the way in.
+    /// Whether the user's index may hold converted content instead of the files' bytes.
     pub(super) fn converts(&self, entries: &[Entry]) -> bool {
         let mut places = vec![
             self.layout.common_dir.join("info/attributes"),
@@ -126,7 +126,7 @@ impl Repository {
     }
 }
 
-/// Whether a file of attributes may change what is stored; one that cannot be looked through may.
+/// Whether a file of attributes may change what is stored; true if it cannot be searched.
 fn is_converting(path: &Path) -> bool {
     let file = match open_unfollowed(path) {
         Ok(Some((file, metadata))) if metadata.len() <= ATTRIBUTES_BYTES => file,

@@ -1,5 +1,4 @@
-//! One git process: cut off from the user's configuration where that could touch anything, bounded in time
-//! and memory.
+//! One git process: shielded from dangerous configuration, bounded in time and memory.
 
 use std::{
     env,
@@ -19,18 +18,18 @@ use tracing::debug_span;
 
 use super::GitError;
 
-/// How long one git process may take. Long, because the first checkpoint of a large tree reads all of it.
+/// Default deadline of a git process. Long, because the first checkpoint of a large tree reads all of it.
 pub(super) const DEADLINE: Duration = Duration::from_secs(120);
 
-/// The same for finding a repository, when nobody sees anything yet: it reads a few small files.
+/// Deadline for finding a repository: it reads only a few small files, and the user sees nothing until it is done.
 pub(super) const DISCOVERY_DEADLINE: Duration = Duration::from_secs(10);
 
-/// How much one git process may allocate. A status of millions of files takes less than one GiB, and git reads no file above
-/// 512 MiB whole; what asks for more reads something that has no end, such as a device in the place of a reference.
+/// Most memory of a git process. A status of millions of files takes less than one GiB, and git reads no file above 512
+/// MiB whole; a process that needs more reads something without end, such as a device in the place of a reference.
 const MEMORY_BYTES: u64 = 4 << 30;
 
-/// Configuration that must not act in ralph's name: no daemons, no clean-up in the background, no hooks, no log of
-/// ralph's references, no shared index beside the user's.
+/// Overrides of configuration that must not apply to ralph's commands: no daemons, no background maintenance, no hooks,
+/// no reflog of ralph's references, no split index beside the user's.
 const SETTINGS: [&str; 9] = [
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
@@ -43,7 +42,8 @@ const SETTINGS: [&str; 9] = [
     "advice.addEmbeddedRepo=false",
 ];
 
-/// Inherited variables of git that may stay: where its configuration is, and how far it looks for a repository.
+/// Inherited git variables that may stay: places of its configuration and programs, and how far it looks for a
+/// repository.
 const KEPT: [&str; 8] = [
     "GIT_CONFIG_GLOBAL",
     "GIT_CONFIG_SYSTEM",
@@ -55,19 +55,19 @@ const KEPT: [&str; 8] = [
     "GIT_TEMPLATE_DIR",
 ];
 
-/// A git command being put together.
+/// A git command under construction.
 pub(super) struct Git {
     helper: Helper,
     /// The command as a user would type it, without ralph's settings.
     shown: String,
-    /// How much output is taken; none if all of it is needed.
+    /// Most bytes of output that are kept; `None` if all of it is needed.
     output_cap_bytes: Option<usize>,
 }
 
-/// What a git process left.
+/// The result of a git process.
 pub(super) struct Output {
     pub(super) stdout: Vec<u8>,
-    /// There was more of it than was asked for.
+    /// The output was longer than the cap.
     pub(super) cut: bool,
     pub(super) stderr: String,
     status: ExitStatus,
@@ -75,7 +75,7 @@ pub(super) struct Output {
 }
 
 impl Git {
-    /// Looks for the repository from `directory` on.
+    /// Makes a command that looks for the repository from `directory` upwards.
     pub(super) fn at(supervisor: &Supervisor, directory: &Path) -> Git {
         let foreign = env::vars_os().map(|(name, _)| name).filter(|name| is_foreign(name));
         let helper = foreign.fold(supervisor.helper("git"), Helper::env_remove);
@@ -95,7 +95,7 @@ impl Git {
         SETTINGS.into_iter().fold(git, Git::setting)
     }
 
-    /// Overrides the user's configuration; to be called before [`Git::args`].
+    /// Overrides the user's configuration; call it before [`Git::args`].
     pub(super) fn setting(mut self, setting: &str) -> Git {
         self.helper = self.helper.args(["-c", setting]);
         self
@@ -125,7 +125,7 @@ impl Git {
         self
     }
 
-    /// Takes the beginning of what git prints: [`Output::cut`] says whether there was more. Without a cap, more than
+    /// Keeps only the beginning of the output; [`Output::cut`] tells whether there was more. Without a cap, more than
     /// 64 MiB are an error.
     pub(super) fn output_cap(mut self, bytes: usize) -> Git {
         self.helper = self.helper.output_cap(bytes);
@@ -146,10 +146,10 @@ impl Git {
         }
     }
 
-    /// Runs git to its end, whatever it exits with.
+    /// Runs git to its end, with any exit status.
     pub(super) fn run_any(self) -> Result<Output, GitError> {
         let command = self.shown;
-        // Only the word after `git`: what follows may name files.
+        // Only the subcommand: later words may name files.
         let span = debug_span!("git", command = command.split(' ').nth(1));
         let finished = match span.in_scope(|| self.helper.run()) {
             Ok(finished) => finished,
@@ -181,7 +181,7 @@ impl Output {
         self.status.success()
     }
 
-    /// The one line that was printed.
+    /// Returns the only line of the output.
     pub(super) fn line(&self) -> Result<String, GitError> {
         match str::from_utf8(&self.stdout).map(str::trim_end) {
             Ok(line) if !line.is_empty() && !line.contains('\n') => Ok(line.to_owned()),
@@ -189,7 +189,7 @@ impl Output {
         }
     }
 
-    /// The error that a failed command is.
+    /// Returns the error for a failed command.
     pub(super) fn refusal(&self) -> GitError {
         let said = self.stderr.lines().map(str::trim).find(|line| !line.is_empty());
         let said = said.map_or_else(|| self.status.to_string(), str::to_owned);
@@ -199,7 +199,7 @@ impl Output {
         }
     }
 
-    /// The error that output in an unknown form is.
+    /// Returns the error for output in an unknown form.
     pub(super) fn unexpected(&self) -> GitError {
         let output = String::from_utf8_lossy(&self.stdout);
         GitError::Output {
@@ -209,10 +209,10 @@ impl Output {
     }
 }
 
-/// How variables end that hold what lets somebody in: git's filters and helpers are not told.
+/// Suffixes of variables that hold credentials, which git's filters and helpers must not see.
 const KEYS: [&str; 4] = ["_API_KEY", "_AUTH_TOKEN", "_OAUTH_TOKEN", "_SERVER_PASSWORD"];
 
-/// Whether an inherited variable would point git somewhere else or make it behave in another way, or is a secret.
+/// Whether an inherited variable is a secret, or would point git elsewhere or change its behaviour.
 fn is_foreign(name: &OsStr) -> bool {
     let Some(name) = name.to_str() else { return false };
     if KEYS.iter().any(|end| name.ends_with(end)) {
@@ -222,12 +222,12 @@ fn is_foreign(name: &OsStr) -> bool {
     name.starts_with("GIT_") && !numbered && !KEPT.contains(&name)
 }
 
-/// Splits output that has NUL after each item.
+/// Splits output with a NUL after each item.
 pub(super) fn nul_separated(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     bytes.split(|&byte| byte == 0).filter(|item| !item.is_empty())
 }
 
-/// A path as git prints it.
+/// Converts a path from git's output.
 pub(super) fn path(bytes: &[u8]) -> PathBuf {
     PathBuf::from(OsStr::from_bytes(bytes))
 }
@@ -268,7 +268,8 @@ mod tests {
     #[test]
     fn who_is_left_behind_by_a_git_that_has_ended_is_not_waited_for() {
         let directory = tempfile::tempdir().unwrap();
-        // One in its group, which is ended, and one that goes by itself, after the deadline.
+        // One descendant in git's process group, which is killed, and one outside of it, which ends by itself after the
+        // deadline.
         let alias = "alias.leave=!echo done; (sleep 600 &); (setsid sleep 40 &)";
         let git = Git::at(&Supervisor::default(), directory.path()).args(["-c", alias, "leave"]);
         let output = git.deadline(Duration::from_secs(20)).run().unwrap();

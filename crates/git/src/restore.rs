@@ -1,4 +1,4 @@
-//! Lists checkpoints and brings the files of one back.
+//! Lists checkpoints and restores the files of one.
 
 use std::{
     collections::HashSet,
@@ -15,38 +15,38 @@ use super::{
     take::listed,
 };
 
-/// A checkpoint that is kept.
+/// A checkpoint that exists in the repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Saved {
     pub place: Place,
     pub checkpoint: Checkpoint,
-    /// When its commit was made, in seconds since the Unix epoch; checkpoints of the same state share one commit.
+    /// Time of its commit, in seconds since the Unix epoch; checkpoints of the same state share one commit.
     pub at_s: u64,
 }
 
-/// Where in a run a checkpoint is, in order.
+/// The position of a checkpoint in its run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
     Iteration {
         n: u32,
         moment: Moment,
     },
-    /// Made before the `k`-th restoring.
+    /// Made before the `k`-th restore.
     Restore {
         k: u32,
     },
 }
 
-/// What restoring did.
+/// The result of restoring.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restored {
-    /// Holds the work tree as it was before: the way back.
+    /// The checkpoint of the work tree before the restore, to undo it.
     pub saved: Place,
-    /// Files that were written, relative to the root.
+    /// Written files, relative to the root.
     pub written: Vec<PathBuf>,
-    /// Files that were deleted, because the checkpoint does not have them.
+    /// Files deleted because the checkpoint does not have them.
     pub deleted: Vec<PathBuf>,
-    /// What the checkpoint made before does not hold.
+    /// Sentences about files that the checkpoint `saved` does not hold.
     pub notices: Vec<String>,
 }
 
@@ -75,7 +75,7 @@ impl Place {
     }
 }
 
-/// What to say where that checkpoint is not among those that were `saved`.
+/// Returns the error for a checkpoint that is not among the `saved` ones.
 pub(super) fn no_checkpoint(saved: &[Saved], run: &RunId, n: u32, moment: Moment) -> GitError {
     let iterations = saved.iter().filter_map(|saved| match saved.place {
         Place::Iteration { n, .. } => Some(n),
@@ -89,7 +89,7 @@ pub(super) fn no_checkpoint(saved: &[Saved], run: &RunId, n: u32, moment: Moment
     }
 }
 
-/// The number of the last restoring among what was `saved`.
+/// Returns the number of the last restore among the `saved` checkpoints.
 fn last_restoring(saved: &[Saved]) -> Option<u32> {
     let restorings = saved.iter().filter_map(|saved| match saved.place {
         Place::Restore { k } => Some(k),
@@ -109,13 +109,13 @@ impl Repository {
         let format = "--format=%(refname)%09%(objectname)%09%(tree)%09%(parent)%09%(committerdate:unix)";
         let output = self.git().args(["for-each-ref", format, &prefix]).run()?;
         let text = str::from_utf8(&output.stdout).map_err(|_| output.unexpected())?;
-        // A reference that someone else put there is not ralph's to show.
+        // References of other names below the prefix are not ralph's.
         let mut saved: Vec<Saved> = text.lines().filter_map(|line| read_saved(line, &prefix)).collect();
         saved.sort_by_key(|saved| saved.place);
         Ok(saved)
     }
 
-    /// Makes the work tree what it was before or after an iteration, as [`Repository::restore_at`] does.
+    /// Restores the work tree to its state before or after an iteration, as [`Repository::restore_at`] does.
     ///
     /// # Errors
     /// As [`Repository::restore_at`].
@@ -123,7 +123,7 @@ impl Repository {
         self.restore_at(run, Place::Iteration { n, moment })
     }
 
-    /// Finds what the work tree was before the last restoring of a run; none if nothing of it was restored.
+    /// Returns the checkpoint made before the last restore of a run; `None` if nothing was restored.
     ///
     /// # Errors
     /// As [`Repository::list`].
@@ -131,14 +131,14 @@ impl Repository {
         Ok(last_restoring(&self.list(run)?).map(|k| Place::Restore { k }))
     }
 
-    /// Makes the work tree what it was at a checkpoint, after a checkpoint of what it is.
+    /// Restores the work tree to a checkpoint, after a checkpoint of its present state.
     ///
-    /// Files that were not there then are deleted, except ignored ones and those that checkpoints leave out. HEAD, the
-    /// branch and the user's index stay: afterwards git shows the difference as the user's own change.
+    /// Files that the checkpoint lacks are deleted, except ignored ones and those that checkpoints leave out. HEAD, the
+    /// branch and the user's index stay, so git shows the difference as the user's own change.
     ///
     /// # Errors
-    /// [`GitError::NoCheckpoint`] or [`GitError::NothingRestored`]; [`GitError::InTheWay`] and [`GitError::Refused`] before any file has
-    /// changed.
+    /// [`GitError::NoCheckpoint`] or [`GitError::NothingRestored`]; [`GitError::InTheWay`] and [`GitError::Refused`]
+    /// before any file has changed.
     pub fn restore_at(&self, run: &RunId, place: Place) -> Result<Restored, GitError> {
         let checkpoints = self.list(run)?;
         let Some(target) = checkpoints.iter().find(|saved| saved.place == place) else {
@@ -158,7 +158,7 @@ impl Repository {
             reference: &saved.reference(run),
             message: &format!("ralph {run}: before {what}"),
         };
-        // git leaves files alone that it has not found unchanged itself.
+        // git needs an index that it wrote itself: it does not touch files that it has not found unchanged.
         self.give_up_table(&mut self.lock())?;
         let (now, _) = self.checkpoint_as(name, &[])?;
         let (written, deleted) = self.replace(&now.checkpoint.tree, &target.checkpoint.tree)?;
@@ -170,7 +170,7 @@ impl Repository {
         })
     }
 
-    /// Turns the files of one tree, which ralph's index holds, into those of another.
+    /// Replaces the files of one tree, which ralph's index holds, with those of another.
     fn replace(&self, from: &str, to: &str) -> Result<(Vec<PathBuf>, Vec<PathBuf>), GitError> {
         // From here on ralph's index may hold either tree.
         self.lock().forget();
@@ -196,12 +196,13 @@ impl Repository {
         }
         self.refuse_to_overwrite(&added, &deleted)?;
         let to = &self.without(to, &spared)?;
-        // Two trees: only what differs between them is touched, and nothing at all if that is not possible.
+        // A two-way merge touches only files that differ between the trees, and nothing at all if that is not possible.
         self.own_index_git().args(["read-tree", "-m", "-u", from, to]).run()?;
         Ok((written, deleted))
     }
 
-    /// The same tree without some files: a checkpoint that was made before ralph's state came to lie there can have them.
+    /// Returns the tree without some files: a checkpoint older than ralph's state directory can have files in its
+    /// place.
     fn without(&self, tree: &str, paths: &[PathBuf]) -> Result<String, GitError> {
         if paths.is_empty() {
             return Ok(tree.to_owned());
@@ -212,16 +213,16 @@ impl Repository {
         let remove = ["update-index", "--force-remove", "-z", "--stdin"];
         git().args(remove).input(listed(paths)).run()?;
         let tree = git().args(["write-tree"]).run()?.line();
-        _ = fs::remove_file(&index); // of no use to anybody else
+        _ = fs::remove_file(&index); // a temporary file
         tree
     }
 
-    /// git overwrites ignored files; what no checkpoint holds must stay.
+    /// git overwrites ignored files; files that no checkpoint holds must stay.
     fn refuse_to_overwrite(&self, added: &[PathBuf], deleted: &[PathBuf]) -> Result<(), GitError> {
         let deleted: HashSet<&Path> = deleted.iter().map(PathBuf::as_path).collect();
         let mut in_the_way = Vec::new();
         for path in added {
-            // A file where a directory has to be is in the way as well.
+            // A file in the place of a directory is in the way as well.
             let on_the_way = path.ancestors().filter(|part| !part.as_os_str().is_empty());
             for part in on_the_way {
                 let is_file_itself = part == path;
@@ -243,7 +244,7 @@ impl Repository {
         }
     }
 
-    /// Finds files below a directory that stay when `deleted` are gone.
+    /// Finds files below a directory that remain when `deleted` are gone.
     fn files_below(
         &self,
         directory: &Path,

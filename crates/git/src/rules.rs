@@ -1,7 +1,7 @@
-//! What git is set to, read at once for all who ask, and again once one of the files has changed that say it or say what is
-//! ignored, or the branch, by which configuration may be included.
+//! git's settings, read once for all callers, and again after a change of one of the files that define them or the
+//! ignore rules, or of the branch, on which included configuration may depend.
 //!
-//! Ignore files in the work tree are not among them: they are files like others, whose changes are seen.
+//! Ignore files in the work tree are not among these files: their changes are found like those of any other file.
 
 use std::{
     env,
@@ -16,40 +16,40 @@ use super::{
     settings::Settings,
 };
 
-/// Files outside of the work tree that decide what is ignored.
+/// Files outside the work tree that decide what is ignored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Rules {
     files: Vec<(PathBuf, Identity)>,
-    /// What HEAD is, if it is a branch.
+    /// The content of HEAD, if it names a branch.
     branch: Option<Vec<u8>>,
 }
 
-/// Settings, and the files that decide about them and about what is ignored.
+/// Settings, and the files that define them and the ignore rules.
 #[derive(Debug, Clone)]
 pub(super) struct Known {
     pub(super) settings: Arc<Settings>,
-    /// None where it cannot be told which files these are.
+    /// `None` if these files cannot be determined.
     pub(super) rules: Option<Rules>,
 }
 
 impl Known {
     /// Reads the settings; `list` has git list them.
     pub(super) fn found(layout: &Layout, list: impl FnOnce() -> Option<Vec<u8>>) -> Option<Known> {
-        // Before git reads them: what changes meanwhile has changed the next time.
+        // Before git reads them: a change in between is then noticed the next time.
         let usual = Rules::usual(layout);
         let settings = Arc::new(Settings::parse(&list()?, &layout.root));
         let rules = usual.and_named(&settings, layout);
         Some(Known { settings, rules })
     }
 
-    /// Whether git would still say the same.
+    /// Whether git would still list the same settings.
     pub(super) fn still_holds(&self, layout: &Layout) -> bool {
         self.rules.as_ref().is_some_and(|rules| rules.still_hold(layout))
     }
 }
 
 impl Rules {
-    /// The files that count as soon as they are there, as they are now.
+    /// Records the present state of the files in the usual places.
     fn usual(layout: &Layout) -> Rules {
         Rules {
             files: usual_places(layout).into_iter().map(seen).collect(),
@@ -57,7 +57,7 @@ impl Rules {
         }
     }
 
-    /// Takes in the files that the settings name or come from; none where these cannot be told.
+    /// Adds the files that the settings name or come from; `None` if a path cannot be resolved.
     fn and_named(mut self, settings: &Settings, layout: &Layout) -> Option<Rules> {
         let mut named = Vec::new();
         for setting in settings.iter() {
@@ -79,7 +79,7 @@ impl Rules {
         Some(self)
     }
 
-    /// Whether all of it is as it was.
+    /// Whether the branch and all files are unchanged.
     pub(super) fn still_hold(&self, layout: &Layout) -> bool {
         self.branch == branch(layout)
             && self
@@ -98,7 +98,7 @@ fn branch(layout: &Layout) -> Option<Vec<u8>> {
     read_small(&layout.git_dir.join("HEAD")).filter(|head| head.starts_with(b"ref:"))
 }
 
-/// Files that count as soon as they are there.
+/// Lists the files that take effect as soon as they exist.
 fn usual_places(layout: &Layout) -> Vec<PathBuf> {
     let home = env::home_dir();
     let config = config_home();
@@ -116,7 +116,7 @@ fn usual_places(layout: &Layout) -> Vec<PathBuf> {
     places
 }
 
-/// A path of the configuration; none if it begins with something else than the user's own home.
+/// Resolves a path of the configuration; `None` for the home of another user and for `%(prefix)`.
 fn expanded(value: &[u8], beside: &Path) -> Option<PathBuf> {
     match value.strip_prefix(b"~/") {
         Some(rest) => Some(env::home_dir()?.join(process::path(rest))),

@@ -1,4 +1,4 @@
-//! Finds what differs between the work tree and ralph's index.
+//! Finds the differences between the work tree and ralph's index.
 
 use std::{collections::HashSet, path::PathBuf, thread};
 
@@ -10,7 +10,7 @@ use super::{
 };
 
 impl Repository {
-    /// Compares the work tree with ralph's index; returns what git warned of as well.
+    /// Compares the work tree with ralph's index; also returns git's warnings.
     pub(super) fn scan(&self) -> Result<(Status, Vec<String>), GitError> {
         let included = || self.included();
         let (compared, included) = thread::scope(|threads| {
@@ -44,14 +44,14 @@ impl Repository {
             .own_index_git()
             .args(args)
             .args(["--ignore-submodules=dirty", "--no-ahead-behind"]);
-        // The lock is that of ralph's own index, where what was learnt about unchanged files is kept.
+        // The lock is on ralph's own index, in which git saves what it learned about unchanged files.
         let output = git.env("GIT_OPTIONAL_LOCKS", "1").run()?;
         let status = status::parse(&output.stdout).ok_or_else(|| output.unexpected())?;
         let lines = output.stderr.lines().filter(|line| !line.is_empty());
         Ok((status, lines.map(|line| format!("git: {line}.")).collect()))
     }
 
-    /// Finds files beyond ralph's index that match a pattern of the setting, whether they are ignored or not.
+    /// Finds files outside ralph's index that match a pattern of the setting, ignored or not.
     fn included(&self) -> Result<Vec<PathBuf>, GitError> {
         let git = self.own_index_git().args(["ls-files", "-z", "--others", "--ignored"]);
         let patterns = self.include.iter().map(|pattern| format!("--exclude={pattern}"));

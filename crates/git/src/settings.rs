@@ -1,25 +1,25 @@
-//! What git is set to for a repository, as git lists it.
+//! git's settings for a repository, from git's own list.
 
 use std::path::{Path, PathBuf};
 
 use super::process::{self, nul_separated};
 
-/// All settings that count in a repository, in the order in which git takes them.
+/// All settings in effect in a repository, in git's order of precedence, lowest first.
 #[derive(Debug)]
 pub(super) struct Settings(Vec<Setting>);
 
 #[derive(Debug)]
 pub(super) struct Setting {
-    /// Where it is said, if that is a file.
+    /// The file that sets it, if it is a file.
     pub(super) file: Option<PathBuf>,
-    /// As git writes it: in lower case, but for a name that is quoted in the file.
+    /// The key as git prints it: in lower case, except for a quoted subsection.
     pub(super) key: String,
-    /// None of a key that stands alone, which is as good as `true`.
+    /// `None` for a key without a value, which is equivalent to `true`.
     pub(super) value: Option<Vec<u8>>,
 }
 
 impl Settings {
-    /// Reads what `git config --list --show-origin -z` has printed in a directory.
+    /// Parses the output of `git config --list --show-origin -z` in a directory.
     pub(super) fn parse(listed: &[u8], directory: &Path) -> Settings {
         let mut items = nul_separated(listed);
         let mut settings = Vec::new();
@@ -39,7 +39,7 @@ impl Settings {
         self.0.iter()
     }
 
-    /// Settings of some keys, each as a line of `key value`.
+    /// Returns the settings of some keys, each as a line `key value`.
     pub(super) fn lines(&self, is_asked: impl Fn(&str) -> bool) -> Vec<String> {
         let asked = self.iter().filter(|setting| is_asked(&setting.key));
         let lines = asked.map(|Setting { key, value, .. }| match value {

@@ -1,10 +1,10 @@
-//! SHA-1, by which git names objects. Nothing here relies on it to withstand an attack: what is named are ralph's own words.
+//! SHA-1, with which git names objects. No security depends on it: the named content is ralph's own.
 
 const BLOCK_BYTES: usize = 64;
 const LENGTH_BYTES: usize = 8;
 const START: [u32; 5] = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476, 0xc3d2_e1f0];
 
-/// The digest of `bytes` (FIPS 180-4).
+/// Returns the digest of `bytes` (FIPS 180-4).
 pub(super) fn sha1(bytes: &[u8]) -> [u8; 20] {
     let mut padded = bytes.to_vec();
     padded.push(0x80);
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn every_length_around_a_block_is_padded_to_whole_blocks() {
-        // The digest of the digests of 0 to 199 letters, as `sha1sum` has it.
+        // The digest of the digests of 0 to 199 letters, according to `sha1sum`.
         let all: String = (0..200).map(|length| hex(&vec![b'x'; length])).collect();
         assert_eq!(hex(all.as_bytes()), "f024a06f9df4db3a81e536a8d16895eb9a9defb5");
     }

@@ -1,4 +1,4 @@
-//! Branches, tags and the configuration of a repository: an agent in one work tree can change them for all.
+//! Branches, tags and the configuration, which all work trees share: an agent in one of them can change them for all.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -8,9 +8,9 @@ use super::{GitError, head::is_on, work_trees::Branches};
 
 /// A larger configuration is not compared.
 const CONFIG_CAP_BYTES: u64 = 4 << 20;
-/// More than a line of a reflog.
+/// Longer than a line of a reflog.
 const ENTRY_CAP_BYTES: u64 = 16 << 10;
-/// Keys of the upstreams of branches, which git itself writes.
+/// Prefix of the upstreams of branches, which git itself writes.
 const UPSTREAMS: &str = "branch.";
 
 /// Branches and tags by their full names, with their objects.
@@ -35,20 +35,20 @@ pub fn references(branches: &Branches) -> Result<References, GitError> {
         .collect())
 }
 
-/// Whether `reference` is checked out in the user's own work tree and was moved to `object` from there.
+/// Whether `reference` is checked out in the user's own work tree and was moved to `object` there.
 ///
 /// # Errors
 /// [`GitError`] if git cannot be asked.
 pub fn is_moved_in_root(branches: &Branches, reference: &str, object: &str) -> Result<bool, GitError> {
     let git_dir = branches.admin_of(branches.root())?;
-    // `OLD NEW NAME <MAIL> TIME ZONE<TAB>MESSAGE`: of the HEAD of this work tree alone.
+    // `OLD NEW NAME <MAIL> TIME ZONE<TAB>MESSAGE`, for the HEAD of this work tree only.
     let log = files::read_end(&git_dir.join("logs/HEAD"), 0, ENTRY_CAP_BYTES).unwrap_or_default();
     let log = String::from_utf8_lossy(&log).into_owned();
     let last = log.lines().next_back().and_then(|line| line.split(' ').nth(1));
     Ok(is_on(&git_dir, reference) == Some(true) && last == Some(object))
 }
 
-/// The configuration that all work trees share.
+/// Returns the path of the configuration that all work trees share.
 pub fn config_file(branches: &Branches) -> PathBuf {
     branches.common_dir().join("config")
 }
@@ -58,7 +58,7 @@ pub fn config_text(branches: &Branches) -> Vec<u8> {
     files::read_unfollowed(&config_file(branches), CONFIG_CAP_BYTES).unwrap_or_default()
 }
 
-/// Returns the keys whose values differ between two texts of a configuration, without upstreams of branches.
+/// Returns the keys whose values differ between two configurations, except upstreams of branches.
 pub fn changed_keys(before: &[u8], after: &[u8]) -> Vec<String> {
     let (before, after) = (values(before), values(after));
     let keys = before.keys().chain(after.keys());
@@ -71,7 +71,7 @@ pub fn changed_keys(before: &[u8], after: &[u8]) -> Vec<String> {
     changed
 }
 
-/// The values of each key, as far as whole lines tell them.
+/// Returns the values of each key, as far as single lines define them.
 fn values(config: &[u8]) -> BTreeMap<String, Vec<String>> {
     let mut values: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut section = String::new();

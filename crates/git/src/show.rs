@@ -1,4 +1,4 @@
-//! What lies between two checkpoints as people read it, and the end of a run's checkpoints.
+//! Renders the changes between two checkpoints for people, and deletes a run's checkpoints.
 
 use std::collections::HashMap;
 
@@ -11,19 +11,19 @@ use super::{
     restore::no_checkpoint,
 };
 
-/// Most commits that are listed of one iteration.
+/// Most commits that are listed for one iteration.
 const COMMITS: &str = "--max-count=50";
 const MOST_COMMITS: usize = 50;
 
-/// Most bytes of a difference. A person reads no more, and a program can ask git.
+/// Most bytes of a rendered difference. A person reads no more, and a program can ask git.
 const DIFFERENCE_BYTES: usize = 8 << 20;
-/// The same of the subjects of commits.
+/// Most bytes of the subjects of commits.
 const SUBJECTS_BYTES: usize = 1 << 20;
 
-/// The same of the names of files.
+/// Most bytes of the names of files.
 const NAMES_BYTES: usize = 64 << 10;
 
-/// What is shown of a difference.
+/// How a difference is rendered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
     Patch,
@@ -39,7 +39,7 @@ pub enum Colour {
     No,
 }
 
-/// The checkpoints around iterations.
+/// The checkpoints before and after iterations.
 #[derive(Debug)]
 pub struct Around {
     pub before: Checkpoint,
@@ -50,15 +50,16 @@ pub struct Around {
 #[derive(Debug)]
 pub enum After {
     Checkpoint(Checkpoint),
-    /// The last iteration of the run has none: it goes on, or was cut off. Holds what to say in the second case.
+    /// The last iteration of the run has no checkpoint after it: it is running or was interrupted. Holds the error for
+    /// the second case.
     NotYet(GitError),
 }
 
-/// What differs, as people read it.
+/// A rendered difference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
     pub bytes: Vec<u8>,
-    /// The command that shows all of it, where this is the beginning only.
+    /// The command that shows all of it, if `bytes` is only the beginning.
     pub whole: Option<String>,
 }
 
@@ -70,10 +71,10 @@ pub struct Commit {
     pub subject: String,
 }
 
-/// What `git log` is asked for, the latest 50 at most.
+/// Arguments of `git log` for at most 50 commits.
 pub(super) const LOG: [&str; 5] = ["log", "--no-color", "--no-show-signature", "--format=%h%x09%s", COMMITS];
 
-/// The `git log` by which commits are followed from parent to parent; it leaves out those that are gone.
+/// Arguments of `git log` for many commits with their parents; missing commits are left out.
 const LOG_OF_CHAINS: [&str; 7] = [
     "log",
     "--no-color",
@@ -84,10 +85,10 @@ const LOG_OF_CHAINS: [&str; 7] = [
     "--stdin",
 ];
 
-/// Most bytes that are read of it: the newest commits come first.
+/// Most bytes that are read of its output, which has the newest commits first.
 const CHAINS_BYTES: usize = 16 << 20;
 
-/// Commits by their full names, each with its parent, if it has one only.
+/// Commits by their full names, each with its parent if it has exactly one.
 #[derive(Debug, Default)]
 pub(super) struct Chains(HashMap<String, (Option<String>, Commit)>);
 
@@ -106,7 +107,8 @@ impl Chains {
         Self(commits.collect())
     }
 
-    /// As [`Repository::commits_between`]; none unless few commits, each with one parent, lead from one to the other.
+    /// Returns the same as [`Repository::commits_between`]; `None` unless a few commits with one parent each connect
+    /// the two.
     pub(super) fn between(&self, from: &Checkpoint, to: &Checkpoint) -> Option<Vec<Commit>> {
         let (from, mut at) = (from.head.as_ref()?, to.head.as_ref()?);
         let mut commits = Vec::new();
@@ -120,7 +122,7 @@ impl Chains {
     }
 }
 
-/// The commits that [`LOG`] printed, oldest first.
+/// Parses the output of [`LOG`]; the commits are returned oldest first.
 pub(super) fn oldest_first(printed: &[u8]) -> Vec<Commit> {
     let text = String::from_utf8_lossy(printed);
     let commits = text.lines().filter_map(|line| {
@@ -136,11 +138,11 @@ pub(super) fn oldest_first(printed: &[u8]) -> Vec<Commit> {
 }
 
 impl Repository {
-    /// Finds the checkpoints around iteration `n` of a run, or around the last that has both; with `since`, around all from that
-    /// iteration on.
+    /// Finds the checkpoints around iteration `n` of a run, by default the last one that has ended. With `since`, the
+    /// first checkpoint is that before iteration `since`.
     ///
     /// # Errors
-    /// [`GitError::NoCheckpoint`] names the one that is not there; [`GitError::Later`] if `since` is none of those before.
+    /// [`GitError::NoCheckpoint`] names a missing checkpoint; [`GitError::Later`] if `since` comes after `n`.
     pub fn around(&self, run: &RunId, since: Option<u32>, n: Option<u32>) -> Result<Around, GitError> {
         let saved = self.list(run)?;
         let iterations = saved.iter().filter_map(|saved| match saved.place {
@@ -170,8 +172,8 @@ impl Repository {
         Ok(Around { before, after })
     }
 
-    /// Renders the difference from one checkpoint to another, or to the files as they are now, as git prints it, up to a bound.
-    /// The contents of files are in it as they are.
+    /// Renders the difference from one checkpoint to another, or to the present files, as git prints it, up to 8 MiB.
+    /// The contents of files are not escaped.
     ///
     /// # Errors
     /// [`GitError::Refused`] when a checkpoint is gone.
@@ -206,7 +208,7 @@ impl Repository {
         })
     }
 
-    /// Names the files that differ between two checkpoints, the first of very many.
+    /// Returns the paths that differ between two checkpoints, cut after a bound.
     ///
     /// # Errors
     /// [`GitError::Refused`] when a checkpoint is gone.
@@ -225,7 +227,7 @@ impl Repository {
         Ok(nul_separated(&output.stdout).map(text).collect())
     }
 
-    /// Lists the commits that HEAD reached at `to` and did not at `from`, oldest first, the latest 50 at most.
+    /// Lists the commits that HEAD reached at `to` and did not at `from`, oldest first; at most the latest 50.
     ///
     /// # Errors
     /// [`GitError::Refused`] when a commit is gone.
@@ -241,8 +243,8 @@ impl Repository {
         Ok(oldest_first(&output.stdout))
     }
 
-    /// Lists the commits of several spans, each as [`Repository::commits_between`] does. One git answers for all spans that commits
-    /// with one parent lead through: a process for each of thousands takes seconds.
+    /// Lists the commits of several spans, each as [`Repository::commits_between`] does. One git process answers for
+    /// all spans without merges, because a process for each of thousands would take seconds.
     pub fn commits_of_each(&self, spans: &[(Checkpoint, Checkpoint)]) -> Vec<Vec<Commit>> {
         let chains = self.chains(spans);
         let commits = spans.iter().map(|(from, to)| {
@@ -254,7 +256,7 @@ impl Repository {
         commits.collect()
     }
 
-    /// Reads the commits that the spans may have between them; what is not known afterwards is asked for one by one.
+    /// Reads the commits between the ends of all spans; spans that it cannot answer are then asked for one by one.
     pub(super) fn chains(&self, spans: &[(Checkpoint, Checkpoint)]) -> Chains {
         let since = spans.first().and_then(|(from, _)| from.head.as_deref());
         let ends = spans.iter().filter_map(|(_, to)| to.head.as_deref());
@@ -270,10 +272,10 @@ impl Repository {
         output.map_or_else(|_| Chains::default(), |output| Chains::read(&output.stdout))
     }
 
-    /// Deletes the checkpoints of a run; git may then collect what only they held.
+    /// Deletes the checkpoints of a run; git may then collect objects that only they kept.
     ///
     /// # Errors
-    /// [`GitError`]; those that were not deleted are still there then.
+    /// [`GitError`]; the remaining checkpoints still exist then.
     pub fn forget(&self, run: &RunId) -> Result<(), GitError> {
         self.verify(&mut self.lock())?;
         let output = self
@@ -288,8 +290,8 @@ impl Repository {
     }
 }
 
-/// Deletes references, each a line `delete NAME`. One that an agent has made to lead elsewhere is deleted itself, and not what it leads
-/// to, which may be a branch of the user's.
+/// Deletes references, each given as a line `delete NAME`. A symbolic reference is deleted itself, not its target: an
+/// agent may have pointed it at a branch of the user's.
 pub(super) fn delete_references(git: Git, lines: Vec<u8>) -> Result<(), GitError> {
     if lines.is_empty() {
         return Ok(());

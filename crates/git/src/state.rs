@@ -1,4 +1,4 @@
-//! What is kept in memory of a repository from one checkpoint to the next.
+//! The state of a repository that is kept in memory between checkpoints.
 
 use std::{collections::HashSet, path::PathBuf, thread::JoinHandle};
 
@@ -6,27 +6,27 @@ use ralph_core::event::Checkpoint;
 
 use super::{GitError, counts::Counts, file_identity::Identity, layout::Mark, table::Table};
 
-/// What is known from the checkpoint before.
+/// The state after the latest checkpoint.
 #[derive(Debug)]
 pub(super) struct State {
-    /// The repository's directories.
+    /// The identities of the repository's directories.
     pub(super) marks: [Mark; 2],
-    /// The latest reference that was set, and its commit: what tells this repository from all others.
+    /// The latest reference that was set, and its commit, which identify the repository.
     pub(super) kept: Option<(String, String)>,
-    /// The user's index that ralph's was brought up to; none while ralph's holds nothing.
+    /// The user's index that ralph's was updated from; `None` while ralph's is empty.
     pub(super) origin: Option<Identity>,
-    /// Tracked files that are not to be in the work tree, and are not.
+    /// Tracked files that should not be in the work tree, and are not.
     pub(super) absent: Vec<PathBuf>,
     pub(super) counts: Counts,
-    /// What ralph's index holds, as far as ralph can go on from there without git.
+    /// The content of ralph's index, if ralph can continue from it without git.
     pub(super) table: Option<Table>,
-    /// The checkpoint that ralph's index holds; none when that is not known.
+    /// The checkpoint whose tree ralph's index holds; `None` if unknown.
     pub(super) last: Option<Checkpoint>,
-    /// A repeated checkpoint that gets its second name.
+    /// The thread that gives a repeated checkpoint its second name.
     pub(super) naming: Option<JoinHandle<Result<(), GitError>>>,
-    /// What the user has to be told with the next checkpoint.
+    /// Notices for the user, to be delivered with the next checkpoint.
     pub(super) untold: Vec<String>,
-    /// What the user was told, once each.
+    /// Notices that the user has received, so that each is sent once.
     pub(super) told: HashSet<String>,
 }
 
@@ -46,13 +46,13 @@ impl State {
         }
     }
 
-    /// Forgets what ralph's index holds.
+    /// Forgets the content of ralph's index.
     pub(super) fn forget(&mut self) {
         self.table = None;
         self.last = None;
     }
 
-    /// Keeps a sentence for the user until the next checkpoint.
+    /// Keeps a notice for the user until the next checkpoint.
     pub(super) fn tell(&mut self, notice: String) {
         self.untold.push(notice);
     }

@@ -1,13 +1,14 @@
-//! Reads `git status --porcelain=v2 --branch --ignored -z`: where HEAD is and which files differ from the index.
+//! Parses `git status --porcelain=v2 --branch --ignored -z`: the commit of HEAD, and the files that differ from the
+//! index.
 
 use std::{collections::HashSet, ffi::OsStr, path::PathBuf};
 
 use super::process::{nul_separated, path};
 
-/// The work tree compared with the index.
+/// The differences between the work tree and the index.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Status {
-    /// None before the first commit.
+    /// `None` before the first commit.
     pub(super) head: Option<String>,
     /// Tracked files that differ or are gone, relative to the root.
     pub(super) changed: Vec<PathBuf>,
@@ -19,7 +20,7 @@ pub(super) struct Status {
 }
 
 impl Status {
-    /// Whether files that git saw so far may be ignored from now on.
+    /// Whether an ignore file changed, so that untracked files in ralph's index may be ignored now.
     pub(super) fn changes_ignoring(&self) -> bool {
         self.changed
             .iter()
@@ -28,7 +29,7 @@ impl Status {
     }
 }
 
-/// Parses git's output; none where it is not what git documents.
+/// Parses git's output; `None` if it is not in the documented form.
 pub(super) fn parse(output: &[u8]) -> Option<Status> {
     let mut status = Status::default();
     for line in nul_separated(output) {
@@ -56,7 +57,7 @@ pub(super) fn parse(output: &[u8]) -> Option<Status> {
     Some(status)
 }
 
-/// All after the first `skipped` words; a path may have spaces in it.
+/// Returns everything after the first `skipped` words; a path may contain spaces.
 fn word(line: &[u8], skipped: usize) -> Option<&[u8]> {
     line.splitn(skipped + 1, |&byte| byte == b' ').nth(skipped)
 }

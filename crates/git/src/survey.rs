@@ -1,4 +1,4 @@
-//! Decides about each file that differs: taken, gone, or left out and said.
+//! Decides for each file that differs whether it is added, removed, or left out with a notice.
 
 use std::{
     collections::BTreeMap,
@@ -11,10 +11,10 @@ use rustix::fs::{Access, access};
 
 use super::{GitError, Repository, UNTRACKED_CAP_BYTES, status::Status};
 
-/// Files that are named of each kind; of the rest there is a count.
+/// Files that are named for each reason; the rest is counted.
 const MOST_NAMED: usize = 10;
 
-/// What to do to the index, and what to say about the rest.
+/// The changes to make to the index, and the notices about files that are left out.
 #[derive(Default)]
 pub(super) struct Work {
     pub(super) add: Vec<PathBuf>,
@@ -22,10 +22,10 @@ pub(super) struct Work {
     left_out: BTreeMap<&'static str, Vec<String>>,
 }
 
-/// Why a file is not in a checkpoint as it is.
+/// The reason why a checkpoint does not have a file in its present state.
 pub(super) enum LeftOut {
     Large,
-    /// It is in it as it was.
+    /// The checkpoint has its last readable state.
     Unreadable,
     UnreadableUntracked,
     Nested,
@@ -70,7 +70,7 @@ impl Work {
         self.left_out.entry(kind).or_default().push(sentence);
     }
 
-    /// What to say of the files that are left out: a sentence for each of the first ones, a count of the rest.
+    /// Returns the notices about files that are left out: a sentence for each of the first ones, a count of the rest.
     pub(super) fn notices(&mut self) -> Vec<String> {
         let mut notices = Vec::new();
         for (kind, mut sentences) in mem::take(&mut self.left_out) {
@@ -85,13 +85,14 @@ impl Work {
 }
 
 impl Repository {
-    /// Decides about each file that differs from the index.
+    /// Decides what to do with each file that differs from the index.
     pub(super) fn sort(&self, status: Status) -> Result<Work, GitError> {
         let mut work = Work::default();
         let mut large = Vec::new();
         for path in status.changed {
             match fs::symlink_metadata(self.layout.root.join(&path)) {
-                // Neither file, link nor directory: what was tracked is gone. git cannot take what lies behind a link.
+                // A tracked file was replaced by something that git cannot store. git cannot add files behind a link
+                // either.
                 Ok(metadata) if !is_storable(&metadata) => work.remove.push(path),
                 _ if self.is_behind_link(&path) => work.remove.push(path),
                 Ok(metadata) if is_large(&metadata) => large.push(path),

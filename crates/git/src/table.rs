@@ -1,7 +1,8 @@
-//! The files as ralph knows them from the checkpoint before, so that most of the next one needs no git: it compares the work
-//! tree with them, records what differs and keeps ralph's index as git would.
+//! ralph's knowledge of the files from the previous checkpoint, so that most checkpoints need no git: it compares the
+//! work tree with the table, records the differences and maintains ralph's index as git would.
 //!
-//! Only what is usual is known this way. Whatever is not, a new name first of all, is left to git, which knows what is ignored.
+//! The table knows only the usual cases. Everything else, above all a new file, is left to git, which knows the ignore
+//! rules.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -24,42 +25,42 @@ use super::{
     tree::{Known, Trees},
 };
 
-/// More files are left to git: what is known of them would take much memory.
+/// With more files, the table would take much memory, so git does the work.
 const MOST_FILES: usize = 200_000;
 /// A larger file is left to git.
 const FILE_BYTES: u64 = 1 << 20;
-/// Files that are read at once, and their bytes; more are left to git.
+/// Files that are read in one comparison, and their bytes; more are left to git.
 const MOST_READ: usize = 256;
 const MOST_BYTES: u64 = 8 << 20;
-/// Names that change what other files are to git.
+/// Names of files that change how git treats other files.
 const OF_GIT: [&[u8]; 2] = [b".gitignore", b".gitmodules"];
-/// How long a file has to be older than the look at it: it may have changed afterwards, and its time is that of a clock that
-/// lags behind or counts in twos.
+/// Seconds by which a file must be older than the look at it to count as unchanged. It could change later within the
+/// same timestamp: clocks of file systems lag behind, or have a resolution of two seconds.
 const SETTLED_S: i64 = 2;
 
-/// What ralph's index holds, and what is not in it.
+/// The content of ralph's index, and the files outside of it.
 #[derive(Debug)]
 pub(super) struct Table {
     known: BTreeMap<Vec<u8>, Known>,
-    /// Those of the user's index.
+    /// Paths in the user's index.
     tracked: HashSet<Vec<u8>>,
     ignored: HashSet<Vec<u8>>,
     pub(super) rules: Rules,
     trees: Trees,
-    /// Whether ralph's index holds the same.
+    /// Whether ralph's index file has the same content.
     pub(super) is_written: bool,
-    /// Whether it holds other attributes: git looks for them there where they are not in the work tree.
+    /// Whether files of attributes differ from those in ralph's index file, where git looks if the work tree has none.
     pub(super) has_other_attributes: bool,
 }
 
-/// What differs from the table.
+/// Differences between the work tree and the table.
 #[derive(Debug, Default)]
 pub(super) struct Differences {
     files: Vec<Content>,
     gone: Vec<Vec<u8>>,
 }
 
-/// A file that was read.
+/// The content of a file that was read.
 #[derive(Debug)]
 struct Content {
     entry: Entry,
@@ -78,7 +79,7 @@ impl Differences {
     }
 }
 
-/// How much more is read.
+/// Files and bytes that may still be read.
 struct Budget {
     files: usize,
     bytes: u64,
@@ -100,7 +101,7 @@ impl Budget {
 }
 
 impl Table {
-    /// None if one of the entries is more than a file.
+    /// Makes a table; `None` if there are too many entries, or one that is not an ordinary file.
     pub(super) fn new(
         entries: Vec<(Entry, bool)>,
         tracked: HashSet<Vec<u8>>,
@@ -126,23 +127,23 @@ impl Table {
         table.ignoring(ignored, rules)
     }
 
-    /// Takes in what is ignored now; none where that can change unseen.
+    /// Replaces the ignored paths and their rules; `None` if they could change unnoticed.
     pub(super) fn ignoring(mut self, ignored: HashSet<Vec<u8>>, rules: Rules) -> Option<Table> {
         (self.ignored, self.rules) = (ignored, rules);
         let is_odd = |path: &Vec<u8>| is_of_git(path) || path.ends_with(b"/") && self.has_below(path);
         (!self.ignored.iter().any(is_odd)).then_some(self)
     }
 
-    /// Whether a file is known in a directory, which is given with a slash.
+    /// Whether a known file lies in a directory, which is given with a slash.
     fn has_below(&self, directory: &[u8]) -> bool {
         let mut from = self.known.range(directory.to_vec()..);
         from.next().is_some_and(|(path, _)| path.starts_with(directory))
     }
 
-    /// Takes in the user's index after it has changed; false where more than its files' contents has.
+    /// Follows a change of the user's index; false if more changed than its entries' contents.
     pub(super) fn follow(&mut self, root: &Path, theirs: &[Entry]) -> bool {
         let tracked: HashSet<Vec<u8>> = theirs.iter().map(|entry| entry.path.clone()).collect();
-        // What is tracked no more may be ignored.
+        // Files that are not tracked any more may be ignored.
         let untracked = self.tracked.difference(&tracked);
         let is_there = |path: &Vec<u8>| root.join(process::path(path)).symlink_metadata().is_ok();
         if untracked.into_iter().any(is_there) {
@@ -153,7 +154,7 @@ impl Table {
                 return false;
             }
             if !self.known.contains_key(&entry.path) {
-                // What is ignored as a whole is not looked through.
+                // The contents of ignored directories are not looked at.
                 if above(&entry.path).any(|directory| self.ignored.contains(directory)) {
                     return false;
                 }
@@ -170,22 +171,22 @@ impl Table {
         true
     }
 
-    /// Writes the trees of the files; none where git has to.
+    /// Writes the trees of the files; `None` if git has to.
     pub(super) fn write_trees(&mut self, loose: &Loose) -> Option<String> {
         self.trees.write(&self.known, loose)
     }
 
-    /// Whether the trees of the checkpoint before are those of the files.
+    /// Whether no file differs from the previous checkpoint.
     pub(super) fn is_as_before(&self) -> bool {
         self.trees.are_known()
     }
 
-    /// Takes in that git has written the tree of ralph's index; false where that is another one than it should be.
+    /// Records that git has written the tree of ralph's index; false if it is not the expected one.
     pub(super) fn is_of(&mut self, tree: &str) -> bool {
         self.trees.written_by_git(&self.known, tree)
     }
 
-    /// The entries in their order, for an index.
+    /// Returns the entries in order, for an index.
     pub(super) fn entries(&self) -> Vec<Entry> {
         let entries = self.known.values().map(|known| match known.is_suspect {
             true => known.entry.clone().unread(),
@@ -194,7 +195,7 @@ impl Table {
         entries.collect()
     }
 
-    /// Compares the files with those that are known; none where git has to.
+    /// Compares the work tree with the table; `None` if git has to.
     pub(super) fn compare(&mut self, root: &Path, spares: impl Fn(&Path) -> bool + Sync) -> Option<Differences> {
         let look = look_through(|directory| self.look_at(root, directory, &spares))?;
         let mut gone = Vec::new();
@@ -209,7 +210,7 @@ impl Table {
         (!is_for_git).then_some(found)
     }
 
-    /// Looks at what is in a directory itself; none where git has to.
+    /// Lists one directory without those below; `None` if git has to.
     fn look_at(&self, root: &Path, directory: &[u8], spares: impl Fn(&Path) -> bool) -> Option<Look<'_>> {
         let mut look = Look::default();
         for item in fs::read_dir(root.join(process::path(directory))).ok()? {
@@ -259,7 +260,7 @@ impl Table {
         Some(changed)
     }
 
-    /// Reads the files that git has found to differ; none where git has to.
+    /// Reads the files that git has found to differ; `None` if git has to add them.
     pub(super) fn read(&self, root: &Path, add: &[PathBuf], remove: &[PathBuf]) -> Option<Differences> {
         let mut found = Differences::default();
         let mut budget = Budget::new();
@@ -281,7 +282,7 @@ impl Table {
         (!found.files.iter().any(|read| is_below(&read.entry.path))).then_some(found)
     }
 
-    /// Takes in what differs, once all of it is written; none where it cannot be.
+    /// Records the differences after their contents are written; `None` if one cannot be written.
     pub(super) fn record(&mut self, differences: Differences, loose: &Loose) -> Option<()> {
         for read in &differences.files {
             let id = loose.write("blob", &read.bytes)?;
@@ -307,13 +308,13 @@ impl Table {
     }
 }
 
-/// The directories that a file is in, the root excepted, each with a slash.
+/// Returns the directories that contain a file, except the root, each with a slash.
 fn above(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
     slashes.map(|(at, _)| &path[..=at])
 }
 
-/// Whether there is more to it than a file.
+/// Whether the entry is something else than an ordinary file.
 fn is_unusual(entry: &Entry) -> bool {
     entry.stage != 0 || entry.absent || entry.is_link()
 }
@@ -326,7 +327,7 @@ fn name_of(path: &[u8]) -> &[u8] {
     path.rsplit(|&byte| byte == b'/').next().unwrap_or(path)
 }
 
-/// Reads a file or a link; none if that is not what it is, or too much.
+/// Reads a file or a link; `None` for other kinds, and beyond the bounds.
 fn read(root: &Path, path: &[u8], budget: &mut Budget) -> Option<Content> {
     let file = root.join(process::path(path));
     let metadata = file.symlink_metadata().ok()?;
@@ -352,7 +353,7 @@ fn read(root: &Path, path: &[u8], budget: &mut Budget) -> Option<Content> {
     })
 }
 
-/// Whether a file could change after it was looked at and have the same times.
+/// Whether a file could change after the look without new times.
 fn may_change_unseen(metadata: &Metadata, looked_s: i64) -> bool {
     metadata.mtime().max(metadata.ctime()) > looked_s - SETTLED_S
 }

@@ -1,4 +1,4 @@
-//! Takes the differences that were found into ralph's index.
+//! Applies the differences that were found to ralph's index.
 
 use std::{collections::VecDeque, mem, os::unix::ffi::OsStrExt, path::PathBuf, time::Instant};
 
@@ -7,11 +7,11 @@ use super::{
     survey::{LeftOut, Work},
 };
 
-/// Where git has taken nothing and refused so many, the fault is not with the files.
+/// After so many refusals without any success, the fault is not with the files.
 const MOST_REFUSED: usize = 16;
 
 impl Repository {
-    /// Takes what has to be added and removed into the index. A file that git refuses costs only itself.
+    /// Applies additions and removals to the index. A file that git refuses is left out; the others are still applied.
     pub(super) fn update_index(&self, work: &mut Work) -> Result<(), GitError> {
         if !work.remove.is_empty() {
             let args = ["update-index", "--force-remove", "-z", "--stdin"];
@@ -19,8 +19,8 @@ impl Repository {
         }
         let end = Instant::now() + self.deadline;
         let (mut taken, mut refused) = (0, 0);
-        // git takes all paths or none. Where it takes none, halves are tried, down to the paths it cannot take; the larger
-        // ones first, so that what can be taken is taken before much is refused.
+        // git adds all paths or none. If it refuses, both halves are tried, down to single paths. The groups are tried
+        // in breadth-first order, so that most files are added before many are refused.
         let mut groups = VecDeque::from([mem::take(&mut work.add)]);
         while let Some(mut group) = groups.pop_front() {
             if group.is_empty() {
@@ -69,7 +69,7 @@ impl Repository {
     }
 }
 
-/// Paths as git reads them, with NUL after each.
+/// Formats paths for git's standard input, with a NUL after each.
 pub(super) fn listed(paths: &[PathBuf]) -> Vec<u8> {
     let mut list = Vec::new();
     for path in paths {

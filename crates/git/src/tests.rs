@@ -27,7 +27,7 @@ use tempfile::TempDir;
 
 use super::{GitError, Moment, NoRepository, Repository, Taken};
 
-/// A repository to try things in.
+/// A temporary repository.
 struct Project {
     _directory: TempDir,
     root: PathBuf,
@@ -35,7 +35,7 @@ struct Project {
 }
 
 impl Project {
-    /// An empty repository.
+    /// Makes an empty repository.
     fn unborn() -> Project {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().canonicalize().unwrap();
@@ -51,7 +51,7 @@ impl Project {
         project
     }
 
-    /// A repository with one commit: `kept`, `lines` with three lines, and `.gitignore` for `*.log`.
+    /// Makes a repository with one commit: `kept`, `lines` with three lines, and `.gitignore` for `*.log`.
     fn new() -> Project {
         let project = Project::unborn();
         project.write("kept", "kept\n");
@@ -73,7 +73,7 @@ impl Project {
         fs::write(path, text).unwrap();
     }
 
-    /// Makes a file larger than an untracked one may be.
+    /// Makes a file larger than untracked files in checkpoints may be.
     fn grow(&self, path: &str) {
         let file = fs::File::create(self.root.join(path)).unwrap();
         file.set_len(super::UNTRACKED_CAP_BYTES + 1).unwrap();
@@ -127,7 +127,7 @@ impl Project {
         assert!(status.unwrap().success(), "{program} {args:?}");
     }
 
-    /// Everything of the user's that ralph must not touch, byte for byte.
+    /// Returns the content of all files of the user's that ralph must not touch.
     fn untouchable(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let git_dir = PathBuf::from(self.git(["rev-parse", "--absolute-git-dir"]).trim_end());
         let mut files = BTreeMap::new();
@@ -163,7 +163,7 @@ fn after(repository: &Repository, n: u32) -> Taken {
     repository.checkpoint(&run(), n, Moment::After).unwrap()
 }
 
-/// The files of a checkpoint: `mode path`.
+/// Lists the files of a checkpoint as `mode path`.
 fn files(project: &Project, checkpoint: &Checkpoint) -> Vec<String> {
     let listed = project.git(["-c", "core.quotePath=false", "ls-tree", "-r", &checkpoint.tree]);
     let entry = |line: &str| {

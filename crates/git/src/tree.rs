@@ -1,4 +1,4 @@
-//! Trees of the files that are known: their names as git gives them, and written without it.
+//! Tree objects of the known files: computes their names and writes them without git.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -15,26 +15,26 @@ use super::{
 #[derive(Debug, Clone)]
 pub(super) struct Known {
     pub(super) entry: Entry,
-    /// It may have changed since it was read and look the same.
+    /// The file may have changed since it was read without a visible difference.
     pub(super) is_suspect: bool,
 }
 
-/// The trees of the directories, by path with a slash at the end; the root's is empty.
+/// Tree objects of the directories, by path with a slash at the end; the root's path is empty.
 #[derive(Debug, Default)]
 pub(super) struct Trees {
     of: HashMap<Vec<u8>, Id>,
-    /// What git has found in packs, as long as these are the packs.
+    /// Objects that git has found in packs, valid as long as `packs` is unchanged.
     packed: HashSet<Vec<u8>>,
     packs: Option<Packs>,
-    /// What was not found beside the packs at the latest attempt.
+    /// Objects that were not found outside of packs at the latest attempt.
     missing: HashSet<Vec<u8>>,
-    /// Trees that were not written because of that.
+    /// Trees that were not written because of missing objects.
     unwritten: HashSet<Vec<u8>>,
 }
 
-/// Where trees go.
+/// Destination of tree objects.
 enum To<'a> {
-    /// Nowhere: their names are wanted.
+    /// Only their names are computed.
     Nothing,
     Objects(&'a Loose),
 }
@@ -48,7 +48,7 @@ struct Item {
 type Files = BTreeMap<Vec<u8>, Known>;
 
 impl Trees {
-    /// Forgets the trees that have a file in them.
+    /// Forgets the trees that contain a file.
     pub(super) fn forget(&mut self, path: &[u8]) {
         self.of.remove(&b""[..]);
         for (at, _) in path.iter().enumerate().filter(|(_, byte)| **byte == b'/') {
@@ -56,18 +56,18 @@ impl Trees {
         }
     }
 
-    /// Whether no file has changed since they were named.
+    /// Whether no file has changed since the trees were named.
     pub(super) fn are_known(&self) -> bool {
         self.of.contains_key(&b""[..])
     }
 
-    /// Names the trees of the files, all of which git has written.
+    /// Computes the name of the root tree, which git has written.
     pub(super) fn name(&mut self, files: &Files) -> Option<String> {
         self.tree(files, b"", &To::Nothing).map(|id| hex(&id))
     }
 
-    /// Writes the trees that changed and returns the root's name. None where something in them may not be there: git has to
-    /// make sure of it.
+    /// Writes the changed trees and returns the root's name. `None` if an object may be missing, which only git can
+    /// verify.
     pub(super) fn write(&mut self, files: &Files, loose: &Loose) -> Option<String> {
         let packs = loose.packs();
         if packs.is_none() || packs != self.packs {
@@ -76,7 +76,7 @@ impl Trees {
         }
         self.missing.clear();
         self.unwritten.clear();
-        // Somebody may have taken away what was written before.
+        // Another process may have removed the tree.
         if let Some(root) = self.of.get(&b""[..])
             && !self.packed.contains(&root[..])
             && !loose.has(&hex(root))
@@ -87,7 +87,7 @@ impl Trees {
         self.missing.is_empty().then(|| hex(&root))
     }
 
-    /// git has written the tree of these files, and so made sure that what was missed is there.
+    /// Records that git has written the tree of these files, and so verified that the missing objects exist.
     pub(super) fn written_by_git(&mut self, files: &Files, tree: &str) -> bool {
         if self.packs.is_some() {
             self.packed.extend(self.missing.drain());
@@ -100,7 +100,7 @@ impl Trees {
             return Some(*id);
         }
         let items = self.items(files, directory, to)?;
-        // The empty tree is none that git writes.
+        // git does not write empty trees.
         if items.is_empty() {
             return None;
         }
@@ -125,7 +125,7 @@ impl Trees {
         Some(id)
     }
 
-    /// Makes sure of everything in a tree, and remembers what is not to be found.
+    /// Whether all objects of a tree exist; remembers the missing ones.
     fn all_there(&mut self, items: Vec<Item>, loose: &Loose) -> bool {
         let mut all = true;
         for item in items {
@@ -139,7 +139,7 @@ impl Trees {
         all
     }
 
-    /// What is in a directory itself, in git's order, which is that of the paths.
+    /// Returns the items of one directory in git's order, which is that of the paths.
     fn items(&mut self, files: &Files, directory: &[u8], to: &To) -> Option<Vec<Item>> {
         let mut items = Vec::new();
         let mut from = Bound::Included(directory.to_vec());
@@ -163,7 +163,7 @@ impl Trees {
                 name: rest[..end].to_vec(),
                 id: id.to_vec(),
             });
-            // The byte after a slash: all that is below is passed over.
+            // Continues after everything below this directory: the byte after a slash.
             let mut after = below.to_vec();
             after.pop();
             after.push(b'/' + 1);

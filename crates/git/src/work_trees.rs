@@ -1,7 +1,7 @@
-//! Branches and linked work trees of a batch: what git is told in the user's name, with the user's identity.
+//! Branches and linked work trees of a batch. git runs with the user's identity here.
 //!
-//! Nothing here touches the user's own work tree but [`Branches::fast_forward`], and that only where it is clean. A branch is moved
-//! from a commit that is named: whoever moved it meanwhile is not overruled.
+//! Only [`Branches::fast_forward`] touches the user's own work tree, and only if it is clean. Every move of a branch
+//! names the commit it starts from, so that a branch which moved in the meantime is left as it is.
 
 use std::{
     fs, io,
@@ -24,13 +24,13 @@ use super::{
     show::{Commit, LOG, oldest_first},
 };
 
-/// How long git may take to write a whole work tree.
+/// Deadline of git commands that write a whole work tree.
 pub(super) const DEADLINE: Duration = Duration::from_secs(900);
-/// Who commits where the user's configuration names nobody.
+/// The committer if the user's configuration names none.
 const NOBODY: [&str; 2] = ["user.name=ralph", "user.email=ralph@localhost"];
-/// A path, and the end of its line.
+/// Most bytes that are read of a file that holds one path.
 const GITDIR_CAP_BYTES: u64 = 64 << 10;
-/// References that keep the merges of a batch.
+/// Prefix of the references that keep the merges of a batch.
 pub(super) const HELD: &str = "refs/ralph/batches/";
 
 /// The repository of a batch.
@@ -38,44 +38,44 @@ pub(super) const HELD: &str = "refs/ralph/batches/";
 pub struct Branches {
     /// The root of the user's work tree.
     root: PathBuf,
-    /// What all work trees share.
+    /// git's common directory, which all work trees share.
     common_dir: PathBuf,
-    /// The project below the root; empty where it is the root.
+    /// The project relative to the root; empty if it is the root.
     prefix: PathBuf,
     supervisor: Supervisor,
     is_anonymous: bool,
 }
 
-/// What came of a merge.
+/// The result of a merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Merge {
     Made {
         commit: String,
     },
-    /// The branch has nothing that the target has not.
+    /// The target already contains the branch.
     Unneeded,
     Conflict {
         files: Vec<String>,
     },
 }
 
-/// Whether a branch was moved.
+/// The result of moving a branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Move {
     Done,
-    /// It is not where it was expected to be.
+    /// The branch is not at the expected commit.
     HadMoved,
-    /// It is checked out, and cannot be moved there.
+    /// The branch is checked out, and its work tree cannot be moved.
     InUse {
         why: String,
     },
 }
 
 impl Branches {
-    /// The repository that `project` is in.
+    /// Finds the repository that contains `project`.
     ///
     /// # Errors
-    /// [`NoRepository`] if it is in none with a work tree.
+    /// [`NoRepository`] if no repository with a work tree contains it.
     pub fn of(project: &Path, supervisor: &Supervisor) -> Result<Branches, NoRepository> {
         inspect_above(project).map_err(NoRepository::Unreadable)?;
         let git = |args: &[&str]| Git::at(supervisor, project).args(args).run_any();
@@ -96,7 +96,7 @@ impl Branches {
         };
         let root = PathBuf::from(line(&["rev-parse", "--show-toplevel"])?);
         let common_dir = project.join(line(&["rev-parse", "--git-common-dir"])?);
-        // As git names it in its own files.
+        // The canonical path, as git writes it to its own files.
         let common_dir = common_dir.canonicalize().unwrap_or(common_dir);
         let prefix = project.strip_prefix(&root).map(Path::to_owned).unwrap_or_default();
         let identity = git(&["var", "GIT_COMMITTER_IDENT"]).map_err(NoRepository::Unreadable)?;
@@ -117,7 +117,7 @@ impl Branches {
         &self.common_dir
     }
 
-    /// Where the project is in a work tree of the repository.
+    /// Returns the path of the project in a work tree of the repository.
     pub fn project_in(&self, tree: &Path) -> PathBuf {
         match self.prefix.as_os_str().is_empty() {
             true => tree.to_owned(),
@@ -125,7 +125,7 @@ impl Branches {
         }
     }
 
-    /// The commit that a branch, or anything else that git knows, stands for; none if it is not there.
+    /// Resolves a branch, or any other revision that git knows, to its commit; `None` if it does not exist.
     ///
     /// # Errors
     /// [`GitError`] if git cannot be asked.
@@ -138,7 +138,7 @@ impl Branches {
         }
     }
 
-    /// Where a branch is.
+    /// Returns the commit at the tip of a branch; `None` if the branch does not exist.
     ///
     /// # Errors
     /// As [`Branches::commit_of`].
@@ -150,16 +150,16 @@ impl Branches {
         }
     }
 
-    /// The commits that `to` has and `from` has not, oldest first, the latest 50 at most.
+    /// Returns the commits that `to` contains and `from` does not, oldest first; at most the latest 50.
     ///
     /// # Errors
-    /// [`GitError::Refused`] if one of them is gone.
+    /// [`GitError::Refused`] if one of the two commits is missing.
     pub fn commits_between(&self, from: &str, to: &str) -> Result<Vec<Commit>, GitError> {
         let output = self.git().args(LOG).args([to, &format!("^{from}")]).run()?;
         Ok(oldest_first(&output.stdout))
     }
 
-    /// Whether git takes it as the name of a branch.
+    /// Whether git accepts `branch` as the name of a branch.
     ///
     /// # Errors
     /// [`GitError`] if git cannot be asked.
@@ -171,7 +171,7 @@ impl Branches {
             .success())
     }
 
-    /// The branch that is checked out in the project; none if none is.
+    /// Returns the branch that is checked out in the project; `None` if HEAD is detached.
     ///
     /// # Errors
     /// [`GitError`] if git cannot be asked.
@@ -183,7 +183,7 @@ impl Branches {
         output.success().then(|| output.line()).transpose()
     }
 
-    /// Whether all that is tracked in a work tree, and what is not, is as it was committed.
+    /// Whether a work tree has no uncommitted changes; with `untracked`, no untracked files either.
     ///
     /// # Errors
     /// [`GitError`] if git cannot tell.
@@ -201,7 +201,7 @@ impl Branches {
         Ok(output.stdout.is_empty())
     }
 
-    /// Whether a file of the project is committed as it lies there.
+    /// Whether a file of the project is committed with its present content.
     ///
     /// # Errors
     /// [`GitError`] if git cannot tell.
@@ -212,7 +212,7 @@ impl Branches {
         Ok(output.stdout.is_empty())
     }
 
-    /// Whether a file is tracked whose work tree would miss what is in another repository.
+    /// Whether HEAD contains a submodule, whose files a linked work tree would lack.
     ///
     /// # Errors
     /// [`GitError`] if git cannot tell.
@@ -224,13 +224,13 @@ impl Branches {
             .any(|line| line.starts_with(b"160000 ")))
     }
 
-    /// Makes a branch at `commit`; one that is there stays where it is.
+    /// Creates a branch at `commit`; a branch that exists stays where it is.
     ///
     /// # Errors
-    /// [`GitError::Refused`] if git will not.
+    /// [`GitError::Refused`] if git refuses.
     pub fn create(&self, branch: &str, commit: &str) -> Result<(), GitError> {
         if self.tip(branch)?.is_none() {
-            // Nowhere: a branch that somebody makes meanwhile is not taken.
+            // Zeros as the old value: git fails if another process creates the branch in the meantime.
             self.git()
                 .args(["update-ref", &full(branch), commit, &"0".repeat(commit.len())])
                 .run()?;
@@ -238,7 +238,7 @@ impl Branches {
         Ok(())
     }
 
-    /// Moves a branch from one commit to another.
+    /// Moves a branch from the commit `onto` forward to `commit`.
     ///
     /// # Errors
     /// [`GitError`] if git cannot be asked.
@@ -246,7 +246,7 @@ impl Branches {
         match self.tip(branch)? {
             Some(tip) if tip == commit => return Ok(Move::Done),
             Some(tip) if tip == onto => {}
-            // It has the commit already, and more.
+            // The branch contains the commit already, and more.
             Some(tip) if self.is_ancestor(commit, &tip)? => return Ok(Move::Done),
             Some(_) | None => return Ok(Move::HadMoved),
         }
@@ -279,7 +279,7 @@ impl Branches {
         })
     }
 
-    /// The work tree that a branch is checked out in.
+    /// Returns the work tree in which a branch is checked out.
     ///
     /// # Errors
     /// [`GitError`] if git cannot be asked.
@@ -297,7 +297,7 @@ impl Branches {
         Ok(tree.map(PathBuf::from))
     }
 
-    /// Whether no work tree has a branch checked out; none where git has to be asked.
+    /// Whether no work tree has the branch checked out; `None` if git has to be asked.
     fn is_nowhere(&self, branch: &str) -> Option<bool> {
         let entries = self.entries().ok()?;
         let branch = full(branch);
@@ -309,11 +309,11 @@ impl Branches {
         Some(true)
     }
 
-    /// Adds a work tree of a branch, which is made at `base` if it is not there. What is left there of an attempt that was cut off is
-    /// replaced.
+    /// Adds a work tree of a branch, which is created at `base` if it does not exist. Leftovers of an interrupted
+    /// attempt are replaced.
     ///
     /// # Errors
-    /// [`GitError::Refused`] if git will not.
+    /// [`GitError::Refused`] if git refuses.
     pub fn add_branch(&self, tree: &Path, branch: &str, base: &str) -> Result<(), GitError> {
         match self.tip(branch)? {
             Some(_) => self.add_tree(tree, &[], branch),
@@ -321,7 +321,7 @@ impl Branches {
         }
     }
 
-    /// Adds a work tree of a branch or a commit. What is left there of an attempt that was cut off is replaced.
+    /// Adds a work tree of a branch or a commit. Leftovers of an interrupted attempt are replaced.
     fn add_tree(&self, tree: &Path, options: &[&str], branch_or_commit: &str) -> Result<(), GitError> {
         self.make_room(tree)?;
         let git = self.git().deadline(DEADLINE).args(["worktree", "add", "--quiet"]);
@@ -329,7 +329,7 @@ impl Branches {
         git.run().map(drop)
     }
 
-    /// Takes away what is where a work tree will be.
+    /// Removes anything that occupies the place of a new work tree.
     fn make_room(&self, tree: &Path) -> Result<(), GitError> {
         match tree.symlink_metadata().is_ok() || self.has_entry(tree) {
             true => self.remove_tree(tree),
@@ -337,7 +337,7 @@ impl Branches {
         }
     }
 
-    /// Whether a work tree is there as a whole, with its entry in the repository.
+    /// Whether a work tree exists completely, with its entry in the repository.
     ///
     /// # Errors
     /// [`GitError`] if git cannot be asked.
@@ -345,7 +345,7 @@ impl Branches {
         if !tree.join(".git").is_file() {
             return Ok(false);
         }
-        // Git marks one that it is still writing.
+        // git locks a work tree while it is still writing it.
         if let Some(admin) = self.entry_of(tree) {
             return Ok(!admin.join("locked").exists());
         }
@@ -354,7 +354,8 @@ impl Branches {
         Ok(is_it && !self.admin_of(tree)?.join("locked").exists())
     }
 
-    /// Whether the repository has an entry of a work tree, whatever has become of the tree; true where that cannot be read.
+    /// Whether the repository has an entry of a work tree, even if the tree is gone; true if the entries cannot be
+    /// read.
     fn has_entry(&self, tree: &Path) -> bool {
         let Ok(entries) = self.entries() else { return true };
         let git_file = tree.join(".git");
@@ -363,7 +364,7 @@ impl Branches {
             .any(|entry| git_file_of(entry).map_or(true, |named| named == git_file))
     }
 
-    /// Where git keeps what belongs to each of the linked work trees.
+    /// Lists the directories in which git keeps the state of each linked work tree.
     fn entries(&self) -> io::Result<Vec<PathBuf>> {
         match fs::read_dir(self.common_dir.join("worktrees")) {
             Ok(entries) => entries.map(|entry| Ok(entry?.path())).collect(),
@@ -372,31 +373,31 @@ impl Branches {
         }
     }
 
-    /// Takes away what a git that was killed in a work tree of the batch left behind: nothing else runs there.
+    /// Removes lock files that a killed git left in a work tree of the batch, where no other process runs.
     ///
     /// # Errors
-    /// [`GitError`] if git cannot be asked.
+    /// [`GitError`] if git cannot be asked, or if a lock cannot be removed.
     pub fn unlock_tree(&self, tree: &Path) -> Result<(), GitError> {
         remove_locks(&self.admin_of(tree)?)
     }
 
-    /// The same for the branches of a batch.
+    /// Removes lock files that a killed git left beside the branches of a batch.
     ///
     /// # Errors
-    /// [`GitError::File`] if one cannot be removed.
+    /// [`GitError::File`] if a lock cannot be removed.
     pub fn unlock_branches(&self, below: &str) -> Result<(), GitError> {
         remove_locks(&self.common_dir.join("refs/heads").join(below))
     }
 
-    /// Takes away the entries of work trees below `trees` that git was killed in writing: with one of them it refuses to list any,
-    /// and the user's own `git worktree` fails, too.
+    /// Removes entries of work trees below `trees` that a killed git left half written. git refuses to list any work
+    /// tree while one of these exists, so the user's own `git worktree` would fail, too.
     ///
     /// # Errors
-    /// [`GitError::File`] if one cannot be removed.
+    /// [`GitError::File`] if an entry cannot be removed.
     pub fn remove_torn_entries(&self, trees: &Path) -> Result<(), GitError> {
         for entry in self.entries().unwrap_or_default() {
             let is_below = git_file_of(&entry).is_ok_and(|named| named.starts_with(trees));
-            // What git writes there is never empty.
+            // A complete entry never has an empty file here.
             let is_torn = || fs::metadata(entry.join("commondir")).is_ok_and(|meta| meta.len() == 0);
             if is_below && is_torn() {
                 if_there(&entry, fs::remove_dir_all(&entry))?;
@@ -405,17 +406,17 @@ impl Branches {
         Ok(())
     }
 
-    /// Removes a work tree with all that is in it. Killed on the way, it leaves the tree as it was or none: half of one would look
-    /// like somebody's changes.
+    /// Removes a work tree with all its files. If ralph is killed on the way, the tree is either untouched or gone: a
+    /// half removed tree would look like changes of the user's.
     ///
     /// # Errors
-    /// [`GitError`] if something of it stays.
+    /// [`GitError`] if something of it remains.
     pub fn remove_tree(&self, tree: &Path) -> Result<(), GitError> {
         let removed = tree.with_extension("removed");
         if_there(tree, fs::remove_dir_all(&removed))?;
         if_there(tree, fs::rename(tree, &removed))?;
         if_there(tree, fs::remove_dir_all(&removed))?;
-        // Its entry, which `prune` leaves alone if git was killed while it added the tree; there may be none.
+        // Removes the entry, if it exists: `prune` keeps it if git was killed while it added the tree.
         let entry = ["worktree", "remove", "--force", "--force"];
         match self.git().args(entry).args([tree]).run_any()?.success() {
             true => Ok(()),
@@ -423,10 +424,10 @@ impl Branches {
         }
     }
 
-    /// Deletes a branch that is at `commit`.
+    /// Deletes a branch that is at `commit`; does nothing if the branch does not exist.
     ///
     /// # Errors
-    /// [`GitError::Refused`] if it is somewhere else.
+    /// [`GitError::Refused`] if the branch is at another commit.
     pub fn delete(&self, branch: &str, commit: &str) -> Result<(), GitError> {
         match self.tip(branch)? {
             Some(_) => self
@@ -438,11 +439,11 @@ impl Branches {
         }
     }
 
-    /// Commits everything in a work tree that is not ignored, and concludes a merge that was begun there; nothing if there is
-    /// nothing to commit.
+    /// Commits all files of a work tree that are not ignored, and concludes a merge in progress. Does nothing if there
+    /// is nothing to commit.
     ///
     /// # Errors
-    /// [`GitError::Refused`] if git will not.
+    /// [`GitError::Refused`] if git refuses.
     pub fn commit_all(&self, tree: &Path, message: &str) -> Result<(), GitError> {
         self.unlock_tree(tree)?;
         if self.is_clean(tree, true)? && !self.merges(tree)? {
@@ -457,7 +458,8 @@ impl Branches {
         self.at(tree).deadline(DEADLINE).args(commit).run().map(drop)
     }
 
-    /// The paths of repositories that `branch` has commits of and `base` has not: git would keep their names and not their files.
+    /// Returns the paths of nested repositories that `branch` added since `base`: git would store a commit name instead
+    /// of their files.
     ///
     /// # Errors
     /// [`GitError`] if git cannot be asked.
@@ -468,7 +470,7 @@ impl Branches {
         Ok(repositories_added(&output.stdout))
     }
 
-    /// Keeps `commit` from being collected as garbage, under a name that is the batch's.
+    /// Keeps `commit` from being garbage-collected with a reference of the batch.
     ///
     /// # Errors
     /// [`GitError`] if the reference cannot be written.
@@ -477,7 +479,7 @@ impl Branches {
         self.git().args(["update-ref", &reference, commit]).run().map(drop)
     }
 
-    /// Lets go of what [`hold`](Self::hold) has kept.
+    /// Deletes the reference that [`hold`](Self::hold) created.
     ///
     /// # Errors
     /// [`GitError`] if the reference cannot be deleted.
@@ -486,8 +488,8 @@ impl Branches {
         self.git().args(["update-ref", "-d", &reference]).run_any().map(drop)
     }
 
-    /// Brings a branch to what is checked out in its work tree, where an agent may have gone to another branch; false if that does
-    /// not contain what the branch had.
+    /// Moves a branch to the commit that is checked out in its work tree, where an agent may have switched branches.
+    /// Returns false if that commit does not contain the branch's tip.
     ///
     /// # Errors
     /// [`GitError`] if git cannot be asked.
@@ -507,7 +509,7 @@ impl Branches {
         Ok(true)
     }
 
-    /// Whether what is checked out in a work tree is a part of what `of` has.
+    /// Whether `of` contains the commit that is checked out in a work tree.
     ///
     /// # Errors
     /// [`GitError`] if git cannot be asked.
@@ -515,7 +517,7 @@ impl Branches {
         self.is_ancestor(&self.head_of(tree)?, of)
     }
 
-    /// Whether a merge was begun in a work tree and is not concluded.
+    /// Whether a merge is in progress in a work tree.
     ///
     /// # Errors
     /// [`GitError`] if git cannot be asked.
@@ -523,7 +525,7 @@ impl Branches {
         Ok(self.admin_of(tree)?.join("MERGE_HEAD").exists())
     }
 
-    /// Whether `commit` is a part of what `of` has.
+    /// Whether `commit` is an ancestor of `of`, or is `of`.
     ///
     /// # Errors
     /// [`GitError`] if git cannot be asked.
@@ -532,10 +534,10 @@ impl Branches {
         Ok(output.success())
     }
 
-    /// Brings a work tree of ralph's own to `commit` from any state. Ignored files stay.
+    /// Brings a work tree of ralph's own from any state to `commit`. Ignored files stay.
     ///
     /// # Errors
-    /// [`GitError`] if it cannot be had.
+    /// [`GitError`] if git cannot do it.
     pub fn reset_tree(&self, tree: &Path, commit: &str) -> Result<(), GitError> {
         if self.has_tree(tree)? {
             self.unlock_tree(tree)?;
@@ -551,7 +553,7 @@ impl Branches {
         self.add_tree(tree, &["--detach"], commit)
     }
 
-    /// Returns the ignored paths of a work tree that no tool would make anew: no commit has them.
+    /// Returns the ignored paths of a work tree that no tool can recreate; they are in no commit.
     ///
     /// # Errors
     /// [`GitError`] if git cannot be asked.
@@ -570,19 +572,19 @@ impl Branches {
         Ok(kept.map(|path| path.to_string_lossy().into_owned()).collect())
     }
 
-    /// Removes what git ignores from a work tree of ralph's own.
+    /// Removes untracked and ignored files from a work tree of ralph's own.
     ///
     /// # Errors
-    /// [`GitError`] if it cannot be removed.
+    /// [`GitError`] if something cannot be removed.
     pub fn remove_ignored(&self, tree: &Path) -> Result<(), GitError> {
         let clean = ["clean", "-ffdxq"];
         self.at(tree).deadline(DEADLINE).args(clean).run().map(drop)
     }
 
-    /// Merges `branch` into what is checked out in a work tree of ralph's own, with a commit of both.
+    /// Merges `branch` into the commit that is checked out in a work tree of ralph's own, always with a merge commit.
     ///
     /// # Errors
-    /// [`GitError`] if it fails for another reason than a conflict.
+    /// [`GitError`] if the merge fails for another reason than a conflict.
     pub fn merge(&self, tree: &Path, branch: &str, message: &str) -> Result<Merge, GitError> {
         let Some(tip) = self.tip(branch)? else {
             return Err(GitError::Gone {
@@ -592,7 +594,7 @@ impl Branches {
         if self.is_ancestor(&tip, &self.head_of(tree)?)? {
             return Ok(Merge::Unneeded);
         }
-        // Never a fast-forward: what the target was moved to is told from what was merged by the first parent.
+        // Never a fast-forward: the first parent tells the target's own history from the merged one.
         let merge = ["merge", "--quiet", "--no-ff", "--no-verify", "--message", message, &tip];
         let merged = self.at(tree).deadline(DEADLINE).args(merge).run_any()?;
         if merged.success() {
@@ -606,12 +608,12 @@ impl Branches {
         }
     }
 
-    /// Begins the merge of `commit` into the branch of a work tree, as far as git can, and returns the conflicts. They stay in the
-    /// work tree's index until they are resolved; those of text stand in the files as well, between markers. A merge without
-    /// conflict is committed.
+    /// Begins the merge of `commit` into the branch of a work tree, as far as git can, and returns the conflicts. They
+    /// stay in the work tree's index until they are resolved; conflicts of text are also in the files, between markers.
+    /// A merge without conflicts is committed.
     ///
     /// # Errors
-    /// [`GitError`] if it fails for another reason than a conflict.
+    /// [`GitError`] if the merge fails for another reason than a conflict.
     pub fn begin_merge(&self, tree: &Path, commit: &str, message: &str) -> Result<Vec<FileConflict>, GitError> {
         if self.merges(tree)? || self.is_ancestor(commit, &self.head_of(tree)?)? {
             return self.conflicts(tree);
@@ -640,8 +642,8 @@ impl Branches {
         Ok(FileConflict::parse(&output.stdout))
     }
 
-    /// Returns the files of a merge that are not resolved: those with conflict markers, and those that are as one of the sides has
-    /// them although no commit message names them. An agent that does nothing leaves the work of the other side out.
+    /// Returns the unresolved files of a merge: files with conflict markers, and files that equal one side although no
+    /// commit message names them. An agent that does nothing would silently drop the work of the other side.
     ///
     /// # Errors
     /// [`GitError`] if git cannot be asked.
@@ -662,7 +664,8 @@ impl Branches {
         Ok(unresolved)
     }
 
-    /// The commits that the latest merge into the branch of a work tree brings together: the branch's own, and the other.
+    /// Returns the two sides of the latest merge into the branch of a work tree: the branch's own commit, and the
+    /// merged one.
     fn sides(&self, tree: &Path) -> Result<Option<[String; 2]>, GitError> {
         let merge_head = self.admin_of(tree)?.join("MERGE_HEAD");
         if let Ok(merged) = files::read_text(&merge_head, GITDIR_CAP_BYTES) {
@@ -684,7 +687,7 @@ impl Branches {
 
     /// Returns the files that differ between the work tree and `commit`.
     fn differing(&self, tree: &Path, commit: &str, files: &[String]) -> Result<Vec<String>, GitError> {
-        // An index of its own: that of the work tree may have conflicts.
+        // A separate index: the work tree's own may have conflicts.
         let index = self.admin_of(tree)?.join("ralph-sides");
         let git = || self.at(tree).deadline(DEADLINE).env("GIT_INDEX_FILE", &index);
         git().args(["read-tree", commit]).run()?;
@@ -695,12 +698,12 @@ impl Branches {
             .run()?;
         let diff = ["diff-index", "--cached", "--name-only", "-z", commit, "--"];
         let output = git().args(diff).args(paths()).run()?;
-        _ = fs::remove_file(&index); // the next one is written over it
+        _ = fs::remove_file(&index); // the next call overwrites it
         let names = process::nul_separated(&output.stdout);
         Ok(names.map(|name| String::from_utf8_lossy(name).into_owned()).collect())
     }
 
-    /// The commit messages of a work tree since the merge began, without git's own comments.
+    /// Returns the commit messages in a work tree since the merge began, without git's comment lines.
     fn messages(&self, tree: &Path, branch: &str, target: &str) -> Result<String, GitError> {
         let log = ["log", "--format=%B", "HEAD", "--not", branch, target];
         let output = self.at(tree).args(log).run()?;
@@ -726,7 +729,7 @@ impl Branches {
         self.at(tree).args(["rev-parse", "--verify", "HEAD"]).run()?.line()
     }
 
-    /// Where git keeps what belongs to one work tree.
+    /// Returns the directory in which git keeps the state of one work tree.
     pub(super) fn admin_of(&self, tree: &Path) -> Result<PathBuf, GitError> {
         if let Some(admin) = self.entry_of(tree) {
             return Ok(admin);
@@ -735,7 +738,8 @@ impl Branches {
         output.line().map(PathBuf::from)
     }
 
-    /// The entry of a work tree that names it and is named by it; none where git has to be asked.
+    /// Returns the repository's entry of a work tree if the entry and the tree name each other; `None` if git has to be
+    /// asked.
     fn entry_of(&self, tree: &Path) -> Option<PathBuf> {
         let git_file = tree.join(".git");
         let named = files::read_text(&git_file, GITDIR_CAP_BYTES).ok()?;
@@ -751,7 +755,7 @@ impl Branches {
 
     pub(super) fn at(&self, tree: &Path) -> Git {
         let git = Git::at(&self.supervisor, tree).setting("commit.gpgSign=false");
-        // What is recorded of other merges is the user's to apply.
+        // Recorded resolutions of other merges are the user's to apply.
         let git = git.setting("rerere.enabled=false").setting("merge.renames=true");
         match self.is_anonymous {
             true => NOBODY.into_iter().fold(git, Git::setting),
@@ -760,12 +764,12 @@ impl Branches {
     }
 }
 
-/// The reference of a branch.
+/// Returns the full reference name of a branch.
 pub(super) fn full(branch: &str) -> String {
     format!("refs/heads/{branch}")
 }
 
-/// Removes the locks that lie in a directory, of whatever file they are.
+/// Removes all lock files in a directory.
 fn remove_locks(directory: &Path) -> Result<(), GitError> {
     let Ok(entries) = fs::read_dir(directory) else {
         return Ok(());
@@ -778,13 +782,13 @@ fn remove_locks(directory: &Path) -> Result<(), GitError> {
     Ok(())
 }
 
-/// The file `.git` of the work tree that the repository has an entry of.
+/// Reads the path of the work tree's `.git` file from the repository's entry.
 fn git_file_of(entry: &Path) -> Result<PathBuf, ReadError> {
     let named = files::read_text(&entry.join("gitdir"), GITDIR_CAP_BYTES)?;
     Ok(PathBuf::from(named.trim_end()))
 }
 
-/// What was done to `path`, where nothing was to be done if it is not there.
+/// Turns the result of an operation on `path` into a [`GitError`]; a missing file is no error.
 fn if_there(path: &Path, done: io::Result<()>) -> Result<(), GitError> {
     match done {
         Err(source) if source.kind() != io::ErrorKind::NotFound => Err(GitError::File {

@@ -1,4 +1,4 @@
-//! What a checkpoint holds, what it leaves alone, and how two of them compare.
+//! The content of checkpoints, files they must not touch, and the changes between two of them.
 
 use std::{
     thread,
@@ -36,7 +36,7 @@ fn a_collection_that_goes_on_when_its_reference_is_set_is_waited_for_and_takes_n
     let (directory, file) = blob.trim_end().split_at(2);
     let object = git_dir.join("objects").join(directory).join(file);
     fs::write(git_dir.join("gc.pid"), format!("{pid} here")).unwrap();
-    // A collection that listed the references before this one was set deletes its objects.
+    // A collection that listed the references earlier deletes the checkpoint's objects.
     let reference = git_dir.join("refs/ralph/20261120-102835-4f2a/1-before");
     let collecting = thread::spawn(move || {
         while !reference.exists() {
@@ -231,7 +231,7 @@ fn a_change_of_the_same_size_in_the_same_moment_is_seen() {
         project.write("kept", &format!("{n:04}\n"));
         let checkpoint = before(&repository, n).checkpoint;
         assert_eq!(content(&project, &checkpoint, "kept"), format!("{n:04}\n"));
-        // Through the user's index as well, which is copied anew then.
+        // Also through the user's index, which is then copied again.
         project.write("kept", &format!("{n:03}+\n"));
         project.git(["add", "kept"]);
         project.write("kept", &format!("{n:03}-\n"));
@@ -240,7 +240,7 @@ fn a_change_of_the_same_size_in_the_same_moment_is_seen() {
     }
 }
 
-/// Waits for the next second of the clock that file systems go by, which follows the other by some milliseconds.
+/// Waits for the next second of the file system's clock, which lags some milliseconds behind.
 fn next_second() {
     const BEHIND: Duration = Duration::from_millis(50);
     let second = || {
@@ -255,7 +255,7 @@ fn next_second() {
     }
 }
 
-/// Git compares times of files by their seconds, so an index that is written again in the next one hides the change.
+/// git compares times of files by their seconds, so an index that is written again in the next second hides the change.
 #[test]
 fn a_change_of_the_same_size_in_the_same_second_is_seen_in_the_next() {
     let project = Project::new();
@@ -264,7 +264,7 @@ fn a_change_of_the_same_size_in_the_same_second_is_seen_in_the_next() {
     project.write("kept", "aaaa\n");
     before(&repository, 1);
     project.write("kept", "bbbb\n");
-    // The user's index is another one now, and ralph's is written again.
+    // The user's index changes, so ralph's is written again.
     project.write("lines", "1\n");
     project.git(["add", "lines"]);
     next_second();
@@ -280,7 +280,7 @@ fn files_directories_and_links_take_each_others_place() {
     project.commit_all("More");
     let repository = project.open();
     before(&repository, 1);
-    // A directory becomes a link to one with a file of the same name, a file becomes a directory.
+    // A directory becomes a link to one with a file of the same name, and a file becomes a directory.
     fs::rename(project.root.join("dir"), project.root.join("moved")).unwrap();
     symlink("moved", project.root.join("dir")).unwrap();
     project.remove("plain");
@@ -366,7 +366,7 @@ fn a_file_that_git_cannot_take_costs_only_itself() {
     for n in 0..9 {
         project.write(format!("good{n}"), "x\n");
     }
-    // A name that it takes for its own directory's on other systems.
+    // A name that stands for git's own directory on other systems.
     project.write("dir/git~1", "x\n");
     let taken = before(&project.open(), 1);
     assert_eq!(files(&project, &taken.checkpoint).len(), 3 + 9);
@@ -578,7 +578,7 @@ fn a_repository_that_was_copied_to_its_place_is_still_the_same() {
     project.run("cp", ["-R", "../aside", ".git"]);
     project.write("new", "x\n");
     assert_eq!(content(&project, &after(&repository, 1).checkpoint, "new"), "x\n");
-    // And a clone is not: it has no checkpoints.
+    // A clone is another repository: it has no checkpoints.
     fs::remove_dir_all(project.root.join(".git")).unwrap();
     project.run("git", ["clone", "--quiet", "../aside", "../clone"]);
     fs::rename(project.root.join("../clone/.git"), project.root.join(".git")).unwrap();

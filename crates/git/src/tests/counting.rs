@@ -1,8 +1,8 @@
-//! Lines that are counted without git: as many as git counts.
+//! Lines counted without git agree with git's counts.
 
 use super::{super::alone, *};
 
-/// What git counts between two trees.
+/// Counts the changes between two trees with git.
 fn as_git_counts(project: &Project, from: &str, to: &str) -> Changes {
     let numbers = project.git(["diff-tree", "-r", "--numstat", "--find-renames", from, to]);
     let mut changes = Changes::default();
@@ -21,7 +21,7 @@ enum By {
     Git,
 }
 
-/// Does each of the steps after the one before, and makes sure of what is counted since the last one and by whom.
+/// Runs the steps one after the other, and checks after each the changes since the previous one and who counted them.
 fn assert_counted(project: &Project, steps: &[(By, &str, &dyn Fn())]) {
     let repository = project.open();
     let mut last = before(&repository, 1).checkpoint;

@@ -1,4 +1,4 @@
-//! What is found where a project is.
+//! Finding the repository of a project.
 
 use super::*;
 

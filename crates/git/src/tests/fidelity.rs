@@ -1,4 +1,4 @@
-//! Checkpoints hold the files as they are, and restoring writes them as they were: bytes, modes, links.
+//! Checkpoints hold files exactly, and restoring brings them back exactly: bytes, modes, links.
 
 use super::*;
 
@@ -9,7 +9,7 @@ impl Project {
         fs::read(self.root.join(path)).unwrap()
     }
 
-    /// Defines a filter that makes a mark when it runs, and loses what it can.
+    /// Defines a filter that leaves a mark when it runs, and loses information.
     fn define_filter(&self) {
         let mark = self.root.join("../ran");
         let mark = mark.display();
@@ -28,7 +28,7 @@ impl Project {
     }
 }
 
-/// Makes a checkpoint of `path`, loses the file, restores it, and changes it in between as well.
+/// Makes a checkpoint of `path`, then restores the file after a deletion and after a change.
 fn goes_and_comes_back(project: &Project, path: &str) {
     let was = project.bytes(path);
     let repository = project.open();
@@ -93,7 +93,7 @@ fn no_filter_runs_wherever_it_is_named_and_what_it_would_lose_stays() {
         project.define_filter();
         project.commit_all("As git stores it");
         project.git(["status"]);
-        _ = fs::remove_file(project.root.join("../ran")); // the user's own git has run it
+        _ = fs::remove_file(project.root.join("../ran")); // the user's own git has run the filter
         project.write("deep/file.dat", "other small letters $Id$\n");
         goes_and_comes_back(&project, "deep/file.dat");
         project.assert_no_filter_ran();
@@ -107,7 +107,7 @@ fn a_file_that_git_has_seen_unchanged_is_in_it_as_it_is_and_not_as_git_stores_it
     project.define_filter();
     project.write("file.dat", "small letters\n");
     project.commit_all("As git stores it");
-    // Older than the index: git does not look at its content any more.
+    // Older than the index, so git does not read its content any more.
     let hour = std::time::Duration::from_secs(3600);
     let past = std::time::SystemTime::now() - hour;
     let file = fs::File::options()
@@ -120,7 +120,7 @@ fn a_file_that_git_has_seen_unchanged_is_in_it_as_it_is_and_not_as_git_stores_it
     let repository = project.open();
     let checkpoint = before(&repository, 1).checkpoint;
     assert_eq!(content(&project, &checkpoint, "file.dat"), "small letters\n");
-    // And when the user's index is another one, with a file that git filtered only now.
+    // The user's index changes, with a file that git filtered only now.
     project.write("later.dat", "more small letters\n");
     project.git(["add", "--all"]);
     let checkpoint = after(&repository, 1).checkpoint;
@@ -168,7 +168,7 @@ fn what_the_index_is_told_to_overlook_is_looked_at() {
         let repository = project.open();
         let checkpoint = before(&repository, 1).checkpoint;
         assert_eq!(content(&project, &checkpoint, "kept"), "mine\n", "{flag}");
-        // Flags that come while a run is on, over a change and over a file that is gone.
+        // Flags that are set during a run, on a changed and on a deleted file.
         project.git([
             "update-index",
             "--no-skip-worktree",
@@ -266,7 +266,7 @@ fn many_files_that_git_refuses_cost_only_themselves_and_are_counted() {
         project.write(format!("bad{n:02}"), "what cannot be stored\n");
         project.write(format!("good{n:02}"), "x\n");
     }
-    // A file where git's directory for the one content has to be.
+    // A file in the place of the object directory for this content.
     let id = project.git(["hash-object", "bad00"]);
     project.write(format!(".git/objects/{}", &id[..2]), "");
     let (status, _) = repository.scan().unwrap();

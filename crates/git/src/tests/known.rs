@@ -1,4 +1,4 @@
-//! Checkpoints for which git does not look at the files: they hold what git would have found.
+//! Checkpoints for which git does not look at the files; they equal those that git would make.
 
 use std::sync::{
     Arc,
@@ -7,12 +7,12 @@ use std::sync::{
 
 use super::{super::index::When, *};
 
-/// The tree that git makes of the files by itself.
+/// Returns the tree that git makes of the files on its own.
 fn as_git_has_it(project: &Project) -> String {
     let index = project.scratch.join("reference");
     let users = project.root.join(".git/index");
     fs::copy(&users, &index).unwrap();
-    // As old as the original: files that are as young are read again.
+    // With the original's time: git reads files again that are as young as their index.
     let age = fs::metadata(users).unwrap().modified().unwrap();
     fs::File::options()
         .append(true)
@@ -42,8 +42,7 @@ enum By {
     Git,
 }
 
-/// Does `step` and makes sure of the checkpoint after it, and of who looked at the files: where git did, it is `git status`
-/// that has listed again what is ignored.
+/// Runs `step` and checks the checkpoint after it, and whether ralph or git looked at the files.
 fn assert_seen(project: &Project, repository: &Repository, by: By, name: &str, step: impl FnOnce()) {
     static NUMBER: AtomicU32 = AtomicU32::new(1);
     let n = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -66,7 +65,7 @@ fn assert_seen(project: &Project, repository: &Repository, by: By, name: &str, s
     project.git(["fsck", "--strict", "--no-dangling", "--connectivity-only"]);
 }
 
-/// A project of some directories, which ralph knows.
+/// Makes a project with several directories and a first checkpoint, after which ralph knows the files.
 fn known() -> (Project, Repository) {
     let project = Project::new();
     project.write("src/one/a.txt", "a\n");
@@ -158,7 +157,7 @@ fn ralphs_index_is_written_once_git_works_on_it() {
     project.remove("src/.gitattributes");
     after(&repository, 3);
     assert!(index() != with_attributes, "git would look for attributes there");
-    // git restores what it has found unchanged itself.
+    // git restores only over files that it has found unchanged itself.
     project.write("src/two/b.txt", "edited\n");
     after(&repository, 4);
     repository.restore(&run, 1, Moment::Before).unwrap();

@@ -1,4 +1,4 @@
-//! What comes back, what is deleted and what stays.
+//! Restoring: files that come back, are deleted, or stay.
 
 use super::{
     super::{Place, Restored},

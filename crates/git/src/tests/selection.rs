@@ -1,11 +1,11 @@
-//! What is in checkpoints though git ignores it, and what never is.
+//! Ignored files that checkpoints include, and ralph's state, which they never do.
 
 use ralph_state::store::paths::ProjectPaths;
 
 use super::*;
 
 impl Project {
-    /// The repository, with ralph's state within it.
+    /// Opens the repository with ralph's state inside the project.
     fn with_state(&self) -> (Repository, ProjectPaths) {
         let paths = ProjectPaths::new(&self.root, Some(&self.root.join("state"))).unwrap();
         fs::create_dir_all(paths.runs()).unwrap();
@@ -57,7 +57,7 @@ fn a_checkpoint_that_has_the_state_in_it_is_restored_without() {
     let project = Project::new();
     let (repository, paths) = project.with_state();
     drop(repository);
-    // Made by somebody who did not know.
+    // Made by a ralph that did not know of this state.
     project.write("new", "x\n");
     before(&project.open(), 1);
     fs::write(paths.lock(), "1\n2\n").unwrap();
@@ -93,7 +93,7 @@ fn ignored_files_that_are_included_come_and_go_like_others() {
         "100644 lines",
     ];
     assert_eq!(files(&project, &first), expected);
-    // Another index of the user's, another state of the files.
+    // The user's index and the files both change.
     project.write("new", "x\n");
     project.commit_all("New");
     project.write(".env.local", "2\n");

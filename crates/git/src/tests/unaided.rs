@@ -1,11 +1,10 @@
-//! Commits and references that are written without git: git finds them as if it had written them, and does where they would
-//! be anything else.
+//! Commits and references that are written without git are as git would write them; otherwise git writes them.
 
 use super::*;
 
 const REFERENCES: &str = "refs/ralph/20261120-102835-4f2a";
 
-/// Has git look for a checkpoint, and through all there is.
+/// Checks that git finds the checkpoint, and no fault in the repository.
 fn assert_sound(project: &Project, checkpoint: &Checkpoint, place: &str) {
     let found = project.git(["rev-parse", &format!("{REFERENCES}/{place}")]);
     assert_eq!(found.trim_end(), checkpoint.commit);
@@ -16,7 +15,7 @@ fn assert_sound(project: &Project, checkpoint: &Checkpoint, place: &str) {
     project.git(["fsck", "--strict", "--no-dangling"]);
 }
 
-/// Makes the first checkpoint, with which it is found out what can be written, and changes a file.
+/// Makes the first checkpoint, which determines whether ralph can write objects, and changes a file.
 fn begun(project: &Project) -> Repository {
     let repository = project.open();
     before(&repository, 1);
@@ -24,7 +23,7 @@ fn begun(project: &Project) -> Repository {
     repository
 }
 
-/// Whether the latest object was written by ralph: git compresses what it writes.
+/// Whether ralph wrote the commit: git would have compressed it.
 fn is_stored(project: &Project, checkpoint: &Checkpoint) -> bool {
     let (directory, file) = checkpoint.commit.split_at(2);
     let bytes = fs::read(project.root.join(".git/objects").join(directory).join(file)).unwrap();
@@ -87,9 +86,9 @@ fn references_in_one_table_are_left_to_git() {
         .try_git(["refs", "migrate", "--ref-format=reftable", "--dry-run"])
         .0
     {
-        return; // this git knows no tables
+        return; // this git does not know reftables
     }
-    // Before the run began, and while it is under way.
+    // Before the run begins, and while it is running.
     for n in [1, 2] {
         let repository = begun(&project);
         if n == 1 {
@@ -164,7 +163,7 @@ fn a_checkpoint_that_was_cleared_away_is_not_named_again() {
     }
     project.git(["gc", "--quiet", "--prune=now"]);
     repository.repeat(&gone, &run(), 2, Moment::Before);
-    // Neither its name nor a new commit of its tree is to be trusted.
+    // Neither its name nor a new commit of its tree can be trusted.
     let error = repository.checkpoint(&run(), 2, Moment::After).unwrap_err();
     assert!(matches!(error, GitError::Refused { .. }), "{error:?}");
     let taken = after(&repository, 2).checkpoint;
