@@ -1,7 +1,8 @@
-//! Takes away what earlier batches left: checkpoints, states of work trees that are gone, branches, work trees.
+//! Cleans up after earlier batches: checkpoints, states of removed work trees, branches and work trees.
 //!
-//! Only copies are removed: a branch that another branch contains, a work tree without uncommitted changes. Branches are deleted one by
-//! one, each compared with those that are left, so one of two equal branches stays.
+//! Only copies are removed: a branch that another branch contains, a work tree without uncommitted changes.
+//! Branches are deleted one by one, each compared with the remaining ones, so that one of two equal branches
+//! stays.
 
 use std::{
     collections::HashSet,
@@ -25,20 +26,20 @@ use crate::driver::prune::{Keep, size_of};
 /// How much of a batch is removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Extent {
-    /// Its references, where the work tree is gone: those checkpoints cannot be looked at any more.
+    /// References of plans whose work tree is gone: their checkpoints cannot be viewed any more.
     References,
-    /// The states of its runs, and its own journal, as well.
+    /// Also the states of the runs, and the batch's journal.
     Records,
-    /// Everything that exists elsewhere too, work trees included.
+    /// Also work trees whose content exists elsewhere.
     All,
 }
 
 /// The outcome of cleaning a batch.
 #[derive(Debug, Default)]
 pub(crate) struct Cleaned {
-    /// How many checkpoints.
+    /// Number of deleted checkpoints.
     pub(crate) checkpoints: usize,
-    /// How many states of work trees.
+    /// Number of removed states of work trees.
     pub(crate) states: usize,
     pub(crate) branches: Vec<String>,
     pub(crate) trees: Vec<PathBuf>,
@@ -48,30 +49,30 @@ pub(crate) struct Cleaned {
 /// A part of a batch that is kept, with the reason.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Stay {
-    /// All of it: it can be resumed.
+    /// The whole batch: it can be resumed.
     Resumable,
-    /// All of it: less time has passed since than was asked for.
+    /// The whole batch: its last record is newer than the requested age.
     Recent,
-    /// A branch with commits that no other one has, and its work tree if that is there.
+    /// A branch with commits that no other branch has, and its work tree if it exists.
     Commits { branch: String, tree: Option<PathBuf> },
     /// A branch that is checked out somewhere.
     CheckedOut { branch: String, tree: PathBuf },
-    /// A work tree with changes that are not committed.
+    /// A work tree with uncommitted changes.
     Changes { tree: PathBuf },
-    /// A work tree with a file that git ignores and no tool makes anew.
+    /// A work tree with an ignored file that no tool can recreate.
     Ignored { tree: PathBuf, file: String },
     /// A directory that git does not know as a work tree.
     Unknown { tree: PathBuf },
-    /// The run of a plan goes on in its work tree.
+    /// A work tree in which a plan's run is active.
     Running { tree: PathBuf },
-    /// Merges that are in no branch.
+    /// Merges that no branch contains.
     Merges { reference: String },
     /// Git or the file system refused.
     Failed { what: String, why: Failed },
 }
 
-/// Takes away what all batches left that began before, and in which nothing has happened for `older`. Returns, for each of which
-/// something was or is there, what was taken away and what stays.
+/// Cleans up all earlier batches without a record in the last `older`. Returns, for each batch, the removed
+/// parts and the parts that stay.
 pub(crate) fn clean(site: &Site, older: Option<Duration>, now: SystemTime) -> Result<Vec<(BatchId, Cleaned)>, Failed> {
     let references = OwnReferences::list(&site.branches).map_err(of_git)?;
     let ids = batches_in(site.project.state());
@@ -92,10 +93,11 @@ pub(crate) fn clean(site: &Site, older: Option<Duration>, now: SystemTime) -> Re
     Ok(all)
 }
 
-/// Takes away what earlier batches left beyond what `keep` allows, as runs are: their references at once, the states of their runs if
-/// those are too many, too old or too large. The records of the last batch stay, and of the one that is `spared` everything.
+/// Reduces earlier batches to the limits of `keep`: their references always, the states of their runs if they
+/// are too many, too old or too large. The records of the last batch stay; the `spared` batch is not touched.
 ///
-/// Returns why something could not be taken away. What is nowhere else is not told: `ralph many clean` does.
+/// Returns the reasons of failed removals. Work that exists nowhere else is not reported here, but by `ralph
+/// many clean`.
 pub(crate) fn prune(site: &Site, spared: Option<&BatchId>, keep: Keep, now: SystemTime) -> Vec<Failed> {
     let ids = batches_in(site.project.state());
     if ids.iter().all(|id| Some(id) == spared) {
@@ -141,13 +143,14 @@ pub(crate) fn prune(site: &Site, spared: Option<&BatchId>, keep: Keep, now: Syst
     failures
 }
 
-/// Whether `ralph many resume` would go on with the last batch, which may have ended before it recorded its plans.
+/// Whether `ralph many resume` would continue the last batch, which may have ended before it recorded its
+/// plans.
 fn can_be_resumed(batch: &Batch) -> bool {
     let is_open = |plan: &Plan| !plan.cancelled && !is_settled(&plan.phase);
     batch.end != Some(BatchEnd::Merged) && (batch.plans.is_empty() || batch.plans.iter().any(is_open))
 }
 
-/// Whether a plan is merged or cancelled, so that no batch goes on with it.
+/// Whether a plan is merged or cancelled, so that no batch continues it.
 fn is_settled(phase: &Phase) -> bool {
     match phase {
         Phase::Merged { .. } | Phase::Kept { why: Kept::Cancelled } => true,
@@ -164,7 +167,7 @@ fn is_settled(phase: &Phase) -> bool {
     }
 }
 
-/// The room that batches may use, and have used so far, counted from the latest one.
+/// The limits for batches, and the amounts counted so far, from the latest batch back.
 struct Budget {
     keep: Keep,
     now: SystemTime,
@@ -195,7 +198,7 @@ impl Budget {
     }
 }
 
-/// A batch of the project that began earlier.
+/// An earlier batch of the project.
 struct Earlier<'a> {
     site: Site,
     id: &'a BatchId,
@@ -212,13 +215,13 @@ impl Earlier<'_> {
         }
     }
 
-    /// The batch as its journal has it. A batch with an unreadable journal is left alone.
+    /// Reads the batch from its journal. A batch with an unreadable journal is left alone.
     fn batch(&self) -> Result<Batch, ()> {
         let records = read(&self.site.paths.journal()).map_err(drop)?;
         Batch::of(&records).ok_or(())
     }
 
-    /// Time since the last record.
+    /// Returns the time since the last record.
     fn age(&self, now: SystemTime) -> Duration {
         let last = fs::metadata(self.site.paths.journal()).and_then(|journal| journal.modified());
         last.ok()
@@ -240,7 +243,7 @@ impl Earlier<'_> {
         }
         let done = self.release(&mut cleaned);
         cleaned.note("its merges", done);
-        // Empty, or with what stays.
+        // Succeeds only if the directory is empty.
         _ = fs::remove_dir(self.site.paths.trees());
         _ = fs::remove_dir(self.site.paths.trees_of_project());
         if extent != Extent::References && cleaned.stays.is_empty() {
@@ -260,7 +263,7 @@ impl Earlier<'_> {
         if tree.symlink_metadata().is_ok() {
             let stay = match extent {
                 Extent::All => self.why_tree_stays(&tree, &branch)?,
-                // A work tree that was left is removed only on command: its user may want to look at it.
+                // Pruning never removes an existing work tree: the user may want to look at it.
                 Extent::References | Extent::Records => Some(Stay::Changes { tree: tree.clone() }),
             };
             if let Some(stay) = stay {
@@ -274,7 +277,7 @@ impl Earlier<'_> {
         self.forget(&state, extent, cleaned)
     }
 
-    /// Returns why a work tree stays; `None` if nothing would be lost with it.
+    /// Returns the reason why a work tree stays; `None` if nothing would be lost with it.
     fn why_tree_stays(&self, tree: &Path, branch: &str) -> Result<Option<Stay>, Failed> {
         let (branches, tree) = (&self.site.branches, tree.to_owned());
         if !branches.has_tree(&tree).map_err(of_git)? {
@@ -298,7 +301,7 @@ impl Earlier<'_> {
         Ok(ignored.map(|file| Stay::Ignored { tree, file }))
     }
 
-    /// Removes the scratch work tree of a batch that was cut off: it only has what is in commits.
+    /// Removes the scratch work tree of an interrupted batch: everything in it is in commits.
     fn clean_scratch(&self, extent: Extent, cleaned: &mut Cleaned) -> Result<(), Failed> {
         let tree = self.site.paths.scratch_tree();
         if tree.symlink_metadata().is_ok() {
@@ -308,7 +311,7 @@ impl Earlier<'_> {
         self.forget(&state, extent, cleaned)
     }
 
-    /// Deletes a branch that another one contains.
+    /// Deletes a branch that another branch contains.
     fn delete_branch(&self, branch: &str, cleaned: &mut Cleaned) -> Result<(), Failed> {
         if !self.references.has_branch(branch) {
             return Ok(());
@@ -329,7 +332,7 @@ impl Earlier<'_> {
         Ok(())
     }
 
-    /// Lets go of the commit that keeps the merges of the batch, if a branch has it.
+    /// Deletes the reference that keeps the merges of the batch, if a branch contains them.
     fn release(&self, cleaned: &mut Cleaned) -> Result<(), Failed> {
         let (branches, batch) = (&self.site.branches, self.id.to_string());
         let Some((reference, commit)) = self.references.held(&batch).map_err(of_git)? else {
@@ -342,7 +345,7 @@ impl Earlier<'_> {
         Ok(())
     }
 
-    /// Deletes the checkpoints of the runs of a work tree that is gone, and its state unless that is kept.
+    /// Deletes the checkpoints of the runs of a removed work tree, and its state unless the extent keeps it.
     fn forget(&self, state: &ProjectPaths, extent: Extent, cleaned: &mut Cleaned) -> Result<(), Failed> {
         let runs: HashSet<String> = state.run_ids().into_iter().map(|run| run.0).collect();
         cleaned.checkpoints += self.references.forget(&runs).map_err(of_git)?;

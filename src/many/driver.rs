@@ -1,4 +1,4 @@
-//! Drives a batch: inputs in, records out, tasks carried out.
+//! Drives a batch: applies inputs, records events, carries out tasks.
 
 use std::{
     collections::BTreeMap,
@@ -33,9 +33,9 @@ use super::{
 };
 use crate::driver::now_ms;
 
-/// Between two looks at what other processes ask for.
+/// Interval between looks at the runs and at requests of other processes.
 const LOOK: Duration = Duration::from_millis(200);
-/// Between two attempts to move a target that its user changes.
+/// Pause before another attempt to move a target that is in use.
 const TARGET_PAUSE: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Error)]
@@ -54,13 +54,13 @@ pub(crate) enum BatchError {
     NoBatch,
 }
 
-/// Who hears of every record, with the batch after it.
+/// Called with every record, and the batch after it.
 pub(crate) type Hooks<'a> = &'a mut dyn FnMut(&BatchRecord, &Batch);
 
-/// Runs a new batch until it is over, for now.
+/// Runs a new batch until it ends or is stopped.
 ///
 /// # Errors
-/// [`BatchError`] if its journal cannot be kept.
+/// [`BatchError`] if its journal cannot be written.
 pub(crate) fn run(
     id: &BatchId,
     start: Input,
@@ -74,10 +74,10 @@ pub(crate) fn run(
     Driver::new(Batch::opened(id.clone()), journal, engine, site, supervisor, told).drive(start)
 }
 
-/// Resumes a batch that was cut off or stopped, or that left plans as they were, with `changes` from now on.
+/// Resumes a batch that was interrupted or stopped, or that has unfinished plans, with `changes` from now on.
 ///
 /// # Errors
-/// [`BatchError`] if its journal cannot be read or kept.
+/// [`BatchError`] if its journal cannot be read or written.
 pub(crate) fn resume(
     engine: Engine,
     site: Site,
@@ -88,10 +88,10 @@ pub(crate) fn resume(
     site.paths.create()?;
     let (journal, records) = Journal::reopen(&site.paths.journal())?;
     let batch = Batch::of(&records).ok_or(BatchError::NoBatch)?;
-    // Whatever a batch and its guards left running that were killed: nothing else works here.
+    // Ends processes that a killed batch and its guards left behind; no other batch works in this project.
     let ids: Vec<String> = batch.plans.iter().map(|plan| site.job_id(&plan.name)).collect();
     _ = supervisor.sweep(&ids);
-    _ = site.unlock(&batch); // git says so itself where something stays locked
+    _ = site.unlock(&batch); // git reports anything that stays locked
     let usage = used(&site, &batch);
     let changes = Resumption {
         confirmed: Judge::of(&site).confirmed(&batch),
@@ -100,10 +100,10 @@ pub(crate) fn resume(
     Driver::new(batch, journal, engine, site, supervisor, told).drive(Input::Resume { changes, usage })
 }
 
-/// Records what follows from `input` in a batch that nobody works on.
+/// Records the events that follow from `input` in a batch that no process is working on.
 ///
 /// # Errors
-/// [`BatchError`] if its journal cannot be read or kept.
+/// [`BatchError`] if its journal cannot be read or written.
 pub(crate) fn record(paths: &BatchPaths, input: Input) -> Result<(), BatchError> {
     let (mut journal, records) = Journal::reopen(&paths.journal())?;
     let batch = Batch::of(&records).ok_or(BatchError::NoBatch)?;
@@ -117,26 +117,27 @@ pub(crate) fn record(paths: &BatchPaths, input: Input) -> Result<(), BatchError>
 enum Message {
     Found(PlanName, Finding),
     Heard(PlanName, JobNews),
-    /// Its job goes on without the batch.
+    /// The job continues without the batch.
     Left(PlanName),
     /// The merged tree is checked out.
     CheckedOut(PlanName, Box<Judging>),
     Stop(StoppedBy),
 }
 
-/// What is being done for a plan.
+/// The work in progress for a plan.
 struct InFlight {
     child: Option<Box<dyn Running>>,
-    /// It was asked to end.
+    /// The work was asked to end.
     stopped: Arc<AtomicBool>,
 }
 
-/// Git changes one thing at a time of each: a free slot does not wait for the merge queue.
+/// git may do one thing at a time of each kind. Two locks, so that preparing a plan does not wait for the
+/// merge queue.
 #[derive(Default)]
 struct Locks {
-    /// Which work trees there are. Adding one looks for what a git that was killed has left of others.
+    /// The set of work trees. Adding one cleans up after a killed git that was adding another.
     trees: Mutex<()>,
-    /// The scratch work tree, the target, and a plan that is given a task.
+    /// The scratch work tree, the target, and the work tree of a plan that is given a task.
     queue: Mutex<()>,
 }
 
@@ -199,10 +200,10 @@ impl<'a> Driver<'a> {
             if self.in_flight.is_empty() {
                 self.take(Input::Idle)?;
                 if let Some(end) = self.batch.end {
-                    // The plans that it was not resumed for may have jobs.
+                    // Plans that this resumption leaves out may still have jobs.
                     let is_whole = self.batch.only.is_empty() || end == BatchEnd::Merged;
                     if is_whole && !matches!(end, BatchEnd::Stopped { .. }) {
-                        _ = self.site.tidy(&self.batch.id); // what stays is in nobody's way, and the next batch has a place of its own
+                        _ = self.site.tidy(&self.batch.id); // leftovers do no harm
                     }
                     return Ok(end);
                 }
@@ -223,7 +224,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Takes away what a trial had in place in the scratch work tree when a process was killed.
+    /// Removes tests that a trial had put into the scratch work tree when a process was killed.
     fn undo_trial(&mut self) -> Result<(), BatchError> {
         let files = Judge::of(&self.site).undo_trial();
         match files.is_empty() {
@@ -232,8 +233,8 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Looks whether the target still has every merge, since an agent can move any branch: before anything is merged into it, and
-    /// before the last plan ends the batch.
+    /// Restores the target if it lacks a merge, because an agent can move any branch. Called before each
+    /// merge into it, and before the last plan ends the batch.
     fn put_back_target(&mut self) -> Result<(), BatchError> {
         match self.site.put_back_target(&self.batch).map_err(BatchError::Lost)? {
             Some((from, to)) => self.take(Input::TargetPutBack { from, to }),
@@ -241,7 +242,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Takes in what the runs used since, and the limits that they met.
+    /// Records the usage of the runs since the last look, and the limits that they met.
     fn look(&mut self) -> Result<(), BatchError> {
         let running = self.in_flight.iter().filter(|(_, task)| task.child.is_some());
         let running: Vec<PlanName> = running.map(|(plan, _)| plan.clone()).collect();
@@ -270,7 +271,7 @@ impl<'a> Driver<'a> {
         })
     }
 
-    /// Records what follows from `input`.
+    /// Records the events that follow from `input`.
     fn take(&mut self, input: Input) -> Result<(), BatchError> {
         let at_ms = now_ms();
         for event in step(&self.batch, at_ms, input) {
@@ -294,7 +295,7 @@ impl<'a> Driver<'a> {
                         self.take(Input::RepositoryChanged { change })?;
                     }
                 }
-                // What its run used last counts before another one starts.
+                // The last usage of its run counts before another one starts.
                 self.site.read_runs(&plan, &mut self.meter);
                 self.look()?;
                 self.take(Input::Found { plan, finding })
@@ -309,7 +310,7 @@ impl<'a> Driver<'a> {
                 Ok(())
             }
             Message::Stop(_) if self.batch.stopped.is_some() => {
-                // Asked twice: at once, then.
+                // A second request stops everything immediately.
                 for child in self.in_flight.values().filter_map(|task| task.child.as_ref()) {
                     child.stop(Stop::Immediate);
                 }
@@ -319,7 +320,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Asks what is not wanted any more to end.
+    /// Asks work that is not wanted any more to end.
     fn stop_tasks(&self) {
         for plan in self.batch.plans.iter().filter(|plan| self.batch.stops(plan)) {
             let Some(task) = self.in_flight.get(&plan.name) else {
@@ -329,7 +330,7 @@ impl<'a> Driver<'a> {
                 && !task.stopped.swap(true, Ordering::Relaxed)
             {
                 match self.batch.stopped {
-                    // Its user is gone, and does not want it to end.
+                    // The user's terminal is gone; the jobs should continue.
                     Some(StoppedBy::HangUp) if !plan.cancelled => child.leave(),
                     Some(_) | None => child.stop(Stop::Graceful),
                 }
@@ -364,7 +365,7 @@ impl<'a> Driver<'a> {
             let (sender, name) = (self.sender.clone(), name.clone());
             let news = move |news| {
                 let plan = name.clone();
-                // Nobody waits any more where it cannot be sent.
+                // Sending fails only if the batch has ended.
                 _ = sender.send(match news {
                     News::Heard(news) => Message::Heard(plan, news),
                     News::Ended(finding) => Message::Found(plan, finding),
@@ -376,7 +377,7 @@ impl<'a> Driver<'a> {
         self.keep(name, started);
     }
 
-    /// Starts the goals of the merged tree.
+    /// Starts the goals on the merged tree.
     fn start_goals(&mut self, name: &PlanName, judging: Judging) {
         let Some(stopped) = self.in_flight.get(name).map(|task| Arc::clone(&task.stopped)) else {
             return;
@@ -388,7 +389,7 @@ impl<'a> Driver<'a> {
             let (site, sender, plan) = (Arc::clone(&self.site), self.sender.clone(), name.clone());
             let started = job::start(self.supervisor, job, move |ended| {
                 let finding = Judge::of(&site).verdict(&ended, stopped.load(Ordering::Relaxed), &yardstick);
-                _ = sender.send(Message::Found(plan, finding)); // nobody waits any more
+                _ = sender.send(Message::Found(plan, finding)); // the batch may have ended
             });
             started
                 .map(|child| Box::new(child) as Box<dyn Running>)
@@ -406,12 +407,12 @@ impl<'a> Driver<'a> {
             }
             Err(why) => {
                 let failed = Message::Found(plan.clone(), Finding::Failed { why });
-                _ = self.sender.send(failed); // this value has the other end
+                _ = self.sender.send(failed); // cannot fail: `self` has the receiver
             }
         }
     }
 
-    /// Does on a thread what git takes its time for.
+    /// Carries out a task with git on a thread, because it may take long.
     fn start_thread(&self, name: PlanName, task: WorkerTask) {
         let Some(plan) = self.batch.plan(&name).cloned() else {
             return;
@@ -432,7 +433,7 @@ impl<'a> Driver<'a> {
                 WorkerTask::CheckGoals { commit, onto } => {
                     match Judge::of(&site).check_out(&batch, &plan, commit, onto) {
                         Ok(judging) => {
-                            _ = sender.send(Message::CheckedOut(name, Box::new(judging))); // nobody waits any more
+                            _ = sender.send(Message::CheckedOut(name, Box::new(judging))); // the batch may have ended
                             return;
                         }
                         Err(why) => Err(why),
@@ -444,17 +445,17 @@ impl<'a> Driver<'a> {
                 WorkerTask::RunJob => return,
             };
             let finding = found.unwrap_or_else(|why| Finding::Failed { why });
-            _ = sender.send(Message::Found(name, finding)); // nobody waits any more
+            _ = sender.send(Message::Found(name, finding)); // the batch may have ended
         };
         let started = thread::Builder::new().name("batch".to_owned()).spawn(work);
         if let Err(error) = started {
             let failed = Finding::Failed { why: error.to_string() };
-            _ = self.sender.send(Message::Found(failing, failed)); // this value has the other end
+            _ = self.sender.send(Message::Found(failing, failed)); // cannot fail: `self` has the receiver
         }
     }
 }
 
-/// Whether an agent or goals have worked for it, which can do anything.
+/// Whether an agent or goals have run, which can change anything in the repository.
 fn is_of_others(finding: &Finding) -> bool {
     matches!(
         finding,
@@ -466,7 +467,7 @@ fn is_of_others(finding: &Finding) -> bool {
     )
 }
 
-/// A thread that has panicked has left nothing half done that the next would not do again.
+/// A thread that panicked left nothing half done that the next one would not repeat.
 fn alone(lock: &Mutex<()>) -> MutexGuard<'_, ()> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,7 +1,7 @@
-//! Follows the journals of a batch and of its runs, for whoever shows them.
+//! Follows the journals of a batch and of its runs, for display.
 //!
-//! Nothing is asked of the batch: a follower reads what lies on disk, so it sees a batch of another process, one that was cut
-//! off and one that is over in the same way. Each record of a run is read once.
+//! The follower only reads files, so it shows a batch of another process, an interrupted one and a finished
+//! one in the same way. Each record of a run is read once.
 
 use std::{
     collections::BTreeMap,
@@ -29,22 +29,22 @@ use crate::{
     driver::read_view,
 };
 
-/// How often is looked where the kernel tells of no change.
+/// Interval between looks if the kernel does not report changes.
 const LOOK: Duration = Duration::from_secs(1);
-/// Between two looks, however much is written.
+/// Shortest time between two looks.
 const PAUSE: Duration = Duration::from_millis(100);
-/// What every journal is called.
+/// File name of every journal.
 const JOURNAL: &str = "events.jsonl";
 
-/// Says where the runs of a plan have their state; none where that cannot be told yet.
+/// Returns the state directory of a plan's runs; `None` while it is unknown.
 pub(crate) type StateOf = Box<dyn Fn(&PlanName) -> Option<ProjectPaths> + Send>;
 
-/// What is known of a batch.
+/// The known state of a batch and its runs.
 pub(crate) struct Follower {
     paths: BatchPaths,
     state_of: StateOf,
     batch: Option<Batch>,
-    /// When its first record was written, and its last.
+    /// Times of the first and the last record.
     times_ms: (u64, u64),
     bytes: u64,
     runs: BTreeMap<PlanName, FollowedRun>,
@@ -54,7 +54,7 @@ pub(crate) struct Follower {
 struct FollowedRun {
     run: RunId,
     files: RunPaths,
-    /// None while there is no journal, or where it cannot be read any further.
+    /// `None` before the journal exists, and after a read error.
     reader: Option<Reader>,
     seen: Seen,
 }
@@ -71,7 +71,7 @@ impl Follower {
         }
     }
 
-    /// Reads what was written since; none while there is no batch to be read.
+    /// Reads the new records; `None` before the batch can be read.
     pub(crate) fn look(&mut self) -> Option<Board> {
         self.read_batch();
         let batch = self.batch.as_ref()?;
@@ -81,7 +81,7 @@ impl Follower {
             };
             follow_run(&mut self.runs, &plan.name, &state);
         }
-        // A batch that has come to its end does nothing more, even while its process is there.
+        // A batch that has ended is not running, even while its process still exists.
         let is_running = batch.end.is_none() && self.paths.is_at_work();
         let seen = |plan: &PlanName| self.runs.get(plan).map(|followed| &followed.seen);
         Some(Board::of(batch, self.times_ms, is_running, seen))
@@ -93,7 +93,7 @@ impl Follower {
         if bytes == self.bytes {
             return;
         }
-        // What cannot be read now is looked at again when more is written.
+        // An unreadable journal is read again when it has grown.
         self.bytes = bytes;
         let Ok(records) = read(&journal) else { return };
         if let (Some(batch), Some(first), Some(last)) = (Batch::of(&records), records.first(), records.last()) {
@@ -102,7 +102,7 @@ impl Follower {
         }
     }
 
-    /// The directories in which journals change.
+    /// The directories of the journals that are followed.
     fn directories(&self) -> impl Iterator<Item = &Path> {
         let runs = self.runs.values().map(|followed| followed.files.dir());
         runs.chain([self.paths.dir()])
@@ -129,7 +129,7 @@ fn follow_run(runs: &mut BTreeMap<PlanName, FollowedRun>, plan: &PlanName, state
     }
 }
 
-/// Returns the usage of the runs before `run`, and the number of their iterations.
+/// Returns the usage and the number of iterations of all runs before `run`.
 fn used_before(state: &ProjectPaths, run: &RunId) -> (Usage, u32) {
     let earlier = state.run_ids().into_iter().filter(|other| other.0 < run.0);
     let views = earlier.filter_map(|other| read_view(state, &other).ok());
@@ -151,7 +151,7 @@ impl FollowedRun {
             match reader.next_record() {
                 Ok(Some(record)) => self.seen.apply(&record),
                 Ok(None) => return,
-                // What was read so far is shown.
+                // The records read so far are still shown.
                 Err(_) => {
                     self.reader = None;
                     return;
@@ -169,10 +169,10 @@ pub(crate) struct Following {
 }
 
 impl Following {
-    /// Calls `told` with the board now and with every other one.
+    /// Calls `told` with the present board, and again after each change.
     ///
     /// # Errors
-    /// If there can be no thread.
+    /// If no thread can be started.
     pub(crate) fn start(
         mut follower: Follower,
         mut told: impl FnMut(Board) + Send + 'static,
@@ -189,7 +189,7 @@ impl Following {
                     last.clone_from(&board);
                     board.into_iter().for_each(&mut told);
                 }
-                // What comes in bursts is read in bursts.
+                // Collects bursts of changes.
                 thread::sleep(PAUSE);
                 thread::park_timeout(LOOK);
             }

@@ -1,4 +1,4 @@
-//! The rules by which merged trees are judged, and the files of one judging.
+//! The rules that judge merged trees, and the files of one judgement.
 
 use std::{
     fs, io,
@@ -11,19 +11,19 @@ use ralph_plan::batch::{MergedLook, Side};
 use ralph_system::files;
 use ralph_text::with_causes;
 
-/// Most bytes of what the goals of a merged tree came to.
+/// Most bytes of the results of goals on a merged tree.
 const LOOK_CAP_BYTES: u64 = 16 << 20;
 
-/// The rules by which the tests of merged trees are judged.
+/// The rules that judge the tests of merged trees.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct MergeGate {
-    /// The guard; none where nothing is guarded.
+    /// The guard; `None` if no files are guarded.
     pub(crate) guard: Option<Guard>,
-    /// The least proof that a merge needs.
+    /// The weakest proof with which a merge is accepted.
     pub(crate) require: Proof,
 }
 
-/// The files of one judging.
+/// The files of one judgement.
 #[derive(Debug, Clone)]
 pub(crate) struct JudgingFiles {
     directory: PathBuf,
@@ -38,7 +38,7 @@ impl JudgingFiles {
         &self.directory
     }
 
-    /// The tests of a side.
+    /// Returns the directory with the tests of a side.
     pub(crate) fn store(&self, side: Side) -> PathBuf {
         self.directory.join(match side {
             Side::Target => "target",
@@ -46,28 +46,28 @@ impl JudgingFiles {
         })
     }
 
-    /// The record that is written ahead of a trial.
+    /// Returns the record that is written before a trial.
     pub(crate) fn record(&self) -> PathBuf {
         self.directory.join("trial")
     }
 
-    /// The file of the goals' results.
+    /// Returns the file of the goals' results.
     fn look(&self) -> PathBuf {
         self.directory.join("look.json")
     }
 
-    /// Keeps what the goals came to, for the batch.
+    /// Writes the results of the goals for the batch.
     ///
     /// # Errors
-    /// Whatever the system says.
+    /// The error of the file system.
     pub(crate) fn write(&self, look: &MergedLook) -> io::Result<()> {
         fs::write(self.look(), serde_json::to_vec(look)?)
     }
 
-    /// Reads what the goals came to.
+    /// Reads the results of the goals.
     ///
     /// # Errors
-    /// Why it cannot be read, in words.
+    /// The reason why they cannot be read, in words.
     pub(super) fn read(&self) -> Result<MergedLook, String> {
         let path = self.look();
         let bytes = files::read_bytes(&path, LOOK_CAP_BYTES).map_err(|error| with_causes(&error))?;

@@ -1,4 +1,4 @@
-//! A child of a batch: this executable again, below a guard, with what it prints in a file.
+//! A child process of a batch: this executable below a guard, with its output in a file.
 
 use std::{collections::VecDeque, ffi::OsString, fs::File, io::Write, path::Path, time::Duration};
 
@@ -10,30 +10,30 @@ use ralph_system::{
     },
 };
 
-/// How long a run may take to end after it was asked to: its agent is stopped first, step by step.
+/// How long a run may take to end after it is asked to: its agent is stopped first, step by step.
 const GRACE: Duration = Duration::from_secs(30);
-/// The end of the output that is kept in memory, for what is said of a failure.
+/// Bytes from the end of the output that are kept in memory, to report a failure.
 const TAIL_BYTES: usize = 16 << 10;
 const SIZE: Size = Size { cols: 120, rows: 40 };
 
-/// How a child ended, and what it printed last.
+/// The exit of a child, and the end of its output.
 #[derive(Debug)]
 pub(super) struct Ended {
     pub(super) exit: Option<Exit>,
     pub(super) tail: String,
 }
 
-/// What to start.
+/// The child to start.
 pub(super) struct Job<'a> {
     pub(super) args: Vec<OsString>,
     pub(super) cwd: &'a Path,
-    /// Marks what it starts.
+    /// Marks all processes that the child starts.
     pub(super) id: String,
     pub(super) scratch: &'a Path,
     pub(super) log: &'a Path,
 }
 
-/// Starts `job`; `ended` is called from another thread once nothing of it is left.
+/// Starts `job`; `ended` is called from another thread once all its processes are gone.
 ///
 /// # Errors
 /// [`SpawnError`] if it cannot be started; `ended` is not called then.
@@ -62,7 +62,7 @@ pub(super) fn start(
         guard: None,
     };
     let printed = Printed {
-        // Without a log, its user has the journal of the run.
+        // Without a log, the user still has the run's journal.
         log: files::append_private(job.log).ok().map(|(file, _)| file),
         tail: VecDeque::new(),
         ended: Some(ended),
@@ -78,7 +78,7 @@ struct Printed<F> {
 
 impl<F: FnOnce(Ended) + Send + 'static> Output for Printed<F> {
     fn terminal(&mut self, bytes: &[u8]) {
-        // A terminal turns line ends.
+        // The terminal converts line ends to CR LF.
         let bytes: Vec<u8> = bytes.iter().copied().filter(|byte| *byte != b'\r').collect();
         if let Some(log) = &mut self.log {
             _ = log.write_all(&bytes); // a full disk has worse consequences

@@ -1,4 +1,5 @@
-//! The journal of a batch: one record a line, on disk before anything acts on it. A torn last line never happened.
+//! The journal of a batch: one record a line, on disk before anything acts on it. A torn last line is
+//! ignored.
 
 use std::{
     io,
@@ -12,7 +13,8 @@ use thiserror::Error;
 
 const FORMAT: &str = "ralph-batch";
 const VERSION: u32 = 1;
-/// A record has at most the end of what goals print; a batch of a thousand plans has some thousand records.
+/// A record holds at most the end of the goals' output; a batch of a thousand plans has some thousand
+/// records.
 const CAP_BYTES: u64 = 256 << 20;
 
 #[derive(Debug, Error)]
@@ -39,7 +41,7 @@ pub(crate) enum JournalError {
     Version { path: PathBuf, ralph: String },
 }
 
-/// The open journal of a batch that goes on.
+/// The journal of a batch, open for appending.
 #[derive(Debug)]
 pub(super) struct Journal {
     path: PathBuf,
@@ -70,7 +72,7 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Opens the journal of a batch that goes on; a torn last line is cut off.
+    /// Reopens the journal of a batch for appending, and cuts off a torn last line.
     pub(super) fn reopen(path: &Path) -> Result<(Journal, Vec<BatchRecord>), JournalError> {
         let (records, length) = parse(path)?;
         let write = |source| JournalError::Write {
@@ -87,7 +89,7 @@ impl Journal {
         Ok((journal, records))
     }
 
-    /// Appends `event` as the next record, which survives the end of this process when it returns.
+    /// Appends `event` as the next record. The record survives the end of this process once this returns.
     pub(super) fn append(&mut self, at_ms: u64, event: BatchEvent) -> Result<BatchRecord, JournalError> {
         let record = BatchRecord {
             seq: self.next_seq,
@@ -106,8 +108,8 @@ impl Journal {
     }
 }
 
-/// Whether there is a whole record behind the first one, which only says what wrote it; true of what cannot be read, so that it is
-/// told why.
+/// Whether there is a complete record after the first one, which only names the format. True if the journal
+/// cannot be read, so that the caller reports the error.
 pub(super) fn has_begun(path: &Path) -> bool {
     let bytes = files::read_unfollowed(path, CAP_BYTES);
     bytes.map_or(true, |bytes| bytes.iter().filter(|byte| **byte == b'\n').count() > 1)
@@ -116,12 +118,12 @@ pub(super) fn has_begun(path: &Path) -> bool {
 /// Reads the records of a batch.
 ///
 /// # Errors
-/// [`JournalError`] if it cannot be read, or is none.
+/// [`JournalError`] if the file cannot be read, or is not a journal of a batch.
 pub(crate) fn read(path: &Path) -> Result<Vec<BatchRecord>, JournalError> {
     parse(path).map(|(records, _)| records)
 }
 
-/// The records, and how many bytes their lines have.
+/// Returns the complete records, and the bytes of their lines.
 fn parse(path: &Path) -> Result<(Vec<BatchRecord>, u64), JournalError> {
     let bytes = files::read_unfollowed(path, CAP_BYTES).map_err(|source| JournalError::Read {
         path: path.to_owned(),

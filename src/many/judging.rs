@@ -1,7 +1,8 @@
-//! Judges merged trees: keeps the tests of both sides for the trials of the goals, and reads what came of them.
+//! Judges merged trees: stores the tests of both sides for the trials of the goals, and evaluates the
+//! results.
 //!
-//! The scratch work tree is ralph's own, so the tests of a side are those of what is checked out there for a moment: the target,
-//! with the files of the plan's branch that are to count.
+//! The tests of a side are taken from the scratch work tree, which is ralph's own: it holds the target for a
+//! moment, overlaid with those files of the plan's branch that count for this side.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -29,14 +30,15 @@ use super::{
 };
 use crate::driver::read_view;
 
-/// A merged tree that is checked out for its goals.
+/// A merged tree that is checked out for the goals.
 #[derive(Debug)]
 pub(super) struct Judging {
     pub(super) project: PathBuf,
     pub(super) yardstick: Yardstick,
 }
 
-/// Tests that the user has confirmed for a plan, with the time of the latest confirmation in milliseconds since the Unix epoch.
+/// Tests with a change that the user confirmed for a plan, and the time of the latest confirmation in
+/// milliseconds since the Unix epoch.
 type ConfirmedAt = BTreeMap<String, u64>;
 
 /// Judges the merged trees of a batch.
@@ -53,13 +55,14 @@ impl<'s> Judge<'s> {
         }
     }
 
-    /// Takes tests of a side away that were in place in the scratch work tree when a process was killed; returns their paths.
+    /// Removes tests that a trial had put into the scratch work tree when a process was killed; returns their
+    /// paths.
     pub(super) fn undo_trial(&self) -> Vec<String> {
         let record = self.files.record();
         let scratch = self.site.branches.project_in(&self.site.paths.scratch_tree());
         match Trial::recover(&record, &scratch) {
             Ok(ended) => ended.map(|ended| ended.put_back).unwrap_or_default(),
-            // The tree is made anew before anything else is done in it.
+            // The tree is checked out again before its next use.
             Err(_) => {
                 _ = fs::remove_dir_all(&record);
                 Vec::new()
@@ -67,7 +70,8 @@ impl<'s> Judge<'s> {
         }
     }
 
-    /// Has the scratch work tree hold what was merged, for the goals, and keeps the tests of both sides.
+    /// Stores the tests of both sides, then checks out the merged commit in the scratch work tree for the
+    /// goals.
     pub(super) fn check_out(&self, batch: &Batch, plan: &Plan, commit: &str, onto: &str) -> Result<Judging, Failed> {
         let files = &self.files;
         match fs::remove_dir_all(files.directory()) {
@@ -82,7 +86,7 @@ impl<'s> Judge<'s> {
         let history = self.history(plan)?;
         let by_target = self.confirmed_of_target(batch, &branch)?;
         if let Some(guard) = &self.site.gate.guard {
-            // Ignored files here are left from the goals of an earlier merge.
+            // Ignored files here are left over from the goals of an earlier merge.
             self.site.branches.reset_tree(&scratch, onto).map_err(of_git)?;
             self.site.branches.remove_ignored(&scratch).map_err(of_git)?;
             let keep = |side, paths| self.keep_tests(guard, plan, (side, onto, &branch), paths, &history);
@@ -91,7 +95,7 @@ impl<'s> Judge<'s> {
             keep(Side::Plan, self.own_paths(batch, plan, (onto, &branch), &by_target)?)?;
         }
         self.site.branches.reset_tree(&scratch, commit).map_err(of_git)?;
-        // Goals that pass by what another plan's goals have left would fail in a fresh clone.
+        // Goals that pass only with leftovers of another plan's goals would fail in a fresh clone.
         self.site.branches.remove_ignored(&scratch).map_err(of_git)?;
         let project = self.site.branches.project_in(&scratch);
         self.site.trust(&self.site.state_at(&project)?)?;
@@ -112,8 +116,8 @@ impl<'s> Judge<'s> {
         })
     }
 
-    /// The paths that count as the plan has them: those that its branch has changed and those that were in conflict, but for
-    /// changes of tests that were confirmed for merged plans.
+    /// Returns the paths whose version on the plan's branch counts: those that the branch has changed and
+    /// those that were in conflict, except changes of tests that were confirmed for merged plans.
     fn own_paths(
         &self,
         batch: &Batch,
@@ -133,7 +137,7 @@ impl<'s> Judge<'s> {
         Ok(paths.into_iter().collect())
     }
 
-    /// Keeps the tests of the target with `paths` as the plan's branch has them.
+    /// Stores the tests of the target, with `paths` in the plan's version.
     fn keep_tests(
         &self,
         guard: &Guard,
@@ -161,7 +165,7 @@ impl<'s> Judge<'s> {
         kept.map(drop).map_err(|error| with_causes(&error))
     }
 
-    /// The changes of tests that were confirmed for merged plans of which `branch` has nothing.
+    /// Returns the test changes that were confirmed for merged plans which `branch` does not contain.
     fn confirmed_of_target(&self, batch: &Batch, branch: &str) -> Result<Confirmed, Failed> {
         let mut all = Confirmed::default();
         for (commit, confirmed) in confirmed_of_merged(batch) {
@@ -172,8 +176,8 @@ impl<'s> Judge<'s> {
         Ok(all)
     }
 
-    /// Judges the merged tree by the exit code of `ralph goals check` and by what that has written; `stopped` if the goals were not
-    /// let end.
+    /// Judges the merged tree by the exit code and the result file of `ralph goals check`; `stopped` if the
+    /// goals were interrupted.
     pub(super) fn verdict(&self, ended: &Ended, stopped: bool, yardstick: &Yardstick) -> Finding {
         failure(ended, stopped).unwrap_or_else(|| self.verdict_on_tests(yardstick))
     }
@@ -189,7 +193,7 @@ impl<'s> Judge<'s> {
             },
             Ok(proof) => Finding::GoalsPassed { proof: Some(proof) },
             Err(troubles) => match troubles.iter().find_map(untried) {
-                // An agent could not mend it.
+                // An agent could not fix it.
                 Some(why) => Finding::Failed { why },
                 None => Finding::TestsRefused { troubles },
             },
@@ -206,7 +210,7 @@ impl<'s> Judge<'s> {
         }
     }
 
-    /// The plans that were left because changed tests were not confirmed, and are confirmed by now.
+    /// Returns the plans that were left because test changes were not confirmed, and are confirmed by now.
     pub(super) fn confirmed(&self, batch: &Batch) -> Vec<PlanName> {
         let is_confirmed = |plan: &&Plan| {
             let Phase::Kept { why } = &plan.phase else { return false };
@@ -230,7 +234,7 @@ impl<'s> Judge<'s> {
     }
 }
 
-/// Why the goals did not pass, by the exit code of `ralph goals check`; none if they did.
+/// Returns the failure that the exit code of `ralph goals check` stands for; `None` if the goals passed.
 fn failure(ended: &Ended, stopped: bool) -> Option<Finding> {
     match ended.exit {
         Some(Exit::Code { code: 0 }) => None,
@@ -249,28 +253,28 @@ fn untried(trouble: &TestTrouble) -> Option<String> {
     }
 }
 
-/// The commits of merged plans, with the changes of tests that were confirmed for each.
+/// Returns the commits of merged plans, each with its confirmed test changes.
 fn confirmed_of_merged(batch: &Batch) -> impl Iterator<Item = (&str, &Confirmed)> {
     let plans = batch.plans.iter();
     plans.filter_map(|plan| Some((plan.merged_as()?.as_str(), &plan.merge_proof.as_ref()?.confirmed)))
 }
 
-/// The commit whose version of a file is the plan's own: the one before a conflict in it, unless what became of that was confirmed;
-/// none for the plan's branch.
+/// Returns the commit with the plan's own version of a file: the one before a conflict in it, unless its
+/// resolution was confirmed; `None` for the tip of the plan's branch.
 fn version<'p>(plan: &'p Plan, confirmed: &ConfirmedAt, path: &str) -> Option<&'p str> {
     let (commit, conflict_ms) = plan.conflicts.get(path).filter(|(commit, _)| !commit.is_empty())?;
     let is_confirmed = confirmed.get(path).is_some_and(|at_ms| at_ms > conflict_ms);
     (!is_confirmed).then_some(commit)
 }
 
-/// The tests in the runs of a plan.
+/// The results of tests in the runs of a plan.
 #[derive(Debug, Default)]
 struct History {
-    /// The tests before its first run.
+    /// Tests before its first run.
     began_with: GoalTests,
-    /// The tests at the end of its last run.
+    /// Tests at the end of its last run.
     ended_with: GoalTests,
-    /// The fewest tests at the end of one of its runs that were done.
+    /// For each goal, the fewest tests at the end of a successful run.
     fewest: GoalTests,
     /// Confirmed changes of its runs.
     confirmed: Confirmed,
@@ -290,7 +294,7 @@ impl History {
         read.map_err(|error| with_causes(&error))?;
         let baselines = view.goals.iter();
         let baselines = baselines.filter_map(|goal| Some((goal.name.clone(), goal.baseline.clone()?)));
-        // A confirmation begins the counts of a goal anew.
+        // A confirmation resets the baseline of a goal; the results at the start of the run take precedence.
         let at_start = view.iterations.at_start.goals.iter();
         let at_start = at_start.filter_map(|result| Some((result.name.clone(), result.tests.clone()?)));
         let began_with: GoalTests = baselines.chain(at_start).collect();

@@ -1,4 +1,4 @@
-//! What the runs of a batch use, and which limits they meet: their journals, read on from where they were read last.
+//! Usage of a batch's runs and the limits they meet, read incrementally from their journals.
 
 use std::collections::{BTreeMap, btree_map::Entry};
 
@@ -11,7 +11,7 @@ use ralph_state::store::{journal::Reader, paths::ProjectPaths};
 
 #[derive(Default)]
 pub(super) struct Meter {
-    /// By plan and by the run's id, which sorts by the time it began.
+    /// Runs by plan and run id; ids sort by start time.
     runs: BTreeMap<(PlanName, String), Run>,
 }
 
@@ -20,17 +20,18 @@ struct Run {
     view: Box<RunView>,
 }
 
-/// A limit that the agent of a run has told of.
+/// A rate limit that a run's agent reported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Met {
     pub(super) adapter: String,
     pub(super) until_ms: u64,
-    /// Who such a run begins with, and who stands in for them, in order.
+    /// The run's adapter and its fallbacks, in order.
     pub(super) workers: Vec<String>,
 }
 
 impl Meter {
-    /// Reads on in the runs of a plan, whose state is there; one that cannot be read counts as far as it was read.
+    /// Reads new records of a plan's runs, whose state is given. A run with an unreadable record counts up to
+    /// there.
     pub(super) fn read(&mut self, plan: &PlanName, state: &ProjectPaths) {
         for run in state.run_ids() {
             let run = match self.runs.entry((plan.clone(), run.0.clone())) {
@@ -49,18 +50,18 @@ impl Meter {
         }
     }
 
-    /// What all runs have used together.
+    /// Returns the usage of all runs together.
     pub(super) fn usage(&self) -> Usage {
         let runs = self.runs.values();
         runs.fold(Usage::default(), |sum, run| sum.plus(run.view.usage))
     }
 
-    /// The limits that the last run of a plan has met.
+    /// Returns the limits that the last run of a plan has met.
     pub(super) fn limits_met(&self, plan: &PlanName) -> Vec<Met> {
         self.last_run(plan).map_or_else(Vec::new, limits_met)
     }
 
-    /// Why the last run of a plan makes no progress; none if it does, or is over.
+    /// Returns the reason why the last run of a plan makes no progress; `None` if it does, or is over.
     pub(super) fn stalled(&self, plan: &PlanName) -> Option<BreakerCause> {
         let view = self.last_run(plan).filter(|view| !view.is_over())?;
         view.breaker.why.clone()
@@ -74,7 +75,7 @@ impl Meter {
 
 fn limits_met(view: &RunView) -> Vec<Met> {
     let mut limited = view.limited.clone();
-    // Without another to take over, a run records no more than its wait.
+    // Without a fallback, a run only records that it waits.
     if let Phase::Waiting {
         wait: Wait::LimitReset,
         until_ms,

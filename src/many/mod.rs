@@ -1,8 +1,10 @@
-//! Carries out a batch: the rules are in `batch`, the runs are ordinary runs of this executable, each in a work tree of its own.
+//! Carries out a batch. The rules are in `batch`; each plan's run is an ordinary run of this executable in a
+//! work tree of its own.
 //!
-//! Records are written before anything acts on them, and a task that may have been done already is done again: a batch that was
-//! killed at any moment goes on where its journal ends. Local jobs run below guards, as agents do, and end with the batch; those of
-//! an engine outlive one that is killed, and are found again. A run that was cut off resumes from its own journal.
+//! Records are written before anything acts on them, and every task can be repeated, so a batch that is
+//! killed at any moment resumes where its journal ends. Local jobs run below guards, as agents do, and end
+//! with the batch. Jobs of an engine outlive a killed batch and are found again. An interrupted run resumes
+//! from its own journal.
 
 mod clean;
 mod driver;

@@ -1,4 +1,5 @@
-//! Where batches are: their records with the project's state, their work trees beside the states of all projects.
+//! Locations of batches: their records in the project's state, their work trees beside the states of all
+//! projects.
 
 use std::{
     fs::{self, File},
@@ -17,14 +18,14 @@ use ralph_system::{
     proc::{Hold, Supervisor},
 };
 
+/// The scratch work tree of the merge queue. Names of plans have no underscore at the start.
 use super::journal::has_begun;
 
-/// The scratch work tree of the merge queue. No plan has a name with this sign.
 const SCRATCH_TREE: &str = "_merge";
 
 const JOURNAL: &str = "events.jsonl";
 
-/// How long to try before another batch is said to work: whoever looks whether one does has the lock for a moment.
+/// How long to try before the lock counts as held: a process that checks it holds it for a moment.
 const PATIENCE: Duration = Duration::from_millis(300);
 
 /// The files of one batch.
@@ -39,10 +40,10 @@ impl BatchPaths {
         BatchPaths::of_state(project.states().root(), project.state(), batch)
     }
 
-    /// The same for a project of which only the `state` is known, which is one of those below `root`.
+    /// Returns the paths for a project of which only the `state` is known, a directory below `root`.
     pub(crate) fn of_state(root: &Path, state: &Path, batch: &BatchId) -> BatchPaths {
         let name = state.file_name().unwrap_or_default();
-        // Not within a state: what lies there is nobody's work, and hidden from agents.
+        // Not within a state, which is excluded from checkpoints and hidden from agents.
         let trees = root.join("worktrees").join(name);
         BatchPaths {
             dir: all(state).join(&batch.0),
@@ -50,7 +51,7 @@ impl BatchPaths {
         }
     }
 
-    /// Whether a batch works in the project.
+    /// Whether a batch is running in the project.
     pub(crate) fn is_at_work(&self) -> bool {
         let batches = self.dir.parent();
         batches.is_some_and(|batches| lock::is_locked(&batches.join("lock")))
@@ -60,7 +61,7 @@ impl BatchPaths {
         &self.dir
     }
 
-    /// Where the work trees of all batches of the project are.
+    /// Returns the directory of the work trees of all batches of the project.
     pub(crate) fn trees_of_project(&self) -> &Path {
         self.trees.parent().unwrap_or(&self.trees)
     }
@@ -69,37 +70,37 @@ impl BatchPaths {
         self.dir.join(JOURNAL)
     }
 
-    /// What the run of a plan printed, and what git and the goals said of its merges.
+    /// Returns the log of a plan: the output of its run, and of the goals on its merges.
     pub(crate) fn log(&self, plan: &PlanName) -> PathBuf {
         self.dir.join(format!("{plan}.log"))
     }
 
-    /// What the process of the batch printed where it had no terminal.
+    /// Returns the file for the output of a batch's process that has no terminal.
     pub(crate) fn output(&self) -> PathBuf {
         self.dir.join("output")
     }
 
-    /// Requests of other processes, a file each.
+    /// Returns the directory of requests from other processes, one file each.
     pub(super) fn requests(&self) -> PathBuf {
         self.dir.join("requests")
     }
 
-    /// The tests that merged trees are judged by, and the results.
+    /// Returns the directory of the tests that judge merged trees, and of the results.
     pub(super) fn judging(&self) -> PathBuf {
         self.dir.join("judging")
     }
 
-    /// Short-lived files of children.
+    /// Returns the directory for short-lived files of children.
     pub(super) fn scratch(&self) -> PathBuf {
         self.dir.join("scratch")
     }
 
-    /// The files of jobs that an engine runs.
+    /// Returns the directory of files of an engine's jobs.
     pub(super) fn jobs(&self) -> PathBuf {
         self.dir.join("jobs")
     }
 
-    /// The directory of all work trees of the batch.
+    /// Returns the directory of all work trees of the batch.
     pub(super) fn trees(&self) -> &Path {
         &self.trees
     }
@@ -124,7 +125,7 @@ fn all(state: &Path) -> PathBuf {
     state.join("batches")
 }
 
-/// The batches of the project with this state, oldest first: their ids begin with the time they started.
+/// Lists the batches of the project with this state, oldest first: their ids begin with the start time.
 pub(crate) fn batches_in(state: &Path) -> Vec<BatchId> {
     let Ok(entries) = fs::read_dir(all(state)) else {
         return Vec::new();
@@ -136,14 +137,15 @@ pub(crate) fn batches_in(state: &Path) -> Vec<BatchId> {
     ids
 }
 
-/// The batch that began last. One that was killed before it had recorded its plans never began.
+/// Returns the batch that began last. A batch that was killed before it recorded its plans does not count.
 pub(crate) fn latest(project: &ProjectPaths) -> Option<BatchId> {
     let all = batches_in(project.state());
     let began = |id: &&BatchId| has_begun(&BatchPaths::new(project, id).journal());
     all.iter().rev().find(began).cloned()
 }
 
-/// One batch at a time works in a project: a lock of the operating system, which no crash leaves behind.
+/// The lock that allows one batch at a time in a project. It is a lock of the operating system, which a crash
+/// releases.
 #[derive(Debug)]
 pub(crate) struct BatchLock {
     _helpers: Hold,
@@ -151,10 +153,11 @@ pub(crate) struct BatchLock {
 }
 
 impl BatchLock {
-    /// None if another batch works in the project. Waits for the helpers of one that was killed.
+    /// Takes the lock; `None` if another batch is running in the project. Waits for the helpers of a killed
+    /// batch.
     ///
     /// # Errors
-    /// Whatever the system says; [`io::ErrorKind::TimedOut`] if those helpers do not end.
+    /// The error of the operating system; [`io::ErrorKind::TimedOut`] if those helpers do not end.
     pub(crate) fn take(project: &ProjectPaths, supervisor: &Supervisor) -> io::Result<Option<BatchLock>> {
         let dir = all(project.state());
         create_private_dir(&dir).map_err(io::Error::other)?;
@@ -168,7 +171,7 @@ impl BatchLock {
         }))
     }
 
-    /// Whether a batch works in the project.
+    /// Whether a batch is running in the project.
     pub(crate) fn is_held(project: &ProjectPaths) -> bool {
         lock::is_locked(&all(project.state()).join("lock"))
     }

@@ -1,4 +1,5 @@
-//! What other processes ask of a batch that goes on: a file each, which the batch takes away once it has recorded the request.
+//! Requests of other processes to a running batch: one file each, which the batch removes once it has
+//! recorded the request.
 
 use std::{fs, io};
 
@@ -7,38 +8,39 @@ use ralph_state::store::paths::replace_file;
 
 use super::BatchPaths;
 
-/// No plan has this name.
+/// Stands for all plans; no plan has this name.
 const ALL: &str = "_all";
 const CANCEL: &str = "cancel-";
 const STOP: &str = "stop";
 
-/// What another process asks for.
+/// A request from another process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Request {
-    /// None stands for all plans.
+    /// Cancels a plan; `None` stands for all plans.
     Cancel(Option<PlanName>),
-    /// Asked again, it is to be at once.
+    /// Stops the batch; a second request stops it immediately.
     Stop,
 }
 
 /// Asks the batch to cancel a plan, or all of them.
 ///
 /// # Errors
-/// Whatever the file system says.
+/// The error of the file system.
 pub(crate) fn ask_to_cancel(paths: &BatchPaths, plan: Option<&PlanName>) -> io::Result<()> {
     let name = plan.map_or(ALL, |plan| &plan.0);
     replace_file(&paths.requests().join(format!("{CANCEL}{name}")), b"")
 }
 
-/// Asks the batch to stop, so that it can be resumed; asked again, to stop at once.
+/// Asks the batch to stop, so that it can be resumed; a second request stops it immediately.
 ///
 /// # Errors
-/// Whatever the file system says.
+/// The error of the file system.
 pub(crate) fn ask_to_stop(paths: &BatchPaths) -> io::Result<()> {
     replace_file(&paths.requests().join(STOP), b"")
 }
 
-/// What is asked for. A request to stop is taken away at once, since two of them mean more than one.
+/// Returns the pending requests. A request to stop is removed at once, since a second one means something
+/// else.
 pub(super) fn take(paths: &BatchPaths) -> Vec<Request> {
     let Ok(entries) = fs::read_dir(paths.requests()) else {
         return Vec::new();
@@ -56,13 +58,13 @@ pub(super) fn take(paths: &BatchPaths) -> Vec<Request> {
     asked
 }
 
-/// Takes a request to stop away that was meant for whoever worked on the batch before.
+/// Removes a request to stop that was meant for an earlier process of the batch.
 pub(super) fn forget_stop(paths: &BatchPaths) {
-    _ = fs::remove_file(paths.requests().join(STOP)); // else it is heard again, which stops at once
+    _ = fs::remove_file(paths.requests().join(STOP)); // otherwise it is heard twice, which stops immediately
 }
 
-/// Takes a request away: it was recorded, or nobody is there to record it.
+/// Removes a request to cancel that was recorded, or that no batch can record.
 pub(crate) fn done(paths: &BatchPaths, plan: Option<&PlanName>) {
     let name = plan.map_or(ALL, |plan| &plan.0);
-    _ = fs::remove_file(paths.requests().join(format!("{CANCEL}{name}"))); // else it is done again, to no effect
+    _ = fs::remove_file(paths.requests().join(format!("{CANCEL}{name}"))); // otherwise it is repeated, without effect
 }

@@ -1,4 +1,4 @@
-//! The signals of the process that carries out a batch, from a thread of their own.
+//! Receives the signals of a batch's process on a thread of their own.
 
 use std::{io, thread};
 
@@ -19,7 +19,7 @@ pub(super) fn on_each(stop: impl Fn(StoppedBy) + Send + Sync + 'static) -> io::R
         (
             signal(SignalKind::interrupt())?,
             signal(SignalKind::terminate())?,
-            // Under `nohup` it stays ignored.
+            // `nohup` ignores the signal, and it stays ignored.
             (!is_ignored(Signal::SIGHUP)).then(|| signal(hangup)).transpose()?,
         )
     };
@@ -39,6 +39,6 @@ pub(super) fn on_each(stop: impl Fn(StoppedBy) + Send + Sync + 'static) -> io::R
         }
     };
     let named = thread::Builder::new().name("signals".to_owned());
-    // It ends with the process.
+    // The thread ends with the process.
     named.spawn(move || runtime.block_on(listen)).map(drop)
 }

@@ -1,5 +1,5 @@
-//! Changes to the repository of a batch made by others: to branches and tags, the target among them, and to the configuration.
-//! Agents share both with their user.
+//! Changes to the batch's repository by others: to branches and tags, including the target, and to the
+//! configuration, all of which agents share with the user.
 
 use std::collections::BTreeMap;
 
@@ -10,21 +10,21 @@ use ralph_state::store::paths::replace_file;
 use super::worker::Site;
 use crate::driver::now_ms;
 
-/// The branches of batches.
+/// Prefix of the branches of batches.
 const OWN: &str = "refs/heads/ralph/";
 
-/// The state of a repository when a batch began, and the changes that were told since.
+/// The state of a repository at the start of a batch, and the changes reported since.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
     references: References,
-    /// The objects of references that were moved, or none of those that were deleted.
+    /// The last reported object of each moved reference; `None` for a deleted one.
     told: BTreeMap<String, Option<String>>,
     config: Vec<u8>,
     told_config: Vec<u8>,
 }
 
 impl Watch {
-    /// Notes what is there. What cannot be read is not watched.
+    /// Records the present state. Anything unreadable is not watched.
     pub(super) fn start(site: &Site) -> Watch {
         let config = config_text(&site.branches);
         Watch {
@@ -35,10 +35,10 @@ impl Watch {
         }
     }
 
-    /// Returns what was changed since the last time.
+    /// Returns the changes since the last call.
     pub(super) fn changes(&mut self, site: &Site, batch: &Batch) -> Vec<RepositoryChange> {
         let mut changes: Vec<RepositoryChange> = self.config_change(site).into_iter().collect();
-        // With a broken configuration git tells nothing.
+        // With a broken configuration git fails.
         let Ok(now) = references(&site.branches) else {
             return changes;
         };
@@ -68,11 +68,12 @@ impl Watch {
         changes
     }
 
-    /// Returns a move of the target that the batch has not made. Merges that follow contain those commits, but no goal ran on each.
+    /// Returns a move of the target that the batch did not make. Later merges will contain these commits,
+    /// although no goals ran on each.
     ///
-    /// A target that lacks merges is put back before this.
+    /// A target that lacks merges has been put back before this is called.
     fn target_change(&mut self, site: &Site, batch: &Batch, now: &References) -> Option<RepositoryChange> {
-        // The reference may have moved, and the record of that is not there yet.
+        // The reference may have moved before the record of it is written.
         let is_moving = |plan: &Plan| matches!(plan.phase, Phase::Moving { .. });
         let name = target_reference(batch);
         let to = now.get(&name)?;
@@ -100,7 +101,7 @@ impl Watch {
             return None;
         }
         let copy = site.paths.dir().join(format!("git-config-{}", now_ms()));
-        // Without a copy, what was changed is said all the same.
+        // Without a copy, the change is still reported.
         _ = replace_file(&copy, &self.config);
         Some(RepositoryChange::Config {
             keys,

@@ -1,5 +1,5 @@
-//! What is done for the plans of a batch, task by task. Each may have been done before, in part or as a whole: a batch that was
-//! killed does it again.
+//! The tasks of a batch. Each can be repeated after it was done in part or completely: a resumed batch does
+//! so.
 
 use std::{
     collections::BTreeMap,
@@ -38,20 +38,20 @@ use super::{
 };
 use crate::driver::{now_ms, read_view};
 
-/// Where a batch works, and what its runs are given.
+/// The place where a batch works, and the settings of its runs.
 #[derive(Debug, Clone)]
 pub(crate) struct Site {
     pub(crate) project: ProjectPaths,
     pub(crate) paths: BatchPaths,
     pub(crate) branches: Branches,
-    /// What of the project's own files counts, as its user has trusted it.
+    /// Fingerprints of the project's own files that the user has trusted.
     pub(crate) trusted: BTreeMap<String, String>,
     /// There are goals to run on a merged tree.
     pub(crate) has_goals: bool,
     pub(crate) gate: MergeGate,
 }
 
-/// Why a task cannot be done.
+/// The reason why a task failed, in words.
 pub(super) type Failed = String;
 
 fn because(error: &dyn std::error::Error) -> Failed {
@@ -62,20 +62,20 @@ pub(super) fn of_git(error: GitError) -> Failed {
     because(&error)
 }
 
-/// The run of a plan before its job was started.
+/// The state of a plan's runs before its job was started.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Before {
     run: Option<RunId>,
-    /// How long its journal was.
+    /// Size of the run's journal.
     bytes: u64,
-    /// How many tasks were done.
+    /// Number of tasks that were done.
     done: usize,
 }
 
 impl Site {
-    /// Makes the target of a batch that has just begun. Later on a target that is gone is somebody's doing, and missed where it is
-    /// needed.
+    /// Creates the target of a batch that has just begun. A target that is missing later was deleted by
+    /// another process, and is reported where it is needed.
     pub(super) fn make_target(&self, batch: &Batch) -> Result<(), Failed> {
         match batch.plans.iter().all(|plan| plan.work_tree == WorkTree::None) {
             true => self.branches.create(&batch.target, &batch.base).map_err(of_git),
@@ -83,14 +83,14 @@ impl Site {
         }
     }
 
-    /// Makes the branch and the work tree of a plan, where the target is now.
+    /// Creates the branch and the work tree of a plan from the present target.
     pub(super) fn add_work_tree(&self, batch: &Batch, plan: &Plan) -> Result<Finding, Failed> {
         let target = self.tip(&batch.target)?;
         let branch = batch.id.branch(&plan.name);
         let tree = self.paths.tree(&plan.name);
         self.branches.add_branch(&tree, &branch, &target).map_err(of_git)?;
         let base = self.tip(&branch)?;
-        // The target has the boxes of sections that are merged by now.
+        // A section's file comes from the target, in which boxes of merged sections are ticked.
         if plan.section.is_none() {
             self.write_plan(&tree, plan)?;
         }
@@ -99,7 +99,7 @@ impl Site {
         Ok(Finding::WorkTreeAdded { base, tree })
     }
 
-    /// Has a work tree hold the plan as its user has it, committed or not.
+    /// Writes the user's version of the plan, committed or not, to a work tree.
     fn write_plan(&self, tree: &Path, plan: &Plan) -> Result<(), Failed> {
         let bytes = files::read_bytes(&self.project.project().join(&plan.file), PLAN_CAP_BYTES);
         let bytes = bytes.map_err(|error| because(&error))?;
@@ -113,7 +113,7 @@ impl Site {
             .map_err(|error| format!("{}: {error}", there.display()))
     }
 
-    /// The run of a plan, to be started.
+    /// Returns the job that runs a plan, and the state before it.
     pub(super) fn job<'a>(
         &'a self,
         batch: &Batch,
@@ -131,7 +131,7 @@ impl Site {
         if let Some(calls) = batch.calls_of_a_run() {
             args.extend(["--calls-per-hour".to_owned(), calls.to_string()].map(OsString::from));
         }
-        // In one word each: a name may begin with a dash.
+        // Joined with `=`, because a name may begin with a dash.
         args.extend([format!("--plan={}", plan.file), "--headless".to_owned()].map(OsString::from));
         if let Some(section) = &plan.section {
             args.push(format!("--section={section}").into());
@@ -150,14 +150,14 @@ impl Site {
         Ok((job, before))
     }
 
-    /// What every child is told: the settings of the batch, and where states are.
+    /// Returns the arguments for every child: the settings of the batch, and the state directory.
     fn arguments(&self, batch: &Batch) -> Vec<OsString> {
         let root = self.project.states().root().as_os_str().to_owned();
         let given = batch.arguments.iter().map(OsString::from);
         given.chain(["--state-dir".into(), root]).collect()
     }
 
-    /// The goals of the merged tree, to be started.
+    /// Returns the job that runs the goals on the merged tree.
     pub(super) fn goals<'a>(
         &self,
         batch: &Batch,
@@ -186,7 +186,7 @@ impl Site {
         Ok(Before { run, bytes, done })
     }
 
-    /// Whether the last run was stopped in the middle, so that its counts and limits go on.
+    /// Whether the last run was stopped in the middle, so that its counts and limits continue.
     fn can_be_continued(&self, plan: &PlanName, before: &Before) -> Result<bool, Failed> {
         let state = self.state_of(plan)?;
         let view = before.run.as_ref().and_then(|run| read_view(&state, run).ok());
@@ -197,7 +197,7 @@ impl Site {
         ))
     }
 
-    /// How the run of a plan ended whose process did.
+    /// Determines how the run of a plan ended after its process exited.
     pub(super) fn end_of_job(&self, plan: &PlanName, before: &Before, ended: &Ended) -> Finding {
         let view = self.run_since(plan, before);
         let reason = view.as_ref().and_then(|view| view.stop_reason().cloned());
@@ -212,28 +212,28 @@ impl Site {
         job_ended(view.as_ref(), end)
     }
 
-    /// What is found of a job that ended like that.
+    /// Returns the finding for a job with this end.
     pub(super) fn ended(&self, plan: &PlanName, before: &Before, end: JobEnd) -> Finding {
         job_ended(self.run_since(plan, before).as_ref(), end)
     }
 
-    /// Has `meter` read on in the runs of a plan.
+    /// Lets `meter` read new records of a plan's runs.
     pub(super) fn read_runs(&self, plan: &PlanName, meter: &mut Meter) {
         if let Ok(state) = self.state_of(plan) {
             meter.read(plan, &state);
         }
     }
 
-    /// The run of a plan as far as it has records that it had not before.
+    /// Returns the last run of a plan if it has records from this job.
     fn run_since(&self, plan: &PlanName, before: &Before) -> Option<RunView> {
         let state = self.state_of(plan).ok()?;
         let run = state.latest_run()?;
-        // A run that goes on is the same as before, and has more records.
+        // A continued run keeps its id and gains records.
         let is_of_job = before.run.as_ref() != Some(&run) || journal_bytes(&state, &run) > before.bytes;
         read_view(&state, &run).ok().filter(|_| is_of_job)
     }
 
-    /// What the run of a plan shows of itself, wherever it is.
+    /// Determines from lock and journal whether the run of a plan is working, over or silent, on any machine.
     pub(super) fn shown(&self, plan: &PlanName, before: &Before) -> Shown {
         if self.state_of(plan).is_ok_and(|state| lock::is_held(&state)) {
             return Shown::Working;
@@ -249,7 +249,7 @@ impl Site {
         self.run_since(plan, before).is_some()
     }
 
-    /// Whether tasks of a plan were done since.
+    /// Whether the plan has more done tasks than before the job.
     pub(super) fn has_progress(&self, plan: &PlanName, before: &Before) -> bool {
         let view = self.run_since(plan, before);
         view.is_some_and(|view| view.plan.done() > before.done)
@@ -260,11 +260,12 @@ impl Site {
         if let Ok(state) = self.state_of(plan) {
             let stop = StopRequest::Immediate;
             let command = UserCommand::Stop { stop };
-            _ = control::ask(&state.socket(), &Request::Command { command }); // it shows that it goes on
+            _ = control::ask(&state.socket(), &Request::Command { command }); // after an error the run continues
         }
     }
 
-    /// Merges the work of a plan with the target, in the scratch work tree. The target stays where it is.
+    /// Merges a plan's branch into the target's commit in the scratch work tree. The target itself is not
+    /// moved.
     pub(super) fn merge(&self, batch: &Batch, plan: &Plan) -> Result<Finding, Failed> {
         let (branch, tree) = (batch.id.branch(&plan.name), self.paths.tree(&plan.name));
         if let Some(checked_out) = self.branches.checked_out_in(&batch.target).map_err(of_git)?
@@ -308,7 +309,7 @@ impl Site {
         )
     }
 
-    /// Whether the scratch work tree was made.
+    /// Whether the scratch work tree exists.
     pub(super) fn has_scratch_tree(&self) -> bool {
         self.paths.scratch_tree().join(".git").is_file()
     }
@@ -328,11 +329,11 @@ impl Site {
         })
     }
 
-    /// Puts the target back where the batch has moved it, if it was moved back or deleted since; returns where it was and where it
-    /// is then. None where the target has every merge.
+    /// Restores the target if it was moved back or deleted so that it lacks a merge. Returns its old and its
+    /// new commit; `None` if the target has every merge.
     ///
     /// # Errors
-    /// That the target lacks a merge and has other commits, in words.
+    /// In words, that the target lacks a merge and has other commits.
     pub(super) fn put_back_target(&self, batch: &Batch) -> Result<Option<(Option<String>, String)>, Failed> {
         let merged: Vec<&String> = batch.plans.iter().filter_map(|plan| plan.merged_as()).collect();
         let has_all = |commit: &str| -> Result<bool, Failed> {
@@ -369,8 +370,8 @@ impl Site {
         if is_put_back { Ok(Some((tip, to))) } else { Err(lost()) }
     }
 
-    /// Gives the agent of a plan another task: the target is merged into its branch, as far as git can, and the plan says what
-    /// is left to do.
+    /// Gives the agent of a plan another task: merges the target into its branch, as far as git can, and adds
+    /// the remaining work to the plan.
     pub(super) fn give_task(&self, batch: &Batch, plan: &Plan, trouble: &Trouble) -> Result<Finding, Failed> {
         let tree = self.paths.tree(&plan.name);
         let target = self.tip(&batch.target)?;
@@ -391,7 +392,7 @@ impl Site {
         let text = trouble_task(trouble, &details, &batch.target, plan.refusals);
         let kind = PlanKind::of(&path);
         let merged = files::read_bytes(&path, PLAN_CAP_BYTES).map_err(|error| because(&error))?;
-        // A plan with conflict markers in it is none; the agent's own is.
+        // A plan with conflict markers cannot be read; the agent's version can.
         let bytes = match marked(&tree, &[path.to_string_lossy().into_owned()]).is_empty() {
             true => merged,
             false => before,
@@ -404,7 +405,7 @@ impl Site {
         Ok(Finding::TaskAdded)
     }
 
-    /// Removes what is not needed once a plan is merged; whatever the target does not have stays.
+    /// Removes the work tree and the branch of a merged plan, unless they have work that the target lacks.
     pub(super) fn remove_work_tree(&self, batch: &Batch, plan: &Plan) -> Result<Finding, Failed> {
         let (branch, tree) = (batch.id.branch(&plan.name), self.paths.tree(&plan.name));
         if let Some(tip) = self.branches.tip(&branch).map_err(of_git)? {
@@ -434,30 +435,31 @@ impl Site {
         Ok(Finding::WorkTreeRemoved)
     }
 
-    /// Takes away what only a batch that goes on needs.
+    /// Removes files and references that only a running batch needs.
     pub(crate) fn tidy(&self, batch: &BatchId) -> Result<(), Failed> {
         self.branches.release(&batch.to_string()).map_err(of_git)?;
         self.branches.remove_tree(&self.paths.scratch_tree()).map_err(of_git)?;
-        _ = fs::remove_dir_all(self.paths.judging()); // the next one is made anew
-        _ = fs::remove_dir_all(self.paths.jobs()); // without it, no script begins that an engine still has
-        _ = fs::remove_dir_all(self.paths.scratch()); // empty, or of a child that could not be ended
-        // Only where nothing lies in it.
+        _ = fs::remove_dir_all(self.paths.judging()); // recreated for the next judgement
+        _ = fs::remove_dir_all(self.paths.jobs()); // without it, a script that is still queued does not begin
+        _ = fs::remove_dir_all(self.paths.scratch()); // empty, or files of a child that could not be ended
+        // Succeeds only if the directory is empty.
         _ = fs::remove_dir(self.paths.trees());
         _ = self.paths.trees().parent().map(fs::remove_dir);
         Ok(())
     }
 
-    /// Takes away what processes of a batch that was killed have left locked.
+    /// Removes locks that processes of a killed batch left behind.
     pub(super) fn unlock(&self, batch: &Batch) -> Result<(), Failed> {
         let below = format!("ralph/{}", batch.id);
         self.branches.unlock_branches(&below).map_err(of_git)?;
-        // Those of all batches of the project: none but this one works.
+        // For all batches of the project: no other one is running.
         self.branches
             .remove_torn_entries(self.paths.trees_of_project())
             .map_err(of_git)
     }
 
-    /// Marks the processes of a plan, and no others on this machine: batches of two projects may have begun in the same second.
+    /// Returns the mark of a plan's processes, unique on this machine: batches of two projects may have
+    /// started in the same second.
     pub(super) fn job_id(&self, plan: &PlanName) -> String {
         let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         format!("batch-{}-{}-{plan}", name(self.project.state()), name(self.paths.dir()))
@@ -475,7 +477,7 @@ impl Site {
         trust(state, self.trusted.clone()).map_err(|error| because(&error))
     }
 
-    /// Where the runs of a plan have their state.
+    /// Returns the state directory of a plan's runs.
     pub(super) fn state_of(&self, plan: &PlanName) -> Result<ProjectPaths, Failed> {
         self.state_at(&self.branches.project_in(&self.paths.tree(plan)))
     }
@@ -485,7 +487,7 @@ impl Site {
     }
 }
 
-/// That a job ended, whose run shows `view` if it has begun.
+/// Returns the finding for a job that ended; `view` is its run, if it has begun.
 fn job_ended(view: Option<&RunView>, end: JobEnd) -> Finding {
     let calls = view.map_or(0, |view| view.clock.calls_within_hour(now_ms()));
     Finding::JobEnded {
@@ -494,7 +496,7 @@ fn job_ended(view: Option<&RunView>, end: JobEnd) -> Finding {
     }
 }
 
-/// What the runs of all plans have used together.
+/// Returns the usage of the runs of all plans together.
 pub(crate) fn used(site: &Site, batch: &Batch) -> Usage {
     let mut meter = Meter::default();
     for plan in &batch.plans {
@@ -503,7 +505,7 @@ pub(crate) fn used(site: &Site, batch: &Batch) -> Usage {
     meter.usage()
 }
 
-/// All runs of a plan, oldest first, as far as their journals can be read.
+/// Returns all runs of a plan with readable journals, oldest first.
 pub(crate) fn job_views(site: &Site, plan: &PlanName) -> Vec<RunView> {
     let Ok(state) = site.state_of(plan) else {
         return Vec::new();
@@ -512,10 +514,10 @@ pub(crate) fn job_views(site: &Site, plan: &PlanName) -> Vec<RunView> {
     runs.iter().filter_map(|run| read_view(&state, run).ok()).collect()
 }
 
-/// Where the runs of a plan have their state.
+/// Returns the state directory of a plan's runs.
 ///
 /// # Errors
-/// Why there can be none, in words.
+/// The reason why it cannot be determined, in words.
 pub(crate) fn job_state(site: &Site, plan: &PlanName) -> Result<ProjectPaths, String> {
     site.state_of(plan)
 }
@@ -524,7 +526,8 @@ fn journal_bytes(state: &ProjectPaths, run: &RunId) -> u64 {
     fs::metadata(state.run(run).journal()).map_or(0, |journal| journal.len())
 }
 
-/// Returns the error that a ralph has printed last on a terminal, with colours; else the last line that is no hint.
+/// Returns the last error that ralph printed on a terminal, without colours; otherwise the last line that is
+/// not a hint.
 pub(super) fn said(tail: &str) -> String {
     let (mut error, mut last) = (None, String::new());
     let mut take = |line: &str| {

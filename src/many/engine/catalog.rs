@@ -1,4 +1,4 @@
-//! All engines there are: built in, the user's and the project's, merged key by key.
+//! All known engines: built in, the user's and the project's, merged key by key.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use super::{
     written::{LANGUAGE, Written},
 };
 
-/// The engines that come with ralph: file name without `.toml`, and text.
+/// The built-in engines: file name without `.toml`, and text.
 const BUILT_IN: [(&str, &str); 4] = [
     ("hyperqueue", include_str!("../../../engines/hyperqueue.toml")),
     ("kubernetes", include_str!("../../../engines/kubernetes.toml")),
@@ -20,7 +20,7 @@ const BUILT_IN: [(&str, &str); 4] = [
     ("task-spooler", include_str!("../../../engines/task-spooler.toml")),
 ];
 
-/// What keeps an engine from being used.
+/// The reason why an engine cannot be used.
 #[derive(Debug, Error)]
 pub(crate) enum EngineError {
     #[error("there is no engine `{id}`")]
@@ -46,7 +46,7 @@ pub(crate) enum EngineError {
 }
 
 impl EngineError {
-    /// What the user can do about it, one sentence each.
+    /// Returns what the user can do about it, one sentence each.
     pub(crate) fn hints(&self) -> Vec<String> {
         match self {
             EngineError::Unknown { suggestion, known, .. } => {
@@ -69,26 +69,26 @@ impl EngineError {
     }
 }
 
-/// One line of a list of engines.
+/// An engine in a list.
 #[derive(Debug)]
 pub(crate) struct Listed {
     pub(crate) id: String,
     pub(crate) title: String,
     pub(crate) verified: Option<String>,
-    /// The strongest place that says something about it.
+    /// The layer with the highest precedence that defines it.
     pub(crate) origin: Origin,
-    /// Where the program is that submits jobs; none if it is not installed.
+    /// Path of the program that submits jobs; `None` if it is not installed.
     pub(crate) program: Option<PathBuf>,
-    /// Why it cannot be used at all.
+    /// The reason why its manifest is invalid.
     pub(crate) broken: Option<String>,
 }
 
-/// The engines by id, except for the one that needs no file.
+/// The engines by id, except the local one, which has no file.
 #[derive(Debug)]
 pub(crate) struct Catalog(Layered);
 
 impl Catalog {
-    /// Reads every layer, the weakest first. What is wrong with an engine is told when it is asked for.
+    /// Reads all layers, the weakest first. Errors in an engine are reported when it is asked for.
     pub(crate) fn load(user: Option<PathBuf>, project: &Directory) -> Catalog {
         let mut layered = Layered::new(&LANGUAGE, "an engine");
         for (id, text) in BUILT_IN {
@@ -101,13 +101,15 @@ impl Catalog {
         Catalog(layered)
     }
 
-    /// What the user should know that is no error, one sentence each.
+    /// Returns notices for the user that are not errors, one sentence each.
     pub(crate) fn notices(&self) -> &[String] {
         self.0.notices()
     }
 
+    /// Returns the manifest of an engine.
+    ///
     /// # Errors
-    /// [`EngineError`] with the first thing that is wrong in it.
+    /// [`EngineError`] with the first error in it.
     pub(crate) fn manifest(&self, id: &str) -> Result<Manifest, EngineError> {
         let entry = self.entry(id)?;
         let wrong = |source: ManifestError| EngineError::Manifest {
@@ -120,10 +122,10 @@ impl Catalog {
         }
     }
 
-    /// An engine whose program is here.
+    /// Returns the manifest of an engine whose program is installed.
     ///
     /// # Errors
-    /// As [`Catalog::manifest`], and if it is not installed.
+    /// As for [`Catalog::manifest`], and if its program is not installed.
     pub(crate) fn installed(&self, id: &str) -> Result<Manifest, EngineError> {
         let manifest = self.manifest(id)?;
         match manifest.program() {
@@ -136,7 +138,7 @@ impl Catalog {
         }
     }
 
-    /// Each engine with whether it can be used here.
+    /// Lists all engines, and whether each can be used here.
     pub(crate) fn list(&self) -> Vec<Listed> {
         let listed = self.0.entries().iter().map(|(id, entry)| {
             let manifest = self.manifest(id);
@@ -155,10 +157,10 @@ impl Catalog {
         listed.collect()
     }
 
-    /// Each value of an engine with its origin, as TOML.
+    /// Renders each value of an engine with its origin, as TOML, and an error in it as a comment.
     ///
     /// # Errors
-    /// If there is no such engine. What is wrong with it is shown, too.
+    /// [`EngineError`] if there is no such engine.
     pub(crate) fn show(&self, id: &str) -> Result<String, EngineError> {
         let mut shown = self.entry(id)?.show::<Written>(|_| false);
         if let Err(error) = self.manifest(id) {
@@ -182,7 +184,7 @@ impl Catalog {
     }
 }
 
-/// What is wrong, without saying again which engine it is about.
+/// Returns the error without the name of the engine.
 fn why(error: &EngineError) -> String {
     match error {
         EngineError::Manifest { source, .. } => ralph_text::with_causes(&**source),
@@ -201,7 +203,7 @@ mod tests {
         Catalog::load(Some(dir.path().to_owned()), &Directory::default())
     }
 
-    /// What is wrong with a complete engine and these lines before it.
+    /// Returns the error of an engine that consists of `text` and the required keys.
     fn error(text: &str) -> String {
         let complete = "[submit]\ncommand = [\"x\"]\njob = '(?<job>.)'\n[cancel]\ncommand = [\"x\"]\n";
         let state = match text.contains("[state") {

@@ -1,4 +1,4 @@
-//! Asks an engine by its commands, each of which has a deadline, and reads its answers.
+//! Runs the commands of an engine, each with a deadline, and parses their answers.
 
 use std::path::PathBuf;
 
@@ -11,9 +11,9 @@ use serde_json::Value;
 
 use super::manifest::{Manifest, Meaning, Placeholder, Reading, Text};
 
-/// More is in no answer.
+/// Most bytes of an answer.
 const ANSWER_CAP_BYTES: usize = 4 << 20;
-/// Most characters of an answer that are repeated.
+/// Most characters of an answer that are quoted in errors.
 const REPEATED: usize = 200;
 
 /// One job, as the commands of an engine refer to it.
@@ -26,12 +26,12 @@ pub(super) struct Subject {
     pub(super) tree: PathBuf,
 }
 
-/// What an engine says of a job.
+/// An engine's answer about a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Told {
-    /// It was not asked yet, or does not answer.
+    /// The engine was not asked yet, or does not answer.
     Nothing,
-    /// There is no such job.
+    /// The engine does not know the job.
     Unknown,
     Word {
         word: String,
@@ -46,14 +46,14 @@ pub(super) struct Commands {
     pub(super) supervisor: Supervisor,
 }
 
-/// Why a command was of no use, as a clause.
+/// The reason why a command failed, as a clause.
 pub(super) type Failed = String;
 
 impl Commands {
-    /// Hands a job over, and returns what the engine calls it.
+    /// Submits a job, and returns the engine's id of it.
     ///
     /// # Errors
-    /// Why nothing is known of it: it may have been taken all the same.
+    /// The reason why no id is known; the engine may have accepted the job nevertheless.
     pub(super) fn submit(&self, subject: &Subject) -> Result<String, Failed> {
         let input = self.manifest.stdin.as_ref();
         let input = input.and_then(|text| text.fill(|slot| self.value(slot, subject)));
@@ -63,10 +63,10 @@ impl Commands {
             .ok_or_else(|| odd(&self.manifest.submit, "no id of a job", &finished))
     }
 
-    /// Looks for a job by its name. None if there is none, or no way to look.
+    /// Looks for a job by its name. `None` if there is no such job, or if the engine has no command for it.
     ///
     /// # Errors
-    /// Why nothing is known of it.
+    /// The reason why the answer is unknown.
     pub(super) fn find(&self, subject: &Subject) -> Result<Option<String>, Failed> {
         let Some((command, reading)) = &self.manifest.find else {
             return Ok(None);
@@ -76,10 +76,10 @@ impl Commands {
         self.read(reading, subject, &finished)
     }
 
-    /// Asks what the job does.
+    /// Asks the engine for the state of a job.
     ///
     /// # Errors
-    /// Why nothing is known of it.
+    /// The reason why the state is unknown.
     pub(super) fn state(&self, subject: &Subject) -> Result<Told, Failed> {
         let command = &self.manifest.state;
         let finished = self.run(command, subject, None)?;
@@ -97,7 +97,7 @@ impl Commands {
                 Some(meaning) => Ok(Told::Word { word, meaning }),
                 None => Err(format!("says {}, which is in no list of `state.means`", quoted(&word))),
             },
-            // An answer without the job is how some say that there is none.
+            // Some engines answer with nothing about a job that they do not know.
             None if text(&finished.stdout.bytes).trim().is_empty() => Ok(Told::Unknown),
             None => Err(odd(command, "no state", &finished)),
         }
@@ -106,13 +106,13 @@ impl Commands {
     /// Has the engine end a job.
     ///
     /// # Errors
-    /// Why it may go on.
+    /// The reason why the job may continue.
     pub(super) fn cancel(&self, subject: &Subject) -> Result<(), Failed> {
         let finished = self.run(&self.manifest.cancel, subject, None)?;
         succeeded(&self.manifest.cancel, &finished)
     }
 
-    /// What the engine kept of what the job printed, where it can be asked.
+    /// Returns the job's output as kept by the engine, if it has a command for it.
     pub(super) fn log(&self, subject: &Subject) -> Option<String> {
         let finished = self.run(self.manifest.log.as_ref()?, subject, None).ok()?;
         Some(text(&finished.stdout.bytes)).filter(|said| !said.trim().is_empty())
@@ -131,7 +131,7 @@ impl Commands {
         }
         let (program, args) = words.split_first().ok_or("has an empty command")?;
         let helper = self.supervisor.helper(program).args(args);
-        // It may start the daemon that runs the job.
+        // Unguarded, because it may start the daemon that runs the job.
         let helper = helper
             .unguarded()
             .deadline(self.manifest.timeout)

@@ -1,8 +1,9 @@
-//! The files of one job, in the directory of its batch: the script that an engine runs, what was there before, and whether it
-//! has begun.
+//! The files of one job, in the directory of its batch: the script that an engine runs, the state before the
+//! job, and whether the job has begun.
 //!
-//! Whoever makes the directory `NAME.began` first has the job: its script, which then runs, or its batch, which thereby withdraws
-//! it. So a job of which an engine lost track, or which it took twice, runs once or never, whatever the engine does.
+//! Creating the directory `NAME.began` claims the job, which succeeds once: either the script does so and
+//! runs, or the batch does so and withdraws the job. So a job that an engine lost, or accepted twice, runs
+//! once or never.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -17,30 +18,30 @@ use serde::{Deserialize, Serialize};
 
 use super::super::worker::Before;
 
-/// More is in no file of a job.
+/// Most bytes of a job's file.
 const MEMORY_CAP_BYTES: u64 = 64 << 10;
-/// Exit code of a script that cannot see the batch.
+/// Exit code of a script that cannot reach the batch's files.
 const ELSEWHERE: u8 = 97;
-/// Exit code of a script that cannot see the work tree.
+/// Exit code of a script that cannot reach the work tree.
 const NO_TREE: u8 = 98;
 
-/// Where the files of one job are.
+/// Locations of the files of one job.
 #[derive(Debug, Clone)]
 pub(super) struct JobFiles {
     dir: PathBuf,
     name: String,
 }
 
-/// What was there before the job.
+/// The state before the job.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Remembered {
     pub(super) before: Before,
-    /// How long the log was.
+    /// Size of the log.
     pub(super) log_bytes: u64,
 }
 
-/// What a script runs.
+/// The content of a script.
 pub(super) struct Script<'a> {
     pub(super) about: String,
     pub(super) setup: &'a [String],
@@ -75,14 +76,14 @@ impl JobFiles {
         self.dir.join(format!("{}.began", self.name))
     }
 
-    /// Writes what an engine is to run, before it is told of it.
+    /// Writes the script and the state before the job, before the engine is told of it.
     pub(super) fn write(&self, script: &Script<'_>, remembered: &Remembered) -> io::Result<()> {
         create_private_dir(&self.dir).map_err(io::Error::other)?;
         replace_file(&self.memory(), &serde_json::to_vec(remembered)?)?;
         replace_file(&self.script(), &script.text(&self.claim()))
     }
 
-    /// What was there before the job; none if it was never written.
+    /// Returns the state before the job; `None` if it was never written.
     pub(super) fn remembered(&self) -> Option<Remembered> {
         serde_json::from_slice(&files::read_bytes(&self.memory(), MEMORY_CAP_BYTES).ok()?).ok()
     }
@@ -91,15 +92,16 @@ impl JobFiles {
         self.claim().is_dir() && !self.is_withdrawn()
     }
 
-    /// Withdraws the job unless it has begun, and returns whether that is so.
+    /// Withdraws the job unless it has begun; returns whether it is withdrawn.
     pub(super) fn withdraw(&self) -> bool {
         match fs::create_dir(self.claim()) {
             Ok(()) => {
-                // Without it, this counts as a job that began and did nothing, and another one is made.
+                // If this fails, the job counts as one that began and did nothing, and another one is
+                // submitted.
                 _ = fs::write(self.withdrawn(), b"");
                 true
             }
-            // Without its directory no script begins.
+            // Without the directory of jobs no script begins.
             Err(error) => error.kind() == io::ErrorKind::NotFound || self.is_withdrawn(),
         }
     }
@@ -151,13 +153,13 @@ impl Script<'_> {
             .into_iter()
             .chain(self.args.iter().map(OsString::as_os_str));
         let words: Vec<Vec<u8>> = words.map(quoted).collect();
-        // In place of the shell, which would pass on no signal.
+        // `exec` replaces the shell, which would not pass on signals.
         line(&[b"exec ", &words.join(&b' ')]);
         text
     }
 }
 
-/// A word as `sh` reads it.
+/// Quotes a word for `sh`.
 fn quoted(word: &OsStr) -> Vec<u8> {
     let mut text = vec![b'\''];
     for byte in word.as_bytes() {

@@ -29,27 +29,28 @@ use super::{
     running::{News, Running},
 };
 
-/// How often a job is handed over before its plan is left as it is.
+/// Submissions of a job before its plan is left as it is.
 const ATTEMPTS: u32 = 3;
-/// Between two looks at the files of a job.
+/// Longest interval between looks at the files of a job.
 const LOOK: Duration = Duration::from_millis(500);
-/// How much more rarely an engine is asked about a run that goes on.
+/// Factor by which an engine is asked less often about a run that is working.
 const RARELY: u32 = 6;
-/// The end of a log that is looked at.
+/// Bytes from the end of a log that are searched for an error.
 const TAIL_BYTES: u64 = 16 << 10;
 
-/// What is wanted of a job.
+/// An order to the thread that follows a job.
 enum Wanted {
     End,
     Leave,
 }
 
-/// A job that an engine has, or is about to be given.
+/// A job that an engine has, or is about to get.
 pub(super) struct Handle(Sender<Wanted>);
 
 impl Running for Handle {
     fn stop(&self, how: Stop) {
-        // Nobody hears it once the job has ended. At once is: without waiting for the engine, which was asked already.
+        // Sending fails once the job has ended. An immediate stop does not wait for the engine, which was
+        // asked already.
         _ = self.0.send(match how {
             Stop::Graceful => Wanted::End,
             Stop::Immediate => Wanted::Leave,
@@ -57,17 +58,17 @@ impl Running for Handle {
     }
 
     fn leave(&self) {
-        _ = self.0.send(Wanted::Leave); // as above
+        _ = self.0.send(Wanted::Leave); // fails once the job has ended
     }
 }
 
-/// Who hears of a job.
+/// The receiver of news about a job.
 pub(super) type Tell = Box<dyn Fn(News) + Send>;
 
-/// Follows the job that a plan has, or hands over a new one.
+/// Follows a plan's existing job, or submits a new one.
 ///
 /// # Errors
-/// If there is no thread to be had.
+/// If no thread can be started.
 pub(super) fn start(
     manifest: &Manifest,
     supervisor: &Supervisor,
@@ -104,10 +105,10 @@ pub(super) fn start(
     Ok(Handle(sender))
 }
 
-/// Ends a job that nobody follows.
+/// Cancels a job that no process is following.
 ///
 /// # Errors
-/// Why it may go on.
+/// The reason why it may continue.
 pub(super) fn cancel(
     manifest: &Manifest,
     supervisor: &Supervisor,
@@ -137,7 +138,7 @@ pub(super) fn cancel(
     }
 }
 
-/// Without what means something to an engine, or in a regular expression.
+/// Replaces characters that have a meaning to an engine or in a regular expression.
 fn nameable(name: &str) -> String {
     let letter = |letter: char| match letter.is_ascii_alphanumeric() || letter == '-' {
         true => letter,
@@ -151,19 +152,19 @@ struct Follower {
     site: Arc<Site>,
     plan: PlanName,
     about: String,
-    /// Where the files of all jobs are.
+    /// Directory of the files of all jobs.
     dir: PathBuf,
-    /// What the names of all submissions of this job begin with.
+    /// Common prefix of the names of this job's submissions.
     prefix: String,
     tree: PathBuf,
     log: PathBuf,
     program: PathBuf,
     args: Vec<std::ffi::OsString>,
-    /// What was there before the job.
+    /// The state before the job.
     before: Before,
     orders: Receiver<Wanted>,
     news: Tell,
-    /// What was last said of the engine; none once it has answered.
+    /// The last reported complaint about the engine; `None` once it has answered.
     complaint: Option<Failed>,
 }
 
@@ -200,7 +201,7 @@ impl Follower {
         News::Ended(self.site.ended(&self.plan, &self.before, end))
     }
 
-    /// Says once what is wrong with the engine, until it has answered or something else is wrong.
+    /// Reports a problem with the engine, once until the engine answers or the problem changes.
     fn complain(&mut self, why: Failed) {
         if self.complaint.as_ref() != Some(&why) {
             (self.news)(News::Heard(JobNews::Silent { why: why.clone() }));
@@ -236,7 +237,7 @@ impl Follower {
         }
     }
 
-    /// Gives the engine the job, unless it has it already: a batch that was killed may have given it.
+    /// Submits the job, unless the engine has it already from a batch that was killed.
     fn hand_over(&mut self) -> Result<Submitted, News> {
         let mut number = (1..)
             .take_while(|number| self.files(*number).script().exists())
@@ -257,7 +258,7 @@ impl Follower {
                 Ok(()) => match self.commands.submit(&self.subject(&files, None)) {
                     Ok(id) => return Ok(self.taken(files, Some(id))),
                     Err(why) => {
-                        // It may have been taken all the same.
+                        // The engine may have accepted it nevertheless.
                         let found = self.commands.find(&self.subject(&files, None)).unwrap_or_default();
                         if let Some(submitted) = self.resolved(files, found) {
                             return Ok(submitted);
@@ -279,7 +280,8 @@ impl Follower {
         unreachable!("the last attempt returns")
     }
 
-    /// The job of `files` if the engine has it, or if it runs; otherwise it never will.
+    /// Returns the job of `files` if the engine has it or its script has begun. Otherwise withdraws it, so
+    /// that it will never run.
     fn resolved(&mut self, files: JobFiles, id: Option<String>) -> Option<Submitted> {
         let is_there = id.is_some() && !files.is_withdrawn();
         (is_there || !files.withdraw()).then(|| self.taken(files, id))
@@ -357,7 +359,7 @@ impl Follower {
                 }
                 Verdict::Over(reason) => return self.ended(JobEnd::Over { reason }),
                 Verdict::Ended(end) => {
-                    _ = self.commands.cancel(&job.subject); // what it says of a job that is over is of no use
+                    _ = self.commands.cancel(&job.subject); // the job is over, so an error does not matter
                     return self.end(end);
                 }
                 Verdict::Withdraw(end) => {
@@ -383,7 +385,7 @@ impl Follower {
                 }
                 Ok(Wanted::Leave) => return News::Left,
                 Err(RecvTimeoutError::Timeout) => {}
-                // The batch itself has ended.
+                // The batch has ended.
                 Err(RecvTimeoutError::Disconnected) => return News::Left,
             }
         }
@@ -405,7 +407,7 @@ impl Follower {
         }
     }
 
-    /// Has the engine end the job; a run that it does not know of any more is asked itself.
+    /// Has the engine end the job. If the engine does not know the job any more, the run itself is asked.
     fn cancel(&mut self, job: &mut Submitted, seen: &Seen) {
         if job.subject.id.is_none() {
             job.subject.id = self.commands.find(&job.subject).unwrap_or_default();
@@ -423,7 +425,7 @@ impl Follower {
         }
     }
 
-    /// A run that ended without a word of its own.
+    /// Returns the end of a run that recorded no end.
     fn died(&self, job: &Submitted) -> JobEnd {
         let tail = files::read_end(&self.log, job.log_bytes, TAIL_BYTES).unwrap_or_default();
         let tail = String::from_utf8_lossy(&tail).into_owned();

@@ -1,7 +1,7 @@
-//! What is to be made of a job, by what its engine says and what its run shows. Pure.
+//! Decides the state of a job from its engine's answers and its run's files. Pure.
 //!
-//! The run decides: one whose lock is held goes on, whatever the engine says, and one whose journal has its end is over. The
-//! engine is believed where the run is silent, and about who has ended it.
+//! The run takes precedence: while its lock is held it continues, and once its journal has an end it is over.
+//! The engine's answer counts if the run is silent, and to tell who ended it.
 
 use std::time::Duration;
 
@@ -10,50 +10,51 @@ use ralph_plan::batch::EngineEnd;
 
 use super::{commands::Told, manifest::Meaning};
 
-/// How long a run may be silent after its engine has said that the job is over: another machine's files are seen late.
+/// How long a run may be silent after its engine reported the end of the job: files from other machines
+/// arrive late.
 const LATE: Duration = Duration::from_secs(2);
-/// How long the engine may take to say why it ended a run that was ended from outside.
+/// How long the engine may take to report why it ended a run.
 const NAMED: Duration = Duration::from_secs(30);
 
-/// What the run of a job shows.
+/// The state of a job's run, according to its files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::many) enum Shown {
-    /// Somebody works there.
+    /// The run's lock is held.
     Working,
     Over(StopReason),
-    /// Nobody works there, and there is no end.
+    /// The lock is free, and the journal has no end.
     Silent,
 }
 
-/// What is seen of a job.
+/// The observed state of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Seen {
     pub(super) told: Told,
-    /// Its script has begun.
+    /// The job's script has begun.
     pub(super) began: bool,
     pub(super) run: Shown,
 }
 
-/// What is to be made of it.
+/// The decision about a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Verdict {
     Wait,
-    /// The engine says what cannot be; the run is waited for.
+    /// The engine's answer contradicts the run; wait for the run.
     WaitFor {
         word: String,
     },
-    /// As its run says.
+    /// The run has ended by itself.
     Over(StopReason),
-    /// As its engine says, if it can be withdrawn: if it has not begun by now.
+    /// The engine has ended the job, which must be withdrawn first: it may have begun by now.
     Withdraw(EngineEnd),
-    /// As its engine says; whatever is left of it there is to be ended.
+    /// The engine has ended the job; its remainder is to be cancelled.
     Ended(EngineEnd),
-    /// Its run ended without a word.
+    /// The run ended without recording an end.
     Died,
 }
 
-/// `same_for` is how long it has been seen like this, `ours` whether this batch has asked for its end, `progress` whether the run
-/// got somewhere.
+/// Decides about a job. `same_for` is how long `seen` has not changed, `ours` whether this batch has asked
+/// the job to end, `progress` whether the run has done a task.
 pub(super) fn judge(seen: &Seen, same_for: Duration, patience: Duration, ours: bool, progress: bool) -> Verdict {
     let late = LATE.min(patience);
     match (&seen.run, &seen.told) {
@@ -90,7 +91,7 @@ pub(super) fn judge(seen: &Seen, same_for: Duration, patience: Duration, ours: b
     }
 }
 
-/// A run that has its end, which somebody else may have wanted.
+/// Decides about a run with a recorded end, which may have been caused from outside.
 fn over(
     reason: &StopReason,
     told: &Told,
@@ -204,7 +205,7 @@ mod tests {
                 Verdict::Over(StopReason::Terminated)
             );
         }
-        // This batch did.
+        // This batch ended it.
         let seen = Seen {
             told: all_told()[6].clone(),
             began: true,

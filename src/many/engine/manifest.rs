@@ -1,5 +1,5 @@
-//! How an engine is talked with, as its file says: complete and checked, every placeholder one that means something where it
-//! stands. Programs are not looked for here.
+//! The manifest of an engine: complete and checked, with placeholders only where they have a value. Programs
+//! are not looked for here.
 
 use std::time::Duration;
 
@@ -9,20 +9,20 @@ use thiserror::Error;
 
 use super::written::Written;
 
-/// What the commands of an engine can refer to.
+/// A placeholder in an engine's commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Placeholder {
     Args,
     Cores,
-    /// What the engine calls the job.
+    /// The engine's id of the job.
     Job,
     Log,
     MemoryMib,
     Minutes,
-    /// What ralph calls the job.
+    /// ralph's name of the job.
     Name,
     Script,
-    /// The minutes, for those that count in seconds.
+    /// The minutes in seconds, for engines that count in seconds.
     Seconds,
     /// The work tree.
     Tree,
@@ -60,7 +60,7 @@ impl Slot for Placeholder {
 
 pub(super) type Text = Template<Placeholder>;
 
-/// What is wrong with an engine, with the place where it was written.
+/// An error in the file of an engine, with its location.
 #[derive(Debug, Clone, Error)]
 pub(crate) enum ManifestError {
     #[error(transparent)]
@@ -99,7 +99,7 @@ pub(crate) enum ManifestError {
 }
 
 impl ManifestError {
-    /// What else is wrong, one sentence each.
+    /// Returns hints for the user, one sentence each.
     pub(crate) fn hints(&self) -> Vec<String> {
         match self {
             ManifestError::Layer(error) => error.hints(),
@@ -116,7 +116,7 @@ pub(crate) struct Manifest {
     pub(crate) verified: Option<String>,
     pub(crate) install: Option<String>,
     pub(super) timeout: Duration,
-    /// How long the engine and a run may disagree.
+    /// How long the engine and a run may contradict each other.
     pub(super) patience: Duration,
     pub(super) cores: u32,
     pub(super) memory_mib: u32,
@@ -137,7 +137,7 @@ pub(crate) struct Manifest {
     pub(super) log: Option<Vec<Text>>,
 }
 
-/// What a word of the engine says of a job.
+/// The meaning of a state that the engine reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Meaning {
     Queued,
@@ -147,14 +147,14 @@ pub(super) enum Meaning {
     Cancelled,
 }
 
-/// Where something is in what a command prints.
+/// The location of a value in the output of a command.
 #[derive(Debug, Clone)]
 pub(super) enum Reading {
     Group { pattern: Pattern, group: &'static str },
     Pointer(String),
 }
 
-/// A regular expression that may have the job and its name in it.
+/// A regular expression with placeholders for the job and its name.
 #[derive(Debug, Clone)]
 pub(super) struct Pattern(Text);
 
@@ -171,10 +171,10 @@ impl Pattern {
         }
     }
 
-    /// What it is for one job, whose name stands for itself in it.
+    /// Returns the expression for one job; the values are escaped.
     pub(super) fn filled(&self, value: impl Fn(Placeholder) -> Option<String>) -> Result<Regex, regex_lite::Error> {
         let text = self.0.fill(|slot| Some(regex_lite::escape(&value(slot)?)));
-        // Without a value nothing is found.
+        // Without a value the expression matches nothing.
         Regex::new(text.as_deref().unwrap_or("[^\\s\\S]"))
     }
 }
@@ -185,10 +185,10 @@ impl Manifest {
         self.submit.first()?.fill(|_| None)
     }
 
-    /// Makes the manifest of engine `id` out of its merged layers.
+    /// Makes the manifest of engine `id` from its merged layers.
     ///
     /// # Errors
-    /// The first thing that is wrong.
+    /// The first error in it.
     pub(crate) fn of(id: &str, merged: &Merged) -> Result<Manifest, ManifestError> {
         use Placeholder::{Args, Cores, Job, Log, MemoryMib, Minutes, Name, Script, Seconds, Tree};
         let written: Written = merged.read().map_err(LayerError::written)?;

@@ -1,7 +1,9 @@
-//! Who runs the jobs of a batch: processes of the batch itself, or an engine that a file describes.
+//! The engine that runs the jobs of a batch: processes of the batch itself, or a scheduler that a file
+//! describes.
 //!
-//! A job is a run of this executable in the work tree of its plan, wherever it is: no agent of ralph's is on other machines, and
-//! no scheduler is in ralph. What an engine says is a hint; the run's own lock and journal decide ([`judge`]).
+//! A job is a run of this executable in the work tree of its plan, on any machine: ralph has neither an agent
+//! on other machines nor a scheduler. The engine's answers are hints; the run's own lock and journal decide
+//! ([`judge`]).
 
 mod catalog;
 mod commands;
@@ -23,17 +25,18 @@ pub(super) use running::{News, Running};
 
 use super::{job, worker::Site};
 
-/// Who runs the jobs of a batch.
+/// The engine that runs the jobs of a batch.
 #[derive(Debug, Clone)]
 pub(crate) enum Engine {
     /// Processes below guards, which end with the batch.
     Local,
-    /// Whatever its file describes. Its jobs are cancelled when their user ends the batch, and outlive one that is killed.
+    /// The engine that a file describes. Its jobs are cancelled when the user ends the batch, and outlive a
+    /// killed batch.
     Described(Box<Manifest>),
 }
 
 impl Engine {
-    /// What its records call it.
+    /// Returns the engine's name in records.
     pub(crate) fn id(&self) -> &str {
         match self {
             Engine::Local => ralph_plan::batch::LOCAL,
@@ -41,10 +44,10 @@ impl Engine {
         }
     }
 
-    /// Has the job of a plan ended that goes on without its batch. The batch hears of it when it is resumed.
+    /// Cancels a plan's job that continues without its batch. The batch notices it when it is resumed.
     ///
     /// # Errors
-    /// Why it may go on.
+    /// The reason why the job may continue.
     pub(crate) fn cancel(&self, supervisor: &Supervisor, site: &Site, plan: &Plan) -> Result<(), String> {
         match (self, &plan.job) {
             (Engine::Described(manifest), Some(job)) => follow::cancel(manifest, supervisor, site, plan, job),
@@ -52,11 +55,11 @@ impl Engine {
         }
     }
 
-    /// Starts the run of a plan, or finds the one that an engine has of it; `news` is called from another thread, the last time
-    /// when it has ended or was left.
+    /// Starts the run of a plan, or finds the job that an engine has of it. `news` is called from another
+    /// thread, for the last time when the job has ended or was left.
     ///
     /// # Errors
-    /// Why it cannot be started; `news` is not called then.
+    /// The reason why it cannot be started; `news` is not called then.
     pub(super) fn start(
         &self,
         supervisor: &Supervisor,

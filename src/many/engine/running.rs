@@ -1,14 +1,14 @@
-//! What a batch and its jobs have to say to each other, whoever runs them.
+//! The interface between a batch and its jobs, for every engine.
 
 use ralph_plan::batch::{Finding, JobNews};
 use ralph_system::proc::{Child, Stop};
 
-/// A job that was started.
+/// A started job.
 pub(in crate::many) trait Running {
-    /// Has it end.
+    /// Asks the job to end.
     fn stop(&self, how: Stop);
 
-    /// Leaves it to its engine, if it has one that outlives the batch.
+    /// Stops following the job; an engine's job continues, a local one ends.
     fn leave(&self) {
         self.stop(Stop::Graceful);
     }
@@ -20,11 +20,11 @@ impl Running for Child {
     }
 }
 
-/// What is told of a job.
+/// News about a job.
 pub(in crate::many) enum News {
     Heard(JobNews),
-    /// Nothing of it is left.
+    /// The job has ended, and all its processes are gone.
     Ended(Finding),
-    /// It goes on without the batch.
+    /// The job continues without the batch.
     Left,
 }

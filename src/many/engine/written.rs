@@ -1,11 +1,11 @@
-//! Every key of an engine's file, declared. `docs/guide/engines.md` is the reference for users.
+//! All keys of an engine's file. `docs/guide/engines.md` is the reference for users.
 
 use ralph_policy::{
     settings,
     settings::{Language, Maybe, Open, Section, Text, Texts, Within},
 };
 
-/// How files of engines are spoken of.
+/// Terms for engines' files in messages.
 pub(super) const LANGUAGE: Language = Language {
     whole: "the engine",
     whole_expected: "an object of engine settings",
@@ -14,17 +14,18 @@ pub(super) const LANGUAGE: Language = Language {
 };
 
 settings! {
-    /// An engine as it is written, its layers merged.
+    /// The text of an engine's file, its layers merged.
     pub(super) struct Written {
-        /// Has to agree with the name of the file.
+        /// Must equal the file name without `.toml`.
         id("id"): Maybe<Text>,
-        /// What people call it.
+        /// Display name.
         title("title"): Maybe<Text>,
         /// The version that it was tested with.
         verified("verified"): Maybe<Text>,
-        /// How long one of its commands may take, in milliseconds.
+        /// Deadline of each of its commands, in milliseconds.
         timeout_ms("timeout_ms"): Within<100, 600_000> = 30000,
-        /// How long it may disagree with a run about whether that goes on, in milliseconds.
+        /// How long engine and run may contradict each other about whether the run continues, in
+        /// milliseconds.
         patience_ms("patience_ms"): Within<100, 3_600_000> = 60000,
         job("job"): Section<WrittenJob>,
         submit("submit"): Section<WrittenSubmit>,
@@ -37,84 +38,85 @@ settings! {
 }
 
 settings! {
-    /// What each job asks for.
+    /// Resources of each job.
     pub(super) struct WrittenJob {
         /// Cores: `{cores}`.
         cores("cores"): Within<1, 4096> = 1,
         /// Memory in mebibytes: `{memory_mib}`.
         memory_mib("memory_mib"): Within<1, 16_777_216> = 2048,
-        /// Minutes until the engine ends it: `{minutes}`, or `{seconds}` of them. Work that was cut off goes on in another job.
+        /// Minutes until the engine ends the job: `{minutes}`, or `{seconds}`. Interrupted work continues in
+        /// another job.
         minutes("minutes"): Within<1, 525_600> = 1440,
-        /// Lines of `sh` that run before ralph does, such as "module load git".
+        /// Lines of `sh` that run before ralph, such as "module load git".
         setup("setup"): Texts = [],
-        /// Variables for ralph and its agent, beside those that the engine hands on.
+        /// Variables for ralph and its agent, in addition to those that the engine passes on.
         env("env"): Open<Text>,
     }
 }
 
 settings! {
-    /// How a job is handed over.
+    /// Submission of a job.
     pub(super) struct WrittenSubmit {
-        /// The program and its arguments, none of which passes through a shell.
+        /// The program and its arguments; no shell is involved.
         command("command"): Maybe<Texts>,
-        /// What `{args}` in `command` stands for: arguments of your own, such as a partition.
+        /// Arguments of your own, such as a partition, in the place of `{args}` in `command`.
         args("args"): Texts = [],
-        /// What it reads from stdin.
+        /// Text for the command's standard input.
         stdin("stdin"): Maybe<Text>,
-        /// Where the job's id is in what it prints: a regular expression with the group `job`.
+        /// Finds the job's id in the output: a regular expression with the group `job`.
         job("job"): Maybe<Text>,
-        /// The same as a JSON pointer.
+        /// Finds the job's id with a JSON pointer instead.
         job_pointer("job_pointer"): Maybe<Text>,
     }
 }
 
 settings! {
-    /// How a job is looked for by its name, where nobody heard its id.
+    /// Search for a job by its name, if its id was not recorded.
     pub(super) struct WrittenFind {
         /// The program and its arguments.
         command("command"): Maybe<Texts>,
-        /// As `submit.job`; an answer in which it is not found means that there is no such job.
+        /// As `submit.job`; if it does not match, there is no such job.
         job("job"): Maybe<Text>,
-        /// The same as a JSON pointer.
+        /// Finds the job's id with a JSON pointer instead.
         job_pointer("job_pointer"): Maybe<Text>,
     }
 }
 
 settings! {
-    /// How the engine is asked what a job does.
+    /// Question for the state of a job.
     pub(super) struct WrittenState {
         /// The program and its arguments.
         command("command"): Maybe<Texts>,
-        /// How often, in milliseconds.
+        /// Interval, in milliseconds.
         every_ms("every_ms"): Within<50, 600_000> = 5000,
-        /// Where the word is in what it prints: a regular expression with the group `state`.
+        /// Finds the state in the output: a regular expression with the group `state`.
         state("state"): Maybe<Text>,
-        /// The same as a JSON pointer.
+        /// Finds the state with a JSON pointer instead.
         state_pointer("state_pointer"): Maybe<Text>,
-        /// Found in what it prints, on stdout or stderr, if there is no such job.
+        /// A regular expression that matches the output, on stdout or stderr, if there is no such job.
         unknown("unknown"): Maybe<Text>,
         means("means"): Section<WrittenMeans>,
     }
 }
 
 settings! {
-    /// The engine's words, by what they mean.
+    /// The engine's states, by their meaning.
     pub(super) struct WrittenMeans {
-        /// It waits for its turn.
+        /// The job waits in the queue.
         queued("queued"): Texts = [],
-        /// It runs, or is being ended.
+        /// The job runs, or is being ended.
         running("running"): Texts = [],
-        /// It is over.
+        /// The job is over.
         ended("ended"): Texts = [],
-        /// The engine ended it for a reason of its own; the work goes on in another job.
+        /// The engine ended the job for a reason of its own; the work continues in another job.
         cut_off("cut_off"): Texts = [],
-        /// Somebody cancelled it.
+        /// A person cancelled the job at the engine.
         cancelled("cancelled"): Texts = [],
     }
 }
 
 settings! {
-    /// How a job is ended.
+    /// Cancellation of a job.
     pub(super) struct WrittenCancel {
         /// The program and its arguments. It may fail for a job that is over.
         command("command"): Maybe<Texts>,
@@ -122,7 +124,7 @@ settings! {
 }
 
 settings! {
-    /// How the engine shows what a job has printed that never began.
+    /// The engine's own output of a job whose script never began.
     pub(super) struct WrittenLog {
         /// The program and its arguments.
         command("command"): Maybe<Texts>,
@@ -130,9 +132,9 @@ settings! {
 }
 
 settings! {
-    /// Where it comes from.
+    /// Source of the engine.
     pub(super) struct WrittenInstall {
-        /// What to type to install it.
+        /// The command that installs it.
         hint("hint"): Maybe<Text>,
     }
 }
