@@ -1,4 +1,4 @@
-//! How the parts of a batch end, and what stands in the way of a merge.
+//! Ends of jobs, plans and batches, and obstacles to a merge.
 
 use ralph_core::event::{Proof, StopReason};
 use serde::{Deserialize, Serialize};
@@ -9,27 +9,27 @@ use super::{EngineEnd, TestTrouble};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum JobEnd {
-    /// The run is over, and says why.
+    /// The run has ended and recorded the reason.
     Over { reason: StopReason },
-    /// It ended before there was a run.
+    /// The process ended before it began a run.
     Refused {
         code: Option<i32>,
-        /// Its error, in its own words.
+        /// Its error message.
         said: String,
     },
-    /// Its process was killed or broke down in the middle of the run.
+    /// The process was killed or crashed in the middle of the run.
     Crashed,
-    /// Its engine says how.
+    /// The engine reported the end.
     Engine { engine: String, end: EngineEnd },
 }
 
 impl JobEnd {
-    /// Whether the plan is done, as its run says.
+    /// Whether the run completed the plan.
     pub fn is_done(&self) -> bool {
         matches!(self, JobEnd::Over { reason } if reason.is_success())
     }
 
-    /// The proof of a run that is done; none of any other.
+    /// Returns the proof of a completed run; `None` for any other end.
     pub fn proof(&self) -> Option<Proof> {
         match self {
             JobEnd::Over {
@@ -39,7 +39,7 @@ impl JobEnd {
         }
     }
 
-    /// Whether the run is to go on in another job, as often as that may be.
+    /// Whether another job should continue the run, within limits.
     pub(super) fn is_crash(&self) -> bool {
         match self {
             JobEnd::Crashed => true,
@@ -48,14 +48,15 @@ impl JobEnd {
         }
     }
 
-    /// Whether the run got somewhere before its job was cut off: then it is not one that crashes again and again.
+    /// Whether a task was done before the job was interrupted, so that the interruption does not count as a
+    /// repeated crash.
     pub(super) fn has_progress(&self) -> bool {
         let JobEnd::Engine { end, .. } = self else { return false };
         matches!(end, EngineEnd::CutOff { progress: true, .. })
     }
 }
 
-/// What keeps a finished branch from the target.
+/// The obstacle to merging a finished branch into the target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Trouble {
@@ -65,26 +66,26 @@ pub enum Trouble {
     Markers { files: Vec<String> },
     /// Goals that pass on the branch fail on the merged tree.
     Goals {
-        /// What the goals printed, its end.
+        /// The end of the goals' output.
         output: String,
     },
-    /// The goals pass on the merged tree, and its tests do not count.
+    /// The goals pass on the merged tree, but its tests do not count.
     Tests { troubles: Vec<TestTrouble> },
 }
 
-/// Why a plan is left as it is: nothing of it is deleted.
+/// The reason why a plan is left as it is. None of its work is deleted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Kept {
-    /// Its run ended without being done.
+    /// Its run ended without completing the plan.
     NotDone {
         end: JobEnd,
     },
-    /// The trouble came back after every task that was given because of it.
+    /// The trouble persisted after every task that was given because of it.
     NotMerged {
         trouble: Trouble,
     },
-    /// Git, or the file system, refused.
+    /// git or the file system refused.
     Failed {
         why: String,
     },
@@ -92,7 +93,7 @@ pub enum Kept {
     TargetInUse {
         why: String,
     },
-    /// A plan that it waits for was not merged.
+    /// A plan that it depends on was not merged.
     Waits {
         dependency: super::PlanName,
     },
@@ -100,13 +101,13 @@ pub enum Kept {
 }
 
 impl Kept {
-    /// Whether its run ended because changed tests are not confirmed.
+    /// Whether the run ended because changed tests are not confirmed.
     pub fn is_unconfirmed(&self) -> bool {
         matches!(self, Kept::NotDone { end } if end.proof() == Some(Proof::Unconfirmed))
     }
 }
 
-/// Who stopped a batch.
+/// The initiator of a stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StoppedBy {
@@ -114,17 +115,17 @@ pub enum StoppedBy {
     Interrupt,
     Terminate,
     HangUp,
-    /// What its plans may use together is used up.
+    /// The shared budget of the plans is spent.
     Budget,
 }
 
-/// How a batch is over, for now: a batch that is not merged as a whole can be resumed.
+/// The end of a batch. A batch that is not merged completely can be resumed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum BatchEnd {
     /// Every plan is merged.
     Merged,
-    /// Some are left as they are.
+    /// Some plans are left as they are.
     Incomplete,
     Stopped {
         by: StoppedBy,
@@ -132,7 +133,7 @@ pub enum BatchEnd {
 }
 
 impl BatchEnd {
-    /// What the shell sees.
+    /// Returns the exit code of the process.
     pub fn exit_code(self) -> u8 {
         match self {
             BatchEnd::Merged => 0,

@@ -1,23 +1,23 @@
-//! What is known of a job that an engine runs, and how one ends that its run says nothing of.
+//! The known state of an engine's job, and ends of jobs that only the engine knows.
 
 use serde::{Deserialize, Serialize};
 
-/// The engine of a batch that names none: processes of the batch itself.
+/// The engine of a batch that names none: child processes of the batch itself.
 pub const LOCAL: &str = "local";
 
-/// The job of a plan, as its engine knows it.
+/// The job of a plan at its engine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EngineJob {
-    /// What ralph calls it, so that it can be found at an engine that was not heard out.
+    /// ralph's name of it, by which it can be found if the engine's answer was lost.
     pub name: String,
-    /// What the engine calls it; none if it was never heard to say.
+    /// The engine's id of it; `None` if it was never received.
     pub id: Option<String>,
-    /// It runs, and does not wait for its turn any more.
+    /// The job runs, and does not wait in the queue any more.
     pub began: bool,
 }
 
-/// What is heard of a job while it goes on.
+/// News about a job before its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum JobNews {
     Submitted {
@@ -25,38 +25,38 @@ pub enum JobNews {
         id: Option<String>,
     },
     Began,
-    /// The engine does not answer, or does not do what it is asked to; its jobs are waited for.
+    /// The engine does not answer, or does not do as asked; ralph waits for its jobs.
     Silent {
         why: String,
     },
 }
 
-/// How a job ended at its engine, where that says more than its run.
+/// The end of a job at its engine, if the engine knows more than the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum EngineEnd {
-    /// The engine did not take the job.
+    /// The engine did not accept the job.
     NotSubmitted { why: String },
-    /// The engine ended it before its script began.
+    /// The engine ended the job before its script began.
     NotStarted { state: String },
-    /// It was withdrawn before its script began.
+    /// ralph withdrew the job before its script began.
     Withdrawn,
-    /// The engine ended it for a reason of its own: a limit, a node that was lost, other jobs.
+    /// The engine ended the job for a reason of its own: a limit, a lost node, other jobs.
     CutOff {
         state: String,
-        /// The run got somewhere meanwhile.
+        /// The run has done a task in the meantime.
         progress: bool,
     },
-    /// Somebody cancelled it at the engine.
+    /// The job was cancelled at the engine.
     Cancelled { state: String },
-    /// The engine knows nothing of it, and it never began.
+    /// The engine does not know the job, and its script never began.
     Forgotten,
-    /// The engine says that it runs, and its run has ended without a word.
+    /// The engine reports a running job, but the run has ended without recording an end.
     Vanished { state: String },
 }
 
 impl EngineEnd {
-    /// Whether another job goes on where this one was.
+    /// Whether another job should continue the run.
     pub fn goes_on(&self) -> bool {
         match self {
             EngineEnd::CutOff { .. } | EngineEnd::Forgotten | EngineEnd::Vanished { .. } => true,

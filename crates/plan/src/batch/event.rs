@@ -1,11 +1,11 @@
-//! What happens in a batch: the records of its journal, facts without sentences.
+//! The events of a batch, as recorded in its journal: facts without sentences.
 
 use ralph_core::event::{BreakerCause, LimitKind};
 use serde::{Deserialize, Serialize};
 
 use super::{BatchEnd, BatchId, BatchLimits, Held, JobEnd, Kept, MergeProof, PlanName, Planned, StoppedBy, Trouble};
 
-/// One line of the journal of a batch.
+/// One line of a batch's journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BatchRecord {
@@ -15,40 +15,40 @@ pub struct BatchRecord {
     pub event: BatchEvent,
 }
 
-/// Something that an agent can change for all work trees of a repository.
+/// A change by others that affects all work trees of a repository.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum RepositoryChange {
     /// A branch or a tag was moved or deleted.
     Reference {
-        /// Its full name.
+        /// Full name.
         name: String,
         from: String,
-        /// Its object; none if it was deleted.
+        /// The new object; `None` if the reference was deleted.
         to: Option<String>,
     },
     Config {
-        /// The settings that differ.
+        /// Changed settings.
         keys: Vec<String>,
         file: String,
-        /// A copy of the file as it was before.
+        /// A copy of the file before the change.
         copy: String,
     },
 }
 
-/// Changes to a batch that is resumed, from then on.
+/// Changes to a batch from its resumption on.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Resumption {
-    /// Limits on what the plans may use together; none where they stay.
+    /// New shared limits of the plans; `None` leaves them unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limits: Option<BatchLimits>,
-    /// The settings on the command line of every run; none where they stay.
+    /// New command-line arguments of every run; `None` leaves them unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jobs: Option<u32>,
-    /// The plans that go on alone; all of them where none is named.
+    /// The plans to continue; all if empty.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub plans: Vec<PlanName>,
     /// The plans whose changed tests were confirmed since their runs ended.
@@ -56,7 +56,7 @@ pub struct Resumption {
     pub confirmed: Vec<PlanName>,
 }
 
-/// What happened. Names and commits are git's.
+/// An event. Names and commits are git's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum BatchEvent {
@@ -71,19 +71,19 @@ pub enum BatchEvent {
     BatchStarted {
         /// The branch that finished plans are merged into.
         target: String,
-        /// Where the target is when the batch starts.
+        /// The target's commit at the start of the batch.
         base: String,
         jobs: u32,
-        /// What runs the jobs.
+        /// The engine that runs the jobs.
         #[serde(default = "local")]
         engine: String,
-        /// What every run is given on its command line.
+        /// Command-line arguments of every run.
         arguments: Vec<String>,
         plans: Vec<Planned>,
         #[serde(default, skip_serializing_if = "BatchLimits::is_none")]
         limits: BatchLimits,
     },
-    /// A batch that was cut off or stopped, or that left plans as they were, goes on.
+    /// A batch that was interrupted or stopped, or that had unfinished plans, continues.
     BatchResumed {
         #[serde(default)]
         changes: Resumption,
@@ -91,31 +91,31 @@ pub enum BatchEvent {
     PlanStarted {
         plan: PlanName,
     },
-    /// The branch and the work tree of a plan are there.
+    /// The branch and the work tree of a plan were created.
     WorkTreeAdded {
         plan: PlanName,
-        /// The commit that they begin with.
+        /// Their first commit.
         base: String,
-        /// The directory of the project in the work tree.
+        /// The project's directory in the work tree.
         #[serde(default)]
         tree: String,
     },
     JobStarted {
         plan: PlanName,
     },
-    /// The engine has the job.
+    /// The engine has accepted the job.
     JobSubmitted {
         plan: PlanName,
-        /// What ralph calls it.
+        /// ralph's name of the job.
         name: String,
-        /// What the engine calls it; none if it was never heard to say.
+        /// The engine's id of the job; `None` if it was never received.
         id: Option<String>,
     },
-    /// The engine has begun to run it.
+    /// The job's script has begun.
     JobBegan {
         plan: PlanName,
     },
-    /// The engine does not answer, or does not do what it is asked to; its jobs are waited for.
+    /// The engine does not answer, or does not do as asked; ralph waits for its jobs.
     EngineSilent {
         plan: PlanName,
         why: String,
@@ -123,11 +123,11 @@ pub enum BatchEvent {
     JobEnded {
         plan: PlanName,
         end: JobEnd,
-        /// How many iterations it began within the hour before.
+        /// Number of iterations that the run began within the hour before.
         #[serde(default)]
         calls: u32,
     },
-    /// The run of a plan makes no progress, as it says itself; with no cause, it makes progress again.
+    /// The run of a plan reports that it makes no progress; without `why`, it makes progress again.
     PlanStalled {
         plan: PlanName,
         why: Option<BreakerCause>,
@@ -135,7 +135,7 @@ pub enum BatchEvent {
     MergeStarted {
         plan: PlanName,
     },
-    /// The branch and the target were merged without conflict. The target is where it was.
+    /// The branch and the target were merged without conflict. The target has not moved yet.
     MergeMade {
         plan: PlanName,
         commit: String,
@@ -145,50 +145,52 @@ pub enum BatchEvent {
     MergeRefused {
         plan: PlanName,
         trouble: Trouble,
-        /// The commit of the target that it was to be merged onto.
+        /// The commit of the target onto which the merge was attempted.
         #[serde(default)]
         onto: String,
-        /// The commit of its branch.
+        /// The commit of the branch.
         #[serde(default)]
         branch: String,
     },
-    /// The goals pass on the merged tree, or there are none.
+    /// The goals passed on the merged tree, or there are no goals.
     MergeVerified {
         plan: PlanName,
         has_goals: bool,
-        /// The evidence; none in journals before there was any.
+        /// The evidence; `None` in journals of older versions.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         proof: Option<MergeProof>,
     },
-    /// The target has the plan's work.
+    /// The target contains the plan's work.
     TargetMoved {
         plan: PlanName,
         commit: String,
     },
-    /// Somebody else moved the target meanwhile: what was verified is not what would be merged.
+    /// The target was moved by others in the meantime, so the verified commit is not the result of a merge
+    /// any more.
     TargetHadMoved {
         plan: PlanName,
     },
-    /// The target cannot be moved for the time being, so its merge waits.
+    /// The target cannot be moved at the moment, so the merge waits.
     TargetInUse {
         plan: PlanName,
         why: String,
     },
-    /// The target lacked merges of the batch, since a process of the machine had moved or deleted it, and was put back.
+    /// The target lacked merges of the batch, because another process had moved or deleted it, and was
+    /// restored.
     TargetPutBack {
-        /// Its commit before; none if it was deleted.
+        /// The commit before; `None` if the branch was deleted.
         from: Option<String>,
         to: String,
     },
-    /// Tests of a side were in place of others in the scratch work tree when a process was killed, and were taken away.
+    /// Tests that a trial had put into the scratch work tree when a process was killed were removed.
     TrialUndone {
         files: Vec<String>,
     },
-    /// A branch, a tag or the configuration of the repository was changed, and not by the batch.
+    /// A branch, a tag or the configuration of the repository was changed by others.
     RepositoryChanged {
         change: RepositoryChange,
     },
-    /// The agent is given another task, because of the trouble that the merge had.
+    /// The agent is given another task because of the merge's trouble.
     TaskAdded {
         plan: PlanName,
     },
@@ -197,28 +199,28 @@ pub enum BatchEvent {
         plan: PlanName,
         why: Kept,
     },
-    /// The work tree of a merged plan is gone, and its branch.
+    /// The work tree and the branch of a merged plan were removed.
     WorkTreeRemoved {
         plan: PlanName,
     },
-    /// It could not be removed.
+    /// The work tree could not be removed.
     WorkTreeKept {
         plan: PlanName,
         why: String,
     },
-    /// The run of a plan has met a limit, which is the account's.
+    /// The run of a plan has met a rate limit, which applies to the account.
     AdapterLimited {
         plan: PlanName,
         adapter: String,
         until_ms: u64,
-        /// Who a run begins with, and who stands in for them, in order.
+        /// The run's adapter and its fallbacks, in order.
         workers: Vec<String>,
     },
-    /// No run starts for the time being.
+    /// No run starts at the moment.
     StartsHeld {
         held: Held,
     },
-    /// What the plans may use together is used up: runs are ended, and none starts.
+    /// The shared budget of the plans is spent: runs are ended, and none starts.
     BudgetUsedUp {
         limit: LimitKind,
     },
@@ -233,13 +235,13 @@ pub enum BatchEvent {
     },
 }
 
-/// The engine of batches from before there were others.
+/// Returns the default engine, for journals without one.
 fn local() -> String {
     super::LOCAL.to_owned()
 }
 
 impl BatchEvent {
-    /// The plan that it is about.
+    /// Returns the plan that the event is about.
     pub fn plan(&self) -> Option<&PlanName> {
         match self {
             BatchEvent::PlanStarted { plan }

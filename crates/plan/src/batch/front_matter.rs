@@ -1,4 +1,4 @@
-//! What a plan says of itself before its text: the plans that are merged before it begins.
+//! Dependencies in a plan's front matter: the plans that must be merged before it begins.
 //!
 //! ```text
 //! ---
@@ -6,10 +6,10 @@
 //! ---
 //! ```
 //!
-//! A section of a plan says it in its first line: `after: API, UI`.
+//! A section of a plan has them in its first line: `after: API, UI`.
 //!
-//! The reader understands three forms of YAML: a list in brackets, a list of lines, and names separated by commas. Other keys belong
-//! to other programs and are passed over.
+//! The parser understands three forms of YAML: a list in brackets, a list of lines, and names separated by
+//! commas. Other keys belong to other programs and are ignored.
 
 use thiserror::Error;
 
@@ -19,10 +19,11 @@ pub struct FrontMatterError {
     pub line: usize,
 }
 
-/// The names behind `after` where the text below a heading begins with it; `line` is where that text begins.
+/// Returns the names behind `after` if the text below a heading begins with it; `line` is the line number of
+/// that text.
 ///
 /// # Errors
-/// [`FrontMatterError`] if it is something else than names.
+/// [`FrontMatterError`] if its value is not a list of names.
 pub fn after_heading(text: &str, line: usize) -> Result<Vec<String>, FrontMatterError> {
     let first = text.lines().enumerate().find(|(_, line)| !line.trim().is_empty());
     let Some((at, value)) = first.and_then(|(at, line)| Some((at, line.trim().strip_prefix("after:")?))) else {
@@ -41,10 +42,10 @@ pub fn after_heading(text: &str, line: usize) -> Result<Vec<String>, FrontMatter
     }
 }
 
-/// The names behind `after`; none where there is no front matter, or nothing of it there.
+/// Returns the names behind `after` in the front matter; empty if there is no such key.
 ///
 /// # Errors
-/// [`FrontMatterError`] if it is something else than names.
+/// [`FrontMatterError`] if its value is not a list of names.
 pub fn after(text: &str) -> Result<Vec<String>, FrontMatterError> {
     let lines: Vec<&str> = text.trim_start_matches('\u{feff}').lines().collect();
     if lines.first().map(|line| line.trim_end()) != Some("---") {

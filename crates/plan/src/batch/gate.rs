@@ -1,15 +1,15 @@
-//! The tests of a merged tree, judged by their numbers and by the tests of both sides: those of the target before the merge, and
-//! those of the plan as its branch ended.
+//! Judges the tests of a merged tree by their counts and by trials with the tests of both sides: the target's
+//! before the merge, and the plan's at the end of its branch.
 
 use std::collections::BTreeMap;
 
 use ralph_core::event::{GoalResult, GuardedChange, Proof, TEXT_CAP_BYTES, TestCounts, Trial, clip_start};
 use serde::{Deserialize, Serialize};
 
-/// Most changes that a record names.
+/// Most changes in a record.
 const CHANGES: usize = 100;
 
-/// A branch that is merged with another one.
+/// A side of a merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Side {
@@ -17,31 +17,31 @@ pub enum Side {
     Plan,
 }
 
-/// The tests of goals by the names of these.
+/// Test counts by goal name.
 pub type GoalTests = BTreeMap<String, TestCounts>;
 
-/// Changes of tests that the user has confirmed for a plan: the other side does not count where they are.
+/// Test changes that the user has confirmed for a plan: they are exempt from comparison with the other side.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Confirmed {
     /// The changed files, relative to the project.
     pub paths: Vec<String>,
-    /// Lost tests by the names of the goals.
+    /// Lost tests by goal name.
     pub goals: BTreeMap<String, Loss>,
 }
 
-/// How much less a goal tests than before.
+/// The decrease of a goal's tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Loss {
-    /// How many fewer tests it ran.
+    /// Number of tests that it does not run any more.
     pub fewer: u32,
-    /// How many more it skipped or expected to fail.
+    /// Number of tests that it newly skips or expects to fail.
     pub unmeasured: u32,
 }
 
 impl Loss {
-    /// The loss from `before` to `now`.
+    /// Returns the loss from `before` to `now`.
     pub fn between(before: &TestCounts, now: &TestCounts) -> Loss {
         Loss {
             fewer: before.ran().saturating_sub(now.ran()),
@@ -69,7 +69,7 @@ impl Confirmed {
         }
     }
 
-    /// True if nothing was confirmed.
+    /// Whether nothing was confirmed.
     pub fn is_empty(&self) -> bool {
         *self == Confirmed::default()
     }
@@ -79,18 +79,19 @@ impl Confirmed {
     }
 }
 
-/// The numbers that a merged tree has to reach.
+/// The counts that a merged tree has to reach.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Yardstick {
-    /// The tests of the target before the merge, as far as they are known.
+    /// The target's tests before the merge, as far as known.
     pub target: GoalTests,
-    /// The tests of the plan when its run ended.
+    /// The plan's tests at the end of its run.
     pub plan: GoalTests,
-    /// The fewest that one of its runs ended with: a trial may have the plan's tests from before a conflict in place.
+    /// The fewest tests at the end of one of its runs: a trial may use the plan's tests from before a
+    /// conflict.
     pub plan_fewest: GoalTests,
     /// Changes that the plan may make to the target's tests.
     pub by_plan: Confirmed,
-    /// Changes that the target may have made to the plan's tests: those of plans that were merged before.
+    /// Changes that the target may have made to the plan's tests: those of plans that were merged earlier.
     pub by_target: Confirmed,
 }
 
@@ -99,23 +100,23 @@ pub struct Yardstick {
 #[serde(rename_all = "camelCase", default)]
 pub struct MergedLook {
     pub results: Vec<GoalResult>,
-    /// The results with the tests of a side in place, where the merged tree has others.
+    /// The results with the tests of a side in place, for sides whose tests differ from the merged tree's.
     pub trials: Vec<(Side, Trial)>,
 }
 
-/// The evidence for a merged tree that was accepted.
+/// The evidence for an accepted merge.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MergeProof {
     pub proof: Proof,
     #[serde(default, skip_serializing_if = "GoalTests::is_empty")]
     pub tests: GoalTests,
-    /// The changes of tests that were confirmed for the plan.
+    /// Test changes that were confirmed for the plan.
     #[serde(default, skip_serializing_if = "Confirmed::is_empty")]
     pub confirmed: Confirmed,
 }
 
-/// Why the tests of a merged tree do not count, although its goals pass.
+/// The reason why the tests of a merged tree do not count, although its goals pass.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum TestTrouble {
@@ -126,13 +127,13 @@ pub enum TestTrouble {
         before: TestCounts,
         now: Option<TestCounts>,
     },
-    /// A goal does not pass with the tests of a side.
+    /// A goal fails with the tests of a side.
     Fails {
         side: Side,
         goal: String,
-        /// The files of tests that the merged tree has otherwise.
+        /// Test files that differ in the merged tree.
         changes: Vec<GuardedChange>,
-        /// The end of what it printed.
+        /// The end of the goal's output.
         output: String,
     },
     /// The output of a goal's runner contradicts itself.
@@ -197,7 +198,8 @@ impl Yardstick {
         }
     }
 
-    /// Why the tests that a goal ran are fewer than those that are `known` of a side.
+    /// Returns the trouble if a goal ran fewer tests than the `known` ones of a side, beyond the confirmed
+    /// loss.
     fn fewer(&self, side: Side, known: &GoalTests, goal: &GoalResult) -> Option<TestTrouble> {
         let allowed = match side {
             Side::Target => &self.by_plan,
@@ -219,7 +221,7 @@ impl Yardstick {
         })
     }
 
-    /// Troubles of a merged tree that was tried with the tests of a side.
+    /// Returns the troubles of the merged tree with the tests of a side in place.
     fn tried(&self, side: Side, trial: &Trial) -> Vec<TestTrouble> {
         let changes = || trial.changes.iter().take(CHANGES).cloned().collect();
         let problem = trial.problem.clone().map(|why| TestTrouble::Untried {

@@ -1,11 +1,11 @@
-//! What the plans of a batch may use together, and what holds the starts of runs.
+//! Shared limits of a batch's plans, and holds on the start of runs.
 
 use ralph_core::event::{LimitKind, Limits, Usage};
 use serde::{Deserialize, Serialize};
 
 const HOUR_MS: u64 = 3_600_000;
 
-/// What the plans may use together; none is unlimited.
+/// Shared limits of the plans; `None` means unlimited.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct BatchLimits {
@@ -14,14 +14,14 @@ pub struct BatchLimits {
     pub calls_per_hour: Option<u32>,
 }
 
-/// The iterations that a run which has ended began within the hour before.
+/// The iterations that an ended run began within the hour before its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Calls {
     pub ended_ms: u64,
     pub count: u32,
 }
 
-/// Why no run starts, and until when.
+/// The reason why no run starts, and the end of the hold.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Held {
@@ -33,7 +33,7 @@ pub struct Held {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Hold {
-    /// The account's limit is used up with this adapter, and with all that could stand in for it.
+    /// The account's rate limit is exhausted for this adapter and all its fallbacks.
     AdapterLimited { adapter: String },
     /// The calls of the hour are used up.
     CallsUsedUp,
@@ -44,7 +44,7 @@ impl BatchLimits {
         *self == BatchLimits::default()
     }
 
-    /// The limit that is used up.
+    /// Returns the limit that is exceeded.
     pub fn spent(&self, usage: &Usage) -> Option<LimitKind> {
         let limits = Limits {
             max_cost_usd: self.max_cost_usd,
@@ -54,20 +54,22 @@ impl BatchLimits {
         limits.spent(usage)
     }
 
-    /// How many of `jobs` there may be at a time: each needs a call of its own.
+    /// Returns how many of `jobs` may run at a time: each needs at least one call an hour.
     pub(super) fn runs_at_a_time(&self, jobs: u32) -> u32 {
         self.calls_per_hour.map_or(jobs, |calls| jobs.min(calls)).max(1)
     }
 
-    /// How many iterations each of `jobs` may begin in an hour, so that all together stay below what the batch may.
+    /// Returns how many iterations each of `jobs` may begin in an hour, so that their sum stays within the
+    /// limit.
     pub(super) fn calls_of_a_run(&self, jobs: u32) -> Option<u32> {
         let calls = self.calls_per_hour?;
         Some((calls / self.runs_at_a_time(jobs)).max(1))
     }
 
-    /// When the next run may start beside those that go on and after those that ended; none if it may at `at_ms`.
+    /// Returns when the next run may start, given running and ended ones; `None` if it may at `at_ms`.
     ///
-    /// A run that goes on may use its share at any time, so it is counted as a whole; of one that ended, what it used.
+    /// A running one counts with its whole share, which it may use at any time; an ended one counts with its
+    /// actual calls.
     pub(super) fn calls_free_at(&self, jobs: u32, running: u32, mut ended: Vec<Calls>, at_ms: u64) -> Option<u64> {
         let (most, share) = (self.calls_per_hour?, self.calls_of_a_run(jobs)?);
         ended.retain(|calls| calls.ended_ms + HOUR_MS > at_ms);

@@ -1,8 +1,9 @@
-//! The rules of a batch: many plans at once, each in a work tree of its own, brought back one after the other. Pure.
+//! The rules of a batch: many plans at once, each in a work tree of its own, merged one after the other.
+//! Pure.
 //!
-//! [`step`] takes what was asked or found and gives the events that follow; a [`Batch`] is the fold of its events and of nothing
-//! else. What is to be done next for a plan follows from its phase ([`Batch::task_of`]) and is done again after a crash, so every
-//! task is one that may be done twice.
+//! [`step`] maps an input to the events that follow from it; a [`Batch`] is the fold of its events. The next
+//! task of a plan follows from its phase ([`Batch::task_of`]) and is repeated after a crash, so every task is
+//! idempotent.
 
 mod end;
 mod engine;

@@ -1,4 +1,4 @@
-//! The names of a batch and of its plans, which are parts of branches and paths, and the order that plans ask for.
+//! Names of batches and plans, which are parts of branches and paths, and the order of plans.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,21 +10,21 @@ use thiserror::Error;
 
 /// Most characters of a plan's name.
 const NAME_CHARACTERS: usize = 40;
-/// The branch of a batch that is none of a plan's.
+/// Name of the batch's branch that belongs to no plan.
 pub(super) const TARGET: &str = "target";
 
-/// A batch, by the time it began.
+/// The id of a batch, which begins with its start time.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct BatchId(pub String);
 
 impl BatchId {
-    /// The branch that collects the plans where no other is named.
+    /// Returns the branch that collects the plans if the user names no other.
     pub fn target(&self) -> String {
         format!("ralph/{}/{TARGET}", self.0)
     }
 
-    /// The branch of a plan.
+    /// Returns the branch of a plan.
     pub fn branch(&self, plan: &PlanName) -> String {
         format!("ralph/{}/{}", self.0, plan.0)
     }
@@ -36,7 +36,7 @@ impl fmt::Display for BatchId {
     }
 }
 
-/// A plan within its batch: lower-case letters of any script, digits and single dashes.
+/// The name of a plan within its batch: lower-case letters of any script, digits and single dashes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PlanName(pub String);
@@ -47,21 +47,21 @@ impl fmt::Display for PlanName {
     }
 }
 
-/// A plan as it was given.
+/// A plan as the user gave it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Planned {
     pub name: PlanName,
     /// Relative to the project.
     pub file: String,
-    /// The section of the file that is the plan; none where that is the whole file.
+    /// The section that is the plan; `None` for the whole file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub section: Option<String>,
-    /// The plans that are merged before this one begins.
+    /// The plans that must be merged before this one begins.
     pub after: Vec<PlanName>,
 }
 
-/// What is wrong with the plans of a batch.
+/// An error in the plans of a batch.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum NameError {
     #[error("{file} is given twice")]
@@ -72,7 +72,7 @@ pub enum NameError {
     Circle { circle: Vec<String> },
 }
 
-/// Names for plans at these paths: the file's own where that tells them apart, else with its directories.
+/// Derives names from the plans' paths: the file name if it is unique, otherwise the whole path.
 ///
 /// # Errors
 /// [`NameError::Twice`].
@@ -89,12 +89,12 @@ pub fn names_of(files: &[String]) -> Result<Vec<PlanName>, NameError> {
     Ok(numbered(names))
 }
 
-/// Names for the sections of a plan with these titles.
+/// Derives names from the titles of a plan's sections.
 pub fn names_of_sections(titles: &[String]) -> Vec<PlanName> {
     numbered(titles.iter().map(|title| slug(title)))
 }
 
-/// The names, each with a number if it is taken.
+/// Makes the names unique by appending numbers.
 fn numbered(names: impl Iterator<Item = String>) -> Vec<PlanName> {
     let mut taken = BTreeSet::new();
     let names = names.map(|name| {
@@ -107,7 +107,7 @@ fn numbered(names: impl Iterator<Item = String>) -> Vec<PlanName> {
 }
 
 impl PlanName {
-    /// Whether it is the name of a section with this title, or of a link to one.
+    /// Whether this is the name of a section with this title, or of a link to one.
     pub fn is_of(&self, title: &str) -> bool {
         self.0 == slug(title)
     }
@@ -134,7 +134,7 @@ fn slug(text: &str) -> String {
     }
 }
 
-/// The plans with what they wait for, by name; `after` has what each of them says, a plan's name or its file.
+/// Adds the dependencies to the plans; `after` has the names or files that each plan refers to.
 ///
 /// # Errors
 /// [`NameError::Unknown`] and [`NameError::Circle`].
@@ -161,10 +161,10 @@ pub fn with_order(mut plans: Vec<Planned>, after: &[Vec<String>]) -> Result<Vec<
     }
 }
 
-/// Plans of which each waits for the next, the first again at the end.
+/// Returns a circle of plans that wait for each other, with the first one repeated at the end.
 fn circle(plans: &[Planned]) -> Option<Vec<String>> {
     let mut open: BTreeMap<&PlanName, &[PlanName]> = plans.iter().map(|plan| (&plan.name, &plan.after[..])).collect();
-    // Whoever waits for nobody that is left is in no circle.
+    // A plan with no open dependency is not part of a circle.
     while let Some(free) = open
         .iter()
         .find(|(_, after)| after.iter().all(|name| !open.contains_key(name)))

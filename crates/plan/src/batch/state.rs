@@ -10,43 +10,43 @@ use super::{
     PlanName, Planned, RepositoryChange, Resumption, StoppedBy, Trouble,
 };
 
-/// How long merges wait for the repair of a plan, in milliseconds: as long as an iteration may last.
+/// How long merges wait for the repair of a plan, in milliseconds: the longest duration of an iteration.
 const REPAIR_MS: u64 = 3_600_000;
 
-/// A batch, as its records have it.
+/// The state of a batch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Batch {
     pub id: BatchId,
     pub target: String,
-    /// Where the target was when the batch started.
+    /// The target's commit when the batch started.
     pub base: String,
-    /// The commit that the batch has moved its target to; at first the base.
+    /// The commit that the batch has moved its target to; initially the base.
     pub target_commit: String,
     pub jobs: u32,
-    /// What runs the jobs.
+    /// The engine that runs the jobs.
     pub engine: String,
     pub arguments: Vec<String>,
     pub plans: Vec<Plan>,
-    /// The plans that it was resumed for; all of them where none is named.
+    /// The plans that the batch was resumed for; all if empty.
     pub only: Vec<PlanName>,
     pub limits: BatchLimits,
-    /// Which of them is used up: no run goes on, and what is done is merged.
+    /// The limit that is exceeded: runs are ended, and finished plans are still merged.
     pub spent: Option<LimitKind>,
-    /// Until when adapters are limited.
+    /// The end of each adapter's rate limit.
     pub limited: BTreeMap<String, u64>,
-    /// Who a run begins with, and who stands in for them, in order; empty as long as nobody has met a limit.
+    /// The adapter of runs and its fallbacks, in order; empty until a run has met a limit.
     pub workers: Vec<String>,
-    /// The latest hold of starts that was told, and when.
+    /// The latest recorded hold of starts, and its time.
     pub told_hold: Option<(u64, Held)>,
-    /// The evidence for the target's last merge; none before one.
+    /// The evidence for the last merge into the target; `None` before the first one.
     pub target_proof: Option<MergeProof>,
-    /// Changes to the repository since the batch was started or resumed, made by others.
+    /// Changes to the repository by others since the batch was started or resumed.
     pub repository_changes: Vec<RepositoryChange>,
-    /// It is to come to its end without starting anything.
+    /// The batch should end without starting anything.
     pub stopped: Option<StoppedBy>,
-    /// None while it goes on, and after a crash.
+    /// `None` while the batch is running, and after a crash.
     pub end: Option<BatchEnd>,
-    /// What the next plan that finishes is numbered.
+    /// The next number of a finished plan.
     finished: u32,
 }
 
@@ -55,90 +55,91 @@ pub struct Batch {
 pub struct Plan {
     pub name: PlanName,
     pub file: String,
-    /// The section of the file that is the plan; none where that is the whole file.
+    /// The section that is the plan; `None` for the whole file.
     pub section: Option<String>,
     pub after: Vec<PlanName>,
     pub phase: Phase,
     pub work_tree: WorkTree,
-    /// What the last merge failed for.
+    /// The obstacle to the last merge.
     pub trouble: Option<Trouble>,
-    /// How many tasks it was given because of its merge with the same commit of the target.
+    /// Number of tasks given because of its merge with the same commit of the target.
     pub tasks_given: u32,
-    /// How often its merge was refused.
+    /// Number of refused merges.
     pub refusals: u32,
-    /// Its last merge was refused at this time, and it is not merged since, in milliseconds since the Unix epoch.
+    /// Time of its last refused merge, in milliseconds since the Unix epoch; `None` once it is merged or
+    /// left.
     pub repairs_since_ms: Option<u64>,
-    /// The commit of the target that it conflicted or failed with last.
+    /// The commit of the target with which it conflicted or failed last.
     refused_onto: String,
-    /// Why the target cannot be moved for it, which is tried again and again.
+    /// The reason why the target cannot be moved for it; the move is retried.
     pub target_in_use: Option<String>,
-    /// The commit that its branch began with.
+    /// The first commit of its branch.
     pub base: String,
-    /// The directory of the project in its work tree; empty in journals before that was recorded.
+    /// The project's directory in its work tree; empty in journals of older versions.
     pub tree: String,
-    /// Files of conflicts, with the commit of the plan's branch and the time, in milliseconds since the Unix epoch, when they first
-    /// were: what an agent makes of their tests is judged by both sides.
+    /// Files with conflicts, each with the commit of the plan's branch and the time of its first conflict in
+    /// milliseconds since the Unix epoch. Tests in the resolution are judged by both sides.
     pub conflicts: BTreeMap<String, (String, u64)>,
-    /// The proof of its last run that was done.
+    /// The proof of its last run, if that was completed.
     pub proof: Option<Proof>,
     /// The evidence for its merge.
     pub merge_proof: Option<MergeProof>,
-    /// How often its process broke down.
+    /// Number of crashes of its process.
     pub crashes: u32,
     pub cancelled: bool,
-    /// Its last run ended with every task done.
+    /// Its last run completed every task.
     is_done: bool,
     /// Its run makes no progress.
     pub stalled: bool,
-    /// Those of its last run.
+    /// The calls of its last run.
     calls: Calls,
-    /// How many jobs it had.
+    /// Number of its jobs so far.
     pub jobs: u32,
-    /// The job that an engine runs for it.
+    /// Its job at an engine.
     pub job: Option<EngineJob>,
-    /// When the phase began, in milliseconds since the Unix epoch.
+    /// Start of the phase, in milliseconds since the Unix epoch.
     pub since_ms: u64,
     /// Its place in the queue: plans are merged in the order in which they finish.
     place: u32,
 }
 
-/// Where the work of a plan lies.
+/// The state of a plan's work tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorkTree {
     None,
     There,
-    /// Merged, so that it is not needed any more.
+    /// Removed after the merge.
     Removed,
-    /// Merged as well, but it could not be removed.
+    /// Merged, but the work tree could not be removed.
     Left,
 }
 
-/// What a plan is at.
+/// The phase of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Phase {
-    /// For its turn, or for other plans.
+    /// Waits for a free slot, or for plans that it depends on.
     Waiting,
-    /// Its branch and its work tree are being made.
+    /// Its branch and its work tree are being created.
     Preparing,
-    /// It waits for its turn to run again.
+    /// Waits for a free slot to run again.
     Ready,
     Running,
-    /// It is done and waits for the merge.
+    /// Completed; waits for the merge.
     Finished,
-    /// Merged with the target in a scratch work tree.
+    /// Is being merged with the target in the scratch work tree.
     Merging,
     /// The goals run on the merged tree.
     Verifying {
         commit: String,
         onto: String,
     },
-    /// The target is being moved to the commit that was verified.
+    /// The target is being moved to the verified commit.
     Moving {
         commit: String,
         onto: String,
     },
-    /// Its agent is given a task, because of the trouble that the merge had.
+    /// Its agent is being given a task because of the merge's trouble.
     Repairing,
     Merged {
         commit: String,
@@ -148,7 +149,7 @@ pub enum Phase {
     },
 }
 
-/// What is to be done for a plan.
+/// A task of the driver for a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorkerTask {
     AddWorkTree,
@@ -161,7 +162,7 @@ pub enum WorkerTask {
 }
 
 impl Batch {
-    /// None if the records begin with something else than a batch.
+    /// Folds the records; `None` if they do not begin with the opening of a batch.
     pub fn of(records: &[BatchRecord]) -> Option<Batch> {
         let (opened, rest) = records.split_first()?;
         let BatchEvent::BatchOpened { batch, .. } = &opened.event else {
@@ -174,7 +175,7 @@ impl Batch {
         Some(folded)
     }
 
-    /// One that has not started.
+    /// Returns a batch that has not started.
     pub fn opened(id: BatchId) -> Batch {
         Batch {
             id,
@@ -271,7 +272,7 @@ impl Batch {
             let Phase::Kept { why } = &plan.phase else { continue };
             let is_named = changes.plans.contains(&plan.name);
             let is_confirmed = changes.confirmed.contains(&plan.name);
-            // Another run would take the changed tests for those that count.
+            // Another run would treat the changed tests as the ones that count.
             if why.is_unconfirmed() && !is_confirmed && !is_named {
                 continue;
             }
@@ -301,12 +302,12 @@ impl Batch {
         }
     }
 
-    /// Whether the batch works on a plan, which it does not if it was resumed for others.
+    /// Whether the batch works on a plan; false if it was resumed for others.
     pub fn includes(&self, plan: &Plan) -> bool {
         self.only.is_empty() || self.only.contains(&plan.name)
     }
 
-    /// The plans that the batch works on.
+    /// Returns the plans that the batch works on.
     pub(super) fn included(&self) -> impl Iterator<Item = &Plan> {
         self.plans.iter().filter(|plan| self.includes(plan))
     }
@@ -315,7 +316,7 @@ impl Batch {
         self.plans.iter().find(|plan| plan.name == *name)
     }
 
-    /// What is to be done for a plan now; none where it waits, is over, or where the batch stops.
+    /// Returns the present task for a plan; `None` if the plan waits or is over, or if the batch is stopping.
     pub fn task_of(&self, plan: &Plan) -> Option<WorkerTask> {
         if self.stopped.is_some() || !self.includes(plan) {
             return None;
@@ -338,23 +339,23 @@ impl Batch {
         }
     }
 
-    /// Whether what runs for a plan is to be stopped.
+    /// Whether work in progress for a plan should be stopped.
     pub fn stops(&self, plan: &Plan) -> bool {
         let is_spent = self.spent.is_some() && plan.phase == Phase::Running;
         self.stopped.is_some() || plan.cancelled || is_spent
     }
 
-    /// How many runs there may be at a time.
+    /// Returns how many runs there may be at a time.
     pub fn runs_at_a_time(&self) -> u32 {
         self.limits.runs_at_a_time(self.jobs)
     }
 
-    /// How many iterations each run may begin in an hour.
+    /// Returns how many iterations each run may begin in an hour.
     pub fn calls_of_a_run(&self) -> Option<u32> {
         self.limits.calls_of_a_run(self.jobs)
     }
 
-    /// What holds the start of another run at `at_ms`; none if nothing does.
+    /// Returns the hold on the start of another run at `at_ms`; `None` if a run may start.
     pub fn held(&self, at_ms: u64) -> Option<Held> {
         let is_running = |plan: &&Plan| has_a_slot(plan) && self.includes(plan);
         let (running, ended): (Vec<&Plan>, Vec<&Plan>) = self.plans.iter().partition(is_running);
@@ -369,7 +370,8 @@ impl Batch {
         by_limit.into_iter().chain(by_calls).max_by_key(|held| held.until_ms)
     }
 
-    /// Whoever starts would only meet the limit again, if it is met by all who could work.
+    /// Returns the hold if the adapter and all its fallbacks are limited: a new run would only meet the limit
+    /// again.
     fn limited_until(&self, at_ms: u64) -> Option<Held> {
         let until = |adapter: &String| self.limited.get(adapter).copied().filter(|until_ms| *until_ms > at_ms);
         let all: Option<Vec<u64>> = self.workers.iter().map(until).collect();
@@ -381,15 +383,16 @@ impl Batch {
         })
     }
 
-    /// Returns the plan that is next in the queue: a repaired one, or the one that finished first.
+    /// Returns the next plan of the queue: a repaired one, or the one that finished first.
     pub(super) fn first_finished(&self) -> Option<&Plan> {
         let finished = self.included().filter(|plan| plan.phase == Phase::Finished);
         finished.min_by_key(|plan| (plan.repairs_since_ms.is_none(), plan.place))
     }
 
-    /// Returns the plan whose repair other merges wait for at `at_ms`: each of them could bring it another conflict.
+    /// Returns the plan whose repair other merges wait for at `at_ms`, because each of them could cause it
+    /// another conflict.
     ///
-    /// Merges go on while that plan waits for a limit or for money, and after an hour.
+    /// Merges continue while that plan waits for a limit or for money, and after an hour.
     pub fn repairing(&self, at_ms: u64) -> Option<&Plan> {
         let is_limited = self.limited_until(at_ms).is_some();
         let holds = |plan: &&Plan| {
@@ -416,7 +419,7 @@ impl Batch {
 }
 
 impl Plan {
-    /// The commit of the target that merged it; none of a plan that is not merged.
+    /// Returns the commit of the target that merged it; `None` if it is not merged.
     pub fn merged_as(&self) -> Option<&String> {
         match &self.phase {
             Phase::Merged { commit } => Some(commit),
@@ -469,7 +472,8 @@ impl Plan {
         (self.jobs, self.job) = (self.jobs + 1, None);
     }
 
-    /// Tells an attempt in vain from a new conflict, which the merge of another plan has brought.
+    /// Counts a refusal; resets the number of tasks if the target has moved since, because the conflict is
+    /// then a new one.
     fn count_refusal(&mut self, trouble: &Trouble, onto: &str) {
         self.refusals += 1;
         match trouble {
@@ -483,7 +487,8 @@ impl Plan {
         }
     }
 
-    /// `stops` says that the batch does, `place` which place in the queue is free.
+    /// Applies an event. `stops` tells whether the batch is stopping; `place` is the next free place in the
+    /// queue.
     fn apply(&mut self, record: &BatchRecord, stops: bool, place: u32) {
         if !matches!(record.event, BatchEvent::CancelRequested { .. }) {
             self.target_in_use = None;
@@ -526,7 +531,7 @@ impl Plan {
                 };
                 self.phase = match end.is_done() {
                     true => Phase::Finished,
-                    // Unless another event follows that says otherwise.
+                    // Another event may follow that decides otherwise.
                     false => Phase::Ready,
                 };
                 self.place = place;
@@ -566,7 +571,7 @@ impl Plan {
                 self.repairs_since_ms = None;
                 self.phase = Phase::Merged { commit: commit.clone() };
             }
-            // Still the first of the queue.
+            // It stays first in the queue.
             BatchEvent::TargetHadMoved { .. } => self.phase = Phase::Merging,
             BatchEvent::TaskAdded { .. } => {
                 self.tasks_given += 1;
@@ -595,7 +600,7 @@ impl Plan {
     }
 }
 
-/// Whether a run of it goes on, or is about to.
+/// Whether the plan occupies a slot: a run of it is active or about to start.
 pub(super) fn has_a_slot(plan: &Plan) -> bool {
     matches!(plan.phase, Phase::Preparing | Phase::Running)
 }

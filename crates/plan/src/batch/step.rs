@@ -1,4 +1,4 @@
-//! What follows from what was asked or found.
+//! Events that follow from an input.
 
 use ralph_core::event::{BreakerCause, Usage};
 
@@ -7,14 +7,15 @@ use super::{
     Planned, RepositoryChange, Resumption, StoppedBy, TestTrouble, Trouble, WorkTree, state::has_a_slot,
 };
 
-/// How many tasks a plan is given because of its merge with the same commit of the target before it is left as it is.
+/// Tasks that a plan is given because of its merge with the same commit of the target, before it is left as
+/// it is.
 pub const TASKS_GIVEN: u32 = 2;
-/// How long a target that cannot be moved is waited for once nothing else is left to do, in milliseconds.
+/// How long to wait for a target that cannot be moved once no other work is left, in milliseconds.
 const TARGET_MS: u64 = 15 * 60_000;
-/// How often the process of a run may break down before its plan is left as it is.
+/// Crashes of a run's process before its plan is left as it is.
 const CRASHES: u32 = 3;
 
-/// What reaches a batch.
+/// An input of a batch.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Input {
     Start {
@@ -28,45 +29,45 @@ pub enum Input {
     },
     Resume {
         changes: Resumption,
-        /// What their runs have used by now.
+        /// Usage of all runs so far.
         usage: Usage,
     },
-    /// The run of a plan has met a limit.
+    /// The run of a plan has met a rate limit.
     Limited {
         plan: PlanName,
         adapter: String,
         until_ms: u64,
         workers: Vec<String>,
     },
-    /// The run of a plan makes no progress, for this reason; none where it does.
+    /// The run of a plan makes no progress, for this reason; `None` if it makes progress.
     Stalled {
         plan: PlanName,
         why: Option<BreakerCause>,
     },
-    /// What the runs of all plans have used together. It comes again and again, so that time passes.
+    /// Usage of all runs together. Sent repeatedly, which also lets the batch notice the time.
     Used {
         usage: Usage,
     },
-    /// What came of the task of a plan.
+    /// The result of a plan's task.
     Found {
         plan: PlanName,
         finding: Finding,
     },
-    /// What is heard of the job of a plan while it goes on.
+    /// News about a plan's job before its end.
     Heard {
         plan: PlanName,
         news: JobNews,
     },
-    /// One plan, or all of them.
+    /// Cancels a plan; `None` stands for all.
     Cancel {
         plan: Option<PlanName>,
     },
     Stop {
         by: StoppedBy,
     },
-    /// The target lacked a merge, and was put back.
+    /// The target lacked a merge and was restored.
     TargetPutBack {
-        /// Its commit before; none if it was deleted.
+        /// The commit before; `None` if the branch was deleted.
         from: Option<String>,
         to: String,
     },
@@ -74,48 +75,48 @@ pub enum Input {
     TrialUndone {
         files: Vec<String>,
     },
-    /// Something was changed in the repository, and not by the batch.
+    /// The repository was changed by others.
     RepositoryChanged {
         change: RepositoryChange,
     },
-    /// Nothing is being done any more for any plan.
+    /// No task is in progress.
     Idle,
 }
 
-/// What came of a task.
+/// The result of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Finding {
     WorkTreeAdded {
         base: String,
-        /// The directory of the project in it.
+        /// The project's directory in the work tree.
         tree: String,
     },
     JobEnded {
         end: JobEnd,
-        /// How many iterations it began within the hour before.
+        /// Number of iterations that the run began within the hour before.
         calls: u32,
     },
-    /// Merged, and not verified yet.
+    /// Merged, but not verified yet.
     MergeMade {
         commit: String,
         onto: String,
     },
-    /// The target has the work already.
+    /// The target contains the work already.
     MergeUnneeded {
         commit: String,
     },
     MergeRefused {
         trouble: Trouble,
-        /// The commit of the target that it was to be merged onto.
+        /// The commit of the target onto which the merge was attempted.
         onto: String,
-        /// The commit of its branch.
+        /// The commit of the branch.
         branch: String,
     },
-    /// The goals pass, and their tests count; no proof says that there are no goals.
+    /// The goals pass, and their tests count; `None` if there are no goals.
     GoalsPassed {
         proof: Option<MergeProof>,
     },
-    /// The goals pass, and their tests do not count.
+    /// The goals pass, but their tests do not count.
     TestsRefused {
         troubles: Vec<TestTrouble>,
     },
@@ -140,7 +141,7 @@ pub enum Finding {
     },
 }
 
-/// The events that follow from `input`, in their order, those that it makes possible included.
+/// Returns the events that follow from `input`, in order, including those that it makes possible.
 pub fn step(batch: &Batch, at_ms: u64, input: Input) -> Vec<BatchEvent> {
     let mut steps = Steps {
         batch: batch.clone(),
@@ -269,7 +270,7 @@ impl Steps {
         };
         let cancelled = known.cancelled;
         self.found_of(plan.clone(), known, finding);
-        // What was asked of it has come to its end, and nothing else is asked.
+        // The task of the cancelled plan has ended, and no other one follows.
         let is_over = self.batch.plan(&plan).is_none_or(is_over_or_merged);
         if cancelled && !is_over {
             let why = Kept::Cancelled;
@@ -332,12 +333,13 @@ impl Steps {
                 Phase::Preparing | Phase::Merging | Phase::Verifying { .. } | Phase::Moving { .. } | Phase::Repairing,
                 Finding::Failed { why },
             ) => self.push(keep(Kept::Failed { why })),
-            // Of a task that was given up meanwhile.
+            // The result of a task that was given up in the meantime.
             (_, _) => {}
         }
     }
 
-    /// Has the merge of `known` wait for the target, and gives up all that wait for it once that has taken too long.
+    /// Lets the merge of `known` wait for the target. Leaves all plans that wait for it once that has taken
+    /// too long.
     fn target_in_use(&mut self, known: Plan, why: String) {
         let plan = known.name.clone();
         if known.target_in_use.as_ref() != Some(&why) {
@@ -361,7 +363,7 @@ impl Steps {
         }
     }
 
-    /// Whether something goes on for a plan, or will by itself.
+    /// Whether work for a plan is in progress, or will begin without the target.
     fn is_at_work(&self, plan: &Plan) -> bool {
         match plan.phase {
             Phase::Waiting => self.can_start(plan) && self.batch.spent.is_none(),
@@ -386,7 +388,7 @@ impl Steps {
         }
     }
 
-    /// What the batch does by itself, until there is nothing left that it could.
+    /// Adds events that need no further input, until no more follow.
     fn go_on(&mut self) {
         while let Some(event) = self.next() {
             self.push(event);
@@ -425,14 +427,14 @@ impl Steps {
         started.or_else(|| self.end_of_all().map(|end| BatchEvent::BatchEnded { end }))
     }
 
-    /// The start of the next run, or what holds it.
+    /// Returns the start of the next run, or the hold on it.
     fn next_start(&self) -> Option<BatchEvent> {
         let plans = || self.batch.included();
         let running = plans().filter(|plan| has_a_slot(plan)).count();
         if running >= self.batch.runs_at_a_time() as usize || self.batch.spent.is_some() {
             return None;
         }
-        // Work that was begun comes first, since the target waits for it, and of that what the merge queue waits for.
+        // Work that was begun comes first, since the target waits for it; a repair comes before other work.
         let ready = plans().filter(|plan| plan.phase == Phase::Ready);
         let ready = ready.min_by_key(|plan| plan.repairs_since_ms.is_none());
         let next = ready.or_else(|| plans().find(|plan| self.can_start(plan)))?;
@@ -447,7 +449,7 @@ impl Steps {
         })
     }
 
-    /// How the batch ends if nothing is left to do.
+    /// Returns the end of the batch if all plans are over.
     fn end_of_all(&self) -> Option<BatchEnd> {
         let plans = &self.batch.plans;
         let are_merged = plans.iter().all(|plan| matches!(plan.phase, Phase::Merged { .. }));
@@ -465,7 +467,7 @@ impl Steps {
         plan.phase == Phase::Waiting && plan.after.iter().all(is_merged)
     }
 
-    /// A plan that `plan` waits for in vain.
+    /// Returns a plan that `plan` depends on and that will not be merged.
     fn lost_dependency(&self, plan: &Plan) -> Option<PlanName> {
         let is_lost = |name: &&PlanName| {
             let plan = self.batch.plan(name);
@@ -488,7 +490,7 @@ impl Steps {
     }
 }
 
-/// Whether it is brought back to the target now, which only one plan is at a time.
+/// Whether it is being merged into the target, which happens to one plan at a time.
 fn is_in_the_queue_head(plan: &Plan) -> bool {
     matches!(
         plan.phase,
@@ -496,7 +498,7 @@ fn is_in_the_queue_head(plan: &Plan) -> bool {
     )
 }
 
-/// Whether nothing is done for it, so that it can be cancelled at once.
+/// Whether no task is in progress for it, so that it can be cancelled at once.
 fn is_idle(plan: &Plan) -> bool {
     matches!(plan.phase, Phase::Waiting | Phase::Ready | Phase::Finished)
 }
@@ -509,7 +511,7 @@ fn is_over_or_merged(plan: &Plan) -> bool {
     matches!(plan.phase, Phase::Merged { .. }) || is_over(plan)
 }
 
-/// Whether nothing is left to do for it.
+/// Whether no work is left for it.
 fn is_over(plan: &Plan) -> bool {
     match plan.phase {
         Phase::Merged { .. } => plan.work_tree != WorkTree::There,

@@ -1,4 +1,4 @@
-//! Whatever is found in whatever order, and wherever a batch is cut off: its rules hold.
+//! Random findings in random order, with interruptions at random places: the rules of a batch hold.
 
 mod merges;
 
@@ -37,7 +37,7 @@ const NOTHING: Usage = Usage {
     cost_usd: None,
 };
 
-/// A batch with what a driver would know: which tasks are in flight.
+/// A batch, with the tasks in flight that a driver would know.
 struct World {
     records: Vec<BatchRecord>,
     batch: Batch,
@@ -58,7 +58,7 @@ fn added(base: &str) -> Finding {
     }
 }
 
-/// Goals whose tests were counted.
+/// Returns the finding that the goals passed with counted tests.
 fn passed() -> Finding {
     let proof = MergeProof {
         proof: Proof::Tests,
@@ -68,7 +68,7 @@ fn passed() -> Finding {
     Finding::GoalsPassed { proof: Some(proof) }
 }
 
-/// Goals that ran fewer tests than on the target.
+/// Returns the finding that the goals ran fewer tests than on the target.
 fn fewer_tests() -> Finding {
     let before = TestCounts {
         passed: 5,
@@ -83,7 +83,7 @@ fn fewer_tests() -> Finding {
     Finding::TestsRefused { troubles }
 }
 
-/// A batch that goes on; some of the tests that wait for it are confirmed by then.
+/// Returns a resumption that confirms a random part of the unconfirmed tests.
 fn resumed_with(batch: &Batch, dice: &mut Dice) -> Input {
     let mut confirmed = Vec::new();
     for plan in &batch.plans {
@@ -162,7 +162,7 @@ impl World {
         self.check();
     }
 
-    /// What a driver starts.
+    /// Starts tasks as a driver does.
     fn begin(&mut self) {
         for plan in &self.batch.plans {
             if self.in_flight.iter().any(|(name, _)| *name == plan.name) {
@@ -185,7 +185,7 @@ impl World {
         });
     }
 
-    /// What holds after every record.
+    /// Checks what holds after every record.
     fn check(&self) {
         assert_eq!(
             Batch::of(&self.records).as_ref(),
@@ -224,7 +224,7 @@ impl World {
         }
     }
 
-    /// Something that may come of a task.
+    /// Returns a random result of a task.
     fn answer(&mut self, task: &WorkerTask, dice: &mut Dice) -> Finding {
         if dice.roll(25) == 0 {
             return Finding::Failed {
@@ -367,7 +367,7 @@ fn plans_that_touch_one_place_are_all_merged_whichever_ends_first() {
     for seed in 1..=rounds(50) {
         let mut dice = Dice::new(seed as u64);
         let mut world = World::start(&plans, 1 + u32::try_from(dice.index(8)).unwrap());
-        // The commit of the target that each plan has resolved its conflict with.
+        // The commit of the target with which each plan has resolved its conflict.
         let mut resolved: BTreeMap<PlanName, String> = BTreeMap::new();
         while !world.in_flight.is_empty() {
             let at = dice.index(world.in_flight.len());
@@ -407,7 +407,7 @@ fn plans_that_touch_one_place_are_all_merged_whichever_ends_first() {
     }
 }
 
-/// Two plans that are done, of which `api` works on its conflict.
+/// Makes two finished plans, of which `api` repairs its conflict.
 fn one_repairs() -> World {
     let mut world = World::start(&[("api", &[]), ("ui", &[])], 2);
     for plan in ["api", "ui"] {
@@ -515,7 +515,7 @@ fn a_conflict_with_another_commit_of_the_target_is_no_attempt_in_vain() {
     ));
 }
 
-/// The finding that the target has uncommitted changes.
+/// Returns the finding that the target has uncommitted changes.
 fn dirty() -> Finding {
     Finding::TargetInUse {
         why: "dirty".to_owned(),
@@ -572,7 +572,7 @@ fn a_target_with_changes_is_given_up_once_nothing_else_is_left_for_a_while() {
     assert_eq!(world.phase("api"), &Phase::Merging);
 }
 
-/// A resumption for these plans alone.
+/// Returns a resumption for these plans only.
 fn alone(plans: &[&str]) -> Input {
     let changes = Resumption {
         plans: plans.iter().map(|plan| name(plan)).collect(),
@@ -595,7 +595,7 @@ fn a_plan_is_resumed_alone_whatever_the_others_were_at() {
     });
     world.find("api", Finding::JobEnded { end: DONE, calls: 1 });
     assert_eq!(world.phase("api"), &Phase::Kept { why: Kept::Cancelled });
-    // Killed while `ui` runs.
+    // The batch is killed while `ui` runs.
     world.in_flight.clear();
     world.take(alone(&["api"]));
     assert_eq!(world.phase("api"), &Phase::Merging, "it was done, and is named");
@@ -822,7 +822,7 @@ fn whatever_is_found_and_wherever_it_is_cut_off_a_batch_ends_by_its_rules() {
         let mut steps = 0;
         loop {
             steps += 1;
-            // Later on it is let come to its end.
+            // After that, no more interruptions, so that it ends.
             let is_wild = steps < 60;
             if world.in_flight.is_empty() {
                 world.take(Input::Idle);
@@ -846,7 +846,7 @@ fn whatever_is_found_and_wherever_it_is_cut_off_a_batch_ends_by_its_rules() {
                 1 => world.take(Input::Stop {
                     by: StoppedBy::Interrupt,
                 }),
-                // Killed: what was in flight is forgotten, and may have been done.
+                // The batch is killed: tasks in flight are forgotten, and may have been done.
                 2 | 3 => {
                     world.in_flight.clear();
                     world.batch = Batch::of(&world.records).unwrap();

@@ -1,4 +1,4 @@
-//! Merges that tests speak against, and plans whose changed tests wait for their user.
+//! Merges that are refused because of tests, and plans whose changed tests wait for the user.
 
 use super::*;
 
@@ -10,7 +10,7 @@ fn changed_tests_that_are_not_confirmed_leave_a_plan_until_they_are() {
     world.find("api", ended(UNCONFIRMED));
     assert!(matches!(world.phase("api"), Phase::Kept { why } if why.is_unconfirmed()));
     assert_eq!(world.batch.end, Some(BatchEnd::Incomplete));
-    // Another run would take the changed tests for those that count.
+    // Another run would treat the changed tests as the ones that count.
     world.take(RESUME);
     assert!(matches!(world.phase("api"), Phase::Kept { .. }));
     let changes = Resumption {
