@@ -1,11 +1,11 @@
-//! Changes of the work that tests should notice: a cheat means something only where the work is not done.
+//! Changes of the work that tests should notice: a cheat proves something only if the work is not done.
 
 use ralph_gate::{cheats::language, mutants::work_mutants};
 use ralph_text::whole_words;
 
 /// Most source files in which changes are looked for.
 const FILES: usize = 200;
-/// Most changes that are offered.
+/// Most changes that are returned.
 const MOST: usize = 24;
 
 /// A change of one line of the work.
@@ -16,12 +16,12 @@ pub(crate) struct Break {
     pub(crate) line: u32,
     pub(crate) before: String,
     pub(crate) after: String,
-    /// The whole file as it was, and with the change.
+    /// The whole file before and after the change.
     pub(crate) whole: String,
     pub(crate) broken: String,
 }
 
-/// Source files among `files`, those that the tests speak of most first. `tests` is what all tests say.
+/// Returns the source files among `files`, those that `tests`, the text of all tests, mention most first.
 pub(crate) fn ranked(files: &[String], is_test: impl Fn(&str) -> bool, tests: &str) -> Vec<String> {
     let source = files.iter().filter(|path| language(path).is_some() && !is_test(path));
     let mut ranked: Vec<(usize, &String)> = source.map(|path| (mentions(path, tests), path)).collect();
@@ -29,14 +29,14 @@ pub(crate) fn ranked(files: &[String], is_test: impl Fn(&str) -> bool, tests: &s
     ranked.into_iter().map(|(_, path)| path.clone()).take(FILES).collect()
 }
 
-/// How often the tests name a file.
+/// Counts how often the tests mention a file.
 fn mentions(path: &str, tests: &str) -> usize {
     let name = path.rsplit('/').next().unwrap_or(path);
     let stem = name.split('.').next().unwrap_or(name);
     whole_words(tests, stem).count()
 }
 
-/// Changes of source files, which are `ranked`: one of each file before a second.
+/// Returns changes of the `ranked` source files: one of each file before the second of any.
 pub(crate) fn breaks(ranked: &[String], text: impl Fn(&str) -> Option<String>) -> Vec<Break> {
     let mut found = Vec::new();
     for path in ranked {

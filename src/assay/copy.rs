@@ -1,4 +1,4 @@
-//! A copy of a project outside of it, with a git repository and a state directory of its own.
+//! A copy of a project outside of it, with its own git repository and state directory.
 //!
 //! Ignored files are copied as well: goals need `node_modules`, `.venv` and `target`.
 
@@ -17,12 +17,12 @@ use ralph_system::{
 use ralph_text::with_causes;
 use thiserror::Error;
 
-/// How long git may take over a large project.
+/// Deadline of git, for large projects.
 const GIT_PATIENCE: Duration = Duration::from_secs(600);
-/// Files of the copy that are edited are no larger.
+/// Most bytes of a file that edits can change.
 const EDITED_BYTES: u64 = 4 << 20;
 
-/// Why there is no copy, or why it cannot be worked with.
+/// The reason why a copy cannot be made or used.
 #[derive(Debug, Error)]
 pub(crate) enum CopyError {
     #[error("{path}", path = path.display())]
@@ -44,17 +44,18 @@ fn of(path: &Path) -> impl FnOnce(io::Error) -> CopyError {
     move |source| CopyError::File { path, source }
 }
 
-/// A copy of a project. It is removed when this is dropped.
+/// A copy of a project, removed on drop.
 #[derive(Debug)]
 pub(crate) struct Copy {
     tree: TreeCopy,
     supervisor: Supervisor,
-    /// Files as they were before edits, to be put back.
+    /// Edited files with their original contents, to be restored.
     before: Vec<(String, Option<Vec<u8>>)>,
 }
 
 impl Copy {
-    /// Copies `project`, a canonical path, to a directory below `above`, and removes copies there that were left behind.
+    /// Copies `project`, a canonical path, to a directory below `above`, and removes earlier copies that were left
+    /// behind there.
     ///
     /// # Errors
     /// [`CopyError`] if the project cannot be read, the copy cannot be written or git fails.

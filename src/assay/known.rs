@@ -11,10 +11,10 @@ const BUILT_IN: [(&str, &str); 5] = [
     ("commands", include_str!("../../assay/commands.toml")),
 ];
 
-/// Reads the known cheats, in the order in which they are tried. Cheats in several languages may have one name.
+/// Reads the known cheats in the order in which they are tried. Cheats in several languages may share a name.
 ///
 /// # Errors
-/// [`CheatError`] if a file that comes with ralph is wrong.
+/// [`CheatError`] if a built-in file is invalid.
 pub(crate) fn cheats() -> Result<Vec<Cheat>, CheatError> {
     let mut cheats = Vec::new();
     for (name, text) in BUILT_IN {

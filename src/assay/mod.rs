@@ -1,6 +1,8 @@
-//! An attack on the gate of a project: the cheats that are known, a copy of the project to try them on, and ways to break its work.
+//! An attack on the gate of a project: the known cheats, a copy of the project to try them on, and changes
+//! that break its work.
 //!
-//! The project itself stays as it is, and no edit of the copy goes through a symlink: it could lead back.
+//! The project itself is not changed. No edit of the copy goes through a symlink, which could lead back to
+//! the project.
 
 mod breaks;
 mod copy;

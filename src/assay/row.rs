@@ -1,37 +1,38 @@
-//! The rows of an assay: what was tried, what the gate said, and what would have it say something else.
+//! The rows of an assay: the attempt, the gate's verdict, and settings that would change it.
 
 use ralph_core::event::{Bite, GateSettings, Proof};
 
 use super::Break;
 
-/// Why the work in the copy is not done.
+/// The reason why the work in the copy is not done.
 #[derive(Debug)]
 pub(crate) enum Broken {
     /// The goals fail on the project as it is, for this reason.
     Already { why: String },
     /// A line was changed, and tests failed.
     By(Break),
-    /// The goals passed with each of so many changes, the first of which is in place; none where there was nothing to change.
+    /// The goals passed with each of the `tried` changes, of which `first` is in place; `None` if there was
+    /// no line to change.
     Unnoticed { tried: usize, first: Option<Break> },
 }
 
-/// The deed of a row, by what the gate should say of it.
+/// The kind of a row, which decides the verdict that the gate should return.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A claim without any work.
     Nothing,
-    /// The work is put right.
+    /// The work is repaired.
     Repair,
     Cheat,
 }
 
-/// The gate's answer to the claim.
+/// The gate's verdict on the claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Refused {
         /// The reasons, one clause each.
         why: Vec<String>,
-        /// Whether the goals passed: a cheat with which they fail deceives nobody here.
+        /// Whether the goals passed, so that the cheat would have deceived them.
         deceives: bool,
     },
     Accepted(Proof),
@@ -45,16 +46,16 @@ pub(crate) enum Verdict {
 #[derive(Debug)]
 pub(crate) struct Row {
     pub(crate) name: String,
-    /// One sentence about what was done.
+    /// A sentence about the edits.
     pub(crate) what: String,
     pub(crate) kind: Kind,
     pub(crate) verdict: Verdict,
-    /// Files that were changed although they decide results, and that nothing guards.
+    /// Changed files that decide results and are not guarded.
     pub(crate) unguarded: Vec<String>,
     pub(crate) duration_ms: u64,
 }
 
-/// A change by which a cheat is refused.
+/// A change with which the gate refuses a cheat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Remedy {
     /// A goal whose tests can be counted.
@@ -65,12 +66,12 @@ pub(crate) enum Remedy {
     Guard {
         path: String,
     },
-    /// No setting refuses it.
+    /// No setting makes the gate refuse it.
     None,
 }
 
 impl Row {
-    /// Whether the row is as it has to be for the others to prove anything; a cheat may come out in any way.
+    /// Whether the control rows have the expected verdict; a cheat may have any.
     pub(crate) fn is_as_it_should_be(&self) -> bool {
         match (self.kind, &self.verdict) {
             (Kind::Nothing, Verdict::Refused { .. }) | (Kind::Repair, Verdict::Accepted(_)) | (Kind::Cheat, _) => true,
@@ -82,14 +83,14 @@ impl Row {
         matches!(self.verdict, Verdict::Accepted(_))
     }
 
-    /// The changes of such settings by which this would not have been accepted.
+    /// Returns the changes to these settings with which the row would not have been accepted.
     pub(crate) fn remedies(&self, settings: &GateSettings) -> Vec<Remedy> {
         match &self.verdict {
             Verdict::Refused { .. } | Verdict::Undecided { .. } => return Vec::new(),
-            // Settings do not help where tests notice nothing.
+            // Settings do not help if the tests notice no broken work.
             Verdict::Accepted(Proof::Tests) if self.kind != Kind::Cheat => return Vec::new(),
             Verdict::Accepted(Proof::Tests) => {}
-            // Other settings do not help where no test is counted.
+            // Other settings do not help if no test is counted.
             Verdict::Accepted(Proof::Unconfirmed | Proof::Nothing | Proof::ExitCodes) => {
                 return vec![Remedy::CountedTests];
             }

@@ -1,4 +1,4 @@
-//! The scene of cheats in a project: which files are tests, which runners are in use, which scripts goals name.
+//! The scene of cheats in a project: its test files, the runners in use, and the scripts of goals.
 
 use std::{collections::BTreeSet, path::Path};
 
@@ -13,22 +13,22 @@ use crate::runners;
 
 use super::{Copy, breaks::ranked};
 
-/// Most bytes of tests that are read to find what they test.
+/// Most bytes of tests that are read to find the source files they mention.
 const TESTS_BYTES: usize = 8 << 20;
 
 /// The files of a project.
 #[derive(Debug)]
 pub(crate) struct Files {
-    /// The scene for cheats, in which no work is broken yet.
+    /// The scene for cheats, before any work is broken.
     pub(crate) scene: Scene,
-    /// The source files, those that the tests speak of most first.
+    /// The source files, those that the tests mention most first.
     pub(crate) ranked: Vec<String>,
 }
 
 /// Files whose lines start runners.
 const STARTERS: [&str; 5] = ["Makefile", "makefile", "GNUmakefile", "justfile", "package.json"];
 
-/// Looks at the copy of a project. `store` is where guarded files are copied to find them.
+/// Examines the copy of a project. `store` is the directory for copies of guarded files.
 ///
 /// # Errors
 /// [`GuardError`] if the copy cannot be walked.
@@ -41,7 +41,7 @@ pub(crate) fn look_at(
     store: &Path,
 ) -> Result<Files, GuardError> {
     let project = copy.project();
-    // A file that the user takes out of the guard is a test all the same.
+    // A test file counts even if the user excludes it from the guard.
     let rules = runners::rules(known, goals, guard, &[], |path| project.join(path).is_file());
     let originals = Guard::new(rules)?.take(&project, store)?;
     let scripts: Vec<String> = runners::scripts_of(goals)
@@ -85,7 +85,7 @@ pub(crate) fn look_at(
     Ok(Files { scene, ranked })
 }
 
-/// The ids of the runners that the goals start, and of those that these start.
+/// Returns the ids of the runners that the goals start, directly or through scripts.
 fn in_use(
     copy: &Copy,
     goals: &[Goal],

@@ -17,10 +17,10 @@ pub(crate) struct Agent {
 }
 
 impl Agent {
-    /// The plan as it is before the agent claims, with one open task.
+    /// The plan before the agent's claim, with one open task.
     pub(crate) const OPEN: &str = "# Plan\n\n- [ ] Make the goals pass\n";
     const DONE: &str = "# Plan\n\n- [x] Make the goals pass\n";
-    /// The edits are in `$1`, the plan is `$2`; it runs in the project.
+    /// Applies the edits in `$1` and replaces the plan `$2`; runs in the project.
     const SCRIPT: &str = "#!/bin/sh\n\
         set -e\n\
         cat > /dev/null\n\
@@ -29,10 +29,10 @@ impl Agent {
         cp \"$1/plan\" \"$2\"\n\
         : > .ralph-done\n";
 
-    /// Lays out the edits in `directory`, which is made anew.
+    /// Lays out the edits in `directory`, which is emptied first.
     ///
     /// # Errors
-    /// If the directory cannot be written.
+    /// [`io::Error`] if the directory cannot be written.
     pub(crate) fn new(directory: &Path, edits: &[Edit]) -> io::Result<Agent> {
         match fs::remove_dir_all(directory) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -58,7 +58,7 @@ impl Agent {
         })
     }
 
-    /// The command line that runs it in the project.
+    /// Returns the command line that runs the script in the project.
     pub(crate) fn command(&self) -> [String; 4] {
         let shown = |path: &Path| path.to_string_lossy().into_owned();
         [
