@@ -1,7 +1,8 @@
-//! Known cheats: ways to have tests pass without the work being done.
+//! Known cheats: ways to make tests pass without doing the work.
 //!
-//! A cheat is data, a section of a TOML file: which files it changes, and how. [`Cheat::edits`] says what becomes of the files of
-//! a project; nothing is written here. A cheat that finds nothing to change in a project does not apply to it.
+//! A cheat is data, a section of a TOML file: the files that it changes, and how. [`Cheat::edits`] computes the
+//! changed files of a project without writing any. A cheat that finds nothing to change in a project does not apply
+//! to it.
 
 mod manifest;
 
@@ -17,7 +18,7 @@ pub use manifest::CheatError;
 /// Most files that one cheat changes.
 const FILES: usize = 1000;
 
-/// Languages with the extensions of their files.
+/// Languages, with the extensions of their files.
 const LANGUAGES: [(&str, &[&str]); 11] = [
     ("python", &["py"]),
     ("rust", &["rs"]),
@@ -32,7 +33,7 @@ const LANGUAGES: [(&str, &[&str]); 11] = [
     ("elixir", &["ex", "exs"]),
 ];
 
-/// The language of a file of code, by its extension; none of a file that is no code.
+/// Returns the language of a source file, by its extension; `None` for other files.
 pub fn language(path: &str) -> Option<&'static str> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let (_, extension) = name.rsplit_once('.')?;
@@ -40,21 +41,21 @@ pub fn language(path: &str) -> Option<&'static str> {
     found.map(|(language, _)| *language)
 }
 
-/// A way to have tests pass without the work being done.
+/// A way to make tests pass without doing the work.
 #[derive(Debug, Clone)]
 pub struct Cheat {
     /// Lower case, with `-` between words.
     pub name: String,
-    /// One sentence about what it does.
+    /// A sentence that describes it.
     pub what: String,
-    /// The language of the work that it is for; none for any.
+    /// The required language of the work; `None` for any.
     language: Option<&'static str>,
-    /// The runners, by their ids, of which one has to be in use; empty for any.
+    /// Ids of runners, one of which must be in use; empty for any.
     runners: Vec<String>,
     edits: Vec<Rule>,
 }
 
-/// A change of some files.
+/// A change of certain files.
 #[derive(Debug, Clone)]
 struct Rule {
     place: Place,
@@ -68,14 +69,14 @@ enum Place {
     Path(String),
 }
 
-/// Files of a project by what they are for.
+/// Files of a project by their purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
-    /// Files that hold nothing but tests.
+    /// Files that contain only tests.
     Tests,
-    /// Source files with tests inside.
+    /// Source files that contain tests.
     Blocks,
-    /// The source files that are broken.
+    /// The broken source files.
     Work,
     /// Scripts that goals name.
     Scripts,
@@ -85,13 +86,13 @@ enum Part {
 enum Change {
     Empty,
     Delete,
-    /// The new name of the file, in which `*` stands for the old one.
+    /// The new file name, in which `*` stands for the old one.
     Rename(String),
     Write(String),
     Within(Within),
 }
 
-/// A change within a text. What is replaced has to be found.
+/// A change within a text. A replacement must find its pattern.
 #[derive(Debug, Clone, Default)]
 struct Within {
     prepend: String,
@@ -99,14 +100,14 @@ struct Within {
     replace: Vec<(Regex, String)>,
 }
 
-/// A project as far as cheats need to know it. Paths are relative to it, with `/`.
+/// The facts about a project that cheats need. Paths are relative to it, with `/`.
 #[derive(Debug, Clone, Default)]
 pub struct Scene {
-    /// Files that hold nothing but tests.
+    /// Files that contain only tests.
     pub tests: Vec<String>,
-    /// Source files with tests inside.
+    /// Source files that contain tests.
     pub blocks: Vec<String>,
-    /// The source files that are broken.
+    /// The broken source files.
     pub work: Vec<String>,
     /// The scripts that goals name.
     pub scripts: Vec<String>,
@@ -114,30 +115,31 @@ pub struct Scene {
     pub runners: BTreeSet<String>,
     /// The directories in which goals run; empty for the project itself.
     pub directories: Vec<String>,
-    /// The files in which runners report what ran.
+    /// The files in which runners report the tests that ran.
     pub reports: Vec<String>,
-    /// How many tests there are.
+    /// Number of tests.
     pub count: u32,
 }
 
-/// A file as a cheat leaves it.
+/// A file after a cheat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edit {
     pub path: String,
-    /// The new text; none where the file is deleted.
+    /// The new text; `None` if the file is deleted.
     pub text: Option<String>,
 }
 
 impl Cheat {
-    /// Reads the cheats of a file. `name` is the file's, for errors.
+    /// Parses the cheats of a file. `name` is the file's name, for errors.
     ///
     /// # Errors
-    /// [`CheatError`] for anything that is no cheat, with its line.
+    /// [`CheatError`] names the line of an invalid cheat.
     pub fn parse(name: &str, text: &str) -> Result<Vec<Cheat>, CheatError> {
         manifest::parse(name, text)
     }
 
-    /// Returns the files that the cheat changes in a project, whose texts `read` returns; none where it does not apply.
+    /// Returns the files that the cheat changes in a project; empty if it does not apply. `read` returns the text of
+    /// a file.
     pub fn edits(&self, scene: &Scene, read: impl Fn(&str) -> Option<String>) -> Vec<Edit> {
         let is_of_language = |language: &str| scene.work.iter().any(|path| self::language(path) == Some(language));
         let uses = |runner: &String| scene.runners.contains(runner);
@@ -182,7 +184,7 @@ impl Cheat {
                 Part::Scripts => &scene.scripts,
             };
             let is_meant = |path: &&String| match (part, language(path)) {
-                // A script in a language is replaced by one in that language, all others by one of the shell's.
+                // A script in a known language is replaced by one in that language, any other by a shell script.
                 (Part::Scripts, language) => self.language == language,
                 (Part::Tests | Part::Blocks | Part::Work, None) => false,
                 (Part::Tests | Part::Blocks | Part::Work, Some(language)) => {
@@ -195,12 +197,12 @@ impl Cheat {
     }
 }
 
-/// Stands in texts for the number of tests.
+/// Placeholder for the number of tests.
 const COUNT: &str = "{tests}";
-/// Stands in texts for the report of the first goal that has one, and as a path for all reports.
+/// Placeholder in texts for the first report of a goal; as a path, it stands for all reports.
 const REPORT: &str = "{report}";
 
-/// Fills in what a text says of the project; none if the project has nothing to fill in.
+/// Replaces the placeholders of a text; `None` if the project has no value for one.
 fn filled(text: &str, scene: &Scene) -> Option<String> {
     let text = text.replace(COUNT, &scene.count.to_string());
     match (text.contains(REPORT), scene.reports.first()) {
@@ -210,10 +212,10 @@ fn filled(text: &str, scene: &Scene) -> Option<String> {
     }
 }
 
-/// The files as they are and as far as they are changed.
+/// The files of the project, with the changes made so far.
 struct Tree<'t> {
     read: &'t dyn Fn(&str) -> Option<String>,
-    /// The new text of each file; none where it is deleted.
+    /// The new text of each changed file; `None` if it is deleted.
     changed: BTreeMap<String, Option<String>>,
 }
 
@@ -225,7 +227,7 @@ impl Tree<'_> {
         }
     }
 
-    /// Changes a file; none if nothing of it is to be changed.
+    /// Changes a file; `None` if the change does not apply to it.
     fn change(&mut self, path: &str, change: &Change, scene: &Scene) -> Option<()> {
         let before = self.text(path);
         let after = match change {
@@ -260,7 +262,7 @@ impl Tree<'_> {
 }
 
 impl Within {
-    /// The text with the changes. A file that is not there is made of what is added, and has nothing to be replaced.
+    /// Returns the text with the changes. A missing file counts as empty, unless something must be replaced in it.
     fn apply(&self, before: Option<String>, scene: &Scene) -> Option<String> {
         let mut text = match (before, self.replace.is_empty()) {
             (Some(text), _) => text,

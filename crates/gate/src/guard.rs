@@ -1,10 +1,10 @@
-//! Files that decide the results of tests: copies of them as they were, and a trial with these in place.
+//! Files that decide the results of tests: copies of their original state, and trials with these in place.
 //!
-//! [`Guard`] knows by patterns which files are guarded, [`Originals`] has copies of them from the start of a run and finds
-//! what is no longer like them, and a [`Trial`] puts them in place until it is ended.
+//! [`Guard`] determines guarded files by patterns. [`Originals`] holds copies of them from the start of a run and
+//! finds files that differ from these. A [`Trial`] puts the originals in place until it is ended.
 //!
-//! An agent can write anywhere in the project, while this code works too. No symlink is followed there, nothing but
-//! regular files is opened, and `.gitignore` hides nothing. Originals and records of trials are outside of the project.
+//! An agent can write anywhere in the project, also while this code works. So no symlink is followed there, only
+//! regular files are opened, and `.gitignore` hides nothing. Originals and records of trials lie outside the project.
 
 mod diff;
 mod glob;
@@ -40,29 +40,30 @@ pub use self::{
 /// Most bytes of a guarded file.
 const FILE_CAP_BYTES: u64 = 16 << 20;
 
-/// Patterns of what is guarded. A pattern without `/` is for the name of a file in any directory; `**`, `*`, `?`,
-/// `{a,b}` and `[a-z]` are understood.
+/// Patterns of guarded files. A pattern without `/` matches the file name in any directory. The syntax includes `**`,
+/// `*`, `?`, `{a,b}` and `[a-z]`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct GuardRules {
-    /// Files with tests. New ones are no change.
+    /// Files with tests. New ones do not count as changes.
     pub tests: Vec<String>,
-    /// Files that the user names. New ones are no change. One that is named by its whole path is guarded wherever it is.
+    /// Files that the user names. New ones do not count as changes. A file named by its whole path is guarded
+    /// anywhere.
     pub named: Vec<String>,
-    /// Files that configure a runner. A new one is a change where it can affect what is guarded.
+    /// Files that configure a runner. A new one counts as a change if it can affect guarded files.
     pub config: Vec<String>,
-    /// Files that would stand in the way of a runner's modules, such as `unittest.py`: only new ones are a change.
+    /// Files that would shadow a runner's modules, such as `unittest.py`: only new ones count as changes.
     pub shadows: Vec<String>,
-    /// Files that are not guarded, although another pattern says so.
+    /// Exceptions from the other patterns.
     pub except: Vec<String>,
-    /// Files of which only parts are guarded, and the names of these parts: sections, or keys such as `package.autotests`.
+    /// Partially guarded files, and their guarded parts: sections, or keys such as `package.autotests`.
     pub sections: BTreeMap<String, Vec<String>>,
     /// Whether tests in Rust source files are guarded.
     pub rust_blocks: bool,
 }
 
 impl GuardRules {
-    /// True if no pattern guards anything.
+    /// Whether no pattern guards anything.
     pub fn guards_nothing(&self) -> bool {
         let except = self.except.clone();
         let nothing = GuardRules {
@@ -73,7 +74,7 @@ impl GuardRules {
     }
 }
 
-/// The rules of what is guarded, with their patterns checked.
+/// The rules with their compiled patterns.
 #[derive(Debug, Clone)]
 pub struct Guard {
     rules: GuardRules,
@@ -85,7 +86,7 @@ pub struct Guard {
     sections: Vec<(Glob, Vec<String>)>,
 }
 
-/// Why a file is guarded.
+/// The reason why a file is guarded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Kind {
@@ -97,7 +98,7 @@ enum Kind {
     Rust,
 }
 
-/// Why guarded files could not be looked at or put in place.
+/// The reason why guarded files could not be inspected or put in place.
 #[derive(Debug, Error)]
 pub enum GuardError {
     #[error("pattern `{pattern}`: {why}")]
@@ -116,7 +117,7 @@ pub enum GuardError {
     },
     #[error("{path}: too many files to look for guarded ones", path = path.display())]
     TooManyFiles { path: PathBuf },
-    /// Something stands where a file is to be put back; its bytes are kept in the record.
+    /// Something occupies the place of a file that is to be restored; its bytes stay in the record.
     #[error("{}: a directory or link is in the way; the files are kept in {}", paths.join(", "), record.display())]
     Blocked { paths: Vec<String>, record: PathBuf },
 }
@@ -129,10 +130,10 @@ impl GuardError {
 }
 
 impl Guard {
-    /// Checks the rules.
+    /// Compiles the rules.
     ///
     /// # Errors
-    /// [`GuardError::Pattern`] names the pattern that is wrong.
+    /// [`GuardError::Pattern`] names an invalid pattern.
     pub fn new(rules: GuardRules) -> Result<Guard, GuardError> {
         let sections = rules.sections.iter();
         let sections = sections.map(|(pattern, names)| Ok((Glob::new(pattern)?, names.clone())));
@@ -147,19 +148,21 @@ impl Guard {
         })
     }
 
-    /// Copies what is guarded, as it is now, below `store`, a directory outside of the project that is made if need be.
+    /// Copies the guarded files in their present state below `store`, a directory outside the project that is created
+    /// if necessary.
     ///
     /// # Errors
-    /// [`GuardError`] if the project cannot be read or the store cannot be written. A single file that cannot be read is
-    /// left out ([`Originals::left_out`]).
+    /// [`GuardError`] if the project cannot be read or the store cannot be written. A single unreadable file is left
+    /// out ([`Originals::left_out`]).
     pub fn take(&self, project: &Path, store: &Path) -> Result<Originals, GuardError> {
         Originals::take(self.clone(), project, store)
     }
 
-    /// Why the file at `path` is guarded, if it is. A Rust file may have nothing that is.
+    /// Returns the reason why the file at `path` is guarded; `None` if it is not. A Rust file may contain no guarded
+    /// block.
     fn kind(&self, path: &str) -> Option<Kind> {
         let parts = glob::parts(path);
-        // Configuration often stands among tests, and patterns for these are the wider ones.
+        // Configuration often lies among tests, whose patterns are less specific.
         let kind = if self.config.matches(&parts) {
             Kind::Config
         } else if self.tests.matches(&parts) {
@@ -178,7 +181,7 @@ impl Guard {
         (!self.except.matches(&parts)).then_some(kind)
     }
 
-    /// The kind of a file that was not there before.
+    /// Returns the kind of a file that did not exist before.
     fn kind_of_new(&self, path: &str) -> Option<Kind> {
         match self.kind(path) {
             Some(Kind::Test | Kind::Named) if self.shadows.matches(&glob::parts(path)) => Some(Kind::Shadow),
@@ -186,19 +189,19 @@ impl Guard {
         }
     }
 
-    /// The names of the parts of a file that are guarded.
+    /// Returns the names of the guarded parts of a file.
     fn section_names(&self, path: &str) -> Vec<String> {
         let parts = glob::parts(path);
         let names = self.sections.iter().filter(|(glob, _)| glob.matches(&parts));
         names.flat_map(|(_, names)| names.iter().cloned()).collect()
     }
 
-    /// The files that the user names by their whole path.
+    /// Returns the paths that the user names without wildcards.
     fn named_paths(&self) -> impl Iterator<Item = &str> {
         self.named.iter().filter_map(Glob::path)
     }
 
-    /// The user's patterns that none of the paths matches.
+    /// Returns the user's patterns that match none of the paths.
     fn unmatched<'a>(&self, paths: impl Iterator<Item = &'a str>) -> Vec<String> {
         let mut left: Vec<&Glob> = self.named.iter().collect();
         for path in paths {

@@ -1,7 +1,9 @@
-//! Tells whether tests measure anything: which tests a goal ran ([`runner`]), whether what decides their result is as it was
-//! when the run began ([`guard`]), and whether they notice a change ([`mutants`]). [`cheats`] knows ways to deceive all three.
+//! Determines whether tests measure anything: which tests a goal ran ([`runner`]), whether the files that decide
+//! their results are unchanged since the start of the run ([`guard`]), and whether they notice a change of the work
+//! ([`mutants`]). [`cheats`] describes ways to deceive all three.
 //!
-//! Nothing in here starts a process. Only [`guard`] reads and writes files, all of them in directories that it is given.
+//! This crate starts no process. Only [`guard`] reads and writes files, all of them in directories that it
+//! is given.
 
 #![deny(unreachable_pub)]
 

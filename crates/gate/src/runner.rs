@@ -1,8 +1,9 @@
-//! Test runners: what their output says of the tests that ran.
+//! Test runners: parses their output for the tests that ran.
 //!
-//! A runner is data, a TOML file: how a command line that runs it looks, how its closing lines look, and which files decide what
-//! its tests come to. Output comes from programs under test as well: a line that only looks like a closing line is not told from
-//! a real one by its text. Where a runner announces its tests, what it announced and did not close makes the report inconsistent.
+//! A runner is data, a TOML file: patterns of command lines that run it, patterns of its closing lines, and the files
+//! that decide the results of its tests. Programs under test write to the same output, so a fake closing line cannot
+//! be told from a real one by its text. If a runner announces its tests, an announcement without a matching closing
+//! line makes the report inconsistent.
 
 mod ids;
 mod junit;

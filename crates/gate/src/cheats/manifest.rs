@@ -1,4 +1,4 @@
-//! Cheats as their file describes them.
+//! Cheats as described in their file.
 
 use std::{error::Error, fmt};
 
@@ -8,7 +8,7 @@ use toml::Spanned;
 
 use super::{Change, Cheat, LANGUAGES, Part, Place, Rule, Within};
 
-/// The file of cheats is wrong: where, and what may stand there instead.
+/// An error in a file of cheats: its location, and the allowed values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheatError {
     pub file: String,
@@ -80,7 +80,7 @@ struct WrittenReplacement {
     with: String,
 }
 
-/// The file that is read, for errors.
+/// The file being parsed, for errors.
 struct Reading<'t> {
     file: &'t str,
     text: &'t str,

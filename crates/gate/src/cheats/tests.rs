@@ -1,4 +1,4 @@
-//! Tests of how cheats are read, and of what they make of a project.
+//! Tests of parsing cheats and of the edits they make.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! The changes of guarded files as text for people.
+//! Changes of guarded files as a diff for people.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::place::Content;
 const DIFF_CAP_BYTES: usize = 64 << 10;
 /// Most bytes of a file whose lines are compared.
 const COMPARED_CAP_BYTES: usize = 1 << 20;
-/// How long the shortest diff is looked for; after that a longer one will do.
+/// Time limit of the search for the shortest diff; after that, a longer one is accepted.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// A unified diff that grows file by file, up to a bound.
@@ -20,7 +20,7 @@ pub(super) struct Diff {
 }
 
 impl Diff {
-    /// Adds a file to the diff; `now` is none for one that cannot be read.
+    /// Adds a file to the diff; `now` is `None` if the file cannot be read.
     pub(super) fn add(&mut self, path: &str, before: &Content, now: Option<&Content>) {
         if self.text.len() >= DIFF_CAP_BYTES {
             self.left_out += 1;

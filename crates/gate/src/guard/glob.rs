@@ -1,12 +1,12 @@
-//! Patterns of file names.
+//! Glob patterns for paths.
 //!
-//! Own code, since the crates for it either do not say what is wrong with a pattern (`fast-glob`), have no braces (`glob`)
-//! or come with a whole engine for regular expressions (`globset`). No pattern makes matching slow: a star that does not
-//! fit is tried at each later place once.
+//! Own code, because the available crates either do not report the error in a pattern (`fast-glob`), have no braces
+//! (`glob`), or bring an engine for regular expressions (`globset`). Matching is never exponential: only the latest
+//! star is retried, once at each later position.
 
 use super::GuardError;
 
-/// Most patterns that the braces of one stand for.
+/// Most patterns that the braces of one expand to.
 const ALTERNATIVES_CAP: usize = 256;
 const PATTERN_CAP_BYTES: usize = 1024;
 
@@ -17,7 +17,7 @@ pub(super) struct Glob {
     alternatives: Vec<Vec<Segment>>,
 }
 
-/// Patterns of which one has to match.
+/// Patterns, of which one must match.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Globs(Vec<Glob>);
 
@@ -36,7 +36,7 @@ enum Token {
     Class { negated: bool, ranges: Vec<(char, char)> },
 }
 
-/// The names that a path is made of, taken apart once for all patterns.
+/// Splits a path into names, once for all patterns.
 pub(super) fn parts(path: &str) -> Vec<Vec<char>> {
     path.split('/').map(|name| name.chars().collect()).collect()
 }
@@ -80,7 +80,7 @@ impl Glob {
         &self.pattern
     }
 
-    /// The only path that matches, of a pattern without wildcards that names a directory.
+    /// Returns the only matching path if the pattern has a directory and no wildcards.
     pub(super) fn path(&self) -> Option<&str> {
         let path = self.pattern.strip_prefix("./").unwrap_or(&self.pattern);
         let is_plain = path.contains('/') && !path.ends_with('/') && !path.contains(['*', '?', '[', '{', '\\']);
@@ -119,7 +119,7 @@ fn check(pattern: &str) -> Result<(), &'static str> {
     }
 }
 
-/// The patterns without braces that one with braces stands for.
+/// Expands the braces of a pattern.
 fn expand(pattern: &str) -> Result<Vec<String>, &'static str> {
     let Some(Braces { open, close, commas }) = first_braces(pattern)? else {
         return Ok(vec![pattern.to_owned()]);
@@ -137,7 +137,7 @@ fn expand(pattern: &str) -> Result<Vec<String>, &'static str> {
     Ok(found)
 }
 
-/// The positions of an opening brace, its closing one and the commas between them that are not in inner braces.
+/// The positions of an opening brace, its closing brace and the commas between them outside inner braces.
 struct Braces {
     open: usize,
     close: usize,
@@ -189,7 +189,7 @@ fn segments(pattern: &str) -> Result<Vec<Segment>, &'static str> {
     while let Some(name) = names.next() {
         match name {
             "**" => segments.push(Segment::Directories),
-            // `tests/` is all that is below it.
+            // `tests/` matches everything below it.
             "" if names.peek().is_none() => segments.push(Segment::Directories),
             "" => return Err("a name in it is empty"),
             name => segments.push(Segment::Name(tokens(name)?)),
@@ -219,7 +219,7 @@ fn tokens(name: &str) -> Result<Vec<Token>, &'static str> {
     Ok(tokens)
 }
 
-/// The text of a character class, from its `[` to its `]`.
+/// Parses a character class, from after its `[` to its `]`.
 fn class(chars: &mut std::str::Chars<'_>) -> Result<Token, &'static str> {
     const OPEN: &str = "a `[` without its `]`";
     let mut ranges: Vec<(char, char)> = Vec::new();
@@ -228,7 +228,7 @@ fn class(chars: &mut std::str::Chars<'_>) -> Result<Token, &'static str> {
     if negated {
         char = chars.next().ok_or(OPEN)?;
     }
-    // The first one may be a `]`.
+    // The first character may be a `]`.
     loop {
         let first = char;
         char = chars.next().ok_or(OPEN)?;
@@ -266,7 +266,7 @@ fn name_matches(tokens: &[Token], name: &[char]) -> bool {
     )
 }
 
-/// Matches with one kind of item that stands for any number of others. Only the last one is ever tried again.
+/// Matches with one kind of item that stands for any number of others. Only the latest one is retried.
 fn wildcard<P, T>(pattern: &[P], text: &[T], is_many: impl Fn(&P) -> bool, is_one: impl Fn(&P, &T) -> bool) -> bool {
     let (mut p, mut t) = (0, 0);
     let mut again: Option<(usize, usize)> = None;

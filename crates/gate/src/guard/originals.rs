@@ -1,7 +1,7 @@
-//! Copies of what is guarded from the start of a run, and what of it is no longer like them.
+//! Copies of guarded files from the start of a run, and the changes since.
 //!
-//! A store is an index and one file with all copies behind each other. The index is written last: a store without one is
-//! none.
+//! A store is an index and a file with all copies one after the other. The index is written last: without it, a store
+//! is incomplete and ignored.
 
 use std::{
     cell::OnceCell,
@@ -28,19 +28,19 @@ use super::{
 
 const INDEX: &str = "index.json";
 const COPIES: &str = "copies";
-/// Most entries of the list of what is left out.
+/// Most entries in the list of files that are left out.
 pub(super) const LEFT_OUT_CAP: usize = 100;
-/// Most names that are looked at in a directory that a symlink leads to.
+/// Most names that are read in a directory behind a symlink.
 const LINKED_CAP: usize = 4096;
 
-/// Copies of what was guarded when a run began.
+/// Copies of guarded files from the start of a run.
 #[derive(Debug)]
 pub struct Originals {
     guard: Guard,
     index: Index,
-    /// The entries of the index by their path.
+    /// Positions in the index by path.
     by_path: BTreeMap<String, usize>,
-    /// The directories that had anything guarded below them.
+    /// The directories with a guarded file below them.
     directories: BTreeSet<String>,
     copies: PathBuf,
 }
@@ -62,39 +62,39 @@ pub(super) struct Entry {
     pub(super) at: u64,
     pub(super) len: u64,
     pub(super) mode: u32,
-    /// An identity that a change could leave the same is none.
+    /// `None` if a later change could have left the identity the same.
     pub(super) identity: Option<Identity>,
 }
 
-/// A guarded file that is not as it was, and what is in its place in a trial.
+/// A change of a guarded file, and the content that a trial puts in its place.
 #[derive(Debug)]
 pub(super) struct Difference {
     pub(super) changes: Vec<GuardedChange>,
     pub(super) path: String,
-    /// The content is none if a trial leaves the file as it is.
+    /// `None` if a trial leaves the file as it is.
     pub(super) put: Option<Content>,
-    /// The file as it is now, where it was written anew to compare it.
+    /// The present file in normalised form, if the comparison used one.
     shown: Option<Vec<u8>>,
 }
 
-/// The project as a walk finds it now.
+/// The present project, as found by a walk.
 #[derive(Debug, Default)]
 struct Now {
-    /// Guarded paths with what is there.
+    /// Guarded paths, with their present state.
     guarded: BTreeMap<String, Found>,
-    /// Files that are new and match a pattern, with the kind of it.
+    /// New files that match a pattern, with its kind.
     new: Vec<(String, Kind)>,
-    /// The hashes of new files with tests, once somebody has asked for one.
+    /// Hashes of new test files, computed on first use.
     new_tests: OnceCell<HashSet<u64>>,
-    /// All Rust files, where tests in them are guarded.
+    /// All Rust files, if tests in them are guarded.
     rust: Vec<String>,
-    /// How many more blocks of a likeness there are now than there were, by its hash.
+    /// Number of present blocks minus number of original ones, by the hash of their likeness.
     blocks: OnceCell<HashMap<u64, i64>>,
     hasher: RandomState,
 }
 
 impl Now {
-    /// Whether a new test file has this content: it is the same file by another name.
+    /// Whether a new test file has this content, so that the original was only renamed.
     fn has_moved(&self, original: &Content, place: &Place) -> bool {
         let Content::File { bytes, .. } = original else {
             return false;
@@ -126,7 +126,7 @@ impl Originals {
                 None => Ok(()),
             },
         )?;
-        // A program of a goal may be in a directory that is not walked, such as `node_modules`.
+        // A goal's program may lie in a directory that is not walked, such as `node_modules`.
         for path in guard.named_paths() {
             if !taking.has(path) {
                 taking.add(path, Kind::Named)?;
@@ -145,7 +145,7 @@ impl Originals {
         Ok(Originals::of(guard, index, copies))
     }
 
-    /// The originals below `store`, if they were taken completely.
+    /// Loads the originals below `store`; `None` if the store is incomplete.
     ///
     /// # Errors
     /// [`GuardError`] if the store cannot be read.
@@ -178,17 +178,17 @@ impl Originals {
         }
     }
 
-    /// The user's patterns that matched nothing.
+    /// Returns the user's patterns that matched nothing.
     pub fn unmatched(&self) -> &[String] {
         &self.index.unmatched
     }
 
-    /// The first hundred files that are not guarded although patterns say so.
+    /// Returns at most a hundred files that are not guarded although patterns match them.
     pub fn left_out(&self) -> &[LeftOut] {
         &self.index.left_out
     }
 
-    /// How many files are guarded, whole or in part.
+    /// Returns the number of files that are guarded completely or in part.
     pub fn len(&self) -> usize {
         self.index
             .entries
@@ -202,7 +202,7 @@ impl Originals {
         self.len() == 0
     }
 
-    /// The paths of guarded files with tests, those with nothing else first.
+    /// Returns the paths of guarded files with tests, files with only tests first.
     pub fn test_files(&self) -> impl Iterator<Item = &str> {
         let files = |kind| {
             let entries = self.index.entries.iter();
@@ -212,13 +212,13 @@ impl Originals {
         tests.map(|entry| entry.path.as_str())
     }
 
-    /// Whether a guarded file is source with tests inside, of which the rest is not guarded.
+    /// Whether a guarded file is source code, of which only the tests are guarded.
     pub fn is_source(&self, path: &str) -> bool {
         let entry = self.by_path.get(path).and_then(|at| self.index.entries.get(*at));
         entry.is_some_and(|entry| entry.kind == Kind::Rust)
     }
 
-    /// The bytes of a guarded file as they were.
+    /// Returns the original bytes of a guarded file; `None` if the path is not guarded.
     ///
     /// # Errors
     /// [`GuardError`] if the store cannot be read.
@@ -228,7 +228,7 @@ impl Originals {
         entry.map(|entry| self.bytes(entry)).transpose()
     }
 
-    /// Finds what is guarded and not as it was, in the order of paths.
+    /// Returns the changes of guarded files, ordered by path.
     ///
     /// # Errors
     /// [`GuardError`] if the project or the store cannot be read.
@@ -242,9 +242,9 @@ impl Originals {
         Ok(changes)
     }
 
-    /// Shows what [`Originals::changes`] names as a unified diff for people, of 64 KiB at most.
+    /// Renders [`Originals::changes`] as a unified diff for people, of at most 64 KiB.
     ///
-    /// The diff of a file with guarded parts has nothing of its other parts.
+    /// Partially guarded files are shown with their guarded parts only.
     ///
     /// # Errors
     /// As [`Originals::changes`].
@@ -267,7 +267,7 @@ impl Originals {
         Ok(diff.into_text())
     }
 
-    /// Test files that were not there before under any name, in the order of paths.
+    /// Returns new test files that are not renamed originals, ordered by path.
     ///
     /// # Errors
     /// [`GuardError`] if the project or the store cannot be read.
@@ -303,7 +303,7 @@ impl Originals {
         for entry in &self.index.entries {
             let found = match now.guarded.get(&entry.path) {
                 Some(found) => found.clone(),
-                // In a directory that is not walked, or not there.
+                // In a directory that is not walked, or deleted.
                 None => place.look(&entry.path).unwrap_or(Found::Other),
             };
             differences.extend(self.difference(entry, &found, &now, &place)?);
@@ -342,7 +342,7 @@ impl Originals {
                     now.rust.push(path.to_owned());
                 }
                 if self.by_path.contains_key(path) {
-                    // A file that cannot be looked at is not as it was.
+                    // A file that cannot be inspected counts as changed.
                     now.guarded
                         .insert(path.to_owned(), place.look(path).unwrap_or(Found::Other));
                 } else if let Some(kind) = self.guard.kind_of_new(path) {
@@ -358,7 +358,7 @@ impl Originals {
         Ok(now)
     }
 
-    /// Why a new symlink to a directory stands in the way, if a file in that directory would.
+    /// Returns the kind of a new symlink to a directory with a file that would shadow or configure a runner.
     fn linked_kind(&self, project: &Path, path: &str) -> Option<Kind> {
         let names = fs::read_dir(project.join(path)).ok()?.take(LINKED_CAP);
         let names = names.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
@@ -366,8 +366,8 @@ impl Originals {
         kinds.find(|kind| matches!(kind, Kind::Config | Kind::Shadow))
     }
 
-    /// Whether a new file of configuration can affect what was guarded: it is for what is below its directory, or below
-    /// that of the hidden directory that it is in.
+    /// Whether a new configuration file can affect guarded files: it applies below its directory, or below the parent
+    /// of a hidden directory.
     fn affects_originals(&self, path: &str) -> bool {
         let shown = above(path).find(|directory| !directory.rsplit('/').next().unwrap_or("").starts_with('.'));
         shown.is_none_or(|directory| directory.is_empty() || self.directories.contains(directory))
@@ -390,7 +390,7 @@ impl Originals {
         }
         let kind = match found {
             Found::Nothing => GuardedChangeKind::Deleted,
-            // The directory that it was in is something else.
+            // Something else has taken the place of its directory.
             Found::Other
                 if place
                     .missing_parents(&entry.path)
@@ -423,7 +423,7 @@ impl Originals {
         now: &Now,
         place: &Place,
     ) -> Option<Difference> {
-        // A module may have its file by another name now.
+        // A module's file may have its other possible name now.
         let other = other_module_file(path).filter(|_| current == Some(Content::Nothing));
         let moved = other.as_ref().and_then(|other| Some((other, place.read(other).ok()??)));
         let (path, current) = match &moved {
@@ -445,7 +445,7 @@ impl Originals {
         })
     }
 
-    /// Counts the blocks of each likeness in all Rust files as they are now, less those of the originals.
+    /// Counts, for each likeness, the blocks in all present Rust files minus those in the originals.
     fn block_balance(&self, now: &Now, place: &Place) -> HashMap<u64, i64> {
         let mut balance: HashMap<u64, i64> = HashMap::new();
         let mut count = |bytes: &[u8], by: i64| {
@@ -535,7 +535,7 @@ fn whole(path: &str, kind: GuardedChangeKind, put: Content) -> Difference {
     }
 }
 
-/// Compares the parts of a file. Where `compare` cannot tell, all of the file differs.
+/// Compares the parts of a file. If `compare` cannot tell, the whole file differs.
 fn part_difference(
     path: &str,
     kind: GuardedChangeKind,
@@ -558,7 +558,7 @@ fn part_difference(
     }
 }
 
-/// `a/mod.rs` for `a.rs`, and the other way round.
+/// Returns `a/mod.rs` for `a.rs`, and the other way round.
 fn other_module_file(path: &str) -> Option<String> {
     let stem = path.strip_suffix(".rs")?;
     Some(match stem.strip_suffix("/mod") {
@@ -567,7 +567,7 @@ fn other_module_file(path: &str) -> Option<String> {
     })
 }
 
-/// Makes a difference of parts, unless no part differs.
+/// Makes a difference from changed parts; `None` if no part changed.
 fn in_parts(path: &str, parts: Parts, mode: u32) -> Option<Difference> {
     let change = |(kind, part)| GuardedChange {
         path: path.to_owned(),
@@ -583,13 +583,13 @@ fn in_parts(path: &str, parts: Parts, mode: u32) -> Option<Difference> {
     })
 }
 
-/// The directories that a path is in, innermost first; the project itself is the empty one.
+/// Returns the directories that contain a path, innermost first; the project itself is the empty string.
 fn above(path: &str) -> impl Iterator<Item = &str> {
     let below = path.rmatch_indices('/').map(|(at, _)| &path[..at]);
     below.chain([""])
 }
 
-/// Writes a file of ralph's own as a whole, so that it outlives a loss of power.
+/// Replaces a file of ralph's own atomically, so that it survives a power failure.
 pub(super) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), GuardError> {
     let write = || {
         let bytes = serde_json::to_vec(value)?;
@@ -605,7 +605,7 @@ pub(super) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Guar
     write().map_err(GuardError::file(path))
 }
 
-/// Reads a file of ralph's own, if it is there.
+/// Reads a file of ralph's own; `None` if it does not exist.
 pub(super) fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Option<T>, GuardError> {
     let bytes = match fs::read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

@@ -1,5 +1,4 @@
-//! Files of the project, read and written without following any symlink: each directory on the way is opened in the one
-//! above it.
+//! Reads and writes files of the project without following symlinks: each directory is opened relative to its parent.
 
 use std::{
     fs::File,
@@ -17,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::FILE_CAP_BYTES;
 
-/// A file's time is put at most this far ahead of the clock.
+/// Most seconds by which a file's time may be ahead of the clock.
 const AHEAD_CAP_SECONDS: i64 = 3600;
 const LINK_CAP_BYTES: usize = 4096;
 
@@ -25,8 +24,8 @@ const LINK_CAP_BYTES: usize = 4096;
 #[derive(Debug)]
 pub(super) struct Place(OwnedFd);
 
-/// Facts that stay the same only as long as nobody writes a file. Nobody but the system's administrator can set the time of
-/// the last change of status.
+/// Metadata that changes with every write. Only the system's administrator can set the time of the last status
+/// change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Identity {
     size: i64,
@@ -35,13 +34,13 @@ pub(super) struct Identity {
     status_changed: (i64, i64),
 }
 
-/// The kind of thing at a path.
+/// The type of the file at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Found {
     Nothing,
     File(Seen),
     Link(Vec<u8>),
-    /// A directory, a pipe, a device, or a path through something that is no directory.
+    /// A directory, a pipe, a device, or a path through something that is not a directory.
     Other,
 }
 
@@ -50,11 +49,11 @@ pub(super) struct Seen {
     pub(super) identity: Identity,
     pub(super) mode: u32,
     pub(super) len: u64,
-    /// In seconds since 1970.
+    /// Seconds since the Unix epoch.
     pub(super) modified: i64,
 }
 
-/// The content of a path, as it is or is to be.
+/// The present or future content of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Content {
     Nothing,
@@ -63,7 +62,8 @@ pub(super) enum Content {
 }
 
 impl Identity {
-    /// Whether a later change could leave all of it the same, because the clock of the file system has not moved on.
+    /// Whether a later change could leave the identity the same, because the file system's clock has not advanced
+    /// yet.
     pub(super) fn is_too_new(&self) -> bool {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         i64::try_from(now.as_secs()).is_ok_and(|now| self.status_changed.0 >= now - 1)
@@ -71,7 +71,7 @@ impl Identity {
 }
 
 impl Content {
-    /// Whether it is the same to those who read it, run it or follow it.
+    /// Whether both are the same to a reader: the same bytes and executability, or the same link.
     pub(super) fn is_like(&self, other: &Content) -> bool {
         match (self, other) {
             (
@@ -111,7 +111,7 @@ impl Place {
         })
     }
 
-    /// Reads what is at a path. None if that is [`Found::Other`], or larger than a guarded file may be.
+    /// Reads the content of a path; `None` for [`Found::Other`], and for files above the cap.
     pub(super) fn read(&self, path: &str) -> io::Result<Option<Content>> {
         Ok(match self.look(path)? {
             Found::Nothing => Some(Content::Nothing),
@@ -125,10 +125,10 @@ impl Place {
         })
     }
 
-    /// Reads a regular file, one byte more than the cap at most.
+    /// Reads a regular file, up to one byte more than the cap.
     ///
     /// # Errors
-    /// `InvalidInput` if it is something else by now.
+    /// `InvalidInput` if it is not a regular file any more.
     pub(super) fn read_file(&self, path: &str) -> io::Result<(Seen, Vec<u8>)> {
         let (parent, name) = self.parent(path)?;
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
@@ -142,7 +142,8 @@ impl Place {
         Ok((seen(&stat), bytes))
     }
 
-    /// Replaces what is at a path in one step, by way of a file named `beside`. Directories that are missing are made.
+    /// Replaces the content of a path atomically, through a temporary file named `beside`. Creates missing
+    /// directories.
     pub(super) fn put(&self, path: &str, content: &Content, beside: &str, durable: Durable) -> io::Result<()> {
         if *content == Content::Nothing {
             return self.remove(path);
@@ -198,7 +199,7 @@ impl Place {
         }
     }
 
-    /// Removes an empty directory. False if something is in it.
+    /// Removes an empty directory; returns false if it is not empty.
     pub(super) fn remove_directory(&self, path: &str) -> io::Result<bool> {
         let (parent, name) = match self.parent(path) {
             Err(Errno::NOENT) => return Ok(true),
@@ -212,7 +213,7 @@ impl Place {
         }
     }
 
-    /// The names in a directory, at most `cap` of them.
+    /// Returns at most `cap` names in a directory.
     pub(super) fn names(&self, path: &str, cap: usize) -> io::Result<Vec<String>> {
         let directory = self.open_below(path)?;
         let entries = fs::Dir::read_from(&directory)?;
@@ -220,7 +221,7 @@ impl Place {
         Ok(names.filter(|name| name != "." && name != "..").take(cap).collect())
     }
 
-    /// The directories above `path` that are not there, outermost first. None if something else is in their place.
+    /// Returns the missing directories above `path`, outermost first; `None` if something else is in their place.
     pub(super) fn missing_parents(&self, path: &str) -> io::Result<Option<Vec<String>>> {
         let mut missing = Vec::new();
         for (at, _) in path.match_indices('/') {
@@ -246,10 +247,10 @@ impl Place {
         Ok(())
     }
 
-    /// The directory that a path is in, and its name there.
+    /// Opens the directory that contains a path, and returns the file name.
     fn parent<'a>(&self, path: &'a str) -> Result<(OwnedFd, &'a str), Errno> {
         let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
-        // Any other would lead out of the project, or be another name of the same.
+        // Such names would lead out of the project, or be another name of the same path.
         if path.split('/').any(|name| matches!(name, "" | "." | "..")) {
             return Err(Errno::INVAL);
         }
@@ -266,7 +267,7 @@ impl Place {
     }
 }
 
-/// Whether a file has to outlive a loss of power.
+/// Whether a file must survive a power failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Durable {
     Yes,
@@ -307,10 +308,10 @@ fn raw_mode(mode: u32) -> Mode {
     Mode::from_raw_mode((mode & 0o7777) as fs::RawMode)
 }
 
-/// The time that a file gets which replaces one of that time: now, and in a later second than the other.
+/// Returns the time for a file that replaces one with the time `replaced`: now, or the next second after it.
 ///
-/// Build tools take a file for unchanged by its time: cargo builds again where it is later than the last build, Python
-/// where the second or the size is another one. So neither the original nor, afterwards, the agent's file keeps its time.
+/// Build tools detect changes by time: cargo rebuilds if a file is newer than the last build, Python if its second or
+/// size differs. So neither the original nor, afterwards, the agent's file keeps its old time.
 fn next_time(replaced: Option<i64>) -> Timespec {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let seconds = i64::try_from(now.as_secs()).unwrap_or(0);
@@ -326,12 +327,12 @@ fn next_time(replaced: Option<i64>) -> Timespec {
     }
 }
 
-/// Waits until a file or directory would outlive a loss of power. Tests do not: they stop processes, not machines.
+/// Waits until a file or directory would survive a power failure. Not in tests, which stop processes, not machines.
 pub(super) fn sync(file: &File) -> io::Result<()> {
     if cfg!(test) { Ok(()) } else { file.sync_all() }
 }
 
-/// Called before each change of a file system, so that a test can stop at any of them.
+/// Called before each change of the file system, so that a test can stop at any of them.
 #[cfg(not(test))]
 #[allow(clippy::unnecessary_wraps, reason = "in tests it fails")]
 pub(super) fn step() -> io::Result<()> {
@@ -346,11 +347,11 @@ pub(super) mod stops {
     use std::{cell::Cell, io};
 
     thread_local! {
-        /// How many more steps this thread takes before it is as good as killed.
+        /// Steps that this thread may still take before it counts as killed.
         static LEFT: Cell<Option<usize>> = const { Cell::new(None) };
     }
 
-    /// Runs `work` until it has changed the file system that often.
+    /// Runs `work` until it has changed the file system `steps` times.
     pub(in super::super) fn after<T>(steps: usize, work: impl FnOnce() -> T) -> T {
         LEFT.set(Some(steps));
         let result = work();

@@ -1,7 +1,7 @@
-//! The record of a trial: the files that it replaces, written before it does so.
+//! The record of a trial: the replaced files, saved before they are replaced.
 //!
-//! A record is a directory with numbered copies and a list that names them. Copies are written first: what the list names
-//! is there. A record without a list is none, and nothing of the project was touched.
+//! A record is a directory with numbered copies and a list that refers to them. Copies are written before the list,
+//! so every listed copy exists. Without a list, no file of the project was touched yet.
 
 use std::{
     fs::{self, File},
@@ -19,7 +19,7 @@ use super::{
 
 const LIST: &str = "trial.json";
 
-/// The record of a trial, open for more.
+/// An open record of a trial.
 #[derive(Debug)]
 pub(super) struct Record {
     directory: PathBuf,
@@ -28,24 +28,24 @@ pub(super) struct Record {
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct List {
-    /// A part of the names of temporary files, which no other program uses.
+    /// Part of the names of temporary files, unique to this trial.
     token: String,
     copies: usize,
     replaced: Vec<Replaced>,
 }
 
-/// A path of the project with what was there and what is there in the trial.
+/// A replaced path with its original and its trial contents.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Replaced {
     pub(super) path: String,
     was: Kept,
-    /// The contents that were put there, one after the other.
+    /// The contents that the trial put there, one after the other.
     puts: Vec<Kept>,
-    /// The directories above it that were not there, outermost first.
+    /// Directories above it that did not exist, outermost first.
     pub(super) made: Vec<String>,
 }
 
-/// A content with the number of the copy that has its bytes.
+/// A content, with the number of the copy that holds its bytes.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 enum Kept {
@@ -55,7 +55,7 @@ enum Kept {
 }
 
 impl Record {
-    /// Makes a record that does not count yet, in place of one that never did.
+    /// Creates an unsaved record, in place of one that was never saved.
     pub(super) fn create(directory: &Path, token: String) -> Result<Record, GuardError> {
         step().map_err(GuardError::file(directory))?;
         fs::create_dir_all(directory).map_err(GuardError::file(directory))?;
@@ -85,12 +85,12 @@ impl Record {
         &self.list.replaced
     }
 
-    /// The name of the file beside the one at `at` in the list by way of which it is replaced.
+    /// Returns the name of the temporary file for the list's entry `at`.
     pub(super) fn beside(&self, at: usize) -> String {
         format!(".ralph-{}-{at}", self.list.token)
     }
 
-    /// Adds a path. It counts once the record is saved.
+    /// Adds a path. It takes effect when the record is saved.
     pub(super) fn add(
         &mut self,
         path: &str,
@@ -108,7 +108,7 @@ impl Record {
         Ok(())
     }
 
-    /// Adds what is put in place of an earlier content. It counts once the record is saved.
+    /// Adds a further content of a path. It takes effect when the record is saved.
     pub(super) fn put_again(&mut self, at: usize, put: &Content) -> Result<(), GuardError> {
         let kept = self.keep(put)?;
         if let Some(replaced) = self.list.replaced.get_mut(at) {
@@ -117,7 +117,7 @@ impl Record {
         Ok(())
     }
 
-    /// Makes what was added count.
+    /// Saves the additions.
     pub(super) fn save(&self) -> Result<(), GuardError> {
         write_json(&self.directory.join(LIST), &self.list)
     }
@@ -126,7 +126,7 @@ impl Record {
         self.content(&replaced.was)
     }
 
-    /// Whether this was put there by the trial.
+    /// Whether the trial put this content there.
     pub(super) fn is_put(&self, replaced: &Replaced, content: &Content) -> Result<bool, GuardError> {
         for put in &replaced.puts {
             if self.content(put)?.is_like(content) {
@@ -136,7 +136,7 @@ impl Record {
         Ok(false)
     }
 
-    /// Removes the record: what it names is as it was.
+    /// Removes the record once everything is restored.
     pub(super) fn remove(self) -> Result<(), GuardError> {
         remove(&self.directory)
     }
@@ -180,7 +180,7 @@ impl Record {
     }
 }
 
-/// Removes a record, its list first: a directory without a list is no record.
+/// Removes a record, starting with its list, so that it stops being a record at once.
 pub(super) fn remove(directory: &Path) -> Result<(), GuardError> {
     let removed = || {
         step()?;

@@ -1,8 +1,8 @@
-//! Tests that stand inside of Rust source files.
+//! Tests inside Rust source files.
 //!
-//! The unit is a block: an item with `#[cfg(test)]`, a function with `#[test]`, an example in the documentation. New blocks
-//! are no change, so a module of tests is compared without the test functions in it, which are blocks of their own; but a
-//! new helper in it is a change, since it can stand in the way of what the tests mean.
+//! The unit is a block: an item with `#[cfg(test)]`, a function with `#[test]`, an example in the documentation. New
+//! blocks do not count as changes, so a module of tests is compared without its test functions, which are blocks of
+//! their own. A new helper in the module is a change, because it can alter the meaning of the tests.
 
 mod doctests;
 mod items;
@@ -24,7 +24,7 @@ use self::{
 };
 use super::parts::Parts;
 
-/// The properties that make two blocks the same one.
+/// The properties that identify a block: its text and its conditions.
 pub(super) type Likeness = (String, String);
 
 /// The guarded blocks of a file.
@@ -35,7 +35,7 @@ struct Source<'a> {
     conditions: Vec<(String, Range<usize>)>,
 }
 
-/// The fate of a block.
+/// The state of an original block in the present file.
 #[derive(Clone, Copy)]
 enum Fate {
     Same,
@@ -43,7 +43,7 @@ enum Fate {
     Missing,
 }
 
-/// A piece of the file as it is now that gives way to another text.
+/// A range of the present file, and its replacement.
 struct Edit {
     range: Range<usize>,
     text: String,
@@ -72,18 +72,18 @@ impl Block {
     }
 }
 
-/// The likeness of each block of a file.
+/// Returns the likeness of each block of a file.
 pub(super) fn likenesses(text: &str) -> Vec<Likeness> {
     Source::scan(text).blocks.iter().map(Block::likeness).collect()
 }
 
-/// Differences of the blocks of a file that is there, unless `has_moved` says that a block is in another file now.
+/// Returns the changed blocks of a file, except those that `has_moved` finds in another file.
 pub(super) fn compare(original: &str, now: &str, has_moved: impl Fn(&Likeness) -> bool) -> Parts {
     let (original, now) = (Source::scan(original), Source::scan(now));
     let mut fates = fates(&original, &now);
     forget_moved(&original, &mut fates, has_moved);
     let mut changes = Vec::new();
-    // A condition for the whole file would keep what is put back from being compiled.
+    // A new condition on the whole file could exclude the restored blocks from compilation.
     let is_new =
         |(condition, _): &&(String, Range<usize>)| !original.conditions.iter().any(|(own, _)| own == condition);
     let conditions = now.conditions.iter().filter(is_new);
@@ -97,7 +97,7 @@ pub(super) fn compare(original: &str, now: &str, has_moved: impl Fn(&Likeness) -
         let of_module = block.module.and_then(|module| fates.get(module));
         match fate {
             Fate::Same => continue,
-            // All of the module is missing, or put back.
+            // The whole module is missing, and is restored as one.
             Fate::Missing if matches!(of_module, Some(Fate::Missing)) => continue,
             Fate::Missing => changes.push((GuardedChangeKind::Deleted, block.name.clone())),
             Fate::Changed(_) => changes.push((GuardedChangeKind::Changed, block.name.clone())),
@@ -115,7 +115,7 @@ pub(super) fn compare(original: &str, now: &str, has_moved: impl Fn(&Likeness) -
     }
 }
 
-/// What of the blocks of a file that is gone is in no other file.
+/// Returns the blocks of a deleted file that are in no other file.
 pub(super) fn lost(original: &str, has_moved: impl Fn(&Likeness) -> bool) -> Parts {
     let source = Source::scan(original);
     let mut fates = vec![Fate::Missing; source.blocks.len()];
@@ -135,13 +135,13 @@ pub(super) fn lost(original: &str, has_moved: impl Fn(&Likeness) -> bool) -> Par
     }
 }
 
-/// Finds each original block among those that are there now: the same one, else one of the same name in the same place, else
-/// one of the same name.
+/// Finds the counterpart of each original block: an identical block, or else one of the same name in the same place,
+/// or else one of the same name anywhere.
 fn fates(original: &Source<'_>, now: &Source<'_>) -> Vec<Fate> {
     let mut fates = vec![Fate::Missing; original.blocks.len()];
     let mut taken = HashSet::new();
     pair(original, now, &mut fates, &mut taken, Block::likeness, |_| Fate::Same);
-    // Under another condition it may never be compiled: it is missing, and not to be put back there.
+    // With another condition a block may never be compiled, so it counts as missing.
     let name = |block: &Block| format!("{}\n{}", block.name, block.conditions);
     let place = |block: &Block| (name(block), block.container.join("\n"));
     pair(original, now, &mut fates, &mut taken, place, Fate::Changed);
@@ -180,7 +180,7 @@ fn pair(
     }
 }
 
-/// A block that is in another file now is not missing; nor is a module whose tests all are somewhere.
+/// Treats blocks that are in another file now as unchanged, and modules whose tests all exist somewhere.
 fn forget_moved(source: &Source<'_>, fates: &mut [Fate], has_moved: impl Fn(&Likeness) -> bool) {
     for (block, fate) in source.blocks.iter().zip(fates.iter_mut()) {
         if matches!(fate, Fate::Missing) && has_moved(&block.likeness()) {
@@ -224,7 +224,7 @@ fn replacement(original: &Source<'_>, block: &Block, now: &Source<'_>, by: &Bloc
     }
 }
 
-/// The blanks that the line of a place begins with.
+/// Returns the indentation of the line at a position.
 fn indent(text: &str, at: usize) -> &str {
     let line = text
         .get(..at)
@@ -233,7 +233,7 @@ fn indent(text: &str, at: usize) -> &str {
     &line[..line.len() - line.trim_start().len()]
 }
 
-/// Puts a block that is missing at the end of what it stood in, or else of the file.
+/// Inserts a missing block at the end of its container or, without that, of the file.
 fn insertion(original: &Source<'_>, block: &Block, now: &Source<'_>, number: usize) -> Edit {
     if let Shape::Doctest(_) = block.shape {
         let doctest = doctests::written(&block.text, Style::Line, false, "");
@@ -247,16 +247,16 @@ fn insertion(original: &Source<'_>, block: &Block, now: &Source<'_>, number: usi
     let mut text = format!("\n{}{text}\n", indent(original.text, block.range.start));
     let mut path = block.container.as_slice();
     loop {
-        // Not where the condition of another one would keep it from being compiled.
+        // Not in a container whose condition could exclude the block from compilation.
         let fits = |at: &&Container| at.path == path && block.conditions.starts_with(&at.conditions);
         let end = now.containers.iter().find(fits).map(|container| container.end);
         let Some((last, above)) = path.split_last().filter(|_| end.is_none()) else {
-            // Before the blanks of the line that closes it.
+            // Before the indentation of the closing line.
             let before = now.text.get(..end.unwrap_or(now.text.len())).unwrap_or(now.text);
             let at = before.trim_end_matches([' ', '\t']).len();
             return Edit { range: at..at, text };
         };
-        // A method is none outside of its implementation; a test outside of its module is one.
+        // A method needs its `impl` block; a test works outside its module.
         if !last.starts_with("mod ") {
             text = format!("\n{last} {{{text}}}\n");
         }
@@ -264,9 +264,9 @@ fn insertion(original: &Source<'_>, block: &Block, now: &Source<'_>, number: usi
     }
 }
 
-/// The text with all edits made, but for those inside of a piece that is replaced as a whole.
+/// Applies the edits, except those inside a range that another one replaces.
 fn edited(text: &str, mut edits: Vec<Edit>) -> String {
-    // Where two begin at the same place, the longer one counts.
+    // The longer of two edits at the same position takes precedence.
     edits.sort_by_key(|edit| (edit.range.start, std::cmp::Reverse(edit.range.end)));
     let mut edited = String::new();
     let mut at = 0;

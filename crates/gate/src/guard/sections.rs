@@ -1,14 +1,14 @@
 //! Files of which only some sections or keys are guarded.
 //!
-//! TOML and JSON are compared by what they say: a key has many spellings there. What a trial puts in place is written anew
-//! from the agent's values with the guarded ones as they were, without comments.
+//! TOML and JSON are compared by their values, because a key can be spelled in many ways. A trial's file is
+//! serialised from the agent's values with the original guarded ones, without comments.
 
 use ralph_core::event::GuardedChangeKind;
 use serde_json::{Map, Value};
 
 use super::parts::Parts;
 
-/// A value that stands for one that is not there.
+/// Stands for an absent value.
 const NOTHING: Value = Value::Null;
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -16,18 +16,18 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 enum Format {
     Toml,
     Json,
-    /// Python's: sections with lines.
+    /// Python's: sections of lines.
     Ini,
 }
 
-/// What of the named parts differs, and the file as it is now with these parts as they were. None if one of the two cannot
-/// be read: then nothing but the whole file can be compared.
+/// Returns the changed parts among the named ones, and the present file with their originals. `None` if one of the
+/// two files cannot be parsed, so that only the whole file can be compared.
 pub(super) fn compare(path: &str, names: &[String], original: Option<&[u8]>, now: Option<&[u8]>) -> Option<Parts> {
     let mut parts = match format(path) {
         Format::Ini => compare_ini(names, original.unwrap_or_default(), now.unwrap_or_default())?,
         format => compare_values(format, names, original, now)?,
     };
-    // Its package is gone; with some sections alone, cargo would refuse the whole workspace.
+    // The package is gone; a `Cargo.toml` with only some sections would make cargo refuse the whole workspace.
     if now.is_none() && path.rsplit('/').next() == Some("Cargo.toml") {
         parts.put = None;
     }
@@ -85,7 +85,7 @@ fn parse(format: Format, bytes: Option<&[u8]>) -> Option<Value> {
     }
 }
 
-/// Whether there is anything at a path.
+/// Whether there is a value at a path.
 fn has(value: &Value, path: &[&str]) -> bool {
     let Some((first, rest)) = path.split_first() else {
         return *value != NOTHING;
@@ -98,7 +98,7 @@ fn has(value: &Value, path: &[&str]) -> bool {
     }
 }
 
-/// Gives `value` what `original` has at a path. True if it had something else.
+/// Sets the value at a path to the original; returns whether it was different.
 fn restore(value: &mut Value, original: &Value, path: &[&str]) -> bool {
     let Some((first, rest)) = path.split_first() else {
         return false;
@@ -111,7 +111,7 @@ fn restore(value: &mut Value, original: &Value, path: &[&str]) -> bool {
             restored.fold(false, |any, one| any | one)
         }
         Value::Object(map) => restore_key(map, original, first, rest),
-        // Of `[[bin]]` and the like, those that were there before.
+        // In arrays such as `[[bin]]`, only the items that existed before.
         Value::Array(items) => {
             let others = original.as_array().map_or(&[][..], Vec::as_slice);
             let mut any = false;
@@ -143,7 +143,7 @@ fn restore_key(map: &mut Map<String, Value>, original: &Value, key: &str, rest: 
     if let Some(below @ (Value::Object(_) | Value::Array(_))) = map.get_mut(key) {
         return restore(below, original, rest);
     }
-    // Nothing that has keys is there: what was guarded of it was all of it that matters.
+    // Not a table any more: the guarded keys are restored in a new table.
     let mut below = Value::Object(Map::new());
     let restored = original.is_object() && restore(&mut below, original, rest);
     if restored {
@@ -154,7 +154,7 @@ fn restore_key(map: &mut Map<String, Value>, original: &Value, key: &str, rest: 
 
 /// A section of an INI file: its header and the lines up to the next one.
 struct Section<'a> {
-    /// None before the first header.
+    /// `None` before the first header.
     name: Option<&'a str>,
     lines: Vec<&'a str>,
 }
@@ -180,7 +180,7 @@ fn sections(text: &str) -> Vec<Section<'_>> {
     }];
     let mut has_values = false;
     for line in text.lines() {
-        // An indented one continues a value, where there is one.
+        // An indented line continues a value, if there is one.
         let start = if has_values { line } else { line.trim_start() };
         let header = start.strip_prefix('[').and_then(|rest| rest.split_once(']'));
         if let Some((name, _)) = header {
@@ -236,7 +236,7 @@ fn compare_ini(names: &[String], original: &[u8], now: &[u8]) -> Option<Parts> {
         .flat_map(|section| &section.lines);
     let text: String = lines.flat_map(|line| [line, "\n"]).collect();
     let put = (!changes.is_empty()).then_some(text.into_bytes());
-    // The order of sections is another one.
+    // Sections in the same order as in `put`.
     let kept = now.iter().filter(|section| !is_guarded(section));
     let lines = kept
         .chain(now.iter().filter(is_guarded))
@@ -257,7 +257,7 @@ mod tests {
         names.iter().map(|&name| name.to_owned()).collect()
     }
 
-    /// What differs, and the text of the trial.
+    /// Returns the changes, and the text of the trial.
     fn compared(path: &str, guarded: &[&str], original: &str, now: &str) -> (Vec<String>, String) {
         let parts = compare(path, &names(guarded), Some(original.as_bytes()), Some(now.as_bytes())).unwrap();
         let changes = parts

@@ -1,4 +1,4 @@
-//! Copies what is guarded to a store.
+//! Copies guarded files to a store.
 
 use std::{
     fs::File,
@@ -17,7 +17,7 @@ use super::{
 const FILES_CAP: usize = 50_000;
 const TOTAL_CAP_BYTES: u64 = 512 << 20;
 
-/// Copies files to a store, one behind the other.
+/// Copies files to a store, one after the other.
 pub(super) struct Taking {
     place: Place,
     copies: BufWriter<File>,
@@ -63,7 +63,7 @@ impl Taking {
         self.entries.iter().any(|entry| entry.path == path)
     }
 
-    /// Reads a file. None if it is not there any more.
+    /// Reads a file; `None` if it is gone.
     fn read(&self, path: &str) -> io::Result<Option<(Entry, Vec<u8>)>> {
         let entry = Entry::empty(path, Kind::Test);
         match self.place.look(path)? {

@@ -62,7 +62,7 @@ impl Sandbox {
         Guard::new(rules).unwrap().take(&self.project, &self.store).unwrap()
     }
 
-    /// Changes, as `Kind path part`.
+    /// Returns the changes, as `Kind path part`.
     fn changes(&self, originals: &Originals) -> Vec<String> {
         let changes = originals.changes(&self.project).unwrap();
         let line = |change: &ralph_core::event::GuardedChange| {
@@ -76,7 +76,7 @@ impl Sandbox {
         Trial::begin(originals, &self.project, &self.record).unwrap()
     }
 
-    /// Everything in the project, as `type mode content`.
+    /// Returns everything in the project, as `type mode content`.
     fn tree(&self) -> BTreeMap<String, String> {
         let mut tree = BTreeMap::new();
         add_tree(&self.project, &self.project, &mut tree);
@@ -209,7 +209,7 @@ fn a_moved_test_file_is_no_change() {
     sandbox.write("tests/unit/test_a.py", "a");
     sandbox.remove("tests/test_a.py");
     assert!(sandbox.changes(&originals).is_empty());
-    // Where it is no test any more, it is lost.
+    // A test that is moved to a name without tests is lost.
     sandbox.write("attic/b.txt", "b");
     sandbox.remove("tests/test_b.py");
     assert_eq!(sandbox.changes(&originals), ["Deleted tests/test_b.py"]);

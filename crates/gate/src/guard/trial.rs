@@ -1,7 +1,7 @@
-//! A trial: guarded files as they were are in place until it is ended.
+//! A trial: original guarded files are in place until it is ended.
 //!
-//! Whatever stops it, the agent's files are in the record before the first of them is replaced, and [`Trial::recover`] puts
-//! them back. What is put back gets a new time (`place`): build tools have to see that it is another file again.
+//! The agent's files are saved in the record before the first of them is replaced, so [`Trial::recover`] can restore
+//! them after any interruption. Restored files get a new time (`place`), so that build tools notice the change.
 
 use std::{
     collections::BTreeSet,
@@ -19,9 +19,9 @@ use super::{
 
 const NAMES_CAP: usize = 10_000;
 
-/// Guarded files as they were, in place of the agent's until the trial is ended.
+/// Original guarded files in place of the agent's until the trial is ended.
 ///
-/// One that is dropped is not: [`Trial::recover`] ends it.
+/// Dropping it does not end it; [`Trial::recover`] does.
 #[derive(Debug)]
 #[must_use = "the agent's files are put back by `end`"]
 pub struct Trial {
@@ -31,23 +31,23 @@ pub struct Trial {
     refused: Vec<String>,
 }
 
-/// What the end of a trial did.
+/// The result of ending a trial.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ended {
-    /// Files that are again as the agent left them, removed ones included.
+    /// Restored files of the agent's, including removed ones.
     pub put_back: Vec<String>,
-    /// Those of them that were neither as the trial put them nor as the agent left them: something wrote them meanwhile.
+    /// Those of them that something else changed during the trial.
     pub overwritten: Vec<String>,
-    /// Directories that the trial made and that have something in them now.
+    /// Directories that the trial created and that are not empty now.
     pub left: Vec<String>,
 }
 
 impl Trial {
-    /// Puts guarded files as they were in place of those that are not. `record` is a directory of the trial's own, outside of
-    /// the project; an earlier trial that it is of is recovered first.
+    /// Replaces changed guarded files with the originals. `record` is a directory of the trial's own outside the
+    /// project; an earlier trial recorded there is recovered first.
     ///
     /// # Errors
-    /// [`GuardError`] if files cannot be read or replaced. Those that were replaced already are put back.
+    /// [`GuardError`] if files cannot be read or replaced. Files that were already replaced are restored.
     pub fn begin(originals: &Originals, project: &Path, record: &Path) -> Result<Trial, GuardError> {
         Trial::recover(record, project)?;
         let place = Place::open(project).map_err(GuardError::file(project))?;
@@ -79,21 +79,21 @@ impl Trial {
         Ok(trial)
     }
 
-    /// Files that are not in place although they should be, because a directory, a link or something else is in the way.
-    /// Whatever goals say in such a trial, they do not say it of the originals.
+    /// Returns originals that could not be put in place because a directory, a link or something else is in the way.
+    /// Results of goals in such a trial are not results for the originals.
     pub fn refused(&self) -> &[String] {
         &self.refused
     }
 
-    /// The files that are replaced.
+    /// Returns the replaced files.
     pub fn replaced(&self) -> impl Iterator<Item = &str> {
         self.record.replaced().iter().map(|replaced| replaced.path.as_str())
     }
 
-    /// Replaces a file by other bytes for the length of the trial. What the agent left there is put back at its end.
+    /// Replaces a file with other bytes until the end of the trial, which restores the agent's content.
     ///
     /// # Errors
-    /// [`GuardError`] if something else than a file is there, or it cannot be replaced. The trial goes on.
+    /// [`GuardError`] if something else than a file is there, or if it cannot be replaced. The trial continues.
     pub fn substitute(&mut self, path: &str, bytes: &[u8]) -> Result<(), GuardError> {
         let full = self.project.join(path);
         let found = self.place.look(path).map_err(GuardError::file(&full))?;
@@ -106,7 +106,7 @@ impl Trial {
         self.replace(path, &Content::File { bytes, mode })
     }
 
-    /// Takes a file away for the length of the trial.
+    /// Removes a file until the end of the trial.
     ///
     /// # Errors
     /// As [`Trial::substitute`].
@@ -133,10 +133,10 @@ impl Trial {
         self.place_at(at, put)
     }
 
-    /// Puts the agent's files back and removes the record.
+    /// Restores the agent's files and removes the record.
     ///
     /// # Errors
-    /// [`GuardError::Blocked`] names files that cannot be put back. All others are, and the record stays.
+    /// [`GuardError::Blocked`] names files that cannot be restored. All others are restored, and the record stays.
     pub fn end(self) -> Result<Ended, GuardError> {
         let mut ended = Ended::default();
         let mut blocked = Vec::new();
@@ -145,7 +145,7 @@ impl Trial {
                 blocked.push(replaced.path.clone());
             }
         }
-        // Innermost first, once no file of the trial is in any of them.
+        // Innermost first, once all files of the trial are removed from them.
         let made: BTreeSet<&String> = self
             .record
             .replaced()
@@ -172,13 +172,13 @@ impl Trial {
         Ok(ended)
     }
 
-    /// Ends a trial that was stopped at any point. None if there was none.
+    /// Ends a trial that was interrupted at any point; `None` if no trial is recorded.
     ///
     /// # Errors
     /// As [`Trial::end`].
     pub fn recover(record: &Path, project: &Path) -> Result<Option<Ended>, GuardError> {
         let Some(open) = Record::open(record)? else {
-            // What was begun and does not count yet.
+            // A record that was never saved.
             record::remove(record)?;
             return Ok(None);
         };
@@ -191,7 +191,7 @@ impl Trial {
         trial.end().map(Some)
     }
 
-    /// Notes what is to be replaced. False if what is there cannot be.
+    /// Records a file to be replaced; returns false if it cannot be.
     fn add(&mut self, path: &str, put: &Content) -> Result<bool, GuardError> {
         let full = self.project.join(path);
         let was = self.place.read(path).map_err(GuardError::file(&full))?;
@@ -213,7 +213,7 @@ impl Trial {
         placed.map_err(GuardError::file(&self.project.join(&replaced.path)))
     }
 
-    /// Puts one file back. False if something is in the way.
+    /// Restores one file; returns false if something is in the way.
     fn put_back(&self, at: usize, replaced: &Replaced, ended: &mut Ended) -> Result<bool, GuardError> {
         let path = &replaced.path;
         let full = self.project.join(path);
@@ -223,7 +223,7 @@ impl Trial {
         let found = self.place.look(path).map_err(GuardError::file(&full))?;
         let current = match found {
             Found::Other => return Ok(false),
-            // Too large to be one of ours.
+            // Too large to be a file of the trial.
             Found::File(seen) if seen.len > FILE_CAP_BYTES => None,
             Found::File(_) | Found::Link(_) | Found::Nothing => {
                 self.place.read(path).map_err(GuardError::file(&full))?
@@ -245,7 +245,7 @@ impl Trial {
         Ok(true)
     }
 
-    /// Removes what a stopped trial wrote beside a file.
+    /// Removes the temporary file that an interrupted trial left beside a file.
     fn remove_beside(&self, path: &str, beside: &str) -> io::Result<()> {
         let path = match path.rsplit_once('/') {
             Some((directory, _)) => format!("{directory}/{beside}"),
@@ -257,7 +257,8 @@ impl Trial {
         }
     }
 
-    /// Removes a directory that the trial made, with what Python leaves in each. False if there is anything else.
+    /// Removes a directory that the trial created, including Python's cache in it; returns false if it has other
+    /// files.
     fn remove_made(&self, directory: &str) -> io::Result<bool> {
         if self.place.remove_directory(directory)? {
             return Ok(true);

@@ -1,7 +1,7 @@
-//! The walk of a project that finds what is guarded in it.
+//! Walks a project to find guarded files.
 //!
-//! What git ignores is walked: an agent could hide a file there that a runner reads. Left out are directories that tools
-//! fill, and symlinks are never followed.
+//! Ignored files are walked, because an agent could hide a file there that a runner reads. Directories that tools
+//! fill are left out, and symlinks are not followed.
 
 use std::{
     ffi::OsStr,
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::GuardError;
 
-/// Most entries of directories that one walk looks at.
+/// Most directory entries of one walk.
 const ENTRIES_CAP: usize = 4_000_000;
 const DEPTH_CAP: usize = 128;
 
@@ -30,10 +30,10 @@ const SKIPPED: [&str; 9] = [
     "venv",
     ".pytest_cache",
 ];
-/// Files whose directory tools fill.
+/// Files that mark their directory as filled by tools.
 const MARKERS: [&str; 2] = ["pyvenv.cfg", "CACHEDIR.TAG"];
 
-/// A file or directory that is not guarded although it would be, and why.
+/// A file or directory that patterns match but that is not guarded, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
     pub path: String,
@@ -49,9 +49,10 @@ impl LeftOut {
     }
 }
 
-/// Calls `visit` with the path and the type of everything in the project that is no directory, in the order of names.
+/// Calls `visit` with the path and the type of each file in the project, ordered by name.
 ///
-/// A marker file hides a directory only where `has_guarded` says that nothing guarded was below it: anybody can write one.
+/// A marker file hides a directory only if `has_guarded` tells that no guarded file was below it, because an agent
+/// can write a marker.
 pub(super) fn walk(
     project: &Path,
     has_guarded: impl Fn(&str) -> bool,
@@ -64,7 +65,7 @@ pub(super) fn walk(
         let listed = match list(&project.join(&directory)) {
             Ok(listed) => listed,
             Err(error) if directory.is_empty() => return Err(GuardError::file(project)(error)),
-            // It was there a moment ago.
+            // Deleted in the meantime.
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             Err(error) => {
                 left_out.push(LeftOut::new(directory, error));

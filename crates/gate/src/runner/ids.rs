@@ -1,4 +1,4 @@
-//! The tests that an output names, each with the worst that became of it.
+//! The tests that an output names, each with its worst result.
 
 use std::collections::HashMap;
 
@@ -9,12 +9,12 @@ const ID_CAP: usize = 20_000;
 /// Most bytes of one id.
 const ID_BYTES: usize = 512;
 
-/// Ids of tests in the order in which an output names them first, bounded.
+/// Ids of tests in the order of first appearance, bounded.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Ids {
     order: Vec<(String, Kind)>,
     places: HashMap<String, usize>,
-    /// How many lines named a test, by what became of it: more than there are ids where a line is repeated, or where two
+    /// Number of lines that named a test, by kind. It exceeds the number of ids if a line is repeated, or if two
     /// programs have a test of the same name.
     lines: [u32; Kind::COUNT],
 }
@@ -41,7 +41,7 @@ impl Ids {
         self.order.is_empty()
     }
 
-    /// How many lines named a test of this kind.
+    /// Returns the number of lines that named a test of this kind.
     pub(super) fn line_count(&self, kind: Kind) -> u32 {
         self.lines[kind as usize]
     }
@@ -51,15 +51,15 @@ impl Ids {
         of_kind.map(|(id, _)| id.clone()).collect()
     }
 
-    /// Whether there are as many of a kind as counted. A line that is repeated is one test; of two programs with a test of the
-    /// same name both have run.
+    /// Whether the ids account for `count` tests of a kind: either a repeated line is one test, or tests of the same
+    /// name in two programs are two.
     pub(super) fn has_all(&self, kind: Kind, count: u32) -> bool {
         let distinct = self.order.iter().filter(|(_, other)| *other == kind).count();
         self.order.len() < ID_CAP && (usize::try_from(count) == Ok(distinct) || self.line_count(kind) == count)
     }
 }
 
-/// A test that is named twice counts as the worse of both.
+/// Ranks the results of a test that is named twice; the worse one counts.
 fn severity(kind: Kind) -> u8 {
     match kind {
         Kind::Failed => 3,

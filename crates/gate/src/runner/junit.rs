@@ -1,6 +1,7 @@
-//! JUnit XML: test cases with what became of them, in suites that may be nested.
+//! JUnit XML: test cases with their results, in suites that may be nested.
 //!
-//! The counts in the attributes of suites are left alone: several runners get them wrong, the test cases are what ran.
+//! The counts in the attributes of suites are ignored, because several runners get them wrong; the test cases are
+//! counted.
 
 use quick_xml::{
     Reader, XmlVersion,
@@ -57,7 +58,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<TestReport, ReportError> {
 struct Report {
     depth: usize,
     has_suite: bool,
-    /// The test case that is being read: its id and what became of it.
+    /// The current test case: its id and result.
     case: Option<(String, Kind)>,
     is_todo: bool,
     figures: Figures,
@@ -75,7 +76,7 @@ impl Report {
             "failure" | "error" => self.became(Kind::Failed),
             "skipped" => match attribute(element, "type")?.as_deref() {
                 Some("pytest.xfail") => self.became(Kind::Expected),
-                // A test of Node.js that is still to do: it has run, and may have failed.
+                // A `todo` test of Node.js has run, and may have failed.
                 Some("todo") => self.is_todo = true,
                 Some(_) | None => self.became(Kind::Skipped),
             },
@@ -103,7 +104,7 @@ impl Report {
     }
 }
 
-/// `class::name`; bun has tests without a class, but with a file.
+/// Returns `class::name`; bun has no class for some tests, but a file.
 fn case_id(element: &BytesStart) -> Result<String, ReportError> {
     let name = attribute(element, "name")?.unwrap_or_default();
     let not_empty = |text: &String| !text.is_empty();
@@ -122,7 +123,7 @@ fn attribute(element: &BytesStart, name: &str) -> Result<Option<String>, ReportE
     let Some(attribute) = element.try_get_attribute(name).map_err(xml)? else {
         return Ok(None);
     };
-    // Only the five entities of XML itself are known: any other is an error.
+    // Only XML's five predefined entities are known; any other is an error.
     let value = attribute.normalized_value(XmlVersion::default()).map_err(xml)?;
     Ok(Some(value.into_owned()))
 }

@@ -1,4 +1,4 @@
-//! A runner as its file describes it.
+//! A runner as described in its file.
 
 use std::{collections::BTreeMap, error::Error, fmt};
 
@@ -7,32 +7,32 @@ use toml::Spanned;
 
 use super::{pattern::Pattern, tally::Kind};
 
-/// A runner of tests: what decides the results of its tests, and how they are told from its output.
+/// A test runner: the files that decide the results of its tests, and the patterns of its output.
 #[derive(Debug, Clone)]
 pub struct Runner {
     pub id: String,
-    /// Its name for people.
+    /// Display name.
     pub title: String,
-    /// Globs of the files that hold tests.
+    /// Globs of files that contain tests.
     pub tests: Vec<String>,
-    /// Globs of the files that configure it as a whole.
+    /// Globs of files that configure it as a whole.
     pub config: Vec<String>,
-    /// Globs of names that stand in the way of its own modules where a file has one of them.
+    /// Globs of file names that shadow its own modules.
     pub shadows: Vec<String>,
-    /// Sections, as dotted keys, of files that configure other things as well.
+    /// Guarded sections, as dotted keys, of files that also configure other things.
     pub sections: BTreeMap<String, Vec<String>>,
-    /// How tests are told from the work in the same file, if they stand there.
+    /// How to find tests in source files; `None` if it has none there.
     pub blocks: Option<Blocks>,
     pub(super) command: Vec<Pattern>,
-    /// A runner without it only starts others, as `make` does.
+    /// `None` for a runner that only starts others, such as `make`.
     pub(super) output: Option<Output>,
-    /// Its output is only read where no other runner's is recognised.
+    /// Its output is only considered if no other runner's is recognised.
     pub(super) fallback: bool,
-    /// Command lines with which it says nothing of tests that pass: what it says of others would be no measure for them.
+    /// Command lines with which it prints nothing about passed tests, so that its output cannot be counted.
     pub(super) silent: Vec<Pattern>,
 }
 
-/// Tests inside of source files.
+/// The kind of tests inside source files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Blocks {
@@ -40,14 +40,14 @@ pub enum Blocks {
     Rust,
 }
 
-/// How a runner's output is read.
+/// The format of a runner's output.
 #[derive(Debug, Clone)]
 pub(super) enum Output {
     Lines(Box<Lines>),
     Tap,
 }
 
-/// Patterns of lines.
+/// Patterns of output lines.
 #[derive(Debug, Clone)]
 pub(super) struct Lines {
     pub(super) open: Vec<Pattern>,
@@ -61,20 +61,20 @@ pub(super) struct Lines {
     pub(super) test: Vec<(Kind, Pattern)>,
 }
 
-/// A pattern with the groups that count something.
+/// A pattern, with its groups that count tests.
 #[derive(Debug, Clone)]
 pub(super) struct Counting {
     pub(super) pattern: Pattern,
     pub(super) groups: Vec<(String, Kind)>,
 }
 
-/// The lines that the counts come from.
+/// The lines that counts are taken from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Count {
     #[default]
     Closing,
-    /// The lines of single tests, if there are any of tests that passed.
+    /// The lines of single tests, if there are any for passed ones.
     Tests,
 }
 
@@ -85,15 +85,15 @@ impl Lines {
 }
 
 impl Runner {
-    /// Whether its output says which tests ran. One that only starts others, such as `make`, says nothing of that.
+    /// Whether its output tells which tests ran; false for runners that only start others, such as `make`.
     pub fn counts_tests(&self) -> bool {
         self.output.is_some()
     }
 
-    /// Reads the file of the runner `id`.
+    /// Parses the file of the runner `id`.
     ///
     /// # Errors
-    /// [`RunnerError`] for anything that is no runner, with the line, the key and what may stand there.
+    /// [`RunnerError`] names the line, the key and the allowed values of the first error.
     pub fn parse(id: &str, text: &str) -> Result<Runner, RunnerError> {
         let reading = Reading { id, text };
         let written: Written = toml::from_str(text).map_err(|error| {
@@ -177,7 +177,7 @@ struct WrittenTest {
     expected: Vec<Spanned<String>>,
 }
 
-/// The file that is read, for errors.
+/// The file being parsed, for errors.
 struct Reading<'t> {
     id: &'t str,
     text: &'t str,
@@ -288,7 +288,7 @@ fn kinds() -> String {
     Kind::ALL.map(|kind| format!("`{}`", kind.name())).join(", ")
 }
 
-/// The file of a runner is wrong: where, and what may stand there instead.
+/// An error in the file of a runner: its location, and the allowed values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunnerError {
     pub id: String,

@@ -1,15 +1,15 @@
-//! Patterns of lines, with a plain text that spares most lines the pattern.
+//! Patterns of lines, with a plain text that excludes most lines before the regular expression runs.
 
 use memchr::memmem::Finder;
 use regex_lite::{Captures, Regex};
 
-/// A pattern that is asked of every line of an output.
+/// A pattern that is tested against every line of an output.
 #[derive(Debug, Clone)]
 pub(super) struct Pattern {
     regex: Regex,
-    /// Every line that matches begins with it.
+    /// Every matching line begins with it.
     start: String,
-    /// Every line that matches has it.
+    /// Every matching line contains it.
     literal: Finder<'static>,
 }
 
@@ -17,7 +17,7 @@ impl Pattern {
     pub(super) fn new(text: &str) -> Result<Pattern, regex_lite::Error> {
         let regex = Regex::new(text)?;
         let chars: Vec<char> = text.chars().collect();
-        // Flags change what plain characters mean.
+        // Flags change the meaning of plain characters.
         let plain = !text.contains("(?i") && !text.contains("(?x") && !text.contains("(?s");
         Ok(Pattern {
             regex,
@@ -42,13 +42,13 @@ impl Pattern {
         line.starts_with(&self.start) && self.literal.find(line.as_bytes()).is_some()
     }
 
-    /// The names of its groups.
+    /// Returns the names of its groups.
     pub(super) fn groups(&self) -> impl Iterator<Item = &str> {
         self.regex.capture_names().flatten()
     }
 }
 
-/// The plain text at the start of all that matches a pattern.
+/// Returns the plain text with which every match begins.
 fn start(pattern: &[char]) -> String {
     let Some(('^', rest)) = pattern.split_first().map(|(first, rest)| (*first, rest)) else {
         return String::new();
@@ -63,13 +63,13 @@ fn start(pattern: &[char]) -> String {
         .unwrap_or_default()
 }
 
-/// The longest plain text that is in all that matches a pattern.
+/// Returns the longest plain text that every match contains.
 fn literal(pattern: &[char]) -> String {
     let runs = runs(pattern, false);
     runs.into_iter().max_by_key(String::len).unwrap_or_default()
 }
 
-/// The runs of plain characters that are in all that matches a pattern, in their order; the first one alone if it `starts`.
+/// Returns the runs of plain characters that every match contains, in order; only the first one if it `starts`.
 fn runs(pattern: &[char], starts: bool) -> Vec<String> {
     let mut runs = Vec::new();
     if has_alternatives(pattern) {
@@ -113,7 +113,7 @@ fn runs(pattern: &[char], starts: bool) -> Vec<String> {
             Some(_) => end + 1,
             None => end,
         };
-        // The mark of a quantifier that takes as little as it can.
+        // The mark of a lazy quantifier.
         if quantifier.is_some() && pattern.get(place) == Some(&'?') {
             place += 1;
         }
@@ -134,14 +134,14 @@ fn has_alternatives(pattern: &[char]) -> bool {
     false
 }
 
-/// Where the character, class or group that begins at a place ends.
+/// Returns the end of the character, class or group that begins at `place`.
 fn end_of_item(pattern: &[char], place: usize) -> usize {
     let rest = pattern.get(place + 1..).unwrap_or_default();
     match pattern.get(place) {
         Some('\\') => place + 2,
         Some('[') => {
             let mut end = place + 1 + usize::from(rest.first() == Some(&'^'));
-            // A bracket that comes first is one of the class.
+            // A bracket in first position belongs to the class.
             end += usize::from(pattern.get(end) == Some(&']'));
             while let Some(character) = pattern.get(end) {
                 match character {
@@ -166,7 +166,7 @@ fn end_of_item(pattern: &[char], place: usize) -> usize {
     }
 }
 
-/// A group without what it is called.
+/// Returns the content of a group without its name.
 fn without_name(group: &[char]) -> &[char] {
     match group {
         ['?', ':', rest @ ..] => rest,

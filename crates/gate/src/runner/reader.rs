@@ -8,7 +8,7 @@ use super::{
     tap::Tap,
 };
 
-/// Lines with more bytes are ignored: no runner writes such ones.
+/// Longer lines are ignored; no runner writes such lines.
 const LINE_BYTES: usize = 1024;
 
 /// An output that is being read.
@@ -31,10 +31,10 @@ impl<'r> OutputReader<'r> {
         }
     }
 
-    /// Takes the next line, without escape sequences.
+    /// Reads the next line, without escape sequences.
     pub fn line(&mut self, line: &str) {
         let line = line.trim_end();
-        // A line that was written over is what a terminal shows last.
+        // After a carriage return, a terminal shows only the last part.
         let line = line.rsplit('\r').next().unwrap_or(line);
         if line.is_empty() || line.len() > LINE_BYTES {
             return;
@@ -47,7 +47,7 @@ impl<'r> OutputReader<'r> {
         }
     }
 
-    /// Ends the output and says which tests ran; none if no runner's output is recognised.
+    /// Ends the output and returns the tests that ran; `None` if no runner's output is recognised.
     pub fn finish(self) -> Option<TestReport> {
         let mut counted: Option<TestReport> = None;
         let mut none_found = None;
@@ -68,7 +68,7 @@ impl<'r> OutputReader<'r> {
     }
 }
 
-/// An output as one runner's.
+/// The output as read for one runner.
 #[derive(Debug, Clone)]
 struct Reading<'r> {
     runner: &'r Runner,
@@ -83,7 +83,7 @@ enum State<'r> {
 
 enum Finding {
     Counted(TestReport),
-    /// The runner says that there are no tests.
+    /// The runner reports that there are no tests.
     NoneFound(TestReport),
     Nothing,
 }
@@ -111,11 +111,11 @@ struct LinesState<'r> {
     ids: Ids,
 }
 
-/// Closing lines of which more may follow.
+/// A block of closing lines that is not complete yet.
 #[derive(Debug, Clone)]
 struct Block {
     figures: Figures,
-    /// Each pattern of a part takes one line at most; this says which have theirs.
+    /// Marks the patterns of parts that have matched; each matches at most one line.
     seen: Vec<bool>,
 }
 
@@ -150,7 +150,7 @@ impl<'r> LinesState<'r> {
         }
     }
 
-    /// Whether the line is one of the closing ones.
+    /// Reads the line if it is a closing line; returns whether it is.
     fn closes(&mut self, line: &str) -> bool {
         let lines = self.lines;
         for counting in &lines.line {
@@ -192,7 +192,7 @@ impl<'r> LinesState<'r> {
         false
     }
 
-    /// Ends a block that has no line of its own for it; others are none without their last line.
+    /// Ends a block without a pattern for its last line; other blocks are discarded without that line.
     fn end_block(&mut self) {
         if let Some(block) = self.block.take()
             && self.lines.last.is_empty()
@@ -201,8 +201,8 @@ impl<'r> LinesState<'r> {
         }
     }
 
-    /// The counts by the lines of single tests. Where only failures have such lines, those of closing lines, and at least as
-    /// many failures as have a line.
+    /// Returns the counts of lines of single tests. If only failures have such lines, the counts of closing lines,
+    /// with at least as many failures as lines.
     fn counted_by_tests(&self, closing: Option<Figures>) -> Option<Figures> {
         let mut figures = Figures::default();
         if self.ids.line_count(Kind::Passed) > 0 {

@@ -1,4 +1,4 @@
-//! Reports of tests: what an output has said, and files that runners write.
+//! Test reports, from an output or from files that runners write.
 
 use std::{error::Error, fmt};
 
@@ -17,26 +17,26 @@ const REPORT_BYTES: usize = 64 << 20;
 /// The tests that ran.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TestReport {
-    /// The runner is `a+b` where the outputs of two were recognised, and `junit` or `tap` for a file.
+    /// The runner is `a+b` if the outputs of two were recognised, and `junit` or `tap` for a file.
     pub counts: TestCounts,
-    /// Ids of tests, each once, as far as [`TestReport::id_source`] says.
+    /// Ids of tests, each once, as complete as [`TestReport::id_source`] tells.
     pub passed: Vec<String>,
     pub failed: Vec<String>,
     pub skipped: Vec<String>,
     pub expected: Vec<String>,
     pub id_source: IdSource,
-    /// The reason why the output is no evidence, whatever it counts.
+    /// The reason why the output is no evidence, regardless of its counts.
     pub inconsistent: Option<String>,
 }
 
-/// How many of the tests that ran are in the lists.
+/// How complete the lists of ids are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum IdSource {
-    /// The output names no test.
+    /// The output names no tests.
     None,
-    /// The output names some tests, often only those that failed.
+    /// The output names some tests, often only failed ones.
     Some,
-    /// Every test that ran is named; of two with the same name only one is in the lists.
+    /// Every test that ran is listed; two tests of the same name appear once.
     All,
 }
 
@@ -66,7 +66,7 @@ impl TestReport {
         }
     }
 
-    /// Adds the tests of another runner, which ran in the same goal.
+    /// Adds the tests of another runner in the same goal.
     pub(super) fn add(&mut self, other: TestReport) {
         let counts = &mut self.counts;
         counts.runner = format!("{}+{}", counts.runner, other.counts.runner);
@@ -90,10 +90,10 @@ impl TestReport {
     }
 }
 
-/// Reads a report that a runner wrote: JUnit XML or TAP, by its content.
+/// Parses a report that a runner wrote: JUnit XML or TAP, by its content.
 ///
 /// # Errors
-/// [`ReportError`] if it is neither, or not one that can be trusted to say what ran.
+/// [`ReportError`] if it is neither, or cannot be trusted.
 pub fn read_report(bytes: &[u8]) -> Result<TestReport, ReportError> {
     if bytes.len() > REPORT_BYTES {
         return Err(ReportError::TooLarge);
@@ -112,18 +112,18 @@ pub fn read_report(bytes: &[u8]) -> Result<TestReport, ReportError> {
     Ok(TestReport::new("tap", &tap.figures, &tap.ids, tap.inconsistent()))
 }
 
-/// Why a report says nothing of tests.
+/// The reason why a report cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReportError {
-    /// It is larger than 64 MiB.
+    /// The report is larger than 64 MiB.
     TooLarge,
-    /// It is neither JUnit XML nor TAP with a plan.
+    /// The report is neither JUnit XML nor TAP with a plan.
     Unknown,
-    /// It declares entities, which no runner does.
+    /// The report declares entities, which no runner does.
     Entities,
-    /// It is nested deeper than any runner's.
+    /// The report is nested deeper than any runner's.
     TooDeep,
-    /// It is not well-formed XML; the text says why.
+    /// The report is not well-formed XML; the text tells why.
     Xml(String),
 }
 

@@ -1,8 +1,8 @@
-//! All runners that are known, and which of them a command line is likely to run.
+//! All known runners, and the ones that a command line probably runs.
 
 use super::{manifest::Runner, reader::OutputReader};
 
-/// Runners in the order in which they are looked for.
+/// Runners in the order in which they are tried.
 #[derive(Debug, Clone, Default)]
 pub struct Runners(Vec<Runner>);
 
@@ -19,16 +19,16 @@ impl Runners {
         self.0.iter().find(|runner| runner.id == id)
     }
 
-    /// The runners that a command line is likely to run, and what it starts them with, such as `make`.
+    /// Returns the runners that a command line probably runs, including those that start others, such as `make`.
     pub fn likely(&self, command: &str) -> Vec<&Runner> {
         let is_likely = |runner: &&Runner| runner.command.iter().any(|pattern| pattern.is_match(command));
         self.0.iter().filter(is_likely).collect()
     }
 
-    /// Reads the output of a command line.
+    /// Returns a reader for the output of a command line.
     ///
-    /// Where the command line names runners, and nothing that could start others, only their output counts. Otherwise that of
-    /// every runner does.
+    /// If the command line names runners, and none that starts others, only their output counts; otherwise every
+    /// runner's does.
     pub fn reader(&self, command: &str) -> OutputReader<'_> {
         let likely = self.likely(command);
         let names_all = !likely.is_empty() && likely.iter().all(|runner| runner.output.is_some());

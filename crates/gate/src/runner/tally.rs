@@ -1,19 +1,19 @@
-//! Counts of tests, block by block: a block is what a runner says at the end of one session.
+//! Counts of tests, block by block; a runner prints a block at the end of each session.
 
 use regex_lite::Captures;
 
 use super::manifest::Lines;
 
-/// A number in a closing line, or a line of a single test, counts tests of a kind.
+/// The kind of tests that a number in a closing line, or the line of a single test, counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Passed,
     Failed,
     Skipped,
     Expected,
-    /// Tests that were announced and are none of the others, such as benchmarks.
+    /// Tests that were announced and belong to no other kind, such as benchmarks.
     Other,
-    /// All of the others.
+    /// All tests.
     Total,
 }
 
@@ -39,23 +39,23 @@ impl Kind {
         }
     }
 
-    /// The kind that a group counts: `failed`, and `failed_errors` where a pattern has two numbers of a kind.
+    /// Returns the kind that a group counts: `failed`, or `failed_errors` in a pattern with two numbers of a kind.
     pub(super) fn of_group(group: &str) -> Option<Kind> {
         let name = group.split('_').next()?;
         Kind::ALL.into_iter().find(|kind| kind.name() == name)
     }
 }
 
-/// The numbers of closing lines that belong together.
+/// The sums of numbers in closing lines that belong together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Figures([Option<u32>; Kind::COUNT]);
 
 impl Figures {
-    /// Adds what a line says: numbers of named groups, and the items of the group `list`.
+    /// Adds the counts of a line: the numbers of named groups, and the items of the group `list`.
     pub(super) fn add_line(&mut self, captures: &Captures, groups: &[(String, Kind)], lines: &Lines) {
         for (group, kind) in groups {
             if let Some(text) = captures.name(group) {
-                // A word in place of a number stands for one test.
+                // A word in the place of a number stands for one test.
                 self.add(*kind, number(text.as_str()).unwrap_or(1));
             }
         }
@@ -81,7 +81,7 @@ impl Figures {
         }
     }
 
-    /// How many there are of a kind. Where only the total is known, those that are nothing else have passed.
+    /// Returns the number of tests of a kind. If only the total is known, tests of no other kind count as passed.
     pub(super) fn count(&self, kind: Kind) -> u32 {
         match (kind, self.0[kind as usize], self.0[Kind::Total as usize]) {
             (Kind::Passed, None, Some(total)) => total.saturating_sub(self.sum_without_passed()),
@@ -89,7 +89,7 @@ impl Figures {
         }
     }
 
-    /// How many tests there are of all kinds.
+    /// Returns the number of tests of all kinds.
     pub(super) fn sum(&self) -> u32 {
         self.count(Kind::Passed).saturating_add(self.sum_without_passed())
     }
@@ -103,7 +103,7 @@ impl Figures {
     }
 }
 
-/// The number of a group; one that is too large for any run of tests is the largest.
+/// Parses the number of a group; too large numbers become the largest one.
 pub(super) fn number(text: &str) -> Option<u32> {
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
@@ -111,7 +111,7 @@ pub(super) fn number(text: &str) -> Option<u32> {
     Some(text.parse().unwrap_or(u32::MAX))
 }
 
-/// The items of a list such as `1 failed, 2 passed (1 slow)`, `failures=1, expected failures=2` or `Tests: 3, Errors: 1`.
+/// Splits a list such as `1 failed, 2 passed (1 slow)`, `failures=1, expected failures=2` or `Tests: 3, Errors: 1`.
 fn items(list: &str) -> Vec<(String, u32)> {
     let mut depth = 0_usize;
     let outside = list.chars().filter(|character| {
@@ -143,13 +143,13 @@ fn item(text: &str) -> Option<(String, u32)> {
     Some((word.to_lowercase(), number(digits)?))
 }
 
-/// Sessions that are open at a time are at most this many; others are ignored.
+/// Most sessions that are open at a time; others are ignored.
 const OPEN_CAP: usize = 1000;
 
-/// The sessions of one runner in an output: what was opened, and what was closed.
+/// The sessions of one runner in an output, opened and closed.
 ///
-/// Sessions may be nested, where a test runs the same runner and shows its output. A session that was opened inside of another
-/// and never closed is no fault: tests start copies of themselves that end early.
+/// Sessions may be nested, if a test runs the same runner and shows its output. An inner session that is never closed
+/// is no error: tests start copies of themselves that end early.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Tally {
     open: Vec<Option<u32>>,
@@ -181,7 +181,7 @@ impl Tally {
             && let Some((planned, last)) = &mut self.last
             && fits(planned)
         {
-            // The runner closes a session once, and after all that its tests print.
+            // The runner closes a session once, after everything that its tests print.
             *last = figures;
         }
     }
@@ -192,7 +192,7 @@ impl Tally {
         }
     }
 
-    /// The sum of all sessions, none if no session was closed, and what is wrong with it.
+    /// Returns the sum of all sessions, `None` if no session was closed, and the inconsistency, if any.
     pub(super) fn finish(mut self) -> (Option<Figures>, Option<String>) {
         self.keep_last();
         let unclosed = self.open.first().map(|planned| match planned {

@@ -1,11 +1,11 @@
-//! The Test Anything Protocol, version 14 and older: the tests at the left margin count, subtests are part of theirs.
+//! The Test Anything Protocol, up to version 14: only tests at the left margin count; subtests are part of these.
 
 use super::{
     ids::Ids,
     tally::{Figures, Kind, number},
 };
 
-/// A stream of TAP, as far as it was read.
+/// The part of a TAP stream that was read.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Tap {
     pub(super) figures: Figures,
@@ -50,12 +50,12 @@ impl Tap {
             .add(description.strip_prefix("- ").unwrap_or(description), kind);
     }
 
-    /// Whether it is TAP: text of other kinds has lines that begin with `ok`, but no plan.
+    /// Whether it is TAP: other text may have lines that begin with `ok`, but no plan.
     pub(super) fn is_recognised(&self) -> bool {
         self.planned.is_some()
     }
 
-    /// The stream is no evidence if it ended early: the reason.
+    /// Returns the reason why the stream is no evidence: it ended early.
     pub(super) fn inconsistent(&self) -> Option<String> {
         let planned = self.planned?;
         if self.bailed_out {
@@ -71,7 +71,7 @@ impl Tap {
     }
 }
 
-/// What follows a word that stands alone at the start of a line.
+/// Returns the rest of a line after its first word, if that is `word`.
 fn after_word<'l>(line: &'l str, word: &str) -> Option<&'l str> {
     line.strip_prefix(word)
         .filter(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace))
@@ -82,7 +82,7 @@ enum Directive {
     Todo,
 }
 
-/// The description of a test point and its directive, which an unescaped `#` begins.
+/// Splits a test point into its description and its directive, which begins with an unescaped `#`.
 fn split_directive(text: &str) -> (&str, Option<Directive>) {
     for (place, _) in text.match_indices('#') {
         let (before, after) = text.split_at(place);

@@ -7,7 +7,7 @@ use super::{
     lex::{Code, Doc, Style},
 };
 
-/// Words after the fence that say how an example is tested. Any other is a language that is not Rust.
+/// Words after the fence that tell how to test an example. Any other word names another language.
 const HOW: [&str; 7] = [
     "rust",
     "ignore",
@@ -20,12 +20,12 @@ const HOW: [&str; 7] = [
 
 /// A line of documentation.
 struct Line<'a> {
-    /// The whole line, with what makes it a comment.
+    /// The whole line, including the comment sign.
     range: Range<usize>,
     text: &'a str,
 }
 
-/// The examples of a file, apart from those in `tests`, which are compared with what they are in and come in order.
+/// Finds the examples of a file in order, except those in `tests`, which are compared with the surrounding block.
 pub(super) fn find(text: &str, code: &Code, tests: &[Range<usize>]) -> Vec<Block> {
     let mut blocks = Vec::new();
     let mut docs = code.docs.as_slice();
@@ -69,7 +69,7 @@ fn lines<'a>(text: &'a str, doc: &Doc) -> Vec<Line<'a>> {
         let is_first = range.start == doc.range.start;
         let bare = line.trim_start();
         let text = match doc.style {
-            // `///` and `/**` are three bytes, as are their siblings.
+            // `///` and `/**` have three bytes, as do `//!` and `/*!`.
             Style::Line => line.get(3..).unwrap_or_default(),
             Style::Block if is_first => line.get(3..).unwrap_or_default(),
             Style::Block => bare
@@ -116,7 +116,7 @@ fn examples(lines: &[Line<'_>], name: &str, style: Style) -> Vec<Block> {
     blocks
 }
 
-/// The fence that a line opens, and what is said after it.
+/// Returns the fence that a line opens, and the words after it.
 fn fence(line: &str) -> Option<(&str, &str)> {
     let line = line.trim_start();
     let length = |mark: char| line.len() - line.trim_start_matches(mark).len();
@@ -132,7 +132,7 @@ fn is_rust(how: &str) -> bool {
     words().all(is_how) || words().any(|word| word == "rust")
 }
 
-/// The lines of an example as documentation in the style of the place where they are to stand.
+/// Formats the lines of an example as documentation in the style of its place.
 pub(super) fn written(text: &str, style: Style, is_inner: bool, indent: &str) -> String {
     let prefix = match (style, is_inner) {
         (Style::Line, false) => "/// ",

@@ -1,57 +1,57 @@
-//! Finds the items of a Rust file that are tests or only there for them.
+//! Finds the items of a Rust file that are tests or exist only for tests.
 
 use std::ops::Range;
 
 use super::lex::{Code, LITERAL};
 
 const DEPTH_CAP: usize = 64;
-/// How far after its documentation the name of an item is looked for.
+/// Most bytes after the documentation in which an item's name is searched.
 const NAME_CAP_BYTES: usize = 4096;
 
-/// A part of a file that is guarded.
+/// A guarded part of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Block {
-    /// For people, such as `mod tests`.
+    /// Name for people, such as `mod tests`.
     pub(super) name: String,
-    /// What it stands in, outermost first: modules, implementations and traits.
+    /// The surrounding modules, implementations and traits, outermost first.
     pub(super) container: Vec<String>,
-    /// The conditions of what it stands in, other than to be a test.
+    /// The conditions of the surroundings, other than `cfg(test)`.
     pub(super) conditions: String,
-    /// What is compared; of a module all but the tests in it, which are blocks of their own.
+    /// The compared text; for a module, without the tests in it, which are blocks of their own.
     pub(super) text: String,
     pub(super) range: Range<usize>,
     pub(super) shape: Shape,
-    /// The module of tests that it stands in, by its place among the blocks.
+    /// Index of the surrounding module of tests among the blocks.
     pub(super) module: Option<usize>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
     Item,
-    /// A module with a body that is only there for tests.
+    /// A module with a body that exists only for tests.
     Module,
     Doctest(super::lex::Style),
 }
 
-/// Something with a body that items stand in.
+/// A module, implementation or trait with a body.
 #[derive(Debug, Clone)]
 pub(super) struct Container {
     pub(super) path: Vec<String>,
     pub(super) conditions: String,
-    /// Where its body ends.
+    /// The end of its body.
     pub(super) end: usize,
 }
 
-/// What was found in a file.
+/// The guarded items of a file.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) blocks: Vec<Block>,
     pub(super) containers: Vec<Container>,
-    /// The conditions of the whole file, with the attributes that say them.
+    /// The conditions of the whole file, with the ranges of their attributes.
     pub(super) conditions: Vec<(String, Range<usize>)>,
 }
 
-/// What an item stands in.
+/// The surroundings of an item.
 #[derive(Clone, Default)]
 struct Place {
     container: Vec<String>,
@@ -65,7 +65,7 @@ struct Scan<'a> {
     found: Found,
 }
 
-/// An item without its body.
+/// The beginning of an item.
 #[derive(Default)]
 struct Head {
     keyword: String,
@@ -82,7 +82,7 @@ pub(super) fn find(text: &str, code: &Code) -> Found {
     scan.found
 }
 
-/// What the item from `at` on is called, for people.
+/// Returns the name of the item at `at`, for people.
 pub(super) fn name_at(code: &Code, mut at: usize) -> String {
     let to = code.bytes.len().min(at + NAME_CAP_BYTES);
     while let Some((open, _)) = attribute(code, at, to) {
@@ -129,7 +129,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Takes in an attribute of the file, or of the module that is being read.
+    /// Applies an inner attribute, of the file or of the current module.
     fn inner(&mut self, attribute: &str, range: &Range<usize>, place: &mut Place) {
         place.conditions.push_str(&condition(attribute));
         if is_for_tests(attribute) && place.container.is_empty() && place.module.is_none() {
@@ -143,7 +143,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Reads the item whose attributes begin at `start` and that begins at `at`. Returns where it ends.
+    /// Reads the item at `at`, whose attributes begin at `start`. Returns its end.
     fn item(&mut self, start: usize, at: usize, to: usize, attributes: &[String], place: &Place) -> usize {
         let head = head(self.code, at, to);
         let (end, body) = item_end(self.code, at, to, &head);
@@ -218,7 +218,7 @@ impl Scan<'_> {
         });
     }
 
-    /// Takes the tests of a module, which are all blocks after it, out of its text.
+    /// Removes the tests of a module, which are the blocks after it, from its text.
     fn close_module(&mut self, module: usize) {
         let Some((block, tests)) = self.found.blocks.get(module..).and_then(<[Block]>::split_first) else {
             return;
@@ -228,8 +228,8 @@ impl Scan<'_> {
         self.found.blocks[module].text = text;
     }
 
-    /// The lines of a range that are not blank, without the parts `left_out`, and as if the first was not indented: what is
-    /// moved into another module stays the same. Literals are as they are.
+    /// Returns the non-blank lines of a range, without the parts `left_out`. The first line's indentation is removed
+    /// from all, so that a block moved into another module stays the same. Literals are kept.
     fn dedented(&self, range: &Range<usize>, left_out: &[Range<usize>]) -> String {
         let before = self
             .text
@@ -266,7 +266,7 @@ impl Scan<'_> {
     }
 }
 
-/// Where the bracket of the attribute at `at` opens, and whether it is one of what it stands in.
+/// Returns the position of the bracket of an attribute at `at`, and whether it is an inner attribute.
 fn attribute(code: &Code, at: usize, to: usize) -> Option<(usize, bool)> {
     if at >= to || code.bytes[at] != b'#' {
         return None;
@@ -281,7 +281,7 @@ fn attribute(code: &Code, at: usize, to: usize) -> Option<(usize, bool)> {
 
 fn head(code: &Code, mut at: usize, to: usize) -> Head {
     loop {
-        // The `"C"` of a foreign function.
+        // Skips the `"C"` of a foreign function.
         at = (at..to)
             .find(|&at| !matches!(code.bytes[at], LITERAL | b' ' | b'\n' | b'\r' | b'\t'))
             .unwrap_or(to);
@@ -323,7 +323,7 @@ fn head(code: &Code, mut at: usize, to: usize) -> Head {
                     name: word.to_owned(),
                 };
             }
-            // The path of a macro.
+            // A macro with a path.
             _ if code.bytes.get(after) == Some(&b':') => {
                 at = after + code.bytes[after..].iter().take_while(|&&byte| byte == b':').count()
             }
@@ -332,7 +332,7 @@ fn head(code: &Code, mut at: usize, to: usize) -> Head {
     }
 }
 
-/// Where an item ends, and where its body opens and closes.
+/// Returns the end of an item, and the positions of its body's brackets.
 fn item_end(code: &Code, at: usize, to: usize, head: &Head) -> (usize, Option<(usize, usize)>) {
     let has_value = matches!(head.keyword.as_str(), "use" | "const" | "static" | "type");
     let mut at = at;
@@ -351,7 +351,7 @@ fn item_end(code: &Code, at: usize, to: usize, head: &Head) -> (usize, Option<(u
     (to, None)
 }
 
-/// The condition under which something is compiled, if the attribute is one other than to be a test.
+/// Returns the attribute if it is a condition other than `cfg(test)`.
 fn condition(attribute: &str) -> String {
     if attribute.starts_with("cfg(") && attribute != "cfg(test)" {
         format!("{attribute};")
@@ -360,14 +360,14 @@ fn condition(attribute: &str) -> String {
     }
 }
 
-/// Whether what has this attribute is compiled for tests, and may not be otherwise.
+/// Whether an item with this attribute is compiled for tests, and may not be compiled otherwise.
 fn is_for_tests(attribute: &str) -> bool {
     let unquoted: String = attribute.split('"').step_by(2).collect();
     let mut words = unquoted.split(|char: char| !char.is_alphanumeric() && char != '_');
     attribute.starts_with("cfg(") && words.any(|word| word == "test") && !unquoted.contains("not(test)")
 }
 
-/// Whether the attribute makes a function a test, whichever crate it is of.
+/// Whether the attribute, of any crate, marks a function as a test.
 fn is_test(attribute: &str) -> bool {
     let path = attribute.split(['(', '=']).next().unwrap_or_default();
     let name = path.rsplit("::").next().unwrap_or_default();

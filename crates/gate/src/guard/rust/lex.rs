@@ -1,23 +1,23 @@
-//! Tells the code of a Rust file from its comments and literals.
+//! Separates the code of a Rust file from comments and literals.
 
 use std::ops::Range;
 
-/// What stands for each byte of a literal, line ends included.
+/// Replaces each byte of a literal, including line ends.
 pub(super) const LITERAL: u8 = b'"';
 /// Most bytes of an escaped character after its `\\`, as in `'\\u{10FFFF}'`.
 const ESCAPE_CAP: usize = 12;
 
-/// The code of a file: as long as its text, with blanks for comments and [`LITERAL`] for literals.
+/// The code of a file, of the same length: comments are replaced by blanks, literals by [`LITERAL`].
 pub(super) struct Code {
     pub(super) bytes: Vec<u8>,
     pub(super) docs: Vec<Doc>,
 }
 
-/// A comment that rustdoc reads.
+/// A documentation comment.
 pub(super) struct Doc {
     pub(super) range: Range<usize>,
     pub(super) style: Style,
-    /// Whether it is about what it stands in, as `//!` is.
+    /// Whether it documents its surroundings, as `//!` does.
     pub(super) is_inner: bool,
 }
 
@@ -57,7 +57,7 @@ pub(super) fn code(text: &str) -> Code {
 impl Code {
     fn comment(&mut self, at: usize, end: usize, style: Style, rest: &[u8]) -> usize {
         let third = rest.get(2).copied();
-        // The first of the two that opens a comment as its doc sign twice, or closes it at once, is a plain comment.
+        // Not documentation: `////`, `/***` and `/**/`.
         let is_outer = match style {
             Style::Line => third == Some(b'/') && rest.get(3) != Some(&b'/'),
             Style::Block => third == Some(b'*') && !matches!(rest.get(3), Some(b'*' | b'/')),
@@ -73,7 +73,7 @@ impl Code {
         end
     }
 
-    /// The bracket that closes the one at `open`, or `to`.
+    /// Returns the position of the bracket that closes the one at `open`, or `to`.
     pub(super) fn closing(&self, open: usize, to: usize) -> usize {
         let mut depth = 0_usize;
         for at in open..to {
@@ -91,12 +91,12 @@ impl Code {
         to
     }
 
-    /// The first byte from `at` on that is no blank, or `to`.
+    /// Returns the position of the first non-blank byte from `at` on, or `to`.
     pub(super) fn skip_blanks(&self, at: usize, to: usize) -> usize {
         (at..to).find(|&at| !self.bytes[at].is_ascii_whitespace()).unwrap_or(to)
     }
 
-    /// The name or keyword at `at`, if one is there.
+    /// Returns the name or keyword at `at`, or an empty string.
     pub(super) fn word(&self, at: usize, to: usize) -> &str {
         let end = (at..to).find(|&at| !is_name(self.bytes[at])).unwrap_or(to);
         self.bytes
@@ -105,7 +105,7 @@ impl Code {
             .unwrap_or("")
     }
 
-    /// The text of a range without comments and blanks.
+    /// Returns the text of a range without comments and blanks.
     pub(super) fn squeezed(&self, text: &str, range: Range<usize>) -> String {
         let bytes = self.bytes.get(range.clone()).unwrap_or_default();
         let pairs = bytes.iter().zip(text.as_bytes().get(range).unwrap_or_default());
@@ -120,7 +120,7 @@ fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }
 
-/// Whether the byte at `at` is the end of a longer name: `br` and `cr` are prefixes of literals as well.
+/// Whether the byte at `at` continues a longer name. The prefixes of `br` and `cr` literals do not count.
 fn follows_name(from: &[u8], at: usize) -> bool {
     let before = |back: usize| {
         at.checked_sub(back)
@@ -169,7 +169,7 @@ fn string_end(from: &[u8], start: usize) -> usize {
     from.len()
 }
 
-/// Where the literal ends whose `r` is at `start`; `start` if that is no literal but a name.
+/// Returns the end of the raw string whose `r` is at `start`; `start` if it is a name.
 fn raw_string_end(from: &[u8], start: usize) -> usize {
     let hashes = from[start + 1..].iter().take_while(|&&byte| byte == b'#').count();
     let open = start + 1 + hashes;
@@ -178,7 +178,7 @@ fn raw_string_end(from: &[u8], start: usize) -> usize {
     }
     let close: Vec<u8> = std::iter::once(b'"').chain(std::iter::repeat_n(b'#', hashes)).collect();
     let body = &from[open + 1..];
-    // One search for the quotes, so that many hashes take no longer.
+    // A single search for quotes, so that many hashes take no longer.
     let ends = body
         .iter()
         .enumerate()
@@ -188,13 +188,13 @@ fn raw_string_end(from: &[u8], start: usize) -> usize {
     end.map_or(from.len(), |at| open + 1 + at + close.len())
 }
 
-/// Where the character ends that begins at `start`; `start` if that is a lifetime.
+/// Returns the end of the character literal at `start`; `start` if it is a lifetime.
 fn char_end(text: &str, start: usize) -> usize {
     let rest = &text[start + 1..];
     let mut chars = rest.char_indices();
     match chars.next() {
         Some((_, '\\')) => {
-            // What is escaped may be a quote.
+            // The escaped character may be a quote.
             let close = rest.bytes().skip(2).take(ESCAPE_CAP).position(|byte| byte == b'\'');
             close.map_or(start, |close| start + 1 + 2 + close + 1)
         }

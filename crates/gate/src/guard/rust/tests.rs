@@ -70,7 +70,7 @@ fn names(text: &str) -> Vec<String> {
     Source::scan(text).blocks.into_iter().map(|block| block.name).collect()
 }
 
-/// What differs, and the text of the trial.
+/// Returns the changes, and the text of the trial.
 fn compared(original: &str, now: &str) -> (Vec<String>, String) {
     let parts = compare(original, now, |_| false);
     let changes = parts
@@ -84,7 +84,7 @@ fn compared(original: &str, now: &str) -> (Vec<String>, String) {
 fn changed(now: &str) -> (Vec<String>, String) {
     let (changes, put) = compared(ORIGINAL, now);
     if !changes.is_empty() {
-        // Nothing is missing in what a trial puts in place.
+        // The text of a trial lacks nothing.
         assert_eq!(compared(ORIGINAL, &put).0, Vec::<String>::new(), "{put}");
     }
     (changes, put)
@@ -289,7 +289,7 @@ fn a_block_that_stands_elsewhere_in_the_file_is_no_change() {
         "mod nested {\n        #[test]\n        fn stands_alone() { assert_eq!(add(1, 1), 2); }\n",
     );
     assert_eq!(changed(&moved).0, Vec::<String>::new());
-    // But not where it is not compiled.
+    // But not to a place that is not compiled.
     let dead = format!("{}\n#[cfg(any())]\nmod dead {{\n{test}}}\n", replaced(test, ""));
     assert_eq!(changed(&dead).0, ["Deleted fn stands_alone"]);
     let comment = format!("{}\n/*\n{test}*/\n", replaced(test, ""));
@@ -323,7 +323,7 @@ fn tests_that_are_in_another_file_now_are_not_lost() {
     let there = likenesses(moved);
     let at = ORIGINAL.find("mod tests {").unwrap();
     let now = format!("{}mod tests;\n", &ORIGINAL[..at]);
-    // The module's own helper is not compared: without it nothing compiles.
+    // The module is still declared, but without its helper: it counts as changed.
     assert!(
         !compare(ORIGINAL, &now, |likeness| there.contains(likeness))
             .changes

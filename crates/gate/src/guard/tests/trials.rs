@@ -1,6 +1,6 @@
 use super::*;
 
-/// A project whose guarded files an agent left in each way that there is.
+/// Makes a project in which an agent changed guarded files in every possible way.
 fn left_by_an_agent() -> (Sandbox, Originals) {
     let sandbox = Sandbox::new(&[
         ("test_changed.py", "original"),
@@ -30,7 +30,7 @@ fn left_by_an_agent() -> (Sandbox, Originals) {
     (sandbox, originals)
 }
 
-/// Everything but times.
+/// Checks everything in the trial except times.
 fn assert_in_trial(sandbox: &Sandbox) {
     assert_eq!(sandbox.read("test_changed.py"), "original");
     assert_eq!(sandbox.read("test_run.py"), "original");
@@ -61,8 +61,7 @@ fn the_originals_are_in_place_until_the_end() {
     assert_eq!(Trial::recover(&sandbox.record, &sandbox.project).unwrap(), None);
 }
 
-/// What runs between begin and end of the trial that is stopped: other bytes for a guarded file, for one that is not, and
-/// for one twice.
+/// A whole trial, to be interrupted: it substitutes a guarded file, another file, and one file twice.
 fn whole_trial(sandbox: &Sandbox, originals: &Originals) -> Result<(), super::super::GuardError> {
     let mut trial = Trial::begin(originals, &sandbox.project, &sandbox.record)?;
     trial.substitute("src/work.py", b"mutant 1")?;
