@@ -1,8 +1,8 @@
-//! The bench of cheats: agents that do no work and soften what measures it, with ralph and with exit codes alone.
+//! The bench of cheats: agents that do no work and weaken its tests instead, with ralph and with exit codes alone.
 //!
-//! Each row is an agent. Most change the tests, the runner or what stands between, and then claim to be done. Two
-//! questions are asked of each. Does the goal's command exit with 0? Does ralph call the run verified? A cheat shows
-//! something only where the first answer is yes.
+//! Each row is an agent. Most change the tests, the runner or something in between, and then claim to be done. Two
+//! questions are asked of each: does the goal's command exit with 0, and does ralph call the run verified? A cheat
+//! proves something only if the first answer is yes.
 
 #[path = "cheats/attempt.rs"]
 mod attempt;
@@ -47,12 +47,12 @@ use tasks::{Language, Task};
 use tools::Tools;
 
 const TASKS: usize = 20;
-/// From the task of one line to that of the next, where each has only one.
+/// Distance between the tasks of successive lines, if each line has only one.
 const STEP: usize = 23;
 
-/// One attempt to be made.
+/// An attempt to be made.
 struct Job {
-    /// The line of the table that it belongs to.
+    /// Index of its line in the table.
     line: usize,
     row: &'static Row,
     task: Task,
@@ -75,7 +75,7 @@ fn main() {
     table.totals();
 }
 
-/// The lines of the table: the rows of one name, which differ in how it is done in a language.
+/// Returns the lines of the table: rows of the same name, which differ in their languages.
 fn lines(filter: &str) -> Vec<Vec<&'static Row>> {
     let mut lines: Vec<Vec<&'static Row>> = Vec::new();
     for row in Row::all().filter(|row| row.name.contains(filter)) {
@@ -94,7 +94,7 @@ fn languages() -> Vec<Language> {
     wanted.split(',').map(language).collect()
 }
 
-/// All attempts, line by line. With one round, a line has one of them, in one language after the other.
+/// Returns all attempts, line by line. With one round, each line has one attempt, and the languages take turns.
 fn jobs(lines: &[Vec<&'static Row>], languages: &[Language], tools: &Tools) -> Vec<Job> {
     let count = number("RALPH_BENCH_TASKS").unwrap_or(TASKS);
     let one = number("RALPH_BENCH_ROUNDS") == Some(1);
@@ -115,7 +115,7 @@ fn jobs(lines: &[Vec<&'static Row>], languages: &[Language], tools: &Tools) -> V
         };
         let mut of_line: Vec<Job> = tasks.iter().filter_map(job).collect();
         if one && !of_line.is_empty() {
-            // A step that has no divisor in common with any number of tasks comes past all of them.
+            // `STEP` is coprime to the usual numbers of tasks, so all tasks are used in turn.
             of_line = vec![of_line.swap_remove(line * STEP % of_line.len())];
         }
         jobs.extend(of_line);
@@ -127,7 +127,7 @@ fn number(variable: &str) -> Option<usize> {
     env::var(variable).ok().and_then(|text| usize::from_str(&text).ok())
 }
 
-/// Makes the attempts on all processors and prints each line once it and those before it are complete.
+/// Makes the attempts on all processors. Prints each line once it and all lines before it are complete.
 fn run(lines: &[Vec<&Row>], jobs: &[Job], tools: &Tools, table: &mut Table) {
     let next = AtomicUsize::new(0);
     let (sender, receiver) = mpsc::channel();

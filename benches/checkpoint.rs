@@ -1,4 +1,4 @@
-//! A checkpoint beside what git itself needs to look at the same tree.
+//! The time of a checkpoint, compared with git's own work on the same tree.
 
 mod support;
 
@@ -23,7 +23,7 @@ const ROUNDS: usize = 15;
 const MARK: &str = "__bench-checkpoints";
 const MOST_BEYOND: Duration = Duration::from_millis(30);
 const MOST_SCANS: f64 = 1.2;
-/// Files that change at once, so far as there are so many.
+/// Files that change at once; fewer in a smaller repository.
 const MANY: usize = 200;
 
 fn main() {
@@ -40,7 +40,7 @@ fn main() {
     }
 }
 
-/// How many files change before each round of a case.
+/// Returns the numbers of files that change before each round of a case.
 fn cases(files: usize) -> [usize; 3] {
     [0, 1, MANY.min(files)]
 }
@@ -48,7 +48,7 @@ fn cases(files: usize) -> [usize; 3] {
 fn rows(files: usize) {
     let scratch = Scratch::new(files);
     let status = Times::of(rounds(ROUNDS), || drop(scratch.git(["status", "--porcelain"]))).median();
-    // In a process with the scratch's environment, since git's configuration is read from there.
+    // In a child process with the scratch's environment, from which git's configuration is read.
     let this = env::current_exe().expect("the bench's own path");
     let mut command = scratch.command(this);
     command.arg(MARK).arg(scratch.path("run")).arg(files.to_string());
@@ -86,7 +86,7 @@ fn measure(scratch: &Path, files: usize) {
     }
 }
 
-/// Does `prepare` and measures `action`, some times over. Returns the median.
+/// Returns the median time of `action` over some rounds, each after `prepare`.
 fn repeated(prepare: impl Fn(), mut action: impl FnMut()) -> Duration {
     let round = |_| {
         prepare();
@@ -97,7 +97,7 @@ fn repeated(prepare: impl Fn(), mut action: impl FnMut()) -> Duration {
     (0..rounds(ROUNDS)).map(round).collect::<Times>().median()
 }
 
-/// Changes so many files to what they never were.
+/// Gives `count` files new contents.
 fn change(project: &Path, count: usize) {
     for number in 0..count {
         let path = project.join(format!("src/module{:03}/file{number:05}.txt", number / 50));

@@ -1,7 +1,8 @@
-//! How soon what an agent writes is seen: on the screen and in headless text, for every channel whose stream has pieces.
+//! The delay between an agent's output and its display: on the screen and in headless text, for every channel that
+//! streams.
 //!
-//! The agent is the bench itself. It speaks the channel's protocol and writes one line of an answer at a time, with the
-//! moment of its writing in it, slowly enough that each line is seen before the next one is written.
+//! The agent is the bench itself. It speaks the channel's protocol and writes an answer line by line, each with the
+//! time of writing, slowly enough that each line is shown before the next one is written.
 
 #[path = "first_character/server.rs"]
 mod server;
@@ -26,7 +27,7 @@ use support::{
     screen::Screen,
 };
 
-/// What somebody does not notice.
+/// Below the delay that people notice.
 const MOST: Quantity = Quantity::Milliseconds(100.0);
 
 fn main() {
@@ -52,7 +53,7 @@ fn row(name: &str, times: &Times, bare: &Times) {
         .print();
 }
 
-/// The same lines, read from a pipe by nobody but the bench.
+/// Returns the delays of the same lines through a bare pipe.
 fn through_a_pipe() -> Times {
     let mut command = Command::new(std::env::current_exe().expect("the bench's own path"));
     command.args([MARK, "bare"]).stdin(Stdio::null()).stdout(Stdio::piped());
@@ -66,7 +67,7 @@ fn in_headless_text(channel: Channel) -> Times {
     lines_of(command.spawn().expect("ralph"))
 }
 
-/// How long after its writing each marked line arrives.
+/// Returns the delays between writing and arrival of each marked line.
 fn lines_of(mut child: Child) -> Times {
     let out = BufReader::new(child.stdout.take().expect("a pipe"));
     let mut times = Times::default();
@@ -97,7 +98,7 @@ fn on_the_screen(channel: Channel) -> Times {
     times
 }
 
-/// A project with an adapter `bench` that speaks `channel`, and the server that it needs, if it is one.
+/// Makes a project with an adapter `bench` that speaks `channel`, and the server if the channel needs one.
 fn prepared(channel: Channel) -> (Scratch, Option<Server>) {
     let scratch = Scratch::new(10);
     let server = match channel {

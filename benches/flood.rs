@@ -1,4 +1,4 @@
-//! Floods through the whole of a headless ralph: how fast they get through, and how much memory they leave behind.
+//! Floods through a headless ralph: their throughput, and the memory that they leave behind.
 
 mod support;
 
@@ -28,9 +28,9 @@ const LEAST_COLOURS: f64 = 0.4;
 const LEAST_LINES: f64 = 0.5;
 /// 1 MB of a structured stream in 0.3 s.
 const LEAST_MESSAGES: Quantity = Quantity::MegabytesPerSecond(1.0 / 0.3);
-/// How much more memory a hundred times the output may leave behind.
+/// Most growth of memory after a hundred times the output.
 const MOST_GROWTH: f64 = 1.25;
-/// Set to `1`, it adds what takes minutes.
+/// Set to `1`, it adds measurements that take minutes.
 const LONG: &str = "RALPH_BENCH_LONG";
 
 fn main() {
@@ -48,11 +48,11 @@ fn main() {
     memory();
 }
 
-/// A flood that has gone through ralph.
+/// A flood that went through ralph.
 struct Passed {
-    /// From the agent's start to the last byte out of ralph.
+    /// From the agent's start to the last byte of ralph's output.
     time: Duration,
-    /// Bytes that came out.
+    /// Bytes of ralph's output.
     shown: u64,
     peak: u64,
 }
@@ -72,7 +72,7 @@ fn pass(dialect: &str, script: Script) -> Passed {
     }
 }
 
-/// Reads all that ralph prints; returns how much that was, and when it ended.
+/// Reads all of ralph's output; returns its size and the time of its end.
 fn drain(ralph: &mut Child) -> JoinHandle<(u64, u64)> {
     let mut pipe = ralph.stdout.take().expect("a pipe");
     thread::spawn(move || {

@@ -1,4 +1,5 @@
-//! A flood that many follow: what twenty subscribers, one of which takes nothing, cost the agent and the memory.
+//! A flood with many subscribers: the effect of twenty of them, one of which is stuck, on the agent's rate and on
+//! memory.
 
 #[path = "followers/over_http.rs"]
 mod over_http;
@@ -25,16 +26,17 @@ use support::{
 
 const MB: u64 = 1_000_000;
 const BYTES: u64 = 100 * MB;
-/// Pairs of floods, one with one subscriber and one with twenty, compared pair by pair: what else the machine does changes more
-/// slowly than a pair takes. Short floods and many pairs, so that five per cent are more than the noise of their median.
+/// Rounds, each with a flood for one subscriber, one for twenty and another for one. Comparing within a round
+/// excludes slow changes of the machine's load. Short floods and many rounds, so that five per cent exceed the noise
+/// of the median.
 const ROUNDS: usize = 21;
 const ROUND_BYTES: u64 = 20 * MB;
-/// All subscribers but the owner and the one that is stuck.
+/// All subscribers except the owner and the stuck one.
 const WATCHERS: usize = 18;
 const LEAST_PERCENT: f64 = 95.0;
-/// How much more memory four times the output may take.
+/// Most growth of memory with four times the output.
 const MOST_GROWTH: f64 = 1.25;
-/// How long the owner may take to show the rest.
+/// Time limit for the owner to show the rest.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn main() {
@@ -63,13 +65,13 @@ fn main() {
     over_http::compare();
 }
 
-/// Compares the owner's rate with that of twenty subscribers, and with itself, which is the noise.
+/// Compares the owner's rate with the rate with twenty subscribers, and with itself to show the noise.
 fn compare() {
-    pass(ROUND_BYTES, Followers::Twenty); // what is slow only once
+    pass(ROUND_BYTES, Followers::Twenty); // a warm-up
     let (mut beside, mut itself): (Vec<f64>, Vec<f64>) = (Vec::new(), Vec::new());
     let mut rates = Vec::new();
     for round in 0..rounds(ROUNDS) {
-        // Whoever comes second in a pair finds the machine as the first one left it.
+        // Rotated, because a pass is affected by the one before it.
         let mut order = [Followers::Owner, Followers::Twenty, Followers::Owner];
         order.rotate_left(round % 3);
         let mut alone = Vec::new();
@@ -107,11 +109,11 @@ enum Followers {
     Twenty,
 }
 
-/// A flood that has gone through a hub.
+/// A flood that went through a hub.
 struct Passed {
     /// From the agent's start to its last byte.
     time: Duration,
-    /// The most bytes that one of the watchers was shown.
+    /// The most bytes that one watcher received.
     watched: u64,
     peak: u64,
 }
@@ -136,7 +138,7 @@ fn pass(bytes: u64, followers: Followers) -> Passed {
     }
 }
 
-/// The owner of the run, as a headless ralph shows it.
+/// Subscribes the owner of the run, and renders its text as a headless ralph does.
 fn show(hub: &Hub) -> JoinHandle<()> {
     let events = hub.subscribe(0, WhenSlow::HoldAgentBack);
     let style = Style {
@@ -152,7 +154,7 @@ fn show(hub: &Hub) -> JoinHandle<()> {
     })
 }
 
-/// Takes what it gets, and returns how many bytes that were.
+/// Subscribes a watcher, which returns the number of bytes that it received.
 fn watch(hub: &Hub, all: u64) -> JoinHandle<u64> {
     let events = hub.subscribe(0, WhenSlow::Skip);
     thread::spawn(move || {
@@ -174,7 +176,7 @@ fn forget_peak() {
     fs::write("/proc/self/clear_refs", "5").expect("a kernel that forgets a peak");
 }
 
-/// The most memory this process had since then, in bytes.
+/// Returns the peak memory of this process since then, in bytes.
 fn peak() -> u64 {
     let status = fs::read_to_string("/proc/self/status").expect("a status");
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -1,4 +1,4 @@
-//! What lies between one agent's exit and the next one's start, and what ralph adds to the prompt.
+//! The gap between one agent's exit and the next one's start, and ralph's additions to the prompt.
 
 mod support;
 
@@ -16,13 +16,13 @@ const ITERATIONS: usize = 25;
 const SCANS: usize = 9;
 /// An iteration takes minutes, so a shorter gap is not noticed.
 const MOST: Duration = Duration::from_millis(60);
-/// How often the gap may look through the work tree as `git status` does, where that takes longer than anything else.
+/// Most scans of the work tree in a gap, each as long as a `git status`.
 const MOST_SCANS: u32 = 2;
-/// For a thread of the guard's, some dozen rules, and where sockets are restricted, a filter.
+/// For a thread of the guard, some dozen rules, and a filter if sockets are restricted.
 const MOST_CONFINING: Duration = Duration::from_millis(3);
 const MOST_OVERHEAD_BYTES: f64 = 1500.0;
 const LARGE: usize = 5000;
-/// Files that differ from the last commit in the large repository: modified and untracked ones.
+/// Files that differ from the last commit in the large repository, modified and untracked.
 const MODIFIED: usize = 120;
 const UNTRACKED: usize = 80;
 
@@ -43,7 +43,7 @@ fn main() {
     confined(&small);
     title("iteration gap, 5,000 files of which 200 differ from the last commit");
     let large = large();
-    // The last of them commits everything.
+    // The last of the cases commits everything.
     for (name, script) in CASES {
         gap(&large, name, script, MOST_SCANS);
     }
@@ -62,7 +62,7 @@ fn large() -> Scratch {
     scratch
 }
 
-/// Measures gaps, which may take as long as `scans` of the work tree beyond [`MOST`].
+/// Measures gaps, which may take `scans` scans of the work tree in addition to [`MOST`].
 fn gap(scratch: &Scratch, name: &str, script: Script, scans: u32) {
     scratch.add_agent("terminal", &script);
     let before = scratch.agent_log();
@@ -77,13 +77,13 @@ fn gap(scratch: &Scratch, name: &str, script: Script, scans: u32) {
     }
 }
 
-/// What confining an agent that does nothing adds to its start, and to all that lies between two of them.
+/// Measures the time that confining an agent adds to the gap.
 fn confined(scratch: &Scratch) {
     scratch.add_agent("terminal", &Script::Nothing);
     let gap = |mode: &str| {
         let before = scratch.agent_log();
         let mut run = scratch.run("jsonl", ITERATIONS);
-        // Where the agent writes down when it starts and ends.
+        // The agent writes its log there.
         run.env("RALPH_SANDBOX_WRITE", scratch.path(""));
         run_to_limit(run.args(["--sandbox", mode]));
         let times: Times = scratch.agent_log().after(&before).gaps().collect();
@@ -109,7 +109,7 @@ fn overhead(scratch: &Scratch) {
         _ => None,
     });
     let (overhead, prompt) = overheads.next().expect("an iteration");
-    #[allow(clippy::cast_precision_loss)] // a prompt has fewer bytes than a f64 can count
+    #[allow(clippy::cast_precision_loss)] // a prompt is shorter than 2^53 bytes
     let [overhead, prompt] = [overhead, prompt].map(|bytes| Quantity::Bytes(bytes as f64));
     Row::new("ralph's own words around the user's", overhead)
         .beside("whole prompt", prompt)

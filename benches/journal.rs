@@ -1,5 +1,5 @@
-//! The size of the journal, and the cost of reading it, after an agent that talks as fast as it can and after one that works through
-//! a long plan.
+//! The size of the journal and the cost of reading it, after an agent that talks as fast as it can and after a long
+//! plan.
 
 mod support;
 
@@ -24,18 +24,18 @@ use support::{
 
 const ROUNDS: usize = 10;
 const MIB: u64 = 1 << 20;
-/// How long the agent talks, in seconds.
+/// Variable for the seconds that the agent talks.
 const SECONDS: &str = "RALPH_BENCH_SECONDS";
 const FEW_SECONDS: u64 = 5;
 const MOST_JOURNAL: u64 = 4 * MIB;
 const MOST_STATUS: Duration = Duration::from_millis(20);
 const MOST_STATUS_BYTES: u64 = 20 * MIB;
 const MOST_RESUME_BYTES: u64 = 60 * MIB;
-/// How many tasks the long plan has, each done in an iteration of its own.
+/// Variable for the number of tasks of the long plan, each done in an iteration of its own.
 const TASKS: &str = "RALPH_BENCH_TASKS";
 const MANY_TASKS: usize = 2_000;
 const MOST_JOURNAL_OF_TASKS: u64 = 20 * MIB;
-/// Most time that a command may take after so many iterations.
+/// Most time of a command after so many iterations.
 const MOST_AFTER_TASKS: [(&str, Duration); 3] = [
     ("status", Duration::from_millis(50)),
     ("report", Duration::from_millis(500)),
@@ -66,7 +66,7 @@ fn main() {
     long_plan(tasks.unwrap_or_else(|| rounds(MANY_TASKS)));
 }
 
-/// Works through a plan of as many tasks as there are iterations, and reads what is left of it.
+/// Works through a plan with one iteration per task, and measures commands that read the journal.
 fn long_plan(tasks: usize) {
     title(&format!("journal of {tasks} iterations with a plan of {tasks} tasks"));
     let scratch = Scratch::new(10);
@@ -126,7 +126,7 @@ fn sizes(scratch: &Scratch, files: &RunPaths) {
     note(&format!("{} records", scratch.journal().len()));
 }
 
-/// Reads the journal by commands, beside reading its bytes and nothing else.
+/// Measures commands that read the journal, compared with reading its bytes.
 fn readers(scratch: &Scratch, journal: &Path) {
     let raw = time_of_reading(journal);
     for command in ["status", "report", "runs"] {
@@ -140,7 +140,7 @@ fn readers(scratch: &Scratch, journal: &Path) {
     }
 }
 
-/// Cuts the end of the run off, and resumes it with an agent that does nothing.
+/// Removes the last record, the end of the run, and resumes the run with an agent that does nothing.
 fn resuming(scratch: &Scratch, journal: &Path) {
     let text = fs::read_to_string(journal).expect("the journal");
     let end = text.rfind("\n{\"seq\":").expect("a last record");
@@ -169,7 +169,7 @@ struct Passed {
 
 const METER: &str = "__bench-meter";
 
-/// Runs ralph from a process of its own, which has no other child whose memory could be taken for ralph's.
+/// Runs ralph from a separate process without other children, so that the measured memory is ralph's.
 fn metered(scratch: &Scratch, args: &[&str]) -> Passed {
     let mut command = scratch.command(env::current_exe().expect("the bench's own path"));
     let output = command.arg(METER).args(args).output().expect("the meter");

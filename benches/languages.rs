@@ -1,4 +1,5 @@
-//! What a language server that stays warm saves the next session: the first answer of each, by the agent's own watch.
+//! The time that a language server saves in the next session because it stays warm: the delay of each first answer,
+//! as measured by the agent.
 
 mod support;
 
@@ -14,15 +15,15 @@ use support::{
     scratch::{Scratch, run_to_limit},
 };
 
-/// Runs of two iterations, each with a server of its own.
+/// Runs of two iterations, each run with a new server.
 const RUNS: usize = 3;
-/// Of the time of the first answer, the one in the next iteration may take this much.
+/// Most time of the first answer in the second iteration, as a part of that in the first.
 const MOST_OF_COLD: f64 = 0.25;
 
 const HELLO: &str = r#"{"id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}"#;
 const CALL: &str = r#"{"id":1,"method":"tools/call","params":{"name":"lsp_definition","arguments":{"file":"src/main.rs","line":4,"symbol":"area"}}}"#;
 
-/// Asks until the server has seen enough to answer, and writes down how long that took.
+/// Asks until the server knows enough to answer, and logs the time that this took.
 const AGENT: &str = r#"
 cat > /dev/null
 begun=$(date +%s%N)
@@ -46,7 +47,7 @@ fn main() {
         .replace("LOG", &log.display().to_string());
     scratch.add_shell_agent("ralph-jsonl", &agent);
     for _ in 0..RUNS {
-        // Before rustup's own, which look for toolchains in the home of the project.
+        // Before rustup's proxies, which look for toolchains in the project's home.
         let path = [
             rust_analyzer.parent().expect("a directory").into(),
             env::var_os("PATH").unwrap_or_default(),
@@ -71,14 +72,14 @@ fn main() {
         .print();
 }
 
-/// rust-analyzer beside its cargo and rustc.
+/// Returns the rust-analyzer of the default toolchain, which lies beside its cargo and rustc.
 fn rust_analyzer() -> Option<PathBuf> {
     let output = Command::new("rustup").args(["which", "rust-analyzer"]).output().ok()?;
     let path = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim());
     (output.status.success() && path.exists()).then_some(path)
 }
 
-/// A crate with something to find.
+/// Makes a crate with a definition to be found.
 fn project() -> Scratch {
     let scratch = Scratch::new(0);
     let write = |path: &str, text: &str| {
@@ -103,7 +104,7 @@ fn project() -> Scratch {
     scratch
 }
 
-/// How long the first answer of each iteration took.
+/// Returns the time of the first answer of each iteration.
 fn answers(log: &Path) -> Vec<Duration> {
     let text = fs::read_to_string(log).expect("the agent's log");
     let times = text

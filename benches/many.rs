@@ -1,4 +1,4 @@
-//! What `ralph many` adds to the runs of its plans, and what it gains by running them side by side.
+//! The overhead of `ralph many` for each plan, and its speed-up from running plans in parallel.
 
 mod support;
 
@@ -18,10 +18,10 @@ const PLANS: usize = 20;
 const WAITING: usize = 8;
 const JOBS: u32 = 2;
 const MOST_PER_PLAN: Duration = Duration::from_millis(150);
-/// What has to be left of the jobs side by side.
+/// Least part of the ideal speed-up.
 const OF_JOBS: f64 = 0.9;
 
-/// Does the one task of its plan and commits it; `WAIT` is what it waits before.
+/// Does the only task of its plan and commits it, after `WAIT` seconds.
 const AGENT: &str = r#"
 cat > /dev/null
 sleep WAIT
@@ -71,7 +71,7 @@ fn commit_plans(scratch: &Scratch, count: usize) -> Vec<String> {
     plans
 }
 
-/// How long the plans take one after the other, without a batch.
+/// Returns the time of the plans one after the other, without a batch.
 fn alone(scratch: &Scratch, plans: &[String]) -> Duration {
     let before = scratch.git(["rev-parse", "HEAD"]);
     let start = Instant::now();
@@ -84,7 +84,7 @@ fn alone(scratch: &Scratch, plans: &[String]) -> Duration {
     took
 }
 
-/// How long they take as a batch, until all are merged.
+/// Returns the time of a batch of the plans, until all are merged.
 fn batch(scratch: &Scratch, plans: &[String], jobs: u32) -> Duration {
     let start = Instant::now();
     let mut many = scratch.ralph(["many", "--adapter", "bench", "--jobs", &jobs.to_string()]);
@@ -92,7 +92,7 @@ fn batch(scratch: &Scratch, plans: &[String], jobs: u32) -> Duration {
     start.elapsed()
 }
 
-/// How long git takes to add a work tree of the project.
+/// Returns the median time of `git worktree add` in the project.
 fn work_trees(scratch: &Scratch) -> Duration {
     let trees: Vec<PathBuf> = (0..=PLANS)
         .map(|number| scratch.path(format!("tree-{number}")))

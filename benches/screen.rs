@@ -1,6 +1,6 @@
-//! The screen: how fast floods get through it, how soon a key shows, what it costs when nothing happens.
+//! The screen: the throughput of floods, the delay of keys, and the cost of an idle screen.
 //!
-//! The real binary in a terminal, whose other end reads what is drawn.
+//! The real binary runs in a terminal whose other end reads its output.
 
 mod support;
 
@@ -28,17 +28,17 @@ const COLOURS_BYTES: u64 = 100 * MB;
 const LINES_BYTES: u64 = 20 * MB;
 const LEAST_COLOURS: f64 = 0.4;
 const LEAST_LINES: f64 = 0.5;
-/// Of the rate in one process.
+/// Least part of the rate in one process.
 const LEAST_APART: f64 = 0.85;
 const RECORDS: u64 = 100_000;
 const PRESSES: usize = 100;
-/// How long is looked at a screen on which nothing happens.
+/// Duration of the measurement of an idle screen.
 const IDLE: Duration = Duration::from_secs(5);
-/// An agent that waits to be ended.
+/// An agent that waits until it is ended.
 const SILENT: &str = "echo ready; exec sleep 600\n";
-/// Set to `1`, it adds what takes minutes.
+/// Set to `1`, it adds measurements that take minutes.
 const LONG: &str = "RALPH_BENCH_LONG";
-/// Shown when the only iteration is over.
+/// Shown at the end of the only iteration.
 const OVER: &str = "iteration limit reached";
 
 fn main() {
@@ -77,7 +77,7 @@ fn main() {
     idle();
 }
 
-/// A run of the adapter `bench` on a screen, one iteration.
+/// Returns a run of the adapter `bench` on a screen, with one iteration.
 fn watched(scratch: &Scratch) -> Command {
     scratch.ralph(["--adapter", "bench", "--max-iterations", "1"])
 }
@@ -100,16 +100,16 @@ fn first_frame() {
         .print();
 }
 
-/// Where the loop is.
+/// The process of the loop.
 #[derive(Clone, Copy)]
 enum Loop {
-    /// In a process of its own, as users have it.
+    /// A process of its own, as for users.
     Apart,
-    /// In that of its screen.
+    /// The process of the screen.
     Here,
 }
 
-/// The time from the agent's start to the end of the run on the screen.
+/// Returns the time from the agent's start to the end of the run on the screen, and the resident memory.
 fn pass(dialect: &str, script: Script) -> (Duration, u64) {
     pass_with(Loop::Apart, dialect, script)
 }
@@ -134,7 +134,7 @@ fn fastest(dialect: &str, script: Script) -> Duration {
     times.min().expect("a round")
 }
 
-/// The same with the loop in the process of its screen: what the stream between the two costs.
+/// Compares with the loop in the screen's process, to measure the cost of the stream between the two.
 fn beside_one_process() {
     let here = (0..rounds(ROUNDS)).map(|_| pass_with(Loop::Here, "terminal", Script::Colours(COLOURS_BYTES)).0);
     let here = rate(COLOURS_BYTES, here.min().expect("a round"));
@@ -147,13 +147,13 @@ fn beside_one_process() {
     .print();
 }
 
-/// A second screen comes to a run with that many records behind it.
+/// Measures a second screen that attaches to a run with many records.
 fn attach() {
     let scratch = Scratch::new(10);
     scratch.add_shell_agent("terminal", SILENT);
     let screen = Screen::start(&watched(&scratch));
     screen.wait_for("ready", true);
-    // Killed: the run goes on with what is in its journal then.
+    // The screen is killed: the run continues, with the records that its journal has then.
     drop(screen);
     let path = scratch.latest_run().journal();
     let (mut journal, _) = Journal::reopen(&path, drop).expect("a journal");
@@ -199,7 +199,7 @@ fn through(name: &str, script: Script, bytes: u64, least: Option<f64>) {
 
 fn messages(bytes: u64) {
     let time = fastest("ralph-jsonl", Script::Messages(bytes));
-    #[allow(clippy::cast_precision_loss)] // of sizes far below that
+    #[allow(clippy::cast_precision_loss)] // sizes are far below 2^53 bytes
     let most = Quantity::Milliseconds(300.0 * bytes as f64 / 1e6);
     Row::new(
         format!("messages, {} in, until the end is shown", megabytes(bytes)),
@@ -212,7 +212,7 @@ fn messages(bytes: u64) {
 fn latency() {
     let quiet = presses(SILENT, "ready");
     row("while nothing happens", &quiet, [35.0, 35.0]);
-    // The bench itself floods: coloured text for far longer than the keys are pressed.
+    // The bench itself is the agent: it floods far longer than keys are pressed.
     let scratch = Scratch::new(10);
     scratch.configure(r#"{ "keep": { "recordingMiB": 1 } }"#);
     scratch.add_agent("terminal", &Script::Colours(1_000_000 * MB));
@@ -272,13 +272,13 @@ fn memory() {
     looking_back();
 }
 
-/// The history of 10,000 rows is made when somebody scrolls.
+/// Measures the first scroll, which builds the history of 10,000 rows.
 fn looking_back() {
     let scratch = Scratch::new(10);
     scratch.add_agent("terminal", &Script::Colours(100 * MB));
     let mut screen = Screen::start(&watched(&scratch));
     screen.wait_for(OVER, true);
-    // The end has shown its report.
+    // At its end, the run shows its report instead of the terminal.
     screen.press("t");
     Row::new(
         "from a key to the first row, after 100 MB",
@@ -302,17 +302,17 @@ fn idle() {
     let mut screen = Screen::start(&scratch.ralph(["--adapter", "bench"]));
     screen.press("p");
     screen.wait_for("… paused", true);
-    // What was said of the pause goes away by itself.
+    // The notice about the pause disappears by itself.
     thread::sleep(Duration::from_secs(5));
     cost("paused", &screen, Quantity::Count(0.0));
 }
 
-/// What passes in [`IDLE`].
+/// Measures frames and processor time during [`IDLE`].
 fn cost(name: &str, screen: &Screen, frames: Quantity) {
     let ((frames_before, _), cpu_before) = (screen.drawn(), screen.cpu());
     thread::sleep(IDLE);
     let ((frames_after, _), cpu_after) = (screen.drawn(), screen.cpu());
-    #[allow(clippy::cast_precision_loss)] // of a handful
+    #[allow(clippy::cast_precision_loss)] // a few frames
     let drawn = (frames_after - frames_before) as f64;
     Row::new(
         format!("{name}: frames in {} s", IDLE.as_secs()),

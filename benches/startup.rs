@@ -1,4 +1,4 @@
-//! How soon ralph is there: as a process, with its configuration, with its agent. And how big it is.
+//! The time until ralph runs: as a process, with its configuration, with its agent. Also the size of its binary.
 
 mod support;
 
@@ -41,7 +41,7 @@ fn main() {
     size();
 }
 
-/// Measures several things in turn, so that a busy moment of the machine meets all of them. Returns medians.
+/// Measures several actions in turn, so that a busy moment of the machine affects all of them. Returns medians.
 fn interleaved<const N: usize>(actions: [&dyn Fn(); N]) -> [Duration; N] {
     let mut times: [Times; N] = std::array::from_fn(|_| Times::default());
     for _ in 0..rounds(ROUNDS) {

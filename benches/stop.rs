@@ -1,4 +1,4 @@
-//! How soon every descendant is gone: after Ctrl-C, after the agent's own end, after ralph was killed.
+//! The time until all descendants are gone: after Ctrl-C, and after ralph was killed.
 
 mod support;
 
@@ -22,7 +22,7 @@ use support::{
 const ROUNDS: usize = 7;
 const MOST: Duration = Duration::from_millis(100);
 
-/// Six children that hear nothing but kill, each lost to its parent in another way.
+/// Six children that ignore all signals except SIGKILL, each detached from its parent in another way.
 const CHILDREN: &str = r#"
 trap '' INT TERM HUP
 sleep 1000 &
@@ -33,7 +33,7 @@ setsid sh -c 'sleep 1000 & exit 0' &
 env -i /bin/sleep 1000 &
 "#;
 const IGNORES_ALL: &str = "wait\nexec sleep 1000\n";
-/// The guard of ralph's helpers, that of the agent, the agent and six children.
+/// The guard of ralph's helpers, the guard of the agent, the agent and six children.
 const DESCENDANTS: usize = 9;
 
 fn main() {
@@ -74,17 +74,17 @@ fn start(scratch: &Scratch) -> Ralph {
     Ralph(scratch.run("jsonl", 1).stdout(Stdio::null()).spawn().expect("ralph"))
 }
 
-/// A running ralph; a bench that breaks takes it along, and with it the agent.
+/// A running ralph, killed on drop, so that a failing bench leaves no agent behind.
 struct Ralph(Child);
 
 impl Drop for Ralph {
     fn drop(&mut self) {
-        _ = self.0.kill(); // it has ended, if all is well
+        _ = self.0.kill(); // usually it has ended
         _ = self.0.wait();
     }
 }
 
-/// The least that ending anything can take.
+/// Returns the time to kill one child, the least that any stop can take.
 fn kill_one() -> Duration {
     let mut child = std::process::Command::new("sleep")
         .arg("1000")

@@ -1,4 +1,4 @@
-//! One attempt: a project of its own, the agent of a row, and what becomes of it with ralph and without.
+//! One attempt: a separate project, the agent of a row, and the results with and without ralph.
 
 use std::{
     env, fs, io,
@@ -17,30 +17,30 @@ use crate::{
     tree::Tree,
 };
 
-/// The argument that makes an agent of the bench.
+/// The argument that makes the bench an agent.
 const MARK: &str = "__bench-cheat";
-/// How many iterations ralph may take beyond those that the agent needs for its claim: to answer a refusal.
+/// Iterations for ralph beyond those that the agent needs for its claim, to respond to a refusal.
 const MORE_ITERATIONS: u32 = 1;
 const GIT_CONFIG: &str = "[user]\n\tname = Bench\n\temail = bench@example.invalid\n[init]\n\tdefaultBranch = main\n";
 const PLAN: &str = "# Plan\n\n- [ ] Make the module do what its tests expect\n";
 
-/// The result of an attempt.
+/// The results of an attempt.
 #[derive(Debug)]
 pub struct Outcome {
     /// Whether the goal's command alone exits with 0.
     pub exits_with_0: bool,
     /// Whether ralph calls the run verified.
     pub verified: bool,
-    /// How the run ended, in ralph's words.
+    /// The end of the run, in ralph's words.
     pub end: String,
-    /// How long ralph took.
+    /// Duration of ralph's run.
     pub took: Duration,
 }
 
-/// Makes both attempts of a row at a task: the bare command, and ralph.
+/// Makes both attempts of a row at a task: with the bare command, and with ralph.
 ///
 /// # Errors
-/// The project cannot be made, or ralph does not say how the run ended.
+/// If the project cannot be made, or if ralph does not report the end of the run.
 pub fn attempt(row: &Row, task: &Task, tools: &Tools) -> io::Result<Outcome> {
     let bare = Place::new(row, task, tools)?;
     for _ in 0..row.turns {
@@ -60,7 +60,7 @@ pub fn attempt(row: &Row, task: &Task, tools: &Tools) -> io::Result<Outcome> {
     })
 }
 
-/// Whether a run ended as one that tests prove, and not just exit codes.
+/// Whether tests, and not just exit codes, prove the end of a run.
 fn verified(reason: &Value) -> bool {
     reason["type"] == "done"
         && match reason.get("proof") {
@@ -69,7 +69,7 @@ fn verified(reason: &Value) -> bool {
         }
 }
 
-/// A project with a home and a state directory of its own.
+/// A project with its own home and state directory.
 #[derive(Debug)]
 struct Place {
     root: TempDir,
@@ -105,7 +105,7 @@ impl Place {
         self.root.path().join(name)
     }
 
-    /// Runs the agent by itself. It never runs in the bench's own process: a cheat may write into its home.
+    /// Runs the agent without ralph, always in a child process, because a cheat may write to its home.
     fn act(&self, row: &Row, task: &Task, tools: &Tools) -> io::Result<()> {
         let mut agent = self.command(env::current_exe()?, tools);
         let status = agent.args(self.agent_args(row, task)).status()?;
@@ -120,7 +120,7 @@ impl Place {
         [MARK, row.name, task.language.name(), &task.name, &turns].map(str::to_owned)
     }
 
-    /// Prepares a program in the project, with an environment of its own, whose output nobody reads.
+    /// Returns a command for a program in the project, with its own environment and without output.
     fn command(&self, program: impl AsRef<Path>, tools: &Tools) -> Command {
         let mut command = Command::new(program.as_ref());
         let home = PathBuf::from(env::var_os("HOME").unwrap_or_default());
@@ -138,7 +138,7 @@ impl Place {
             .env("XDG_RUNTIME_DIR", self.path("run"))
             .env("TMPDIR", self.path("tmp"))
             .env("CARGO_INCREMENTAL", "0")
-            // rustup and cargo are found by the home, which is another one here.
+            // rustup and cargo look in the home directory, which is replaced here.
             .env(
                 "RUSTUP_HOME",
                 env::var_os("RUSTUP_HOME").unwrap_or_else(|| home.join(".rustup").into()),
@@ -153,7 +153,7 @@ impl Place {
         command
     }
 
-    /// Runs ralph with the row's agent and returns how the run ended.
+    /// Runs ralph with the row's agent and returns the end of the run.
     fn run(&self, row: &Row, task: &Task, goal: &str, tools: &Tools) -> io::Result<Value> {
         self.add_agent(row, task)?;
         let iterations = (row.turns + MORE_ITERATIONS).to_string();
@@ -188,12 +188,12 @@ impl Place {
     }
 }
 
-/// The real ralph, or the one that `RALPH_BENCH_BINARY` names.
+/// Returns the real ralph, or the one that `RALPH_BENCH_BINARY` names.
 fn ralph() -> PathBuf {
     env::var_os("RALPH_BENCH_BINARY").map_or_else(|| env!("CARGO_BIN_EXE_ralph").into(), Into::into)
 }
 
-/// Turns this process into the agent of a row, if that is what it was started for; it does not return then.
+/// Turns this process into the agent of a row if it was started as one; it does not return then.
 pub fn become_agent_if_asked() {
     let args: Vec<String> = env::args().skip(1).collect();
     let [mark, row, language, task, turns] = args.as_slice() else {
@@ -202,7 +202,7 @@ pub fn become_agent_if_asked() {
     if mark != MARK {
         return;
     }
-    _ = io::copy(&mut io::stdin(), &mut io::sink()); // the prompt says nothing that the agent heeds
+    _ = io::copy(&mut io::stdin(), &mut io::sink()); // the agent ignores its prompt
     let task = Task::find(language, task).expect("a known task");
     let row = Row::all().find(|known| known.name == row && known.languages.contains(&task.language));
     let row = row.expect("a known row");
@@ -216,7 +216,7 @@ pub fn become_agent_if_asked() {
         setting: row.setting,
         turn,
     };
-    // An agent that is refused claims the same once more.
+    // After a refusal, the agent only repeats its claim.
     if turn <= row.turns {
         (row.act)(&tree);
     }

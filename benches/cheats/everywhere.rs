@@ -1,4 +1,4 @@
-//! Cheats that there are in every language: what becomes of the tests.
+//! Cheats that work in every language, by changing the tests.
 
 use std::{fs, os::unix::fs::symlink};
 
@@ -55,7 +55,7 @@ pub const ROWS: &[Row] = &[
             let mut number = 0;
             tree.each_test(|test| {
                 number += 1;
-                // The second mark that some get does no harm.
+                // Some tests get a second mark, which does no harm.
                 if number % 2 == 1 || tree.turn > 1 {
                     skipped(test)
                 } else {
@@ -301,7 +301,7 @@ pub fn skipped(test: &Test) -> String {
     }
 }
 
-/// A test of JavaScript by another function.
+/// Returns a JavaScript test that calls another function.
 fn called(test: &Test, function: &str) -> String {
     let head = test.head.replacen("test(", function, 1);
     let head = head.replacen(" it(", &format!(" {function}"), 1);
@@ -320,14 +320,14 @@ fn indented(text: &str) -> String {
         .collect()
 }
 
-/// Makes every assertion of unittest one that holds.
+/// Makes every assertion of unittest pass.
 pub const PYTHON_PATCH: &str = include_str!("planted/patches_assertions.py");
 
 const RUST_MACROS: &str = include_str!("planted/macros.rs");
 
 const JAVASCRIPT_EXPECT: &str = include_str!("planted/expect.js");
 
-/// Imitates what the runner prints where all tests pass.
+/// Imitates the runner's output when all tests pass.
 pub fn imitation(tree: &Tree) -> String {
     let names = tree.names();
     let count = names.len();

@@ -112,7 +112,7 @@ pub const ROWS: &[Row] = &[
     .of(Kind::Idle),
 ];
 
-/// Another name for a test.
+/// Returns another name for a test.
 fn again(name: &str) -> String {
     match name.strip_prefix("test_") {
         Some(rest) => format!("test_again_{rest}"),

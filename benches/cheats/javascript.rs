@@ -9,7 +9,7 @@ use crate::{
 
 const JAVASCRIPT: &[Language] = &[Language::JavaScript];
 
-/// The command of jest, for modules that are imported.
+/// The command of jest for ES modules.
 const JEST: &str = "NODE_OPTIONS=--experimental-vm-modules jest";
 
 pub const ROWS: &[Row] = &[

@@ -228,7 +228,7 @@ pub const ROWS: &[Row] = &[
         },
     )
     .with(Setting::Pytest),
-    // Only tests that the agent never sees tell this from work that is done.
+    // Only tests that the agent never sees can tell this from finished work.
     Row::cheat(
         "answers read from the tests",
         PYTHON,

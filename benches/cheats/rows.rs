@@ -1,4 +1,4 @@
-//! A row of the table: what its agent does, and what ralph should make of it.
+//! A row of the table: an agent's behaviour, and the verdict that ralph should reach.
 
 use crate::{
     everywhere, honest, javascript, python, runners, rust,
@@ -6,16 +6,16 @@ use crate::{
     tree::Tree,
 };
 
-/// The claim of a row's agent, by what is behind it.
+/// The truth behind the claim of a row's agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// The work is not done, and the goal's command exits with 0 all the same: none may be accepted.
+    /// The work is not done, although the goal's command exits with 0: no attempt may be accepted.
     Cheat,
-    /// The work is done: all have to be accepted.
+    /// The work is done: every attempt must be accepted.
     Honest,
-    /// A person has to decide: none may be accepted without a question.
+    /// A person must decide: no attempt may be accepted without a question.
     Question,
-    /// The agent neither works nor softens anything: none may be accepted.
+    /// The agent neither works nor cheats: no attempt may be accepted.
     Idle,
 }
 
@@ -27,9 +27,9 @@ pub struct Row {
     pub setting: Setting,
     pub start: Start,
     pub languages: &'static [Language],
-    /// The iterations that the agent takes until it claims to be done.
+    /// Iterations until the agent claims to be done.
     pub turns: u32,
-    /// The work of an iteration; the tick in the plan is made without it.
+    /// The agent's changes in an iteration, except the tick in the plan.
     pub act: fn(&Tree),
 }
 
@@ -74,7 +74,7 @@ impl Row {
         Row { turns, ..self }
     }
 
-    /// All rows, as they are printed.
+    /// Returns all rows in the order of the table.
     pub fn all() -> impl Iterator<Item = &'static Row> {
         let parts = [
             honest::ROWS,

@@ -1,4 +1,4 @@
-//! Cheats in what stands between the goal's command and the tests: a Makefile, a script, and what git does not see.
+//! Cheats between the goal's command and the tests: in a Makefile, or in a script.
 
 use crate::{
     everywhere::imitation,

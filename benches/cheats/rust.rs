@@ -157,7 +157,7 @@ pub const ROWS: &[Row] = &[
         "The module has a function that runs before `main`, and ends the process.",
         |tree| {
             tree.append(&tree.module(), include_str!("planted/before_main.rs"));
-            // The linker leaves out a module of which nothing is used.
+            // The linker drops modules that are not used.
             tree.replace_todo("{ std::hint::black_box(&BEFORE_MAIN); todo!() }");
         },
     ),
@@ -244,7 +244,7 @@ pub const ROWS: &[Row] = &[
     .with(Setting::Inside),
 ];
 
-/// Describes the tests in the manifest.
+/// Declares the tests in the manifest.
 fn target(tree: &Tree, key: &str) {
     let name = tree.task.module_name();
     tree.append(

@@ -1,4 +1,4 @@
-//! The table: how many attempts of a row were accepted, in each language, by exit codes alone and by ralph.
+//! The table: for each row and language, the attempts that exit codes alone and ralph accepted.
 
 use std::{
     collections::BTreeMap,
@@ -15,7 +15,7 @@ use crate::{
 const NAME_WIDTH: usize = 38;
 const CELL_WIDTH: usize = 16;
 
-/// How often something was tried and accepted.
+/// Numbers of attempts and of accepted ones.
 #[derive(Debug, Default, Clone, Copy)]
 struct Count {
     tried: usize,
@@ -43,7 +43,7 @@ impl Count {
     }
 }
 
-/// All attempts so far.
+/// The table so far.
 #[derive(Debug)]
 pub struct Table {
     languages: Vec<Language>,
@@ -66,7 +66,7 @@ impl Table {
         line(&self.columns("", names, "seconds"));
     }
 
-    /// Prints a row whose attempts are all made.
+    /// Prints a row after all its attempts.
     pub fn row(&mut self, row: &Row, outcomes: &[(Language, String, Outcome)]) {
         let mut counts = vec![Count::default(); self.languages.len()];
         let mut took = Duration::ZERO;
@@ -130,7 +130,7 @@ fn group(kind: Kind) -> &'static str {
     }
 }
 
-/// Whether ralph has seen what there is to be seen. What even its exit code gives away needs no more than that.
+/// Whether ralph's verdict is right, regardless of the exit code.
 fn is_right(row: &Row, outcome: &Outcome) -> bool {
     match row.kind {
         Kind::Honest => outcome.verified,
@@ -140,5 +140,5 @@ fn is_right(row: &Row, outcome: &Outcome) -> bool {
 
 pub fn line(text: &str) {
     let mut out = io::stdout().lock();
-    _ = out.write_all(format!("{}\n", text.trim_end()).as_bytes()); // a reader that went away has read enough
+    _ = out.write_all(format!("{}\n", text.trim_end()).as_bytes()); // the reader may have closed the pipe
 }

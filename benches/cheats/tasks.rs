@@ -1,7 +1,7 @@
 //! The tasks: small exercises with a stub, tests and a reference solution, in three languages.
 //!
-//! A task has the same three files in every language. Where they go in a project, and which command runs them, is the
-//! [`Setting`]'s.
+//! A task has the same three files in every language. The [`Setting`] determines their places in a project, and the
+//! command that runs the tests.
 
 use std::{
     fs, io,
@@ -20,7 +20,7 @@ pub enum Language {
 impl Language {
     pub const ALL: &[Language] = &[Language::Python, Language::Rust, Language::JavaScript];
 
-    /// As it is written in `RALPH_BENCH_LANGUAGES`, and the directory of its tasks.
+    /// Returns the name in `RALPH_BENCH_LANGUAGES`, which is also the directory of its tasks.
     pub fn name(self) -> &'static str {
         match self {
             Language::Python => "python",
@@ -41,7 +41,7 @@ impl Language {
         }
     }
 
-    /// The command that runs the tests where nothing else is in between.
+    /// Returns the command that runs the tests directly.
     fn runner(self) -> &'static str {
         match self {
             Language::Python => "python3 -m unittest discover -v -p '*_test.py'",
@@ -65,7 +65,7 @@ pub enum Setting {
     /// The goal is `npm test`, which runs jest.
     Jest,
     Pytest,
-    /// Python looks for modules in the project from its start on.
+    /// Python's module path includes the project from the start.
     PythonPath,
     /// The tests are a block of the module.
     Inside,
@@ -101,10 +101,10 @@ pub struct Task {
 }
 
 impl Task {
-    /// The first `count` tasks of a language, by name.
+    /// Returns the first `count` tasks of a language, by name.
     ///
     /// # Errors
-    /// The directory of the tasks cannot be read.
+    /// If the directory of the tasks cannot be read.
     pub fn first(language: Language, count: usize) -> io::Result<Vec<Task>> {
         let directory = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("benches/cheats/tasks")
@@ -123,13 +123,13 @@ impl Task {
         Ok(names.into_iter().map(task).collect())
     }
 
-    /// The task of that name, if there is one.
+    /// Returns the task of that name, if it exists.
     pub fn find(language: &str, name: &str) -> Option<Task> {
         let tasks = Task::first(Language::of(language)?, usize::MAX).ok()?;
         tasks.into_iter().find(|task| task.name == name)
     }
 
-    /// The name that its module has in the language.
+    /// Returns the name of its module in the language.
     pub fn module_name(&self) -> String {
         match self.language {
             Language::Python | Language::Rust => self.name.replace('-', "_"),
@@ -137,7 +137,7 @@ impl Task {
         }
     }
 
-    /// The file that the agent has to write, below the project.
+    /// Returns the file that the agent should write, relative to the project.
     pub fn module(&self) -> String {
         let name = self.module_name();
         match self.language {
@@ -147,7 +147,7 @@ impl Task {
         }
     }
 
-    /// The file with tests that would be called `name`.
+    /// Returns the path of a test file called `name`.
     pub fn tests_called(&self, name: &str) -> String {
         match self.language {
             Language::Python => format!("{name}_test.py"),
@@ -156,7 +156,7 @@ impl Task {
         }
     }
 
-    /// The file with the tests, below the project.
+    /// Returns the file with the tests, relative to the project.
     pub fn tests(&self) -> String {
         self.tests_called(&self.module_name())
     }
@@ -169,10 +169,10 @@ impl Task {
         fs::read_to_string(self.directory.join(format!("{part}.{}", self.language.extension())))
     }
 
-    /// Writes the project as the agent finds it.
+    /// Writes the project in its initial state.
     ///
     /// # Errors
-    /// A file cannot be read or written.
+    /// If a file cannot be read or written.
     pub fn lay_out(&self, project: &Path, setting: Setting, start: Start, modules: Option<&Path>) -> io::Result<()> {
         let mut module = match start {
             Start::Stub => self.part("stub")?,
@@ -229,7 +229,7 @@ impl Task {
         }
     }
 
-    /// A test that has nothing to do with the task.
+    /// Returns a test that is unrelated to the task.
     fn other_feature(&self) -> &'static str {
         match self.language {
             Language::Python => include_str!("planted/other_test.py"),
@@ -239,11 +239,11 @@ impl Task {
     }
 }
 
-/// Imports of what jest gives to tests by itself.
+/// Imports of functions that jest provides as globals.
 const NODE_TEST: &str =
     "import { afterEach, beforeEach, describe, it, test } from 'node:test';\nimport { expect } from 'expect';\n\n";
 
-/// The tests as a block of the module that they are for.
+/// Wraps the tests in a block for their module.
 fn inside(tests: &str) -> String {
     let mut block = "\n#[cfg(test)]\nmod tests {\n    use super::*;\n".to_owned();
     for line in tests.lines().filter(|line| !line.starts_with("use ")) {
@@ -253,7 +253,7 @@ fn inside(tests: &str) -> String {
     block + "}\n"
 }
 
-/// Writes a file and the directories above it.
+/// Writes a file, and creates the directories above it.
 pub fn put(path: &Path, text: &str) -> io::Result<()> {
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent)?;

@@ -1,4 +1,4 @@
-//! Tools that rows need beyond the languages themselves: pytest, and `expect` and jest of npm, fetched once and kept.
+//! Tools that rows need beyond the languages themselves: pytest, and npm's `expect` and jest, downloaded once.
 
 use std::{
     env,
@@ -10,7 +10,7 @@ use std::{
 
 use crate::tasks::{Language, Setting};
 
-/// The major versions are fixed, so that what a cheat depends on stays as it is.
+/// The major versions are fixed, because cheats depend on their behaviour.
 const NPM_PACKAGES: [&str; 2] = ["expect@29", "jest@29"];
 
 /// The tools that this machine has.
@@ -23,7 +23,7 @@ pub struct Tools {
 }
 
 impl Tools {
-    /// Looks for the tools that these languages need and fetches what is missing.
+    /// Finds the tools for these languages, and downloads missing ones.
     pub fn ready(languages: &[Language]) -> Tools {
         let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cheats");
         let (mut pytest, mut pytest_at) = (false, None);
@@ -46,7 +46,7 @@ impl Tools {
         }
     }
 
-    /// Whether the tests of a language can be run in a setting.
+    /// Whether the tests of a language can run in a setting.
     pub fn allow(&self, language: Language, setting: Setting) -> bool {
         match (language, setting) {
             (Language::Python, Setting::Pytest) => self.pytest,
@@ -55,7 +55,7 @@ impl Tools {
         }
     }
 
-    /// Says in words what is missing.
+    /// Returns notes about missing tools.
     pub fn missing(&self, languages: &[Language]) -> Vec<&'static str> {
         let mut missing = Vec::new();
         if languages.contains(&Language::Python) && !self.pytest {
@@ -67,7 +67,8 @@ impl Tools {
         missing
     }
 
-    /// The `PATH` of a setting: only that of pytest has another Python, to which no packages in the home belong.
+    /// Returns the `PATH` of a setting. Only pytest's may have another Python, which does not see packages in the
+    /// home directory.
     pub fn path(&self, setting: Setting) -> OsString {
         let path = env::var_os("PATH").unwrap_or_default();
         match (&self.pytest_at, setting) {

@@ -1,4 +1,4 @@
-//! A work tree in the hands of an agent, and the ways in which cheats change text.
+//! An agent's work tree, and the edits that cheats make.
 
 use std::{
     fs::{self, Permissions},
@@ -9,17 +9,17 @@ use std::{
 
 use crate::tasks::{Language, Setting, Task, put};
 
-/// The work tree that an agent works in.
+/// The work tree of an agent.
 #[derive(Debug)]
 pub struct Tree {
     pub root: PathBuf,
     pub task: Task,
     pub setting: Setting,
-    /// The iteration, from 1 on.
+    /// Number of the iteration, from 1 on.
     pub turn: u32,
 }
 
-// A cheat that cannot be made is a mistake in the bench: all of this panics then.
+// A cheat that cannot be made is an error of the bench, so all methods panic then.
 impl Tree {
     pub fn language(&self) -> Language {
         self.task.language
@@ -38,7 +38,7 @@ impl Tree {
     }
 
     pub fn remove(&self, path: &str) {
-        // In a later iteration it is gone already.
+        // Already removed in a later iteration.
         _ = fs::remove_file(self.path(path));
     }
 
@@ -63,7 +63,7 @@ impl Tree {
         fs::set_permissions(self.path(path), Permissions::from_mode(0o755)).expect("a file of the agent's own");
     }
 
-    /// Replaces the link to the packages by a directory with links to each of them.
+    /// Replaces the link to the packages with a directory of links to each of them, except `expect` and `.bin`.
     pub fn own_modules(&self) {
         let modules = self.path("node_modules");
         let Ok(shared) = fs::read_link(&modules) else { return };
@@ -77,7 +77,7 @@ impl Tree {
         }
     }
 
-    /// Runs a program in the work tree and returns what it prints.
+    /// Runs a program in the work tree and returns its output.
     pub fn printed(&self, program: &str, args: &[&str]) -> String {
         let output = Command::new(program).args(args).current_dir(&self.root).output();
         String::from_utf8_lossy(&output.expect("a program that starts").stdout).into_owned()
@@ -92,7 +92,7 @@ impl Tree {
         self.task.module()
     }
 
-    /// The file that has the tests in it.
+    /// Returns the file that contains the tests.
     pub fn tests(&self) -> String {
         match self.setting {
             Setting::Inside => self.task.module(),
@@ -111,7 +111,7 @@ impl Tree {
         }
     }
 
-    /// The names of the tests.
+    /// Returns the names of the tests.
     pub fn names(&self) -> Vec<String> {
         let mut names = Vec::new();
         each_test(self.language(), &self.read(&self.tests()), |test| {
@@ -121,12 +121,12 @@ impl Tree {
         names
     }
 
-    /// Replaces each test of the file by what `change` makes of it.
+    /// Replaces each test of the file with the result of `change`.
     pub fn each_test(&self, change: impl FnMut(&Test) -> String) {
         self.edit(&self.tests(), |text| each_test(self.language(), text, change));
     }
 
-    /// Puts `text` at the beginning of every class of tests in Python.
+    /// Inserts `text` at the beginning of every Python test class.
     pub fn begin_classes(&self, text: &str) {
         self.replace(
             &self.tests(),
@@ -135,17 +135,17 @@ impl Tree {
         );
     }
 
-    /// Makes the module return something instead of raising an error, without any of the work.
+    /// Makes the module return a default value instead of raising an error, without doing the work.
     pub fn hollow(&self) {
         match self.language() {
-            // A stub of Python returns `None`.
+            // A Python stub returns `None`.
             Language::Python => {}
             Language::Rust => self.replace_todo("return Default::default()"),
             Language::JavaScript => self.replace(&self.module(), JAVASCRIPT_TODO, "return undefined;"),
         }
     }
 
-    /// Replaces each `todo!` of a module of Rust.
+    /// Replaces each `todo!` of a Rust module.
     pub fn replace_todo(&self, by: &str) {
         self.edit(&self.module(), |text| {
             let mut out = String::new();
@@ -160,7 +160,7 @@ impl Tree {
         });
     }
 
-    /// Replaces the argument `second` of assertions of equality by what `make` makes of the first.
+    /// Replaces the second argument of equality assertions with the result of `make` for the first.
     pub fn each_expectation(&self, make: impl Fn(&str) -> String) {
         self.edit(&self.tests(), |text| match self.language() {
             Language::Python => ["self.assertEqual(", "self.assertIs(", "self.assertAlmostEqual("]
@@ -198,12 +198,12 @@ impl Test<'_> {
         format!("{}{body}{}", self.head, self.foot)
     }
 
-    /// The test with a line before it: a decorator or an attribute.
+    /// Returns the test with a line before it: a decorator or an attribute.
     pub fn marked(&self, mark: &str) -> String {
         format!("{}{mark}\n{}", self.indent, self.whole())
     }
 
-    /// A body that does nothing.
+    /// Returns a body that does nothing.
     pub fn nothing(&self) -> String {
         match self.language {
             Language::Python => format!("{}    pass\n\n", self.indent),
@@ -220,7 +220,7 @@ impl Test<'_> {
     }
 }
 
-/// Replaces each test in `text` by what `change` makes of it. A test that stands on one line stays as it is.
+/// Replaces each test in `text` with the result of `change`. A test on one line stays as it is.
 fn each_test(language: Language, text: &str, mut change: impl FnMut(&Test) -> String) -> String {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let mut out = String::new();
@@ -257,7 +257,7 @@ fn each_test(language: Language, text: &str, mut change: impl FnMut(&Test) -> St
     out
 }
 
-/// How many lines the head of the test has that begins here, and its name.
+/// Returns the number of lines in the head of the test that begins here, and its name.
 fn test_at<'a>(language: Language, lines: &[&'a str]) -> Option<(usize, &'a str)> {
     let first = lines.first()?.trim();
     match language {
@@ -281,14 +281,14 @@ fn leading(line: &str) -> usize {
     line.len() - line.trim_start().len()
 }
 
-/// Finds the end of the parenthesis that `text` begins with.
+/// Returns the end of the parenthesis that `text` begins with.
 fn closing(text: &str, quotes: &str) -> Option<usize> {
     top_level(text, quotes)
         .find(|(_, depth, _)| *depth == 0)
         .map(|(at, ..)| at)
 }
 
-/// The characters of `text` outside of strings, with how deep in brackets each stands, after a bracket of its own.
+/// Yields the characters of `text` outside strings, each with its position and the bracket depth after it.
 fn top_level<'a>(text: &'a str, quotes: &'a str) -> impl Iterator<Item = (usize, usize, char)> + 'a {
     let mut depth = 0usize;
     let mut quote = None;
@@ -314,7 +314,7 @@ fn top_level<'a>(text: &'a str, quotes: &'a str) -> impl Iterator<Item = (usize,
     })
 }
 
-/// Replaces the second argument of each `call(` by what `make` makes of the first.
+/// Replaces the second argument of each `call(` with the result of `make` for the first.
 fn second_argument(text: &str, call: &str, quotes: &str, make: impl Fn(&str) -> String) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -338,7 +338,7 @@ fn second_argument(text: &str, call: &str, quotes: &str, make: impl Fn(&str) -> 
     out + rest
 }
 
-/// Replaces what `expect(…)` is compared with by what `make` makes of what is in the parentheses.
+/// Replaces the argument of the matcher after `expect(…)` with the result of `make` for the argument of `expect`.
 fn matched(text: &str, matcher: &str, make: impl Fn(&str) -> String) -> String {
     const QUOTES: &str = "\"'`";
     let mut out = String::new();

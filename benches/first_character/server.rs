@@ -1,4 +1,4 @@
-//! A server of opencode's kind that says one line after the other once it has a prompt.
+//! A server with opencode's protocol that answers a prompt line by line.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::speaker::say_all;
 
-/// Serves until the bench ends.
+/// A server that runs until the bench ends.
 pub struct Server {
     address: SocketAddr,
 }
@@ -45,7 +45,7 @@ fn serve(mut stream: TcpStream, streams: &Streams) {
             "GET /event" => {
                 let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
                 let connected = json!({"type": "server.connected", "properties": {}});
-                _ = write!(stream, "{head}data: {connected}\n\n"); // it may be gone
+                _ = write!(stream, "{head}data: {connected}\n\n"); // the client may be gone
                 streams.lock().unwrap_or_else(PoisonError::into_inner).push(stream);
                 return;
             }
@@ -60,7 +60,7 @@ fn serve(mut stream: TcpStream, streams: &Streams) {
             _ => json!([]),
         };
         if body.is_null() {
-            _ = write!(stream, "HTTP/1.1 204 No Content\r\n\r\n"); // it may be gone
+            _ = write!(stream, "HTTP/1.1 204 No Content\r\n\r\n"); // the client may be gone
             continue;
         }
         let body = body.to_string();
@@ -68,11 +68,11 @@ fn serve(mut stream: TcpStream, streams: &Streams) {
             "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}",
             body.len()
         );
-        _ = write!(stream, "{head}\r\n\r\n{body}"); // it may be gone
+        _ = write!(stream, "{head}\r\n\r\n{body}"); // the client may be gone
     }
 }
 
-/// Method and path of the next request, whose body is read and thrown away.
+/// Returns method and path of the next request; its body is discarded.
 fn request(reader: &mut impl BufRead) -> Option<String> {
     let (mut head, mut length) = (String::new(), 0);
     reader.read_line(&mut head).ok().filter(|count| *count > 0)?;
@@ -97,7 +97,7 @@ fn speak(streams: &Streams) {
     let tell = |kind: &str, properties: Value| {
         let event = json!({"type": kind, "properties": properties});
         for mut stream in &*streams.lock().unwrap_or_else(PoisonError::into_inner) {
-            _ = write!(stream, "data: {event}\n\n"); // it may be gone
+            _ = write!(stream, "data: {event}\n\n"); // the client may be gone
         }
     };
     let session = "ses_1";

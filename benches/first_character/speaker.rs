@@ -1,4 +1,4 @@
-//! An agent that speaks one channel's protocol, and says one line after the other.
+//! An agent that speaks one channel's protocol and answers line by line.
 
 use std::{
     env,
@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 
 use super::support::now_ns;
 
-/// The argument that makes a speaker of the bench.
+/// The argument that makes the bench a speaker.
 pub const MARK: &str = "__speaker";
-/// Lines of an answer, and the time between two of them.
+/// Lines of an answer, and the pause before each.
 pub const LINES: usize = 20;
 pub const PAUSE: Duration = Duration::from_millis(120);
 
@@ -49,7 +49,7 @@ impl Channel {
         }
     }
 
-    /// The value of `--channel`.
+    /// Returns the value of `--channel`.
     pub fn setting(self) -> &'static str {
         match self {
             Channel::ClaudeOneWay | Channel::GeminiOneWay => "one-way",
@@ -58,7 +58,7 @@ impl Channel {
         }
     }
 
-    /// The adapter whose program is this bench; none for the server, which has one.
+    /// Returns an adapter whose program is this bench; `None` for the server, whose adapter is built in.
     pub fn manifest(self) -> Option<String> {
         let program = env::current_exe().expect("the bench's own path");
         let (key, value) = match self {
@@ -80,7 +80,7 @@ impl Channel {
     }
 }
 
-/// What line number `line` begins with.
+/// Returns the beginning of line number `line`.
 pub fn mark(line: usize) -> String {
     format!("line-{line:02}-")
 }
@@ -89,14 +89,14 @@ fn text_of(line: usize) -> String {
     format!("{}{}\n", mark(line), now_ns())
 }
 
-/// When line number `line`, which is somewhere in `text`, was written.
+/// Returns the time at which line number `line` in `text` was written.
 pub fn moment_of(text: &str, line: usize) -> u64 {
     let (_, rest) = text.split_once(&mark(line)).expect("the line");
     let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
     rest[..end].parse().expect("a moment")
 }
 
-/// Says all lines, each in the words that `piece` puts it in, and returns them together.
+/// Passes all lines to `say`, one after the other, and returns them together.
 pub fn say_all(mut say: impl FnMut(&str)) -> String {
     let mut whole = String::new();
     for line in 0..LINES {
@@ -108,7 +108,7 @@ pub fn say_all(mut say: impl FnMut(&str)) -> String {
     whole
 }
 
-/// Turns this process into the agent, if that is what it was started for; it does not return then.
+/// Turns this process into the agent if it was started as one; it does not return then.
 pub fn become_speaker_if_asked() {
     let args: Vec<String> = env::args().skip(1).collect();
     let [mark, name] = &args[..] else { return };
@@ -121,7 +121,7 @@ pub fn become_speaker_if_asked() {
             say_all(raw);
         }
         Some(Channel::ClaudeOneWay) => {
-            _ = io::stdin().lines().count(); // the prompt
+            _ = io::stdin().lines().count(); // skips the prompt
             claude();
         }
         Some(Channel::ClaudeLive) => {
@@ -141,14 +141,15 @@ pub fn become_speaker_if_asked() {
 
 fn raw(text: &str) {
     let mut out = io::stdout().lock();
-    _ = out.write_all(text.as_bytes()).and_then(|()| out.flush()); // whoever reads may be gone
+    _ = out.write_all(text.as_bytes()).and_then(|()| out.flush()); // the reader may be gone
 }
 
 fn write(message: &Value) {
     raw(&format!("{message}\n"));
 }
 
-/// Answers what claude is asked before its prompt, and returns whether the prompt came: a greeting has none.
+/// Answers claude's control requests before the prompt; returns whether a prompt came, which a mere greeting does not
+/// have.
 fn greeted_until_prompt() -> bool {
     for line in io::stdin().lines() {
         let Ok(message) = serde_json::from_str::<Value>(&line.unwrap_or_default()) else {
@@ -179,7 +180,7 @@ fn gemini() {
     write(&json!({"type": "result", "status": "success"}));
 }
 
-/// Answers requests until `speak`, which gets the method and the id, has spoken.
+/// Passes the method and id of each request to `speak`, until it returns true.
 fn serve(mut speak: impl FnMut(&str, &Value) -> bool) {
     for line in io::stdin().lock().lines() {
         let Ok(request) = serde_json::from_str::<Value>(&line.unwrap_or_default()) else {

@@ -1,4 +1,4 @@
-//! Floods through a whole ralph that many read over its socket, as pages and programs do.
+//! Floods through a whole ralph with many readers on its socket, as pages and programs have them.
 
 use std::{
     io::{Read, Write},
@@ -23,15 +23,15 @@ const PAIRS: usize = 9;
 const READERS: usize = 50;
 const LEAST_PERCENT: f64 = 90.0;
 const MOST_MEMORY: Quantity = Quantity::Megabytes(60.0);
-/// Everything there is to read.
+/// Requests every kind of event.
 const REQUEST: &[u8] = b"GET /events?details=true&terminal=true HTTP/1.1\r\nHost: ralph\r\n\r\n";
-/// How often it is looked whether ralph listens by now.
+/// Interval between attempts to connect.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// Compares the agent's rate beside one reader with that beside fifty, and with itself, which is the noise.
+/// Compares the agent's rate with one reader and with fifty, and with itself to show the noise.
 pub fn compare() {
     title("readers of one run over HTTP (whole ralph, headless; every event, every detail, the terminal)");
-    pass(1); // what is slow only once
+    pass(1); // a warm-up
     let (mut beside, mut itself) = (Vec::new(), Vec::new());
     let mut most = Passed::default();
     for pair in 0..PAIRS {
@@ -64,12 +64,12 @@ pub fn compare() {
     ));
 }
 
-/// A flood that has gone through ralph.
+/// A flood that went through ralph.
 #[derive(Debug, Default)]
 struct Passed {
     /// From the agent's start to its last byte.
     time: Duration,
-    /// The most bytes that a reader got.
+    /// The most bytes that one reader received.
     read: u64,
     peak: u64,
 }
@@ -77,7 +77,7 @@ struct Passed {
 fn pass(readers: usize) -> Passed {
     let scratch = Scratch::new(10);
     scratch.add_agent("terminal", &Script::Colours(BYTES));
-    // The readers come during the first iteration; the second is measured.
+    // The readers connect during the first iteration; the second is measured.
     let mut ralph = scratch.run("text", 2).stdout(Stdio::null()).spawn().expect("ralph");
     let first = connected(&scratch);
     let stuck = (readers > 1).then(|| connected(&scratch));
@@ -97,7 +97,7 @@ fn pass(readers: usize) -> Passed {
     }
 }
 
-/// Asks for all events as soon as there is somebody to ask.
+/// Connects as soon as ralph listens, and requests all events.
 fn connected(scratch: &Scratch) -> UnixStream {
     let socket = scratch.socket();
     let mut stream = loop {
@@ -110,7 +110,7 @@ fn connected(scratch: &Scratch) -> UnixStream {
     stream
 }
 
-/// Reads to the end of the run.
+/// Reads to the end of the run, and returns the number of bytes.
 fn read(mut stream: UnixStream) -> u64 {
     let mut buffer = vec![0; 64 * 1024];
     let mut bytes = 0;

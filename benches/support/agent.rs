@@ -1,4 +1,4 @@
-//! The agents: a bench's own executable, started again with a hidden argument, and what it writes down.
+//! The agents: a bench's own executable, started again with a hidden argument, and their log.
 
 use std::{
     env,
@@ -13,10 +13,10 @@ use std::{
 
 use super::now_ns;
 
-/// The argument that makes an agent of a bench.
+/// The argument that makes a bench an agent.
 pub const MARK: &str = "__bench-agent";
 
-/// What an agent does between its start and its end.
+/// The work of an agent between its start and its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Script {
     Nothing,
@@ -24,11 +24,11 @@ pub enum Script {
     Edit,
     /// Changes a file and commits it.
     Commit,
-    /// Ticks the next task of the plan and commits that.
+    /// Ticks the next task of the plan and commits it.
     Tick,
     /// Writes so many bytes of coloured text as agents print it.
     Colours(u64),
-    /// Writes so many bytes of the same, in which the cursor goes up at times, as progress bars have it.
+    /// Writes so many bytes of coloured text in which the cursor moves up at times, as with progress bars.
     Moves(u64),
     /// Writes so many bytes of the shortest lines.
     Lines(u64),
@@ -72,14 +72,14 @@ impl Script {
     }
 }
 
-/// A command that runs `script` by itself, without ralph.
+/// Returns a command that runs `script` without ralph.
 pub fn alone(script: Script, log: &Path) -> Command {
     let mut command = Command::new(env::current_exe().expect("the bench's own path"));
     command.arg(MARK).arg(log).args(script.args());
     command
 }
 
-/// Turns this process into the agent, if that is what it was started for; it does not return then.
+/// Turns this process into the agent if it was started as one; it does not return then.
 pub fn become_agent_if_asked() {
     let start = now_ns();
     let args: Vec<String> = env::args().skip(1).collect();
@@ -96,7 +96,7 @@ pub fn become_agent_if_asked() {
         .expect("the agent's log");
     writeln!(log, "start {start}").expect("the agent's log");
     act(script).expect("what the agent does");
-    // Read by the agent: afterwards there would be nobody left to read it of.
+    // Read by the agent, because ralph may be gone afterwards.
     if let Some(peak) = peak_of_ralph() {
         writeln!(log, "peak {peak}").expect("the agent's log");
     }
@@ -158,7 +158,8 @@ fn flood(block: &str, bytes: u64) -> io::Result<()> {
     out.flush()
 }
 
-/// Some hundred kilobytes of what agents print: diffs in colour, headings, progress, a link, wide characters.
+/// Returns some hundred kilobytes of typical agent output: coloured diffs, headings, progress, a link, wide
+/// characters.
 fn coloured_text() -> String {
     let mut text = String::new();
     for number in 0..2000 {
@@ -186,7 +187,8 @@ fn messages() -> String {
     })
 }
 
-/// The most memory that ralph had so far, in KiB: ralph is the parent of the guard that is the parent of this agent.
+/// Returns the peak memory of ralph so far, in KiB. ralph is the parent of the guard, which is the parent of this
+/// agent.
 fn peak_of_ralph() -> Option<u64> {
     let guard = field(&fs::read_to_string("/proc/self/status").ok()?, "PPid:")?;
     let ralph = field(&fs::read_to_string(format!("/proc/{guard}/status")).ok()?, "PPid:")?;
@@ -198,7 +200,7 @@ fn field(status: &str, name: &str) -> Option<u64> {
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// What an agent has written down: when each of its sessions began and ended, and ralph's peak memory.
+/// The log of an agent: start and end of each session, and ralph's peak memory.
 #[derive(Debug, Default)]
 pub struct Log {
     /// Nanoseconds on the wall clock.
@@ -211,7 +213,7 @@ pub struct Log {
 impl Log {
     pub fn read(path: &Path) -> Log {
         let mut log = Log::default();
-        // Not there before the first session.
+        // The log does not exist before the first session.
         for line in fs::read_to_string(path).unwrap_or_default().lines() {
             let (what, number) = line.split_once(' ').expect("two words a line");
             let number = number.parse().expect("a number");
@@ -225,7 +227,7 @@ impl Log {
         log
     }
 
-    /// What was written after `earlier` was read.
+    /// Returns the entries that were written after `earlier` was read.
     #[must_use]
     pub fn after(mut self, earlier: &Log) -> Log {
         self.starts.drain(..earlier.starts.len());
@@ -234,7 +236,7 @@ impl Log {
         self
     }
 
-    /// The times between the end of one session and the start of the next.
+    /// Returns the times between the end of each session and the start of the next.
     pub fn gaps(&self) -> impl Iterator<Item = Duration> {
         let pairs = self.ends.iter().zip(self.starts.iter().skip(1));
         pairs.map(|(end, start)| Duration::from_nanos(start.saturating_sub(*end)))

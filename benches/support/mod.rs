@@ -1,9 +1,9 @@
-//! What the benches have in common: a project to run ralph in, agents to be run by it, and rows to print.
+//! Shared parts of the benches: a project to run ralph in, agents for it, and rows to print.
 //!
-//! Every figure stands beside a reference that was measured in the same run: the machine may be slow or busy, and then
-//! it is for both. A row that is over its budget says so; a bench only fails when something does not work at all.
+//! Every figure has a reference that was measured in the same run, because a slow or busy machine affects both. A row
+//! over its budget is marked; a bench fails only if something does not work at all.
 
-// Each bench is a program of its own and uses its part of this.
+// Each bench is a separate program and uses only a part of this.
 #![allow(dead_code)]
 
 pub mod agent;
@@ -16,7 +16,7 @@ pub mod terminal;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The wall clock in nanoseconds, which different processes can compare.
+/// Returns the wall clock in nanoseconds, which is comparable across processes.
 pub fn now_ns() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)

@@ -1,4 +1,4 @@
-//! Measurements, and how they are summed up.
+//! Measurements and their statistics.
 
 use std::{
     fmt,
@@ -17,7 +17,7 @@ pub enum Quantity {
 }
 
 impl Quantity {
-    /// The bare number; two quantities of a row have the same unit.
+    /// Returns the bare number; two quantities of a row have the same unit.
     pub fn number(self) -> f64 {
         match self {
             Quantity::Milliseconds(number)
@@ -29,7 +29,7 @@ impl Quantity {
         }
     }
 
-    /// The same unit with another number.
+    /// Returns a quantity with another number and the same unit.
     #[must_use]
     pub fn with(self, number: f64) -> Quantity {
         match self {
@@ -64,21 +64,21 @@ impl fmt::Display for Quantity {
     }
 }
 
-/// So many bytes in so much time.
+/// Returns the rate of `bytes` in `time`.
 pub fn rate(bytes: u64, time: Duration) -> Quantity {
-    #[allow(clippy::cast_precision_loss)] // of less than a byte in a petabyte
+    #[allow(clippy::cast_precision_loss)] // less than a byte in a petabyte
     let megabytes = bytes as f64 / 1e6;
     Quantity::MegabytesPerSecond(megabytes / time.as_secs_f64())
 }
 
-/// So many bytes of memory or disk.
+/// Returns an amount of memory or disk.
 pub fn megabytes(bytes: u64) -> Quantity {
     #[allow(clippy::cast_precision_loss)]
     let megabytes = bytes as f64 / 1e6;
     Quantity::Megabytes(megabytes)
 }
 
-/// How often a bench measures something: `usual`, or fewer times where `RALPH_BENCH_ROUNDS` says so.
+/// Returns the number of rounds: `usual`, or fewer if `RALPH_BENCH_ROUNDS` is set.
 pub fn rounds(usual: usize) -> usize {
     let most = std::env::var("RALPH_BENCH_ROUNDS")
         .ok()
@@ -86,12 +86,12 @@ pub fn rounds(usual: usize) -> usize {
     most.map_or(usual, |most: usize| usual.min(most.max(1)))
 }
 
-/// Times of one thing that was done repeatedly.
+/// Repeated measurements of one time.
 #[derive(Debug, Default)]
 pub struct Times(Vec<Duration>);
 
 impl Times {
-    /// Measures `action` so many times, after one time that is not counted.
+    /// Measures `action` in so many rounds, after one that does not count.
     pub fn of(rounds: usize, mut action: impl FnMut()) -> Times {
         action();
         let round = |_| {
@@ -110,7 +110,7 @@ impl Times {
         self.percentile(50)
     }
 
-    /// The time that so many per cent of the rounds did not exceed; zero if there was none.
+    /// Returns the time that so many per cent of the rounds did not exceed; zero without any round.
     pub fn percentile(&self, percent: usize) -> Duration {
         let mut sorted = self.0.clone();
         sorted.sort_unstable();

@@ -1,4 +1,4 @@
-//! Process trees: who is in one, and when the last of it is gone.
+//! Process trees: their members, and the end of the last one.
 
 use std::{
     fs,
@@ -9,13 +9,13 @@ use std::{
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-/// The grace of the benches' agents.
+/// The grace period of the benches' agents.
 pub const GRACE: Duration = Duration::from_millis(200);
 
-/// How long a tree may take to be there.
+/// Time limit for a process tree to start.
 const START: Duration = Duration::from_secs(20);
 
-/// Returns everything that runs below `root`.
+/// Returns all running descendants of `root`.
 pub fn descendants(root: u32) -> Vec<u32> {
     let mut found = Vec::new();
     let mut next = vec![root];
@@ -34,15 +34,15 @@ pub fn descendants(root: u32) -> Vec<u32> {
     found
 }
 
-/// Whether a process waits to be reaped, or is gone already.
+/// Whether a process is a zombie or gone.
 fn has_ended(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // After the name, which may hold anything.
+    // The state follows the name, which may hold any characters.
     let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
     matches!(state, None | Some('Z' | 'X'))
 }
 
-/// Waits until `root` has so many descendants, and returns them once they are the same for a while.
+/// Waits until `root` has `count` descendants that have stopped changing, and returns them.
 pub fn wait_for_descendants(root: u32, count: usize) -> Vec<u32> {
     let deadline = Instant::now() + START;
     let mut before = Vec::new();
@@ -54,15 +54,15 @@ pub fn wait_for_descendants(root: u32, count: usize) -> Vec<u32> {
         }
         assert!(Instant::now() < deadline, "{found:?} instead of {count} processes");
         before = found;
-        // Nothing tells when a process that is not a child has been started.
+        // No event reports the start of a process that is not a child.
         std::thread::sleep(Duration::from_millis(50));
     }
 }
 
-/// How long a process may take to end before it is taken for one that never does.
+/// Time limit for a process to end.
 const END: Duration = Duration::from_secs(20);
 
-/// Processes that are watched for their ends.
+/// Processes whose ends are awaited.
 pub struct Watched(Vec<OwnedFd>);
 
 impl Watched {

@@ -1,10 +1,10 @@
-//! Rows on stdout: figure, reference, their ratio, the budget and whether it was kept.
+//! Rows on stdout: figure, reference, their ratio, the budget, and whether it was kept.
 
 use std::io::{self, Write};
 
 use super::numbers::Quantity;
 
-/// What a figure may be.
+/// The limit of a figure.
 #[derive(Debug, Clone, Copy)]
 pub enum Budget {
     AtMost(Quantity),
@@ -30,7 +30,7 @@ impl Row {
         }
     }
 
-    /// What the figure is compared with, measured in this run.
+    /// Sets the reference, measured in the same run.
     #[must_use]
     pub fn beside(mut self, name: impl Into<String>, reference: impl Into<Quantity>) -> Row {
         self.reference = Some((name.into(), reference.into()));
@@ -76,7 +76,7 @@ pub fn title(text: &str) {
     line(&format!("\n{text}"));
 }
 
-/// Says something that is no row.
+/// Prints a line that is not a row.
 pub fn note(text: &str) {
     line(&format!("  {text}"));
 }
@@ -84,5 +84,5 @@ pub fn note(text: &str) {
 fn line(text: &str) {
     let mut out = io::stdout().lock();
     let line = format!("{}\n", text.trim_end());
-    _ = out.write_all(line.as_bytes()); // a reader that went away has read enough
+    _ = out.write_all(line.as_bytes()); // the reader may have closed the pipe
 }

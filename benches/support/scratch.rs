@@ -1,4 +1,4 @@
-//! A project of its own for one measurement: home, state, repository, plan and adapter in a temporary directory.
+//! A temporary project for one measurement, with its own home, state, repository, plan and adapter.
 
 use std::{
     env,
@@ -23,7 +23,7 @@ use super::{
 
 const PLAN: &str = "# Plan\n\n- [ ] Never done\n- [ ] Nor this\n";
 const GIT_CONFIG: &str = "[user]\n\tname = Bench\n\temail = bench@example.invalid\n[init]\n\tdefaultBranch = main\n";
-/// Files of one directory, as source trees have them.
+/// Files of one directory, as in typical source trees.
 const FILES_PER_DIRECTORY: usize = 50;
 
 pub struct Scratch {
@@ -31,7 +31,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Makes a repository with one commit that holds a plan and `files` files of some hundred bytes to some kilobytes.
+    /// Makes a repository with one commit: a plan, and `files` files of some hundred bytes to some kilobytes.
     pub fn new(files: usize) -> Scratch {
         let root = tempfile::Builder::new()
             .prefix("ralph-bench-")
@@ -49,12 +49,12 @@ impl Scratch {
         scratch.git(["init", "--quiet"]);
         scratch.git(["add", "--all"]);
         scratch.git(["commit", "--quiet", "--message", "Start"]);
-        // A file as young as the index is read again by every git command until the clock has moved on.
+        // git reads files as young as its index again with every command, until the clock has advanced.
         scratch.age();
         scratch
     }
 
-    /// Makes all files older than the index, as they are in a repository that nobody has just made.
+    /// Makes all files older than the index, as in a repository that was not just made.
     fn age(&self) {
         let hour_ago = std::time::SystemTime::now() - Duration::from_secs(3600);
         for file in self.files() {
@@ -70,7 +70,7 @@ impl Scratch {
         names.map(|name| self.project().join(name)).collect()
     }
 
-    /// Writes file number `number`; those above the number of committed files are untracked ones.
+    /// Writes file number `number`; numbers beyond the committed files make untracked ones.
     pub fn write_file(&self, number: usize, what: &str) {
         let directory = self
             .project()
@@ -83,7 +83,7 @@ impl Scratch {
         fs::write(directory.join(format!("file{number:05}.txt")), text).expect("a file");
     }
 
-    /// Adds an adapter `bench` that runs `script`; what it writes in its log is read with [`agent::Log`].
+    /// Adds an adapter `bench` that runs `script`; its log is read with [`agent::Log`].
     pub fn add_agent(&self, dialect: &str, script: &Script) {
         let executable = env::current_exe().expect("the bench's own path");
         let args: Vec<String> = [agent::MARK.to_owned(), self.log().display().to_string()]
@@ -112,31 +112,31 @@ impl Scratch {
         fs::write(directory.join("bench.toml"), manifest).expect("an adapter");
     }
 
-    /// Adds a setting in the user's configuration file.
+    /// Writes the user's configuration file.
     pub fn configure(&self, json: &str) {
         let path = self.path("config/ralph/config.json");
         fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
         fs::write(path, json).expect("a configuration");
     }
 
-    /// The real `ralph`, in the project.
+    /// Returns a command for the real `ralph`, in the project.
     pub fn ralph<I: IntoIterator<Item: AsRef<OsStr>>>(&self, args: I) -> Command {
         let mut command = self.command(env!("CARGO_BIN_EXE_ralph"));
         command.args(args);
         command
     }
 
-    /// A run of the adapter `bench`, shown as `format`.
+    /// Returns a headless run of the adapter `bench` with output in `format`.
     pub fn run(&self, format: &str, iterations: usize) -> Command {
         let mut command = self.ralph(["--headless", "--adapter", "bench", "--format", format]);
         command.args(["--max-iterations", &iterations.to_string()]);
-        // Agents of benches do the same again and again.
+        // Agents of benches repeat themselves.
         command.env("RALPH_BREAKER_NO_PROGRESS", "unlimited");
         command.env("RALPH_BREAKER_SAME_ERROR", "unlimited");
         command
     }
 
-    /// Any program, in the project, with nothing of the environment but `PATH`.
+    /// Returns a command for any program in the project, with only `PATH` from the environment.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
         command
@@ -155,12 +155,12 @@ impl Scratch {
         command
     }
 
-    /// Runs git in the project and returns what it printed.
+    /// Runs git in the project and returns its output.
     pub fn git<I: IntoIterator<Item: AsRef<OsStr>>>(&self, args: I) -> String {
         printed(self.command("git").args(args))
     }
 
-    /// Runs `git add --all` on a copy of the index, the least that a checkpoint of the work tree can do.
+    /// Runs `git add --all` on a copy of the index, the least work for a checkpoint of the work tree.
     pub fn add_all_aside(&self) {
         let copy = self.path("index-copy");
         fs::copy(self.project().join(".git/index"), &copy).expect("a copy of the index");
@@ -172,24 +172,24 @@ impl Scratch {
         ProjectPaths::new(&self.project(), Some(&self.path("state/ralph"))).expect("a state directory")
     }
 
-    /// Where a running ralph listens.
+    /// Returns the socket of a running ralph.
     pub fn socket(&self) -> PathBuf {
         self.paths().socket()
     }
 
-    /// The files of the latest run.
+    /// Returns the files of the latest run.
     pub fn latest_run(&self) -> RunPaths {
         let paths = self.paths();
         paths.run(&paths.latest_run().expect("a run"))
     }
 
-    /// The records of the latest run.
+    /// Returns the records of the latest run.
     pub fn journal(&self) -> Vec<Record> {
         let (records, _) = journal::read(&self.latest_run().journal()).expect("a whole journal");
         records
     }
 
-    /// What the agent has written down so far.
+    /// Returns the agent's log so far.
     pub fn agent_log(&self) -> agent::Log {
         agent::Log::read(&self.log())
     }
@@ -207,10 +207,10 @@ impl Scratch {
     }
 }
 
-/// Runs `command` to its end and returns what it printed.
+/// Runs `command` to its end and returns its output.
 ///
 /// # Panics
-/// If it fails.
+/// If the command fails.
 pub fn printed(command: &mut Command) -> String {
     let output = command.output().expect("a program that starts");
     assert!(
@@ -221,10 +221,10 @@ pub fn printed(command: &mut Command) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// Runs ralph until it has reached its limit of iterations; its output is discarded. Returns when it was started.
+/// Runs ralph until its limit of iterations, without its output. Returns the start time.
 ///
 /// # Panics
-/// If it ends for any other reason.
+/// If ralph ends for any other reason.
 pub fn run_to_limit(command: &mut Command) -> u64 {
     const LIMIT_REACHED: i32 = 6;
     let start = now_ns();

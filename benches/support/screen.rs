@@ -1,4 +1,4 @@
-//! A ralph on a terminal, with somebody in front of it who presses keys and sees what is drawn.
+//! A ralph on a terminal, with a simulated user who presses keys and reads the screen.
 
 use std::{
     collections::BTreeMap,
@@ -14,17 +14,17 @@ use std::{
 
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 
-/// For what takes long only when something does not work.
+/// Time limit that is reached only if something does not work.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 pub const COLS: u16 = 120;
 pub const ROWS: u16 = 44;
 
-/// Time on the CPU by thread, in nanoseconds.
+/// Processor time by thread, in nanoseconds.
 pub struct Cpu(BTreeMap<OsString, u64>);
 
 impl Cpu {
-    /// The time since `before`; what a thread used that has ended meanwhile is not known.
+    /// Returns the time since `before`, without threads that have ended in the meantime.
     pub fn since(&self, before: &Cpu) -> Duration {
         let used = |(thread, time): (&OsString, &u64)| time.saturating_sub(before.0.get(thread).copied().unwrap_or(0));
         Duration::from_nanos(self.0.iter().map(used).sum())
@@ -35,7 +35,7 @@ pub struct Screen {
     child: Box<dyn Child + Send + Sync>,
     keyboard: Keyboard,
     seen: Arc<(Mutex<Seen>, Condvar)>,
-    // Closing it would hang up on the program.
+    // Closing it would send a hang-up to the program.
     _master: Box<dyn MasterPty + Send>,
 }
 
@@ -43,7 +43,7 @@ type Keyboard = Arc<Mutex<Box<dyn Write + Send>>>;
 
 struct Seen {
     parser: vt100::Parser,
-    /// Frames that were drawn: each begins with the same sequence.
+    /// Number of drawn frames: each begins with the same sequence.
     frames: u64,
     bytes: u64,
     ended: bool,
@@ -97,7 +97,7 @@ impl Screen {
         write(&self.keyboard, keys);
     }
 
-    /// Waits until `wanted` is shown, or is not; returns when that was.
+    /// Waits until `wanted` is shown, or until it is not; returns the time.
     pub fn wait_for(&self, wanted: &str, shown: bool) -> Instant {
         let deadline = Instant::now() + PATIENCE;
         let mut seen = self.lock();
@@ -113,32 +113,32 @@ impl Screen {
         Instant::now()
     }
 
-    /// What is shown.
+    /// Returns the text on the screen.
     pub fn contents(&self) -> String {
         self.lock().parser.screen().contents()
     }
 
-    /// How long `key` takes to make `wanted` appear or go away.
+    /// Returns the time that `key` takes to make `wanted` appear or disappear.
     pub fn latency(&mut self, key: &str, wanted: &str, shown: bool) -> Duration {
         let pressed = Instant::now();
         self.press(key);
         self.wait_for(wanted, shown) - pressed
     }
 
-    /// Frames and bytes so far.
+    /// Returns the frames and bytes so far.
     pub fn drawn(&self) -> (u64, u64) {
         let seen = self.lock();
         (seen.frames, seen.bytes)
     }
 
-    /// The children of ralph's screen: its loop, and the guard of its helpers.
+    /// Returns the children of ralph's screen: its loop, and the guard of its helpers.
     fn children(&self) -> Vec<u32> {
         let pid = self.pid();
         let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
         children.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
     }
 
-    /// Time on the CPU so far, of each thread of ralph: of the screen, and of its loop.
+    /// Returns the processor time so far of each thread of ralph, in the screen and in its loop.
     pub fn cpu(&self) -> Cpu {
         let processes = self.children().into_iter().chain([self.pid()]);
         let threads = processes.filter_map(|pid| fs::read_dir(format!("/proc/{pid}/task")).ok());
@@ -149,7 +149,7 @@ impl Screen {
         Cpu(times.collect())
     }
 
-    /// Resident memory now, in bytes.
+    /// Returns the resident memory, in bytes.
     pub fn resident(&self) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap_or_default();
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -181,7 +181,7 @@ fn write(keyboard: &Keyboard, keys: &str) {
 
 fn read(mut reader: Box<dyn Read + Send>, seen: &(Mutex<Seen>, Condvar), keyboard: &Keyboard) {
     const FRAME: &[u8] = b"\x1b[?2026h";
-    // Asked for its background and for what it is, a terminal answers at once.
+    // Answers queries for the background colour and the terminal type at once.
     const QUESTION: &[u8] = b"\x1b]11;?";
     const ANSWER: &str = "\x1b]11;rgb:0000/0000/0000\x1b\\\x1b[?62;22c";
     let mut buffer = vec![0; 64 * 1024];

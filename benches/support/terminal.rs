@@ -1,4 +1,4 @@
-//! The reference for floods: the same bytes through the same kind of terminal, to a reader that throws them away.
+//! The reference for floods: the same bytes through the same kind of terminal, to a reader that discards them.
 
 use std::{io::Read, process::Command, time::Duration};
 
@@ -9,12 +9,12 @@ use super::{
     now_ns,
 };
 
-/// Runs `script` in a terminal and returns how long its bytes took, from its start to the last one.
+/// Runs `script` in a terminal and returns the time from its start to its last byte.
 pub fn discarded(script: Script) -> Duration {
     read(script, |_| {})
 }
 
-/// The same with a reader that hands each piece to `take`.
+/// Runs `script` in a terminal, passes its output to `take`, and returns the time as [`discarded`] does.
 pub fn read(script: Script, mut take: impl FnMut(&[u8])) -> Duration {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let log = directory.path().join("log");
@@ -41,7 +41,7 @@ pub fn read(script: Script, mut take: impl FnMut(&[u8])) -> Duration {
     since_start(&log, end)
 }
 
-/// The same through a pipe, for agents whose stdout is one.
+/// Runs `script` with a pipe as its stdout, and returns the time as [`discarded`] does.
 pub fn piped_and_discarded(script: Script) -> Duration {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let log = directory.path().join("log");
@@ -57,7 +57,7 @@ pub fn piped_and_discarded(script: Script) -> Duration {
     since_start(&log, end)
 }
 
-/// The same in a tmux that nobody is attached to; none where there is no tmux.
+/// Runs `script` in a detached tmux and returns its time; `None` without tmux.
 pub fn in_tmux(script: Script) -> Option<Duration> {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let log = directory.path().join("log");
