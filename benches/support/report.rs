@@ -71,7 +71,7 @@ impl Row {
     }
 }
 
-/// Begins a group of rows.
+/// Prints the title of a group of rows.
 pub fn title(text: &str) {
     line(&format!("\n{text}"));
 }

@@ -3,7 +3,7 @@
 use ralph_gate::{cheats::language, mutants::work_mutants};
 use ralph_text::whole_words;
 
-/// Most source files in which changes are looked for.
+/// Most source files that are searched for changes.
 const FILES: usize = 200;
 /// Most changes that are returned.
 const MOST: usize = 24;

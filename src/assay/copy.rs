@@ -75,17 +75,17 @@ impl Copy {
         })
     }
 
-    /// The project's copy.
+    /// Returns the path of the project's copy.
     pub(crate) fn project(&self) -> PathBuf {
         self.tree.tree()
     }
 
-    /// A path beside the project's copy.
+    /// Returns a path beside the project's copy.
     pub(crate) fn beside(&self, name: &str) -> PathBuf {
         self.tree.beside(name)
     }
 
-    /// Begins a repository with all that git does not ignore in its first commit.
+    /// Creates a repository, with all files that git does not ignore in its first commit.
     ///
     /// # Errors
     /// [`CopyError`] if git fails.
@@ -105,7 +105,7 @@ impl Copy {
         self.commit()
     }
 
-    /// Commits the copy as it is, so that [`Copy::restore`] leaves the edits until now.
+    /// Commits the copy as it is, so that [`Copy::restore`] keeps the edits made so far.
     ///
     /// # Errors
     /// [`CopyError`] if git fails.
@@ -116,7 +116,7 @@ impl Copy {
             .map(drop)
     }
 
-    /// The files that git does not ignore.
+    /// Returns the files that git does not ignore.
     ///
     /// # Errors
     /// [`CopyError`] if git fails.
@@ -128,7 +128,7 @@ impl Copy {
             .collect())
     }
 
-    /// The text of a file that can be edited: a regular one that no symlink leads to.
+    /// Returns the text of a file that edits can change; `None` behind a symlink, or if it is not text.
     pub(crate) fn text(&self, path: &str) -> Option<String> {
         self.can_be_edited(path).then_some(())?;
         String::from_utf8(read_bytes(&self.project().join(path), EDITED_BYTES).ok()?).ok()
@@ -146,7 +146,7 @@ impl Copy {
         is_plain && !way.any(is_link)
     }
 
-    /// Writes a file, which [`Copy::restore`] makes what it was.
+    /// Writes a file, until [`Copy::restore`] restores it.
     ///
     /// # Errors
     /// [`CopyError`] if it cannot be written.
@@ -156,7 +156,7 @@ impl Copy {
         fs::write(&path, text).map_err(of(&path))
     }
 
-    /// Has [`Copy::restore`] make the files of the edits what they are now.
+    /// Remembers the present contents of the edits' files for [`Copy::restore`].
     pub(crate) fn remember_all(&mut self, edits: &[Edit]) {
         for edit in edits {
             self.remember(&edit.path);
@@ -170,10 +170,10 @@ impl Copy {
         }
     }
 
-    /// Makes edited files what they were, and all that git does not ignore what it was at the last commit.
+    /// Restores edited files, and brings all files that git does not ignore back to the last commit.
     ///
     /// # Errors
-    /// [`CopyError`] if that fails.
+    /// [`CopyError`] if a file cannot be restored or git fails.
     pub(crate) fn restore(&mut self) -> Result<(), CopyError> {
         for (path, bytes) in std::mem::take(&mut self.before) {
             let path = self.project().join(path);
@@ -219,7 +219,7 @@ mod tests {
         }
     }
 
-    /// A project with what copies have to look out for.
+    /// Makes a project with everything that is difficult to copy.
     fn project(root: &Path) -> PathBuf {
         let project = root.join("project");
         for directory in [".git", "src", ".venv/lib", "target/debug/incremental"] {

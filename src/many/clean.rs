@@ -67,7 +67,7 @@ pub(crate) enum Stay {
     Running { tree: PathBuf },
     /// Merges that no branch contains.
     Merges { reference: String },
-    /// Git or the file system refused.
+    /// git or the file system refused.
     Failed { what: String, why: Failed },
 }
 

@@ -18,7 +18,7 @@ use ralph_system::{
     proc::{Hold, Supervisor},
 };
 
-/// The scratch work tree of the merge queue. Names of plans have no underscore at the start.
+/// The scratch work tree of the merge queue. Names of plans have no underscores.
 use super::journal::has_begun;
 
 const SCRATCH_TREE: &str = "_merge";

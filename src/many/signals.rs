@@ -10,7 +10,7 @@ use tokio::signal::unix::{SignalKind, signal};
 /// Calls `stop` for every signal that asks this process to end.
 ///
 /// # Errors
-/// If signals cannot be received.
+/// [`io::Error`] if signals cannot be received.
 pub(super) fn on_each(stop: impl Fn(StoppedBy) + Send + Sync + 'static) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     let (mut interrupt, mut terminate, mut hangup) = {

@@ -44,7 +44,7 @@ pub(crate) struct Site {
     pub(crate) project: ProjectPaths,
     pub(crate) paths: BatchPaths,
     pub(crate) branches: Branches,
-    /// Fingerprints of the project's own files that the user has trusted.
+    /// Texts of the project's own files that the user has trusted, by name.
     pub(crate) trusted: BTreeMap<String, String>,
     /// There are goals to run on a merged tree.
     pub(crate) has_goals: bool,

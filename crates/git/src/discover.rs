@@ -185,7 +185,7 @@ fn locate(project: &Path, supervisor: &Supervisor) -> Result<(Layout, usize), No
     }
 }
 
-/// Returns git's directories of `project`, wherever they are; none if ralph would make no checkpoints there.
+/// Returns git's directories of `project`, wherever they are; none if it is in no repository that ralph accepts.
 pub fn directories(project: &Path, supervisor: &Supervisor) -> Vec<PathBuf> {
     match locate(project, supervisor) {
         Ok((layout, _)) if layout.git_dir == layout.common_dir => vec![layout.git_dir],

@@ -1,4 +1,4 @@
-//! Tells a file from another one that has taken its place.
+//! The identity of a file, which tells it from a replacement.
 
 use std::{
     fs::{self, Metadata},

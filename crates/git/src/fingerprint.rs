@@ -214,7 +214,7 @@ mod tests {
         let pipe = dir.path().join("pipe");
         nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
         let (sender, read) = std::sync::mpsc::channel();
-        // As its file was before: it has a length.
+        // With a length, as a regular file had it before.
         std::thread::spawn(move || sender.send((content(&pipe, 5, &mut 100), read_ignore(&pipe))));
         let read = read.recv_timeout(std::time::Duration::from_secs(10));
         assert_eq!(read, Ok((None, None)), "it does not hang");

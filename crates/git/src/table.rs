@@ -140,7 +140,7 @@ impl Table {
         from.next().is_some_and(|(path, _)| path.starts_with(directory))
     }
 
-    /// Follows a change of the user's index; false if more changed than its entries' contents.
+    /// Follows a change of the user's index; false if it is unusual or may change what is ignored.
     pub(super) fn follow(&mut self, root: &Path, theirs: &[Entry]) -> bool {
         let tracked: HashSet<Vec<u8>> = theirs.iter().map(|entry| entry.path.clone()).collect();
         // Files that are not tracked any more may be ignored.

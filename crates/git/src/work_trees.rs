@@ -636,7 +636,7 @@ impl Branches {
         }
     }
 
-    /// The conflicts in the index of a work tree.
+    /// Returns the conflicts in the index of a work tree.
     fn conflicts(&self, tree: &Path) -> Result<Vec<FileConflict>, GitError> {
         let output = self.at(tree).args(["ls-files", "--unmerged", "-z"]).run()?;
         Ok(FileConflict::parse(&output.stdout))

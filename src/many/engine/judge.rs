@@ -43,7 +43,7 @@ pub(super) enum Verdict {
     WaitFor {
         word: String,
     },
-    /// The run has ended by itself.
+    /// The run has ended for the recorded reason.
     Over(StopReason),
     /// The engine has ended the job, which must be withdrawn first: it may have begun by now.
     Withdraw(EngineEnd),

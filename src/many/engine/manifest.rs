@@ -180,7 +180,7 @@ impl Pattern {
 }
 
 impl Manifest {
-    /// The program that submits jobs.
+    /// Returns the program that submits jobs.
     pub(crate) fn program(&self) -> Option<String> {
         self.submit.first()?.fill(|_| None)
     }

@@ -23,7 +23,7 @@ impl Running for Child {
 /// News about a job.
 pub(in crate::many) enum News {
     Heard(JobNews),
-    /// The job has ended, and all its processes are gone.
+    /// The job has ended.
     Ended(Finding),
     /// The job continues without the batch.
     Left,

@@ -132,9 +132,9 @@ settings! {
 }
 
 settings! {
-    /// Source of the engine.
+    /// Installation of the engine.
     pub(super) struct WrittenInstall {
-        /// The command that installs it.
+        /// A command or a page for the installation.
         hint("hint"): Maybe<Text>,
     }
 }

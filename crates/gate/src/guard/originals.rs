@@ -366,8 +366,8 @@ impl Originals {
         kinds.find(|kind| matches!(kind, Kind::Config | Kind::Shadow))
     }
 
-    /// Whether a new configuration file can affect guarded files: it applies below its directory, or below the parent
-    /// of a hidden directory.
+    /// Whether a new configuration file can affect guarded files: it applies below its nearest directory that is not
+    /// hidden.
     fn affects_originals(&self, path: &str) -> bool {
         let shown = above(path).find(|directory| !directory.rsplit('/').next().unwrap_or("").starts_with('.'));
         shown.is_none_or(|directory| directory.is_empty() || self.directories.contains(directory))

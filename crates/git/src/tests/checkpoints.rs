@@ -294,7 +294,7 @@ fn files_directories_and_links_take_each_others_place() {
         "100644 plain/inner",
     ];
     assert_eq!(files(&project, &after(&repository, 1).checkpoint), expected);
-    // And back.
+    // The other way round.
     project.remove("dir");
     fs::rename(project.root.join("moved"), project.root.join("dir")).unwrap();
     fs::remove_dir_all(project.root.join("plain")).unwrap();

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{EngineEnd, TestTrouble};
 
-/// How the run of a plan ended.
+/// The end of a plan's job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum JobEnd {
