@@ -1,4 +1,4 @@
-//! A running child, seen from ralph: its handle, and what the handle shares with the child's two threads.
+//! The handle of a running child, and the state it shares with the child's reader and keeper threads.
 
 use std::{
     fmt,
@@ -26,7 +26,7 @@ use super::{
     spec::Files,
 };
 
-/// Most bytes that wait to be typed; what comes on top of that is dropped, as a terminal does.
+/// Most bytes that wait to be typed; further bytes are dropped, as a terminal does.
 const TYPED_CAP_BYTES: usize = 1 << 20;
 /// Most bytes that wait to be read from standard input: a program that lets more pile up does not read.
 const INPUT_CAP_BYTES: usize = 64 << 20;
@@ -42,7 +42,8 @@ impl Child {
         Child { shared }
     }
 
-    /// Asks the guard to end the tree and returns at once. In order twice is in order once; at once always counts.
+    /// Asks the guard to end the tree and returns at once. A repeated graceful stop has no effect; an immediate one
+    /// does.
     pub fn stop(&self, stop: Stop) {
         self.shared.stop(stop);
     }
@@ -55,18 +56,18 @@ impl Child {
         }
     }
 
-    /// Types bytes into the terminal, without ever blocking: what the program does not read now waits, up to 1 MiB.
+    /// Types bytes into the terminal without blocking: up to 1 MiB that the program does not read yet is kept.
     pub fn type_bytes(&self, bytes: &[u8]) {
         if let Some(terminal) = self.shared.terminal().as_mut() {
             terminal.type_bytes(bytes);
         }
     }
 
-    /// Writes to the program's standard input ([`Stdin::Piped`](super::Stdin)), without ever blocking: what is not read
-    /// now waits, up to 64 MiB.
+    /// Writes to the program's standard input ([`Stdin::Piped`](super::Stdin)) without blocking: up to 64 MiB that the
+    /// program does not read yet is kept.
     ///
     /// # Errors
-    /// [`NotTaken`] if there is no such input any more, or no room; nothing of `bytes` is written then.
+    /// [`NotTaken`] if the input is closed or not piped, or if there is no room; nothing of `bytes` is written then.
     pub fn write_input(&self, bytes: &[u8]) -> Result<(), NotTaken> {
         match self.shared.terminal().as_mut() {
             Some(terminal) => terminal.write_input(bytes),
@@ -74,7 +75,7 @@ impl Child {
         }
     }
 
-    /// Ends the program's standard input once everything that waits has been read.
+    /// Ends the program's standard input once all waiting bytes have been read.
     pub fn close_input(&self) {
         if let Some(terminal) = self.shared.terminal().as_mut() {
             terminal.close_input();
@@ -82,7 +83,7 @@ impl Child {
         self.shared.tell_of_input();
     }
 
-    /// Has the reader call [`Output::woken`](super::Output) soon, from its thread.
+    /// Makes the reader thread call [`Output::woken`](super::Output) soon.
     pub fn wake(&self) {
         self.shared.ask_reader();
     }
@@ -98,7 +99,7 @@ impl Child {
     }
 }
 
-/// The program takes no input.
+/// The program takes no input: it is closed or full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotTaken;
 
@@ -108,17 +109,17 @@ impl Drop for Child {
     }
 }
 
-/// What the handle, the reader and the keeper of one child have in common.
+/// The state that the handle, the reader and the keeper of one child share.
 pub(super) struct Shared {
     pub guard: Pid,
-    /// Where a guard that is only starting finds what it was told.
+    /// The child's files, through which a guard that is still starting is told what it cannot receive as a signal yet.
     files: Files,
-    /// Set once the guard may have been reaped: from then on its pid may be anybody's.
+    /// Whether the guard may have been reaped: from then on its pid may belong to another process.
     reaped: Mutex<bool>,
-    /// None once the child has ended.
+    /// `None` once the child has ended.
     terminal: Mutex<Option<Terminal>>,
     pub output_bytes: AtomicU64,
-    /// The output is to be called, whatever there is to read.
+    /// Whether [`Child::wake`] was called since the output was last told.
     asked: AtomicBool,
     cpu: Mutex<CpuMeter>,
     /// The keeper's finding, for the reader.
@@ -143,24 +144,24 @@ pub(super) struct Finding {
 /// ralph's side of the terminal.
 pub(super) struct Terminal {
     master: Box<dyn MasterPty + Send>,
-    /// The same terminal as `master`, as a descriptor that does not block.
+    /// The terminal of `master`, as a non-blocking descriptor.
     typed: Inlet<FileDescriptor>,
     input: Input,
-    /// It was closed, and the guard has not been told yet.
+    /// Whether standard input was closed and the guard has not been told yet.
     input_ended: bool,
     wake: PipeWriter,
 }
 
 /// The program's standard input.
 enum Input {
-    /// It is no pipe of ours, or it was closed.
+    /// It is not a pipe of ralph's, or it was closed.
     Closed,
     Open(Inlet<Arc<File>>),
-    /// Closed as soon as everything that waits has been taken.
+    /// To be closed as soon as all waiting bytes have been written.
     Closing(Inlet<Arc<File>>),
 }
 
-/// What has to be waited for, for it takes no more now.
+/// The descriptors with bytes left to write, to be polled.
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
     pub typed: bool,
@@ -168,8 +169,8 @@ pub(super) struct Waiting {
 }
 
 impl Terminal {
-    /// Takes `wake`, which wakes the reader, `writer`, which is the same terminal as `master` and does not block, and the
-    /// pipe that is the program's standard input, if it is one.
+    /// Makes ralph's side. `wake` wakes the reader, `writer` is a non-blocking descriptor of the terminal of `master`,
+    /// `input` is the pipe to the program's standard input, if it has one.
     pub(super) fn new(
         master: Box<dyn MasterPty + Send>,
         writer: FileDescriptor,
@@ -214,7 +215,7 @@ impl Terminal {
         }
     }
 
-    /// Writes as much as is taken, and tells what has not taken everything.
+    /// Writes as much as possible without blocking, and returns which descriptors have bytes left.
     pub(super) fn write_waiting(&mut self) -> Waiting {
         let typed = self.typed.write_waiting();
         let left = self.write_input_waiting();
@@ -270,7 +271,7 @@ impl Shared {
         self.tell(&self.files.stopped(), signal);
     }
 
-    /// Tells the guard once that the program's standard input may end: it holds the input open as well.
+    /// Tells the guard once that the program's standard input may end, because the guard holds it open as well.
     pub(super) fn tell_of_input(&self) {
         let ended = |terminal: &mut Terminal| std::mem::take(&mut terminal.input_ended);
         if self.terminal().as_mut().is_some_and(ended) {
@@ -278,12 +279,12 @@ impl Shared {
         }
     }
 
-    /// Tells the guard by a signal, and by a file for one that has only been started: what it does not block yet may be ignored.
+    /// Tells the guard by a signal, and by a file in case it is still starting and the signal is ignored.
     fn tell(&self, file: &Path, signal: Signal) {
         let reaped = lock(&self.reaped);
         if !*reaped {
             _ = fs::write(file, ""); // a full disk has worse consequences
-            // Fails only for a guard that has just ended. Continued, in case it was stopped.
+            // Fails only for a guard that has just ended. SIGCONT in case the guard was stopped.
             _ = kill(self.guard, signal);
             _ = kill(self.guard, Signal::SIGCONT);
         }
@@ -305,7 +306,7 @@ impl Shared {
         self.wake_reader();
     }
 
-    /// Whether the output is to be called. Asking for it is over with this.
+    /// Whether the output is to be called. Clears the request.
     pub(super) fn take_asked(&self) -> bool {
         self.asked.swap(false, Ordering::AcqRel)
     }
@@ -327,7 +328,7 @@ impl Shared {
     }
 }
 
-/// Locks, whatever happened to the last holder: nothing here is left half changed by a panic.
+/// Locks a mutex even if poisoned: a panic leaves no shared value half changed.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,10 +1,12 @@
-//! Confinement: what a program, and everything that it ever starts, may do with files, signals and sockets.
+//! Confinement: the file, signal and socket rights of a program and everything that it ever starts.
 //!
-//! A thread of the guard confines itself and starts the program, which takes the confinement with it whatever session,
-//! environment or parent it gives itself. The guard's other threads stay free: it has to end what it guards.
+//! A thread of the guard confines itself and starts the program, which inherits the confinement and cannot shed it by
+//! changing its session, environment or parent. The guard's other threads stay free: the guard has to end what it
+//! guards.
 //!
-//! Landlock allows below a path and never takes back, so what is hidden is hidden by allowing everything beside it. What it
-//! does not cover of sockets is left to seccomp (`sockets`), and what root could do in spite of it is given up (`privileges`).
+//! A Landlock rule allows access below a path and cannot exclude anything below it. A path is therefore hidden by
+//! allowing everything beside it. seccomp covers the sockets that Landlock does not (`sockets`); root also gives up the
+//! privileges that would let it undo the confinement (`privileges`).
 
 use std::{
     collections::BTreeSet,
@@ -20,12 +22,12 @@ use landlock::{
 
 use super::{Confinement, ConfinementLevel, privileges, sockets};
 
-/// The newest version whose rights were tried. Older kernels have fewer of them.
+/// The newest Landlock version whose rights were tested. Older kernels have fewer of them.
 const KNOWN: ABI = ABI::V7;
 
-/// Tells how well this kernel confines.
+/// Returns how well this kernel confines.
 pub(super) fn level() -> ConfinementLevel {
-    // Nobody may ask for the version alone, so a thread of its own gives up what it never does.
+    // The kernel reports its version only to a thread that restricts itself, so a short-lived thread gives up a right.
     let status = in_thread(|| {
         let ruleset = Ruleset::default().handle_access(AccessFs::MakeBlock)?.create()?;
         ruleset.restrict_self()
@@ -36,10 +38,10 @@ pub(super) fn level() -> ConfinementLevel {
     }
 }
 
-/// Starts something by `start` that is confined to `confinement`, together with all that it starts.
+/// Calls `start` in a thread confined to `confinement`; everything that `start` starts is confined as well.
 ///
 /// # Errors
-/// If it would be confined by less than is required; `start` was not called then. If a thread cannot be had.
+/// If the system would confine by less than is required; `start` was not called then. If no thread can be started.
 pub(super) fn confined<T: Send>(confinement: &Confinement, start: impl FnOnce() -> T + Send) -> io::Result<T> {
     in_thread(|| {
         confine_this_thread(confinement)?;
@@ -50,7 +52,7 @@ pub(super) fn confined<T: Send>(confinement: &Confinement, start: impl FnOnce() 
 /// Confines the calling thread, and what it starts or becomes.
 pub(super) fn confine_this_thread(confinement: &Confinement) -> io::Result<()> {
     restrict(confinement).map_err(io::Error::other)?;
-    // After Landlock, which sees to it that no program gives them back.
+    // After Landlock, which sets "no new privileges", so that no executed program regains them.
     privileges::give_up()?;
     match confinement.network {
         Some(network) => sockets::restrict(network),
@@ -89,8 +91,8 @@ fn restrict(confinement: &Confinement) -> Result<(), RulesetError> {
     if let Some(network) = confinement.network {
         rules = rules.add_rule(NetPort::new(network.port, AccessNet::ConnectTcp))?;
     }
-    // Names are seen nearly everywhere: a rule is for all that lies below it, and programs walk up to the root.
-    // A device that root makes in a writable place would be the disk.
+    // File names may be listed nearly everywhere: a rule covers everything below its path, and programs walk up to the
+    // root. Device nodes may not be made: as root, a program could make one for the disk in a writable place.
     let devices = AccessFs::MakeBlock | AccessFs::MakeChar;
     let (names, reading, everything) = (
         AccessFs::ReadDir.into(),
@@ -105,7 +107,7 @@ fn restrict(confinement: &Confinement) -> Result<(), RulesetError> {
     let read = read.map(|path| (path, reading));
     let written = confinement.write.iter().map(|path| (path.clone(), everything));
     for (path, access) in listed.chain(read).chain(written) {
-        // What has gone in the meantime cannot be used either.
+        // A path that is missing by now cannot be used either.
         let Ok(opened) = PathFd::new(&path) else { continue };
         let access = match path.is_dir() {
             true => access,
@@ -119,22 +121,22 @@ fn restrict(confinement: &Confinement) -> Result<(), RulesetError> {
     Ok(())
 }
 
-/// Returns what covers all that is not hidden, without symbolic links: access is decided where they lead.
+/// Returns paths that cover everything that is not hidden, without symbolic links: access is decided where they lead.
 ///
-/// What lies in a written place is read whatever else is said, so nothing beside it is looked for: there may be thousands of
-/// temporary files, and each would be a rule.
+/// Hidden paths inside a writable place are ignored: they stay readable anyway, and a place with thousands of temporary
+/// files would need a rule for each file beside them.
 fn readable(hidden: &[PathBuf], written: &[PathBuf]) -> BTreeSet<PathBuf> {
     let (mut hidden, written) = (real(hidden), real(written));
     hidden.retain(|path| !path.ancestors().any(|above| written.contains(above)));
     covering(&hidden)
 }
 
-/// Returns the existing paths without links.
+/// Returns the canonical forms of the paths that exist.
 fn real(paths: &[PathBuf]) -> BTreeSet<PathBuf> {
     paths.iter().filter_map(|path| path.canonicalize().ok()).collect()
 }
 
-/// Returns what covers everything but `left_out`.
+/// Returns paths that cover everything but `left_out`.
 fn covering(left_out: &BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
     let mut covered = BTreeSet::new();
     if left_out.is_empty() {
@@ -146,7 +148,7 @@ fn covering(left_out: &BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
 }
 
 fn read_beside(directory: &Path, hidden: &BTreeSet<PathBuf>, readable: &mut BTreeSet<PathBuf>) {
-    // A directory that cannot be listed holds nothing for the program, which runs as the same user.
+    // A directory that ralph cannot list is useless to the program as well, which runs as the same user.
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let path = entry.path();
         if hidden.contains(&path) || entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
@@ -195,7 +197,7 @@ mod tests {
         }
     }
 
-    /// Skips nothing silently: a kernel without it cannot show that it works.
+    /// Whether this kernel has Landlock; says so if not, because the test then shows nothing.
     fn has_landlock() -> bool {
         let there = level() != ConfinementLevel::None;
         if !there {
@@ -228,7 +230,7 @@ mod tests {
                     .open(path("other").join("file"))
                     .map(drop),
             );
-            // Linking and moving between places of different rights is told as crossing devices.
+            // Linking and moving between places of different rights fails as if they were different devices.
             fs::hard_link(path("secrets").join("file"), path("project").join("link")).unwrap_err();
             fs::rename(path("secrets").join("file"), path("project").join("moved")).unwrap_err();
             assert_eq!(fs::read_to_string(path("other").join("file")).unwrap(), "other");

@@ -1,8 +1,8 @@
-//! A ralph in a process of its own, which outlives the one that has started it: the loop behind a screen.
+//! The loop in a process of its own, behind a screen; it outlives the ralph that started it.
 //!
-//! The two are joined by a socket, which is the loop's stdin when it starts. Until the loop says that it is ready, it has the
-//! terminal of its starter for what goes wrong, and ends with it. From then on it depends on nothing of it: the socket only
-//! tells the loop whether somebody still looks, and the starter that the run is over.
+//! A socket joins the two; it is the loop's stdin when the loop starts. Until the loop says that it is ready, it shares
+//! its starter's terminal for error messages, and ends with the starter. From then on it is independent: over the
+//! socket the loop only learns whether the starter still watches, and the starter learns that the run is over.
 
 use std::{
     ffi::OsString,
@@ -22,19 +22,19 @@ use nix::{
 
 use super::{leftovers::Children, system};
 
-/// What the loop says to its starter, a line each.
+/// The lines that the loop sends to its starter.
 const READY: &str = "ready ";
 const OVER: &str = "over";
-/// What the starter says to the loop.
+/// The message that the starter sends to the loop.
 const ATTACHED: &[u8] = b"a";
-/// A line of the loop's is far shorter.
+/// Longest line that is read; lines of the loop are far shorter.
 const LINE_CAP_BYTES: u64 = 4096;
-/// Between two looks at a child of which nothing else tells that it has ended.
+/// Interval between two checks whether a child has ended.
 const PAUSE: Duration = Duration::from_millis(5);
 /// The exit code of a loop whose starter was interrupted before the run began.
 const INTERRUPTED: i32 = 130;
 
-/// The loop, as the process sees it that has started it.
+/// The loop, as seen by the process that started it.
 #[derive(Debug)]
 pub struct Detached {
     child: Child,
@@ -44,9 +44,9 @@ pub struct Detached {
 /// How a loop began.
 #[derive(Debug)]
 pub enum Began {
-    /// The run of this id goes on from here.
+    /// The run with this id has begun.
     Ready { run: String },
-    /// It has ended before, and has said why.
+    /// The loop ended before a run began; it has printed why.
     Ended(ExitStatus),
 }
 
@@ -55,7 +55,7 @@ impl Detached {
         let (ours, theirs) = UnixStream::pair()?;
         let mut command = ralph(args)?;
         command.stdin(std::os::fd::OwnedFd::from(theirs));
-        // Locked until it is in there: whoever is not is taken for something that was left behind.
+        // Locked until the child is inserted: a child that is missing there counts as an orphan.
         let mut started = children.started();
         let child = command.spawn()?;
         started.insert(child.id().cast_signed());
@@ -69,10 +69,10 @@ impl Detached {
         self.child.id()
     }
 
-    /// Waits until the run begins, or until it cannot.
+    /// Waits until the run begins, or until the loop ends without one.
     ///
     /// # Errors
-    /// Whatever the system says of the child.
+    /// The system's error if the child cannot be read from or waited for.
     pub fn begin(&mut self) -> io::Result<Began> {
         match self.line()?.strip_prefix(READY) {
             Some(run) => Ok(Began::Ready { run: run.to_owned() }),
@@ -80,18 +80,18 @@ impl Detached {
         }
     }
 
-    /// Tells the loop that the starter now has a screen, which is counted as one.
+    /// Tells the loop that the starter now has a screen, which the loop counts as a subscriber.
     pub fn attached(&self) {
         _ = self.said.get_ref().write_all(ATTACHED); // without the loop there is nobody to tell
     }
 
-    /// Waits `patience` for the word that the run is over; false without it.
+    /// Waits up to `patience` for the message that the run is over; false without it.
     pub fn is_over(&mut self, patience: Duration) -> bool {
         let timed = self.said.get_ref().set_read_timeout(Some(patience));
         timed.and_then(|()| self.line()).is_ok_and(|line| line == OVER)
     }
 
-    /// Waits `patience` for the end of the process; none if it goes on.
+    /// Waits up to `patience` for the end of the process; `None` if it still runs.
     pub fn wait(&mut self, patience: Duration) -> Option<ExitStatus> {
         let deadline = Instant::now() + patience;
         loop {
@@ -112,7 +112,7 @@ impl Detached {
     }
 }
 
-/// The command that runs this program with `args`.
+/// Returns the command that runs this program with `args`.
 fn ralph(args: impl IntoIterator<Item = OsString>) -> io::Result<Command> {
     let executable = match system::OWN_EXECUTABLE {
         Some(executable) => executable.into(),
@@ -123,7 +123,7 @@ fn ralph(args: impl IntoIterator<Item = OsString>) -> io::Result<Command> {
     Ok(command)
 }
 
-/// Replaces this process by a ralph with `args`. Returns why that is not possible, and else never: nothing is dropped.
+/// Replaces this process by a ralph with `args`. Returns only on failure; nothing is dropped before.
 pub fn replace_process(args: impl IntoIterator<Item = OsString>) -> io::Error {
     match ralph(args) {
         Ok(mut command) => command.exec(),
@@ -131,27 +131,27 @@ pub fn replace_process(args: impl IntoIterator<Item = OsString>) -> io::Error {
     }
 }
 
-/// Sends a signal to a loop in another process; nothing if it has ended.
+/// Sends a signal to a loop in another process. Does nothing if it has ended.
 pub fn signal_loop(pid: u32, signal: Signal) {
     if let Some(pid) = i32::try_from(pid).ok().filter(|pid| *pid > 1) {
         _ = kill(Pid::from_raw(pid), signal);
     }
 }
 
-/// The process that has started this loop, as the loop sees it.
+/// The process that started this loop, as seen by the loop.
 #[derive(Debug)]
 pub struct Starter {
     socket: UnixStream,
     watch: Arc<Mutex<Watch>>,
 }
 
-/// Whether the starter looks at the run.
+/// Whether the starter watches the run.
 enum Watch {
-    /// Nothing runs yet.
+    /// The run has not begun.
     Before,
-    /// It does; what to do when it does not any more.
+    /// The starter watches the run; holds the callback for when it stops watching.
     Looks(Box<dyn FnOnce() + Send>),
-    /// It has gone, or has a screen that is counted.
+    /// The starter has ended, or has a screen that is counted by itself.
     Gone,
 }
 
@@ -166,16 +166,16 @@ impl std::fmt::Debug for Watch {
 }
 
 impl Starter {
-    /// Leaves the session of the process that has started this one, and takes the socket from stdin. This process ends with
-    /// that one from now on, until [`Starter::ready`].
+    /// Leaves the session of the starter and takes the socket from stdin. Until [`Starter::ready`], this process ends
+    /// when the starter does.
     ///
     /// # Errors
-    /// If stdin is no socket: nobody has started this process as a loop.
+    /// If stdin is not a socket: this process was not started as a loop.
     pub fn leave_session() -> io::Result<Self> {
         let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
         socket.peer_addr()?;
         dup2_stdin(File::open("/dev/null")?)?;
-        // Refused to the leader of a group only, which a shell may have made of it.
+        // Fails only for a process group leader, which a shell may have made this process.
         _ = setsid();
         let watch = Arc::new(Mutex::new(Watch::Before));
         let (reading, watching) = (socket.try_clone()?, Arc::clone(&watch));
@@ -185,11 +185,11 @@ impl Starter {
         Ok(Self { socket, watch })
     }
 
-    /// Lets go of the terminal, and tells that the run `run` begins. From then on, what this process prints goes to `output`;
-    /// `gone` is called when the starter does not look at the run any more.
+    /// Releases the terminal and tells the starter that the run `run` begins. From then on, this process prints to
+    /// `output`; `gone` is called when the starter stops watching the run.
     ///
     /// # Errors
-    /// If the starter has gone, or the system refuses.
+    /// If the starter has ended, or the system refuses.
     pub fn ready(&self, run: &str, output: &File, gone: impl FnOnce() + Send + 'static) -> io::Result<()> {
         dup2_stdout(output)?;
         dup2_stderr(output)?;
@@ -202,7 +202,7 @@ impl Starter {
         (&self.socket).write_all(format!("{READY}{run}\n").as_bytes())
     }
 
-    /// Tells that the run is over.
+    /// Tells the starter that the run is over.
     pub fn over(&self) {
         _ = (&self.socket).write_all(format!("{OVER}\n").as_bytes()); // it may have gone
     }
@@ -215,7 +215,8 @@ fn lock(watch: &Mutex<Watch>) -> MutexGuard<'_, Watch> {
 fn watch_starter(mut socket: UnixStream, watch: &Mutex<Watch>) {
     let said = socket.read(&mut [0; ATTACHED.len()]);
     match std::mem::replace(&mut *lock(watch), Watch::Gone) {
-        // It was interrupted while it waited: nobody wants the run any more. What was started ends with this process.
+        // The starter was interrupted while it waited, so the run is abandoned. Ending this process ends what it has
+        // started.
         Watch::Before => process::exit(INTERRUPTED),
         Watch::Looks(gone) => gone(),
         Watch::Gone => {}

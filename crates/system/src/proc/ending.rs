@@ -1,21 +1,21 @@
-//! The stop ladder as a pure table: what to do to the tree, decided from what happened and when.
+//! The stop ladder as a pure table: decides from each cue and its time what to do to the tree.
 
 use std::time::{Duration, Instant};
 
 use super::{Ladder, Stop, StopSignal};
 
-/// How long what a program left behind may take to obey terminate.
+/// How long processes that a program left behind may take to obey terminate.
 pub(super) const LEFTOVER_GRACE: Duration = Duration::from_millis(300);
-/// How long a rung may take once ralph is dead: everything has to be gone within a second.
+/// How long a rung may take once ralph is dead: the whole tree has to be gone within a second.
 pub(super) const ORPHANED_GRACE: Duration = Duration::from_millis(250);
-/// How long to try to kill what does not die before saying so.
+/// How long to keep killing a process that does not die before reporting it as a survivor.
 const KILL_PATIENCE: Duration = Duration::from_secs(5);
 const KILL_PAUSE: Duration = Duration::from_millis(5);
 
-/// What the guard has to tell the ladder.
+/// An occurrence that the guard reports to the ladder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cue {
-    /// The program itself has ended, and others are left.
+    /// The program itself has ended, and descendants are left.
     ProgramEnded,
     Asked(Stop),
     RalphGone,
@@ -23,7 +23,7 @@ pub(super) enum Cue {
     Due,
 }
 
-/// What to do to the tree.
+/// A step against the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Action {
     /// Interrupt the program's process group.
@@ -34,7 +34,7 @@ pub(super) enum Action {
     Kill,
 }
 
-/// Where a child tree is on its way to its end.
+/// The progress of a child tree towards its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Running,
@@ -66,7 +66,7 @@ impl Ending {
         }
     }
 
-    /// Returns when [`Cue::Due`] has to be told.
+    /// Returns when [`Cue::Due`] is to be reported.
     pub(super) fn due(&self) -> Option<Instant> {
         match self.stage {
             Stage::Running | Stage::GivenUp => None,
@@ -79,7 +79,7 @@ impl Ending {
         self.stage == Stage::GivenUp
     }
 
-    /// Takes what happened at `now`. A cue that asks for no more than is being done changes nothing.
+    /// Handles a cue at `now`. A cue that asks for no more than is already being done changes nothing.
     pub(super) fn take(&mut self, cue: Cue, now: Instant) -> Option<Action> {
         match cue {
             Cue::ProgramEnded => self.hurry(LEFTOVER_GRACE, now),
@@ -142,7 +142,7 @@ impl Ending {
         }
     }
 
-    /// Sees to it that every descendant has been told to terminate and that little time is left to do it.
+    /// Makes sure that every descendant has been told to terminate and has at most `grace` left to do so.
     fn hurry(&mut self, grace: Duration, now: Instant) -> Option<Action> {
         let grace = grace.min(self.ladder.grace);
         match self.stage {

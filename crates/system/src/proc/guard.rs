@@ -1,11 +1,11 @@
 //! The guard: `ralph __guard --spec FILE`, the parent of one program and of everything that program starts.
 //!
-//! It is a sub-reaper, so every descendant that loses its parent becomes the guard's own child, whatever session or
-//! environment it has given itself. "No child left" therefore means "no descendant left": that is the only thing it
-//! exits on. It watches ralph as well: when ralph dies, the tree dies.
+//! It is a sub-reaper: every descendant that loses its parent becomes the guard's own child, even in another session or
+//! with another environment. "No child left" therefore means "no descendant left", and the guard exits only on that. It
+//! watches ralph as well: when ralph dies, the guard ends the tree.
 //!
-//! It shares the program's process group, the terminal's foreground one, so that a typed Ctrl-C reaches the program;
-//! the guard itself has those signals blocked and reads them instead.
+//! It shares the program's process group, which is the terminal's foreground group, so that a typed Ctrl-C reaches the
+//! program; the guard blocks those signals and reads them instead.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -37,7 +37,7 @@ use super::{
     tree,
 };
 
-/// What the guard exits with when it could not start the program; ralph goes by the report, not by this.
+/// The guard's exit code if it could not start the program. ralph reads the report and ignores this code.
 const NOT_STARTED: u8 = 125;
 
 /// Runs the program that the file at `spec` names, until neither it nor any descendant is left.
@@ -55,7 +55,7 @@ pub fn run(spec: &Path) -> u8 {
         Err(why) => (not_started(why, false), false),
     };
     if ralph_gone {
-        // ralph is not left to read the report or to remove the directory.
+        // ralph is dead and will neither read the report nor remove the directory.
         _ = fs::remove_dir_all(&files.dir);
     } else if let Err(error) = files.write_report(&report) {
         complain(&format!("{}: {error}", files.dir.display()));
@@ -86,7 +86,7 @@ fn not_started(why: String, missing: bool) -> Report {
 }
 
 fn prepare(path: &Path) -> Result<(Spec, Watch), String> {
-    // First of all: a stop that comes this early must be read below, not kill the guard.
+    // First of all: a stop signal that arrives this early must be read below, not kill the guard.
     let signals = Watch::block_signals().map_err(|errno| format!("the guard's signals: {}", errno.desc()))?;
     system::become_subreaper().map_err(|errno| format!("the guard's descendants: {}", errno.desc()))?;
     system::name_guard();
@@ -128,18 +128,19 @@ fn guarded(spec: &Spec, files: &Files, mut watch: Watch) -> (Report, bool) {
     }
 }
 
-/// The other end of the program's standard input, as long as ralph has not said that nothing more is written there.
+/// Opens the write end of the program's standard input, unless ralph has already said that it will write nothing more.
 ///
-/// ralph's death is no end of that input: agents take it for leave to do what they have asked for, or to finish their turn.
+/// Holding it open keeps ralph's death from looking like the end of input: agents take that as permission to do what
+/// they have asked for, or to finish their turn.
 fn held_input(spec: &Spec, files: &Files) -> Option<File> {
     let mut open = OpenOptions::new();
     open.write(true).custom_flags(OFlag::O_NONBLOCK.bits());
-    // It fails if ralph is gone, which is noticed soon.
+    // Fails if ralph is dead, which the guard notices soon.
     let input = open.open(spec.input.as_ref()?).ok()?;
     (!files.input_ended().exists()).then_some(input)
 }
 
-/// What to do about the guard's children.
+/// Whether the guard has children left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Left {
     Nobody,
@@ -179,7 +180,7 @@ impl Guard {
                 break;
             }
         }
-        // Without an exit the program itself is among the survivors: it was killed, it only does not know yet.
+        // Without an exit status the program itself is among the survivors: it was sent SIGKILL but has not ended yet.
         let exit = self.exit.unwrap_or(Exit::Signal {
             signal: Signal::SIGKILL as i32,
         });
@@ -214,7 +215,7 @@ impl Guard {
                 Ok(WaitStatus::Signaled(pid, signal, _)) => (pid, Exit::Signal { signal: signal as i32 }),
                 Ok(WaitStatus::StillAlive) => return Left::Somebody,
                 Ok(_) | Err(Errno::EINTR) => continue,
-                // No child: on Linux that is proof, elsewhere a process may have been adopted by init.
+                // No child: proof on Linux; on other systems init may have adopted a process.
                 Err(_) if system::SUBREAPERS || self.alive().is_empty() => return Left::Nobody,
                 Err(_) => return Left::Somebody,
             };
@@ -233,7 +234,7 @@ impl Guard {
     fn act(&self, action: Action) {
         match action {
             Action::Interrupt => {
-                // What a typed Ctrl-C would reach, and the program if it has left that group.
+                // The processes that a typed Ctrl-C would reach, and the program if it has left that group.
                 let group = getpgrp();
                 for process in self.alive() {
                     if process.group == group || process.pid == self.program {

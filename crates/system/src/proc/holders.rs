@@ -1,5 +1,5 @@
-//! Which processes of this machine have the client's end of a TCP connection: the kernel names nobody there, as it does for a
-//! socket with a path.
+//! Finds the processes of this machine that hold the client's end of a TCP connection: for TCP, the kernel does not
+//! name the peer, as it does for a socket with a path.
 
 use std::{
     fs, io,
@@ -11,34 +11,34 @@ use nix::unistd::{Pid, Uid, geteuid};
 
 use super::system;
 
-/// How often to read the tables before a connection is not in them: they change while they are read.
+/// How often to read the tables before concluding that a connection is missing: they change while they are read.
 const READS: usize = 3;
-/// Where the kernel has its connections. A system without IPv6 has one of the two.
+/// The kernel's tables of connections. A system without IPv6 has only the first.
 const TABLES: [&str; 2] = ["/proc/net/tcp", "/proc/net/tcp6"];
 
-/// Who has the client's end of a connection.
+/// The holder of the client's end of a connection.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum End {
     /// A process of another machine, or of a network namespace that this machine routes to.
     Abroad,
-    /// No process any more.
+    /// No process holds it any more.
     Gone,
     Held(Vec<Pid>),
-    /// A process of another user of this machine, by the user that the kernel notes when a socket is opened.
+    /// A process of another user of this machine, according to the user that the kernel notes when a socket is opened.
     OfAnotherUser,
-    /// A process of this user that hides, or none while the socket is on its way from one process to another.
+    /// A hidden process of this user, or no process while the socket is being passed from one to another.
     Unseen,
 }
 
-/// An end as the kernel's table of connections has it.
+/// An end of a connection as listed in the kernel's table.
 #[derive(Debug, PartialEq, Eq)]
 struct Entry {
     uid: Uid,
-    /// 0 once every process has let go of it.
+    /// 0 once no process holds it.
     inode: u64,
 }
 
-/// Tells who has the end whose address is `client`, of a connection to `server`.
+/// Finds the holders of the end with address `client` of a connection to `server`.
 ///
 /// The kernel's tables are read for every `client`: a process may connect from any address of its machine.
 pub(super) fn end_of(client: SocketAddr, server: SocketAddr) -> End {
@@ -72,7 +72,7 @@ pub(super) fn end_of(client: SocketAddr, server: SocketAddr) -> End {
     }
 }
 
-/// Whether `ip` is an address of this machine, by whether a socket can be bound to it.
+/// Whether `ip` is an address of this machine: loopback, the server's, or one to which a socket can be bound.
 fn is_of_this_machine(ip: IpAddr, server: IpAddr) -> bool {
     ip.is_loopback() || ip == server || UdpSocket::bind((ip, 0)).is_ok()
 }
@@ -92,7 +92,7 @@ fn holds(pid: Pid, socket: &Path) -> io::Result<bool> {
     }))
 }
 
-/// The client's end in the text of a table.
+/// Finds the client's end in the text of a table.
 fn entry(table: &str, client: SocketAddr, server: SocketAddr) -> Option<Entry> {
     let (client, server) = (written(client), written(server));
     table.lines().find_map(|line| {
@@ -107,7 +107,7 @@ fn entry(table: &str, client: SocketAddr, server: SocketAddr) -> Option<Entry> {
     })
 }
 
-/// An address as the tables have it: in words of the machine's own order, and one of four bytes in either table.
+/// Formats an address as the tables do: in words of the machine's byte order. An IPv4 address may be in either table.
 fn written(address: SocketAddr) -> Vec<String> {
     let words = |octets: &[u8]| -> String {
         let words = octets.chunks_exact(4);
@@ -147,14 +147,14 @@ mod tests {
             let server = listener.local_addr().unwrap();
             let client = TcpStream::connect(server).unwrap();
             let (_accepted, from) = listener.accept().unwrap();
-            // A child that another test starts has it, too, until it becomes another program.
+            // A child that another test starts also holds it, until the child executes another program.
             let is_alone = (0..100).any(|_| end_of(from, server) == End::Held(vec![getpid()]));
             assert!(is_alone, "{:?}", end_of(from, server));
-            // What has been sent is still read once nobody has this end any more.
+            // The server can still read what was sent after the last holder has closed this end.
             drop(client);
             assert_eq!(end_of(from, server), End::Gone);
         }
-        // Of a listener for both, and of nobody.
+        // One address without and one with a listener of this test; no connection has either.
         let [one, other] = ["[::ffff:127.0.0.1]:1", "127.0.0.1:2"].map(|address| address.parse().unwrap());
         assert_eq!(end_of(one, other), End::Gone);
         let [remote, own] = ["192.0.2.1:1", "192.0.2.2:2"].map(|address| address.parse().unwrap());
@@ -175,7 +175,7 @@ mod tests {
         assert!(message.push(SendAncillaryMessage::ScmRights(&passed)));
         sendmsg(&there, &[IoSlice::new(b"x")], &mut message, SendFlags::empty()).unwrap();
         drop(client);
-        // Another test may start a program, which has all of this process until it is one.
+        // A child that another test starts holds this process's descriptors until it executes another program.
         let mut ends = (0..1_000).map(|_| end_of(from, server));
         let end = ends.find(|end| !matches!(end, End::Held(_)));
         assert_eq!(end, Some(End::Unseen));

@@ -4,7 +4,7 @@ use std::os::fd::AsFd;
 
 use nix::{errno::Errno, unistd::write};
 
-/// A descriptor that does not block, with what it has not taken yet.
+/// A non-blocking descriptor, with the bytes that it has not taken yet.
 #[derive(Debug)]
 pub(super) struct Inlet<W> {
     to: W,
@@ -13,7 +13,7 @@ pub(super) struct Inlet<W> {
 }
 
 impl<W: AsFd> Inlet<W> {
-    /// Keeps at most `cap_bytes` waiting.
+    /// Makes an inlet that keeps at most `cap_bytes` waiting.
     pub(super) fn new(to: W, cap_bytes: usize) -> Self {
         Self {
             to,
@@ -26,12 +26,13 @@ impl<W: AsFd> Inlet<W> {
         &self.to
     }
 
-    /// How many bytes there is room for.
+    /// Returns how many more bytes can be kept.
     pub(super) fn room(&self) -> usize {
         self.cap_bytes - self.waiting.len()
     }
 
-    /// Adds bytes and writes what is taken at once. Returns whether something waits. What there is no room for is dropped.
+    /// Adds bytes and writes what is taken at once. Returns whether any are left waiting. Bytes beyond the cap are
+    /// dropped.
     pub(super) fn push(&mut self, bytes: &[u8]) -> bool {
         self.waiting.extend_from_slice(&bytes[..bytes.len().min(self.room())]);
         self.write_waiting()
@@ -48,7 +49,7 @@ impl<W: AsFd> Inlet<W> {
                 Ok(taken) => written += taken,
                 Err(Errno::EINTR) => {}
                 Err(Errno::EAGAIN) => break true,
-                // Nobody reads any more.
+                // The reading end is closed.
                 Err(_) => {
                     written = self.waiting.len();
                     break false;

@@ -1,7 +1,7 @@
 //! Waits for one guard, and does the guard's work if it was killed.
 //!
-//! A thread of its own, because the reader may be blocked in its output for as long as a user interface likes: what a killed
-//! guard leaves behind must end all the same.
+//! It has a thread of its own, because a slow user interface may block the reader in its output for any time: the
+//! processes that a killed guard leaves behind must end all the same.
 
 use std::sync::Arc;
 
@@ -53,7 +53,7 @@ impl Keeper {
     pub(super) fn keep(mut self) {
         let guard_end = wait_without_reaping(self.shared.guard.as_raw());
         if !system::SUBREAPERS {
-            // The guard may have lost sight of those that have left their parents and their session.
+            // The guard may have lost sight of processes that have left their parents and their session.
             self.children.end_orphans_of(self.shared.guard, &self.child_id);
         }
         let finding = match (self.files.read_report(), guard_end) {
@@ -63,7 +63,7 @@ impl Keeper {
                 survivors: Vec::new(),
             },
             (None, GuardEnd::Signal(signal)) => {
-                // Before it is reaped: until then nobody else can get its pid, which is the lost session's id.
+                // Before the guard is reaped: until then its pid, which is the lost session's id, cannot be reused.
                 self.children.end_orphans_of(self.shared.guard, &self.child_id);
                 Finding {
                     end: end_by(signal),
@@ -76,7 +76,7 @@ impl Keeper {
         self.shared.reap(|| {
             // Locked over both: once it is reaped, its pid may be that of the next child.
             let mut started = children.started();
-            // It has ended, so this returns at once; an error would mean that somebody else has reaped it.
+            // It has ended, so this returns at once; an error would mean that it was reaped elsewhere.
             _ = process.wait();
             started.remove(&guard);
         });
@@ -86,10 +86,10 @@ impl Keeper {
     }
 }
 
-/// Tells what a signal to the guard means that it did not survive.
+/// Interprets a signal that killed the guard.
 ///
-/// Those it reads can kill it in its first moments only, when it has not blocked them and started nothing: such a
-/// signal was a stop, or was typed.
+/// A signal that the guard reads can kill it only in its first moments, before it has blocked its signals and started
+/// anything: such a signal was a stop, or was typed.
 fn end_by(signal: i32) -> End {
     if SIGNALS.iter().any(|&read| read as i32 == signal) {
         End::Exited(Exit::Signal { signal })
@@ -108,7 +108,7 @@ fn found(report: Report) -> Finding {
     }
 }
 
-/// Waits until the guard has ended and leaves it as it is, so that its pid cannot be given to anybody else yet.
+/// Waits until the guard has ended and leaves it unreaped, so that its pid cannot be reused yet.
 fn wait_without_reaping(guard: i32) -> GuardEnd {
     let pid = Pid::from_raw(guard).expect("a started process has a pid above zero");
     loop {
@@ -120,7 +120,7 @@ fn wait_without_reaping(guard: i32) -> GuardEnd {
                 };
             }
             Ok(None) | Err(rustix::io::Errno::INTR) => {}
-            // Somebody has reaped it: nothing is known, so what it guarded is looked for.
+            // It was reaped elsewhere: its end is unknown, so the processes that it guarded are looked for.
             Err(_) => return GuardEnd::Signal(0),
         }
     }

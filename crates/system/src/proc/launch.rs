@@ -1,15 +1,16 @@
-//! What a child tree is started with, what is heard of it, and how it is ended: the words that all of `proc` shares.
+//! The vocabulary of `proc`: how a child tree is started, its output and its end.
 
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 use ralph_core::event::Exit;
 use serde::{Deserialize, Serialize};
 
-/// Marks every descendant of a run that keeps its environment.
+/// The environment variable with the run's id: it marks every descendant that keeps its environment.
 pub const RUN_ID_VAR: &str = "RALPH_RUN_ID";
 
-/// Variables that point git at one repository, as `git rev-parse --local-env-vars` lists them: with those of a hook or of
-/// `git rebase --exec`, a program works on the repository that called ralph, wherever it is started. The settings among them stay.
+/// Variables that point git at one repository, as `git rev-parse --local-env-vars` lists them. With those of a hook or
+/// of `git rebase --exec`, a program would work on the repository that called ralph, wherever it is started. The
+/// variables of that list that hold git settings are kept.
 pub(super) const REPOSITORY_VARS: [&str; 11] = [
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_COMMON_DIR",
@@ -32,7 +33,7 @@ pub struct Size {
 }
 
 impl Size {
-    /// Returns the nearest size that every part of ralph can take.
+    /// Returns the nearest size that every part of ralph supports.
     #[must_use]
     pub fn clamped(self) -> Size {
         Size {
@@ -42,10 +43,10 @@ impl Size {
     }
 }
 
-/// What to start and how to end it.
+/// A program to start, with its surroundings and the way to end it.
 #[derive(Debug, Clone)]
 pub struct Launch {
-    /// Absolute.
+    /// Absolute path.
     pub program: PathBuf,
     pub args: Vec<OsString>,
     /// Existing and absolute.
@@ -57,45 +58,47 @@ pub struct Launch {
     pub stdout: Stdout,
     pub size: Size,
     pub ladder: Ladder,
-    /// Files of ralph's own that the program reads by their names: a confined one could not otherwise.
+    /// ralph's own files that the program opens by name; readable even if the program is confined.
     pub readable: Vec<PathBuf>,
-    /// A variable that names a directory for what the program unpacks, which goes with it.
+    /// The environment variable that names the directory into which the program unpacks files; it is removed with the
+    /// child.
     pub unpacks_to: Option<String>,
-    /// Marks every descendant that keeps its environment, as [`RUN_ID_VAR`].
+    /// The run's id, the value of [`RUN_ID_VAR`].
     pub run_id: String,
     /// An existing directory only the user can read, for the guard's specification and the FIFO.
     pub scratch: PathBuf,
-    /// An executable that answers to `__guard --spec FILE`; none for the one that is running.
+    /// An executable that answers to `__guard --spec FILE`; `None` for the running executable.
     pub guard: Option<PathBuf>,
 }
 
-/// What a program, and everything that it starts, may do with files and signals.
+/// The rights of a program, and everything that it starts, to files, signals and sockets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confinement {
-    /// Directories and files that may be written, and read even inside what is hidden. What is not there is left out.
+    /// Directories and files that may be written, and read even inside a hidden one. Missing ones are skipped.
     pub write: Vec<PathBuf>,
-    /// Directories and files that may be read even inside what is hidden.
+    /// Directories and files that may be read even inside a hidden one.
     pub read: Vec<PathBuf>,
-    /// Directories and files whose contents are not read. Their names are seen.
+    /// Directories and files whose contents cannot be read. Their names can be listed.
     pub hidden: Vec<PathBuf>,
-    /// Directories whose names are not seen either: none of them can be listed, and no directory above one.
+    /// Directories whose contents cannot be listed either, nor those of any directory above one.
     pub unlisted: Vec<PathBuf>,
-    /// Refuses to start what would be confined by less than this.
+    /// Whether to refuse to start a program that the system would confine by less than this.
     pub required: bool,
-    /// Uses no newer version of Landlock.
+    /// The newest version of Landlock to use; `None` for the newest known.
     pub abi: Option<i32>,
-    /// None leaves the network open.
+    /// `None` leaves the network open.
     pub network: Option<Network>,
-    /// Variables that are set, or taken away. In no file, since they may hold secrets: who starts the program sets them.
+    /// Variables to set, or to remove if `None`. Never written to a file, since they may hold secrets: the process that
+    /// starts the program sets them.
     #[serde(skip)]
     pub variables: Vec<(String, Option<String>)>,
 }
 
-/// What a program may do with sockets where the network is not open: TCP to one port, and nothing else.
+/// The socket rights of a program whose network is restricted: TCP to one port, and nothing else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Network {
     pub port: u16,
-    /// Whether it may take connections.
+    /// Whether it may accept connections.
     pub listens: bool,
 }
 
@@ -112,7 +115,7 @@ pub enum Stdin {
     File(PathBuf),
     Null,
     Terminal,
-    /// What [`Child::write_input`](super::Child::write_input) is given, until it is closed.
+    /// The bytes given to [`Child::write_input`](super::Child::write_input), until it is closed.
     Piped,
 }
 
@@ -124,9 +127,9 @@ pub enum Stdout {
 }
 
 /// The rungs of stopping: `first` to the program's process group, then terminate to every descendant, then kill, with
-/// one grace between two rungs. When `first` is terminate, it goes to every descendant and the second rung is left out.
+/// one grace between two rungs. If `first` is terminate, it goes to every descendant and the second rung is skipped.
 ///
-/// Two cases climb down faster: when the program itself has ended, what it left behind gets terminate at once and
+/// Two cases are faster: when the program itself has ended, the processes that it left behind get terminate at once and
 /// 300 ms; when ralph has died, no rung takes more than 250 ms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ladder {
@@ -140,13 +143,13 @@ pub enum StopSignal {
     Terminate,
 }
 
-/// Takes what a child writes. Called from the child's reader thread: blocking here slows the child, nothing else.
+/// Receives a child's output. Called from the child's reader thread: blocking here slows only the child.
 pub trait Output: Send + 'static {
-    /// Bytes of the terminal, escape sequences and all.
+    /// Receives bytes of the terminal, escape sequences included.
     fn terminal(&mut self, bytes: &[u8]);
-    /// Bytes of the program's stdout; only with [`Stdout::Piped`].
+    /// Receives bytes of the program's stdout; only with [`Stdout::Piped`].
     fn stdout(&mut self, bytes: &[u8]);
-    /// [`Child::wake`](super::Child::wake) was called since the last call.
+    /// Reports that [`Child::wake`](super::Child::wake) was called since the last call.
     fn woken(&mut self) {}
     /// The last call, once every descendant is gone and everything they wrote was handed over.
     fn ended(&mut self, end: End);
@@ -160,10 +163,10 @@ pub enum End {
     NotStarted {
         /// The system's reason, with the path that it is about.
         why: String,
-        /// The program itself is not there or cannot be executed; else something around it failed.
+        /// Whether the program itself is missing or cannot be executed, rather than something around it.
         missing: bool,
     },
-    /// The guard was killed; what it guarded was found and ended.
+    /// The guard was killed; the processes that it guarded were found and ended.
     GuardLost,
 }
 
@@ -179,8 +182,8 @@ pub enum Stop {
 /// How much a child tree has done so far; two equal readings mean that it did nothing in between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Activity {
-    /// Bytes it has written, to the terminal and to stdout.
+    /// Bytes written to the terminal and to stdout.
     pub output_bytes: u64,
-    /// Time on the CPU of all its processes, those that ended included. Never falls.
+    /// CPU time of all its processes, ended ones included. Never falls.
     pub cpu: Duration,
 }

@@ -1,4 +1,5 @@
-//! The second net: finds what a killed guard, or a killed ralph, has left behind, by identity and never by name.
+//! The second net: finds processes that a killed guard, or a killed ralph, has left behind, by identity and never by
+//! name.
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -20,17 +21,17 @@ use super::{RUN_ID_VAR, process::Process, system, tree};
 /// Marks every descendant of one child that keeps its environment; unlike the run's mark, no two children share it.
 pub(super) const CHILD_ID_VAR: &str = "RALPH_CHILD_ID";
 
-/// How long to go on killing what does not die.
+/// How long to keep killing processes that do not die.
 const PATIENCE: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(2);
 
 /// The children of this process.
 #[derive(Debug, Default)]
 pub(super) struct Children {
-    /// Those that it has started and not reaped: guards, and helpers without one. Held while one is started or reaped: a
-    /// child that is not in here is taken for one that was left behind.
+    /// Pids of the children that it has started and not reaped: guards, and helpers without one. Locked while a child
+    /// is started or reaped: a child that is missing here counts as an orphan.
     started: Mutex<BTreeSet<i32>>,
-    /// Those that it had before it was ralph: `sh -c 'server & exec ralph'` is one way to get some.
+    /// Children from before this process became ralph; `sh -c 'server & exec ralph'` makes one, for example.
     inherited: OnceLock<Vec<Process>>,
 }
 
@@ -40,7 +41,7 @@ impl Children {
         self.started.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes this process the parent of whatever a killed guard leaves behind.
+    /// Makes this process the parent of all processes that a killed guard leaves behind.
     pub(super) fn become_subreaper(&self) {
         self.inherited.get_or_init(|| {
             let started = self.started();
@@ -48,7 +49,7 @@ impl Children {
             children.retain(|child| !started.contains(&child.pid.as_raw()));
             children
         });
-        // Refused by kernels before 3.4 only; the guards are sub-reapers of their own, this is the second net.
+        // Refused only by kernels before 3.4. The guards are sub-reapers of their own; this is the second net.
         _ = system::become_subreaper();
     }
 
@@ -65,7 +66,8 @@ impl Children {
         let marks = [mark(CHILD_ID_VAR, child_id)];
         let deadline = Instant::now() + PATIENCE;
         while Instant::now() < deadline {
-            // On Linux this is all of it, and exact: what has lost its guard is now below this process.
+            // On Linux this finds all of them and no others: processes that have lost their guard are now below this
+            // process.
             self.end_adopted(deadline);
             let others = self.marked_family(&marks, Some(guard));
             if others.is_empty() {
@@ -76,7 +78,7 @@ impl Children {
         }
     }
 
-    /// Kills and reaps the orphans that this process has adopted, until there are none.
+    /// Kills and reaps the orphans that this process has adopted, until none is left.
     fn end_adopted(&self, deadline: Instant) {
         if !system::is_subreaper() {
             return;
@@ -84,7 +86,7 @@ impl Children {
         let mut killed = HashSet::new();
         while Instant::now() < deadline {
             self.reap_adopted();
-            // Those that have ended and are not reaped yet count: each may have handed on a child just now.
+            // Orphans that have ended and are not reaped yet count: each may have just handed on a child.
             let orphans = self.orphans(&self.started());
             if orphans.is_empty() {
                 return;
@@ -95,7 +97,8 @@ impl Children {
         }
     }
 
-    /// Reaps every adopted child that has ended, one by one: `waitpid(-1)` would steal the exit codes of others.
+    /// Reaps every adopted child that has ended, one by one: `waitpid(-1)` would steal the exit codes of other
+    /// children.
     pub(super) fn reap_adopted(&self) {
         if !system::is_subreaper() {
             return;
@@ -109,7 +112,7 @@ impl Children {
         }
     }
 
-    /// Returns the children of this process that it never started, those included that wait to be reaped.
+    /// Returns the children that this process never started, unreaped ones included.
     fn orphans(&self, started: &BTreeSet<i32>) -> Vec<Process> {
         let here = getpid();
         let mut orphans = tree::children(here);
@@ -119,8 +122,8 @@ impl Children {
         orphans
     }
 
-    /// Tells whether a child was there before this process was ralph, or may come from one that was: a process that it left
-    /// behind is in its process group, unless it is a daemon.
+    /// Whether a child was there before this process became ralph, or may come from such a child: it shares the child's
+    /// process group, unless it is a daemon.
     pub(super) fn is_inherited(&self, child: &Process) -> bool {
         let inherited = self.inherited.get().map(Vec::as_slice).unwrap_or_default();
         inherited
@@ -139,7 +142,7 @@ impl Children {
     }
 }
 
-/// Ends whatever runs of these ids have left running, and returns the pids.
+/// Ends all processes that the runs with these ids have left running, and returns their pids.
 pub(super) fn sweep(children: &Children, run_ids: &[String]) -> Vec<u32> {
     if run_ids.is_empty() {
         return Vec::new();
@@ -153,7 +156,7 @@ pub(super) fn sweep(children: &Children, run_ids: &[String]) -> Vec<u32> {
         let (guards, others): (Vec<_>, Vec<_>) = targets.into_iter().partition(|process| is_guard(process.pid));
         ended.extend(kill_families(&others));
         for guard in &guards {
-            // Guards last: as long as one lives, what is orphaned below it stays below it.
+            // Guards last: as long as one lives, processes orphaned below it stay below it.
             ended.extend(tree::kill_all(|| tree::descendants(guard.pid)));
             if tree::descendants(guard.pid).iter().all(|process| process.ended) {
                 ended.insert(guard.pid);
@@ -168,7 +171,7 @@ pub(super) fn sweep(children: &Children, run_ids: &[String]) -> Vec<u32> {
     ended.into_iter().map(|pid| pid.as_raw().cast_unsigned()).collect()
 }
 
-/// Finds what [`sweep`] would end, and leaves it alone.
+/// Returns the pids that [`sweep`] would end, without ending them.
 pub(super) fn left_running(children: &Children, run_ids: &[String]) -> Vec<u32> {
     if run_ids.is_empty() {
         return Vec::new();
@@ -183,7 +186,7 @@ pub(super) fn left_running(children: &Children, run_ids: &[String]) -> Vec<u32> 
 
 fn pause_unless(progress: bool) {
     if !progress {
-        // Nothing tells when a process that is no child of ours has ended.
+        // The end of a process that is not a child of ralph's is not signalled.
         thread::sleep(PAUSE);
     }
 }
@@ -200,7 +203,7 @@ fn mark(name: &str, value: &str) -> Vec<u8> {
     format!("{name}={value}").into_bytes()
 }
 
-/// Widens `found` to the sessions and descendants of what is in it; `guard` is a session that is lost as a whole.
+/// Widens `found` to the sessions and descendants of its processes; `guard` is a session that is lost as a whole.
 ///
 /// `known` are children of this process, which are left alone.
 fn family(all: &[Process], mut found: HashSet<Pid>, guard: Option<Pid>, known: &HashSet<Pid>) -> Vec<Process> {
@@ -216,7 +219,7 @@ fn family(all: &[Process], mut found: HashSet<Pid>, guard: Option<Pid>, known: &
             .collect();
         sessions.extend(guard);
         sessions.retain(|session| {
-            // A session led by ralph's own ancestors, or by none (0), is not theirs.
+            // A session led by an ancestor of ralph, or by no visible process (0), does not belong to the family.
             Some(*session) != own_session && session.as_raw() > 0 && !spared.contains(session)
         });
         found.extend(

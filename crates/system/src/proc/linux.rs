@@ -1,4 +1,4 @@
-//! What Linux offers beyond POSIX: `/proc`, sub-reapers, signals and processes as descriptors.
+//! Linux features beyond POSIX: `/proc`, sub-reapers, signals and processes as descriptors.
 
 use std::{
     fs::{self, File},
@@ -33,12 +33,12 @@ use super::{
     signals::{Happening, INPUT_ENDED, SIGNALS, STOP_GRACEFULLY, STOP_IMMEDIATELY},
 };
 
-/// `/proc` counts CPU time in hundredths of a second for every program, whatever the kernel's own tick is.
+/// `/proc` counts CPU time in hundredths of a second for every program; the kernel's own tick does not matter.
 const TICK: Duration = Duration::from_millis(10);
-/// How often to look whether ralph lives where no descriptor can tell (kernels before 5.3).
+/// How often to check whether ralph lives if no descriptor can tell (kernels before 5.3).
 const PARENT_POLL: Duration = Duration::from_millis(100);
 
-/// A process without children has no descendants either, once it is a sub-reaper.
+/// Whether a process that is a sub-reaper and has no children has no descendants either.
 pub(super) const SUBREAPERS: bool = true;
 
 /// The executable that is running, even if its file was replaced or deleted since.
@@ -53,12 +53,12 @@ pub(super) fn is_subreaper() -> bool {
     prctl::get_child_subreaper().unwrap_or(false)
 }
 
-/// Returns a descriptor that becomes readable when a child ends; none from kernels before 5.3.
+/// Returns a descriptor that becomes readable when a child ends; `None` on kernels before 5.3.
 pub(super) fn end_of(child: Pid) -> Option<OwnedFd> {
     pidfd_open(rustix::process::Pid::from_raw(child.as_raw())?, PidfdFlags::empty()).ok()
 }
 
-/// Tells whether the process that has connected `socket` from the other end has ended; false from kernels before 6.5.
+/// Whether the process that connected the other end of `socket` has ended; false on kernels before 6.5.
 pub(super) fn peer_has_ended(socket: BorrowedFd<'_>) -> bool {
     let Ok(peer) = getsockopt(&socket, PeerPidfd) else {
         return false;
@@ -67,11 +67,11 @@ pub(super) fn peer_has_ended(socket: BorrowedFd<'_>) -> bool {
     matches!(poll(&mut fds, PollTimeout::ZERO), Ok(ended) if ended > 0)
 }
 
-/// Returns a file without a name that holds `bytes`, to be read from its beginning.
+/// Returns a file without a name that holds `bytes`, positioned at its beginning.
 pub(super) fn anonymous_file(bytes: &[u8]) -> io::Result<File> {
     let mut file = match memfd_create("ralph", MemfdFlags::CLOEXEC) {
         Ok(file) => File::from(file),
-        // A kernel that has none, or a policy that forbids them.
+        // The kernel lacks memory files, or a policy forbids them.
         Err(_) => tempfile::tempfile()?,
     };
     file.write_all(bytes)?;
@@ -79,17 +79,17 @@ pub(super) fn anonymous_file(bytes: &[u8]) -> io::Result<File> {
     Ok(file)
 }
 
-/// Has `start` start a process that can allocate so much, and each of its children as well. Not for a process with other threads:
-/// what they start meanwhile would be bounded, too.
+/// Calls `start` with a limit on the memory that the started process, and each of its children, can allocate. Only for
+/// a process without other threads: programs that they start meanwhile would be limited, too.
 ///
-/// Files that are mapped to be read do not count, as they would with a limit on addresses: git maps whole packs.
+/// Files mapped for reading do not count, as they would with a limit on address space: git maps whole packs.
 pub(super) fn with_memory_limit<T>(bytes: u64, start: impl FnOnce() -> T) -> T {
     let before = getrlimit(Resource::Data);
     let lowered = Rlimit {
         current: Some(before.current.map_or(bytes, |set| set.min(bytes))),
         maximum: before.maximum,
     };
-    // Lowering and raising again within the maximum is allowed to everybody.
+    // Any process may lower and raise the limit again within the maximum.
     _ = setrlimit(Resource::Data, lowered);
     let started = start();
     _ = setrlimit(Resource::Data, before);
@@ -106,14 +106,14 @@ pub(super) fn process(pid: Pid) -> Option<Process> {
     parse_stat(&fs::read(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// Tells whether a process runs this executable, under whatever name.
+/// Whether a process runs this executable, under any name.
 pub(super) fn runs_this_executable(pid: Pid) -> bool {
     let identity = |path: &str| fs::metadata(path).ok().map(|file| (file.dev(), file.ino()));
     let exe = identity(&format!("/proc/{pid}/exe"));
     exe.is_some() && exe == identity("/proc/self/exe")
 }
 
-/// Reads the whole table.
+/// Reads the whole process table.
 pub(super) fn processes() -> Vec<Process> {
     let Ok(entries) = fs::read_dir("/proc") else {
         return Vec::new();
@@ -122,7 +122,7 @@ pub(super) fn processes() -> Vec<Process> {
     pids.filter_map(|pid| process(Pid::from_raw(pid))).collect()
 }
 
-/// Returns the children of every thread of `pid`; none if it is gone or the kernel keeps no such lists.
+/// Returns the children of every thread of `pid`; `None` if it is gone or the kernel keeps no such lists.
 pub(super) fn children(pid: Pid) -> Option<Vec<Pid>> {
     let mut children = Vec::new();
     let mut lists = 0;
@@ -140,9 +140,9 @@ pub(super) fn children(pid: Pid) -> Option<Vec<Pid>> {
     (lists > 0).then_some(children)
 }
 
-/// Picks the processes that were started with one of `marks`, each `NAME=value`, in their environment.
+/// Returns the processes that were started with one of `marks`, each `NAME=value`, in their environment.
 ///
-/// Not found are processes of other users, and those that have ended.
+/// Processes of other users, and processes that have ended, are not found.
 pub(super) fn carriers(all: &[Process], marks: &[Vec<u8>]) -> Vec<Pid> {
     let carries = |pid: Pid| {
         let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
@@ -187,11 +187,11 @@ fn parse_stat(stat: &[u8]) -> Option<Process> {
     })
 }
 
-/// What the guard waits for: signals, its children, and ralph's death.
+/// The guard's events: signals, its children, and ralph's death.
 pub(super) struct Watch {
     signals: SignalFd,
     ralph: Pid,
-    /// None where the kernel has no such descriptors, and once ralph's death was told.
+    /// `None` if the kernel has no such descriptors, and once ralph's death was reported.
     ralph_ends: Option<OwnedFd>,
     ralph_gone: bool,
 }
@@ -204,7 +204,7 @@ impl Watch {
         SignalFd::with_flags(&signals, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)
     }
 
-    /// Watches `ralph`, which has to be the parent; if it is not any more, that is the first thing to be told.
+    /// Watches `ralph`, which should be the parent; if it no longer is, that is the first event.
     pub(super) fn new(signals: SignalFd, ralph: Pid) -> Watch {
         let ralph_ends =
             rustix::process::Pid::from_raw(ralph.as_raw()).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
@@ -216,10 +216,10 @@ impl Watch {
         }
     }
 
-    /// Waits for the next thing to happen, at most until `deadline`.
+    /// Waits for the next event, at most until `deadline`.
     pub(super) fn next(&mut self, deadline: Option<Instant>) -> Happening {
         loop {
-            // Asked after the descriptor was opened: as long as ralph is the parent, it is ralph that it stands for.
+            // Checked after the descriptor was opened: while ralph is the parent, the descriptor stands for ralph.
             if !self.ralph_gone && getppid() != self.ralph {
                 self.ralph_gone = true;
                 self.ralph_ends = None;
@@ -259,7 +259,7 @@ impl Watch {
                 .as_ref()
                 .map(|fd| PollFd::new(fd.as_fd(), PollFlags::POLLIN)),
         );
-        // An interrupted wait is one that ended early: the caller looks at everything again.
+        // An interrupted wait counts as one that ended early: the caller checks everything again.
         _ = poll(&mut fds, timeout);
     }
 }
@@ -283,7 +283,7 @@ fn meaning(signal: u32, sender: Pid) -> Option<Happening> {
 fn descends_from_here(sender: Pid) -> bool {
     let here = getpid();
     let mut pid = sender;
-    // Bounded, because the table may move under the walk.
+    // Bounded, because the process table may change during the walk.
     for _ in 0..64 {
         if pid == here {
             return true;

@@ -6,10 +6,10 @@ use nix::unistd::Pid;
 
 use super::{system, tree};
 
-/// Adds up what a tree has used, reading after reading.
+/// Adds up the CPU time of a tree, reading after reading.
 ///
-/// The sum over a tree can fall: the time of a child whose parent ignores `SIGCHLD` is counted nowhere once it has
-/// ended. A fall is taken as zero, so the meter itself never falls, and misses at most what such a child used.
+/// The sum over a tree can fall: the time of a child whose parent ignores `SIGCHLD` is lost once it has ended. A fall
+/// counts as zero, so the meter itself never falls, and misses at most the time of such a child.
 #[derive(Debug, Default)]
 pub(super) struct CpuMeter {
     last: Duration,
@@ -17,12 +17,12 @@ pub(super) struct CpuMeter {
 }
 
 impl CpuMeter {
-    /// Reads the tree below and including `root`.
+    /// Reads the CPU time of `root` and its descendants. Returns the total.
     pub(super) fn read(&mut self, root: Pid) -> Duration {
         self.take(tree_cpu(root))
     }
 
-    /// Returns what was used up to the last reading.
+    /// Returns the total up to the last reading.
     pub(super) fn total(&self) -> Duration {
         self.total
     }

@@ -1,13 +1,13 @@
 //! Child trees: the guard of each, its terminal, its end; and ralph's own helpers. Knows nothing of agents.
 //!
 //! A child is never started directly. portable-pty starts `ralph __guard`, which is a sub-reaper and starts the
-//! program; whatever happens to ralph or to the program, the guard ends every descendant before it exits itself.
+//! program. Even if ralph or the program dies, the guard ends every descendant before it exits itself.
 //!
-//! The one thing to know before changing anything here: the end of a tree is decided by the *processes*, never by an
-//! end of file. A process that outlived its parent keeps the terminal open for ever, so nobody waits for that.
+//! Before changing anything here, note: the end of a tree is decided by its *processes*, never by an end of file. A
+//! process that outlived its parent keeps the terminal open for ever, so no code waits for the end of the terminal.
 //!
-//! What Linux adds to POSIX is in `linux.rs`; `portable.rs` has the same functions for the other Unixes, where no
-//! sub-reaper exists: there, a process that leaves its parents, its session and its environment behind escapes.
+//! `linux.rs` holds what Linux adds to POSIX; `portable.rs` has the same functions for the other Unixes, which have no
+//! sub-reapers: there, a process escapes if it leaves its parents, its session and its environment behind.
 
 mod child;
 #[cfg(target_os = "linux")]

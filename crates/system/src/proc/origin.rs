@@ -1,7 +1,7 @@
-//! Whether a process comes from what ralph has started: an agent has the user's rights, and is not the user.
+//! Whether a process descends from one that ralph has started: an agent has the user's rights, and is not the user.
 //!
-//! Descent is what a process cannot leave behind on Linux: whatever loses its parent becomes the child of its guard, and of
-//! this process if the guard is gone. Elsewhere a session of its own and a parent that has ended hide it.
+//! On Linux a process cannot escape its descent: one that loses its parent becomes the child of its guard, or of this
+//! process if the guard is gone. On other systems a session of its own and an ended parent hide it.
 
 use std::{net::SocketAddr, os::fd::BorrowedFd};
 
@@ -18,38 +18,38 @@ use super::{
     system,
 };
 
-/// How often to begin anew when a process on the way up ends under the walk.
+/// How often to start again when a process on the way up ends during the walk.
 const WALKS: u32 = 8;
-/// Deeper trees are nobody's, and the table may move under the walk.
+/// Most parents followed. A real tree is never that deep; a process table that changes during the walk may seem so.
 const DEPTH: u32 = 4_096;
 
-/// Where a process comes from.
+/// The origin of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// ralph has started it, or something that ralph has started has.
+    /// ralph, or a process that ralph has started, has started it.
     Run,
     Elsewhere,
-    /// Another user of this machine has it; only told of a connection over TCP.
+    /// It belongs to another user of this machine; only reported for a connection over TCP.
     OtherUser,
-    /// It has ended, or is not to be seen from here.
+    /// It has ended, or is not visible from here.
     Unknown,
 }
 
-/// Tells where the process comes from that has connected `socket` from the other end, as `pid`.
+/// Returns the origin of the process that connected the other end of `socket`, which has the given `pid`.
 pub(super) fn of_peer(children: &Children, socket: BorrowedFd<'_>, pid: Option<i32>) -> Origin {
-    // The kernel's 0 stands for a process that this namespace does not show.
+    // A pid of 0 stands for a process outside this pid namespace.
     let Some(pid) = pid.filter(|pid| *pid > 0).map(Pid::from_raw) else {
         return Origin::Unknown;
     };
     let origin = (0..WALKS).find_map(|_| walk(children, pid)).unwrap_or(Origin::Unknown);
-    // Asked after the walk: the number of a process that has ended may be another's by now.
+    // Checked after the walk: if the process has ended, its pid may have been reused.
     if system::peer_has_ended(socket) {
         return Origin::Unknown;
     }
     origin
 }
 
-/// Follows the parents of `pid`; none if one of them ends meanwhile.
+/// Follows the parents of `pid`; `None` if one of them ends meanwhile.
 fn walk(children: &Children, pid: Pid) -> Option<Origin> {
     let here = getpid();
     if pid == here {
@@ -74,10 +74,10 @@ fn walk(children: &Children, pid: Pid) -> Option<Origin> {
     Some(Origin::Unknown)
 }
 
-/// Tells whether this process was started by what a ralph has started, whichever run that is.
+/// Whether this process descends from one that a ralph has started, in any run.
 ///
-/// Its environment may be another by then, and its parents may have ended: what it has above it is a guard, or the ralph that
-/// has adopted it.
+/// Its environment may have been changed, and its parents may have ended, but there is a guard above it, or the ralph
+/// that has adopted it.
 pub fn is_below_a_run() -> bool {
     if std::env::var_os(RUN_ID_VAR).is_some() {
         return true;
@@ -85,18 +85,18 @@ pub fn is_below_a_run() -> bool {
     has_run_above(getppid()) == Some(true)
 }
 
-/// Where the client of a TCP connection comes from.
+/// The origin of the client of a TCP connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClientOrigin {
     pub origin: Origin,
-    /// Whether it stays so: nobody was found at the other end otherwise, and somebody may be later.
+    /// Whether the answer is final. Otherwise no process was found at the client's end, and one may be found later.
     pub is_settled: bool,
 }
 
-/// Tells where the process comes from that has the client's end of a TCP connection. Another machine is elsewhere.
+/// Returns the origin of the process that holds the client's end of a TCP connection. Another machine is elsewhere.
 ///
-/// A process that hides is unknown, because every process of an agent can hide. An agent's connection through a process that no
-/// ralph started is not recognised.
+/// A hidden process is unknown, because every process of an agent can hide. An agent's connection through a process
+/// that no ralph has started is not recognised.
 pub fn origin_of_client(client: SocketAddr, server: SocketAddr) -> ClientOrigin {
     let (origin, is_settled) = match end_of(client, server) {
         End::Abroad => (Origin::Elsewhere, true),
@@ -107,9 +107,10 @@ pub fn origin_of_client(client: SocketAddr, server: SocketAddr) -> ClientOrigin 
     ClientOrigin { origin, is_settled }
 }
 
-/// Tells whether the process that has connected `socket` from the other end, as `pid`, comes from a run, whichever that is.
+/// Returns whether the process that connected the other end of `socket`, with the given `pid`, comes from a run of any
+/// ralph.
 ///
-/// A process that has ended is unknown: what it has started may have the connection.
+/// A process that has ended is unknown: a process that it has started may hold the connection.
 pub fn origin_of_peer(socket: BorrowedFd<'_>, pid: Option<i32>) -> Origin {
     let Some(pid) = pid.filter(|pid| *pid > 0).map(Pid::from_raw) else {
         return Origin::Unknown;
@@ -119,7 +120,7 @@ pub fn origin_of_peer(socket: BorrowedFd<'_>, pid: Option<i32>) -> Origin {
         Some(false) => Origin::Elsewhere,
         None => Origin::Unknown,
     };
-    // Asked after the walk: the number of a process that has ended may be another's by now.
+    // Checked after the walk: if the process has ended, its pid may have been reused.
     match system::peer_has_ended(socket) {
         true => Origin::Unknown,
         false => origin,
@@ -145,12 +146,12 @@ fn of_holders(holders: &[Pid]) -> ClientOrigin {
     }
 }
 
-/// Whether `above`, or a process above it, is a ralph or a guard; none if the processes on the way end again and again.
+/// Whether `above`, or a process above it, is a ralph or a guard; `None` if processes on the way keep ending.
 fn has_run_above(above: Pid) -> Option<bool> {
     (0..WALKS).find_map(|_| look_above(above))
 }
 
-/// Follows the parents of `above`; none if one of them has ended.
+/// Follows the parents of `above`; `None` if one of them has ended.
 fn look_above(mut above: Pid) -> Option<bool> {
     for _ in 0..DEPTH {
         if above.as_raw() <= 1 {
@@ -161,7 +162,7 @@ fn look_above(mut above: Pid) -> Option<bool> {
         }
         match system::process(above) {
             Some(process) => above = process.parent,
-            // `/proc` may hide processes of other users, and a run has none of those.
+            // `/proc` may hide processes of other users; such a process never belongs to a run.
             None if kill(above, None) == Err(Errno::EPERM) => return Some(false),
             None => return None,
         }

@@ -1,8 +1,8 @@
-//! The same functions as in `linux.rs`, from what every Unix has: `ps`, `sigwait`, and asking who the parent is.
+//! The functions of `linux.rs` for other Unixes: with `ps`, `sigwait`, and asking for the parent.
 //!
-//! What is missing here cannot be replaced: there are no sub-reapers, so a process that gives itself a session and
-//! then loses its parent is found by its environment only, and one without that environment escapes. The tests run on
-//! Linux; this file is kept small because nobody tests it elsewhere.
+//! Without sub-reapers, a process that starts a session of its own and then loses its parent is found only by its
+//! environment, and one without that environment escapes. The tests run on Linux; this file is kept small because it is
+//! not tested elsewhere.
 
 use std::{
     fs::File,
@@ -34,7 +34,7 @@ const PARENT_POLL: Duration = Duration::from_millis(100);
 /// Having no children proves nothing: a descendant may have been adopted by init.
 pub(super) const SUBREAPERS: bool = false;
 
-/// There is no name for a file that was replaced; its path has to do.
+/// `None`: a replaced file has no name here, so the path of the executable has to do.
 pub(super) const OWN_EXECUTABLE: Option<&str> = None;
 
 pub(super) fn become_subreaper() -> Result<(), Errno> {
@@ -45,17 +45,17 @@ pub(super) fn is_subreaper() -> bool {
     false
 }
 
-/// There are no such descriptors here.
+/// Returns `None`: this system has no such descriptors.
 pub(super) fn end_of(_child: Pid) -> Option<OwnedFd> {
     None
 }
 
-/// There is nothing to confine by.
+/// Returns the lowest level: ralph knows no confinement for this system.
 pub(super) fn confinement_level() -> ConfinementLevel {
     ConfinementLevel::None
 }
 
-/// Starts something by `start`, unless it has to be confined.
+/// Calls `start`, unless confinement is required.
 pub(super) fn confined<T: Send>(confinement: &Confinement, start: impl FnOnce() -> T + Send) -> io::Result<T> {
     match confinement.required {
         true => Err(io::Error::other("this system has none that ralph knows")),
@@ -67,12 +67,12 @@ pub(super) fn confine_this_thread(confinement: &Confinement) -> io::Result<()> {
     confined(confinement, || ())
 }
 
-/// There is no way to tell here.
+/// Returns false: this cannot be found out here.
 pub(super) fn peer_has_ended(_socket: BorrowedFd<'_>) -> bool {
     false
 }
 
-/// Returns a file without a name that holds `bytes`, to be read from its beginning.
+/// Returns a file without a name that holds `bytes`, positioned at its beginning.
 pub(super) fn anonymous_file(bytes: &[u8]) -> io::Result<File> {
     let mut file = tempfile::tempfile()?;
     file.write_all(bytes)?;
@@ -80,7 +80,7 @@ pub(super) fn anonymous_file(bytes: &[u8]) -> io::Result<File> {
     Ok(file)
 }
 
-/// Starts something without a limit: there is none here for what a process allocates.
+/// Calls `start` without a limit: allocations cannot be limited here.
 pub(super) fn with_memory_limit<T>(_bytes: u64, start: impl FnOnce() -> T) -> T {
     start()
 }
@@ -91,7 +91,7 @@ pub(super) fn process(pid: Pid) -> Option<Process> {
     table(&["-p", &pid.to_string()]).pop()
 }
 
-/// There is no way to tell here.
+/// Returns false: this cannot be found out here.
 pub(super) fn runs_this_executable(_pid: Pid) -> bool {
     false
 }
@@ -100,12 +100,12 @@ pub(super) fn processes() -> Vec<Process> {
     table(&["-ax"])
 }
 
-/// The system keeps no lists of children: the whole table has to be read.
+/// Returns `None`: the system keeps no lists of children, so the whole table has to be read.
 pub(super) fn children(_: Pid) -> Option<Vec<Pid>> {
     None
 }
 
-/// Picks the processes whose environment holds one of `marks`, each `NAME=value`.
+/// Returns the processes whose environment holds one of `marks`, each `NAME=value`.
 pub(super) fn carriers(all: &[Process], marks: &[Vec<u8>]) -> Vec<Pid> {
     let with_environment = if cfg!(target_os = "macos") { "-axwwE" } else { "axeww" };
     let listing = ps(&[with_environment, "-o", "pid=,command="]);
@@ -127,7 +127,7 @@ pub(super) fn command_line(pid: Pid) -> Vec<u8> {
 }
 
 fn ps(args: &[&str]) -> String {
-    // Where there are no sub-reapers, nobody takes a child for an orphan.
+    // An own set of children suffices: without sub-reapers, no child is mistaken for an orphan.
     let helpers = Helpers::without_guard(Arc::default());
     let finished = Helper::new(&helpers, "ps").args(args).run();
     finished
@@ -137,7 +137,7 @@ fn ps(args: &[&str]) -> String {
 
 fn table(which: &[&str]) -> Vec<Process> {
     let args = [which, &["-o", "pid=,ppid=,pgid=,stat=,time=,comm="]].concat();
-    // `ps` itself is in its own table, as a process that has ended before anybody reads this.
+    // `ps` lists itself, a process that has ended by the time its output is parsed.
     ps(&args)
         .lines()
         .filter_map(parse)
@@ -156,7 +156,7 @@ fn parse(line: &str) -> Option<Process> {
         pid,
         parent,
         group,
-        // What `ps` prints as session is an address on some systems.
+        // On some systems the session that `ps` prints is an address.
         session: getsid(Some(pid)).unwrap_or(Pid::from_raw(0)),
         name: name.rsplit('/').next().unwrap_or_default().to_owned(),
         ended: state.starts_with('Z'),

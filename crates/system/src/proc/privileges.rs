@@ -1,13 +1,13 @@
-//! What root gives up where it is confined: the privileges by which it could undo its confinement.
+//! The privileges that confined root gives up, because it could undo its confinement by them.
 //!
-//! Without them, root is the owner of the system's files and nothing more: Landlock has the last word on which of those are
-//! opened. With them it could load a module, read the memory of any process, or set the machine's network.
+//! Without them, root is only the owner of the system's files, and Landlock decides which of those are opened. With
+//! them it could load a module, read the memory of any process, or configure the machine's network.
 
 use std::io;
 
 use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
 
-/// What installing packages and running services as other users takes: about what root has in a container.
+/// The privileges for installing packages and running services as other users: about those of root in a container.
 const KEPT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::DAC_OVERRIDE)
     .union(CapabilitySet::FOWNER)
@@ -21,9 +21,9 @@ const KEPT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::SYS_CHROOT)
     .union(CapabilitySet::AUDIT_WRITE);
 
-/// Takes from the calling thread, and from what it starts or becomes, all but a few privileges.
+/// Drops all privileges but `KEPT` from the calling thread, and from what it starts or becomes.
 ///
-/// A program that root executes would have them back, but for the flag that Landlock asks for ("no new privileges").
+/// A program that root executes would regain them, were it not for the "no new privileges" flag that Landlock requires.
 pub(super) fn give_up() -> io::Result<()> {
     let CapabilitySets {
         effective,

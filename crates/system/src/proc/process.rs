@@ -1,4 +1,4 @@
-//! A process as the system shows it, whichever system it is.
+//! A process as the system's table lists it, the same for all systems.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ pub(super) struct Process {
     pub parent: Pid,
     pub group: Pid,
     pub session: Pid,
-    /// Its short name.
+    /// The short name.
     pub name: String,
-    /// It has ended and waits to be reaped.
+    /// Whether it has ended and waits to be reaped.
     pub ended: bool,
-    /// Its own time on the CPU and that of the children it has waited for.
+    /// Its own CPU time and that of the children it has waited for.
     pub cpu: Duration,
 }

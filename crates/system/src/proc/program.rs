@@ -1,7 +1,7 @@
-//! Starts a program for a guard: the one that it guards, in its own process group and on its own terminal, or a helper.
+//! Starts a program for a guard: the guarded one, in the guard's process group and on its terminal, or a helper.
 //!
-//! Not with std's `Command`: that one lets a program inherit the blocked signals of its parent, and a guard must not
-//! unblock its own for a moment, because the moment in which ralph dies and the terminal hangs up may be that one.
+//! std's `Command` is not used: with it a program inherits the blocked signals of its parent, and a guard must not
+//! unblock its own even for a moment, because in that moment ralph may die and the terminal hang up.
 
 use std::{
     env,
@@ -25,14 +25,14 @@ use nix::{
 use super::{Stdin, spec::Spec, system};
 use crate::files;
 
-/// A program that is executed with no signal blocked and none ignored, whatever this process was started with.
+/// A program to execute with no signal blocked and none ignored.
 pub(super) struct Execution {
     /// Looked for in `PATH` unless it has a slash in it.
     pub program: OsString,
     pub args: Vec<OsString>,
-    /// All of it.
+    /// The whole environment.
     pub environment: Vec<(OsString, OsString)>,
-    /// What it gets as another number than it has here. Everything else is closed that is to be closed on exec.
+    /// Pairs of a descriptor here and its number in the program. Other descriptors follow their close-on-exec flag.
     pub files: Vec<(RawFd, RawFd)>,
     pub group: Group,
 }
@@ -49,7 +49,7 @@ pub(super) enum Group {
 pub(super) struct NotStarted {
     /// One line: what could not be opened or executed, and the system's reason.
     pub why: String,
-    /// The program itself is not there or cannot be executed; else something around it failed.
+    /// Whether the program itself is missing or cannot be executed, rather than something around it.
     pub missing: bool,
 }
 
@@ -111,7 +111,7 @@ pub(super) fn start(spec: &Spec) -> Result<Pid, NotStarted> {
     })
 }
 
-/// Tells whether it is for the program itself that it cannot be executed: the system may lack processes or memory as well.
+/// Whether the error is about the program itself; the system may also lack processes or memory.
 fn is_missing(error: &io::Error) -> bool {
     [Errno::ENOENT, Errno::EACCES, Errno::ENOEXEC]
         .iter()
@@ -132,7 +132,7 @@ pub(super) fn execute(execution: Execution) -> io::Result<Pid> {
     }
     attributes.set_flags(flags)?;
     attributes.set_sigmask(&SigSet::empty())?;
-    // All that a process above may have set this one to ignore: a program expects to die from them.
+    // All signals that an ancestor may have set to be ignored: a program expects to die from them.
     let caught = Signal::iterator().filter(|signal| ![Signal::SIGKILL, Signal::SIGSTOP].contains(signal));
     attributes.set_sigdefault(&caught.collect())?;
     let program = c_string(execution.program)?;
@@ -162,7 +162,7 @@ fn reason(error: &io::Error) -> String {
         .map_or_else(|| error.to_string(), |code| Errno::from_raw(code).desc().to_owned())
 }
 
-/// Returns the interpreter that a script's first line names, if it does not exist: the system blames the script.
+/// Returns the interpreter of a script's first line if it does not exist: the system blames the script instead.
 fn missing_interpreter(program: &Path) -> Option<String> {
     let head = files::read_head(program, 256).ok()?;
     let first = head.split(|byte| *byte == b'\n').next()?;
@@ -171,7 +171,7 @@ fn missing_interpreter(program: &Path) -> Option<String> {
     (!Path::new(interpreter).exists()).then(|| interpreter.to_owned())
 }
 
-/// Which way bytes go, from the program's point of view.
+/// The direction of the bytes, from the program's point of view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Direction {
     In,

@@ -1,7 +1,8 @@
-//! Reads what one child writes, on a thread of its own: terminal and FIFO, until the process tree has ended and both are empty.
+//! Reads the output of one child on a thread of its own: terminal and FIFO, until the process tree has ended and both
+//! are empty.
 //!
-//! Stop 1 of the tour in ARCHITECTURE.md. Bytes go to an [`Output`](super::Output), which may block and so slows the child; the
-//! reporter of an agent (stop 2) is one.
+//! Stop 1 of the tour in ARCHITECTURE.md. Bytes go to an [`Output`](super::Output), which may block and so slows the
+//! child; an agent's reporter (stop 2) is such an output.
 
 use std::{
     fs,
@@ -25,16 +26,16 @@ use super::{
 };
 
 const BUFFER_BYTES: usize = 64 * 1024;
-/// More than the kernel can hold for us: what comes after that is written by a process that survived everything.
+/// More than the kernel can buffer for ralph: bytes beyond that come from a process that survived everything.
 const DRAIN_CAP_BYTES: usize = 4 << 20;
 
-/// What the reader reads, and what it closes at the end.
+/// The descriptors and files of the reader, closed at the end.
 pub(super) struct Sources {
     pub terminal: FileDescriptor,
-    /// Kept open until the tree has ended. Without it, the terminal would hang up whenever a tree has closed it for a
-    /// moment, and other systems throw away what was not read before the last process has closed it.
+    /// Kept open until the tree has ended. Without it, the terminal would hang up whenever all processes of the tree
+    /// have closed it for a moment, and other systems discard unread output when the last process closes it.
     pub slave: Box<dyn SlavePty + Send>,
-    /// Never at its end, because it is open for writing here as well: the processes say when all is over.
+    /// Never at end of file, because it is also open for writing here: the end is decided by the processes.
     pub fifo: Option<fs::File>,
     pub wake: PipeReader,
     /// The child's files, removed with it.
@@ -49,7 +50,7 @@ pub(super) struct Reader {
     buffer: Vec<u8>,
 }
 
-/// Stops the tree if the output panics: its output would have no reader any more.
+/// Stops the tree if the output panics: the child's output would have no reader any more.
 struct StopOnPanic(Arc<Shared>);
 
 impl Drop for StopOnPanic {
@@ -92,7 +93,7 @@ impl Reader {
         self.finish(finding);
     }
 
-    /// Waits until there is something to read, to type, or to be told.
+    /// Waits until there is something to read or to write, or until the reader is woken.
     fn wait(&mut self) {
         let waiting = self.shared.terminal().as_mut().map(Terminal::write_waiting);
         let waiting = waiting.unwrap_or_default();
@@ -107,14 +108,14 @@ impl Reader {
         fds.extend(output.map(|fifo| PollFd::new(fifo.as_fd(), PollFlags::POLLIN)));
         let input = waiting.input.as_ref();
         fds.extend(input.map(|fifo| PollFd::new(fifo.as_fd(), PollFlags::POLLOUT)));
-        // An interrupted wait is one that ended early.
+        // An interrupted wait counts as one that ended early.
         _ = poll(&mut fds, PollTimeout::NONE);
         drop(fds);
         let mut wakes = [0; 64];
         while matches!(self.sources.wake.read(&mut wakes), Ok(64)) {}
     }
 
-    /// Hands over what can be read without waiting, one buffer of each at most. Returns how many bytes that was.
+    /// Hands over what can be read without waiting, one buffer of each at most. Returns the number of bytes.
     fn pass_on(&mut self) -> usize {
         let length = fill(&self.sources.terminal, &mut self.buffer);
         self.count(length);
@@ -136,7 +137,7 @@ impl Reader {
         self.shared.output_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    /// The tree has ended: reads what is left, closes everything, and says so.
+    /// Reads what is left once the tree has ended, closes everything, and calls the output's `ended`.
     fn finish(mut self, finding: Finding) {
         let mut drained = 0;
         loop {
@@ -165,22 +166,22 @@ impl Reader {
         drop(sources.terminal);
         drop(sources.fifo);
         drop(sources.wake);
-        // A directory that cannot be removed is in the way of nothing; its owner removes it with the scratch.
+        // A directory that cannot be removed does no harm; its owner removes it with the scratch.
         _ = sources.dir.close();
-        // It has nothing left to do but to return; a panic in it is not ours to repeat.
+        // The keeper has nothing left to do but to return; a panic in it is not repeated here.
         _ = keeper.join();
         output.ended(finding.end);
     }
 }
 
-/// Fills `buffer` with what is there. Returns how much that was.
+/// Fills `buffer` with what is available. Returns the number of bytes.
 fn fill(source: impl AsFd, buffer: &mut [u8]) -> usize {
     let mut length = 0;
     while length < buffer.len() {
         match nix::unistd::read(source.as_fd(), &mut buffer[length..]) {
             Ok(read) if read > 0 => length += read,
             Err(Errno::EINTR) => {}
-            // A terminal that no process has open any more says so by an error, EIO.
+            // EIO is how a terminal says that no process has it open any more.
             Ok(_) | Err(_) => break,
         }
     }

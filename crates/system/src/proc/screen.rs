@@ -1,11 +1,11 @@
-//! The state of a terminal: a [`vt100`] screen that survives its own parser and answers what programs ask.
+//! The state of a terminal: a [`vt100`] screen that survives panics of its parser and answers the queries of programs.
 //!
-//! vt100 panics on some sequences of wide characters at the right margin, and an agent may print anything.
-//! So it runs behind a catch; after a panic the screen is rebuilt from what can still be read of the old one. At most
-//! a kilobyte of output is lost with that, which the recording still has.
+//! vt100 panics on some sequences of wide characters at the right margin, and an agent may print anything. So its
+//! panics are caught; the screen is then rebuilt from what can still be read of the old one. That loses at most a
+//! kilobyte of output, which the recording still has.
 //!
-//! A terminal is asked questions (where is the cursor, what are the colours), and programs wait for the answers: they
-//! are collected for [`Screen::take_replies`], to be typed back.
+//! Programs query their terminal (cursor position, colours) and wait for the answers, which are collected for
+//! [`Screen::take_replies`], to be typed back.
 
 mod answers;
 mod backlog;
@@ -29,20 +29,21 @@ use self::{
 };
 use super::Size;
 
-/// What one panic may cost.
+/// Most bytes that one panic may lose.
 const PIECE_BYTES: usize = 1024;
-/// A screen that was rebuilt so little output ago starts empty: rebuilding from a long history is not free.
+/// Output needed between two rebuilds from the old screen; before that, a rebuilt screen starts empty. Rebuilding from
+/// a long history is expensive.
 const SALVAGE_EVERY_BYTES: usize = 1 << 20;
 
-/// So many rows above the visible ones become text at once.
+/// The number of rows above the visible ones that become text at once.
 const ROWS_AT_ONCE: usize = 512;
 
-/// What is remembered of the rows above the visible ones.
+/// How the rows above the visible ones are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scrollback {
-    /// So many rows as cells: at once, in 32 bytes for each column.
+    /// This many rows as cells: quick to show, 32 bytes for each column.
     Cells(usize),
-    /// At least so many rows, all but the newest few as text: a little slower, in a tenth of the memory.
+    /// At least this many rows, all but the newest few as text: a little slower, in a tenth of the memory.
     Text(usize),
 }
 
@@ -52,7 +53,7 @@ impl Scrollback {
     fn cell_rows(self) -> usize {
         match self {
             Scrollback::Cells(rows) => rows,
-            // A piece may consist of line ends.
+            // One piece may consist of line ends only, and each adds a row.
             Scrollback::Text(_) => ROWS_AT_ONCE + PIECE_BYTES,
         }
     }
@@ -72,9 +73,9 @@ pub struct Screen {
     requests: Requests,
     size: Size,
     scrollback: Scrollback,
-    /// What was above the rows that vt100 has.
+    /// The rows above those that vt100 has.
     backlog: Backlog,
-    /// What is in view of that, and how many rows above the newest output.
+    /// The view while it shows rows of the backlog, and how many rows it is above the newest output.
     view: Option<(View, usize)>,
     rebuilds: u32,
     /// Bytes since the last rebuild, or since the beginning.
@@ -99,7 +100,7 @@ impl Screen {
         }
     }
 
-    /// Takes output, cut anywhere: within a character or an escape sequence as well.
+    /// Takes output that may be cut anywhere, even within a character or an escape sequence.
     pub fn process(&mut self, bytes: &[u8]) {
         let mut characters = mem::take(&mut self.characters);
         for piece in bytes.chunks(PIECE_BYTES) {
@@ -110,7 +111,7 @@ impl Screen {
 
     fn process_whole(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
-        // Fed up to the end of a request, so that answers come in the order of the questions.
+        // Fed up to the end of a request, so that answers come in the order of the queries.
         while let Some((length, answer)) = self.requests.next(rest) {
             let (before, after) = rest.split_at(length);
             self.feed(before);
@@ -120,7 +121,7 @@ impl Screen {
         self.feed(rest);
     }
 
-    /// Changes the size. Rows that get narrower lose what does not fit: vt100 does not wrap anew.
+    /// Changes the size. Rows that get narrower lose what does not fit: vt100 does not wrap them again.
     pub fn resize(&mut self, size: Size) {
         let size = size.clamped();
         if size == self.size {
@@ -139,7 +140,7 @@ impl Screen {
         self.size
     }
 
-    /// Takes the answers to what was asked so far, to be typed into the terminal.
+    /// Takes the answers to the queries so far, to be typed into the terminal.
     pub fn take_replies(&mut self) -> Vec<u8> {
         self.parser.callbacks_mut().take_replies()
     }
@@ -148,7 +149,7 @@ impl Screen {
     #[must_use]
     pub fn scrollback_len(&self) -> usize {
         let vt = self.parser.screen();
-        // What owns the whole screen has no history.
+        // A program that owns the whole screen has no history.
         let text = if vt.alternate_screen() { 0 } else { self.backlog.len() };
         text + vt.scrollback_len()
     }
@@ -162,7 +163,7 @@ impl Screen {
         }
     }
 
-    /// Scrolls the view `rows` up from the newest output, at most to the oldest row that is remembered.
+    /// Scrolls the view `rows` up from the newest output, at most to the oldest row that is kept.
     pub fn scroll_to(&mut self, rows: usize) {
         let rows = rows.min(self.scrollback_len());
         let (parser, backlog, size) = (&mut self.parser, &self.backlog, self.size);
@@ -193,13 +194,13 @@ impl Screen {
         text
     }
 
-    /// Gives access to cells, cursor and modes as they are now, wherever the view is.
+    /// Returns the current cells, cursor and modes; scrolling does not affect them.
     #[must_use]
     pub fn vt(&self) -> &vt100::Screen {
         self.parser.screen()
     }
 
-    /// Gives access to the cells in view. They may have more columns than the screen.
+    /// Returns the cells in view. They may have more columns than the screen.
     #[must_use]
     pub fn shown(&self) -> &vt100::Screen {
         match &self.view {
@@ -208,7 +209,7 @@ impl Screen {
         }
     }
 
-    /// Tells whether the terminal broke a line behind this row of those in view.
+    /// Whether the terminal broke a line behind this row of those in view.
     #[must_use]
     pub fn row_wraps(&self, row: u16) -> bool {
         match &self.view {
@@ -239,14 +240,15 @@ impl Screen {
         }
     }
 
-    /// Keeps as text what vt100 would forget, and the view where it is. There were `before` rows above the visible ones.
+    /// Turns rows that vt100 would forget into text, and keeps the view in place. `before` rows were above the visible
+    /// ones.
     fn follow(&mut self, before: usize) {
         let vt = self.parser.screen();
         let (after, mut above) = (vt.scrollback_len(), self.scrollback());
         match after.checked_sub(before) {
-            // vt100 moves a view of its own.
+            // vt100 moves a view of its own rows itself.
             Some(added) => above += self.view.as_ref().map_or(0, |_| added),
-            // Its history was erased, and so is what was above that.
+            // vt100's history was erased, and so is the backlog above it.
             None => self.backlog.clear(),
         }
         let is_full = after >= ROWS_AT_ONCE;
@@ -266,7 +268,7 @@ impl Screen {
                 return self.rebuild();
             }
         }
-        // Rows of the past do not change: only where they are, counted from the newest.
+        // Past rows do not change; only their distance from the newest row does.
         let is_past = (usize::from(self.size.rows)..=self.scrollback_len()).contains(&above);
         match &mut self.view {
             Some((_, rows)) if is_past => *rows = above,
@@ -287,7 +289,7 @@ impl Screen {
         };
         self.bytes_since = 0;
         self.parser = self.filled(salvaged.as_bytes()).unwrap_or_else(|| self.empty());
-        // Questions in what was salvaged, if it had any, were answered before.
+        // Queries in the salvaged output, if any, were answered before.
         self.parser.callbacks_mut().take_replies();
         self.parser.callbacks_mut().reply(&replies);
     }
@@ -305,7 +307,7 @@ impl Screen {
     }
 }
 
-/// Writes history, text, cursor and modes of a screen as the output that would make them.
+/// Writes history, text, cursor and modes of a screen as output that reproduces them.
 fn salvage(old: &vt100::Screen) -> String {
     let mut text = String::new();
     if old.alternate_screen() {
@@ -342,7 +344,7 @@ thread_local! {
     static QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `action` and returns none if it panics, without the message that a panic prints into the user's terminal.
+/// Runs `action` and returns `None` if it panics, without printing the panic message into the user's terminal.
 fn quietly<T>(action: impl FnOnce() -> T) -> Option<T> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

@@ -1,16 +1,16 @@
-//! The signals by which a guard is spoken to, and what it can hear while it waits.
+//! The signals that ralph sends to a guard, and the events that a guard waits for.
 
 use nix::sys::signal::Signal;
 
 use super::Stop;
 
-/// How ralph asks for a graceful stop. Terminate does the same for other senders, but a program that terminates its
-/// own group sends that one too, and of two that are pending at once only one is seen.
+/// Asks for a graceful stop. SIGTERM does the same for other senders, but a program that terminates its own group sends
+/// that one too, and of two pending at once only one is delivered.
 pub(super) const STOP_GRACEFULLY: Signal = Signal::SIGUSR2;
-/// How ralph asks to stop at once.
+/// Asks to stop at once.
 pub(super) const STOP_IMMEDIATELY: Signal = Signal::SIGUSR1;
 
-/// How ralph says that nothing more is written to the program's standard input.
+/// Says that nothing more is written to the program's standard input.
 pub(super) const INPUT_ENDED: Signal = Signal::SIGURG;
 
 /// Signals that the guard reads instead of dying from them.
@@ -26,7 +26,7 @@ pub(super) const SIGNALS: [Signal; 9] = [
     Signal::SIGHUP,
 ];
 
-/// Something the guard was waiting for.
+/// An event that the guard waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Happening {
     ChildEnded,

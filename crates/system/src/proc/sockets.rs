@@ -1,7 +1,8 @@
-//! What a program may do with sockets where the network is not open: TCP, and nothing else. Landlock says to which port.
+//! The socket rights of a program whose network is restricted: TCP only. Landlock restricts the port.
 //!
-//! Landlock knows TCP that is connected in the usual way. Whatever else leaves the machine or reaches another program on it is
-//! refused here by seccomp, and by what is allowed rather than by what is known to be bad: a new kind of socket is refused, too.
+//! Landlock only covers ordinary TCP connections. seccomp refuses here every other socket that leaves the machine or
+//! reaches another program on it. It is a list of what is allowed, not of what is known to be bad: a new kind of socket
+//! is refused.
 
 use std::{collections::BTreeMap, env::consts::ARCH, io};
 
@@ -16,7 +17,7 @@ use super::Network;
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 type Result<T> = std::result::Result<T, seccompiler::BackendError>;
 
-/// The bits of a socket's type that are its type; the others are flags.
+/// The bits of a socket's type argument that are its type; the others are flags.
 const TYPE_MASK: u64 = 0xf;
 
 /// Restricts the calling thread, and what it starts or becomes.
@@ -36,7 +37,7 @@ fn rules(network: Network) -> Result<Rules> {
     let mut rules = Rules::new();
     let mut refuse = |call: libc::c_long, when: Vec<SeccompRule>| {
         rules.insert(call, when.clone());
-        // The same calls of the kernel's other interface for 64-bit programs, where it has that.
+        // The same calls of the kernel's x32 interface, where it exists.
         if cfg!(target_arch = "x86_64") {
             rules.insert(X32 | x32_number(call), when);
         }
@@ -46,11 +47,11 @@ fn rules(network: Network) -> Result<Rules> {
         libc::SYS_socketpair,
         other_types(1, &[libc::SOCK_STREAM, libc::SOCK_SEQPACKET])?,
     );
-    // These connect as well, where Landlock does not look.
+    // These connect as well, unseen by Landlock.
     refuse(libc::SYS_sendto, fast_open(3)?);
     refuse(libc::SYS_sendmsg, fast_open(2)?);
     refuse(libc::SYS_sendmmsg, fast_open(3)?);
-    // It would do everything above without a system call for each.
+    // io_uring could do everything above without a system call for each.
     for call in [
         libc::SYS_io_uring_setup,
         libc::SYS_io_uring_enter,
@@ -74,16 +75,17 @@ fn x32_number(call: libc::c_long) -> libc::c_long {
     }
 }
 
-/// When a socket is refused: unless it is one for TCP.
+/// Returns when a socket is refused: unless it is for TCP.
 fn new_sockets() -> Result<Vec<SeccompRule>> {
     let mut refused = vec![none_of(0, &[libc::AF_INET, libc::AF_INET6])?];
     refused.extend(other_types(1, &[libc::SOCK_STREAM])?);
-    // Other protocols for streams, such as MPTCP, are none to Landlock.
+    // Landlock does not treat other stream protocols, such as MPTCP, as TCP.
     refused.push(none_of(2, &[libc::IPPROTO_IP, libc::IPPROTO_TCP])?);
     Ok(refused)
 }
 
-/// When a type of socket is refused: unless it is one of these. A pair of datagram sockets could be connected anew.
+/// Returns when a socket type is refused: unless it is allowed. A pair of datagram sockets could be connected
+/// elsewhere.
 fn other_types(argument: u8, allowed: &[i32]) -> Result<Vec<SeccompRule>> {
     let others = (0..=TYPE_MASK).filter(|kind| !allowed.iter().any(|known| u64::from(known.unsigned_abs()) == *kind));
     others

@@ -30,7 +30,7 @@ use super::{
     system,
 };
 
-/// Variables that describe the terminal ralph itself runs in, which is not the one the child gets.
+/// Variables that describe the terminal of ralph itself, which is not the one the child gets.
 const OUTER_TERMINAL_VARS: [&str; 7] = [
     "COLUMNS",
     "LINES",
@@ -41,7 +41,7 @@ const OUTER_TERMINAL_VARS: [&str; 7] = [
     "STY",
 ];
 
-/// Variables that lead to services of the user's session, which do as they are told: a confined program is not shown the way.
+/// Variables that lead to services of the user's session, which obey any client: hidden from a confined program.
 const SERVICE_VARS: [&str; 4] = [
     "SSH_AUTH_SOCK",
     "DBUS_SESSION_BUS_ADDRESS",
@@ -90,15 +90,15 @@ pub enum SpawnError {
     },
 }
 
-/// What a child tree is held to.
+/// The restrictions on a child tree.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits<'a> {
     pub(super) confinement: Option<&'a Confinement>,
-    /// What each of its processes can allocate.
+    /// Memory that each of its processes can allocate.
     pub(super) memory_bytes: Option<u64>,
 }
 
-/// Starts `launch` as the child tree of this `number` of this process.
+/// Starts `launch` as child tree `number` of this process.
 pub(super) fn spawn(
     children: &Arc<Children>,
     number: u32,
@@ -167,7 +167,7 @@ fn start_guard(
 ) -> Result<Guard, SpawnError> {
     let command = guard_command(launch, confinement, files, child_id);
     let path = PathBuf::from(&command.get_argv()[0]);
-    // Locked until the guard is in it: see `leftovers`.
+    // Locked until the guard is inserted: see `leftovers`.
     let mut started = children.started();
     let process = slave.spawn_command(command).map_err(|error| SpawnError::Guard {
         path,
@@ -179,7 +179,7 @@ fn start_guard(
     Ok((process, pid))
 }
 
-/// Starts a thread that does one job, which it is sent; it ends without one if the sender is dropped.
+/// Starts a thread that waits for one job and does it; it ends without one if the sender is dropped.
 fn named<Job: Send + 'static>(
     name: &str,
     run: fn(Job),
@@ -193,7 +193,7 @@ fn named<Job: Send + 'static>(
     Ok((sender, thread.map_err(|source| SpawnError::Thread { source })?))
 }
 
-/// Finds out what portable-pty would not tell, or would get wrong: it runs in `$HOME` what has no directory.
+/// Checks what portable-pty would not report or would do wrong: without a directory it runs a program in `$HOME`.
 fn check(launch: &Launch) -> Result<(), SpawnError> {
     if let Err(source) = fs::metadata(&launch.program) {
         return Err(SpawnError::Program {
@@ -217,7 +217,7 @@ fn check(launch: &Launch) -> Result<(), SpawnError> {
     Ok(())
 }
 
-/// ralph's ends of the FIFOs that there are.
+/// ralph's ends of the FIFOs, as far as the launch has them.
 struct Fifos {
     output: Option<fs::File>,
     input: Option<fs::File>,
@@ -229,8 +229,8 @@ fn write_files(launch: &Launch, limits: Limits<'_>, files: &Files) -> io::Result
         Stdout::Terminal => None,
         Stdout::Piped => {
             make_fifo(&files.fifo())?;
-            // Opened before the guard opens its end, which would fail without a reader. For writing as well: without any
-            // writer, a look at it before the guard has opened its end would find the end of the file.
+            // Opened before the guard opens its end, which would fail without a reader. For writing as well: without a
+            // writer, a read before the guard has opened its end would return end of file.
             Some(open_for_polling(&files.fifo())?)
         }
     };
@@ -238,8 +238,8 @@ fn write_files(launch: &Launch, limits: Limits<'_>, files: &Files) -> io::Result
         Stdin::File(_) | Stdin::Null | Stdin::Terminal => None,
         Stdin::Piped => {
             make_fifo(&files.input())?;
-            // For reading as well: only so can it be opened before the guard has opened its end. The program sees its end
-            // all the same once this is closed.
+            // For reading as well: only so can it be opened before the guard has opened its end. The program still sees
+            // the end of file once this is closed.
             Some(open_for_polling(&files.input())?)
         }
     };
@@ -295,8 +295,8 @@ fn wake_pipe() -> io::Result<(PipeReader, PipeWriter)> {
     Ok((reader, writer))
 }
 
-/// Returns two descriptors of the terminal that do not block: portable-pty's own reader and writer cannot be polled,
-/// and its writer types an end of file when it is dropped.
+/// Returns two non-blocking descriptors of the terminal. portable-pty's own reader and writer cannot be polled, and its
+/// writer types an end of file when it is dropped.
 fn descriptors(
     master: &dyn MasterPty,
 ) -> Result<(FileDescriptor, FileDescriptor), Box<dyn error::Error + Send + Sync>> {

@@ -1,4 +1,4 @@
-//! What ralph tells the guard, and what the guard tells ralph: two files in the child's private directory.
+//! The guard's orders and its report: two files in the child's private directory.
 
 use std::{
     ffi::OsString,
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Confinement, Ladder, Stdin};
 
-/// The guard's orders. Holds no environment: that is inherited, and may hold keys that belong in no file.
+/// The guard's orders. They hold no environment: that is inherited, and may hold keys that belong in no file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Spec {
     /// ralph's pid, which has to be the guard's parent.
@@ -20,17 +20,17 @@ pub(super) struct Spec {
     pub args: Vec<OsString>,
     pub cwd: PathBuf,
     pub stdin: Stdin,
-    /// The FIFO to use as stdin where that is piped.
+    /// The FIFO to use as stdin, if stdin is piped.
     pub input: Option<PathBuf>,
-    /// The FIFO to use as stdout; the terminal if there is none.
+    /// The FIFO to use as stdout; `None` for the terminal.
     pub fifo: Option<PathBuf>,
     pub ladder: Ladder,
     pub confinement: Option<Confinement>,
-    /// What each process can allocate.
+    /// Memory that each process can allocate.
     pub memory_bytes: Option<u64>,
 }
 
-/// The guard's last words, written when no descendant is left.
+/// The guard's result, written when no descendant is left.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Report {
     pub verdict: Verdict,
@@ -45,7 +45,7 @@ pub(super) enum Verdict {
     NotStarted { why: String, missing: bool },
 }
 
-/// Where the files of one child are.
+/// The paths of one child's files.
 #[derive(Debug, Clone)]
 pub(super) struct Files {
     pub dir: PathBuf,
@@ -60,22 +60,22 @@ impl Files {
         self.dir.join("stdout")
     }
 
-    /// The FIFO that is standard input, where it is piped.
+    /// The FIFO that is standard input, if it is piped.
     pub(super) fn input(&self) -> PathBuf {
         self.dir.join("stdin")
     }
 
-    /// There once nothing more is written to standard input: for a guard that was not there yet to be told.
+    /// Exists once nothing more is written to standard input: for a guard that started too late for the signal.
     pub(super) fn input_ended(&self) -> PathBuf {
         self.dir.join("stdin-ended")
     }
 
-    /// There once the tree is to be ended: for a guard that was not there yet to be told, and whose starter ignores such signals.
+    /// Exists once the tree is to be ended: for a guard that started too late for the signal, or inherited it ignored.
     pub(super) fn stopped(&self) -> PathBuf {
         self.dir.join("stopped")
     }
 
-    /// What the program unpacks, where it says that it does.
+    /// The directory for files that the program unpacks.
     pub(super) fn unpacked(&self) -> PathBuf {
         self.dir.join("unpacked")
     }
@@ -84,14 +84,14 @@ impl Files {
         self.dir.join("report.json")
     }
 
-    /// Writes the report in one step, so that ralph reads all of it or none.
+    /// Writes the report atomically, so that ralph reads all of it or none.
     pub(super) fn write_report(&self, report: &Report) -> io::Result<()> {
         let unfinished = self.dir.join("report.tmp");
         fs::write(&unfinished, serde_json::to_vec(report)?)?;
         fs::rename(unfinished, self.report())
     }
 
-    /// Reads the report; none if the guard was killed before it had one.
+    /// Reads the report; `None` if the guard was killed before it wrote one.
     pub(super) fn read_report(&self) -> Option<Report> {
         serde_json::from_slice(&fs::read(self.report()).ok()?).ok()
     }
@@ -100,7 +100,7 @@ impl Files {
 /// Reads the guard's orders and deletes the file.
 pub(super) fn take_spec(path: &Path) -> io::Result<Spec> {
     let text = fs::read(path)?;
-    // A file that stays is removed with its directory by ralph; the orders themselves are good.
+    // If it cannot be deleted, ralph removes it with its directory.
     _ = fs::remove_file(path);
     Ok(serde_json::from_slice(&text)?)
 }

@@ -1,4 +1,4 @@
-//! Starts what ralph starts, and ends what is left of it.
+//! Starts ralph's children, and ends the processes that are left of them.
 
 use std::{
     ffi::OsString,
@@ -24,23 +24,23 @@ use super::{
 
 /// Starts and ends the children of this process: child trees below guards, and helpers.
 ///
-/// A process has one, whoever owns it makes it, and all that start something are given a clone: any child that it did not
-/// start is taken for an orphan once [`Supervisor::become_subreaper`] was called.
+/// A process has one supervisor; all code that starts children uses a clone of it. Once
+/// [`Supervisor::become_subreaper`] was called, a child that the supervisor did not start counts as an orphan.
 #[derive(Debug, Clone)]
 pub struct Supervisor {
     children: Arc<Children>,
     helpers: Arc<Helpers>,
-    /// How many child trees were started.
+    /// The number of child trees started.
     trees: Arc<AtomicU32>,
-    /// What the child trees may do that are started by this; none for all that their user may.
+    /// The confinement of child trees; `None` for all rights of the user.
     confinement: Option<Arc<Confinement>>,
-    /// What a process of a child tree can allocate.
+    /// Memory that each process of a child tree can allocate.
     memory_bytes: Option<u64>,
-    /// The executable of the guards of child trees that name none; else it is this one.
+    /// The guard executable for launches that name none; `None` for the running executable.
     guard: Option<PathBuf>,
 }
 
-/// For a program that is no ralph: its helpers have no guard.
+/// For a program that is not ralph: its helpers have no guard.
 impl Default for Supervisor {
     fn default() -> Self {
         let children = Arc::default();
@@ -56,7 +56,7 @@ impl Default for Supervisor {
 }
 
 impl Supervisor {
-    /// For ralph's `main`: helpers run below a guard, which is this executable.
+    /// Makes the supervisor for ralph's `main`: helpers run below a guard, which is this executable.
     pub fn of_ralph() -> Self {
         let children = Arc::default();
         Self {
@@ -69,13 +69,14 @@ impl Supervisor {
         }
     }
 
-    /// Starts `launch` under a guard; everything it writes goes to `output` from one named reader thread.
+    /// Starts `launch` under a guard; one named reader thread hands its output to `output`.
     ///
-    /// Returns as soon as the guard runs. That the program itself cannot be executed is often known only then, and comes
-    /// as [`super::End::NotStarted`].
+    /// Returns as soon as the guard runs. A program that cannot be executed is often noticed only then, and reported as
+    /// [`super::End::NotStarted`].
     ///
     /// # Errors
-    /// [`SpawnError`] if there is nothing to start or no way to start it. `output` is dropped uncalled then.
+    /// [`SpawnError`] if a file or the terminal cannot be prepared or the guard cannot start. `output` is dropped
+    /// uncalled then.
     pub fn spawn(&self, launch: Launch, output: Box<dyn Output>) -> Result<Child, SpawnError> {
         let number = self.trees.fetch_add(1, Ordering::Relaxed);
         let limits = Limits {
@@ -86,7 +87,7 @@ impl Supervisor {
         spawn::spawn(&self.children, number, Launch { guard, ..launch }, limits, output)
     }
 
-    /// Returns one for the same process whose child trees are guarded by another executable: for whoever is not ralph itself.
+    /// Returns a supervisor whose child trees are guarded by another executable, for programs other than ralph.
     #[must_use]
     pub fn guarded_by(&self, guard: PathBuf) -> Supervisor {
         Supervisor {
@@ -95,7 +96,7 @@ impl Supervisor {
         }
     }
 
-    /// Returns one for the same process whose child trees are confined. Its helpers are ralph's own, and free.
+    /// Returns a supervisor whose child trees are confined. Its helpers are ralph's own, and free.
     #[must_use]
     pub fn confining(&self, confinement: Option<Confinement>) -> Supervisor {
         Supervisor {
@@ -107,52 +108,53 @@ impl Supervisor {
     /// Starts this executable again, as a loop that outlives this process.
     ///
     /// # Errors
-    /// Whatever the system says.
+    /// The system's error.
     pub fn start_detached(&self, args: impl IntoIterator<Item = OsString>) -> io::Result<Detached> {
         Detached::start(&self.children, args)
     }
 
-    /// Puts a helper together. `program` is looked for in `PATH` unless it has a slash in it.
+    /// Makes a helper. `program` is looked for in `PATH` unless it has a slash in it.
     pub fn helper(&self, program: impl Into<OsString>) -> Helper {
         Helper::new(&self.helpers, program)
     }
 
-    /// Locks a file that stands for what helpers work at, until the value is dropped or, should this process be killed, until the last
-    /// of its helpers has ended. Waits for those of a process that was killed while it had the lock.
+    /// Locks a file that stands for work of helpers, until the value is dropped or, should this process be killed,
+    /// until the last of its helpers has ended. Waits for the helpers of a process that was killed while it had the
+    /// lock.
     ///
     /// # Errors
-    /// Whatever the system says; [`io::ErrorKind::TimedOut`] if they do not end within seconds.
+    /// The system's error; [`io::ErrorKind::TimedOut`] if they do not end within seconds.
     pub fn hold(&self, path: &Path) -> io::Result<Hold> {
         Hold::take(path, &self.helpers)
     }
 
-    /// Makes ralph the parent of whatever a killed guard leaves behind. Elsewhere than on Linux this does nothing.
+    /// Makes ralph the parent of all processes that a killed guard leaves behind. Only Linux can do this.
     pub fn become_subreaper(&self) {
         self.children.become_subreaper();
     }
 
-    /// Ends whatever runs of these ids have left running, and returns the pids.
+    /// Ends all processes that the runs with these ids have left running, and returns their pids.
     ///
-    /// For the start, when the runs are known to be over: ralph and guard were both killed. Found are processes that carry
-    /// one of the ids as [`super::RUN_ID_VAR`], everything below them, and everything in their sessions. This process and
-    /// those above it are never touched. Blocks for at most three seconds if something does not die.
+    /// Called at the start, when the runs are known to be over: ralph and guard were both killed. It finds processes
+    /// that carry one of the ids as [`super::RUN_ID_VAR`], everything below them, and everything in their sessions.
+    /// This process and those above it are never touched. Blocks for at most three seconds if a process does not die.
     #[must_use]
     pub fn sweep(&self, run_ids: &[String]) -> Vec<u32> {
         leftovers::sweep(&self.children, run_ids)
     }
 
-    /// Finds what [`Supervisor::sweep`] would end, and leaves it alone.
+    /// Returns the pids that [`Supervisor::sweep`] would end, without ending them.
     #[must_use]
     pub fn left_running(&self, run_ids: &[String]) -> Vec<u32> {
         leftovers::left_running(&self.children, run_ids)
     }
 
-    /// Tells how well this system confines what is started with a [`Confinement`].
+    /// Returns how well this system confines a program that is started with a [`Confinement`].
     pub fn confinement_level() -> ConfinementLevel {
         system::confinement_level()
     }
 
-    /// Makes sure that this system holds a program to all of `confinement`.
+    /// Checks that this system can hold a program to all of `confinement`.
     ///
     /// # Errors
     /// If it confines by less than is required.
@@ -160,7 +162,7 @@ impl Supervisor {
         system::confined(confinement, || ())
     }
 
-    /// Starts something by `start` that is confined, and none of this process besides.
+    /// Calls `start` confined; the rest of this process stays free.
     ///
     /// # Errors
     /// If the system confines by less than is required; `start` was not called then.
@@ -168,7 +170,7 @@ impl Supervisor {
         system::confined(confinement, start)
     }
 
-    /// Does `work` as what this starts could do it: in its confinement, if it has one.
+    /// Runs `work` with the rights of the child trees: in their confinement, if they have one.
     ///
     /// # Errors
     /// If the system confines by less than is required; `work` was not done then.
@@ -179,7 +181,7 @@ impl Supervisor {
         }
     }
 
-    /// Returns one for the same process whose child trees can allocate so much, each process of them.
+    /// Returns a supervisor whose child trees are limited to `bytes` of allocated memory for each process.
     #[must_use]
     pub fn limiting_memory(&self, bytes: Option<u64>) -> Supervisor {
         Supervisor {
@@ -196,14 +198,14 @@ impl Supervisor {
         system::confine_this_thread(confinement)
     }
 
-    /// Tells where the process at the other end of `socket` comes from, which the kernel knows as `pid`.
+    /// Returns the origin of the process at the other end of `socket`, which the kernel knows as `pid`.
     pub fn origin(&self, socket: BorrowedFd<'_>, pid: Option<i32>) -> Origin {
         origin::of_peer(&self.children, socket, pid)
     }
 
-    /// Ends the orphans: children of this process that it did not start, which are what a killed guard left behind.
+    /// Ends the orphans: children that this process did not start, left behind by a killed guard.
     ///
-    /// Does nothing where there are no sub-reapers.
+    /// Does nothing on systems without sub-reapers.
     pub fn end_orphans(&self) {
         self.children.end_orphans();
     }
@@ -215,7 +217,7 @@ impl Supervisor {
     }
 }
 
-/// This executable, as a program that a guard can start.
+/// Returns this executable, as a program that a guard can start.
 pub fn own_executable() -> PathBuf {
     let known = system::OWN_EXECUTABLE.map(PathBuf::from);
     // Without either, starting it fails and says so.

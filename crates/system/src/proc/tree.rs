@@ -11,12 +11,12 @@ use super::{process::Process, system};
 
 /// Returns everything below `root`, parents before their children, `root` itself not included.
 ///
-/// The table moves while it is read: a process that forks in that moment may hide its child from this call, never
+/// The table changes while it is read: a process that forks at that moment may hide its child from this call, but not
 /// from the next one once the parent has ended.
 pub(super) fn descendants(root: Pid) -> Vec<Process> {
     walk(root).unwrap_or_else(|| {
         let all = system::processes();
-        // Without sub-reapers, the session is what holds on to a process that has lost its parent.
+        // Without sub-reapers, a process that has lost its parent is found by its session.
         let session = all
             .iter()
             .filter(|process| process.session == root)
@@ -66,7 +66,7 @@ fn walk(root: Pid) -> Option<Vec<Process>> {
     Some(found)
 }
 
-/// Picks from `all` what descends from one of `roots`, the roots themselves not included.
+/// Returns the processes of `all` that descend from one of `roots`, the roots themselves not included.
 pub(super) fn below(all: &[Process], roots: &HashSet<Pid>) -> Vec<Process> {
     let mut children: HashMap<Pid, Vec<&Process>> = HashMap::new();
     for process in all {
@@ -86,14 +86,14 @@ pub(super) fn below(all: &[Process], roots: &HashSet<Pid>) -> Vec<Process> {
     found
 }
 
-/// Kills what `find` finds, and looks again until a look shows no new process. Returns the killed ones.
+/// Kills the processes that `find` returns, and repeats until it returns no new one. Returns the killed ones.
 ///
 /// A process that forks in the meantime is caught by the next look. One that has just ended counts as new as well: its
-/// child may have been handed on to a process whose children had been looked at before.
+/// child may have been handed on to a process whose children were listed before.
 pub(super) fn kill_all(find: impl Fn() -> Vec<Process>) -> HashSet<Pid> {
     let mut seen = HashSet::new();
     let mut killed = HashSet::new();
-    // Bounded: callers come back as long as anybody is there, and have their own patience.
+    // Bounded: callers repeat while processes are left, and have their own patience.
     for _ in 0..1000 {
         let before = seen.len();
         for process in find() {
@@ -109,9 +109,9 @@ pub(super) fn kill_all(find: impl Fn() -> Vec<Process>) -> HashSet<Pid> {
     killed
 }
 
-/// Sends `signal` and wakes a stopped process, which takes no signal but kill.
+/// Sends `signal` and wakes a stopped process, which handles no signal but SIGKILL.
 pub(super) fn signal_awake(pid: Pid, signal: Signal) {
-    // Failures mean that it is gone, or that it is another user's: the guard reports what stays.
+    // Fails if it is gone, or belongs to another user: the guard reports what stays.
     _ = kill(pid, signal);
     if signal != Signal::SIGKILL {
         _ = kill(pid, Signal::SIGCONT);

@@ -1,4 +1,4 @@
-//! What a helper writes: read as it comes, kept up to a cap.
+//! The output of a helper: read as it arrives, kept up to a cap.
 
 use std::{
     io::{self, PipeReader, PipeWriter, Read},
@@ -7,27 +7,27 @@ use std::{
 
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 
-/// What is read at once.
+/// Most bytes read at once.
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// The beginning of what a helper wrote.
+/// The beginning of a helper's output.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Captured {
     pub bytes: Vec<u8>,
-    /// More was written than is kept; the rest was read and thrown away.
+    /// Whether more was written than is kept; the rest was read and discarded.
     pub cut: bool,
 }
 
 /// ralph's end of the pipe that is a helper's stdout or stderr.
 pub(super) struct Outlet {
-    /// None after its end.
+    /// `None` after its end.
     pipe: Option<PipeReader>,
     captured: Captured,
     cap_bytes: usize,
 }
 
 impl Outlet {
-    /// Returns the helper's end as well.
+    /// Makes a pipe. Returns the helper's end as well.
     pub(super) fn new(cap_bytes: usize) -> io::Result<(Outlet, PipeWriter)> {
         let (reader, writer) = io::pipe()?;
         fcntl(&reader, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
@@ -39,12 +39,12 @@ impl Outlet {
         Ok((outlet, writer))
     }
 
-    /// None after the end.
+    /// Returns the descriptor to poll; `None` after the end.
     pub(super) fn fd(&self) -> Option<BorrowedFd<'_>> {
         self.pipe.as_ref().map(AsFd::as_fd)
     }
 
-    /// Reads what is there, one buffer at most. Returns whether there was anything.
+    /// Reads what is available, one buffer at most. Returns whether there was anything.
     pub(super) fn read(&mut self) -> io::Result<bool> {
         let Some(pipe) = &mut self.pipe else { return Ok(false) };
         let mut buffer = [0; BUFFER_BYTES];

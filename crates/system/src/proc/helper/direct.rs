@@ -1,4 +1,4 @@
-//! A helper that is a child of this process, in a process group of its own: for whoever has no guard.
+//! A helper as a child of this process, in a process group of its own: used without a guard.
 
 use std::{
     io,
@@ -24,11 +24,11 @@ struct Direct {
     child: Child,
     pid: Pid,
     ends_group: bool,
-    /// Readable once the child has ended; none where there are no such descriptors.
+    /// Readable once the child has ended; `None` if the system has no such descriptors.
     end: Option<OwnedFd>,
 }
 
-/// `ends_group` says whether what it leaves behind in its group is ended with it.
+/// Starts a helper. `ends_group` says whether processes that it leaves behind in its group are ended with it.
 pub(super) fn start(
     children: &Arc<Children>,
     order: &Order,
@@ -47,7 +47,7 @@ pub(super) fn start(
         .stderr(stderr)
         // So that a typed Ctrl-C leaves it alone, and what it starts can be ended with it.
         .process_group(0);
-    // Locked until it is in there: whoever is not is taken for something that was left behind.
+    // Locked until the child is inserted: a child that is missing there counts as an orphan.
     let mut started = children.started();
     let child = command.spawn()?;
     let number = child.id().cast_signed();
@@ -63,20 +63,20 @@ pub(super) fn start(
 }
 
 impl Direct {
-    /// Tells whether it has ended, and leaves it to be waited for: until then nobody else can have its pid.
+    /// Whether the helper has ended. Leaves it unreaped, so that its pid cannot be reused yet.
     fn has_ended(&self, wait: WaitIdOptions) -> bool {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | wait;
         loop {
             match waitid(WaitId::Pid(self.pid), options) {
                 Err(rustix::io::Errno::INTR) => {}
-                // Reaped by somebody else, as far as that can be: it has ended.
+                // An error means that another part of this process has reaped it, so it has ended.
                 ended => return !matches!(ended, Ok(None)),
             }
         }
     }
 
     fn end_group(&self) {
-        // There may be nobody left in it.
+        // Fails if the group is empty.
         _ = killpg(unistd::Pid::from_raw(self.pid.as_raw_nonzero().get()), Signal::SIGKILL);
     }
 

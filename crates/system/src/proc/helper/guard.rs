@@ -1,8 +1,9 @@
-//! The guard's side: `ralph __guard --helpers`, the parent of every helper and of whatever a helper leaves behind.
+//! The guard's side: `ralph __guard --helpers`, the parent of every helper and of all processes that helpers leave
+//! behind.
 //!
 //! It takes orders from the socket that is its stdin, several at a time, and exits when that socket is closed, which is
-//! how it learns that ralph has died. It has no state of its own and nothing to lose: everything that it does not know to
-//! have started is ended.
+//! how it learns that ralph has died. It keeps no state that must survive: every process that it does not remember
+//! starting is ended.
 
 use std::{
     collections::HashSet,
@@ -43,13 +44,13 @@ use crate::proc::{
     tree,
 };
 
-/// What it exits with when it cannot do its work.
+/// Exit code if the guard cannot do its work.
 const BROKEN: u8 = 125;
-/// How long to go on killing what does not die.
+/// How long to keep killing processes that do not die.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// How long helpers may go on once ralph has died, and then, to clean up once they are told to end.
+/// How long helpers may go on once ralph has died, and how long they may clean up once they are told to end.
 const GRACE: Duration = Duration::from_secs(1);
-/// How long to wait before looking again: the end of a process that is no child is not told.
+/// Interval between two looks: the end of a process that is not a child is not signalled.
 const PAUSE_MS: u16 = 2;
 
 /// Guards the helpers of the ralph at the other end of stdin, until that is closed. Returns the exit code.
@@ -71,30 +72,30 @@ struct Guard {
     orders: OwnedFd,
     signals: SignalFd,
     running: Vec<Running>,
-    /// Locks of what the helpers work at: the last one to have them open is this process, which exits when no helper is left.
+    /// Lock files of the helpers' work. This process is the last to have them open, and exits when no helper is left.
     kept: Vec<OwnedFd>,
 }
 
 /// A helper that was started and not reaped yet: no other process can have its pid.
 struct Running {
     pid: Pid,
-    /// Told how it ended; closed for writing by ralph when it is to be ended.
+    /// Receives how the helper ended; ralph closes it for writing when the helper is to be ended.
     control: UnixStream,
-    /// It has been ended already.
+    /// Whether it has been ended already.
     given_up: bool,
-    /// What it writes to has a reader for as long as it runs, or it would die of that when ralph has.
+    /// Readers of its output that stay open, so that writing does not kill the helper when ralph has died.
     _readers: [OwnedFd; 2],
 }
 
-/// What a wait has told of the helpers.
+/// The helpers' control sockets after a wait.
 struct Controls {
-    /// Those that ralph has given up, and those whose controls are closed altogether.
+    /// Helpers that ralph has given up, those with a fully closed control included.
     given_up: Vec<Pid>,
-    /// Whether a control is closed altogether, as all of them are where ralph has died.
+    /// Whether a control is fully closed, as all of them are once ralph has died.
     is_one_closed: bool,
 }
 
-/// What came from ralph.
+/// A message from ralph.
 enum Received {
     Nothing,
     Helper(Vec<OwnedFd>),
@@ -119,7 +120,8 @@ impl Guard {
     fn serve(&mut self) {
         loop {
             let controls = self.wait();
-            // The sockets of a ralph that dies are closed one after the other, and only that of the orders tells that it does.
+            // When ralph dies, its sockets close one after the other; only the closed socket of the orders proves its
+            // death.
             let until = controls.is_one_closed.then(|| Instant::now() + GRACE);
             loop {
                 match self.receive() {
@@ -154,7 +156,7 @@ impl Guard {
         ];
         let first = watched.len();
         watched.extend(controls);
-        // An interrupted wait is one that ended early.
+        // An interrupted wait counts as one that ended early.
         _ = poll(&mut watched, PollTimeout::NONE);
         let told: Vec<_> = watched[first..]
             .iter()
@@ -170,7 +172,7 @@ impl Guard {
         controls
     }
 
-    /// Waits for ralph to say something or to die. Returns whether it has before `until`.
+    /// Waits for an order from ralph or its death. Returns whether either came before `until`.
     fn is_told_by(&self, until: Instant) -> bool {
         let left = until.saturating_duration_since(Instant::now());
         let timeout = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);
@@ -179,7 +181,7 @@ impl Guard {
         poll(&mut watched, timeout).map_or(true, |ready| ready > 0)
     }
 
-    /// Forgets the signals that have arrived: they only say that something may have happened.
+    /// Discards the signals that have arrived: they only say that something may have happened.
     fn take_signals(&self) {
         while let Ok(Some(_)) = self.signals.read_signal() {}
     }
@@ -210,7 +212,7 @@ impl Guard {
         let Ok([control, stdin, stdout, stderr, stdout_reader, stderr_reader]) =
             <[OwnedFd; PASSED]>::try_from(descriptors)
         else {
-            // No descriptors to be had: ralph sees its end closed.
+            // The descriptors could not be received: ralph sees the other end closed.
             return;
         };
         let mut control = UnixStream::from(control);
@@ -291,8 +293,8 @@ impl Guard {
         tree::signal_awake(pid, Signal::SIGKILL);
     }
 
-    /// Lets helpers come to their end: a git that is killed leaves its locks in everybody's way, and one that is told to end may leave
-    /// the one that it was just making. What takes longer is told to end.
+    /// Waits for the helpers to end, then terminates the rest: a git that is killed leaves its locks in the way of
+    /// every other git, and one that is terminated may leave the lock that it was just making.
     fn let_end(&self) {
         if self.have_ended(GRACE) {
             return;
@@ -315,12 +317,12 @@ impl Guard {
         true
     }
 
-    /// Ends everything there is, and returns when it is gone or does not go.
+    /// Ends everything below the guard, and returns when it is gone or when patience has run out.
     fn end_all(&self) {
         let until = Instant::now() + PATIENCE;
         loop {
             for running in &self.running {
-                // Where no list of processes can be read, the groups are what is known.
+                // Without a readable list of processes, only the groups are known.
                 _ = killpg(running.pid, Signal::SIGKILL);
             }
             tree::kill_all(|| tree::descendants(self.here));
@@ -375,7 +377,7 @@ fn execute(order: Order, stdio: [&OwnedFd; 3]) -> io::Result<Pid> {
     pid
 }
 
-/// Tells how a child has ended, and leaves it to be waited for.
+/// Returns how a child has ended, or `None` if it runs. Leaves it to be reaped.
 fn end_of(pid: Pid) -> Option<Ended> {
     let pid = rustix::process::Pid::from_raw(pid.as_raw())?;
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;

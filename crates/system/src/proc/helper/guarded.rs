@@ -1,9 +1,9 @@
-//! The side of ralph: starts the guard of its helpers with the first one, and gives it orders.
+//! ralph's side: starts the guard of its helpers with the first helper, and gives it orders.
 //!
-//! A helper is announced by one message with six descriptors: a socket for this helper alone, its three files, and the other
-//! ends of the last two, which the guard keeps so that a helper can still write when ralph has died. The socket stands for the
-//! helper: ralph writes the order into it, the guard writes how the helper ended, and ends it as soon as ralph closes the
-//! socket for writing.
+//! One message with six descriptors announces a helper: a control socket for this helper alone, its three files, and
+//! the other ends of the last two, which the guard keeps so that a helper can still write when ralph has died. ralph
+//! writes the order into the control socket, the guard writes how the helper ended. The guard ends the helper as soon
+//! as ralph closes the socket for writing.
 
 use std::{
     fs::File,
@@ -35,26 +35,26 @@ use crate::proc::{leftovers::Children, system};
 
 /// How many descriptors announce a helper.
 pub(super) const PASSED: usize = 6;
-/// How long the guard may take to end everything before it is taken for broken.
+/// How long the guard may take to end everything before it counts as broken.
 const PATIENCE: Duration = Duration::from_secs(6);
 
-/// What became of the guard of this process's helpers.
+/// The state of this process's guard of helpers.
 #[derive(Debug)]
 enum State {
-    /// This executable may be no ralph: helpers are children of this process.
+    /// This executable may not be ralph: helpers are children of this process.
     NotAllowed,
     NotStarted,
     Running(Guard),
-    /// This process is leaving: no helper is started any more.
+    /// This process is leaving: no more helpers are started.
     Closed,
 }
 
-/// What the helpers of this process share.
+/// The state that all helpers of this process share.
 #[derive(Debug)]
 pub(in crate::proc) struct Helpers {
     children: Arc<Children>,
     state: Mutex<State>,
-    /// Guards that are left to a helper that cannot be killed; what else they have goes on below them.
+    /// Guards that each have a helper that cannot be killed; their other helpers go on below them.
     left: Mutex<Vec<Guard>>,
     /// Files that every guard keeps open. Locked after the state.
     kept: Mutex<Vec<Weak<File>>>,
@@ -67,12 +67,12 @@ struct Guard {
 }
 
 impl Helpers {
-    /// Helpers of a program that is no ralph: children of this process.
+    /// Makes helpers of a program that is not ralph: children of this process.
     pub(in crate::proc) fn without_guard(children: Arc<Children>) -> Arc<Self> {
         Self::starting(State::NotAllowed, children)
     }
 
-    /// Helpers below a guard, which is this executable and is started with the first one.
+    /// Makes helpers below a guard, which is this executable and is started with the first one.
     pub(in crate::proc) fn below_a_guard(children: Arc<Children>) -> Arc<Self> {
         Self::starting(State::NotStarted, children)
     }
@@ -90,7 +90,7 @@ impl Helpers {
         &self.children
     }
 
-    /// Ends the guard with all helpers there are, and returns when that is done. No helper is started any more.
+    /// Ends the guard and all helpers, and returns when that is done. No helper can be started from then on.
     pub(in crate::proc) fn close(&self) {
         let before = std::mem::replace(&mut *self.state(), State::Closed);
         if let State::Running(guard) = before {
@@ -101,7 +101,7 @@ impl Helpers {
         }
     }
 
-    /// Has the guard keep a file open until it has ended all helpers.
+    /// Makes the guard keep a file open until it has ended all helpers.
     pub(super) fn keep(&self, file: &Arc<File>) {
         let state = self.state();
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -121,8 +121,8 @@ impl Helpers {
         Ok(guard)
     }
 
-    /// Gives the order to the guard, with the three files of the helper and the other ends of its outputs; none where there is no
-    /// guard to be had.
+    /// Gives the guard the order, the three files of the helper and the other ends of its outputs. `None` if no guard
+    /// can be had.
     pub(super) fn submit(
         self: &Arc<Self>,
         order: &Order,
@@ -163,7 +163,7 @@ impl Helpers {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends a guard that does not do its work, and what it has left behind. The next helper gets another one.
+    /// Ends a guard that does not work, and what it has left behind. The next helper gets another guard.
     fn replace_lost(&self, state: &mut State) {
         if let State::Running(guard) = std::mem::replace(state, State::NotStarted) {
             guard.end(&self.children);
@@ -173,7 +173,7 @@ impl Helpers {
 
 impl Guard {
     fn start(children: &Children) -> io::Result<Guard> {
-        // What a killed guard leaves behind has to become this process's.
+        // Before the guard starts: this process has to adopt the processes that a killed guard leaves behind.
         children.become_subreaper();
         let executable = system::OWN_EXECUTABLE.ok_or(io::ErrorKind::Unsupported)?;
         let (socket, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
@@ -186,7 +186,7 @@ impl Guard {
             .stderr(Stdio::null())
             // So that a typed Ctrl-C leaves it alone.
             .process_group(0);
-        // Locked until it is in there: whoever is not is taken for something that was left behind.
+        // Locked until the child is inserted: a child that is missing there counts as an orphan.
         let mut started = children.started();
         let child = command.spawn()?;
         started.insert(child.id().cast_signed());
@@ -197,18 +197,18 @@ impl Guard {
         Pid::from_raw(self.child.id().cast_signed())
     }
 
-    /// Returns the socket that stands for the helper.
+    /// Gives the guard an order. Returns the control socket of the helper.
     fn take(&self, order: &[u8], files: &[BorrowedFd<'_>]) -> io::Result<UnixStream> {
         let (mut control, theirs) = UnixStream::pair()?;
         self.send(wire::HELPER, &[&[theirs.as_fd()], files].concat())?;
-        // A guard that was stopped must not stop ralph.
+        // A guard that was stopped must not block ralph.
         control.set_write_timeout(Some(PATIENCE))?;
         control.write_all(order)?;
         control.set_nonblocking(true)?;
         Ok(control)
     }
 
-    /// Whether it still takes orders: one without the files of a helper, of which it does nothing but close what it was given.
+    /// Whether the guard still takes orders. Sends an order without files, whose descriptors the guard only closes.
     fn answers(&self) -> bool {
         let Ok((control, theirs)) = UnixStream::pair() else {
             return false;
@@ -236,7 +236,7 @@ impl Guard {
         Ok(())
     }
 
-    /// Ends it with all below it: by closing its socket, or with force if that does not help.
+    /// Ends the guard with all processes below it: closes its socket, and kills it if that does not help.
     fn end(self, children: &Children) {
         let pid = self.pid();
         let Guard { socket, mut child } = self;
@@ -252,7 +252,7 @@ impl Guard {
     }
 }
 
-/// Stands for one helper.
+/// ralph's handle of one helper below the guard.
 struct Ticket {
     control: UnixStream,
     guard: Pid,
@@ -260,7 +260,7 @@ struct Ticket {
 }
 
 impl Ticket {
-    /// The guard of this helper is gone, or does not do its work.
+    /// Replaces the guard of this helper, which is gone or does not work.
     fn lose_guard(&self) {
         let mut state = self.helpers.state();
         if matches!(&*state, State::Running(guard) if guard.pid() == self.guard) {
@@ -268,8 +268,9 @@ impl Ticket {
         }
     }
 
-    /// The helper does not end although its guard was told to end it: its disk may be gone. The next helper gets another guard. This
-    /// one is left to it, since others of its helpers may be in the middle of a merge, unless it is the guard that does not answer.
+    /// Gives up the guard of a helper that does not end although the guard was told to end it: its disk may be gone.
+    /// The next helper gets another guard. This one keeps running, since other helpers of it may be in the middle of a
+    /// merge, unless the guard itself does not answer.
     fn leave_guard(&self) {
         let guard = {
             let mut state = self.helpers.state();
@@ -294,7 +295,7 @@ impl Process for Ticket {
     }
 
     fn ended(&mut self) -> Result<Option<ExitStatus>, HelperError> {
-        // All of it or nothing: it was written at once.
+        // Read whole or not at all: the guard writes it at once.
         let mut bytes = [0; Ended::BYTES];
         match self.control.read(&mut bytes) {
             Ok(Ended::BYTES) => {}
@@ -311,7 +312,7 @@ impl Process for Ticket {
     }
 
     fn kill(&mut self) {
-        // Closed for writing only: the end of the helper is still told, and the guard sees that ralph has not died.
+        // Closed for writing only: the guard can still report the end of the helper, and sees that ralph has not died.
         _ = self.control.shutdown(Shutdown::Write); // a guard that is gone has nobody left below it
         if !is_readable(&self.control, PATIENCE) {
             self.leave_guard();
@@ -319,7 +320,7 @@ impl Process for Ticket {
     }
 }
 
-/// Waits until there is something to read, or the end.
+/// Waits until `source` has bytes to read or is closed. False if `patience` runs out.
 fn is_readable(source: &impl AsFd, patience: Duration) -> bool {
     let until = Instant::now() + patience;
     loop {
@@ -347,7 +348,7 @@ mod tests {
         let helpers = Helpers::below_a_guard(Arc::default());
         let (socket, theirs) =
             socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).unwrap();
-        // Stands for the guard's process; the thread below does what the guard does with an order without files.
+        // Stands for the guard's process; the thread below reacts to an order without files as the guard does.
         let child = Command::new("cat")
             .stdin(Stdio::piped())
             .stdout(Stdio::null())

@@ -1,16 +1,16 @@
-//! Keeps others from working where helpers of a ralph still do.
+//! A lock on work that helpers of a ralph may still be doing.
 //!
-//! The guard lets helpers come to their end when its ralph has died. Whoever goes on with the same work waits for that.
+//! The guard lets helpers finish when its ralph has died. A process that continues the same work waits for them.
 
 use std::{fs::File, io, path::Path, sync::Arc, time::Duration};
 
 use super::Helpers;
 use crate::files::{append_private, lock_within};
 
-/// How long to wait: a guard has killed what does not end by then.
+/// How long to wait: by then a guard has killed every helper.
 const PATIENCE: Duration = Duration::from_secs(8);
 
-/// A locked file. The lock ends with this value, or else with the last helper of this process, however that dies.
+/// A locked file. The lock ends with this value or, if this process is killed, with the last of its helpers.
 #[derive(Debug)]
 pub struct Hold {
     file: Arc<File>,
@@ -20,7 +20,7 @@ impl Hold {
     /// Locks the file at `path` once the helpers of the ralph that held it before have ended.
     ///
     /// # Errors
-    /// Whatever the system says; [`io::ErrorKind::TimedOut`] if they do not end.
+    /// The system's error; [`io::ErrorKind::TimedOut`] if they do not end.
     pub(in crate::proc) fn take(path: &Path, helpers: &Helpers) -> io::Result<Hold> {
         Self::take_within(path, helpers, PATIENCE)
     }

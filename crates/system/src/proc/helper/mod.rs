@@ -1,16 +1,16 @@
 //! Runs a short program that ralph needs itself: git, an agent's `--version`, a notification.
 //!
-//! A helper is no more trusted than an agent: git runs the filters that an agent may have configured. So it runs below a
-//! guard as well. There is one for all helpers of a ralph, `ralph __guard --helpers`, started with the first one. It is a
-//! sub-reaper and the parent of every helper: a child that it did not start is an orphan and is ended, at the latest with
-//! the helper that left it behind. When ralph dies or exits, the guard ends all helpers.
-//! Until then it has the locks of what they work at (`hold`).
+//! A helper is trusted no more than an agent: git runs the filters that an agent may have configured. So it runs below
+//! a guard as well. A ralph has one guard for all helpers, `ralph __guard --helpers`, started with the first one. The
+//! guard is a sub-reaper and the parent of every helper: a child that it did not start is an orphan and is ended, at
+//! the latest with the helper that left it behind. When ralph dies or exits, the guard ends all helpers. Until then it
+//! holds the locks of their work (`hold`).
 //!
-//! The one thing to know before changing anything here: no process is recognised by its environment, name or session, all
-//! of which an orphan can choose. A process is known by its pid, to the parent that has not reaped it yet.
+//! Before changing anything here, note: no process is recognised by its environment, name or session, all of which an
+//! orphan can choose. A process is known by its pid, to the parent that has not reaped it yet.
 //!
-//! Programs other than ralph itself (a test, a bench), and every other Unix, have no such guard: there a helper is a child
-//! in a process group of its own, and only what stays in this group is ended with it.
+//! Programs other than ralph itself (a test, a bench), and all other Unixes, have no such guard: there a helper is a
+//! child in a process group of its own, and only processes that stay in this group are ended with it.
 
 mod capture;
 mod direct;

@@ -1,36 +1,36 @@
-//! What a helper is started with and what is asked of it while it runs, with a guard and without one.
+//! The order for a helper, and the interface to a running one, with a guard and without.
 
 use std::{ffi::OsString, io, os::fd::BorrowedFd, path::PathBuf, process::ExitStatus, time::Duration};
 
 use thiserror::Error;
 
-/// A program with everything it is started with, its three files excepted.
+/// A program with everything it is started with, except its three files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Order {
     /// Looked for in `PATH` unless it has a slash in it.
     pub program: OsString,
     pub args: Vec<OsString>,
     pub cwd: PathBuf,
-    /// All of it.
+    /// The whole environment.
     pub environment: Vec<(OsString, OsString)>,
-    /// How much it and each of its children may allocate; none if nothing but the machine bounds that, as nothing else does
-    /// where there is no guard.
+    /// Memory limit of the helper and each of its children; `None` for no limit, which is also the case without a
+    /// guard.
     pub memory_bytes: Option<u64>,
 }
 
-/// A helper that runs. Not to be asked any more once it has told its end or was killed.
+/// A running helper. Must not be used any more once it has reported its end or was killed.
 pub(super) trait Process {
-    /// Becomes readable when [`Process::ended`] has something to tell; none where that has to be asked again and again.
+    /// Becomes readable when [`Process::ended`] has a result; `None` if it has to be polled.
     fn descriptor(&self) -> Option<BorrowedFd<'_>>;
 
-    /// Tells, without waiting, how it ended; by then everything below it has been ended as well.
+    /// Returns, without waiting, how it ended; by then everything below it has been ended as well.
     fn ended(&mut self) -> Result<Option<ExitStatus>, HelperError>;
 
     /// Ends it with everything below it, and returns when that is done.
     fn kill(&mut self);
 }
 
-/// Why there is no end to tell of.
+/// Why the end of a helper is unknown.
 #[derive(Debug, Error)]
 pub enum HelperError {
     #[error("it cannot be run")]

@@ -1,4 +1,4 @@
-//! Puts a helper together, runs it to its end and keeps what it says.
+//! Builds a helper, runs it to its end and keeps its output.
 
 use std::{
     env,
@@ -27,19 +27,19 @@ use crate::proc::{launch::REPOSITORY_VARS, system};
 const STDOUT_CAP_BYTES: usize = 64 << 20;
 const STDERR_CAP_BYTES: usize = 64 << 10;
 const DEADLINE: Duration = Duration::from_secs(10);
-/// How often to look whether a helper has ended, where no descriptor tells.
+/// How often to check whether a helper has ended, if no descriptor tells.
 const LOOK: Duration = Duration::from_millis(5);
 const ROUND_UP: Duration = Duration::from_millis(1);
 
-/// A short program being put together. It gets ralph's environment with the changes made here, nothing to read unless
-/// [`Helper::input`] says so, and ten seconds.
+/// A builder for a short program. It gets ralph's environment with the changes made here, an empty stdin unless
+/// [`Helper::input`] is called, and ten seconds.
 #[derive(Debug)]
 pub struct Helper {
     helpers: Arc<Helpers>,
     program: OsString,
     args: Vec<OsString>,
     cwd: Option<PathBuf>,
-    /// In the order they were made.
+    /// Changes of the environment, in the order they were made; `None` removes the variable.
     changes: Vec<(OsString, Option<OsString>)>,
     input: Input,
     deadline: Duration,
@@ -48,7 +48,7 @@ pub struct Helper {
     guarded: bool,
 }
 
-/// What a helper reads from stdin.
+/// The source of a helper's stdin.
 #[derive(Debug)]
 enum Input {
     Nothing,
@@ -64,7 +64,7 @@ pub struct Finished {
 }
 
 impl Helper {
-    /// Takes a program that is looked for in `PATH` unless it has a slash in it.
+    /// Makes a helper. `program` is looked for in `PATH` unless it has a slash in it.
     pub(in crate::proc) fn new(helpers: &Arc<Helpers>, program: impl Into<OsString>) -> Helper {
         Helper {
             helpers: Arc::clone(helpers),
@@ -104,7 +104,7 @@ impl Helper {
         self
     }
 
-    /// What it reads from stdin.
+    /// Sets the bytes that it reads from stdin.
     #[must_use]
     pub fn input(mut self, bytes: Vec<u8>) -> Helper {
         self.input = Input::Bytes(bytes);
@@ -117,30 +117,30 @@ impl Helper {
         self
     }
 
-    /// How much of its stdout is kept. Of stderr it is always 64 KiB.
+    /// Sets how many bytes of its stdout are kept. Of stderr it is always 64 KiB.
     #[must_use]
     pub fn output_cap(mut self, bytes: usize) -> Helper {
         self.stdout_cap_bytes = bytes;
         self
     }
 
-    /// How much it, and each process that it starts, may allocate, where it has a guard. A file that is mapped to be read does
-    /// not count.
+    /// Limits the memory that it and each process that it starts may allocate; has no effect without a guard. Files
+    /// mapped for reading do not count.
     #[must_use]
     pub fn memory(mut self, bytes: u64) -> Helper {
         self.memory_bytes = Some(bytes);
         self
     }
 
-    /// Runs it without a guard: what it leaves behind goes on, unless it does not end in time. For commands that start daemons and
-    /// are meant to.
+    /// Runs it without a guard, for commands that are meant to start daemons: processes that it leaves behind go on,
+    /// unless it does not end in time.
     #[must_use]
     pub fn unguarded(mut self) -> Helper {
         self.guarded = false;
         self
     }
 
-    /// Runs it to its end, whatever it exits with. What it leaves behind is ended with it.
+    /// Runs it to its end; any exit status is a success here. Processes that it leaves behind are ended with it.
     ///
     /// # Errors
     /// [`HelperError`] if it cannot be started or does not end in time.
@@ -222,13 +222,13 @@ impl Input {
     fn open(&self) -> io::Result<OwnedFd> {
         match self {
             Input::Nothing => File::open("/dev/null").map(OwnedFd::from),
-            // A file and no pipe: nobody has to write while the other side reads.
+            // A file, not a pipe: a pipe would have to be written while the helper reads.
             Input::Bytes(bytes) => system::anonymous_file(bytes).map(OwnedFd::from),
         }
     }
 }
 
-/// Reads until the helper has ended; none if that is not before `until`.
+/// Reads until the helper has ended; `None` if that does not happen before `until`.
 fn follow(
     process: &mut dyn Process,
     outlets: &mut [Outlet; 2],
@@ -261,11 +261,11 @@ fn wait(process: &dyn Process, outlets: &[Outlet], left: Duration) {
         .chain(outlets)
         .map(|fd| PollFd::new(fd, PollFlags::POLLIN))
         .collect();
-    // An interrupted wait is one that ended early.
+    // An interrupted wait counts as one that ended early.
     _ = poll(&mut watched, timeout);
 }
 
-/// Reads what is left. Whoever still writes now has escaped and is not waited for.
+/// Reads what is left. A process that still writes now has escaped and is not waited for.
 fn drain(outlets: &mut [Outlet], until: Instant) -> io::Result<()> {
     for outlet in outlets {
         while outlet.read()? && Instant::now() < until {}
@@ -335,7 +335,7 @@ mod tests {
             .deadline(Duration::from_secs(1))
             .run();
         assert!(matches!(result, Err(HelperError::TimedOut { .. })), "{result:?}");
-        // Hung up when the last process that held the other end is gone.
+        // Hung up once the last process with the other end open is gone.
         let mut watched = [PollFd::new(held.as_fd(), PollFlags::empty())];
         assert_eq!(poll(&mut watched, PollTimeout::from(30_000_u16)).unwrap(), 1);
     }

@@ -1,26 +1,27 @@
-//! Where there are no sub-reapers there is no guard for helpers: it could not know what they leave behind.
+//! Helpers on systems without sub-reapers: a guard could not know which processes helpers leave behind, so none is
+//! used.
 
 use std::{fs::File, io, os::fd::BorrowedFd, sync::Arc};
 
 use super::order::{Order, Process};
 use crate::proc::leftovers::Children;
 
-/// What `ralph __guard --helpers` exits with.
+/// The exit code of `ralph __guard --helpers`.
 const NO_GUARD: u8 = 125;
 
-/// What the helpers of this process share.
+/// The state that all helpers of this process share.
 #[derive(Debug)]
 pub(in crate::proc) struct Helpers {
     children: Arc<Children>,
 }
 
 impl Helpers {
-    /// Helpers that are children of this process.
+    /// Makes helpers that are children of this process.
     pub(in crate::proc) fn without_guard(children: Arc<Children>) -> Arc<Self> {
         Arc::new(Self { children })
     }
 
-    /// The same.
+    /// As `without_guard`: this system has no guards of helpers.
     pub(in crate::proc) fn below_a_guard(children: Arc<Children>) -> Arc<Self> {
         Self::without_guard(children)
     }
@@ -29,10 +30,10 @@ impl Helpers {
         &self.children
     }
 
-    /// Has no guard that could keep it.
+    /// Does nothing: no guard could keep the file.
     pub(super) fn keep(&self, _file: &Arc<File>) {}
 
-    /// Has no guard to give the order to.
+    /// Returns `None`: no guard could take the order.
     pub(super) fn submit(
         self: &Arc<Self>,
         _order: &Order,

@@ -1,4 +1,4 @@
-//! The order as it travels to the guard, and the end of a helper as it travels back.
+//! The wire format between ralph and the guard: orders of helpers, and their ends.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -18,10 +18,10 @@ pub(super) const HELPER: u8 = b'h';
 /// Announces a file that the guard keeps open.
 pub(super) const FILE: u8 = b'f';
 
-/// The length of an order.
+/// Size of the length that precedes an order.
 const LENGTH_BYTES: usize = 8;
 
-/// Writes every text with a NUL after it, which no text may hold, and the length of all in front.
+/// Encodes an order: its length, then every text followed by a NUL, which no text may contain.
 pub(super) fn write_order(order: &Order) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(8192);
     bytes.extend([0; LENGTH_BYTES]);
@@ -42,7 +42,7 @@ pub(super) fn write_order(order: &Order) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads what [`write_order`] wrote.
+/// Reads an order that [`write_order`] has encoded.
 pub(super) fn read_order(mut from: impl Read) -> io::Result<Order> {
     let mut length = [0; LENGTH_BYTES];
     from.read_exact(&mut length)?;
@@ -122,7 +122,7 @@ impl Ended {
         bytes
     }
 
-    /// Reads what [`Ended::encode`] wrote; none of anything else.
+    /// Decodes the result of [`Ended::encode`]; `None` for any other bytes.
     pub(super) fn decode(bytes: [u8; Ended::BYTES]) -> Option<Ended> {
         let [kind, number @ ..] = bytes;
         let number = i32::from_le_bytes(number);
@@ -134,7 +134,7 @@ impl Ended {
         }
     }
 
-    /// Returns it as the system tells it to a parent.
+    /// Returns the end as the system reports it to a parent.
     ///
     /// # Errors
     /// The reason why it could not be started.

@@ -1,15 +1,15 @@
-//! Answers to the questions that programs ask their terminal.
+//! Answers to the queries that programs send to their terminal.
 
 use vt100::{Callbacks, MouseProtocolEncoding, MouseProtocolMode, Screen};
 
-/// Most bytes of answers that wait to be typed; a program that asks more without reading gets no more.
+/// Most bytes of answers that wait to be typed; further answers are dropped if the program does not read.
 const CAP_BYTES: usize = 64 * 1024;
 
-/// The colours that are told, as 16-bit channels: light grey on near black.
+/// The reported colours, as 16-bit channels: light grey on near black.
 const FOREGROUND: [u16; 3] = [0xd4d4, 0xd4d4, 0xd4d4];
 const BACKGROUND: [u16; 3] = [0x1212, 0x1212, 0x1212];
 
-/// A cell in pixels, for programs that ask: ralph draws none.
+/// The reported size of a cell in pixels, for programs that ask: ralph draws none.
 const CELL_PIXELS: (u32, u32) = (8, 16);
 
 #[derive(Debug, Default)]
@@ -63,7 +63,7 @@ impl Callbacks for Answers {
         match (i1, i2, c) {
             (None, None, 'n') => self.device_status(screen, false, first),
             (Some(b'?'), None, 'n') => self.device_status(screen, true, first),
-            // A VT220 with colours: what programs take as "answers end here, and nothing exotic".
+            // A VT220 with colours: programs read this as "answers end here, and nothing exotic".
             (None, None, 'c') if first == 0 => self.reply(b"\x1b[?62;22c"),
             (Some(b'>'), None, 'c') if first == 0 => self.reply(b"\x1b[>1;10;0c"),
             (Some(b'>'), None, 'q') if first == 0 => {
@@ -102,7 +102,7 @@ impl Callbacks for Answers {
     }
 }
 
-/// Returns a private mode as DECRQM has it: 1 set, 2 reset, 0 not known.
+/// Returns a private mode as DECRQM reports it: 1 set, 2 reset, 0 not known.
 fn private_mode(screen: &Screen, mode: u16) -> u8 {
     let set = match mode {
         1 => screen.application_cursor(),
@@ -124,7 +124,7 @@ fn rgb([red, green, blue]: [u16; 3]) -> String {
     format!("rgb:{red:04x}/{green:04x}/{blue:04x}")
 }
 
-/// Returns a colour of the usual 256, as xterm has them.
+/// Returns a colour of the usual 256, with xterm's values.
 fn palette(index: u8) -> [u16; 3] {
     const BASE: [[u8; 3]; 16] = [
         [0, 0, 0],

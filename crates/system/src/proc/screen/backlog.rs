@@ -1,7 +1,7 @@
 //! Rows that have left a terminal's cells, as text: a cell of vt100 takes 32 bytes, and most characters take one.
 //!
-//! A row is kept as the output that makes it: its characters, and an SGR sequence wherever the style changes. What is looked at of
-//! them is drawn on a terminal of its own, so that everybody who reads cells reads those of the past in the same way.
+//! A row is kept as the output that reproduces it: its characters, and an SGR sequence at each change of style. Rows in
+//! view are drawn on a terminal of their own, so that code that reads cells reads past rows in the same way.
 
 use std::{
     collections::VecDeque,
@@ -22,7 +22,7 @@ pub(super) struct Backlog {
 struct Row {
     output: Box<str>,
     cols: u16,
-    /// The terminal broke the line at its edge: the next row goes on with it.
+    /// Whether the terminal broke the line at its edge: the next row continues it.
     wraps: bool,
 }
 
@@ -66,22 +66,22 @@ impl Row {
     }
 }
 
-/// A window on rows of the past.
+/// A window on past rows.
 pub(super) struct View {
     parser: Parser,
     wraps: Vec<bool>,
 }
 
 impl View {
-    /// Shows `size.rows` rows from `first` on, counted from the oldest; behind the last of `backlog` those that are topmost in view of
-    /// `newer`.
+    /// Shows `size.rows` rows from `first` on, counted from the oldest; below the last of `backlog` come the topmost
+    /// rows in view of `newer`.
     pub(super) fn new(size: Size, backlog: &Backlog, first: usize, newer: &vt100::Screen) -> Self {
         let height = usize::from(size.rows);
         let old = backlog.rows.range(first.min(backlog.rows.len())..).take(height);
         let fresh = (0..size.rows).take(height.saturating_sub(old.len()));
         let fresh: Vec<Row> = fresh.map(|row| Row::of(newer, row)).collect();
         let rows: Vec<&Row> = old.chain(&fresh).collect();
-        // A row of a time when the terminal was wider must not be broken.
+        // A row from a time when the terminal was wider must not be broken.
         let widest = rows.iter().map(|row| row.cols).max().unwrap_or_default();
         let cols = NonZeroU16::new(widest.max(size.cols)).unwrap_or(NonZeroU16::MIN);
         let mut parser = Parser::new(NonZeroU16::new(size.rows).unwrap_or(NonZeroU16::MIN), cols, 0);
@@ -103,7 +103,7 @@ impl View {
     }
 }
 
-/// What SGR sets.
+/// The attributes that SGR sets.
 #[derive(Clone, Copy, PartialEq, Default)]
 struct Style {
     foreground: Color,
@@ -152,7 +152,7 @@ impl Style {
     }
 }
 
-/// Writes what makes a row on an empty one, and returns how many columns it takes.
+/// Writes the output that reproduces a row on an empty one, and returns how many columns it takes.
 fn write_row(output: &mut String, screen: &vt100::Screen, row: u16) -> Result<u16, fmt::Error> {
     let (mut style, mut cols) = (Style::default(), 0);
     // Cells that were never written to, and those that were erased in the present style.

@@ -1,8 +1,8 @@
-//! Requests that come as device control strings, which vt100 swallows unseen.
+//! Requests in device control strings, which vt100 ignores.
 
 pub use ralph_text::escapes::{Escapes, Params, Perform};
 
-/// Longer than any request a program makes.
+/// Longest request that is kept; programs make none that long.
 const CAP_BYTES: usize = 1024;
 
 /// Finds `DCS + q … ST` (terminfo capabilities) and `DCS $ q … ST` (settings) in output that is cut anywhere.
@@ -14,9 +14,9 @@ pub(super) struct Requests {
 
 #[derive(Debug, Default)]
 struct Strings {
-    /// The request that is under way; longer ones than the cap are forgotten and left unanswered.
+    /// The current request; one that exceeds the cap is dropped and left unanswered.
     request: Option<Request>,
-    /// It is whole if the string terminator comes next.
+    /// A request that is complete if the string terminator comes next.
     closed: Option<Request>,
     answer: Option<Vec<u8>>,
 }
@@ -68,7 +68,7 @@ impl Perform for Strings {
         self.answer = closed.map(|request| answer(&request));
     }
 
-    /// Cancelled, if it is that.
+    /// Drops the request, which a control character may have cancelled.
     fn execute(&mut self, _byte: u8) {
         self.closed = None;
     }
@@ -89,7 +89,7 @@ impl Perform for Strings {
 fn answer(request: &Request) -> Vec<u8> {
     match request.kind {
         Kind::Capabilities => request.text.split(|&byte| byte == b';').flat_map(capability).collect(),
-        // None can be told.
+        // No setting can be reported.
         Kind::Setting => b"\x1bP0$r\x1b\\".to_vec(),
     }
 }

@@ -168,7 +168,7 @@ fn a_caught_panic_is_silent_and_others_are_not() {
     assert!(!QUIET.get());
 }
 
-/// Tokens that terminals trip over, and that agents really write.
+/// Tokens that terminals handle badly, and that agents really write.
 fn token(dice: &mut Dice, out: &mut Vec<u8>) {
     match dice.roll(12) {
         0 => out.extend("漢字".bytes()),
@@ -226,15 +226,15 @@ fn survives_whatever_is_written_to_it_at_any_size() {
             assert_eq!((cols.get(), rows.get()), (screen.size().cols, screen.size().rows));
         }
         rebuilds += screen.rebuilds();
-        // Alive after everything: what is written now is shown.
+        // The screen still works: text written now is shown.
         screen.process(b"\x1bc\x1b[?7hok");
         assert!(screen.contents().starts_with("ok"), "{:?}", screen.contents());
     }
-    // The catch is what is tested here: without a single panic this would prove nothing.
+    // This test is about catching panics: without a single one it would prove nothing.
     assert!(rebuilds > 0);
 }
 
-/// What scrolls a terminal, and what it does to be found again: styles, gaps, wide and joined characters, long lines.
+/// Text that scrolls a terminal, with styles, gaps, wide and joined characters, and long lines.
 fn scrolling_text(dice: &mut Dice) -> String {
     const PIECES: [&str; 13] = [
         "word ",
@@ -262,7 +262,7 @@ fn scrolling_text(dice: &mut Dice) -> String {
         .collect()
 }
 
-/// Characters, style and line breaks of what is in view. A blank may be a space or nothing at all.
+/// Characters, style and line breaks of the rows in view. A blank may be a space or an empty cell.
 fn cells(screen: &Screen) -> String {
     let Size { rows, cols } = screen.size();
     let mut seen = String::new();
