@@ -1,7 +1,7 @@
-//! A file that only grows, a line at a time: what journals are written to.
+//! An append-only file of lines, for journals.
 //!
-//! A line is there as a whole or not at all, and only this process writes: what somebody else did to the file is noticed before the
-//! next line, and nothing of it is left for a reader to take for a record.
+//! A line is written whole or not at all, and only this process writes: a change by another process is noticed before
+//! the next line and removed, so that a reader does not treat it as a record.
 
 use std::{
     fs::File,
@@ -10,11 +10,11 @@ use std::{
     path::Path,
 };
 
-/// Why a line was not appended; the file is as it was.
+/// Why a line was not appended; the file has the lines from before.
 #[derive(Debug)]
 pub enum AppendError {
     Write(io::Error),
-    /// The file is gone, or its length is another's doing.
+    /// The file is gone, or another process has changed its length.
     Meddled,
 }
 
@@ -35,7 +35,7 @@ impl AppendOnly {
     /// Creates a file that only its user can read.
     ///
     /// # Errors
-    /// Whatever the system says, also if the file is there already.
+    /// The system's error, also if the file exists.
     pub fn create(path: &Path) -> io::Result<Self> {
         let file = File::options().append(true).create_new(true).mode(0o600).open(path)?;
         Ok(Self { file, length: 0 })
@@ -44,16 +44,16 @@ impl AppendOnly {
     /// Opens a file whose whole lines have `length` bytes.
     ///
     /// # Errors
-    /// Whatever the system says.
+    /// The system's error.
     pub fn open(path: &Path, length: u64) -> io::Result<Self> {
         let file = File::options().append(true).open(path)?;
         Ok(Self { file, length })
     }
 
-    /// Cuts off what is behind the whole lines: part of one that a crash left.
+    /// Cuts off bytes behind the whole lines: part of a line that a crash left.
     ///
     /// # Errors
-    /// Whatever the system says.
+    /// The system's error.
     pub fn cut_torn(&self) -> io::Result<()> {
         self.file.set_len(self.length)
     }
@@ -61,7 +61,7 @@ impl AppendOnly {
     /// Appends a line, its end included. When it returns, the line survives the end of this process.
     ///
     /// # Errors
-    /// [`AppendError`]; what could be written only in part is taken back, so that a later reader does not take it for a crash.
+    /// [`AppendError`]; a line written only in part is removed, so that a later reader does not treat it as a crash.
     pub fn append(&mut self, line: &[u8]) -> Result<(), AppendError> {
         self.check_untouched()?;
         if let Err(error) = self.file.write_all(line) {
@@ -72,7 +72,7 @@ impl AppendOnly {
         Ok(())
     }
 
-    /// Fails if nobody could read what would be written.
+    /// Fails if the file was deleted or its length has changed. Cuts off bytes that another process has added.
     fn check_untouched(&self) -> Result<(), AppendError> {
         let meta = self.file.metadata()?;
         if meta.len() > self.length {

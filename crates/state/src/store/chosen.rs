@@ -1,7 +1,7 @@
-//! The adapter that the user has chosen where several agents are installed and nothing names one.
+//! The adapter that the user has chosen if several agents are installed and no configuration names one.
 //!
-//! It is the user's, and counts in every project: a project that wants another one names it in its own configuration. The file
-//! is read as the weakest of the configuration files.
+//! The choice is the user's and applies to every project: a project that wants another one names it in its own
+//! configuration. The file is read as the weakest of the configuration files.
 
 use std::{io, path::PathBuf};
 
@@ -10,15 +10,15 @@ use serde_json::json;
 
 use super::paths::{ProjectPaths, create_private_dir, replace_file};
 
-/// Where it is kept.
+/// Returns the path of the choice.
 pub fn file(paths: &ProjectPaths) -> PathBuf {
     paths.states().root().join("chosen.json")
 }
 
-/// Remembers it in place of an earlier one.
+/// Stores the choice, replacing an earlier one.
 ///
 /// # Errors
-/// Whatever the system says.
+/// The system's error.
 pub fn remember(paths: &ProjectPaths, adapter: &str) -> io::Result<()> {
     create_private_dir(paths.states().root()).map_err(io::Error::other)?;
     let text = pretty_json(&json!({ "adapter": adapter }));

@@ -1,12 +1,12 @@
-//! The journal: one record a line, written before anyone else sees it.
+//! The journal: one record a line, written before it is published.
 //!
 //! Stop 7 of the tour in ARCHITECTURE.md.
 //!
-//! State is the fold of this file, so a line is either there as a whole or not at all: a torn last line, left by a
-//! crash while writing, is cut off when the file is opened to resume the run, and its event never happened.
+//! The state is the fold of this file, so a line is either whole or absent: a torn last line, left by a crash while
+//! writing, is cut off when the file is opened to resume the run, and its event never happened.
 //!
-//! No line is longer than [`LINE_CAP_BYTES`], which the writer checks as well as the readers: what a reader could not
-//! take is refused before it is there. Readers hold one record at a time ([`for_each`]).
+//! No line is longer than [`LINE_CAP_BYTES`], which the writer checks as well as the readers: a record too long for a
+//! reader is refused before it is written. Readers hold one record at a time ([`for_each`]).
 
 mod error;
 mod format;
@@ -38,7 +38,7 @@ impl Journal {
     /// Creates the journal of a new run and writes its first record.
     ///
     /// # Errors
-    /// [`JournalError::Open`] if the file is there already or cannot be made, [`JournalError::Write`] if it cannot be
+    /// [`JournalError::Open`] if the file exists or cannot be made, [`JournalError::Write`] if it cannot be
     /// written.
     pub fn create(path: &Path, at_ms: u64, run: &RunId) -> Result<(Self, Record), JournalError> {
         let mut journal = Self {
@@ -61,7 +61,8 @@ impl Journal {
         Ok((journal, record))
     }
 
-    /// Opens the journal of an unfinished run to resume it, and hands each of its records to `take`; a torn last line is
+    /// Opens the journal of an unfinished run to resume it, and hands each of its records to `take`; a torn last line
+    /// is
     /// cut off.
     ///
     /// # Errors
@@ -93,7 +94,7 @@ impl Journal {
         &self.path
     }
 
-    /// The number of the record that comes next.
+    /// Returns the number of the next record.
     pub fn next_seq(&self) -> u64 {
         self.next_seq
     }

@@ -1,7 +1,7 @@
-//! One loop per project: a lock of the operating system, which no crash leaves behind.
+//! One loop per project: a lock of the operating system, which is released even by a crash.
 //!
-//! The lock is on a file, and whoever deletes that takes the lock's name away, not the lock. A loop whose lock was deleted
-//! is found by the socket it listens at.
+//! The lock is on a file; deleting the file removes its name, not the lock. A loop whose lock file was deleted is found
+//! by the socket on which it listens.
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
@@ -20,15 +20,15 @@ use thiserror::Error;
 use super::paths::ProjectPaths;
 use crate::control::{self, Reply, Request};
 
-/// How long to try before another is said to have the lock: whoever asks for the holder keeps it for a moment.
+/// How long to try before reporting another holder: a process that asks for the holder has the lock for a moment.
 const PATIENCE: Duration = Duration::from_millis(300);
-/// How long to wait for the lock of a process that has ended: what it was about to start may have it for a moment longer.
+/// How long to wait for the lock of a process that has ended: a child that it was starting may have it a moment longer.
 const LONG_PATIENCE: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(10);
 
 #[derive(Debug, Error)]
 pub enum LockError {
-    /// Another ralph works in this project; who, if it has said so yet.
+    /// Another ralph works in this project; `holder` says which, if it has written that yet.
     #[error("another ralph is already running in this project{}", describe(.holder.as_ref()))]
     Held { holder: Option<Holder> },
     #[error("{path}: cannot be locked", path = path.display())]
@@ -39,7 +39,7 @@ pub enum LockError {
     },
 }
 
-/// Who holds the lock, as it wrote itself down.
+/// The holder of the lock, as written by itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holder {
     pub pid: u32,
@@ -61,10 +61,11 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock of a project, or says who works there.
+    /// Takes the lock of a project, or returns its holder as an error.
     ///
     /// # Errors
-    /// [`LockError::Held`] if another process works there, [`LockError::Unusable`] if the file cannot be opened or locked.
+    /// [`LockError::Held`] if another process works there, [`LockError::Unusable`] if the file cannot be opened or
+    /// locked.
     pub fn take(paths: &ProjectPaths) -> Result<Self, LockError> {
         Self::take_within(paths, PATIENCE, LONG_PATIENCE)
     }
@@ -77,7 +78,7 @@ impl Lock {
         Self::take_within(paths, LONG_PATIENCE, LONG_PATIENCE)
     }
 
-    /// As [`Lock::take`]: a holder that lives is waited for `patience`, one that has ended `long_patience`.
+    /// As [`Lock::take`], but waits `patience` for a living holder and `long_patience` for one that has ended.
     fn take_within(paths: &ProjectPaths, patience: Duration, long_patience: Duration) -> Result<Self, LockError> {
         let path = paths.lock();
         let unusable = |source| LockError::Unusable {
@@ -100,7 +101,7 @@ impl Lock {
         }
     }
 
-    /// Locks `file`, opened at `path`, unless it is locked, or has been deleted since.
+    /// Locks `file`, opened at `path`. `None` if it is locked, or has been deleted since.
     fn of(file: File, path: &Path) -> io::Result<Option<Self>> {
         match file.try_lock() {
             Ok(()) => {}
@@ -112,7 +113,7 @@ impl Lock {
         Ok(is_there.then_some(Self { file }))
     }
 
-    /// Writes down who has the lock, for whoever asks. What cannot be written is only missing in a message.
+    /// Writes the holder into the lock file for other processes. If that fails, only messages lack it.
     pub fn describe(&mut self, holder: &Holder) {
         let Ok(text) = serde_json::to_string(holder) else {
             return;
@@ -127,7 +128,7 @@ impl Lock {
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    // Not truncated: the text belongs to the holder, who may be somebody else.
+    // Not truncated: the text belongs to the holder, which may be another process.
     OpenOptions::new()
         .read(true)
         .write(true)
@@ -137,20 +138,20 @@ fn open(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
-/// Reads who holds the lock at `path`; none if nobody wrote that down. Says nothing about whether it is still held.
+/// Reads the holder from the lock file at `path`; `None` if it is not written there. The lock may have been released.
 fn written(path: &Path) -> Option<Holder> {
     let mut text = String::new();
     File::open(path).ok()?.take(4096).read_to_string(&mut text).ok()?;
     serde_json::from_str(&text).ok()
 }
 
-/// Whether the process of `holder` is gone for certain.
+/// Whether the process of `holder` is certainly gone.
 fn has_ended(holder: Option<&Holder>) -> bool {
     let pid = holder.and_then(|holder| i32::try_from(holder.pid).ok());
     pid.is_some_and(|pid| pid > 0 && kill(Pid::from_raw(pid), None) == Err(Errno::ESRCH))
 }
 
-/// Who works in a project where somebody does: by its own word, else as it is written in the lock.
+/// Returns the holder in a locked project: as written in the lock file, or else as its loop reports itself.
 fn found(paths: &ProjectPaths) -> Option<Holder> {
     if is_locked(&paths.lock()) {
         return written(&paths.lock());
@@ -171,24 +172,24 @@ fn found(paths: &ProjectPaths) -> Option<Holder> {
     }
 }
 
-/// Whether somebody has a lock on the file.
+/// Whether a process has locked the file exclusively.
 pub fn is_locked(path: &Path) -> bool {
     let Ok(file) = File::open(path) else { return false };
-    // Shared with others who ask, so that none of them takes another for the holder.
+    // A shared lock, so that processes that only ask do not mistake each other for the holder.
     matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
 }
 
-/// Tells whether a ralph works in a project.
+/// Whether a ralph works in a project.
 pub fn is_held(paths: &ProjectPaths) -> bool {
     is_locked(&paths.lock()) || control::is_listened_to(&paths.socket())
 }
 
-/// Tells who works in a project; none if nobody does, or if it has not said so yet.
+/// Returns the ralph that works in a project; `None` if there is none, or if it has not written its name yet.
 pub fn holder(paths: &ProjectPaths) -> Option<Holder> {
     is_held(paths).then(|| found(paths)).flatten()
 }
 
-/// Tells which run goes on in a project; none if none does, or if it has not said so yet.
+/// Returns the run that goes on in a project; `None` if there is none, or if it has not written its id yet.
 pub fn running(paths: &ProjectPaths) -> Option<RunId> {
     holder(paths)?.run
 }

@@ -1,4 +1,4 @@
-//! What ralph keeps of a project: the state directory and its paths, the lock, journals, recordings, signal logs, tokens.
+//! The stored state of a project: its directory and paths, the lock, journals, recordings, signal logs, tokens.
 
 pub mod append;
 pub mod chosen;

@@ -1,4 +1,4 @@
-//! Where a project's state lives: outside its tree, so that an agent cannot edit it by accident.
+//! The paths of a project's state: outside its tree, so that an agent cannot edit it by accident.
 
 use std::{
     ffi::OsString,
@@ -20,9 +20,9 @@ const SOCKET_PATH_BYTES: usize = 107;
 
 const TOKENS: &str = "tokens.json";
 
-/// Made by an agent: it claims that the plan is done.
+/// The file that an agent makes to claim that the plan is done.
 pub const DONE_FILE: &str = ".ralph-done";
-/// Made by the user: the run pauses.
+/// The file that the user makes to pause the run.
 pub const PAUSE_FILE: &str = ".ralph-pause";
 
 #[derive(Debug, Error)]
@@ -35,7 +35,7 @@ pub enum PathsError {
         #[source]
         source: io::Error,
     },
-    /// Whoever can write there decides what ralph finds.
+    /// Other users can write there, and could change what ralph reads.
     #[error("{path}: the project's state is {why}", path = path.display())]
     NotPrivate { path: PathBuf, why: &'static str },
 }
@@ -68,7 +68,7 @@ impl ProjectPaths {
         &self.project
     }
 
-    /// Where the states of all projects are, beside this one's.
+    /// Returns the directory of the states of all projects, which holds this one's.
     pub fn states(&self) -> States {
         let root = self.state.parent().unwrap_or(&self.state);
         States {
@@ -76,19 +76,19 @@ impl ProjectPaths {
         }
     }
 
-    /// The project's directory below the state directory.
+    /// Returns the project's directory below the state directory.
     pub fn state(&self) -> &Path {
         &self.state
     }
 
-    /// Makes sure that the project's directory below the state directory, if it is there, is one that only this user
-    /// can have made and can write to: below a directory that others may write to, somebody may have been first.
+    /// Checks that the project's state directory, if it exists, belongs to this user and can be written only by this
+    /// user: below a directory that others may write to, another user may have made it first.
     ///
     /// # Errors
-    /// [`PathsError::NotPrivate`] if it is anything else.
+    /// [`PathsError::NotPrivate`] if it does not.
     pub fn check_state(&self) -> Result<(), PathsError> {
         let own = nix::unistd::getuid().as_raw();
-        // A link of the user's own may lead to it.
+        // The user may have replaced the directory by a symbolic link.
         let (Ok(entry), Ok(dir)) = (fs::symlink_metadata(&self.state), fs::metadata(&self.state)) else {
             return Ok(());
         };
@@ -108,7 +108,7 @@ impl ProjectPaths {
     /// Creates the directories of the project's state, readable by the user alone.
     ///
     /// # Errors
-    /// [`PathsError::Create`] if they cannot be made, [`PathsError::NotPrivate`] if others were first.
+    /// [`PathsError::Create`] if they cannot be made, [`PathsError::NotPrivate`] as [`ProjectPaths::check_state`].
     pub fn create(&self) -> Result<(), PathsError> {
         create_private_dir(&self.state)?;
         self.check_state()?;
@@ -127,47 +127,47 @@ impl ProjectPaths {
         self.state.join("lock")
     }
 
-    /// Locked for as long as helpers of a loop work in the project.
+    /// Returns the lock file that is held as long as helpers of a loop work in the project.
     pub fn helpers(&self) -> PathBuf {
         self.state.join("helpers.lock")
     }
 
-    /// Holds the id of the latest run.
+    /// Returns the file with the id of the latest run.
     pub fn latest(&self) -> PathBuf {
         self.state.join("latest")
     }
 
-    /// Holds the rules that answers have added.
+    /// Returns the file with the rules that answers have added.
     pub fn rules(&self) -> PathBuf {
         self.state.join("rules.json")
     }
 
-    /// Holds what the user has trusted of the project's own files.
+    /// Returns the file with the user's trust in the project's own files.
     pub fn trust(&self) -> PathBuf {
         self.state.join("trust.json")
     }
 
-    /// Holds the tokens with which somebody uses the API over TCP.
+    /// Returns the file with the tokens for the API over TCP.
     pub fn tokens(&self) -> PathBuf {
         self.state.join(TOKENS)
     }
 
-    /// Caches of what runs in a sandbox that keeps it from the user's.
+    /// Returns the directory of caches for sandboxed programs that may not use the user's caches.
     pub fn caches(&self) -> PathBuf {
         self.state.join("caches")
     }
 
-    /// What is written ahead of a trial of the tests as they were.
+    /// Returns the write-ahead record of a trial with the original tests.
     pub fn trial(&self) -> PathBuf {
         self.state.join("trial")
     }
 
-    /// Copies of the project in which sealed goals run.
+    /// Returns the directory of project copies in which sealed goals run.
     pub fn sealed_copies(&self) -> PathBuf {
         self.state.join("sealed")
     }
 
-    /// The output of sealed goals that `ralph goals check` ran.
+    /// Returns the directory for the output of sealed goals that `ralph goals check` ran.
     pub fn sealed_outputs(&self) -> PathBuf {
         self.state.join("sealed-outputs")
     }
@@ -176,7 +176,8 @@ impl ProjectPaths {
         self.state.join("runs")
     }
 
-    /// Where a running loop takes commands. Moves to the runtime directory when the path would be too long.
+    /// Returns the socket on which a running loop takes commands: in the runtime directory if the path would be too
+    /// long.
     pub fn socket(&self) -> PathBuf {
         let path = self.state.join("control.sock");
         if path.as_os_str().len() <= SOCKET_PATH_BYTES {
@@ -188,10 +189,10 @@ impl ProjectPaths {
             .join(name)
     }
 
-    /// Makes sure that the socket's directory is there and that nobody else can enter it.
+    /// Creates the socket's directory and checks that no other user can enter it.
     ///
     /// # Errors
-    /// Whatever the file system says; `PermissionDenied` if it is another user's, as one below `/tmp` may be.
+    /// The file system's error; `PermissionDenied` if it is another user's, as one below `/tmp` may be.
     pub fn make_socket_dir(&self) -> io::Result<()> {
         let socket = self.socket();
         let Some(dir) = socket.parent().filter(|dir| *dir != self.state) else {
@@ -207,7 +208,7 @@ impl ProjectPaths {
         }
     }
 
-    /// The runs there are, oldest first: their ids begin with the time they started.
+    /// Returns the existing runs, oldest first: their ids begin with the time they started.
     pub fn run_ids(&self) -> Vec<RunId> {
         let Ok(entries) = fs::read_dir(self.runs()) else {
             return Vec::new();
@@ -219,10 +220,10 @@ impl ProjectPaths {
         ids.into_iter().map(RunId).collect()
     }
 
-    /// The run that `latest` names, if its directory is there; else the one that began last and has a journal.
+    /// Returns the run that `latest` names, if its directory exists; else the newest one with a journal.
     ///
-    /// A power loss may leave any file empty that was written shortly before. Then the runs tell, since a run that was cut
-    /// off must not be forgotten.
+    /// A power loss may empty any file that was written shortly before, `latest` included. The fallback then finds the
+    /// run that was cut off.
     pub fn latest_run(&self) -> Option<RunId> {
         let named = fs::read_to_string(self.latest()).unwrap_or_default();
         let named = RunId(named.trim().to_owned());
@@ -234,7 +235,7 @@ impl ProjectPaths {
     }
 }
 
-/// The user's directory for the states of all projects.
+/// Returns the user's directory for the states of all projects.
 ///
 /// # Errors
 /// [`PathsError::NoHome`] if there is no directory to derive it from.
@@ -250,12 +251,12 @@ pub struct States {
 }
 
 impl States {
-    /// Those below `root`.
+    /// Makes the states below `root`.
     pub fn below(root: &Path) -> Self {
         Self { root: root.to_owned() }
     }
 
-    /// The states there are.
+    /// Returns the existing state directories.
     pub fn list(&self) -> Vec<PathBuf> {
         let Ok(entries) = fs::read_dir(&self.root) else {
             return Vec::new();
@@ -267,17 +268,17 @@ impl States {
         states.collect()
     }
 
-    /// Holds the tokens of the user's own, which are not a project's.
+    /// Returns the file with the user's own tokens, which belong to no project.
     pub fn tokens(&self) -> PathBuf {
         self.root.join(TOKENS)
     }
 
-    /// The socket of the `ralph web` that listens at `port`.
+    /// Returns the socket of the `ralph web` that listens on `port`.
     pub fn web_socket(&self, port: u16) -> PathBuf {
         self.root.join(format!("web-{port}.sock"))
     }
 
-    /// Where they are.
+    /// Returns the directory of the states.
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -316,7 +317,7 @@ impl RunPaths {
         self.dir.join("prompts").join(format!("{iteration:04}.md"))
     }
 
-    /// The plan as it was before a review, and as it was found after it.
+    /// Returns the files for the plan before a review and the plan found after it.
     pub fn plans(&self, iteration: u32) -> [PathBuf; 2] {
         let prompts = self.dir.join("prompts");
         ["before", "found"].map(|moment| prompts.join(format!("{iteration:04}.plan-{moment}")))
@@ -326,24 +327,25 @@ impl RunPaths {
         self.dir.join("iterations").join(format!("{iteration:04}.cast"))
     }
 
-    /// What the agent reported in an iteration, whole.
+    /// Returns the log of all signals that the agent reported in an iteration.
     pub fn signals(&self, iteration: u32) -> PathBuf {
         self.dir
             .join("iterations")
             .join(format!("{iteration:04}.signals.jsonl"))
     }
 
-    /// What ralph did, for diagnosis.
+    /// Returns ralph's own log, for diagnosis.
     pub fn log(&self) -> PathBuf {
         self.dir.join("ralph.log")
     }
 
-    /// What a loop prints that has no terminal of its own: nothing, unless it fails.
+    /// Returns the file for the output of a loop without a terminal: empty, unless the loop fails.
     pub fn output(&self) -> PathBuf {
         self.dir.join("output.txt")
     }
 
-    /// Copies of what decides the results of tests, from the start of the run or as an `iteration` changed it on purpose.
+    /// Returns the copies of files that decide the results of tests: from the start of the run, or as `iteration` has
+    /// intentionally changed them.
     pub fn originals(&self, iteration: Option<u32>) -> PathBuf {
         match iteration {
             None => self.dir.join("originals"),
@@ -351,22 +353,22 @@ impl RunPaths {
         }
     }
 
-    /// The output of the run's sealed goals.
+    /// Returns the directory for the output of the run's sealed goals.
     pub fn sealed_outputs(&self) -> PathBuf {
         self.dir.join("sealed")
     }
 
-    /// Holds the directories of sealed goals that were hidden from the run's agents, from its begin on.
+    /// Returns the file that lists the sealed goals' directories that were hidden from the run's agents since it began.
     pub fn hidden_from_agents(&self) -> PathBuf {
         self.dir.join("sealed.json")
     }
 
-    /// What a background task has written.
+    /// Returns the directory for the output of a background task.
     pub fn background(&self, number: u32) -> PathBuf {
         self.dir.join("background").join(format!("{number:04}"))
     }
 
-    /// Short-lived files of a session.
+    /// Returns the directory for short-lived files of a session.
     pub fn scratch(&self) -> PathBuf {
         self.dir.join("scratch")
     }
@@ -388,10 +390,10 @@ impl RunPaths {
     }
 }
 
-/// Creates `dir` and its parents; what is new can be read by the user alone.
+/// Creates `dir` and its parents; new directories can be read by the user alone.
 ///
 /// # Errors
-/// [`PathsError::Create`] if it is neither there nor can be made.
+/// [`PathsError::Create`] if it does not exist and cannot be made.
 pub fn create_private_dir(dir: &Path) -> Result<(), PathsError> {
     fs::DirBuilder::new()
         .recursive(true)
@@ -403,7 +405,7 @@ pub fn create_private_dir(dir: &Path) -> Result<(), PathsError> {
         })
 }
 
-/// Fails unless `dir` is a directory of this user's that nobody else can enter.
+/// Fails unless `dir` is a directory of this user that no other user can enter.
 fn is_private(dir: &Path) -> io::Result<()> {
     let meta = fs::symlink_metadata(dir)?;
     if meta.is_dir() && meta.uid() == nix::unistd::getuid().as_raw() && meta.mode() & 0o077 == 0 {
@@ -415,21 +417,21 @@ fn is_private(dir: &Path) -> io::Result<()> {
     ))
 }
 
-/// Replaces `path`, which only its user may read, so that a reader, a crash or a power loss sees the old content or the new, never
-/// a part.
+/// Replaces the file at `path` atomically: after a crash or a power loss it has the old content or the new. Only the
+/// user may read it.
 ///
 /// # Errors
-/// Whatever the file system says.
+/// The file system's error.
 pub fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     files::replace(path, bytes, fs::Permissions::from_mode(0o600))
 }
 
-/// Makes an empty file that only the user can read, in place of whatever lies there.
+/// Makes an empty file that only the user can read, replacing an existing one.
 ///
 /// # Errors
-/// Whatever the system says.
+/// The system's error.
 pub fn create_anew(path: &Path) -> io::Result<File> {
-    // Whatever lies there must not be waited for, as a pipe would be.
+    // Removed, not opened: opening a pipe could block.
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         Ok(()) | Err(_) => {}
@@ -437,7 +439,7 @@ pub fn create_anew(path: &Path) -> io::Result<File> {
     File::options().write(true).create_new(true).mode(0o600).open(path)
 }
 
-/// FNV-1a, 64 bits: stable across versions, which the standard library's hasher is not.
+/// Hashes `bytes` by FNV-1a, 64 bits: stable across versions, which the standard library's hasher is not.
 pub fn digest(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
@@ -516,7 +518,7 @@ mod tests {
         fs::rename(paths.state(), &elsewhere).unwrap();
         std::os::unix::fs::symlink(&elsewhere, paths.state()).unwrap();
         paths.check_state().unwrap();
-        // Where the user is not root, root's own directory is another user's.
+        // If the user is not root, the root directory serves as another user's.
         fs::remove_file(paths.state()).unwrap();
         let own = std::os::unix::fs::lchown(&elsewhere, Some(65_534), None).is_err();
         let others = if own { Path::new("/") } else { &elsewhere };

@@ -1,4 +1,4 @@
-//! Recordings: what an iteration's terminal showed, as asciicast v2 files that `asciinema play` understands.
+//! Recordings: the terminal output of an iteration, as asciicast v2 files that `asciinema play` understands.
 
 use std::{
     fs::File,
@@ -12,22 +12,22 @@ use serde_json::json;
 
 use super::paths::create_anew;
 
-/// A flood is written this often, so that it costs few writes and a crash loses little. What comes last before a silence is
-/// left to [`Recording::write_out`].
+/// Interval between writes during continuous output: a flood costs few writes and a crash loses little. The last bytes
+/// before a silence are left to [`Recording::write_out`].
 const FLUSH_EVERY: Duration = Duration::from_millis(250);
 
-/// Opens a recording to be read, which may still grow.
+/// Opens a recording for reading; it may still grow.
 ///
 /// # Errors
-/// Whatever the file system says.
+/// The file system's error.
 pub fn open(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// What one line of a recording says.
+/// The content of one line of a recording.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Shown {
-    /// The terminal has this size from here on; the header says the first one.
+    /// The terminal has this size from here on; the header has the first size.
     Size {
         cols: u16,
         rows: u16,
@@ -38,7 +38,7 @@ pub enum Shown {
 }
 
 impl Shown {
-    /// Reads a line; none for what this does not know, and for a line that was cut off.
+    /// Parses a line; `None` for an unknown event and for a line that was cut off.
     pub fn parse(line: &str) -> Option<Self> {
         #[derive(Deserialize)]
         struct Header {
@@ -67,13 +67,13 @@ impl Shown {
     }
 }
 
-/// An open recording. Dropping it writes what is held back.
+/// An open recording. Dropping it writes the buffered rest.
 #[derive(Debug)]
 pub struct Recording {
     file: BufWriter<File>,
     started: Instant,
     flushed: Instant,
-    /// The first bytes of a character whose rest has not come yet.
+    /// The first bytes of a character whose rest has not arrived yet.
     partial: Vec<u8>,
     written_bytes: u64,
     cap_bytes: u64,
@@ -92,11 +92,11 @@ enum State {
 impl Recording {
     /// Creates the recording at `path`, replacing an earlier one of the same iteration.
     ///
-    /// At most `cap_bytes` are written; `unix_seconds` goes into the header, and so does whether it is a transcript, which is
-    /// wrapped where it is shown.
+    /// At most `cap_bytes` are written. The header contains `unix_seconds` and whether this is a transcript, which is
+    /// wrapped when it is shown.
     ///
     /// # Errors
-    /// Whatever the file system says.
+    /// The file system's error.
     pub fn create(
         path: &Path,
         (cols, rows): (u16, u16),
@@ -113,7 +113,7 @@ impl Recording {
             "transcript": transcript,
         });
         writeln!(file, "{header}")?;
-        // Whoever follows the terminal begins with its size.
+        // A reader that follows the terminal needs its size first.
         file.flush()?;
         let now = Instant::now();
         Ok(Self {
@@ -128,7 +128,7 @@ impl Recording {
         })
     }
 
-    /// Adds terminal output. A failure to write ends the recording and nothing else.
+    /// Adds terminal output. A failure to write ends only the recording.
     pub fn output(&mut self, bytes: &[u8]) {
         if self.state == State::Ended {
             return;
@@ -143,7 +143,7 @@ impl Recording {
         let (whole, partial) = bytes.split_at(whole_characters(bytes));
         self.partial.extend_from_slice(partial);
         match str::from_utf8(whole) {
-            // Nearly all output; the search for broken characters takes several times as long.
+            // The common case; the search for broken characters takes several times as long.
             Ok(text) => self.event("o", text),
             Err(_) => self.event("o", &String::from_utf8_lossy(whole)),
         }
@@ -153,14 +153,14 @@ impl Recording {
         }
     }
 
-    /// Notes that the terminal has another size from here on.
+    /// Records that the terminal has another size from here on.
     pub fn resize(&mut self, cols: u16, rows: u16) {
         if std::mem::replace(&mut self.size, (cols, rows)) != (cols, rows) {
             self.event("r", &format!("{cols}x{rows}"));
         }
     }
 
-    /// Writes what is held back.
+    /// Writes the buffered output.
     pub fn write_out(&mut self) {
         if self.state == State::Recording && !self.file.buffer().is_empty() && self.file.flush().is_err() {
             self.state = State::Ended;
@@ -204,7 +204,7 @@ impl Drop for Recording {
     }
 }
 
-/// The length of `bytes` without an incomplete character at its end; broken ones are left in.
+/// Returns the length of `bytes` without an incomplete character at the end; broken characters count.
 fn whole_characters(bytes: &[u8]) -> usize {
     let tail = bytes.len().saturating_sub(3);
     for start in (tail..bytes.len()).rev() {

@@ -1,6 +1,7 @@
 //! The rules that answers have added for every run of a project.
 //!
-//! They lie with the project's state and not in its tree: neither an agent nor a clone of somebody else's brings any along.
+//! They are stored with the project's state, not in its tree: neither an agent nor a foreign clone can bring rules
+//! along.
 
 use std::{io, path::PathBuf};
 
@@ -12,7 +13,7 @@ use thiserror::Error;
 
 use super::paths::{ProjectPaths, replace_file};
 
-/// Larger than any that was made by answering.
+/// Most bytes read: more than rules from answers ever take.
 const CAP_BYTES: u64 = 1 << 20;
 
 #[derive(Debug, Error)]
@@ -37,13 +38,13 @@ pub enum RulesError {
     },
 }
 
-/// What is in the file.
+/// The content of the file.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Written {
     allow: Vec<RememberedRule>,
 }
 
-/// Reads the rules of a project, oldest first; none where no answer has added any.
+/// Reads the rules of a project, oldest first; empty if no answer has added any.
 ///
 /// # Errors
 /// [`RulesError::Read`] and [`RulesError::Garbled`].
@@ -51,7 +52,7 @@ pub fn remembered(paths: &ProjectPaths) -> Result<Vec<RememberedRule>, RulesErro
     let path = paths.rules();
     let text = match read_unfollowed(&path, CAP_BYTES) {
         Ok(text) => text,
-        // A state directory that is none is told of by whoever makes it.
+        // A broken state directory is reported when it is created.
         Err(error) if error.is_missing() => return Ok(Vec::new()),
         Err(source) => return Err(RulesError::Read { path, source }),
     };
@@ -59,10 +60,10 @@ pub fn remembered(paths: &ProjectPaths) -> Result<Vec<RememberedRule>, RulesErro
     Ok(written.allow)
 }
 
-/// Adds rules; one that is there already takes what it goes before along.
+/// Adds rules; a rule that is already there also takes over the new one's list of rules that it precedes.
 ///
 /// # Errors
-/// Any [`RulesError`]; what is there stays then.
+/// Any [`RulesError`]; the stored rules stay as they were.
 pub fn remember(paths: &ProjectPaths, rules: &[RememberedRule]) -> Result<(), RulesError> {
     let mut allow = remembered(paths)?;
     for rule in rules {
@@ -82,10 +83,10 @@ pub fn remember(paths: &ProjectPaths, rules: &[RememberedRule]) -> Result<(), Ru
     write(paths, allow)
 }
 
-/// Takes a rule back; false if it is not there.
+/// Removes a rule; false if it is not there.
 ///
 /// # Errors
-/// Any [`RulesError`]; what is there stays then.
+/// Any [`RulesError`]; the stored rules stay as they were.
 pub fn forget(paths: &ProjectPaths, rule: &str) -> Result<bool, RulesError> {
     let mut allow = remembered(paths)?;
     let before = allow.len();

@@ -1,6 +1,6 @@
-//! Signal logs: what an agent reported in one iteration, whole, one JSON object a line.
+//! Signal logs: all signals of an agent in one iteration, one JSON object a line.
 //!
-//! The journal has what the loop goes by and as much of the rest as a run may take; this is for whoever wants all of it.
+//! The journal has the signals that the loop uses and a bounded part of the rest; the log has all of them.
 
 use std::{
     fs::File,
@@ -15,10 +15,10 @@ use serde_json::json;
 
 use super::paths::create_anew;
 
-/// As for recordings: a crash loses little, and a flood costs few writes.
+/// Interval between writes, as for recordings: a crash loses little, and a flood costs few writes.
 const FLUSH_EVERY: Duration = Duration::from_millis(250);
 
-/// The log of one iteration; the file is made with the first signal. Dropping it writes what is held back.
+/// The log of one iteration; the file is made with the first signal. Dropping it writes the buffered rest.
 #[derive(Debug)]
 pub struct SignalLog {
     path: PathBuf,
@@ -34,12 +34,12 @@ enum State {
         flushed: Instant,
         written_bytes: u64,
     },
-    /// The cap is reached, or nothing can be written: that costs the log and nothing else.
+    /// The cap is reached, or writing has failed, which ends only the log.
     Ended,
 }
 
 impl SignalLog {
-    /// A log at `path`, which replaces an earlier one of the same iteration, of at most `cap_bytes` and a last line.
+    /// Makes a log at `path` of at most `cap_bytes` and a last line. It replaces an earlier one of the same iteration.
     pub fn new(path: &Path, cap_bytes: u64) -> Self {
         Self {
             path: path.to_owned(),
@@ -65,7 +65,7 @@ impl SignalLog {
         }
     }
 
-    /// Writes what is held back.
+    /// Writes the buffered signals.
     pub fn write_out(&mut self) {
         if let State::Open { file, .. } = &mut self.state
             && !file.buffer().is_empty()
@@ -95,7 +95,7 @@ impl SignalLog {
         }
         file.write_all(&line)?;
         *written_bytes += line.len() as u64;
-        // What a screen shows is looked up here, whole, by whoever wants to see it now.
+        // A screen reads the full text of these signals from this file as soon as the user opens them.
         let is_shown = matches!(
             signal,
             AgentSignal::Said { .. }
@@ -111,11 +111,11 @@ impl SignalLog {
     }
 }
 
-/// Hands out the signals of the log at `path`, in their order. What is no signal is left out: the last line, which may still be
-/// being written, and signals of another version.
+/// Passes the signals of the log at `path` to `each`, in order. Skips other lines: an incomplete last line, and signals
+/// of another version.
 ///
 /// # Errors
-/// Whatever reading says.
+/// The error of opening or reading.
 pub fn read(path: &Path, mut each: impl FnMut(AgentSignal)) -> io::Result<()> {
     #[derive(Deserialize)]
     struct Line {

@@ -1,7 +1,7 @@
-//! What a background task has written: its first bytes and its last ones, in a directory of its own.
+//! The output of a background task: its first and its last bytes, in a directory of its own.
 //!
-//! A file's name is the number of bytes before it. The first file is kept, and of those after it the last ones, so that what is
-//! kept has a bound, and what is missing lies between two names. A reader needs nothing but the names.
+//! A file's name is the number of output bytes before it. The first file and the latest ones are kept, so that the size
+//! is bounded, and a gap shows between two names. A reader needs nothing but the names.
 
 use std::{
     collections::VecDeque,
@@ -21,17 +21,17 @@ pub struct TaskOutput {
     dir: PathBuf,
     /// Most bytes of one file.
     file_bytes: u64,
-    /// The last file; none before the first byte, and after a failure.
+    /// The last file; `None` before the first byte, and after a failure.
     file: Option<File>,
-    /// Where it begins, and how long it is.
+    /// The offset of its first byte, and its length.
     start: u64,
     length: u64,
-    /// Where the files besides the first begin.
+    /// The offsets of the files besides the first.
     latest: VecDeque<u64>,
 }
 
 impl TaskOutput {
-    /// Keeps at most `cap_bytes` in `dir`, which is made.
+    /// Keeps at most `cap_bytes` in `dir`, which is created on the first write.
     pub fn new(dir: PathBuf, cap_bytes: u64) -> Self {
         Self {
             dir,
@@ -43,7 +43,7 @@ impl TaskOutput {
         }
     }
 
-    /// Takes the next bytes. What cannot be written is left out: a full disk is no reason to end the task.
+    /// Appends bytes. Bytes that cannot be written are lost: a full disk is no reason to end the task.
     pub fn write(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             if self.length == self.file_bytes {
@@ -83,18 +83,18 @@ impl TaskOutput {
 /// A part of an output.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Piece {
-    /// Where it begins: later than asked for where what is in between is not kept.
+    /// Its offset: later than requested if the bytes in between are not kept.
     pub from: u64,
     pub bytes: Vec<u8>,
-    /// Where the output ends by now.
+    /// The current length of the output.
     pub end: u64,
 }
 
-/// Reads at most `most` bytes of the output in `dir`, from the byte `from` on, as far as one file has them. A task that has
-/// written nothing has no directory.
+/// Reads at most `most` bytes of the output in `dir` from the offset `from`, and only from one file. A task without
+/// output has no directory.
 ///
 /// # Errors
-/// Whatever the file system says.
+/// The file system's error.
 pub fn read(dir: &Path, from: u64, most: u64) -> io::Result<Piece> {
     let files = files(dir)?;
     let Some((last, length)) = files.last() else {
@@ -116,17 +116,17 @@ pub fn read(dir: &Path, from: u64, most: u64) -> io::Result<Piece> {
             file.seek(SeekFrom::Start(from - start))?;
             file.take(most.min(start + length - from)).read_to_end(&mut bytes)?;
         }
-        // It has made room meanwhile: the next look finds another.
+        // The writer has removed it meanwhile; the next read finds another.
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error),
     }
     Ok(Piece { from, bytes, end })
 }
 
-/// Where what is kept in `dir` of the last `most` bytes begins.
+/// Returns the offset of the last `most` bytes of the output in `dir`.
 ///
 /// # Errors
-/// Whatever the file system says.
+/// The file system's error.
 pub fn tail_start(dir: &Path, most: u64) -> io::Result<u64> {
     let files = files(dir)?;
     Ok(files
@@ -134,13 +134,13 @@ pub fn tail_start(dir: &Path, most: u64) -> io::Result<u64> {
         .map_or(0, |(start, length)| (start + length).saturating_sub(most)))
 }
 
-/// Reads what is kept in `dir` of the last `most` bytes.
+/// Reads the kept part of the last `most` bytes in `dir`.
 ///
 /// # Errors
-/// Whatever the file system says.
+/// The file system's error.
 pub fn read_tail(dir: &Path, most: u64) -> io::Result<Piece> {
     let mut tail = read(dir, tail_start(dir, most)?, most)?;
-    // The last file may hold less than that.
+    // The last bytes may span two files.
     let next = tail.from + tail.bytes.len() as u64;
     let rest = read(dir, next, most)?;
     if rest.from > next {
@@ -151,7 +151,7 @@ pub fn read_tail(dir: &Path, most: u64) -> io::Result<Piece> {
     Ok(tail)
 }
 
-/// Where the files begin, and how long they are, in order.
+/// Returns offset and length of each file, in order.
 fn files(dir: &Path) -> io::Result<Vec<(u64, u64)>> {
     let entries = match fs::read_dir(dir) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -161,7 +161,7 @@ fn files(dir: &Path) -> io::Result<Vec<(u64, u64)>> {
     for entry in entries {
         let entry = entry?;
         let start = entry.file_name().to_str().and_then(|name| name.parse().ok());
-        // One that is gone meanwhile has made room.
+        // The writer may have removed a file meanwhile.
         if let (Some(start), Ok(metadata)) = (start, entry.metadata()) {
             files.push((start, metadata.len()));
         }
@@ -178,7 +178,7 @@ fn file_at(dir: &Path, start: u64) -> PathBuf {
 mod tests {
     use super::*;
 
-    /// All that is kept, with where each piece begins.
+    /// Returns all kept pieces with their offsets.
     fn kept(dir: &Path) -> Vec<(u64, String)> {
         let mut pieces = Vec::new();
         let mut from = 0;
@@ -204,7 +204,7 @@ mod tests {
         let mut output = TaskOutput::new(dir.clone(), 16);
         output.write(b"0123456");
         assert_eq!(kept(&dir), pieces(&[(0, "0123"), (4, "456")]));
-        // However it is cut.
+        // The result does not depend on how the writes are cut.
         output.write(b"789abcdefghijklmnop");
         assert_eq!(
             kept(&dir),

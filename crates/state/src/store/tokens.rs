@@ -1,7 +1,7 @@
-//! The tokens with which somebody uses the HTTP API over TCP, where nobody can tell who has connected.
+//! The tokens for the HTTP API over TCP, where the server cannot tell which user has connected.
 //!
-//! They lie with ralph's state, which the user alone can read and the sandbox hides from agents. A file that others can read is
-//! refused: what is in it is no secret any more.
+//! They are stored with ralph's state, which only the user can read and which the sandbox hides from agents. A file
+//! that others can read is refused: its tokens are no longer secret.
 
 use std::{fmt, fs, hint::black_box, io, io::Write, os::unix::fs::MetadataExt, path::PathBuf};
 
@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use super::paths::replace_file;
 
-/// The tokens take a quarter of this.
+/// Most bytes read; the tokens take a quarter of this.
 const CAP_BYTES: u64 = 2 << 10;
 
 #[derive(Debug, Error)]
@@ -39,7 +39,7 @@ pub enum TokensError {
     },
 }
 
-/// A secret of 256 bits. It is shown to nobody by accident.
+/// A secret of 256 bits. Its `Debug` output does not contain it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Token(String);
 
@@ -48,10 +48,10 @@ impl Token {
         secret().map(Self)
     }
 
-    /// Whether `shown` is this token; how long that takes tells nothing of how much of it is right.
+    /// Whether `shown` is this token. Takes the same time for every wrong token of the right length.
     pub fn is(&self, shown: &str) -> bool {
         let (own, shown) = (self.0.as_bytes(), shown.as_bytes());
-        // An empty token would be anybody's.
+        // An empty token would be matched by an empty request.
         if own.is_empty() || own.len() != shown.len() {
             return false;
         }
@@ -73,13 +73,14 @@ impl fmt::Debug for Token {
     }
 }
 
-/// Who may do what. A browser is given a session for its token: what lies in its cookie is not the token itself.
+/// The tokens and their rights. A browser exchanges its token for a session, so that its cookie does not hold the
+/// token.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Tokens {
-    /// Its holder may do everything.
+    /// Allows everything.
     pub full: Token,
-    /// Its holder may look.
+    /// Allows reading.
     pub read_only: Token,
     pub full_session: Token,
     pub read_only_session: Token,
@@ -96,10 +97,10 @@ impl Tokens {
     }
 }
 
-/// Tells whether a file was written anew or opened to others since: device, inode, mode, and when any of it changed.
+/// Identifies the content and the permissions of a file: device, inode, mode, and time of the last change.
 pub type Version = (u64, u64, u32, i64, i64);
 
-/// Where the tokens are kept.
+/// The file that holds the tokens.
 #[derive(Debug, Clone)]
 pub struct TokenFile {
     path: PathBuf,
@@ -110,7 +111,7 @@ impl TokenFile {
         Self { path }
     }
 
-    /// Reads the tokens, which are made up where there are none yet. The directory is there already.
+    /// Reads the tokens, or creates them if the file is missing. The directory must exist.
     ///
     /// # Errors
     /// [`TokensError`].
@@ -121,7 +122,7 @@ impl TokenFile {
         }
         let tokens = self.made_up()?;
         match self.write_first(&tokens) {
-            // Another ralph was faster: its tokens are told by now.
+            // Another ralph was faster: its tokens are the valid ones.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => self.read(),
             written => written.map(|()| tokens).map_err(|source| self.unwritten(source)),
         }
@@ -130,7 +131,7 @@ impl TokenFile {
     /// Reads the tokens.
     ///
     /// # Errors
-    /// [`TokensError`], also where there are none.
+    /// [`TokensError`], also if the file is missing.
     pub fn read(&self) -> Result<Tokens, TokensError> {
         let path = || self.path.clone();
         let unread = |source| TokensError::Read { path: path(), source };
@@ -144,17 +145,17 @@ impl TokenFile {
         serde_json::from_slice(&text).map_err(|source| TokensError::Garbled { path: path(), source })
     }
 
-    /// Makes up new tokens, so that the old ones stop working.
+    /// Creates new tokens, so that the old ones stop working.
     ///
     /// # Errors
-    /// [`TokensError::Write`]; those of before stay then.
+    /// [`TokensError::Write`]; the old tokens stay valid then.
     pub fn renew(&self) -> Result<Tokens, TokensError> {
         let tokens = self.made_up()?;
         replace_file(&self.path, &written(&tokens)).map_err(|source| self.unwritten(source))?;
         Ok(tokens)
     }
 
-    /// What changes when somebody writes the file anew, or opens it to others; none where it is not there.
+    /// Returns a value that changes when the file is rewritten or opened to others; `None` if the file is missing.
     pub fn version(&self) -> Option<Version> {
         let metadata = fs::symlink_metadata(&self.path).ok()?;
         let (seconds, nanoseconds) = (metadata.ctime(), metadata.ctime_nsec());
@@ -168,7 +169,7 @@ impl TokenFile {
     /// Writes the file whole or not at all, and never over another.
     fn write_first(&self, tokens: &Tokens) -> io::Result<()> {
         let dir = self.path.parent().expect("a file has a directory");
-        // Readable by the user alone from the start.
+        // A temporary file is readable by the user alone from the start.
         let mut file = tempfile::NamedTempFile::new_in(dir)?;
         file.write_all(&written(tokens))?;
         file.as_file().sync_all()?;
@@ -243,7 +244,7 @@ mod tests {
         fs::rename(&path, &elsewhere).unwrap();
         std::os::unix::fs::symlink(&elsewhere, &path).unwrap();
         assert!(matches!(file.read_or_make(), Err(TokensError::Read { .. })));
-        // A token that is none would be anybody's.
+        // An empty token must not match an empty request.
         assert!(!Token(String::new()).is(""));
     }
 }

@@ -1,7 +1,8 @@
-//! What the user has trusted of a project's own files.
+//! The project's own files that the user has trusted.
 //!
-//! It lies with the project's state and not in its tree, as the rules of answers do: neither an agent nor a clone of somebody
-//! else's brings any along. The texts are kept whole: they are compared byte by byte, and what has changed can be told.
+//! They are stored with the project's state, not in its tree, as the rules of answers are: neither an agent nor a
+//! foreign clone can bring trust along. The texts are kept whole, so that they can be compared byte by byte and changes
+//! be shown.
 
 use std::{collections::BTreeMap, fs, io, path::PathBuf};
 
@@ -12,7 +13,7 @@ use thiserror::Error;
 
 use super::paths::{PathsError, ProjectPaths, replace_file};
 
-/// Most bytes of all that is trusted: settings, a prompt and dozens of adapters are far smaller.
+/// Most bytes of all trusted files: settings, a prompt and dozens of adapters are far smaller.
 const CAP_BYTES: u64 = 8 << 20;
 
 #[derive(Debug, Error)]
@@ -41,13 +42,13 @@ pub enum TrustError {
     Paths(#[from] PathsError),
 }
 
-/// What is in the file.
+/// The content of the file.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Written {
     files: BTreeMap<String, String>,
 }
 
-/// Reads what is trusted of a project's files, their texts by their names.
+/// Reads the trusted files of a project, their texts by their names.
 ///
 /// # Errors
 /// [`TrustError::Read`] and [`TrustError::Garbled`].
@@ -56,7 +57,7 @@ pub fn trusted(paths: &ProjectPaths) -> Result<BTreeMap<String, String>, TrustEr
     // JSON needs more room for a text than the text itself.
     let text = match read_unfollowed(&path, 8 * CAP_BYTES) {
         Ok(text) => text,
-        // A state directory that is none is told of by whoever makes it.
+        // A broken state directory is reported when it is created.
         Err(error) if error.is_missing() => return Ok(BTreeMap::new()),
         Err(source) => return Err(TrustError::Read { path, source }),
     };
@@ -64,10 +65,10 @@ pub fn trusted(paths: &ProjectPaths) -> Result<BTreeMap<String, String>, TrustEr
     Ok(written.files)
 }
 
-/// Trusts these files and no others from now on.
+/// Trusts exactly these files from now on.
 ///
 /// # Errors
-/// [`TrustError`]; what was trusted stays then.
+/// [`TrustError`]; the trusted files stay as they were.
 pub fn trust(paths: &ProjectPaths, files: BTreeMap<String, String>) -> Result<(), TrustError> {
     let bytes: usize = files.iter().map(|(name, text)| name.len() + text.len()).sum();
     if bytes as u64 > CAP_BYTES {
@@ -79,7 +80,7 @@ pub fn trust(paths: &ProjectPaths, files: BTreeMap<String, String>) -> Result<()
     replace_file(&path, text.as_bytes()).map_err(|source| TrustError::Write { path, source })
 }
 
-/// Takes the trust back; false if there was none.
+/// Removes the trust; false if there was none.
 ///
 /// # Errors
 /// [`TrustError::Write`].
@@ -133,7 +134,7 @@ mod tests {
         paths.create().unwrap();
         fs::write(paths.trust(), "{").unwrap();
         assert!(matches!(trusted(&paths), Err(TrustError::Garbled { .. })));
-        // A link would be another's word, and a pipe no word at all.
+        // A link may lead to another user's file, and a pipe would block.
         let elsewhere = dir.path().join("elsewhere");
         fs::rename(paths.trust(), &elsewhere).unwrap();
         symlink(&elsewhere, paths.trust()).unwrap();

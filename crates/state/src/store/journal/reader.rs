@@ -1,4 +1,4 @@
-//! Reads a journal line by line, and one that grows.
+//! Reads a journal line by line, even while it grows.
 
 use std::{
     fs::File,
@@ -15,20 +15,20 @@ use super::{
     upgrade,
 };
 
-/// What a reader found beside the records.
+/// The state of a journal's end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadNote {
     Whole,
-    /// The last line was cut off by a crash and is left out.
+    /// A crash has cut off the last line, which is left out.
     Torn {
         bytes: u64,
     },
 }
 
-/// Hands each record of a journal to `take`, oldest first; none is kept.
+/// Hands each record of a journal to `take`, oldest first, without keeping any.
 ///
 /// # Errors
-/// [`JournalError::Version`] if a newer ralph wrote it, [`JournalError::Foreign`] if it is something else,
+/// [`JournalError::Version`] if a newer ralph wrote it, [`JournalError::Foreign`] if it is not a journal,
 /// [`JournalError::Broken`], [`JournalError::TooLong`] or [`JournalError::Gap`] if a line was damaged.
 pub fn for_each(path: &Path, mut take: impl FnMut(Record)) -> Result<ReadNote, JournalError> {
     let mut reader = Reader::open(path)?;
@@ -38,7 +38,7 @@ pub fn for_each(path: &Path, mut take: impl FnMut(Record)) -> Result<ReadNote, J
     Ok(reader.note)
 }
 
-/// Reads all of a journal, which may be large: [`for_each`] holds nothing.
+/// Reads a whole journal, which may be large, into memory; [`for_each`] holds one record at a time.
 ///
 /// # Errors
 /// As [`for_each`].
@@ -48,7 +48,7 @@ pub fn read(path: &Path) -> Result<(Vec<Record>, ReadNote), JournalError> {
     Ok((records, note))
 }
 
-/// What every version's records have.
+/// The fields that records of every version have.
 #[derive(Deserialize)]
 pub(super) struct Outline {
     seq: u64,
@@ -69,14 +69,14 @@ impl Outline {
     }
 }
 
-/// Reads a journal record by record; at its end, more may come later.
+/// Reads a journal record by record; more records may arrive after its end was reached.
 #[derive(Debug)]
 pub struct Reader {
     path: PathBuf,
     file: BufReader<File>,
     line: u64,
     next_seq: u64,
-    /// What was read of a line, the beginning of one that has no end yet included.
+    /// The bytes of the current line, which may be incomplete.
     buffer: Vec<u8>,
     /// Length of all lines before it.
     pub(super) whole_bytes: u64,
@@ -102,17 +102,17 @@ impl Reader {
         })
     }
 
-    /// The number of the record that comes next.
+    /// Returns the number of the next record.
     pub fn next_seq(&self) -> u64 {
         self.next_seq
     }
 
-    /// Passes the records before number `seq` without looking into them, as far as they are there.
+    /// Skips the records before number `seq` without parsing them, as far as they exist.
     ///
     /// # Errors
-    /// As [`read`], for what cannot be passed.
+    /// As [`read`], for lines that cannot be skipped.
     pub fn skip_to(&mut self, seq: u64) -> Result<(), JournalError> {
-        // The first line tells what this file is.
+        // The first line is checked, because it tells what this file is.
         while self.next_seq < seq.min(1) && self.next_record()?.is_some() {}
         while self.next_seq < seq && self.next_line()? {
             self.next_seq += 1;
@@ -122,7 +122,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Reads the next record; none at the end or before a line that is not complete yet.
+    /// Reads the next record; `None` at the end or before an incomplete line.
     ///
     /// # Errors
     /// As [`read`].
@@ -138,7 +138,7 @@ impl Reader {
         Ok(Some(record))
     }
 
-    /// Reads the next line into the buffer; false at the end, or before one that is not complete yet.
+    /// Reads the next line into the buffer; false at the end, or before an incomplete line.
     fn next_line(&mut self) -> Result<bool, JournalError> {
         let left = LINE_CAP_BYTES - self.buffer.len();
         (&mut self.file)
@@ -152,7 +152,7 @@ impl Reader {
             return Ok(false);
         }
         if self.buffer.last() != Some(&b'\n') {
-            // Its end was not looked for any further: it is too long, and nobody knows whether it is torn.
+            // The line reaches the cap without an end: it is too long, and may or may not be torn.
             if self.buffer.len() == LINE_CAP_BYTES {
                 return Err(self.too_long());
             }
@@ -180,7 +180,7 @@ impl Reader {
             self.check_header(line)?;
         }
         let record = serde_json::from_slice(line).or_else(|source| {
-            // Most records of older ralphs are those of today, and one journal may hold records of several.
+            // Most records of older ralphs are still valid, and one journal may hold records of several versions.
             if let Some(record) = upgrade::record(line) {
                 return Ok(record);
             }
@@ -189,7 +189,7 @@ impl Reader {
                 line: self.line,
                 source,
             })?;
-            // A whole record whose event this version cannot read: a newer one of the same format wrote it.
+            // A whole record with an event that this version does not know: a newer one of the same format wrote it.
             Ok(Record {
                 seq: outline.seq,
                 at_ms: outline.at_ms,
@@ -210,7 +210,7 @@ impl Reader {
         Ok(record)
     }
 
-    /// Looks at the first line without trusting that it is one of this version.
+    /// Checks the first line without assuming that it is of this version.
     fn check_header(&self, line: &[u8]) -> Result<(), JournalError> {
         let foreign = || JournalError::Foreign {
             path: self.path.clone(),

@@ -1,15 +1,15 @@
-//! Makes older records readable: in version 1, reasons and causes were sentences, and in version 2, notices were for a time.
+//! Upgrades older records: in version 1 reasons and causes were sentences; for a time in version 2, notices were.
 //!
-//! A sentence becomes the `text` variant of the fact that stands in its place now. Nothing is guessed from its words.
+//! A sentence becomes the `text` variant of the fact that has replaced it. Its words are not interpreted.
 
 use ralph_core::event::Record;
 use serde_json::{Value, json};
 
-/// Reads a line that is no record of today as one of an older ralph; none if it is not known either.
+/// Reads a line that is not a current record as one of an older ralph; `None` if that fails, too.
 pub(super) fn record(line: &[u8]) -> Option<Record> {
     let mut record: Value = serde_json::from_slice(line).ok()?;
     event(&mut record["event"]);
-    // As text once more: reading a record from anything else would be all of its deserialisers a second time.
+    // Via text again: deserializing a record from a `Value` would compile all of its deserializers a second time.
     serde_json::from_slice(&serde_json::to_vec(&record).ok()?).ok()
 }
 
@@ -51,14 +51,14 @@ fn each(list: &mut Value, change: impl Fn(&mut Value)) {
     list.as_array_mut().into_iter().flatten().for_each(change);
 }
 
-/// Turns a sentence into a fact; what is one already stays.
+/// Turns a sentence into a fact; a fact stays as it is.
 fn fact(value: &mut Value) {
     if let Value::String(text) = value {
         *value = json!({ "type": "text", "text": std::mem::take(text) });
     }
 }
 
-/// Turns the sentence `from` into the fact `to`.
+/// Turns the sentence in field `from` into a fact in field `to`.
 fn rename(object: &mut Value, from: &str, to: &str) {
     if let Some(mut sentence) = object.as_object_mut().and_then(|fields| fields.remove(from)) {
         fact(&mut sentence);
