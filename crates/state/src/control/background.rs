@@ -1,4 +1,4 @@
-//! Background tasks as the API tells of them.
+//! Background tasks in the API.
 
 use ralph_core::{
     event::{BackgroundResult, Requester},
@@ -6,11 +6,11 @@ use ralph_core::{
 };
 use serde::{Deserialize, Serialize};
 
-/// Says where the output that is answered begins, in bytes from the beginning of all that the task has written.
+/// The header with the offset of the returned output, in bytes from the beginning of all that the task has written.
 pub const OUTPUT_FROM: &str = "ralph-from";
-/// Says where the output ends by now.
+/// The header with the current length of the output.
 pub const OUTPUT_END: &str = "ralph-end";
-/// Says that the task has ended, and that nothing more comes.
+/// The header that says that the task has ended and no more output follows.
 pub const OUTPUT_OVER: &str = "ralph-over";
 
 /// A background task.
@@ -19,24 +19,24 @@ pub const OUTPUT_OVER: &str = "ralph-over";
 #[serde(rename_all = "camelCase")]
 pub struct BackgroundEntry {
     pub number: u32,
-    /// Who started it.
+    /// The requester that started it.
     pub by: Requester,
-    /// What a shell runs.
+    /// The shell command.
     pub command: String,
     pub state: BackgroundState,
     pub started_ms: u64,
-    /// How long it has run.
+    /// Its running time so far, or until its end.
     pub age_ms: u64,
-    /// None while it runs.
+    /// `null` while it runs.
     pub result: Option<BackgroundResult>,
-    /// All that it has written, also what is not kept.
+    /// Bytes of all its output, including output that is not kept.
     pub output_bytes: u64,
-    /// The last line of that, without escape sequences.
+    /// The last line of that output, without escape sequences.
     pub last_line: String,
 }
 
 impl BackgroundEntry {
-    /// `task` with what is known of its output, `output_bytes` of which `last_line` is the last line.
+    /// Makes the entry of `task`, whose output has `output_bytes` and ends with `last_line`.
     pub fn new(task: &BackgroundTask, now_ms: u64, output_bytes: u64, last_line: String) -> Self {
         let result = task.result.as_ref();
         Self {
@@ -53,20 +53,20 @@ impl BackgroundEntry {
     }
 }
 
-/// What a background task is started with.
+/// The request to start a background task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct StartBackground {
-    /// What a shell is to run, in the project's directory.
+    /// The shell command to run in the project's directory.
     pub command: String,
 }
 
-/// A background task was started.
+/// The answer after a background task was started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 pub struct StartedBackground {
     pub number: u32,
-    /// What was done, in words.
+    /// A sentence that says what was done.
     pub text: String,
 }

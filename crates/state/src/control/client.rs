@@ -20,10 +20,10 @@ use crate::http_client;
 /// A loop answers at once; one that does not within this time is stuck or stopped.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A tool may take until the run gives a ticket for it.
+/// A call of a tool takes at most until the run gives a ticket for it.
 const TOOL_TIMEOUT: Duration = Duration::from_secs(50);
 
-/// Stands for the run in requests over its socket, which have no host.
+/// The base URL of requests over the socket, which have no host.
 const OVER_THE_SOCKET: &str = "http://ralph";
 
 #[derive(Debug, Error)]
@@ -38,12 +38,12 @@ pub enum ControlError {
     },
     #[error("{path}: unexpected answer from the running ralph: {what}", path = path.display())]
     Garbled { path: PathBuf, what: String },
-    /// It answers, and not with what was asked for.
+    /// The loop answers, but with another status than expected.
     #[error("{why}")]
     Refused { status: StatusCode, why: String },
 }
 
-/// Speaks to one run.
+/// A client of one run.
 #[derive(Debug, Clone)]
 pub struct Client {
     http: reqwest::Client,
@@ -51,24 +51,24 @@ pub struct Client {
     path: PathBuf,
 }
 
-/// What was done.
+/// The answer to a command that was carried out.
 #[derive(Debug, Deserialize)]
 struct Done {
     text: String,
     seq: Option<u64>,
 }
 
-/// Why something was not done.
+/// The answer to a request that was not carried out.
 #[derive(Debug, Deserialize)]
 struct Problem {
     detail: String,
 }
 
 impl Client {
-    /// Speaks to the loop that listens at `socket`.
+    /// Makes a client of the loop that listens on `socket`.
     ///
     /// # Errors
-    /// [`ControlError::NoAnswer`] if nothing can be asked of anyone.
+    /// [`ControlError::NoAnswer`] if the HTTP client cannot be built.
     pub fn of_socket(socket: &Path) -> Result<Self, ControlError> {
         let http = http_client::plain().unix_socket(socket).no_proxy().build();
         Ok(Self {
@@ -78,16 +78,16 @@ impl Client {
         })
     }
 
-    /// A request for `route`, which begins with a slash.
+    /// Builds a request for `route`, which begins with a slash.
     pub fn request(&self, method: Method, route: &str) -> RequestBuilder {
         self.http.request(method, format!("{}{route}", self.base))
     }
 
-    /// Sends a request; the answer may be that of a failure. A run that ends resets the connections it has not
-    /// accepted yet: the request is sent once more then, and finds nobody or the next run.
+    /// Sends a request; the response may have an error status. A run that ends resets connections that it has not
+    /// accepted yet: the request is then sent once more, and reaches no run or the next one.
     ///
     /// # Errors
-    /// [`ControlError::NotRunning`] if nobody listens, [`ControlError::NoAnswer`] if whoever does says nothing.
+    /// [`ControlError::NotRunning`] if no loop listens, [`ControlError::NoAnswer`] if it does not answer.
     pub async fn send(&self, request: RequestBuilder) -> Result<Response, ControlError> {
         let again = request.try_clone();
         let sent = match (request.send().await, again) {
@@ -100,10 +100,10 @@ impl Client {
         })
     }
 
-    /// Asks for what `route` streams: its answer begins at once, and goes on for as long as it likes.
+    /// Requests the stream at `route`: the response begins at once, and its body has no time limit.
     ///
     /// # Errors
-    /// As [`ask`], and [`ControlError::Refused`] if it is not streamed.
+    /// As [`ask`], and [`ControlError::Refused`] if the status is not 200.
     pub async fn open(&self, route: &str) -> Result<Response, ControlError> {
         let timed_out = |_| ControlError::NoAnswer {
             path: self.path.clone(),
@@ -125,7 +125,7 @@ impl Client {
         timeout(REPLY_TIMEOUT, opening).await.map_err(timed_out)?
     }
 
-    /// Asks for `request`, and waits for the reply.
+    /// Sends `request` and waits for the reply.
     ///
     /// # Errors
     /// As [`ask`].
@@ -189,15 +189,15 @@ impl Client {
     }
 }
 
-/// Tells whether somebody listens at `socket`, be it a loop that hangs and would not answer.
+/// Whether a process listens on `socket`, even a loop that hangs and would not answer.
 pub fn is_listened_to(socket: &Path) -> bool {
     UnixStream::connect(socket).is_ok()
 }
 
-/// Sends one request to the loop that listens at `socket`, and waits for the reply. Not for a thread that has a runtime.
+/// Sends one request to the loop that listens on `socket`, and waits for the reply. Not for threads inside a runtime.
 ///
 /// # Errors
-/// [`ControlError::NotRunning`] if nobody listens, the others if whoever does cannot be understood.
+/// [`ControlError::NotRunning`] if no loop listens, the others if its answer is missing or unreadable.
 pub fn ask(socket: &Path, request: &Request) -> Result<Reply, ControlError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -214,13 +214,13 @@ fn nobody_listens(error: &reqwest::Error) -> bool {
     matches!(kind, Some(io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused))
 }
 
-/// Tells whether the connection ended before the request was read: closing a socket with unread bytes resets it.
+/// Whether the connection ended before the request was read: closing a socket with unread bytes resets it.
 fn was_not_read(error: &reqwest::Error) -> bool {
     let kind = io_error_in(error).map(io::Error::kind);
     matches!(kind, Some(io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe))
 }
 
-/// Finds the system's error among the causes of a request's.
+/// Finds the system's error among the causes of a request's error.
 fn io_error_in(error: &reqwest::Error) -> Option<&io::Error> {
     let mut source = error.source();
     while let Some(error) = source {
@@ -293,7 +293,7 @@ mod tests {
                 body.len()
             )
             .expect("it is read");
-            // A third connection would be a second time more.
+            // A third connection would be one retry too many.
             reset(&listener);
             reset(&listener);
         });

@@ -1,8 +1,8 @@
-//! The frames of `/stream`: what happens in a run, as a screen in another process takes it.
+//! The frames of `/stream`: the events of a run for a screen in another process.
 //!
-//! A frame is a byte that says its kind, the length of its payload (four bytes, the highest first), and the payload. Output
-//! of an agent's terminal is handed over as it is. A reader passes over kinds that it does not know: a loop may be newer than
-//! the screen that shows it.
+//! A frame consists of one byte for its kind, the length of its payload (four bytes, big-endian), and the payload.
+//! Output of an agent's terminal is passed unchanged. A reader skips kinds that it does not know: a loop may be newer
+//! than the screen that shows it.
 
 use std::sync::Arc;
 
@@ -12,28 +12,29 @@ use thiserror::Error;
 
 /// Bytes of kind and length.
 const HEAD_BYTES: usize = 5;
-/// Longer payloads are not ralph's: a record is far smaller, and so is what a terminal shows between two looks.
+/// Most bytes of a payload. Longer ones are not ralph's: records and the terminal output between two looks are far
+/// smaller.
 const PAYLOAD_CAP_BYTES: usize = 32 << 20;
 
-/// What a stream hands over, in the order in which it happened.
+/// One item of a stream; items come in the order in which they happened.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Frame {
-    /// What a screen has to know of the run; always the first.
+    /// Facts that a screen needs about the run; always the first frame.
     Hello(Box<Hello>),
     Record(Arc<Record>),
     Detail(Box<DetailFrame>),
     /// Bytes of the agent's terminal.
     Output(Vec<u8>),
-    /// So many bytes of the terminal were left out.
+    /// This number of terminal bytes was left out.
     Skipped(u64),
     /// The agent's terminal has another size from here on.
     Resized {
         cols: u16,
         rows: u16,
     },
-    /// Nothing has happened for a while.
+    /// A keep-alive, sent when nothing has happened for a while.
     Alive,
-    /// The run's process ends with that exit code; always the last.
+    /// The run's process ends with this exit code; always the last frame.
     End {
         exit_code: Option<u8>,
     },
@@ -45,24 +46,24 @@ pub enum Frame {
 pub struct Hello {
     pub run: RunId,
     pub pid: u32,
-    /// The first record that is handed over. Those before it are in the journal.
+    /// The first record that is sent. Earlier ones are in the journal.
     pub first: u64,
-    /// The screen's number, for what it sends; none for a stream that is no screen.
+    /// The number that identifies the screen in its requests; `None` for a stream that is not a screen.
     #[serde(default)]
     pub screen: Option<u64>,
     #[serde(default)]
     pub show: Show,
 }
 
-/// How a run wants to be shown.
+/// The run's settings for screens.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Show {
-    /// Adapters whose agents draw their terminal themselves; what is shown of the others is made from their signals.
+    /// Adapters whose agents draw their terminal themselves; the display of other agents is made from their signals.
     pub terminals: Vec<String>,
-    /// How a terminal tells somebody who looks elsewhere.
+    /// How the terminal notifies a user who looks elsewhere.
     pub notify: Signalling,
-    /// Ignored files that are in checkpoints all the same, as patterns.
+    /// Patterns of ignored files that checkpoints include all the same.
     pub include: Vec<String>,
 }
 
@@ -76,14 +77,14 @@ pub enum Signalling {
     Osc9,
 }
 
-/// What an agent reported beyond what the journal keeps.
+/// A signal of the agent that the journal does not keep.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DetailFrame {
     pub at_ms: u64,
     pub iteration: u32,
     pub signal: AgentSignal,
-    /// So many before it were left out.
+    /// Number of signals before this one that were left out.
     pub missed: u64,
 }
 
@@ -101,7 +102,7 @@ pub enum FrameError {
     Length { kind: u8, bytes: usize },
 }
 
-/// The kinds. A number is never given to another kind.
+/// The kinds. The number of a removed kind is never reused.
 mod kind {
     pub(super) const HELLO: u8 = 1;
     pub(super) const RECORD: u8 = 2;
@@ -114,7 +115,7 @@ mod kind {
 }
 
 impl Frame {
-    /// Appends the frame to `out` as it is sent.
+    /// Appends the encoded frame to `out`.
     pub fn encode(&self, out: &mut Vec<u8>) {
         match self {
             Frame::Hello(hello) => put_json(kind::HELLO, hello, out),
@@ -131,7 +132,7 @@ impl Frame {
         }
     }
 
-    /// Reads a payload; none of a kind that this ralph does not know.
+    /// Decodes a payload; `None` for a kind that this ralph does not know.
     fn decode(kind: u8, payload: &[u8]) -> Result<Option<Self>, FrameError> {
         let length = || FrameError::Length {
             kind,
@@ -140,7 +141,7 @@ impl Frame {
         Ok(Some(match kind {
             kind::HELLO => Frame::Hello(json(kind, payload)?),
             kind::RECORD => Frame::Record(Arc::new(json(kind, payload)?)),
-            // A signal that only a newer ralph knows is done without.
+            // A signal that only a newer ralph knows is skipped.
             kind::DETAIL => match json(kind, payload) {
                 Ok(detail) => Frame::Detail(detail),
                 Err(_) => return Ok(None),
@@ -171,7 +172,7 @@ pub fn put_output(bytes: &[u8], out: &mut Vec<u8>) {
 }
 
 fn put(kind: u8, payload: &[u8], out: &mut Vec<u8>) {
-    // What is longer than the cap is refused by the reader, whatever its head says.
+    // The reader refuses any payload above its cap, so the saturated length does no harm.
     let length = u32::try_from(payload.len()).unwrap_or(u32::MAX);
     out.push(kind);
     out.extend_from_slice(&length.to_be_bytes());
@@ -187,25 +188,25 @@ fn json<T: DeserializeOwned>(kind: u8, payload: &[u8]) -> Result<T, FrameError> 
     serde_json::from_slice(payload).map_err(|source| FrameError::Garbled { kind, source })
 }
 
-/// Takes frames out of bytes that arrive in any pieces.
+/// Decodes frames from bytes that arrive in pieces of any size.
 #[derive(Debug, Default)]
 pub struct Decoder {
     bytes: Vec<u8>,
-    /// How many of them were taken.
+    /// Number of bytes at the front that are already decoded.
     taken: usize,
 }
 
 impl Decoder {
     pub fn push(&mut self, bytes: &[u8]) {
-        // What was taken is dropped before more is kept: the buffer holds a frame and a piece at most.
+        // Decoded bytes are dropped first: the buffer holds one frame and one piece at most.
         self.bytes.drain(..std::mem::take(&mut self.taken));
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Returns the next frame that is there as a whole.
+    /// Returns the next complete frame, or `None` until more bytes arrive.
     ///
     /// # Errors
-    /// [`FrameError`] if what arrives is not ralph's. Nothing after it makes sense.
+    /// [`FrameError`] if the bytes are not ralph's. The rest of the stream cannot be decoded then.
     pub fn next_frame(&mut self) -> Result<Option<Frame>, FrameError> {
         loop {
             let left = &self.bytes[self.taken..];

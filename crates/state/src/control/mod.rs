@@ -1,7 +1,7 @@
-//! What others may ask of a run that goes on, and what they are answered: the words of its HTTP API, and the client's end.
+//! Requests to a running loop and its replies: the vocabulary of its HTTP API, and the client.
 //!
-//! The run's socket lies in the state directory, which only the user can enter. An agent runs as that user: who it is that
-//! asks is therefore told apart by the process that has connected, and an agent may look and not command.
+//! The run's socket is in the state directory, which only the user can enter. An agent runs as that user. The loop
+//! therefore recognises an agent by the process that has connected; an agent may read but not command.
 
 mod background;
 mod client;
@@ -23,42 +23,42 @@ pub use background::{BackgroundEntry, OUTPUT_END, OUTPUT_FROM, OUTPUT_OVER, Star
 pub use client::{Client, ControlError, ask, is_listened_to};
 pub use tools::{Called, SAID_CAP_BYTES, ToolAnswer, ToolCall};
 
-/// What can be asked of the loop.
+/// A request to the loop.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Request {
     Command {
         command: UserCommand,
     },
     Status,
-    /// Background tasks are started and ended, by agents as well.
+    /// Starts or ends a background task; allowed to agents as well.
     Background(BackgroundCommand),
-    /// Whoever asks is about to do what is not for an agent.
+    /// Asks whether the client may do something that is not for an agent.
     Personal(Personal),
-    /// A tool of ralph's, for the agent.
+    /// Calls one of ralph's own tools, for the agent.
     Tool {
         called: Called,
-        /// Whether the answer may take as long as what was begun.
+        /// Whether the answer may wait until what was begun has ended.
         waits: bool,
     },
 }
 
-/// What a user does without the run, and an agent must not.
+/// An action that a user takes outside of the run, and that an agent must not take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Personal {
     /// Trusts the project's own files.
     Trust,
-    /// Has the tokens shown.
+    /// Shows the tokens.
     Token,
     /// Serves all runs of the user.
     Web,
-    /// Has plans of a batch cancelled or resumed.
+    /// Cancels or resumes plans of a batch.
     Many,
 }
 
 impl Personal {
-    /// The subcommand's name.
+    /// Returns the subcommand's name.
     pub fn name(self) -> &'static str {
         match self {
             Personal::Trust => "trust",
@@ -69,18 +69,18 @@ impl Personal {
     }
 }
 
-/// On whose behalf a request comes.
+/// The rights of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// May do everything.
     User,
-    /// Has a token that is for looking.
+    /// Has a read-only token.
     Reader,
-    /// The agent, a goal, or whatever else the run has started: may look.
+    /// The agent, a goal, or another process that the run has started: may only read.
     Agent,
 }
 
-/// A request, and where its reply goes.
+/// A request, and the channel for its reply.
 #[derive(Debug)]
 pub struct Asked {
     pub request: Request,
@@ -90,23 +90,23 @@ pub struct Asked {
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
-    /// The command was taken.
+    /// The command was carried out.
     Done {
-        /// What it did, in words.
+        /// A sentence that says what it did.
         text: String,
-        /// The number of the first record of it; none if it changed nothing.
+        /// The number of its first record; `None` if it changed nothing.
         seq: Option<u64>,
     },
     /// A background task was started.
     Started {
         number: u32,
-        /// What was done, in words.
+        /// A sentence that says what was done.
         text: String,
     },
     Refused {
         why: String,
     },
-    /// Not for an agent, whatever the run is doing.
+    /// Never allowed to an agent, in any phase of the run.
     Forbidden {
         why: String,
     },
@@ -118,14 +118,14 @@ pub enum Reply {
     },
 }
 
-/// The agent that looks at the work of another.
+/// The agent that reviews the work of another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Reviewer {
     pub adapter: String,
     pub model: Option<String>,
-    /// It does so now.
+    /// Whether it is reviewing now.
     pub reviews: bool,
 }
 
@@ -136,26 +136,26 @@ pub struct Reviewer {
 pub struct Status {
     pub run: RunId,
     pub pid: u32,
-    /// The one that works on the plan: another than the first while that is limited.
+    /// The adapter that works on the plan: another than the first one while that is limited.
     pub adapter: String,
-    /// Who reviews what it changes.
+    /// The agent that reviews its changes.
     #[serde(default)]
     pub reviewer: Option<Reviewer>,
-    /// Until when adapters are limited.
+    /// The end of each limited adapter's limit, in milliseconds since the Unix epoch.
     #[serde(default)]
     pub limited: BTreeMap<String, u64>,
     pub plan: PathBuf,
-    /// The run is over.
+    /// Whether the run is over.
     #[serde(default)]
     pub over: bool,
-    /// What the loop does now, in words.
+    /// The current phase, in words.
     pub phase: String,
-    /// When the phase ends by itself, if it does: the wait's end.
+    /// The end of the phase, if it ends by itself: the end of a wait.
     pub until_ms: Option<u64>,
     /// Set while the agent has neither written nor computed for half of the idle limit or longer.
     #[serde(default)]
     pub quiet: Option<Quiet>,
-    /// What the agent does, and since when; none between its tools.
+    /// The tool that the agent is using, and since when; `null` between tools.
     #[serde(default)]
     pub tool: Option<Tool>,
     pub task: Option<String>,
@@ -164,13 +164,13 @@ pub struct Status {
     pub breaker: BreakerStatus,
     pub totals: Totals,
     pub steering: Vec<QueuedSteering>,
-    /// What the agent asks to be allowed.
+    /// The agent's open requests for permission, and its questions.
     #[serde(default)]
     pub asks: Vec<PendingAsk>,
-    /// Where the run is served over TCP.
+    /// The address at which the run is served over TCP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub listen: Option<String>,
-    /// All that the records say; none in the short form.
+    /// The whole view of the records; absent in the short form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub view: Option<Box<RunView>>,
 }
@@ -181,11 +181,11 @@ pub struct Status {
 #[serde(rename_all = "camelCase")]
 pub struct Quiet {
     pub since_ms: u64,
-    /// When its iteration is ended unless it does something.
+    /// When its iteration is ended unless the agent does something.
     pub until_ms: u64,
 }
 
-/// What the breaker has counted.
+/// The breaker's counts.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -193,11 +193,11 @@ pub struct BreakerStatus {
     pub state: BreakerState,
     /// Why it is not closed.
     pub why: String,
-    /// Iterations running without progress.
+    /// Consecutive iterations without progress.
     pub no_progress: u32,
-    /// Iterations running that failed in the same way.
+    /// Consecutive iterations that failed in the same way.
     pub same_error: u32,
-    /// Claims running that were refused because goals failed in the same way.
+    /// Consecutive claims that were refused because goals failed in the same way.
     #[serde(default)]
     pub same_goal_failure: u32,
 }
@@ -210,7 +210,7 @@ pub struct QueuedSteering {
     pub text: String,
 }
 
-/// A question of the agent's that waits for an answer.
+/// A question of the agent that waits for an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -218,20 +218,20 @@ pub struct PendingAsk {
     pub number: u32,
     pub tool: String,
     pub title: String,
-    /// What it asks in words.
+    /// The questions in the agent's words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<Question>,
-    /// When it is decided without an answer; none if it waits without end.
+    /// When it is decided without an answer; `null` if it waits without end.
     pub until_ms: Option<u64>,
-    /// The agent does not wait any more: an answer is in its next prompt.
+    /// Whether the agent no longer waits: an answer goes into its next prompt.
     #[serde(default)]
     pub missed: bool,
-    /// What `always` allows with it from then on.
+    /// The rules that the answer `always` adds.
     #[serde(default)]
     pub rules: Vec<String>,
 }
 
-/// Waits for the reply to `request` of the loop that takes what is `asked`.
+/// Sends `request` to the loop over the channel `asked`, and waits for the reply.
 pub async fn answer(request: Request, role: Role, asked: &mpsc::Sender<Asked>) -> Reply {
     let (reply, replied) = oneshot::channel();
     let over = || Reply::Refused {
@@ -243,7 +243,7 @@ pub async fn answer(request: Request, role: Role, asked: &mpsc::Sender<Asked>) -
     replied.await.unwrap_or_else(|_| over())
 }
 
-/// What the agent asks, whole, and what it asked and nobody answered.
+/// Returns the agent's open requests with all their fields, and its earlier ones that were not answered.
 pub fn asks_json(view: &RunView) -> Value {
     view.open_asks().iter().map(ask_json).collect()
 }

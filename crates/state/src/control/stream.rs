@@ -1,7 +1,8 @@
-//! The way of a screen in another process to its loop: the frames of `/stream` as they come, and requests in order.
+//! The connection of a screen in another process to its loop: the frames of `/stream` as they arrive, and requests in
+//! order.
 //!
-//! Frames are read from a connection of their own, in HTTP/1.0: its body ends with the connection, without chunks to take
-//! apart, and a flood costs one copy less.
+//! Frames are read from a connection of their own, in HTTP/1.0: its body ends with the connection and is not chunked,
+//! which saves a copy of the output.
 
 use std::{
     io::{self, BufRead, BufReader, Read, Write},
@@ -19,35 +20,35 @@ use super::{
     frames::{Decoder, Frame, Hello},
 };
 
-/// Bytes that are read at once.
+/// Most bytes read at once.
 const READ_BYTES: usize = 256 * 1024;
-/// A loop says that it is alive more often than this.
+/// Longest silence of a stream: a loop sends a keep-alive more often than this.
 const SILENCE: Duration = Duration::from_secs(30);
-/// The head of an answer is far shorter.
+/// Most bytes of the head of an answer, which is far shorter.
 const HEAD_CAP_BYTES: u64 = 16 * 1024;
-/// So is the answer to an order.
+/// Most bytes of the answer to an order, which is far shorter.
 const ANSWER_CAP_BYTES: usize = 1 << 20;
-/// How long a connection is used again after an answer: less than the server waits for the next request.
+/// How long a connection is reused after an answer: less than the server waits for the next request.
 const FRESH: Duration = Duration::from_secs(4);
 /// How long an order may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Where a run is reached.
+/// The address of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Address {
-    /// On this machine, by the run's socket.
+    /// The run's socket on this machine.
     Socket(PathBuf),
-    /// Over the network, or through a tunnel.
+    /// An address over the network, or through a tunnel.
     Http {
         /// Name and port.
         host: String,
-        /// What comes before each route.
+        /// The path before each route.
         prefix: String,
         token: String,
     },
 }
 
-/// An address that leads nowhere.
+/// Why a URL is not the address of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum BadAddress {
     #[error("`{url}` is not the address of a run: it begins with http:// and a host")]
@@ -57,7 +58,7 @@ pub enum BadAddress {
 }
 
 impl Address {
-    /// Reads `http://HOST:PORT`, or what is below it.
+    /// Parses `http://HOST:PORT`, optionally with a path.
     ///
     /// # Errors
     /// [`BadAddress`] if it is something else.
@@ -66,7 +67,7 @@ impl Address {
         if url.starts_with("https://") {
             return Err(BadAddress::Https { url: shown() });
         }
-        // What a browser is given after the sign is for its page.
+        // The fragment is for the page in a browser.
         let rest = url.split('#').next().unwrap_or_default().strip_prefix("http://");
         let (host, path) = rest.map_or(("", ""), |rest| rest.split_once('/').unwrap_or((rest, "")));
         let is_plain = |text: &str| {
@@ -116,12 +117,12 @@ impl Address {
         ControlError::NoAnswer { path, source }
     }
 
-    /// The first line of a request and the headers that go with every one.
+    /// Returns the request line and the headers that all requests have.
     fn head(&self, method: &str, route: &str, version: &str) -> String {
         match self {
             Address::Socket(_) => format!("{method} {route} {version}\r\nHost: localhost\r\n"),
             Address::Http { host, prefix, token } => {
-                // A token is one word; anything else would be a header of its own.
+                // A token is one word; a line break in it could add a header.
                 let token: String = token.chars().filter(char::is_ascii_graphic).collect();
                 format!("{method} {prefix}{route} {version}\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n")
             }
@@ -158,7 +159,7 @@ impl Connection {
     }
 
     fn shut_down(&self) {
-        // It may have ended.
+        // Fails if the connection has ended.
         _ = match self {
             Connection::Socket(stream) => stream.shutdown(Shutdown::Both),
             Connection::Tcp(stream) => stream.shutdown(Shutdown::Both),
@@ -188,14 +189,14 @@ impl Write for Connection {
     }
 }
 
-/// What a stream is asked for.
+/// The kind of reader that a stream is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Looks {
-    /// A screen: the loop stays as long as it is there, and the agent waits for it.
+    /// A screen: the loop stays while it is connected, and the agent waits for it.
     AsScreen,
-    /// Text: the agent waits for it, too, and the loop does not stay after the end.
+    /// Text output: the agent waits for it, too, but the loop does not stay after the end.
     AsText,
-    /// Somebody who waits for the end: records alone matter.
+    /// A reader that waits for the end: it only needs records.
     Aside,
 }
 
@@ -207,10 +208,10 @@ pub struct FrameReader {
 }
 
 impl FrameReader {
-    /// Asks the loop at `address` for what happens from now on, or from the record `from`.
+    /// Requests the events of the loop at `address` from now on, or from the record `from`.
     ///
     /// # Errors
-    /// [`ControlError::NotRunning`] if nobody listens, the others if whoever does is no loop of this kind.
+    /// [`ControlError::NotRunning`] if no loop listens, the others if the answer is not a stream.
     pub fn open(address: &Address, looks: Looks, from: Option<u64>) -> Result<Self, ControlError> {
         let mut query = match looks {
             Looks::AsScreen => "screen=true&hold=true".to_owned(),
@@ -234,7 +235,7 @@ impl FrameReader {
         })
     }
 
-    /// Waits for the first frame, which says whose frames these are; none if it says something else.
+    /// Waits for the first frame, which identifies the run; `None` if another frame or an error comes.
     pub fn hello(&mut self) -> Option<Box<Hello>> {
         match self.next_frame() {
             Ok(Some(Frame::Hello(hello))) => Some(hello),
@@ -242,10 +243,10 @@ impl FrameReader {
         }
     }
 
-    /// Waits for the next frame; none at the end of the connection.
+    /// Waits for the next frame; `None` at the end of the connection.
     ///
     /// # Errors
-    /// If the connection is lost, or what comes is no frame.
+    /// If the connection is lost, or the bytes are not a frame.
     pub fn next_frame(&mut self) -> io::Result<Option<Frame>> {
         loop {
             match self.decoder.next_frame() {
@@ -267,16 +268,16 @@ impl FrameReader {
         }
     }
 
-    /// Returns what ends the connection from another thread.
+    /// Returns a handle that can end the connection from another thread.
     ///
     /// # Errors
-    /// Whatever the system says.
+    /// The system's error.
     pub fn closer(&self) -> io::Result<Closer> {
         Ok(Closer(self.body.get_ref().try_clone()?))
     }
 }
 
-/// Ends a stream, whoever reads it.
+/// Ends a stream when dropped, even while another thread reads it.
 #[derive(Debug)]
 pub struct Closer(Connection);
 
@@ -297,7 +298,7 @@ fn get(address: &Address, route: &str) -> Result<BufReader<Connection>, ControlE
     Ok(BufReader::with_capacity(READ_BYTES, connection))
 }
 
-/// Fetches all that a route answers with, up to `cap_bytes` of it.
+/// Fetches the body of the answer of a route, up to `cap_bytes`.
 ///
 /// # Errors
 /// As [`FrameReader::open`].
@@ -315,10 +316,10 @@ pub fn fetch(address: &Address, route: &str, cap_bytes: u64) -> Result<Vec<u8>, 
     read().map_err(|error| address.no_answer(error))
 }
 
-/// What the answer to a request says that was not carried out.
+/// Returns the reason that the answer to a failed request gives, as an error.
 fn refused(head: &Head, body: &mut impl Read) -> io::Error {
     let mut said = Vec::new();
-    // Without a reason the status has to do.
+    // If no reason can be read, the status has to do.
     _ = body.take(ANSWER_CAP_BYTES as u64).read_to_end(&mut said);
     io::Error::other(match problem_in(&said) {
         Some(detail) => detail,
@@ -326,19 +327,19 @@ fn refused(head: &Head, body: &mut impl Read) -> io::Error {
     })
 }
 
-/// What a problem (RFC 9457) says, if the body of an answer is one.
+/// Returns the reason of a problem (RFC 9457), if the body of an answer is one.
 pub fn problem_in(body: &[u8]) -> Option<String> {
     let problem: Value = serde_json::from_slice(body).ok()?;
     let detail = problem.get("detail").or_else(|| problem.get("title"))?;
     detail.as_str().map(ToOwned::to_owned)
 }
 
-/// What the head of an answer says.
+/// The head of an answer.
 struct Head {
     status: u16,
-    /// Bytes of the body, if it says so.
+    /// Length of the body, 0 if the head does not say it.
     length: usize,
-    /// The connection ends with the answer.
+    /// Whether the connection ends with the answer.
     closes: bool,
 }
 
@@ -369,11 +370,11 @@ fn read_head(body: &mut impl BufRead) -> io::Result<Head> {
     }
 }
 
-/// Sends requests to a loop, one after the other, over one connection for as long as it lasts.
+/// Sends requests to a loop one after the other, over one connection for as long as it lasts.
 #[derive(Debug)]
 pub struct Poster {
     address: Address,
-    /// One that was used not long ago, and when.
+    /// A recently used connection, and when it was used.
     connection: Option<(BufReader<Connection>, Instant)>,
 }
 
@@ -395,10 +396,10 @@ impl Poster {
     /// Posts `body` and waits for the answer.
     ///
     /// # Errors
-    /// If nobody answers.
+    /// If no answer comes.
     pub fn post(&mut self, path: &str, content_type: &str, body: &[u8]) -> io::Result<Answered> {
-        // The server lets a connection go on which nothing is asked for long. What was sent is never sent again: it may have
-        // been carried out, though no answer has come.
+        // An old connection is not reused, since the server closes idle ones. A request is never repeated: it may have
+        // been carried out even though no answer has come.
         if let Some((connection, used)) = self.connection.take()
             && used.elapsed() < FRESH
         {

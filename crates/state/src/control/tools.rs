@@ -1,9 +1,9 @@
-//! ralph's own tools, as an agent asks the run for them.
+//! Calls of ralph's own tools by an agent.
 
 use ralph_core::event::RunId;
 use serde::{Deserialize, Serialize};
 
-/// Most bytes of what an agent says with a tool: more is refused, and not cut, since the agent can say it shorter.
+/// Most bytes of a text that an agent passes to a tool. Longer ones are refused, not cut: the agent can shorten them.
 pub const SAID_CAP_BYTES: usize = 2_000;
 
 /// A call of a tool by an agent of `run`.
@@ -11,77 +11,77 @@ pub const SAID_CAP_BYTES: usize = 2_000;
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Called {
-    /// The run that handed the tool to the agent. Another one does not answer: its tasks are none of this agent's.
+    /// The run that gave the agent the tool. Another run refuses the call, since its tasks are not this agent's.
     pub run: RunId,
     pub call: ToolCall,
 }
 
-/// What an agent wants of the run.
+/// A tool with its arguments.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "tool", rename_all = "snake_case", deny_unknown_fields)]
 pub enum ToolCall {
-    /// The tasks as they are now.
+    /// Returns the current tasks.
     Plan {},
-    /// The goals, run now.
+    /// Runs the goals now.
     GoalsCheck {
-        /// That of a check that was begun before.
+        /// The ticket of a check that was begun before.
         #[serde(default)]
         ticket: Option<u32>,
     },
-    /// All is done.
+    /// Claims that all work is done.
     ClaimDone {
-        /// That of a check of the goals that was begun before.
+        /// The ticket of a check of the goals that was begun before.
         #[serde(default)]
         ticket: Option<u32>,
     },
-    /// The task cannot be gone on with.
+    /// Reports that the agent cannot continue the task.
     Blocked { reason: String },
-    /// Something that only the user knows, or its answer.
+    /// Asks the user a question, or fetches the answer.
     Question {
         #[serde(default)]
         question: Option<String>,
         #[serde(default)]
         choices: Vec<String>,
-        /// That of a question that was asked before.
+        /// The ticket of a question that was asked before.
         #[serde(default)]
         ticket: Option<u32>,
     },
-    /// Tests that were changed on purpose.
+    /// Reports that tests were changed on purpose.
     TestsChanged { reason: String },
-    /// How far the agent is.
+    /// Reports the agent's progress.
     Progress { note: String },
-    /// Work that is not in the plan.
+    /// Proposes a task that is not in the plan.
     TaskAdd { task: String },
-    /// A command that goes on when the turn ends.
+    /// Starts a command that goes on when the turn ends.
     BackgroundStart { command: String },
-    /// How background tasks stand: all, or one.
+    /// Returns the state of all background tasks, or of one.
     BackgroundStatus {
         #[serde(default)]
         number: Option<u32>,
     },
-    /// What a background task has written.
+    /// Reads the output of a background task.
     BackgroundOutput {
         number: u32,
-        /// The byte to read on from; the end is read where there is none.
+        /// The offset to read from; without it, the end of the output is read.
         #[serde(default)]
         from: Option<u64>,
     },
-    /// The end of a background task that an agent has started.
+    /// Ends a background task that an agent has started.
     BackgroundCancel { number: u32 },
-    /// Where what is named at a place is defined.
+    /// Finds the definition of the symbol at a position.
     LspDefinition {
         file: String,
-        /// From 1.
+        /// The line, from 1.
         line: u32,
-        /// In characters, from 1.
+        /// The column in characters, from 1.
         #[serde(default)]
         column: Option<u32>,
         /// A word on the line, in place of a column.
         #[serde(default)]
         symbol: Option<String>,
     },
-    /// Where it is used.
+    /// Finds the references to the symbol at a position.
     LspReferences {
         file: String,
         line: u32,
@@ -90,7 +90,7 @@ pub enum ToolCall {
         #[serde(default)]
         symbol: Option<String>,
     },
-    /// What is known of it.
+    /// Returns what the language server knows about the symbol at a position.
     LspHover {
         file: String,
         line: u32,
@@ -99,19 +99,19 @@ pub enum ToolCall {
         #[serde(default)]
         symbol: Option<String>,
     },
-    /// What a file has in it, or where the project has a symbol of such a name.
+    /// Lists the symbols of a file, or the symbols of the project with a given name.
     LspSymbols {
         #[serde(default)]
         file: Option<String>,
         #[serde(default)]
         name: Option<String>,
     },
-    /// What is wrong with a file, or with all that is known.
+    /// Returns the diagnostics of a file, or of all files that are known.
     LspDiagnostics {
         #[serde(default)]
         file: Option<String>,
     },
-    /// The edits that give something another name.
+    /// Renames the symbol at a position.
     LspRename {
         file: String,
         line: u32,
@@ -120,11 +120,11 @@ pub enum ToolCall {
         #[serde(default)]
         symbol: Option<String>,
         new_name: String,
-        /// Makes them.
+        /// Whether to make the edits, not only return them.
         #[serde(default)]
         apply: bool,
     },
-    /// Where the syntax is as in a pattern.
+    /// Finds code that matches a syntax pattern.
     AstSearch {
         pattern: String,
         #[serde(default)]
@@ -133,7 +133,7 @@ pub enum ToolCall {
         #[serde(default)]
         path: Option<String>,
     },
-    /// The edits that put something in the place of each match.
+    /// Replaces each match of a syntax pattern.
     AstReplace {
         pattern: String,
         rewrite: String,
@@ -141,18 +141,18 @@ pub enum ToolCall {
         language: Option<String>,
         #[serde(default)]
         path: Option<String>,
-        /// Makes them.
+        /// Whether to make the edits, not only return them.
         #[serde(default)]
         apply: bool,
     },
 }
 
-/// What the agent is told.
+/// The answer to the agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 pub struct ToolAnswer {
     pub text: String,
-    /// It was not done, and the text says why.
+    /// Whether the call was refused; the text says why.
     pub refused: bool,
 }
 

@@ -1,6 +1,6 @@
 //! The rules that answers have added for every run of a project.
 //!
-//! They are stored with the project's state, not in its tree: neither an agent nor a foreign clone can bring rules
+//! The rules are stored with the project's state, not in its tree: neither an agent nor a foreign clone can bring rules
 //! along.
 
 use std::{io, path::PathBuf};

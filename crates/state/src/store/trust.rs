@@ -1,7 +1,7 @@
 //! The project's own files that the user has trusted.
 //!
-//! They are stored with the project's state, not in its tree, as the rules of answers are: neither an agent nor a
-//! foreign clone can bring trust along. The texts are kept whole, so that they can be compared byte by byte and changes
+//! The texts are stored with the project's state, not in its tree, as the rules of answers are: neither an agent nor a
+//! foreign clone can bring trust along. They are kept whole, so that they can be compared byte by byte and changes
 //! be shown.
 
 use std::{collections::BTreeMap, fs, io, path::PathBuf};
