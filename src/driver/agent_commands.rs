@@ -1,4 +1,4 @@
-//! What an agent tried to command: the user hears of each once, however often it is tried.
+//! Commands that an agent tried to give: the user is told once of each kind in an iteration.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ pub(super) struct AgentCommands {
 }
 
 impl AgentCommands {
-    /// Tells whether `command` was not tried before in `iteration`.
+    /// Whether `command` was not tried before in `iteration`. Remembers it.
     pub(super) fn is_new(&mut self, iteration: u32, command: &'static str) -> bool {
         if self.iteration != iteration {
             self.iteration = iteration;

@@ -1,8 +1,8 @@
-//! Files of a project that have programs run without anybody asking for it: hooks of git and its configuration, what shells and
-//! editors read as they start, ralph's own. They are compared around an iteration, and a change is told.
+//! Watches files of a project from which programs run unasked: git's hooks and configuration, files that shells and
+//! editors read as they start, ralph's own. They are compared around an iteration, and changes are reported.
 //!
-//! An agent may write them, and what they name runs as the user, later and outside of the sandbox. A look is some forty calls to
-//! the system and no process: a file is read again only if the system says that it is another.
+//! An agent may write them, and the programs that they name run as the user, later and outside of the sandbox. A look
+//! takes some forty system calls and no process: a file is read again only if its metadata has changed.
 
 use std::{
     collections::BTreeMap,
@@ -19,10 +19,10 @@ use ralph_system::files;
 const CAP_BYTES: u64 = 1 << 20;
 /// Most entries of a directory that are looked at.
 const ENTRIES_CAP: usize = 256;
-/// Most files that one iteration is told of.
+/// Most files that are reported for one iteration.
 const TOLD: usize = 8;
 
-/// Directories below git's own and the project's whose files git runs, as they are usually set.
+/// Directories of the project that usually hold git hooks.
 const HOOKS: [&str; 2] = [".husky", ".githooks"];
 const SHELL: [&str; 7] = [
     ".envrc",
@@ -36,7 +36,7 @@ const SHELL: [&str; 7] = [
 const EDITOR: [&str; 2] = [".vscode/tasks.json", ".vscode/settings.json"];
 const RALPH: [&str; 2] = [".ralph/config.json", ".ralph/prompt.md"];
 
-/// What a setting of git is called that names a program, or another file of settings.
+/// Ends of names of git settings that name a program, or another file of settings.
 const GIT_KEYS: [&str; 18] = [
     "hookspath",
     "fsmonitor",
@@ -57,27 +57,27 @@ const GIT_KEYS: [&str; 18] = [
     "cmd",
     "attributesfile",
 ];
-/// What an attribute of a file is called that has a program run.
+/// Attributes of a file that make git run a program.
 const ATTRIBUTES: [&str; 3] = ["filter=", "diff=", "merge="];
 
-/// Where the files of a project are.
+/// The watched files of a project, and their state at the last look.
 #[derive(Debug)]
 pub(super) struct Autorun {
     project: PathBuf,
-    /// git's directories of it, none without a repository.
+    /// git's directories of the project; empty without a repository.
     git: Vec<PathBuf>,
-    /// What the user has trusted.
+    /// The file of the user's trust.
     trust: PathBuf,
     seen: BTreeMap<PathBuf, Seen>,
 }
 
-/// A file as it was.
+/// The state of a file at a look.
 #[derive(Debug, Clone, PartialEq)]
 struct Seen {
     by: RunBy,
-    /// Device, number, size, mode, and the times of its content and of itself.
+    /// Device, inode, size, mode, and the times of the last change of its content and of its metadata.
     identity: [i128; 6],
-    /// Of what it has run; none if that is nothing.
+    /// Hash of its content that makes programs run; `None` if it has no such content.
     says: Option<u64>,
 }
 
@@ -91,12 +91,12 @@ impl Autorun {
         }
     }
 
-    /// Takes everything as it is.
+    /// Records the current state.
     pub(super) fn look(&mut self) {
         self.seen = self.now();
     }
 
-    /// Tells what has changed since the last look, and takes it as it is.
+    /// Returns the changes since the last look, and records the current state.
     pub(super) fn changes(&mut self) -> Vec<Notice> {
         let now = self.now();
         let says = |seen: &BTreeMap<PathBuf, Seen>, path: &PathBuf| seen.get(path).and_then(|seen| seen.says);
@@ -143,7 +143,7 @@ impl Autorun {
         files
     }
 
-    /// None if the file is not there.
+    /// Returns the state of a file; `None` if it is missing.
     fn seen_of(&self, path: &Path, by: RunBy) -> Option<Seen> {
         let metadata = fs::metadata(path).ok()?;
         let identity = identity(&metadata);
@@ -165,7 +165,7 @@ fn identity(metadata: &Metadata) -> [i128; 6] {
     ]
 }
 
-/// The files of a directory whose names end so; of hooks without the samples that git puts there.
+/// Returns the files of a directory with this extension, or with any if it is empty, except git's sample hooks.
 fn below(directory: &Path, extension: &'static str) -> impl Iterator<Item = PathBuf> + use<> {
     let entries = fs::read_dir(directory).into_iter().flatten().take(ENTRIES_CAP);
     let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
@@ -175,12 +175,12 @@ fn below(directory: &Path, extension: &'static str) -> impl Iterator<Item = Path
     })
 }
 
-/// What a file has run, as a number that is another for something else; none if it has nothing run.
+/// Returns a hash of the content of a file that makes programs run; `None` if it has no such content.
 fn says(path: &Path, metadata: &Metadata) -> Option<u64> {
     let name = path.file_name().unwrap_or_default();
     let parent = path.parent().and_then(Path::file_name).unwrap_or_default();
     let is_hook = parent == "hooks" || HOOKS.iter().any(|hooks| parent == *hooks);
-    // git leaves hooks alone that nobody may execute.
+    // git skips hooks that are not executable.
     if is_hook && metadata.mode() & 0o111 == 0 {
         return None;
     }
@@ -199,7 +199,7 @@ fn says(path: &Path, metadata: &Metadata) -> Option<u64> {
     (!lines.is_empty()).then(|| hash(&lines))
 }
 
-/// Whether a line of git's settings may name a program. An alias does so by its first character.
+/// Whether a line of git's settings may name a program. The value of an alias does if it begins with `!`.
 fn is_program(line: &str) -> bool {
     let (key, value) = line.split_once('=').unwrap_or((line, ""));
     let key = key.trim().to_ascii_lowercase();
@@ -256,7 +256,7 @@ mod tests {
             assert_eq!(told(&mut autorun), []);
             write(&path, "b");
             assert_eq!(told(&mut autorun), [(name.to_owned(), by, false)]);
-            // Written anew as it was.
+            // Rewritten with the same content.
             fs::remove_file(&path).unwrap();
             write(&path, "b");
             assert_eq!(told(&mut autorun), []);

@@ -1,5 +1,5 @@
-//! The processes of background tasks: each below a guard as a goal's are, with its output kept, and ended by an order, its time,
-//! or the end of the run.
+//! The processes of background tasks: each runs below a guard, as those of goals do, with its output kept. An order,
+//! its time limit or the end of the run ends it.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -28,17 +28,18 @@ use tracing::debug;
 
 use super::goals::{Place, launch};
 
-/// Lines of the end of an output that the record of it has.
+/// Lines of the end of the output that its record keeps.
 const TAIL_LINES: usize = 20;
-/// Most bytes of one of them.
+/// Most bytes of each of these lines.
 const TAIL_LINE_BYTES: usize = 512;
-/// When a task's first progress is recorded, and how far apart records of it are in the end: a journal is kept as a whole.
+/// First interval between records of a task's progress. It doubles up to [`LAST_PROGRESS`], because journals are kept
+/// whole.
 const FIRST_PROGRESS: Duration = Duration::from_secs(1);
 const LAST_PROGRESS: Duration = Duration::from_secs(60);
-/// How long the end of a run waits for its tasks: longer than the ladder takes. What is left then is its guard's to end.
+/// How long the end of a run waits for its tasks: longer than the ladder takes. Their guards end what is left then.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What a task is told.
+/// An order to a task; a later variant is stronger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Order {
     Run,
@@ -46,11 +47,11 @@ enum Order {
     Cancel { at_once: bool },
 }
 
-/// A task that is to be started.
+/// A task to start.
 #[derive(Debug)]
 pub(super) struct Task {
     pub(super) number: u32,
-    /// What a shell runs.
+    /// The shell command.
     pub(super) command: String,
     pub(super) place: Place,
     /// The directory for its output.
@@ -58,7 +59,7 @@ pub(super) struct Task {
     pub(super) limits: BackgroundLimits,
 }
 
-/// The tasks that run. Dropping it ends them at once.
+/// The running tasks. Dropping it ends them at once.
 #[derive(Debug, Default)]
 pub(super) struct BackgroundTasks {
     orders: BTreeMap<u32, watch::Sender<Order>>,
@@ -69,7 +70,7 @@ impl BackgroundTasks {
     /// Starts `task`; its end becomes an input.
     pub(super) fn start(&mut self, task: Task, results: mpsc::Sender<Input>) {
         let number = task.number;
-        // Those that have ended are not kept.
+        // Drops the tasks that have ended.
         while self.tasks.try_join_next().is_some() {}
         self.orders.retain(|_, order| !order.is_closed());
         let (order, ordered) = watch::channel(Order::Run);
@@ -92,7 +93,7 @@ impl BackgroundTasks {
         }
     }
 
-    /// Ends all that run at once, and waits for that.
+    /// Ends all tasks at once, and waits for their ends.
     pub(super) async fn give_up(&mut self) {
         self.end(true);
         let gone = async { while self.tasks.join_next().await.is_some() {} };
@@ -104,7 +105,7 @@ fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Gives an order that is stronger than the one before it. A task that was cancelled stays so when the run ends before it.
+/// Raises `order` to a stronger one. A cancelled task stays cancelled, even if the run ends before it.
 fn raise(order: &mut Order, to: Order) -> bool {
     let to = match (*order, to) {
         (Order::Cancel { at_once: before }, Order::EndWithRun { at_once }) => Order::Cancel {
@@ -159,7 +160,7 @@ async fn attend(task: Task, mut ordered: watch::Receiver<Order>, inputs: &mpsc::
     }
 }
 
-/// Tells from time to time how far a task is, where it has written something since.
+/// Reports the progress of a task from time to time, if its output has grown.
 async fn report(number: u32, printed: &Mutex<Printed>, inputs: &mpsc::Sender<Input>) -> Infallible {
     let (mut pause, mut told) = (FIRST_PROGRESS, 0);
     loop {
@@ -170,12 +171,12 @@ async fn report(number: u32, printed: &Mutex<Printed>, inputs: &mpsc::Sender<Inp
             continue;
         }
         told = progress.output_bytes;
-        // A loop that is busy hears of it the next time.
+        // A busy loop misses this report and gets the next one.
         _ = inputs.try_send(Input::BackgroundProgressed { number, progress });
     }
 }
 
-/// Waits until `child` is gone, and ends it if it is told to or has had its time.
+/// Waits until `child` is gone, and stops it on an order or after its time.
 async fn watch_over(
     child: &Child,
     ended: &mut oneshot::Receiver<End>,
@@ -198,7 +199,7 @@ async fn watch_over(
                 told = changed.is_ok();
                 child.stop(match *ordered.borrow_and_update() {
                     Order::EndWithRun { at_once: false } | Order::Cancel { at_once: false } if told => Stop::Graceful,
-                    // Nobody is left to give an order, unless this one is to end at once.
+                    // `told` is false: the sender is gone, so no further order can come.
                     Order::EndWithRun { .. } | Order::Cancel { .. } | Order::Run => Stop::Immediate,
                 });
             }
@@ -220,12 +221,12 @@ async fn watch_over(
     }
 }
 
-/// What the record of a task has of its output.
+/// The part of a task's output that goes into its record.
 #[derive(Debug, Default)]
 struct Printed {
     bytes: u64,
     lines: VecDeque<String>,
-    /// How many there were, with those that are not kept.
+    /// Number of all non-blank lines, also of those that are not kept.
     count: u64,
 }
 
@@ -255,7 +256,7 @@ impl Printed {
     }
 }
 
-/// Collects on the child's reader thread, and tells when the child has ended.
+/// Collects output on the child's reader thread, and reports the child's end.
 struct Collector {
     plain: PlainText,
     output: TaskOutput,

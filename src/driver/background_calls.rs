@@ -1,4 +1,4 @@
-//! Background tasks by ralph's own tools. The rules are those of `ralph tasks` in the agent's shell.
+//! Background tasks by ralph's own tools, with the same rules as `ralph tasks` in the agent's shell.
 
 use ralph_core::{
     event::{BackgroundCommand, BackgroundRefusal},
@@ -17,9 +17,9 @@ use super::{
     tools::{Answering, answer},
 };
 
-/// Most bytes of an output that one call is answered with: a model pays for each.
+/// Most bytes of an output in one answer: a model pays for each.
 const OUTPUT_BYTES: u64 = 8 * 1024;
-/// What is read for the last line of an output.
+/// Bytes that are read to find the last line of an output.
 const LAST_LINE_BYTES: u64 = 4 * 1024;
 
 impl Driver {
@@ -41,7 +41,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Tells of the task of that number, or of all, with the last line of each.
+    /// Answers with the state of one task, or of all, with the last line of each.
     pub(super) fn tell_background(&self, number: Option<u32>, reply: Answering) {
         let tasks = self.state().view.background.tasks.iter();
         let wanted = tasks.filter(|task| number.is_none_or(|number| task.number == number));
@@ -63,7 +63,7 @@ impl Driver {
         });
     }
 
-    /// Tells what a task has written from a byte on, or at its end.
+    /// Answers with the output of a task from an offset, or with its end.
     pub(super) fn tell_output(&self, number: u32, from: Option<u64>, reply: Answering) {
         let Some(task) = self.state().view.background.task(number).cloned() else {
             return answer(reply, unknown(number));
@@ -108,7 +108,7 @@ fn unknown(number: u32) -> ToolAnswer {
     ToolAnswer::refused(background_refusal_in_words(&BackgroundRefusal::Unknown { number }))
 }
 
-/// The text of a part of an output, without escape sequences.
+/// Returns the text of a part of an output, without escape sequences.
 fn plain(piece: &Piece) -> String {
     let mut text = String::new();
     let mut take = |line: &str| {

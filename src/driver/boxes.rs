@@ -1,7 +1,7 @@
-//! Sees boxes of the plan when they are ticked, while the agent works on.
+//! Notices ticked boxes of the plan while the agent works.
 //!
-//! People see them; nothing is decided by them, since the plan is read when the iteration has ended. A plan that cannot be read meanwhile
-//! is being written.
+//! The ticks are only shown: decisions use the plan as read when the iteration has ended. A plan that cannot be read is
+//! skipped, because it is probably being written.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ impl Driver {
         });
     }
 
-    /// Takes what a look came to, unless the plan was read meanwhile.
+    /// Records the toggled boxes that a look has found, unless the plan was read meanwhile.
     pub(super) fn boxes_seen(&mut self, seen: BoxesSeen) -> Result<(), DriverError> {
         self.plan_look.end_look();
         let BoxesSeen {

@@ -1,6 +1,6 @@
-//! ralph's own tools, for the agent of the running iteration. What they find out and cannot wait for comes back to the loop.
+//! ralph's own tools, for the agent of the running iteration. Results that take time come back to the loop.
 //!
-//! The agent claims and asks with them; what counts is decided where it always is, when the iteration is judged.
+//! The agent claims and asks with them; whether that counts is decided as always when the iteration is judged.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ use super::{
 const CHOICES: usize = 16;
 
 impl Driver {
-    /// Carries out a tool for the agent, and answers by `reply`: at once, or when it is known if it `waits`.
+    /// Executes a tool for the agent and replies at once, or, if it `waits`, when the result is known.
     pub(super) fn call_tool(
         &mut self,
         called: Called,
@@ -97,7 +97,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Takes what was found out, and answers whoever asked.
+    /// Handles a result that was found out off the loop, and replies to the caller.
     pub(super) fn found(&mut self, found: Found) -> Result<(), DriverError> {
         match found {
             Found::Plan {
@@ -136,7 +136,7 @@ impl Driver {
         }
     }
 
-    /// Refuses a claim for what the plan has against it, else has the goals run.
+    /// Refuses a claim if the plan contradicts it, otherwise runs the goals.
     fn claim(
         &mut self,
         iteration: u32,
@@ -161,7 +161,7 @@ impl Driver {
         self.check_goals_for(Purpose::Claim, ticket, waits, iteration, reply)
     }
 
-    /// Records a claim that nothing but the goals can still speak against.
+    /// Records a claim that now depends only on the results of the goals.
     fn judge_claim(&mut self, iteration: u32, results: &[GoalResult], reply: Answering) -> Result<(), DriverError> {
         let reasons: Vec<Missing> = goal_reasons(results).collect();
         let told = match reasons.is_empty() {
@@ -175,13 +175,14 @@ impl Driver {
         Ok(())
     }
 
-    /// The goals that an agent may have run while it works: the score of a sealed one would guide it.
+    /// Returns the goals that an agent may run while it works. Sealed ones are left out: their score would guide the
+    /// agent.
     fn goals_for_agents(&self) -> Vec<Goal> {
         let goals = self.state().view.settings.goals.iter();
         goals.filter(|goal| goal.sealed.is_none()).cloned().collect()
     }
 
-    /// Has the goals run for the agent, joins those that are running, or tells what came of them.
+    /// Starts the goals for the agent, joins a running check, or answers with the results of the last one.
     fn check_goals_for(
         &mut self,
         purpose: Purpose,
@@ -216,7 +217,7 @@ impl Driver {
                 let results = self.tools.checked.clone();
                 self.tell_goals(purpose, iteration, &results, reply)?;
             }
-            // They ended while this was asked.
+            // The goals ended while the agent asked.
             (None, true) if !waits => {
                 let results = self.tools.checked.clone();
                 self.tell_goals(purpose, iteration, &results, reply)?;
@@ -263,7 +264,7 @@ impl Driver {
             .map(|result| result.name.clone())
             .collect();
         let passed = u32::try_from(results.len() - failed.len()).unwrap_or(u32::MAX);
-        // Beyond so many, the user is not told of each.
+        // Beyond a number of checks the call is refused, and the user is not told of each.
         _ = self.record_call(iteration, AgentCall::GoalsChecked { passed, failed })?;
         for (purpose, reply) in check.waiting {
             self.tell_goals(purpose, iteration, &results, reply)?;
@@ -289,7 +290,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Reads the plan off the loop, for what was asked.
+    /// Reads the plan off the loop, for the purpose in `asked`.
     fn look_at_plan(&self, iteration: u32, asked: PlanAsked, reply: Answering) {
         let (jobs, found) = (Arc::clone(&self.jobs), self.tools.found_in.clone());
         let before = self.state().view.plan.clone();
@@ -361,7 +362,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Records what the agent said, unless it said nothing that can be recorded.
+    /// Records a message of the agent, unless it is empty or too long.
     fn take_said(
         &mut self,
         iteration: u32,
@@ -379,7 +380,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Returns the call as it was recorded.
+    /// Records a call. Returns it as recorded.
     fn record_call(&mut self, iteration: u32, call: AgentCall) -> Result<Result<AgentCall, NoTool>, DriverError> {
         let events = self.advance(&Input::AgentCalled { iteration, call })?;
         Ok(recorded(events).ok_or(NoTool::TooMany))
@@ -394,7 +395,7 @@ impl Driver {
     }
 }
 
-/// Whether a reviewer may do this, too.
+/// Whether a call only reads, so that a reviewer may make it, too.
 fn only_looks(call: &ToolCall) -> bool {
     match call {
         ToolCall::Plan {}
@@ -422,7 +423,7 @@ fn only_looks(call: &ToolCall) -> bool {
     }
 }
 
-/// The call among the records that it led to.
+/// Returns the call from the events that it has led to.
 fn recorded(events: Vec<Event>) -> Option<AgentCall> {
     events.into_iter().find_map(|event| match event {
         Event::AgentCalled { call, .. } => Some(call),
@@ -430,7 +431,7 @@ fn recorded(events: Vec<Event>) -> Option<AgentCall> {
     })
 }
 
-/// The plan with what the run knows of its tasks.
+/// Formats the plan with the run's knowledge of its tasks.
 fn plan_in_words(view: &RunView, plan: &PlanSnapshot, vanished: &[String]) -> String {
     let path = view.settings.plan.strip_prefix(view.project.as_path());
     let path = path.unwrap_or(&view.settings.plan).to_string_lossy();
@@ -446,7 +447,7 @@ fn plan_in_words(view: &RunView, plan: &PlanSnapshot, vanished: &[String]) -> St
     words::plan_for_agent(&path, plan, &missing, &blocks)
 }
 
-/// What an agent said, if it is neither empty nor too long.
+/// Returns the trimmed text of an agent, or an error if it is empty or too long.
 fn said(name: &str, text: String) -> Result<String, String> {
     let text = text.trim();
     match text.len() {

@@ -1,8 +1,8 @@
-//! Time and chance, the two things the machine is given.
+//! Time and randomness, the two things that the machine is given.
 //!
-//! There are two clocks. The wall clock says what the date is: it stamps records and says when an announced limit ends,
-//! and it may be set, or run on while the computer sleeps. The monotonic clock says how long something took. Where the
-//! two part, [`Clock::look`] says by how much, and the machine moves every time that stands for a duration.
+//! There are two clocks. The wall clock tells the date: it stamps records and says when an announced limit ends. It may
+//! be set, and runs on while the computer sleeps. The monotonic clock measures durations. When the two diverge,
+//! [`Clock::look`] says by how much, and the machine moves every time that stands for a duration.
 
 use std::{
     fmt,
@@ -19,29 +19,30 @@ pub fn now_ms() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// How often the loop looks at the clocks, whatever else happens.
+/// Longest interval between two looks at the clocks.
 pub(super) const LOOK: Duration = Duration::from_secs(2);
-/// Two clocks that are read one after the other differ by less, and so does one that is only kept in step with a server.
+/// Smallest divergence that counts: reading two clocks one after the other, or synchronising one with a server, causes
+/// less.
 const DIVERGENCE_MS: i64 = 2_000;
 const DAY_MS: u64 = 86_400_000;
-/// A loop that comes back from a wait so much later than it wanted was not run: it was stopped, or its machine was.
+/// Lateness of a wait from which the loop counts as not having run: it was stopped, or its machine was.
 const STANDSTILL: Duration = Duration::from_secs(3);
 
-/// What the clocks say at one moment.
+/// The readings of both clocks at one moment.
 #[derive(Debug, Clone, Copy)]
 pub struct Reading {
     pub wall_ms: u64,
-    /// Since some moment in the past, and only forward.
+    /// Time since an arbitrary moment; never goes back.
     pub monotonic: Duration,
 }
 
 /// The clocks of a run.
 pub struct Clock {
     read: Box<dyn Fn() -> Reading + Send + Sync>,
-    /// Where the user is, which says when their days begin.
+    /// The user's time zone, which says when days begin.
     zone: TimeZone,
     looked: Reading,
-    /// Monotonic time in which the loop was not run.
+    /// Monotonic time in which the loop did not run.
     stood_still: Duration,
 }
 
@@ -54,7 +55,7 @@ impl Clock {
         })
     }
 
-    /// The clocks that `read` reads.
+    /// Makes the clocks that `read` reads.
     pub fn read_by(read: impl Fn() -> Reading + Send + Sync + 'static) -> Self {
         Self {
             looked: read(),
@@ -64,29 +65,29 @@ impl Clock {
         }
     }
 
-    /// The same in another time zone than the system's.
+    /// Returns the clocks with another time zone than the system's.
     #[must_use]
     pub fn in_zone(self, zone: TimeZone) -> Self {
         Self { zone, ..self }
     }
 
-    /// The day that it is for the user.
+    /// Returns the current day in the user's time zone.
     pub(super) fn today(&self) -> Day {
         day_of(self.now_ms(), &self.zone)
     }
 
-    /// The wall clock, in milliseconds since the Unix epoch.
+    /// Returns the wall clock, in milliseconds since the Unix epoch.
     pub(super) fn now_ms(&self) -> u64 {
         (self.read)().wall_ms
     }
 
-    /// How long the loop has run: durations are measured by it.
+    /// Returns how long the loop has run; durations are measured by it.
     pub(super) fn lived(&self) -> Duration {
         (self.read)().monotonic.saturating_sub(self.stood_still)
     }
 
-    /// Tells by how many milliseconds the wall clock has moved besides the time that was lived since the last look, if
-    /// that is worth mentioning. The loop waits for [`LOOK`] at most between two looks.
+    /// Returns by how many milliseconds the wall clock has moved beyond the time lived since the last look, if that is
+    /// significant. The loop waits for [`LOOK`] at most between two looks.
     pub(super) fn look(&mut self) -> Option<i64> {
         let now = (self.read)();
         let passed = now.monotonic.saturating_sub(self.looked.monotonic);
@@ -104,7 +105,7 @@ impl Clock {
     }
 }
 
-/// The day in `zone` to which a moment belongs.
+/// Returns the day in `zone` that contains a moment.
 fn day_of(at_ms: u64, zone: &TimeZone) -> Day {
     let bounds = || {
         let at = Timestamp::from_millisecond(i64::try_from(at_ms).ok()?).ok()?;
@@ -113,7 +114,7 @@ fn day_of(at_ms: u64, zone: &TimeZone) -> Day {
         let ms = |at: Timestamp| u64::try_from(at.as_millisecond()).ok();
         Some((ms(midnight.timestamp())?, ms(next.start_of_day().ok()?.timestamp())?))
     };
-    // No clock is set so far away; one that is has days like any other.
+    // A moment outside of the calendar's range gets days in UTC.
     let (from_ms, until_ms) = bounds().unwrap_or((at_ms - at_ms % DAY_MS, at_ms - at_ms % DAY_MS + DAY_MS));
     Day { from_ms, until_ms }
 }
@@ -126,14 +127,14 @@ impl fmt::Debug for Clock {
     }
 }
 
-/// Returns 64 bits nobody can guess: the standard library keys its hashers from the system's random source.
+/// Returns 64 unpredictable bits: the standard library keys its hashers from the system's random source.
 pub(super) fn random_bits() -> u64 {
     let mut hasher = RandomState::new().build_hasher();
     hasher.write_u64(now_ms());
     hasher.finish()
 }
 
-/// Returns a number in 0..1.
+/// Returns a random number in 0..1.
 pub(super) fn random_share() -> f64 {
     // The upper 53 bits are what a f64 holds exactly.
     #[allow(clippy::cast_precision_loss)]
@@ -141,7 +142,7 @@ pub(super) fn random_share() -> f64 {
     share
 }
 
-/// Makes the id of a run that starts now: sortable by time, told apart from another of the same second.
+/// Makes the id of a run that starts now: sortable by time, and unique within a second.
 pub(super) fn new_run_id() -> RunId {
     let now_ms = now_ms();
     let now = Timestamp::from_millisecond(i64::try_from(now_ms).unwrap_or(i64::MAX)).unwrap_or_default();
@@ -154,7 +155,7 @@ pub(super) fn new_run_id() -> RunId {
     ))
 }
 
-/// A name for a batch that begins now, short enough to be a part of branches: to the second, in UTC.
+/// Returns a name for a batch that begins now, short enough for branch names: the time to the second, in UTC.
 pub fn batch_time() -> String {
     let now = Timestamp::from_millisecond(i64::try_from(now_ms()).unwrap_or(i64::MAX)).unwrap_or_default();
     now.strftime("%Y%m%d-%H%M%S").to_string()
@@ -194,7 +195,7 @@ pub(super) mod testing {
             hands.wall_ms += u64::try_from(time.as_millis()).unwrap();
         }
 
-        /// Sets the wall clock, forward or back.
+        /// Moves the wall clock alone, forward or back.
         pub(in crate::driver) fn set(&self, by_ms: i64) {
             let mut hands = self.0.lock().unwrap();
             hands.wall_ms = hands.wall_ms.saturating_add_signed(by_ms);
@@ -233,7 +234,7 @@ mod tests {
         assert_eq!(hours("2026-10-25T23:00:00Z"), 24);
         let day = day_of(1_795_384_800_000, &TimeZone::fixed(jiff::tz::offset(-3)));
         assert_eq!(day.from_ms % DAY_MS, 3 * 3_600_000);
-        // A clock that shows nonsense has days, too.
+        // A clock with a nonsensical value has days, too.
         assert!(day_of(u64::MAX - DAY_MS, &zone).contains(u64::MAX - DAY_MS));
     }
 

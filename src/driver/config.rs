@@ -1,4 +1,4 @@
-//! What a run is made of.
+//! The configuration of a run.
 
 use std::sync::Arc;
 
@@ -16,53 +16,53 @@ use tokio::sync::mpsc;
 
 use super::clock::Clock;
 
-/// What a run is made of, besides its project.
+/// The configuration of a run, besides its project.
 pub struct RunConfig {
     pub settings: Settings,
     pub template: Template,
-    /// Whether a prompt has what the session before reported and changed.
+    /// Whether a prompt includes the report and the changes of the session before.
     pub handover: bool,
-    /// The user's own token; else a fresh one is made.
+    /// The user's own promise token; `None` for a fresh one.
     pub promise: Option<String>,
-    /// The agent of the settings first, then those that stand in while it is limited.
+    /// The agent of the settings first, then those that replace it while it is limited.
     pub agents: Vec<Agent>,
     pub goals_parallel: bool,
     /// Variables that goals do not get: the keys of agents.
     pub withheld: Vec<String>,
     pub size: Size,
     pub recording_cap_bytes: u64,
-    /// Where checkpoints are made; without one there are neither checkpoints nor statistics.
+    /// The repository for checkpoints; without one there are neither checkpoints nor statistics.
     pub repository: Option<Repository>,
-    /// What others have to say while the run goes on.
+    /// Notices that arrive while the run goes on.
     pub heard: Option<mpsc::Receiver<Notice>>,
-    /// Finds in what tools print what a sandbox has denied.
+    /// Finds denials of the sandbox in the output of tools.
     pub warden: Option<Arc<dyn Warden>>,
-    /// What agents are told of their sandbox.
+    /// The confinement of the sandbox, as told to agents.
     pub confined: Confined,
     pub clock: Clock,
     /// Starts goals.
     pub supervisor: Supervisor,
-    /// What the rules say to a use of a tool; without them, what an agent asks is put to its user.
+    /// Applies the rules to uses of tools; without it, the agent's requests are put to the user.
     pub judge: Option<Arc<dyn Judge>>,
-    /// Agents that take MCP servers are given ralph's own.
+    /// Whether agents that support MCP servers get ralph's own.
     pub agent_tools: bool,
-    /// What agents propose for the plan is recorded.
+    /// Whether tasks that agents propose for the plan are recorded.
     pub takes_proposals: bool,
-    /// Reads what tests goals ran.
+    /// Reads which tests the goals ran.
     pub runners: &'static Runners,
-    /// What decides the results of goals, and is not the agent's to change.
+    /// The files that decide the results of goals, which the agent must not change.
     pub guard: Option<Guard>,
-    /// The confinement of sealed goals, without their copy of the project; none if there is no sandbox.
+    /// The confinement of sealed goals, without their copy of the project; `None` if there is no sandbox.
     pub sealed: Option<Confinement>,
     /// The language servers that agents may ask.
     pub languages: Vec<LanguageServer>,
-    /// What a process of theirs can allocate.
+    /// Memory that each process of a language server can allocate.
     pub language_memory_bytes: Option<u64>,
-    /// A screen shows the end until its user leaves, who may want the run to go on.
+    /// Whether a screen shows the end until its user leaves, who may want the run to go on.
     pub watched: bool,
 }
 
-/// Says what the rules say.
+/// Applies the permission rules.
 pub trait Judge: Send + Sync {
     /// Whether agents have to ask before every use of a tool.
     fn asks(&self) -> bool;
@@ -70,7 +70,7 @@ pub trait Judge: Send + Sync {
     /// Decides on a request, with the rules that answers have added in the run and the mode that its user has set.
     fn rule(&self, request: &PermissionRequest, permissions: &Permissions) -> Ruling;
 
-    /// Why `rules`, which would go before the rules of `over`, do not allow a request; none if they do.
+    /// Why `rules`, placed before the rules of `over`, would not allow a request; `None` if they would.
     fn objection(
         &self,
         request: &PermissionRequest,
@@ -80,9 +80,9 @@ pub trait Judge: Send + Sync {
     ) -> Option<String>;
 }
 
-/// Knows what a sandbox denies.
+/// Recognises what a sandbox denies.
 pub trait Warden: Send + Sync {
-    /// What the user should know of denials that `output` of a tool of `adapter`'s tells of, each once.
+    /// Returns notices about denials that the `output` of a tool of `adapter` shows, each once.
     fn denied(&self, adapter: &str, output: &str) -> Vec<Notice>;
 }
 
@@ -90,6 +90,6 @@ pub trait Warden: Send + Sync {
 #[derive(Clone)]
 pub struct Agent {
     pub adapter: Arc<dyn AgentAdapter>,
-    /// The agent has no messages: its claims are in the last lines of its output.
+    /// Whether the agent has no messages, so that its claims are in the last lines of its output.
     pub last_line_claims: bool,
 }

@@ -30,7 +30,7 @@ impl Driver {
         }
     }
 
-    /// Hears of an edit, or that the time for edits is over.
+    /// Passes an input to the watch for edits, and ends the watch if edits are no longer checked.
     pub(super) fn hear_of_edits(&mut self, input: &Input) {
         if !checks_edits(self.state()) {
             self.edits.end();
@@ -39,7 +39,7 @@ impl Driver {
         }
     }
 
-    /// Looks whether the tree has changed, and has the goals for edits run if it has.
+    /// Checks whether the tree has changed, and runs the goals for edits if it has.
     pub(super) fn check_edits(&mut self) {
         if self.tools.check.is_some() {
             return self.edits.put_off(Instant::now(), QUIET);

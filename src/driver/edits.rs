@@ -1,7 +1,7 @@
-//! When to look whether an agent has changed files, and what is known of them.
+//! When to check whether an agent has changed files, and the known state of the tree.
 //!
-//! No stream tells of every file that changes: a command may change any. The end of a tool therefore only says when to look, and the
-//! tree decides whether there is something to check. An agent whose stream has no tools is looked at from time to time.
+//! No stream reports every changed file: a command may change any. The end of a tool therefore only says when to look,
+//! and the tree decides whether there is something to check. If the agent's stream has no tools, looks are periodic.
 
 use std::time::Duration;
 
@@ -10,24 +10,24 @@ use tokio::time::{Instant, sleep_until};
 
 use super::goals::GoalRun;
 
-/// How long no tool may have ended before the tree is looked at, and how long that may put it off.
+/// How long no tool may have ended before the tree is looked at, and the longest delay by this.
 pub(super) const QUIET: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Between two looks where the agent's stream has no tools.
+/// Interval between two looks if the agent's stream has no tools.
 const ROUND: Duration = Duration::from_secs(15);
 
-/// What is known of the tree while an agent works. Dropping it ends what runs.
+/// The known state of the tree while an agent works. Dropping it ends the running look.
 #[derive(Debug, Default)]
 pub(super) struct EditWatch {
-    /// The tree as it was last looked at; none where there is nothing to compare with.
+    /// The tree at the last look; `None` if there is nothing to compare with.
     pub(super) tree: Option<u64>,
-    /// When to look next.
+    /// The time of the next look.
     due: Option<Due>,
-    /// The look that goes on, with the goals that are run for it.
+    /// The running look, with the goals that are run for it.
     look: Option<GoalRun>,
-    /// The number of the latest look: what comes of an earlier one means nothing.
+    /// The number of the latest look; results of earlier ones are ignored.
     looks: u32,
-    /// Nothing in the stream says when to look.
+    /// Whether nothing in the stream says when to look.
     is_blind: bool,
 }
 
@@ -35,24 +35,24 @@ pub(super) struct EditWatch {
 struct Due {
     at: Instant,
     latest: Instant,
-    /// The agent said itself that it has changed a file.
+    /// Whether the agent itself has reported a changed file.
     is_edit: bool,
 }
 
-/// What a look at the tree came to.
+/// The result of a look at the tree.
 #[derive(Debug)]
 pub(super) struct EditsSeen {
     pub(super) look: u32,
     pub(super) iteration: u32,
-    /// The tree before goals were run, and after; none where there are too many files to tell.
+    /// The tree before and after the goals ran; `None` if there are too many files for a fingerprint.
     pub(super) before: Option<u64>,
     pub(super) after: Option<u64>,
-    /// None of them if nothing has changed.
+    /// Empty if nothing has changed.
     pub(super) results: Vec<GoalResult>,
 }
 
 impl EditWatch {
-    /// Takes note of a signal that something may have changed.
+    /// Schedules a look after a signal that something may have changed.
     pub(super) fn hear(&mut self, signal: &AgentSignal, now: Instant) {
         let is_edit = match signal {
             AgentSignal::FileChanged { .. } => true,
@@ -68,7 +68,7 @@ impl EditWatch {
         });
     }
 
-    /// Waits until the tree is to be looked at. Cancel safe.
+    /// Waits until a look is due. Cancel safe.
     pub(super) async fn due(&self) {
         match self.due {
             Some(due) if self.look.is_none() => sleep_until(due.at).await,
@@ -85,14 +85,14 @@ impl EditWatch {
         (due.at, due.latest) = (now + by, now + by.max(PATIENCE));
     }
 
-    /// Lets somebody else have the goals run: what goes on is ended, and made up for later.
+    /// Ends a running look so that the goals can be run for another purpose; the look is repeated later.
     pub(super) fn yield_goals(&mut self) {
         if self.look.take().is_some() {
             self.put_off(Instant::now(), QUIET);
         }
     }
 
-    /// Begins to watch an agent that has found this `tree`, and whose stream tells of tools unless it `is_blind`.
+    /// Begins to watch an agent that starts with this `tree`, and whose stream reports tools unless it `is_blind`.
     pub(super) fn begin(&mut self, tree: Option<u64>, is_blind: bool) {
         self.end();
         (self.tree, self.is_blind) = (tree, is_blind);
@@ -101,28 +101,29 @@ impl EditWatch {
         }
     }
 
-    /// Begins a look. Returns its number, and whether the agent said itself that it has changed a file.
+    /// Begins a look. Returns its number, and whether the agent itself has reported a changed file.
     pub(super) fn next_look(&mut self) -> (u32, bool) {
         self.looks += 1;
         (self.looks, self.due.take().is_some_and(|due| due.is_edit))
     }
 
-    /// What goes on is `look`.
+    /// Stores the running look.
     pub(super) fn goes_on(&mut self, look: GoalRun) {
         self.look = Some(look);
     }
 
-    /// Ends what goes on.
+    /// Ends the watch and a running look.
     pub(super) fn end(&mut self) {
         (self.tree, self.due, self.look, self.is_blind) = (None, None, None, false);
     }
 
-    /// Takes what a look came to, unless another began after it.
+    /// Handles the result of a look. Returns false if it is not that of the current look.
     pub(super) fn take(&mut self, seen: &EditsSeen, now: Instant) -> bool {
         if seen.look != self.looks || self.look.take().is_none() {
             return false;
         }
-        // What a tool has changed meanwhile cannot be told from what the goals have written: it is looked at once more.
+        // Changes by a tool during the look cannot be told from files that the goals have written, so the next look
+        // compares with the tree before it.
         let is_dirty = self.due.is_some();
         self.tree = if is_dirty { seen.before } else { seen.after };
         if self.is_blind && !is_dirty {

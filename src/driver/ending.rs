@@ -1,7 +1,8 @@
-//! What a run that is over waits for: its user interface, and a message that resumes it.
+//! The end of a run: waiting for its user interface, and messages that resume it.
 //!
-//! While a screen shows the end, the loop stays and takes messages as ever, from the screen and from other terminals.
-//! Where nothing runs, a message is left in the journal of the last run, and the next `ralph` goes on with that one.
+//! While a screen shows the end, the loop stays and takes messages as before, from that screen and from other
+//! terminals. If no loop runs, a message is left in the journal of the last run, and the next `ralph` continues that
+//! run.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -31,12 +32,12 @@ use super::{
 
 /// How long a user interface may take to show the end of a run that was asked to stop.
 const STOP_PATIENCE: Duration = Duration::from_secs(2);
-/// How long a slow reader of a finished run is waited for: it may be a person with a pager, but not for ever.
+/// How long to wait for a slow reader of a finished run: it may be a person with a pager, but not for ever.
 const READER_PATIENCE: Duration = Duration::from_secs(60 * 60);
 
 impl Driver {
-    /// Waits until all of the run that ended is shown, or until `interrupted`: what is piped to a slow reader has to arrive.
-    /// Who wanted to stop, or has to see a run that `failed`, does not wait for long.
+    /// Waits until the whole run that ended is shown, or until `interrupted`: output piped to a slow reader has to
+    /// arrive. The wait is short if the run `failed` or the user asked to stop.
     pub async fn wait_until_shown(&self, failed: bool, interrupted: impl Future<Output = ()>) {
         let hub = self.hub.clone();
         let in_a_hurry = failed || self.was_hurried();
@@ -48,12 +49,12 @@ impl Driver {
         }
     }
 
-    /// Whether the loop stays after such an end: somebody looks at it who may want it to go on.
+    /// Whether the loop stays after such an end, because a screen shows it and its user may want the run to go on.
     pub(super) fn stays(&self, reason: &StopReason) -> bool {
         self.screens > 0 && !self.dismissed && !reason.was_asked_for()
     }
 
-    /// Notes that nobody wants to see the end any longer, if `arrived` says so in a run that is over.
+    /// Records that the end need not be shown any longer, if `arrived` is a stop in a run that is over.
     pub(super) fn note_leaving(&mut self, arrived: &Arrived) {
         let stops = |command: &UserCommand| matches!(command, UserCommand::Stop { .. });
         let leaves = match arrived {
@@ -84,13 +85,13 @@ impl Driver {
         self.dismissed |= leaves;
     }
 
-    /// The screen of this process is gone because the user left it, which is only offered after the end.
+    /// Handles that the user has left the screen of this process, which is only offered after the end.
     pub(super) fn screen_left(&mut self) -> Result<(), DriverError> {
         self.dismissed = true;
         if self.state().view.is_over() {
             return Ok(());
         }
-        // A message made the run go on as its screen was left.
+        // A message made the run go on while its screen was being left.
         self.advance(&Input::Command {
             command: UserCommand::Stop {
                 stop: StopRequest::Graceful,
@@ -100,21 +101,21 @@ impl Driver {
         Ok(())
     }
 
-    /// The pause file may have come or gone while nothing ran.
+    /// Checks the pause file, which may have come or gone while nothing ran.
     pub(super) fn look_for_pause(&mut self) {
         let present = self.jobs.paths.pause_file().symlink_metadata().is_ok();
         self.own.push_back(Input::PauseFile { present });
     }
 }
 
-/// What is left to the next `ralph` where no loop runs.
+/// A message for the next `ralph`, left when no loop runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Message {
     Steering {
         kind: SteeringKind,
         text: String,
     },
-    /// An answer to what the agent of the last run asked.
+    /// An answer to a question of the agent of the last run.
     Answer {
         ask: u32,
         answer: Answer,
@@ -122,26 +123,26 @@ pub enum Message {
     },
 }
 
-/// What became of a message where no loop runs.
+/// The result of leaving a message when no loop runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Left {
-    /// The next `ralph` for this plan goes on with it.
+    /// The next `ralph` for this plan continues with it.
     Queued {
         id: SteeringId,
         plan: PathBuf,
-        /// What the answer adds to the rules, or that it adds nothing to them; empty where that was not wanted.
+        /// A sentence about the rules that the answer adds, or does not add; empty if the answer was to add none.
         rules: String,
     },
     /// Tests count as changed.
     Confirmed,
-    /// Nothing ran here yet.
+    /// No run has been started here yet.
     NoRun,
     Refused {
         why: String,
     },
 }
 
-/// Leaves a message, or an answer, in the journal of the last run, so that the next `ralph` goes on with that run.
+/// Leaves a message, or an answer, in the journal of the last run, so that the next `ralph` continues that run.
 ///
 /// # Errors
 /// As [`OpenRun::open`](super::OpenRun::open), and if the rules of the project cannot be written.
@@ -206,7 +207,7 @@ pub fn leave(paths: &ProjectPaths, message: &Message, judge: Option<&dyn Judge>)
     })
 }
 
-/// Takes a message back that waits for the last run; false if no such message waits.
+/// Withdraws a message that waits for the last run; false if no such message waits.
 ///
 /// # Errors
 /// As [`OpenRun::open`](super::OpenRun::open).
@@ -251,17 +252,17 @@ pub fn tests_question(paths: &ProjectPaths) -> Result<Option<TestsQuestion>, Ope
     Ok(question)
 }
 
-/// What is written for a message that is left.
+/// The parts of a message that are written to the journal.
 struct Leaving {
     kind: SteeringKind,
     text: String,
     answers: Option<Box<AnsweredAsk>>,
-    /// The rules that an answer adds, and what is said of them.
+    /// The rules that an answer adds, and a sentence about them.
     added: Option<Event>,
     rules: String,
 }
 
-/// The message that an answer becomes, or why it is none.
+/// Converts an answer into a message, or returns why that is not possible.
 fn answered_late(
     view: &RunView,
     ask: u32,
@@ -278,7 +279,7 @@ fn answered_late(
     })
 }
 
-/// Adds the rules of an answer as the loop would: to the run, and to the project those that are for it.
+/// Adds the rules of an answer as the loop would: to the run, and to the project if they are for it.
 fn add_rules(paths: &ProjectPaths, run: &mut Earlier, added: Event) -> Result<(), OpenError> {
     let at_ms = now_ms();
     if let Event::RulesAdded {

@@ -1,4 +1,4 @@
-//! Runs goals: commands in the real tree, each under a guard like an agent, so that nothing of them is left either.
+//! Runs goals: commands in the real tree, each under a guard like an agent, so that no process of them is left either.
 
 use std::{
     ffi::OsString,
@@ -25,31 +25,31 @@ use tracing::debug;
 
 use super::sealed::{self, SealedPlace};
 
-/// What a goal's output is kept of: its end, where test runners say what failed.
+/// Bytes kept of a goal's output: its end, where test runners report failures.
 pub(super) const TAIL_BYTES: usize = 8 * 1024;
-/// Most names of tests that failed.
+/// Most names of failed tests that are kept.
 const FAILED_TESTS: usize = 100;
 /// Most bytes of a report of tests.
 const REPORT_CAP_BYTES: u64 = 64 << 20;
 const GRACE: Duration = Duration::from_secs(2);
 const SIZE: Size = Size { cols: 120, rows: 40 };
-/// Bourne's shell, where POSIX has it.
+/// The POSIX shell.
 const SHELL: &str = "/bin/sh";
 
-/// Where goals run, and background tasks.
+/// The surroundings in which goals and background tasks run.
 #[derive(Debug, Clone)]
 pub struct Place {
     pub(super) project: PathBuf,
     pub(super) run_id: String,
     pub(super) scratch: PathBuf,
     pub(super) supervisor: Supervisor,
-    /// Variables that they do not get: they run what an agent wrote, which is no reason to hand it a key.
+    /// Variables that they do not get: they run code written by an agent, which must not see keys.
     pub(super) withheld: Vec<String>,
     /// Held as long as a process of a goal lives: goals of two looks never run at once.
     pub(super) turn: Arc<Mutex<()>>,
-    /// Reads what tests they ran.
+    /// Reads which tests they ran.
     pub(super) runners: &'static Runners,
-    /// The place of sealed goals; none if there is no sandbox.
+    /// The place of sealed goals; `None` if there is no sandbox.
     pub(super) sealed: Option<Arc<SealedPlace>>,
     /// Bytes that are kept of the end of an output.
     pub(super) kept_bytes: usize,
@@ -58,8 +58,8 @@ pub struct Place {
 }
 
 impl Place {
-    /// A place in `project`. `run_id` marks the processes; short-lived files of theirs are in `scratch`; the variables `withheld` are
-    /// not theirs.
+    /// Makes a place in `project`. `run_id` marks the processes; their short-lived files are in `scratch`; they do not
+    /// get the variables `withheld`.
     pub fn new(
         project: PathBuf,
         run_id: String,
@@ -96,11 +96,11 @@ impl Place {
 #[derive(Debug)]
 pub(super) struct Checked {
     pub(super) result: GoalResult,
-    /// The tests by their names, where its runner prints them.
+    /// The tests by their names, if the test runner prints or reports them.
     pub(super) report: Option<TestReport>,
 }
 
-/// One look at the goals, for as long as a process of it lives.
+/// The exclusive right to run goals, held as long as a process of them lives.
 type Turn = Arc<OwnedMutexGuard<()>>;
 
 /// Goals that are running. Dropping it ends them at once.
@@ -108,12 +108,12 @@ type Turn = Arc<OwnedMutexGuard<()>>;
 pub(super) struct GoalRun(JoinHandle<()>);
 
 impl GoalRun {
-    /// Starts `work`, which is ended with this.
+    /// Starts `work`, which is aborted when this value is dropped.
     pub(super) fn of(work: impl Future<Output = ()> + Send + 'static) -> Self {
         Self(tokio::spawn(work))
     }
 
-    /// Starts `goals` in the same way for the agent, and sends what `found` makes of their results.
+    /// Starts `goals` for the agent, and sends the value that `found` makes of their results.
     pub(super) fn check<T: Send + 'static>(
         goals: Vec<Goal>,
         parallel: bool,
@@ -145,7 +145,7 @@ pub(super) async fn run_all(goals: Vec<Goal>, parallel: bool, place: Arc<Place>)
     checked.into_iter().map(|checked| checked.result).collect()
 }
 
-/// Runs all goals and returns what is known of them, in order.
+/// Runs all goals and returns their results and reports of tests, in order.
 pub(super) async fn check_all(goals: Vec<Goal>, parallel: bool, place: Arc<Place>) -> Vec<Checked> {
     let turn: Turn = Arc::new(Arc::clone(&place.turn).lock_owned().await);
     let mut results = Vec::new();
@@ -172,7 +172,7 @@ async fn run(goal: Goal, place: Arc<Place>, turn: Turn) -> Checked {
     }
 }
 
-/// Runs a goal in the project that a place names.
+/// Runs a goal in the project of `place`.
 async fn run_in(goal: Goal, place: Arc<Place>, turn: Turn) -> Checked {
     let started = Instant::now();
     let reader = place.runners.reader(&goal.command);
@@ -208,7 +208,7 @@ async fn run_in(goal: Goal, place: Arc<Place>, turn: Turn) -> Checked {
         Ok(end) => Ok(end),
         Err(_) => {
             child.stop(Stop::Graceful);
-            // The guard ends it within the grace; it is waited for, so that two looks never overlap.
+            // The guard ends it within the grace; its end is awaited, so that two looks never overlap.
             _ = ended.await;
             Err(())
         }
@@ -228,7 +228,7 @@ async fn run_in(goal: Goal, place: Arc<Place>, turn: Turn) -> Checked {
     }
 }
 
-/// Runs a sealed goal in a copy of the project with the files of `sealed` laid over it.
+/// Runs a sealed goal in a copy of the project, with the files of `sealed` copied over it.
 async fn run_sealed(goal: Goal, sealed: PathBuf, place: Arc<Place>, turn: Turn) -> Checked {
     let Some(sealing) = place.sealed.clone() else {
         return not_run(&goal, ralph_words::sealed_without_sandbox().to_owned());
@@ -262,7 +262,7 @@ async fn run_sealed(goal: Goal, sealed: PathBuf, place: Arc<Place>, turn: Turn) 
     let told = spawn_blocking(inherited(told)).await;
     match told {
         Ok(result) => Checked { result, report: None },
-        // The result may name sealed files.
+        // The goal's result is not used here, because it may name sealed files.
         Err(_) => not_run(&known, ralph_words::sealed_not_started().to_owned()),
     }
 }
@@ -270,7 +270,7 @@ async fn run_sealed(goal: Goal, sealed: PathBuf, place: Arc<Place>, turn: Turn) 
 /// Removes the report of an earlier run.
 ///
 /// # Errors
-/// Why it cannot be removed: then what is there afterwards may be the earlier one.
+/// Why it cannot be removed. A report found after the run could then be the earlier one.
 fn remove_stale(report: &Path) -> Result<(), String> {
     match std::fs::remove_file(report) {
         Ok(()) => Ok(()),
@@ -282,7 +282,7 @@ fn remove_stale(report: &Path) -> Result<(), String> {
     }
 }
 
-/// What a goal's runner reports in a file counts instead of what it prints. A report that cannot be read is no evidence.
+/// Replaces the tests read from the output by those of the report file. A report that cannot be read is no evidence.
 async fn with_report(checked: Checked, path: PathBuf) -> Checked {
     let shown = path.display().to_string();
     let read = move || {
@@ -309,12 +309,12 @@ async fn with_report(checked: Checked, path: PathBuf) -> Checked {
     }
 }
 
-/// What a shell runs in the project, for nobody at a terminal.
+/// Returns the launch of a shell command in the project, without a terminal user.
 pub(super) fn launch(command: &str, place: &Place) -> Launch {
-    // No colours and no progress bars: what it prints is read by ralph, by agents and by the next prompt.
+    // No colours and no progress bars: the output is read by ralph, by agents and by the next prompt.
     let plain = [("TERM", "dumb"), ("NO_COLOR", "1")];
     let plain = plain.map(|(name, value)| (name.to_owned(), value.to_owned()));
-    // Of compiled files in the project, Python believes what they say of the source that they were made of.
+    // Python trusts compiled files in the project, so an agent could plant some that do not match their source.
     let compiled = compiled_python(&place.scratch).to_string_lossy().into_owned();
     let compiled = ("PYTHONPYCACHEPREFIX".to_owned(), compiled);
     let env = plain.into_iter().chain([compiled]).collect();
@@ -339,12 +339,12 @@ pub(super) fn launch(command: &str, place: &Place) -> Launch {
     }
 }
 
-/// Where Python keeps what it compiles of goals, in a directory for short-lived files of the run.
+/// Returns the directory for Python's compiled files of goals, inside the run's short-lived files.
 pub(super) fn compiled_python(scratch: &Path) -> PathBuf {
     scratch.join("pycache")
 }
 
-/// The directory of a project that `workspace`, a relative path, names.
+/// Returns the directory of a project that the relative path `workspace` names.
 ///
 /// # Errors
 /// Why a goal cannot run there: the directory is missing, or a link leads out of the project.
@@ -361,7 +361,7 @@ fn directory(project: &Path, workspace: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// A goal of which nothing was started.
+/// Returns the result of a goal that was not started.
 fn not_run(goal: &Goal, why: String) -> Checked {
     result(goal, Instant::now(), &StdMutex::default(), Err(not_started(why)))
 }
@@ -399,12 +399,12 @@ fn result(goal: &Goal, started: Instant, printed: &StdMutex<Printed>, ending: Re
     Checked { result, report }
 }
 
-/// The first tests that failed.
+/// Returns the names of the first failed tests.
 fn failed_tests(report: &TestReport) -> Vec<String> {
     report.failed.iter().take(FAILED_TESTS).cloned().collect()
 }
 
-/// What is kept of a goal's output.
+/// The kept part of a goal's output.
 #[derive(Debug, Default)]
 struct Printed {
     tail: String,
@@ -442,7 +442,7 @@ impl Printed {
     }
 }
 
-/// The last number of a line: `87.5` in `coverage: 87.5%`.
+/// Returns the last number of a line: `87.5` in `coverage: 87.5%`.
 fn last_number(line: &str) -> Option<f64> {
     let digits = |c: char| c.is_ascii_digit() || c == '.' || c == '-';
     line.split(|c| !digits(c))
@@ -450,12 +450,12 @@ fn last_number(line: &str) -> Option<f64> {
         .find_map(|word| word.trim_end_matches(['.', '-']).parse().ok())
 }
 
-/// Collects on the child's reader thread, and tells when the child has ended.
+/// Collects output on the child's reader thread, and reports the child's end.
 struct Collector {
     plain: PlainText,
     printed: Arc<StdMutex<Printed>>,
     sender: Option<oneshot::Sender<End>>,
-    // It goes with the process, also where nobody waits for that any more.
+    // Dropped when the process has ended, even if its end is no longer awaited.
     _turn: Turn,
     _copy: Option<Arc<TreeCopy>>,
 }

@@ -1,4 +1,4 @@
-//! The ways into a loop that runs: what others in this process can ask of it.
+//! The interface to a running loop for other parts of this process.
 
 use std::{
     sync::Arc,
@@ -15,15 +15,15 @@ use tokio::sync::{
     mpsc::{self, error::TrySendError},
 };
 
-/// Messages under way to the loop; a user is far slower than it.
+/// Most messages queued for the loop; a user is far slower than it.
 const MESSAGES: usize = 256;
-/// Requests that wait for their replies.
+/// Most requests that wait for their replies.
 const REQUESTS: usize = 64;
-/// How long a user interface waits for a loop that is behind: a disk may keep it for a while, and a command must not be lost to that.
+/// How long a user interface waits for a busy loop: a slow disk may hold it up, and the command must not be lost then.
 const PATIENCE: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// The loop did not take what it was asked for: a disk, or a tool of its own, keeps it.
+/// The loop did not take a message in time: a disk, or one of its own tools, keeps it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("the loop did not take it in {} s; try again", PATIENCE.as_secs())]
 pub struct Busy;
@@ -43,7 +43,7 @@ pub(super) struct Inbox {
     pub(super) asked: mpsc::Receiver<Asked>,
 }
 
-/// What is asked of the loop through a [`Handle`], without a reply.
+/// A message to the loop through a [`Handle`], without a reply.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum InboxMessage {
     Command { command: UserCommand, by: RequestedBy },
@@ -68,13 +68,13 @@ impl Handle {
         (handle, Inbox { messages, asked })
     }
 
-    /// Leads to no loop: all that is asked is refused, since the run is over.
+    /// Makes a handle without a loop: all requests are refused, since the run is over.
     #[cfg(test)]
     pub(crate) fn to_nobody() -> Self {
         Self::new(Arc::default()).0
     }
 
-    /// Asks the loop for something; what comes of it is in the records. After the run it means nothing.
+    /// Gives the loop a command; its results are in the records. After the run it has no effect.
     ///
     /// # Errors
     /// [`Busy`] if the loop has not taken it in five seconds.
@@ -82,27 +82,27 @@ impl Handle {
         self.send(InboxMessage::Command { command, by }, PATIENCE)
     }
 
-    /// Does the same from a task.
+    /// As [`Handle::command`], from a task.
     pub async fn command_soon(&self, command: UserCommand, by: RequestedBy) {
         _ = self.messages.send(InboxMessage::Command { command, by }).await; // the run is over
     }
 
-    /// Asks the loop for something on behalf of `role`, and waits for the answer.
+    /// Sends the loop a request on behalf of `role`, and waits for the reply.
     pub async fn ask(&self, request: Request, role: Role) -> Reply {
         control::answer(request, role, &self.asked).await
     }
 
-    /// Tells whether the pause file is there. Waits for a loop that is behind: nothing would tell again.
+    /// Tells the loop whether the pause file exists. Waits for a busy loop, because the message is not repeated.
     pub fn pause_file(&self, present: bool) {
         _ = self.messages.blocking_send(InboxMessage::PauseFile { present }); // the run is over
     }
 
-    /// Tells that the plan was written to: its boxes are looked at soon if an agent works on it. The loop is never waited for.
+    /// Tells the loop that the plan was written: it soon looks at the boxes if an agent works on the plan. Never waits.
     pub fn plan_written(&self) {
         self.plan_written.notify_one();
     }
 
-    /// Has a background task ended for the user; nothing comes of it if it is over.
+    /// Ends a background task for the user; has no effect if it is over.
     ///
     /// # Errors
     /// [`Busy`] if the loop has not taken it in five seconds.
@@ -110,7 +110,7 @@ impl Handle {
         self.send(InboxMessage::CancelTask { number }, PATIENCE)
     }
 
-    /// Types into the running agent's terminal; nowhere if none runs.
+    /// Types into the running agent's terminal; has no effect if no agent runs.
     pub fn type_bytes(&self, bytes: Vec<u8>) {
         _ = self.send(InboxMessage::Type(bytes), PATIENCE); // a screen of a loop that has hung can still be left
     }
@@ -120,32 +120,33 @@ impl Handle {
         _ = self.send(InboxMessage::Resize(size), PATIENCE); // a screen of a loop that has hung can still be left
     }
 
-    /// Does the same from a task.
+    /// As [`Handle::resize`], from a task.
     pub async fn resize_soon(&self, size: Size) {
         _ = self.messages.send(InboxMessage::Resize(size)).await; // the run is over
     }
 
-    /// Tells that the user has left the screen of this process, and with it the run.
+    /// Tells the loop that the user has left the screen of this process, and with it the run.
     pub fn leave(&self) {
         _ = self.send(InboxMessage::Leave, PATIENCE); // a screen of a loop that has hung can still be left
     }
 
-    /// Types the same way from a task.
+    /// As [`Handle::type_bytes`], from a task.
     pub async fn type_soon(&self, bytes: Vec<u8>) {
         _ = self.messages.send(InboxMessage::Type(bytes)).await; // the run is over
     }
 
-    /// Tells that one more screen shows the run, which stays after its end as long as there is one.
+    /// Tells the loop, from a task, that one more screen shows the run. The loop stays after the end while there is
+    /// one.
     pub async fn watch_soon(&self) {
         _ = self.messages.send(InboxMessage::Watch).await; // the run is over
     }
 
-    /// Tells that a screen is gone, from a task.
+    /// As [`Handle::unwatch`], from a task.
     pub async fn unwatch_soon(&self) {
         _ = self.messages.send(InboxMessage::Unwatch).await; // the run is over
     }
 
-    /// Tells that a screen is gone.
+    /// Tells the loop that a screen is gone.
     pub fn unwatch(&self) {
         _ = self.send(InboxMessage::Unwatch, PATIENCE); // a screen of a loop that has hung can still be left
     }
@@ -153,7 +154,7 @@ impl Handle {
     fn send(&self, message: InboxMessage, patience: Duration) -> Result<(), Busy> {
         let deadline = Instant::now() + patience;
         let mut message = message;
-        // Closed when the run is over: then it means nothing.
+        // A closed channel means that the run is over, so the message has no effect.
         while let Err(TrySendError::Full(back)) = self.messages.try_send(message) {
             if Instant::now() >= deadline {
                 return Err(Busy);

@@ -1,4 +1,4 @@
-//! What the session before hands to the next prompt, as the records have it: a restart changes nothing about it.
+//! The handover from the session before to the next prompt, taken from the records: a restart does not change it.
 
 use ralph_core::{
     event::{Checkpoint, Outcome},
@@ -12,7 +12,7 @@ use ralph_plan::{
 };
 use ralph_text::sanitized;
 
-/// Most lines that are handed over of a terminal, in which nothing says where the last words begin.
+/// Most lines handed over of a terminal, where nothing marks the beginning of the last message.
 const SHOWN_LINES: usize = 12;
 
 /// The session before, and the trees around it.
@@ -23,9 +23,9 @@ pub(super) struct LastSession {
 }
 
 impl LastSession {
-    /// The session before the one that is prepared; none where it said nothing and failed, or where it is continued and so
-    /// knows what it did. A reviewer is told in any case. `has_messages` tells whether an adapter's agent has messages; of
-    /// another, the last lines of its terminal are taken.
+    /// Finds the session before the one that is prepared. `None` if it failed without a message, or if it is continued
+    /// and so knows its own work; a reviewer gets it in any case. `has_messages` tells whether an adapter's agent has
+    /// messages; for others, the last lines of the terminal are used.
     pub(super) fn of(state: &LoopState, has_messages: impl Fn(&str) -> bool) -> Option<Self> {
         if state.rules.session.is_some() && state.view.role.is_work() {
             return None;
@@ -64,7 +64,7 @@ impl LastSession {
         })
     }
 
-    /// Looks up what it changed.
+    /// Returns the handover, with the names of the files that the session changed.
     pub(super) fn handover(&self, repository: Option<&Repository>) -> Handover {
         let looked_up = self.trees.as_ref().zip(repository);
         let changed = looked_up.and_then(|((before, after), repository)| repository.names_between(before, after).ok());
@@ -75,7 +75,7 @@ impl LastSession {
     }
 }
 
-/// The last lines of what a terminal showed, without what was meant for ralph.
+/// Returns the last lines that a terminal showed, without those meant for ralph.
 fn last_lines(shown: &str) -> String {
     let text = reported(&sanitized(shown));
     let lines: Vec<&str> = text.lines().collect();

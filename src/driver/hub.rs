@@ -1,12 +1,12 @@
-//! From the loop to those who follow it: records, details and terminal output, in the order in which they happened.
+//! Passes records, details and terminal output from the loop to its subscribers, in the order in which they happened.
 //!
 //! Stop 8 of the tour in ARCHITECTURE.md.
 //!
-//! Any number of subscribers follow a run, each from a position of its own and at its own speed. A slow one costs the
-//! others nothing. What it misses depends on the kind: records it reads from the journal, where they are already; of
-//! output and details it is told how much it missed. Only a subscriber that was asked for as
-//! [`WhenSlow::HoldAgentBack`], which is what the owner of the run looks at, slows the agent instead, and nothing but the
-//! agent. A screen of another process holds it [briefly](WhenSlow::HoldAgentBriefly): nobody's frozen terminal stops a run.
+//! Any number of subscribers follow a run, each from a position of its own and at its own speed. A slow one does not
+//! affect the others. What it misses depends on the kind: records are read from the journal, which always has them; for
+//! output and details it is told how much it missed. Only a subscriber with [`WhenSlow::HoldAgentBack`], used for what
+//! the owner of the run sees, slows the agent instead, and nothing but the agent. A screen of another process holds it
+//! [briefly](WhenSlow::HoldAgentBriefly): a frozen terminal never stops a run.
 
 mod backlog;
 mod event;
@@ -31,12 +31,12 @@ pub use event::{Detail, UiEvent};
 pub use shared::{Wants, WhenSlow};
 pub use subscription::{Poll, Subscription, Waker};
 
-/// The output of an iteration's terminal, as far as the hub has it still.
+/// The output of an iteration's terminal, as far as the hub still has it.
 #[derive(Debug)]
 pub struct Terminal {
-    /// So many bytes are before the first that `subscription` gets.
+    /// Number of bytes before the first that `subscription` gets.
     pub start: u64,
-    /// So many bytes were shown by now.
+    /// Number of bytes shown so far.
     pub end: u64,
     pub subscription: Subscription,
 }
@@ -46,7 +46,7 @@ pub struct Terminal {
 pub struct Hub(Arc<Shared>);
 
 impl Hub {
-    /// A hub for the run whose records are in `journal`, which has those before `published` already.
+    /// Makes a hub for the run whose records are in `journal`, which already has those before `published`.
     pub fn new(journal: &Path, published: u64) -> Self {
         Self::with_patience(journal, published, HOLD_PATIENCE)
     }
@@ -55,28 +55,28 @@ impl Hub {
         Self(Arc::new(Shared::new(journal.to_owned(), published, patience)))
     }
 
-    /// Returns the end of a new subscriber, who has seen the records before `first`.
+    /// Returns the end of a new subscriber, which has seen the records before `first`.
     ///
-    /// However late it comes, it gets all records from there on, and of the terminal what the hub has kept of the iteration
-    /// that it knows of.
+    /// It gets all records from there on, even if it comes late, and the terminal output that the hub has kept of the
+    /// iteration that it knows of.
     pub fn subscribe(&self, first: u64, when_slow: WhenSlow) -> Subscription {
         Subscription::new(Arc::clone(&self.0), first, when_slow)
     }
 
-    /// Returns the end of a new subscriber that skips what it is too slow for. Of output it gets what `wants` says.
+    /// Returns the end of a new subscriber that skips what it is too slow for. `wants` selects the output that it gets.
     pub fn follow(&self, first: u64, wants: Wants) -> Subscription {
         let mut subscription = self.subscribe(first, WhenSlow::Skip);
         subscription.want(wants);
         subscription
     }
 
-    /// The number of the record that is published next.
+    /// Returns the number of the record that is published next.
     pub fn published(&self) -> u64 {
         self.0.lock().backlog.published()
     }
 
-    /// Returns the end of a new subscriber to the output of `iteration` after `from` bytes of it, and to the records from `first`
-    /// on; none if that is not the iteration that began last.
+    /// Returns the end of a new subscriber to the output of `iteration` after its first `from` bytes, and to the
+    /// records from `first` on. `None` if that is not the iteration that began last.
     pub fn terminal(&self, iteration: u32, from: u64, first: u64) -> Option<Terminal> {
         let mut subscription = self.subscribe(first, WhenSlow::Skip);
         let (start, end) = subscription.begin_at(iteration, from)?;
@@ -94,7 +94,7 @@ impl Hub {
         state.tell();
     }
 
-    /// Shows a signal that is no record. Never waits.
+    /// Publishes a signal that is not recorded. Never waits.
     pub fn tell(&self, at_ms: u64, iteration: u32, signal: &AgentSignal) {
         let detail = Detail {
             at_ms,
@@ -132,15 +132,15 @@ impl Hub {
         state.tell_output();
     }
 
-    /// Chooses whether output waits for anyone. While a session is being ended it must not: a terminal that was stopped
-    /// with Ctrl-S would keep the session's last word back for ever.
+    /// Sets whether output is published without waiting for subscribers. Needed while a session is being ended: a
+    /// terminal that was stopped with Ctrl-S would keep back the session's last output for ever.
     pub fn set_lossy(&self, lossy: bool) {
         self.0.lock().lossy = lossy;
         self.0.taken.notify_all();
     }
 
-    /// Says that nothing more comes, and waits until those who may hold the agent back have taken everything, or
-    /// `patience` is over.
+    /// Announces that nothing more comes, and waits until the subscribers that may hold the agent back have taken
+    /// everything, or until `patience` is over.
     pub fn close(&self, patience: Duration) {
         let deadline = Instant::now() + patience;
         let mut state = self.0.lock();
@@ -163,7 +163,7 @@ impl Hub {
     }
 }
 
-/// A session's terminal output goes to the subscribers, too.
+/// Shows a session's terminal output to the subscribers.
 impl Display for Hub {
     fn show(&mut self, bytes: &[u8]) {
         self.output(bytes);

@@ -1,4 +1,4 @@
-//! The work around an iteration that touches disk and git: blocking, done off the loop, its result an input.
+//! Blocking work around an iteration on disk and git, done off the loop; its result becomes an input.
 
 use std::{
     fs,
@@ -40,92 +40,92 @@ use super::{
     test_gate::{ChangedLines, Look, TestGate, added_lines},
 };
 
-/// An editor or an agent may be caught between emptying the plan and writing it.
+/// Several reads, because an editor or an agent may be between emptying the plan and writing it.
 const PLAN_READS: u32 = 4;
 const PLAN_READ_PAUSE: Duration = Duration::from_millis(50);
 
-/// What all jobs of a run share.
+/// The state that all jobs of a run share.
 pub(super) struct JobContext {
     pub(super) run: RunId,
     pub(super) paths: ProjectPaths,
     pub(super) files: RunPaths,
     pub(super) plan: PathBuf,
-    /// The section of it that is worked through; none for all of it.
+    /// The section of the plan to work on; `None` for the whole plan.
     pub(super) section: Option<String>,
     pub(super) taskless: Taskless,
     pub(super) task_rules: TaskRules,
     pub(super) template: Template,
-    /// Whether a prompt has what the session before reported and changed.
+    /// Whether a prompt includes the report and the changes of the session before.
     pub(super) handover: bool,
     pub(super) confined: Confined,
     pub(super) repository: Option<Repository>,
     pub(super) supervisor: Supervisor,
-    /// How the files were, where no checkpoint tells. Not in the journal: after a restart one iteration may count as progress
-    /// that is none.
+    /// The state of the files, if no checkpoint shows it. Not in the journal: after a restart one iteration may wrongly
+    /// count as progress.
     pub(super) seen: Mutex<Seen>,
-    /// The tree before the iteration, where goals are run after edits.
+    /// The tree before the iteration, if goals are run after edits.
     pub(super) tree: Mutex<Option<u64>>,
-    /// What may run by itself, as it was before the iteration.
+    /// The files that may run by themselves, as they were before the iteration.
     pub(super) autorun: Mutex<Autorun>,
     /// The tests of the goals, as they were when the run began.
     pub(super) gate: Arc<TestGate>,
-    /// The iteration before which tests were as they have to be. Not in the journal: after a restart the user is asked about changes that
-    /// the plan allows.
+    /// The iteration before which the tests were unchanged. Not in the journal: after a restart the user is asked about
+    /// changes that the plan allows.
     pub(super) unchanged_before: Mutex<Option<u32>>,
 }
 
-/// What a preparation needs of the state.
+/// The facts about the state that a preparation needs.
 #[derive(Debug)]
 pub(super) struct Prepare {
     pub(super) iteration: u32,
-    /// The tree as it was left by the iteration before, if nothing can have happened since.
+    /// The tree as the iteration before left it, if it cannot have changed since.
     pub(super) untouched: Option<Checkpoint>,
     pub(super) promise: String,
     pub(super) steering: Vec<(SteeringId, SteeringKind, String)>,
     pub(super) feedback: Vec<String>,
-    /// What there is to say of background tasks.
+    /// Sentences about background tasks.
     pub(super) background: Vec<String>,
     pub(super) before: Option<LastSession>,
     pub(super) live_steering: bool,
-    /// The agent is given ralph's own tools.
+    /// Whether the agent is given ralph's own tools.
     pub(super) has_tools: bool,
-    /// Goals are run after its edits.
+    /// Whether goals are run after its edits.
     pub(super) watches_edits: bool,
-    /// Tasks that nobody works on for now.
+    /// Tasks that are not worked on for now.
     pub(super) set_aside: Vec<String>,
     /// The plan as it was last read.
     pub(super) plan: PlanSnapshot,
-    /// The task is one that a review sent the author back to.
+    /// The task to which a review has sent the author back.
     pub(super) sent_back_to: Option<String>,
-    /// What is reviewed, if it is no work that is prepared.
+    /// The subject of the review, if a review is prepared.
     pub(super) review: Option<ReviewOf>,
-    /// The iteration whose tests count; none for those of the start of the run.
+    /// The iteration whose tests count; `None` for those of the start of the run.
     pub(super) tests_from: Option<u32>,
-    /// The plan allows to change tests at some task.
+    /// Whether the plan allows changing tests at some task.
     pub(super) tests_may_change: bool,
 }
 
-/// What a settlement needs of the state.
+/// The facts about the state that a settlement needs.
 #[derive(Debug)]
 pub(super) struct Settle {
     pub(super) iteration: u32,
     pub(super) before: Option<Checkpoint>,
     pub(super) baseline: Option<Checkpoint>,
-    /// What is recorded of the agent's own words, if it may count.
+    /// The recorded statement of the agent, if it counts.
     pub(super) stated: Statement,
-    /// It is recorded that the file was there that claims the end; by now it may be gone.
+    /// Whether the file that claims the end was recorded as present; it may be gone by now.
     pub(super) done_file: bool,
     /// The plan as it was when the iteration began.
     pub(super) plan: PlanSnapshot,
-    /// What it changed counts for nothing and is undone.
+    /// Whether it is a review, whose changes do not count and are undone.
     pub(super) is_review: bool,
-    /// The iteration whose tests count; none for those of the start of the run.
+    /// The iteration whose tests count; `None` for those of the start of the run.
     pub(super) tests_from: Option<u32>,
-    /// Tests may be changed for its task.
+    /// Whether tests may be changed for its task.
     pub(super) tests_may_change: bool,
     /// The patch of tests that the user is asked about.
     pub(super) tests_asked: Option<String>,
-    /// Why they were changed, as the agent said.
+    /// The agent's reason for changing them.
     pub(super) tests_why: Option<String>,
 }
 
@@ -191,14 +191,14 @@ impl Settle {
     }
 }
 
-/// Whether the plan, as it was before the first iteration, allows to change tests at such a task.
+/// Whether the plan, as it was before the first iteration, allows changing tests at a task for which `such` holds.
 fn may_change_tests(state: &LoopState, such: impl FnMut(&String) -> bool) -> bool {
     state.rules.tests_may_change.iter().flatten().any(such)
 }
 
-/// What decides a prompt besides the state of the loop.
+/// The facts that a prompt depends on, besides the state of the loop.
 pub(super) struct Telling<'a> {
-    /// Its path as the agent can use it.
+    /// The plan's path as the agent can use it.
     pub(super) plan: &'a str,
     pub(super) kind: PlanKind,
     pub(super) template: &'a Template,
@@ -248,7 +248,7 @@ impl JobContext {
         let reading = self.read_plan().map_err(|why| Refusal::Plan { why })?;
         let plan = self.task_rules.followed(reading, Some(&mut notices));
         notices.extend(taken_out(&job.plan, &plan));
-        // Whatever the last session ran may have taken a directory away.
+        // A program of the last session may have removed a directory.
         self.files.create().map_err(|error| Refusal::State {
             why: with_causes(&error),
         })?;
@@ -263,7 +263,7 @@ impl JobContext {
         if job.iteration == 1 {
             notices.extend(self.gate.keep_originals());
         }
-        // The plan before the first iteration is the user's alone.
+        // Before the first iteration, only the user has written the plan.
         let plan_allows =
             job.tests_may_change || job.iteration == 1 && plan.tasks.iter().any(|task| task.settings.tests_may_change);
         let unchanged = plan_allows && self.gate.is_unchanged(job.tests_from);
@@ -298,10 +298,10 @@ impl JobContext {
     pub(super) fn settle(&self, job: &Settle) -> Settlement {
         let mut notices = Vec::new();
         let mut claims = Vec::new();
-        // Before the checkpoint: the file is a message to ralph, not a part of the work. Gone, it was removed by a ralph that
-        // was killed before the settlement was recorded.
+        // Before the checkpoint: the file is a message to ralph, not a part of the work. If it was recorded and is
+        // gone, a ralph that was killed before it recorded the settlement has removed it.
         match self.take_done_file(&mut notices) {
-            // A reviewer's.
+            // A reviewer made it, and its claims do not count.
             DoneFile::Taken if job.is_review => {}
             DoneFile::Taken => claims.push(Claim::DoneFile),
             DoneFile::Gone if job.done_file => claims.push(Claim::DoneFile),
@@ -342,7 +342,7 @@ impl JobContext {
         }
     }
 
-    /// Looks at changed tests where the agent speaks of them, the plan allows them or the user is asked about them.
+    /// Looks at changed tests if the agent mentions them, the plan allows them or the user is asked about them.
     fn changed_tests(&self, job: &Settle, notices: &mut Vec<Notice>) -> Option<Box<FoundTests>> {
         let why = job.stated.tests_changed.as_ref();
         if job.is_review || (why.is_none() && !job.tests_may_change && job.tests_asked.is_none()) {
@@ -372,7 +372,7 @@ impl JobContext {
         })))
     }
 
-    /// A number for the files as they are; none where there are too many.
+    /// Returns a fingerprint of the current files; `None` if there are too many.
     pub(super) fn look_at_tree(&self) -> Option<u64> {
         fingerprint(self.paths.project(), &self.paths.states()).ok()
     }
@@ -381,7 +381,7 @@ impl JobContext {
         self.autorun.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The plan's path as the agent can use it.
+    /// Returns the plan's path as the agent can use it.
     fn shown_plan(&self) -> String {
         let shown = self.plan.strip_prefix(self.paths.project()).unwrap_or(&self.plan);
         ralph_words::prompt::plan_in_prompt(&shown.to_string_lossy(), self.section.as_deref())
@@ -442,13 +442,13 @@ impl JobContext {
         }
     }
 
-    /// The tasks of `before` whose box is the other one on disk, by position; none if the plan cannot be read now.
+    /// Returns the positions of the tasks of `before` whose box differs on disk; `None` if the plan cannot be read now.
     pub(super) fn toggled_boxes(&self, before: &PlanSnapshot) -> Option<Vec<u32>> {
         let reading = read_plan(&self.plan, self.section.as_deref(), self.taskless).ok()?;
         Some(ralph_plan::toggled(before, &reading.plan))
     }
 
-    /// Reads the plan after the goals were run: what they run may be the agent's.
+    /// Reads the plan after the goals have run, because they may run code of the agent.
     pub(super) fn look_again(&self, before: &PlanSnapshot, look: Look) -> Verification {
         let plan = self.read_plan().map(|reading| self.task_rules.followed(reading, None));
         let edits = edits(before, &plan);
@@ -463,7 +463,7 @@ impl JobContext {
         }
     }
 
-    /// The lines that the run has added or changed; none where no checkpoints tell.
+    /// Returns the lines that the run has added or changed; empty without checkpoints.
     pub(super) fn changed_lines(&self, from: Option<&Checkpoint>, to: Option<&Checkpoint>) -> ChangedLines {
         let (Some(repository), Some(from), Some(to)) = (&self.repository, from, to) else {
             return Vec::new();
@@ -480,7 +480,7 @@ impl JobContext {
 
     /// Removes `.ralph-done`.
     ///
-    /// One that cannot be removed claims nothing: nobody could say which iteration it is from.
+    /// A file that cannot be removed claims nothing, since its iteration would be unknown.
     fn take_done_file(&self, notices: &mut Vec<Notice>) -> DoneFile {
         let path = self.paths.done_file();
         if path.symlink_metadata().is_err() {
@@ -506,7 +506,7 @@ impl JobContext {
             .map(|(checkpoint, _)| checkpoint)
     }
 
-    /// Tells whether the files are as they never were before when this was asked; none where that cannot be told.
+    /// Whether the files are in a state that no earlier call has seen; `None` if that is unknown.
     fn take_fingerprint(&self, notices: &mut Vec<Notice>) -> Option<bool> {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let (is_new, blind) = seen.look(self.paths.project(), &self.paths.states());
@@ -535,7 +535,7 @@ impl JobContext {
         (Some(checkpoint), changes, totals)
     }
 
-    /// Makes a checkpoint and counts the changes since earlier ones; there are none where they cannot be counted.
+    /// Makes a checkpoint and counts the changes since earlier ones. The counts are empty if counting fails.
     fn checkpoint_since(
         &self,
         iteration: u32,
@@ -545,7 +545,7 @@ impl JobContext {
     ) -> Option<(Checkpoint, Vec<Changes>)> {
         let repository = self.repository.as_ref()?;
         let taken = repository.checkpoint_since(&self.run, iteration, moment, since);
-        // git runs the filters that its configuration names, an agent can write that, and a filter can kill git's guard.
+        // git runs filters from its configuration, which an agent can write, and a filter can kill git's guard.
         self.supervisor.end_orphans();
         match taken {
             Ok((taken, counted)) => {
@@ -570,7 +570,7 @@ impl JobContext {
     }
 }
 
-/// What became of `.ralph-done`.
+/// The result of taking `.ralph-done`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum DoneFile {
     Gone,
@@ -579,8 +579,8 @@ enum DoneFile {
     Stuck,
 }
 
-/// What the final `message` of a turn says of the agent. Where an agent has no messages, `last_line_claims`, only the last
-/// lines of its output count.
+/// Reads the agent's statement from the final `message` of a turn. If the agent has no messages (`last_line_claims`),
+/// only the last lines of its output count.
 pub(super) fn statement(message: &str, promise: &str, last_line_claims: bool) -> Statement {
     let (promised, place) = if last_line_claims {
         (claims::last_line_promise(message, promise), StatusPlace::LastLines)
@@ -603,7 +603,7 @@ pub(super) fn statement(message: &str, promise: &str, last_line_claims: bool) ->
     }
 }
 
-/// What was done to the tasks; nothing can be told of a plan that cannot be read.
+/// Returns the changes to the tasks; empty if the plan cannot be read.
 fn edits(before: &PlanSnapshot, after: &Result<PlanSnapshot, String>) -> PlanChanges {
     after
         .as_ref()
@@ -611,7 +611,7 @@ fn edits(before: &PlanSnapshot, after: &Result<PlanSnapshot, String>) -> PlanCha
         .unwrap_or_default()
 }
 
-/// The tasks that went while no agent worked. It is the user who does that, but what is gone is never done.
+/// Returns a notice of tasks removed while no agent worked. The user has removed them, but they never count as done.
 fn taken_out(before: &PlanSnapshot, now: &PlanSnapshot) -> Option<Notice> {
     let tasks = ralph_plan::diff(before, now).vanished;
     (!tasks.is_empty()).then_some(Notice::TasksRemoved { tasks, more: 0 })

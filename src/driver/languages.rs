@@ -1,4 +1,4 @@
-//! Questions of agents to language servers, beside the loop, which goes on meanwhile.
+//! Questions of agents to language servers, answered outside of the loop, which goes on meanwhile.
 
 use ralph_core::{
     event::{AskId, Decision, Notice, PermissionRequest, ToolKind},
@@ -14,7 +14,7 @@ use super::{
 };
 
 impl Driver {
-    /// Asks a language server for the agent, and answers by `reply` when it has.
+    /// Asks a language server for the agent, and replies when it has answered.
     pub(super) fn ask_language_server(&self, call: ToolCall, waits: bool, reply: Answering) {
         let Some(question) = question(call) else { return };
         if !waits {
@@ -31,7 +31,7 @@ impl Driver {
         });
     }
 
-    /// What the rules are looked at with, without what was asked and decided.
+    /// Returns the permissions in effect, without pending and decided requests.
     fn rules_in_effect(&self) -> Permissions {
         let permissions = &self.state().view.permissions;
         Permissions {
@@ -41,7 +41,7 @@ impl Driver {
         }
     }
 
-    /// Tells of a file whether the rules let the agent edit it without asking.
+    /// Returns a function that tells of a file whether the rules let the agent edit it without asking.
     fn edits_permitted(&self) -> impl Fn(&std::path::Path) -> bool + Send + Sync + 'static {
         let judge = self.judge.clone().filter(|judge| judge.asks());
         let permissions = self.rules_in_effect();

@@ -1,4 +1,4 @@
-//! What the log of a run gets of each step: kinds of inputs and events, never what is in them.
+//! Logs the steps of a run: the kinds of inputs and events, never their content.
 
 use std::mem::{Discriminant, discriminant};
 
@@ -10,7 +10,7 @@ use ralph_core::{
 use ralph_system::diagnostics::kind;
 use tracing::{debug, info, trace};
 
-/// Logs a step: at info what a run is made of, in detail all of it. `before` is the phase it began in.
+/// Logs a step: its main events at level info, everything at finer levels. `before` is the phase it began in.
 pub(super) fn log_step(before: Discriminant<Phase>, input: &Input, state: &LoopState, events: &[Event]) {
     match input {
         Input::Agent {

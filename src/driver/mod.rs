@@ -1,7 +1,7 @@
-//! Runs the loop: takes inputs, steps the machine, journals what it decides, publishes it, carries it out.
+//! Runs the loop: takes inputs, steps the machine, records and publishes its events, performs its effects.
 //!
-//! One task owns everything. Nothing here decides: what an input means is the machine's business, and what an effect
-//! does is done elsewhere; its result comes back as an input.
+//! One task owns everything. This module does not decide: the machine interprets inputs, and other modules do the work
+//! of effects, whose results come back as inputs.
 
 mod agent_commands;
 mod autorun;

@@ -1,4 +1,4 @@
-//! Takes a project: its lock, and the run that goes on or begins.
+//! Opens a project: takes its lock, and resumes or begins a run.
 
 use std::{
     io,
@@ -61,7 +61,7 @@ pub enum OpenError {
         #[source]
         source: io::Error,
     },
-    /// A new run would drop a message of the user's.
+    /// A new run would drop a message of the user.
     #[error("message {} waits for the last run, of {plan}: {text}", id.0, plan = plan.display())]
     MessageWaits {
         id: SteeringId,
@@ -70,12 +70,12 @@ pub enum OpenError {
     },
 }
 
-/// Which run is opened.
+/// The run to open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Opening {
     /// The latest one if it was cut off, else a new one.
     AsFound,
-    /// The latest one, whatever ended it but being done.
+    /// The latest one, also if it has ended for any reason but completion.
     Continued,
 }
 
@@ -87,14 +87,14 @@ pub struct OpenRun {
     pub files: RunPaths,
     /// Taken by the driver.
     loaded: Option<(Journal, LoopState)>,
-    /// The record that comes next: those before it are in the journal already, one in a new run.
+    /// The number of the next record: earlier ones are in the journal already, a single one in a new run.
     pub next_seq: u64,
-    /// A run that was cut off is resumed.
+    /// Whether it is a run that was cut off and is resumed.
     pub recovered: bool,
-    /// Things to be said once the loop runs.
+    /// Notices to record once the loop runs.
     pub(super) notices: Vec<Notice>,
     pub(super) earlier: Used,
-    /// Where the run before ended, if it did.
+    /// The final state of the run before, if it has ended.
     ended: Option<LoopState>,
     _helpers: Hold,
     _lock: Lock,
@@ -103,7 +103,7 @@ pub struct OpenRun {
 impl OpenRun {
     /// Locks the project and opens the run of `plan`: the latest one if it was cut off, else a new one.
     ///
-    /// Processes that a killed ralph left behind are ended first.
+    /// First ends the processes that a killed ralph left behind.
     ///
     /// # Errors
     /// `LockError::Held` if another ralph works here; the others if the state cannot be read or written.
@@ -111,7 +111,7 @@ impl OpenRun {
         Self::open_as(paths, (plan, None), supervisor, Opening::AsFound)
     }
 
-    /// Does the same with the run that `opening` says, of a plan or of a section of it.
+    /// As [`OpenRun::open`], with the run that `opening` selects, of a plan or of one of its sections.
     ///
     /// # Errors
     /// As [`OpenRun::open`].
@@ -195,7 +195,7 @@ impl OpenRun {
     }
 }
 
-/// Has a run that is over, and whose end is still shown on a screen, close that screen; false if a run goes on.
+/// Closes the screen of a run that is over and only shows its end; false if a run goes on.
 fn closes_shown_end(paths: &ProjectPaths) -> bool {
     let status = match control::ask(&paths.socket(), &Request::Status) {
         Ok(Reply::Status { status }) => status,
@@ -206,7 +206,7 @@ fn closes_shown_end(paths: &ProjectPaths) -> bool {
             | Reply::Forbidden { .. }
             | Reply::Tool { .. },
         ) => return false,
-        // It answers no more, and may wait for the user's command that tells the end.
+        // It no longer answers, and may be waiting for the user's command that reports the end.
         Err(_) => return latest(paths).is_ok_and(|run| run.is_some_and(|run| run.state.view.is_over())),
     };
     let command = UserCommand::Stop {
@@ -220,15 +220,15 @@ fn closes_shown_end(paths: &ProjectPaths) -> bool {
 }
 
 impl OpenRun {
-    /// Adds what is to be said when the loop runs.
+    /// Adds notices before those already waiting for the loop.
     pub fn notice_first(&mut self, notices: Vec<Notice>) {
         self.notices.splice(0..0, notices);
     }
 
-    /// Finds the repository in which the run makes its checkpoints, and has git ignore `.ralph-pause` and `.ralph-done` there. The
-    /// loop reports a missing repository.
+    /// Finds the repository in which the run makes its checkpoints, and makes git ignore `.ralph-pause` and
+    /// `.ralph-done` there. The loop reports a missing repository.
     ///
-    /// `include` names ignored files that are in checkpoints all the same, as patterns of `.gitignore`.
+    /// `include` has patterns, as in `.gitignore`, of ignored files that checkpoints include all the same.
     pub fn repository(&mut self, include: Vec<String>, supervisor: &Supervisor) -> Option<Repository> {
         match Repository::discover(self.paths.project(), &self.files.scratch(), supervisor) {
             Ok((repository, notices)) => {
@@ -250,8 +250,8 @@ impl OpenRun {
         }
     }
 
-    /// Says what the run before wanted and this one does not: tasks that an agent took out of the plan, goals that are gone
-    /// from the configuration, which an agent may have edited as well.
+    /// Returns notices of what the run before required and this one does not: tasks that an agent removed from the
+    /// plan, and goals that are gone from the configuration, which an agent may have edited as well.
     pub fn let_go(&self, settings: &Settings, plan: &PlanSnapshot) -> Vec<Notice> {
         let Some(ended) = &self.ended else { return Vec::new() };
         let is_done = matches!(ended.view.stop_reason(), Some(StopReason::Done { .. }));
@@ -280,7 +280,7 @@ impl OpenRun {
     }
 }
 
-/// What runs before this one used of what all of them share. What the last of them knew includes those before it.
+/// Usage by earlier runs of what all runs share. The last run's knowledge includes the runs before it.
 #[derive(Debug, Default)]
 pub(super) struct Used {
     /// When iterations began.
@@ -296,8 +296,8 @@ impl Used {
         }
     }
 
-    /// The same where the latest run was killed before it had written what those before it used. One that cannot be read
-    /// is passed over.
+    /// As [`Used::of`], with the newest readable run that started: the latest run may have been killed before it wrote
+    /// the usage of those before it.
     fn of_the_last_that_started(paths: &ProjectPaths) -> Self {
         let ids = paths.run_ids().into_iter().rev();
         let views = ids.filter_map(|id| read_view(paths, &id).ok());
@@ -323,10 +323,10 @@ pub(super) struct Earlier {
 }
 
 impl Earlier {
-    /// The run, if it can be resumed.
+    /// Returns the run, if it can be resumed.
     ///
     /// # Errors
-    /// [`JournalError::Unknown`]: a state that is folded without an event is not the state of the run.
+    /// [`JournalError::Unknown`] if an event is unknown: the state folded without it is not the state of the run.
     pub(super) fn understood(self) -> Result<Self, JournalError> {
         match self.unknown {
             None => Ok(self),
@@ -339,12 +339,12 @@ impl Earlier {
         }
     }
 
-    /// Whether `ralph` with this plan goes on with it.
+    /// Whether `ralph` with this plan resumes it.
     fn is_resumed(&self, plan: (&Path, Option<&str>)) -> bool {
         !self.state.view.is_over() && is_of(&self.state.view.settings, plan)
     }
 
-    /// Refuses a run in the place of this one while it can still deliver a message.
+    /// Refuses to replace this run while it can still deliver a message.
     fn has_no_message_waiting(&self) -> Result<(), OpenError> {
         let view = &self.state.view;
         if !view.stop_reason().is_none_or(StopReason::can_be_continued) {
@@ -360,13 +360,13 @@ impl Earlier {
         })
     }
 
-    /// Whether the run is over, and not for good.
+    /// Whether the run is over, but can be continued with this plan.
     fn can_continue(&self, plan: (&Path, Option<&str>)) -> bool {
         let view = &self.state.view;
         view.stop_reason().is_some_and(StopReason::can_be_continued) && is_of(&view.settings, plan)
     }
 
-    /// The run behind its end, as its user wants it continued.
+    /// Reopens the run after its end, because its user wants it continued.
     fn reopened(mut self) -> Result<Self, JournalError> {
         let reopened = Event::RunReopened {
             by: RequestedBy::User,
@@ -389,7 +389,7 @@ fn unfinished(paths: &ProjectPaths) -> Result<Option<Earlier>, JournalError> {
     Ok(latest(paths)?.filter(|run| !run.state.view.is_over()))
 }
 
-/// The latest run, if it ever started.
+/// Returns the latest run, if it ever started.
 pub(super) fn latest(paths: &ProjectPaths) -> Result<Option<Earlier>, JournalError> {
     let Some(id) = paths.latest_run() else { return Ok(None) };
     let path = paths.run(&id).journal();
@@ -444,7 +444,7 @@ fn create(paths: &ProjectPaths) -> Result<(RunId, Journal, Record), OpenError> {
     Ok((run, journal, first))
 }
 
-/// Ends what a killed ralph and its killed guard left running, found by the run they were started in.
+/// Ends processes that a killed ralph and its killed guard left running, found by the run they were started in.
 fn sweep(paths: &ProjectPaths, supervisor: &Supervisor, notices: &mut Vec<Notice>) {
     let runs: Vec<String> = paths.run_ids().into_iter().map(|run| run.0).collect();
     let ended = supervisor.sweep(&runs);
@@ -454,24 +454,24 @@ fn sweep(paths: &ProjectPaths, supervisor: &Supervisor, notices: &mut Vec<Notice
     }));
 }
 
-/// What there was to reset where no loop runs.
+/// The result of resetting the breaker when no loop runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reset {
-    /// The run that was cut off goes on with a closed breaker.
+    /// The run that was cut off will resume with a closed breaker.
     Done,
-    /// The next run begins with a closed one anyway.
+    /// There was nothing to reset: the next run begins with a closed breaker anyway.
     Nothing,
 }
 
-/// Whether a run goes by settings of this plan, or of this section of it.
+/// Whether a run's settings are for this plan, and for this section of it.
 pub(super) fn is_of(settings: &Settings, (plan, section): (&Path, Option<&str>)) -> bool {
     is_same_file(&settings.plan, plan) && settings.section.as_deref() == section
 }
 
-/// Waits for the helpers of a ralph that was killed in the project, and has others wait for those of this process.
+/// Waits for the helpers of a ralph that was killed in the project, and makes others wait for those of this process.
 ///
 /// # Errors
-/// [`OpenError::Helpers`] if they do not end, or if the file that stands for them cannot be locked.
+/// [`OpenError::Helpers`] if they do not end, or if their lock file cannot be locked.
 pub fn hold(paths: &ProjectPaths, supervisor: &Supervisor) -> Result<Hold, OpenError> {
     let path = paths.helpers();
     let held = supervisor.hold(&path);
@@ -498,7 +498,7 @@ pub fn reset_circuit(paths: &ProjectPaths) -> Result<Reset, OpenError> {
     Ok(Reset::Done)
 }
 
-/// Takes back a rule that answers have added, where no loop runs; false if there is none of that text.
+/// Removes a rule that answers have added, when no loop runs; false if no rule has that text.
 ///
 /// # Errors
 /// As [`OpenRun::open`], and if the rules of the project cannot be read or written.
@@ -529,7 +529,7 @@ pub fn read_view(paths: &ProjectPaths, run: &RunId) -> Result<RunView, JournalEr
     Ok(view)
 }
 
-/// Reads the records of `run`, of an agent's details only as many as a journal of this version has: one of the first
+/// Reads the records of `run`, limited to as many of an agent's details as a current journal keeps: one of the first
 /// version may hold any number of them.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! Carries out what the machine wants done.
+//! Performs the effects of the machine.
 
 use std::{sync::Arc, time::Duration};
 
@@ -34,14 +34,14 @@ use super::{
 const LAST_WORD: Duration = Duration::from_secs(10);
 
 impl Driver {
-    /// Starts one effect; `input` is what caused it. Its result arrives as an input later.
+    /// Starts one effect, caused by `input`. Its result arrives as an input later.
     pub(super) fn perform(&mut self, effect: Effect, input: &Input, now_ms: u64) {
         debug!(effect = %kind(&effect), "effect");
         match effect {
             Effect::Prepare { iteration } => self.prepare(iteration, input),
             Effect::StartSession { iteration } => self.start_session(iteration, now_ms),
             Effect::StopSession { at_once } => {
-                // From here on the session's last word matters more than its output.
+                // From here on the session's last output matters more than completeness for slow subscribers.
                 self.hub.set_lossy(true);
                 if let Some(session) = &self.session {
                     session.stop(self.state().view.phase.cancel_reason(), at_once);
@@ -58,7 +58,7 @@ impl Driver {
                 let text = edits_checked(&results);
                 let id = SteeringId::RALPH;
                 if let Some(session) = &self.session {
-                    // What still fails when the turn is over is in the next prompt.
+                    // Not delivered is harmless: goals that still fail after the turn are in the next prompt.
                     _ = session.send(SessionCommand::Steer { id, text });
                 }
             }
@@ -133,7 +133,7 @@ impl Driver {
     fn answer_agent(&mut self, id: AskId, answer: PermissionAnswer) {
         let lived = self.clock.lived();
         if let Some(session) = &mut self.session {
-            // A session that is gone has no use for an answer.
+            // A session that is gone needs no answer.
             _ = session.send(SessionCommand::Answer { id, answer });
             session.begin_to_work(lived);
         }
@@ -146,7 +146,7 @@ impl Driver {
         }
     }
 
-    /// Says from half of the idle limit on how long the agent has left.
+    /// Announces the time that an idle agent has left, from half of the idle limit on.
     fn count_down(&mut self, lived: Duration) {
         let Some(idle_ms) = self.state().view.settings.limits.idle_timeout_ms else {
             return;
@@ -197,9 +197,10 @@ impl Driver {
     }
 
     fn settle(&mut self, iteration: u32) {
-        // Still there only if it outlived its deadline: it is its guard's now.
+        // Still there only if it outlived its deadline: its guard ends it now.
         self.session = None;
-        // Recorded before it is removed: a claim must outlive a ralph that is killed in between. A reviewer claims nothing.
+        // Recorded before it is removed: the claim must survive if ralph is killed in between. A reviewer makes no
+        // claims.
         let claims = self.state().view.role.is_work();
         let recorded = self.state().rules.stated.claims.contains(&Claim::DoneFile);
         if claims && !recorded && self.jobs.has_done_file() {
@@ -234,7 +235,7 @@ impl Driver {
                 move || jobs.changed_lines(from.as_ref(), to.as_ref())
             };
             let look = test_gate::look(goals, parallel, place, closer, changed).await;
-            // It reads files: not on the loop's thread.
+            // Reads files: not on the loop's thread.
             let found = tokio::task::spawn_blocking(inherited(move || jobs.look_again(&before, look)));
             let verification = Box::new(found.await.unwrap_or_else(|_| nothing_verified()));
             let found = Input::Verified {
@@ -256,7 +257,7 @@ impl Driver {
         self.background.start(task, self.results.clone());
     }
 
-    /// Where goals run, and background tasks.
+    /// Returns the place for goals and background tasks.
     pub(super) fn place(&self) -> goals::Place {
         goals::Place {
             project: self.jobs.paths.project().to_owned(),
@@ -272,7 +273,7 @@ impl Driver {
         }
     }
 
-    /// The agent of the iteration that is prepared or runs.
+    /// Returns the agent of the iteration that is prepared or runs.
     pub(super) fn agent(&self) -> &Agent {
         let id = &self.state().view.adapter;
         self.agents
@@ -285,8 +286,8 @@ impl Driver {
         self.state().view.channel() == Some(ChannelKind::OneWay)
     }
 
-    /// The session that has shown by its output alone that it has its prompt, as long as messages in that wait for it: an
-    /// agent without messages shows nothing else.
+    /// Returns the iteration whose output alone shows that the agent has its prompt, while messages in that prompt
+    /// await delivery: an agent without messages shows nothing else.
     pub(super) fn first_output(&self) -> Option<u32> {
         if self.state().rules.prompted.is_empty() || !self.agent().last_line_claims {
             return None;
@@ -295,7 +296,7 @@ impl Driver {
         Some(session.iteration)
     }
 
-    /// Runs `job` off the loop and turns its result into an input; a job that panics has none.
+    /// Runs `job` off the loop and turns its result into an input; the result of a job that panics is `None`.
     fn offload<T: Send + 'static>(
         &self,
         job: impl FnOnce() -> T + Send + 'static,
@@ -329,7 +330,7 @@ impl Driver {
             prompt: jobs.files.prompt(iteration),
             cwd: jobs.paths.project().to_owned(),
             model: self.state().view.iterations.latest().and_then(|row| row.model.clone()),
-            // It is named for the first adapter and for work; another would not know it.
+            // The setting is for the first adapter and for work; another adapter would not know the name.
             agent: settings.agent.clone().filter(|_| is_first),
             resume: self.state().rules.session.clone().filter(|_| is_work),
             size: self.size,
@@ -362,7 +363,7 @@ impl Driver {
         self.plan_look.begin_iteration();
     }
 
-    /// Ends the session when the loop cannot go on: without a journal nothing may happen any more.
+    /// Ends the session when the loop cannot go on: without a journal, nothing more may happen.
     pub(super) async fn end_session_at_once(&mut self) {
         self.hub.set_lossy(true);
         let Some(mut session) = self.session.take() else { return };
@@ -378,7 +379,7 @@ pub(super) fn millis(duration: Duration) -> u64 {
 
 const GAVE_UP_LOOKING: &str = "an internal error while the iteration's result was looked at";
 
-/// The verification of a look that broke.
+/// Returns the verification for a look that panicked.
 fn nothing_verified() -> Verification {
     Verification {
         results: Vec::new(),
@@ -391,7 +392,7 @@ fn nothing_verified() -> Verification {
     }
 }
 
-/// The settlement of a job that broke: it claims nothing and knows nothing.
+/// Returns the settlement for a job that panicked: without claims and without findings.
 fn nothing_found() -> Settlement {
     Settlement::of_plan(Err(GAVE_UP_LOOKING.to_owned()), random_share())
 }

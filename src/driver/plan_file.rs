@@ -1,4 +1,4 @@
-//! The plan as it lies on disk, where an agent can put anything in its place.
+//! Reads the plan from disk, where an agent may have replaced it by anything.
 
 use std::{
     collections::BTreeSet,
@@ -13,21 +13,21 @@ use ralph_text::with_causes;
 
 use super::config::Agent;
 
-/// Most mistakes that are told of one reading of the plan.
+/// Most mistakes that are reported for one reading of the plan.
 const MISTAKES_TOLD: usize = 8;
 
-/// What a plan without any task is.
+/// Whether a plan without tasks is allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Taskless {
-    /// A description; goals tell when it is carried out, or the agent, twice.
+    /// Allowed, as a description; goals, or two claims of the agent, say when it is carried out.
     Allowed,
     Refused,
 }
 
 impl Taskless {
-    /// Goals are evidence enough to do without tasks. Where the user chose the words of the promise, the agent's own word was
-    /// asked for, and some plans are descriptions by their names; else a plan without tasks is rather a mistake, and a run over
-    /// it could only end unverified.
+    /// A plan without tasks is allowed if there are goals as evidence, if the user has chosen the promise and so relies
+    /// on the agent's word, or if its name says that it is a description. Otherwise it is probably a mistake, and a run
+    /// over it could only end unverified.
     pub fn with(plan: &Path, goals: &[Goal], promise: Option<&str>) -> Self {
         if goals.is_empty() && promise.is_none() && !ralph_plan::is_description(plan) {
             Taskless::Refused
@@ -37,10 +37,10 @@ impl Taskless {
     }
 }
 
-/// Reads and parses the plan at `path`; of `section`, where that is named, and of nothing else.
+/// Reads and parses the plan at `path`, or only its `section` if one is named.
 ///
 /// # Errors
-/// What is wrong with it, with its path and the place in it, and what the user can do.
+/// The problem, with the path and the position in it, and a hint for the user.
 pub(crate) fn read_plan(path: &Path, section: Option<&str>, taskless: Taskless) -> Result<Reading, (String, String)> {
     let bytes = files::read_bytes(path, PLAN_CAP_BYTES).map_err(|error| {
         let (why, hint) = match &error {
@@ -82,9 +82,9 @@ pub(crate) fn read_plan(path: &Path, section: Option<&str>, taskless: Taskless) 
     })
 }
 
-/// What tasks may ask for in this run, and what was told of those that asked for something else.
+/// The settings that tasks may have in this run, and the mistakes already reported.
 pub(super) struct TaskRules {
-    /// That of the run first.
+    /// The run's own agent first.
     agents: Vec<Agent>,
     told: Mutex<BTreeSet<String>>,
 }
@@ -97,10 +97,10 @@ impl TaskRules {
         }
     }
 
-    /// Takes the settings out of a plan that cannot be followed: whoever edits the plan while the run is under way makes
-    /// mistakes, or asks for an agent that this run was not started with.
+    /// Returns the plan without task settings that cannot be followed: a user who edits the plan during the run may
+    /// make mistakes, or name an agent that this run was not started with.
     ///
-    /// Each is told once, where `notices` are.
+    /// Each mistake is reported once, if `notices` is given.
     pub(super) fn followed(&self, reading: Reading, notices: Option<&mut Vec<Notice>>) -> PlanSnapshot {
         let Reading {
             mut plan,
@@ -126,7 +126,7 @@ impl TaskRules {
         plan
     }
 
-    /// Why the run cannot do as a task asks; none if it can.
+    /// Why the run cannot follow a task's settings; `None` if it can.
     fn refusal(&self, settings: &TaskSettings) -> Option<String> {
         let agent = match &settings.adapter {
             None => self.agents.first()?,
@@ -148,7 +148,7 @@ impl TaskRules {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         let news = mistakes.iter().filter(|mistake| {
             let task = plan.tasks.get(mistake.task).map_or("", |task| &task.text);
-            // Tasks move; what is wrong with them does not.
+            // Keyed by text: tasks move, but the mistake stays the same.
             told.insert(format!("{}\n{task}", mistake.what))
         });
         notices.extend(news.take(MISTAKES_TOLD).map(|mistake| Notice::TaskSettingsIgnored {

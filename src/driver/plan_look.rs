@@ -1,4 +1,4 @@
-//! When to look at the plan while an agent works on it, and how much of what is seen becomes records.
+//! When to look at the plan while an agent works on it, and how many of its changes are recorded.
 
 use std::{sync::Arc, time::Duration};
 
@@ -8,20 +8,20 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-/// A look waits so long after a write: files are written in pieces.
+/// Delay between a write and a look: files are written in pieces.
 const QUIET: Duration = Duration::from_millis(100);
 /// Shortest time between two looks.
 const ROUND: Duration = Duration::from_secs(1);
-/// Most boxes that the records of an iteration name, each of which counts as some of them.
+/// Most boxes that the records of an iteration may name; each record counts as [`BOXES_PER_RECORD`] more.
 const MOST_BOXES: usize = 10_000;
 const BOXES_PER_RECORD: usize = 10;
 
-/// When to look at the plan.
+/// The schedule of looks at the plan.
 #[derive(Debug, Default)]
 pub(super) struct PlanLook {
-    /// Told of each write. Those that come before a look are one.
+    /// Notified of each write. Several writes before a look count as one.
     pub(super) written: Arc<Notify>,
-    /// When to look at what was written.
+    /// When to look after a write.
     due: Option<Instant>,
     earliest: Option<Instant>,
     is_looking: bool,
@@ -35,12 +35,12 @@ pub(super) struct BoxesSeen {
     pub(super) iteration: u32,
     /// The plan that they are compared with.
     pub(super) plan: Shared<PlanSnapshot>,
-    /// Their positions in it; none if the plan cannot be read now.
+    /// Their positions in it; `None` if the plan cannot be read now.
     pub(super) toggled: Option<Vec<u32>>,
 }
 
 impl PlanLook {
-    /// Waits until the plan is to be looked at. Cancel safe.
+    /// Waits until a look at the plan is due. Cancel safe.
     pub(super) async fn due(&mut self) {
         if self.is_looking {
             return std::future::pending().await;
@@ -60,7 +60,7 @@ impl PlanLook {
         self.left = MOST_BOXES;
     }
 
-    /// Begins the look that is due, unless there is nothing to see now.
+    /// Clears the due look, and marks it as running if `is_looking`.
     pub(super) fn begin_look(&mut self, is_looking: bool) {
         (self.due, self.is_looking) = (None, is_looking);
     }
@@ -70,7 +70,7 @@ impl PlanLook {
         self.earliest = Some(Instant::now() + ROUND);
     }
 
-    /// Takes so many boxes of what the records of this iteration may name; false if they are too many.
+    /// Uses up `boxes` of this iteration's allowance; false if too few are left.
     pub(super) fn takes(&mut self, boxes: usize) -> bool {
         let left = self.left.checked_sub(boxes + BOXES_PER_RECORD);
         self.left = left.unwrap_or(self.left);

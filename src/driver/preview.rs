@@ -21,22 +21,22 @@ use super::{
     open::is_of,
 };
 
-/// What a prompt is written for.
+/// The facts that the prompt depends on.
 pub struct Preview<'a> {
     pub paths: &'a ProjectPaths,
-    /// The plan's path, and what is in it.
+    /// The plan's path; its tasks are in `tasks`.
     pub plan: &'a Path,
     pub section: Option<&'a str>,
     pub tasks: &'a PlanSnapshot,
     pub template: &'a Template,
-    /// Whether a prompt has what the session before reported and changed.
+    /// Whether a prompt includes the report and the changes of the session before.
     pub handover: bool,
     pub confined: Confined,
     pub has_tools: bool,
     pub repository: Option<&'a Repository>,
 }
 
-/// Writes the prompt of the next iteration: of the run that goes on or would be resumed, or else of a new one.
+/// Renders the prompt of the next iteration: of the run that would be resumed, or else of a new one.
 ///
 /// # Errors
 /// As [`journal::for_each`].

@@ -1,4 +1,4 @@
-//! Lets go of old runs: their directories and their checkpoints.
+//! Deletes old runs: their directories and their checkpoints.
 
 use std::{
     fs, io,
@@ -14,7 +14,7 @@ use thiserror::Error;
 
 use super::read_view;
 
-/// Why an old run is still there.
+/// Why an old run was not deleted.
 #[derive(Debug, Error)]
 pub(crate) enum PruneError {
     #[error("old runs are not deleted")]
@@ -33,20 +33,20 @@ pub(crate) enum PruneError {
     },
 }
 
-/// What is kept; `None` is without that limit.
+/// The limits for runs that are kept; `None` means no such limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Keep {
-    /// The latest runs.
+    /// The number of latest runs.
     pub runs: Option<u32>,
-    /// Since a run's last record.
+    /// Most time since a run's last record.
     pub age: Option<Duration>,
-    /// Of the files of all runs, the latest first; checkpoints are git's and not counted.
+    /// Most bytes of the files of all runs, the latest first; checkpoints are git's and not counted.
     pub size_bytes: Option<u64>,
 }
 
-/// Deletes the runs that are beyond what `keep` allows at `now`, and returns what could not be deleted.
+/// Deletes the runs that exceed the limits of `keep` at `now`, and returns the failures.
 ///
-/// Neither `running` nor the latest run that came to an end is deleted, whatever is to be kept.
+/// Never deletes `running` or the latest run that has ended.
 pub(crate) fn prune(
     paths: &ProjectPaths,
     running: &RunId,
@@ -61,7 +61,7 @@ pub(crate) fn prune(
     let scratch = paths.run(running).scratch();
     let repository = match Repository::discover(paths.project(), &scratch, supervisor) {
         Ok((repository, _)) => Some(repository),
-        // Without git nothing can be said about checkpoints; with the runs kept, the next start tries again.
+        // Without git the checkpoints cannot be deleted; the runs are kept, so that the next start tries again.
         Err(
             error @ (NoRepository::NoGit
             | NoRepository::Unreadable(_)
@@ -76,7 +76,7 @@ pub(crate) fn prune(
     superfluous.into_iter().filter_map(forget).collect()
 }
 
-/// Deletes one run, the checkpoints first: without its directory nobody would know of it any more.
+/// Deletes one run, the checkpoints first: without its directory they would never be found again.
 fn delete(paths: &ProjectPaths, repository: Option<&Repository>, run: RunId) -> Result<(), PruneError> {
     if let Some(Err(source)) = repository.map(|repository| repository.forget(&run)) {
         return Err(PruneError::Checkpoints { run, source });
@@ -87,10 +87,10 @@ fn delete(paths: &ProjectPaths, repository: Option<&Repository>, run: RunId) -> 
     }
 }
 
-/// The runs to delete, oldest first.
+/// Returns the runs to delete, oldest first.
 fn superfluous(paths: &ProjectPaths, running: &RunId, keep: Keep, now: SystemTime) -> Vec<RunId> {
     let mut runs = paths.run_ids();
-    // What else somebody put there is not ralph's to delete.
+    // Other entries of the directory are not ralph's to delete.
     runs.retain(is_own);
     let mut kept = 0;
     let mut bytes: u64 = 0;
@@ -105,7 +105,7 @@ fn superfluous(paths: &ProjectPaths, running: &RunId, keep: Keep, now: SystemTim
                 bytes
             })
     });
-    // Whatever is older than one that is not kept is not kept either.
+    // All runs older than one that is not kept are deleted as well.
     let Some(last) = first_kept else { return Vec::new() };
     let last_ended = runs
         .iter()
@@ -117,7 +117,7 @@ fn superfluous(paths: &ProjectPaths, running: &RunId, keep: Keep, now: SystemTim
     runs
 }
 
-/// Time since the last record; nothing for a run whose journal tells no time, or one of the future.
+/// Time since the last record; zero if the journal has no time, or a future one.
 fn age_of(files: &RunPaths, now: SystemTime) -> Duration {
     let last = fs::metadata(files.journal()).and_then(|meta| meta.modified());
     last.ok()
@@ -125,7 +125,7 @@ fn age_of(files: &RunPaths, now: SystemTime) -> Duration {
         .unwrap_or_default()
 }
 
-/// Bytes of the files below `dir`. What cannot be looked at counts nothing.
+/// Returns the bytes of the files below `dir`. Unreadable files do not count.
 pub(crate) fn size_of(dir: &Path) -> u64 {
     let Ok(entries) = fs::read_dir(dir) else { return 0 };
     let sizes = entries.flatten().map(|entry| match entry.metadata() {
@@ -136,7 +136,7 @@ pub(crate) fn size_of(dir: &Path) -> u64 {
     sizes.sum()
 }
 
-/// Whether it is a run's id: the time and what tells runs of one second apart, which was shorter in early versions.
+/// Whether it is a run's id: the time and a suffix for runs of the same second, which was shorter in early versions.
 fn is_own(run: &RunId) -> bool {
     let parts: Vec<&str> = run.0.split('-').collect();
     let digits = |part: &str, len: usize| part.len() == len && part.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -209,7 +209,7 @@ mod tests {
         No,
     }
 
-    /// A run that began in the given second.
+    /// Returns the id of a run that began in the given second.
     fn id(second: &str) -> RunId {
         RunId(format!("20260101-00000{second}-000ab"))
     }

@@ -1,4 +1,4 @@
-//! What becomes of an agent's reports beside the records: its log, and what is shown without being kept.
+//! Handles an agent's signals beyond their records: the signal log, and signals that are shown without being recorded.
 
 use ralph_core::{
     event::{AgentSignal, Event, Role},
@@ -12,7 +12,8 @@ use super::{
 };
 
 impl Driver {
-    /// Takes of a signal what its record cannot keep: the whole of it, and the end of the session.
+    /// Handles what a signal's record does not: logs the whole signal, reads the agent's statement, and ends the
+    /// session.
     pub(super) fn note_signal(&mut self, at_ms: u64, iteration: u32, signal: &AgentSignal) -> Result<(), DriverError> {
         if let Some(session) = &mut self.session
             && !matches!(signal, AgentSignal::Ended { .. })
@@ -31,7 +32,7 @@ impl Driver {
                 self.advance(&Input::AgentStated { iteration, statement })?;
             }
             AgentSignal::ToolEnded { output, .. } => self.note_denials(output)?,
-            // The session is over; what it held goes with it.
+            // The session is over; its resources are dropped with it.
             AgentSignal::Ended { .. } => self.session = None,
             _ => {}
         }
@@ -49,7 +50,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Shows what became no record, for there is no room for it.
+    /// Shows a signal that was not recorded because the journal has no room for it.
     pub(super) fn tell(&self, at_ms: u64, iteration: u32, signal: &AgentSignal, events: &[Event]) {
         let is_record = |event: &Event| matches!(event, Event::AgentReported { .. });
         let is_answer = matches!(signal, AgentSignal::MessageAnswered { .. } | AgentSignal::Ended { .. });

@@ -1,4 +1,4 @@
-//! Goals whose tests failed are run again: a test that fails and passes on the same files is flaky.
+//! Runs goals again whose tests failed: a test that fails and passes on the same files is flaky.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -6,8 +6,8 @@ use ralph_core::event::{Flaky, Goal, GoalResult};
 
 use super::goals::{Checked, Place, check_all};
 
-/// Runs goals as [`check_all`] does, and those whose tests failed once more if `reruns` says so. A goal that passes then has to pass
-/// a third time: one pass of two may be chance.
+/// Runs goals as [`check_all`] does and, if `reruns` is set, once more those whose tests failed. A goal that then
+/// passes has to pass a third time: one pass of two may be chance.
 pub(super) async fn check_for_claim(goals: Vec<Goal>, parallel: bool, place: Arc<Place>, reruns: bool) -> Vec<Checked> {
     let mut checked = check_all(goals.clone(), parallel, Arc::clone(&place)).await;
     if !reruns {
@@ -39,7 +39,7 @@ fn passed_once(result: &GoalResult) -> bool {
     result.passed && result.flaky.is_some()
 }
 
-/// Takes the later of two runs on the same files, with what differs between them.
+/// Replaces `earlier` by the later of two runs on the same files, and notes their differences.
 fn compare(earlier: &mut Checked, later: Checked) {
     let before = std::mem::replace(earlier, later).result;
     let result = &mut earlier.result;

@@ -1,4 +1,4 @@
-//! The work around a review that touches disk and git: its prompt before, and afterwards the files as they were.
+//! Work around a review on disk and git: its prompt, and restoring the files afterwards.
 
 use std::{fs, path::Path};
 
@@ -19,18 +19,18 @@ use ralph_system::{
 use ralph_text::{sanitized, with_causes};
 use ralph_words::goal_in_words;
 
-/// What is to be reviewed, as the records have it.
+/// The subject of a review, taken from the records.
 #[derive(Debug)]
 pub(super) struct ReviewOf {
     pub(super) subject: Subject,
-    /// What changed since then.
+    /// The checkpoint from which changes are reviewed.
     since: Option<Checkpoint>,
-    /// What the goals came to, a clause each.
+    /// The results of the goals, a clause each.
     pub(super) goals: Vec<String>,
 }
 
 impl ReviewOf {
-    /// None where the next iteration is no review.
+    /// Returns the subject; `None` if the next iteration is not a review.
     pub(super) fn of(state: &LoopState) -> Option<Self> {
         if state.view.role.is_work() {
             return None;
@@ -43,7 +43,7 @@ impl ReviewOf {
         })
     }
 
-    /// What changed until `now`; none where git cannot tell.
+    /// Returns the changes up to `now`; `None` without checkpoints or if git fails.
     pub(super) fn changes(&self, repository: Option<&Repository>, now: Option<&Checkpoint>) -> Option<Changed> {
         let (since, now) = (self.since.as_ref()?, now?);
         Some(Changed {
@@ -53,7 +53,7 @@ impl ReviewOf {
     }
 }
 
-/// What a reviewer says at the end of its turn: an answer, or nothing. It makes no claims.
+/// Reads a reviewer's statement from its final message: an answer at most. A reviewer makes no claims.
 pub(super) fn reviewers_statement(message: &str, last_line_claims: bool) -> Statement {
     let place = match last_line_claims {
         true => StatusPlace::LastLines,
@@ -65,7 +65,7 @@ pub(super) fn reviewers_statement(message: &str, last_line_claims: bool) -> Stat
     }
 }
 
-/// What a review may change, and how it is put back.
+/// The files that a review may change, and the means to restore them.
 pub(super) struct Surroundings<'a> {
     pub(super) run: &'a RunId,
     pub(super) files: &'a RunPaths,
@@ -78,14 +78,14 @@ impl Surroundings<'_> {
     /// Keeps a copy of the plan, which may be in no checkpoint.
     pub(super) fn keep_plan(&self, iteration: u32) {
         let [before, _] = self.files.plans(iteration);
-        // Without a copy, a plan that no checkpoint holds stays as the reviewer leaves it.
+        // Without a copy, a plan that is in no checkpoint stays as the reviewer leaves it.
         if let Ok(bytes) = files::read_bytes(self.plan, PLAN_CAP_BYTES) {
             _ = fs::write(before, bytes);
         }
     }
 
-    /// Makes the files what they were `before` the review, if they are others `now`, and says so. Returns whether they were put
-    /// back.
+    /// Restores the files as they were `before` the review, if they differ `now`, and adds notices. Returns whether the
+    /// tree was restored.
     pub(super) fn put_back(
         &self,
         iteration: u32,
@@ -121,7 +121,7 @@ impl Surroundings<'_> {
         }
         let files = repository.names_between(before, now).unwrap_or_default();
         let restored = repository.restore(self.run, iteration, Moment::Before);
-        // As after a checkpoint: git may have run what an agent has configured.
+        // As after a checkpoint: git may have run programs that an agent has configured.
         self.supervisor.end_orphans();
         match restored {
             Ok(_) => {
@@ -140,7 +140,7 @@ impl Surroundings<'_> {
         }
     }
 
-    /// Puts back a plan that no checkpoint holds.
+    /// Restores a plan that is in no checkpoint.
     fn restore_plan(&self, iteration: u32, notices: &mut Vec<Notice>) {
         let [before, found] = self.files.plans(iteration);
         let Ok(wanted) = files::read_bytes(&before, PLAN_CAP_BYTES) else {

@@ -1,6 +1,6 @@
-//! What the rules say to requests, with those that answers have added meanwhile.
+//! Applies the permission rules to requests, including rules that answers have added meanwhile.
 //!
-//! The rules are looked at here and not in the machine, since paths have to be resolved for that.
+//! This is done here and not in the machine, since it has to resolve paths.
 
 use ralph_core::{
     event::{
@@ -13,15 +13,15 @@ use ralph_core::{
 
 use super::{config::Judge, run::Driver};
 
-/// Why an answer to a request of which the record holds a part adds no rule.
+/// Why no rule can be added for a request that is recorded only in part.
 const CUT: &str = "the request is longer than a record, and a rule must see all of it: allow it once";
-/// Why an answer without a rule adds none.
+/// Why no rule is added by an answer that names none.
 const NO_OFFER: &str = "no rule can be made from the request: write one";
 
 impl Driver {
-    /// A request of the agent's, with what the rules say to it.
+    /// Returns a request of the agent as an input, with the decision of the rules.
     pub(super) fn ruled(&self, iteration: u32, request: &PermissionRequest) -> Input {
-        // An agent that was told to ask for nothing asks since its user's own settings for it say so.
+        // An agent that was told not to ask does so because its user's own settings for it say so.
         let asked = Ruling {
             decision: Decision::Ask,
             by: Decider::Mode {
@@ -32,7 +32,7 @@ impl Driver {
         let permissions = &self.state().view.permissions;
         let judge = self.judge.as_ref();
         let ruling = judge.map_or(asked.clone(), |judge| judge.rule(request, permissions));
-        // A question in words wants an answer in words, unless a rule says that there are to be none.
+        // A question in words needs an answer in words, unless a rule denies it.
         let is_ruled = ruling.decision == Decision::Deny && matches!(ruling.by, Decider::Rule { .. });
         let ruling = if request.questions.is_empty() || is_ruled {
             ruling
@@ -46,11 +46,11 @@ impl Driver {
         }
     }
 
-    /// Has the rules look again at what waits, now that there are more of them, or another mode.
+    /// Applies the rules again to pending requests, after rules were added or the mode has changed.
     pub(super) fn rule_anew(&mut self) {
         let Some(judge) = self.judge.clone() else { return };
         let permissions = &self.state().view.permissions;
-        // What is not all there may be allowed by what is not there.
+        // A request that is recorded only in part could be allowed wrongly, because of its missing part.
         let is_whole = |ask: &&Ask| !ask.cut && ask.request.questions.is_empty();
         let whole = permissions.pending.iter().filter(is_whole);
         let ruled = whole.map(|ask| Input::PermissionRuled {
@@ -61,7 +61,7 @@ impl Driver {
         self.own.extend(inputs);
     }
 
-    /// Why the loop does not take a command.
+    /// Why the loop refuses a command; `None` if it takes it.
     pub(super) fn refusal(&self, command: &UserCommand) -> Option<CommandRefusal> {
         if let Some(refusal) = command.refusal() {
             return Some(refusal);
@@ -73,7 +73,7 @@ impl Driver {
         Some(CommandRefusal::Rule { ask: *ask, why })
     }
 
-    /// Why nothing comes of a command about background tasks.
+    /// Why a command about background tasks is refused; `None` if it is not.
     pub(super) fn background_refusal(&self, command: &BackgroundCommand, by: Requester) -> Option<BackgroundRefusal> {
         let refused = background_refusal(&self.state().view, command, by);
         refused.or_else(|| match (command, by) {
@@ -82,7 +82,7 @@ impl Driver {
         })
     }
 
-    /// Why the rules do not let an agent run `command`: what its own shell may not do, no task of its may do.
+    /// Why the rules do not let an agent run `command`: its background tasks may do no more than its own shell.
     fn ruled_out(&self, command: &str) -> Option<BackgroundRefusal> {
         let judge = self.judge.as_ref().filter(|judge| judge.asks())?;
         let request = PermissionRequest::of_shell(AskId("background".to_owned()), command);
@@ -97,8 +97,8 @@ impl Driver {
     }
 }
 
-/// Why the answer to a question, which may have come too late for its agent, cannot be remembered; none to one that is not
-/// open, which is told elsewhere.
+/// Why the rules of an answer to a question, which may have come too late for its agent, cannot be added. `None` for a
+/// question that is not open, which the machine reports.
 pub(super) fn objection(
     permissions: &Permissions,
     judge: Option<&dyn Judge>,
@@ -113,7 +113,7 @@ pub(super) fn objection(
     };
     let mut open = permissions.pending.iter().chain(&permissions.unanswered);
     let ask = open.find(|ask| ask.number == number)?;
-    // It wants words, and the machine says so.
+    // The question needs words, which the machine reports.
     if !ask.request.questions.is_empty() {
         return None;
     }
@@ -130,7 +130,7 @@ pub(super) fn objection(
     judge?.objection(&ask.request, permissions, rules, &ask.offer.asked_by)
 }
 
-/// Rules that an answer to a question of `run` adds, as the project keeps them.
+/// Returns the rules that an answer to a question of `run` adds, in the form that the project stores.
 pub(super) fn of_project(rules: &[String], over: &[String], run: &RunId, ask: u32, at_ms: u64) -> Vec<RememberedRule> {
     let kept = rules.iter().map(|rule| RememberedRule {
         rule: rule.clone(),

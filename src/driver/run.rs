@@ -1,7 +1,7 @@
 //! The loop around the machine: waits for the next input, steps the machine, records the events, performs the effects.
 //!
-//! Stop 5 of the tour in ARCHITECTURE.md. The order of the last three is what makes a crash harmless: a record is written before
-//! it is published, and published before anything acts on it.
+//! Stop 5 of the tour in ARCHITECTURE.md. The order makes a crash harmless: a record is written before it is published,
+//! and published before any effect is performed.
 
 use std::{
     collections::VecDeque,
@@ -48,7 +48,7 @@ use super::{
     tools::{Found, Tools},
 };
 
-/// How long it may take to end what the sessions of an agent had in common.
+/// How long it may take to end what the sessions of an agent share, such as a server.
 const CLOSING: Duration = Duration::from_secs(10);
 const INPUTS: usize = 64;
 
@@ -66,19 +66,19 @@ pub struct Driver {
     pub(super) goals_parallel: bool,
     /// Variables that goals do not get.
     pub(super) withheld: Vec<String>,
-    /// What the agent tried to command.
+    /// Commands that the agent tried to give.
     pub(super) agent_commands: AgentCommands,
-    /// What the rules say.
+    /// Applies the permission rules.
     pub(super) judge: Option<Arc<dyn Judge>>,
-    /// What a sandbox denies.
+    /// Recognises denials of the sandbox.
     pub(super) warden: Option<Arc<dyn Warden>>,
     /// The goals that are being run.
     pub(super) goals: Option<GoalRun>,
-    /// Held by whatever goals run.
+    /// Locked while goals run.
     pub(super) goals_turn: Arc<tokio::sync::Mutex<()>>,
-    /// The place of sealed goals; none if there is no sandbox.
+    /// The place of sealed goals; `None` if there is no sandbox.
     pub(super) sealed: Option<Arc<SealedPlace>>,
-    /// What the agent asked of its tools, and does not know yet.
+    /// Calls of the agent's tools that are not answered yet.
     pub(super) tools: Tools,
     /// The goals that are run while the agent works.
     pub(super) edits: EditWatch,
@@ -90,9 +90,9 @@ pub struct Driver {
     pub(super) jobs: Arc<JobContext>,
     pub(super) size: Size,
     pub(super) recording_cap_bytes: u64,
-    /// Agents that take MCP servers are given ralph's own.
+    /// Whether agents that support MCP servers get ralph's own.
     pub(super) agent_tools: bool,
-    /// What agents propose for the plan is recorded.
+    /// Whether tasks that agents propose for the plan are recorded.
     pub(super) takes_proposals: bool,
     pub(super) hub: Hub,
     pub(super) session: Option<Current>,
@@ -103,47 +103,47 @@ pub struct Driver {
     pub(super) own: VecDeque<Input>,
     /// Recorded before the loop waits again.
     pub(super) pending_notices: Vec<Notice>,
-    /// Set only between steps.
+    /// `None` only during a step.
     state: Option<LoopState>,
     journal: Journal,
     results_in: mpsc::Receiver<Input>,
-    /// None once nobody is left who could say anything.
+    /// Notices from other parts of this process; `None` if the run was configured without.
     heard: Option<mpsc::Receiver<Notice>>,
     notices: Vec<Notice>,
-    /// So many screens show the run, which stays after its end for them.
+    /// Number of screens that show the run; while there is one, the loop stays after the end.
     pub(super) screens: u32,
     /// Since when the end of the run waits for background tasks, by [`Clock::lived`].
     ending_since: Option<Duration>,
-    /// Nobody is to see the end any longer, whoever looks.
+    /// Whether the loop leaves after the end even if screens show it.
     pub(super) dismissed: bool,
-    /// What the loop begins with.
+    /// The input that the loop begins with.
     first: Option<Input>,
     handle: Handle,
     inbox: Inbox,
-    /// Whether the pause file was there when the first input was made.
+    /// Whether the pause file existed when the first input was made.
     pause_file: bool,
     // Held until the driver is dropped; a second ralph must not start before.
     _open: OpenRun,
 }
 
-/// What the loop was waiting for.
+/// The event that has ended the loop's wait.
 pub(super) enum Arrived {
-    /// It is time to look at the clocks.
+    /// A look at the clocks is due.
     Nothing,
     Input(Input),
     Notice(Notice),
     Asked(Asked),
     Message(InboxMessage),
-    /// Something was found out for the agent.
+    /// A result for the agent was found off the loop.
     Found(Found),
-    /// It is time to look whether the agent has changed files.
+    /// A check whether the agent has changed files is due.
     EditsDue,
-    /// The plan was written to, and its boxes are due to be read.
+    /// The plan was written, and its boxes are due to be read.
     PlanWritten,
 }
 
 impl Driver {
-    /// Puts a run together; nothing starts before [`Driver::run`].
+    /// Builds the driver of a run; nothing starts before [`Driver::run`].
     pub fn new(mut open: OpenRun, config: RunConfig, hub: Hub) -> Self {
         let paused = open.paths.pause_file().symlink_metadata().is_ok();
         let pid = std::process::id();
@@ -259,32 +259,32 @@ impl Driver {
         self.handle.clone()
     }
 
-    /// Returns what tells of the run.
+    /// Returns the hub that publishes the run.
     pub fn hub(&self) -> Hub {
         self.hub.clone()
     }
 
-    /// Returns what starts and ends the processes of the run.
+    /// Returns the supervisor of the run's processes.
     pub fn supervisor(&self) -> &Supervisor {
         &self.jobs.supervisor
     }
 
-    /// The file that the plan is in, which its path may be a link to.
+    /// Returns the file of the plan, with links in its path resolved.
     pub fn plan_file(&self) -> PathBuf {
         std::fs::canonicalize(&self.jobs.plan).unwrap_or_else(|_| self.jobs.plan.clone())
     }
 
-    /// Whether the pause file was there when the run was put together.
+    /// Whether the pause file existed when the driver was built.
     pub fn saw_pause_file(&self) -> bool {
         self.pause_file
     }
 
-    /// Has the loop give `notice` once it runs.
+    /// Adds a notice that the loop records once it runs.
     pub fn notice(&mut self, notice: Notice) {
         self.notices.push(notice);
     }
 
-    /// Runs until the run is over, and says why it is. The project is held until the driver is dropped.
+    /// Runs until the run is over, and returns why it is. The project is locked until the driver is dropped.
     ///
     /// # Errors
     /// [`DriverError::Journal`] if a record cannot be written: the agent has been ended then.
@@ -298,7 +298,7 @@ impl Driver {
         }
         self.background.give_up().await;
         _ = tokio::time::timeout(CLOSING, self.languages.close()).await; // their guards outlive us
-        // What agents' sessions had in common ends with the run, and before the project is free for another.
+        // The shared parts of agents' sessions end with the run, before another ralph can take the project.
         let agents = self.agents.clone();
         let closed = tokio::task::spawn_blocking(move || agents.iter().for_each(|agent| agent.adapter.close()));
         _ = tokio::time::timeout(CLOSING, closed).await; // their guards outlive us
@@ -306,14 +306,14 @@ impl Driver {
         result
     }
 
-    /// Takes no more messages and requests. Each request that waits for its reply is told that the run is over.
+    /// Closes the inbox. Each request that waits for its reply is told that the run is over.
     fn hang_up(&mut self) {
         self.inbox.messages.close();
         self.inbox.asked.close();
         while self.inbox.asked.try_recv().is_ok() {}
     }
 
-    /// Whether the user wanted the run to stop, and not only after the iteration.
+    /// Whether the user wanted the run to stop before the end of the iteration.
     pub(super) fn was_hurried(&self) -> bool {
         let stop = self.state().view.stop;
         stop.is_some_and(|stop| stop.request > StopRequest::AfterIteration)
@@ -321,9 +321,9 @@ impl Driver {
 
     async fn loop_until_stopped(&mut self) -> Result<StopReason, DriverError> {
         let first = self.first.take().expect("a driver runs once");
-        // What passed since the run was put together is nobody's time.
+        // The time since the driver was built does not count.
         _ = self.clock.look();
-        // What is to be said belongs behind the start of a run, and before it goes on.
+        // Notices come after the start of a new run, but before a resumed run goes on.
         let starts = matches!(first, Input::Start(_));
         if starts {
             self.advance(&first)?;
@@ -347,7 +347,7 @@ impl Driver {
                 Some(input) => Arrived::Input(input),
                 None => self.next().await,
             };
-            // Before what arrived: a timer may be due only because the clock was set.
+            // Before the event itself: a timer may be due only because the clock was set.
             if let Some(gap_ms) = self.clock.look() {
                 self.advance(&Input::ClockMoved { gap_ms })?;
             }
@@ -408,7 +408,7 @@ impl Driver {
         }
     }
 
-    /// The day that it is, if limits need it and the last that was told is another.
+    /// Returns today's day if limits need it and it differs from the day recorded last.
     fn new_day(&self) -> Option<Day> {
         let view = &self.state().view;
         let known = view.spending.day?;
@@ -416,7 +416,7 @@ impl Driver {
         is_past.then(|| self.clock.today()).filter(|day| *day != known)
     }
 
-    /// Whether background tasks are still being ended, which the end of a run waits for.
+    /// Whether the end of the run still waits for background tasks that are being ended.
     fn waits_for_background(&mut self) -> bool {
         if self.state().view.background.alive().next().is_none() {
             self.ending_since = None;
@@ -433,8 +433,8 @@ impl Driver {
         }
     }
 
-    /// Waits for the next thing that happens. What is rare comes first, so that an agent that never stops talking can
-    /// delay neither a command nor a limit; it loses nothing, its signals only wait.
+    /// Waits for the next event. Rare ones come first, so that an agent that never stops talking cannot delay commands
+    /// or limits; its signals only wait and are not lost.
     async fn next(&mut self) -> Arrived {
         let (session, heard) = (&mut self.session, &mut self.heard);
         let said = async {
@@ -464,7 +464,7 @@ impl Driver {
         }
     }
 
-    /// Steps the machine by one input and does what follows from it. Returns the events.
+    /// Steps the machine by one input, records the events and performs the effects. Returns the events.
     pub(super) fn advance(&mut self, input: &Input) -> Result<Vec<Event>, DriverError> {
         let now_ms = self.clock.now_ms();
         if let Input::Agent {
@@ -506,14 +506,14 @@ impl Driver {
         Ok(events)
     }
 
-    /// Written before it is published: a subscriber that lags must find the record in the journal.
+    /// Writes an event before publishing it: a subscriber that lags must find the record in the journal.
     fn record(&mut self, now_ms: u64, event: Event) -> Result<(), DriverError> {
         let record = self.journal.append(now_ms, event)?;
         self.hub.publish(record);
         Ok(())
     }
 
-    /// The number of the record that comes next.
+    /// Returns the number of the next record.
     pub(super) fn next_seq(&self) -> u64 {
         self.journal.next_seq()
     }

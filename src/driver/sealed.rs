@@ -1,7 +1,8 @@
-//! Sealed goals: each runs in a copy of the project, with files laid over it that agents can neither read nor write.
+//! Sealed goals: each runs in a copy of the project, with files added that agents can neither read nor write.
 //!
-//! The code of the agent runs beside these files, so it could hand them on. A sealed goal therefore writes to its copy alone,
-//! and what it prints is left in a file that agents cannot read: records, prompts and tools have the number of tests that passed.
+//! The agent's code runs beside these files, so it could copy them elsewhere. A sealed goal may therefore write only to
+//! its copy, and its output goes to a file that agents cannot read; records, prompts and tools show only the number of
+//! passed tests.
 
 use std::{
     fs,
@@ -18,7 +19,7 @@ use ralph_system::{
 use ralph_text::with_causes;
 use tracing::debug;
 
-/// Bytes that are kept of the end of a sealed goal's output, in its file.
+/// Bytes kept of the end of a sealed goal's output, in its file.
 pub(super) const KEPT_BYTES: usize = 1 << 20;
 /// Most outputs of goals of one name.
 const OUTPUTS: u32 = 100_000;
@@ -32,13 +33,13 @@ const CACHE_VARS: [(&str, &str); 3] = [
     ("npm_config_cache", "npm"),
     ("GOCACHE", "go-build"),
 ];
-/// A build directory that others build in as well.
+/// The variable of a build directory that other builds share; removed for sealed goals.
 const SHARED_BUILD_VAR: &str = "CARGO_TARGET_DIR";
 
 /// The place of sealed goals: their copies, outputs and confinement.
 #[derive(Debug)]
 pub struct SealedPlace {
-    /// Copies of the project are made here.
+    /// The directory for copies of the project.
     copies: PathBuf,
     /// The directory of the files with their output.
     outputs: PathBuf,
@@ -47,7 +48,8 @@ pub struct SealedPlace {
 }
 
 impl SealedPlace {
-    /// A place below the project's state, with outputs in `outputs`. A goal in it is held to `confinement`, and writes to its copy.
+    /// Makes a place below the project's state. Its goals are confined to `confinement` and their copy; outputs go to
+    /// `outputs`.
     pub fn new(paths: &ProjectPaths, outputs: PathBuf, confinement: Confinement) -> Self {
         SealedPlace {
             copies: paths.sealed_copies(),
@@ -56,7 +58,7 @@ impl SealedPlace {
         }
     }
 
-    /// Makes the copy of `project` for one run of a goal, and what starts it.
+    /// Makes the copy of `project` for one run of a goal, and the confined supervisor that starts the goal.
     pub(super) fn prepare(
         &self,
         project: &Path,
@@ -65,7 +67,8 @@ impl SealedPlace {
     ) -> Result<(TreeCopy, Supervisor), String> {
         let copy = TreeCopy::empty(&self.copies).map_err(|error| with_causes(&error))?;
         let supervisor = supervisor.confining(Some(self.confinement_in(&copy)));
-        // The agent's background tasks may put links in place meanwhile: nothing is copied that the goal could not read itself.
+        // Copied in confinement: background tasks of the agent may add links meanwhile that lead to files the goal may
+        // not read.
         supervisor
             .in_confinement(|| copy.fill(project))
             .map_err(|error| with_causes(&error))?
@@ -86,7 +89,7 @@ impl SealedPlace {
         confinement
     }
 
-    /// Returns the result as agents may hear it, and writes the output to a file.
+    /// Writes the output to a file, and returns the result without what agents must not see.
     pub(super) fn told(&self, result: GoalResult) -> GoalResult {
         let why = result.why.as_ref().map(ralph_words::goal_failure_in_words);
         let ended = why.iter().chain(&result.doubt).map(|line| format!("{line}\n"));
@@ -104,7 +107,7 @@ impl SealedPlace {
         }
     }
 
-    /// Leaves `text` in a file of its own.
+    /// Writes `text` to a new file. Returns its path.
     fn keep(&self, goal: &str, text: &str) -> PathBuf {
         let name: String = goal
             .chars()
@@ -124,7 +127,7 @@ impl SealedPlace {
     }
 }
 
-/// The reason without what may name a sealed file.
+/// Returns the reason without texts that may name a sealed file.
 fn without_details(why: GoalFailure) -> GoalFailure {
     match why {
         GoalFailure::NotStarted { .. } | GoalFailure::Text { .. } => GoalFailure::NotStarted {
@@ -138,15 +141,16 @@ fn without_details(why: GoalFailure) -> GoalFailure {
     }
 }
 
-/// Removes the copies that a killed ralph left behind in a project.
+/// Removes the copies that a killed ralph left behind in a project. Returns their number.
 pub fn sweep_copies(paths: &ProjectPaths) -> usize {
     tree_copy::sweep(&paths.sealed_copies())
 }
 
-/// Writes down which directories are hidden from the agents of a run that begins or goes on; one that was not hidden before is not.
+/// Records which directories are hidden from the agents of a run. If it goes on, only those hidden from its beginning
+/// count.
 ///
 /// # Errors
-/// Whatever the file system says.
+/// The file system's error.
 pub fn note_hidden(files: &RunPaths, goes_on: bool, hidden: &[PathBuf]) -> std::io::Result<()> {
     let before = goes_on.then(|| hidden_in(files));
     let kept: Vec<&PathBuf> = hidden
@@ -166,7 +170,7 @@ fn hidden_in(files: &RunPaths) -> Vec<PathBuf> {
     serde_json::from_slice(&text).unwrap_or_default()
 }
 
-/// Notices of directories of sealed goals that agents of earlier runs in the project could read.
+/// Returns notices of directories of sealed goals that agents of earlier runs in the project could read.
 pub fn read_earlier(paths: &ProjectPaths, run: &RunId, sealed: &[PathBuf]) -> Vec<Notice> {
     let earlier: Vec<RunPaths> = paths
         .run_ids()

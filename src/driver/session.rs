@@ -1,7 +1,7 @@
 //! The running session as the loop sees it: its signals, its activity, its recording.
 //!
-//! Stop 4 of the tour in ARCHITECTURE.md. Signals arrive through a bounded channel, so an agent that talks faster than the loop
-//! takes waits; usage is summed up on the way.
+//! Stop 4 of the tour in ARCHITECTURE.md. Signals arrive through a bounded channel, so an agent that talks faster than
+//! the loop reads has to wait; usage is summed up on the way.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -16,12 +16,12 @@ use tokio::{sync::mpsc, time::Instant};
 
 use super::{hub::Hub, spending::Spending};
 
-/// Signals under way to the loop; when full, the session's reader waits.
+/// Most signals queued for the loop; when full, the session's reader waits.
 const SIGNALS: usize = 256;
-/// A process tree that uses less of a core than this share does nothing: an agent that waits for its model for ever
-/// uses about a hundredth, for its event loop alone.
+/// Share of a core below which a process tree counts as idle: an agent that waits for its model uses about a hundredth,
+/// for its event loop alone.
 const IDLE_CPU_SHARE: f64 = 0.03;
-/// Time on the CPU is told in ticks of 10 ms; a few of them are no work, however short the time they fell into.
+/// Least CPU time that counts as work: it is counted in ticks of 10 ms, and a few of them are no work in any interval.
 const IDLE_CPU_FLOOR: Duration = Duration::from_millis(50);
 
 pub(super) struct Current {
@@ -29,11 +29,11 @@ pub(super) struct Current {
     session: Box<dyn Session>,
     signals: mpsc::Receiver<AgentSignal>,
     spending: Spending,
-    /// What has arrived and comes next.
+    /// The signal that comes next, if it has already arrived.
     arrived: Option<AgentSignal>,
     pub(super) log: SignalLog,
     recording: SharedRecording,
-    /// What the session had done at `quiet_since`, but for the little that an idle one does, too.
+    /// The session's activity at `quiet_since`; small increases that also an idle session has are ignored.
     seen: Activity,
     /// By [`super::clock::Clock::lived`].
     quiet_since: Duration,
@@ -66,7 +66,7 @@ impl Current {
         }
     }
 
-    /// Waits for the next signal. A session that goes away without its last word has ended all the same.
+    /// Waits for the next signal. A session that goes away without reporting its end has ended all the same.
     ///
     /// Cancel safe.
     pub(super) async fn next(&mut self) -> AgentSignal {
@@ -101,7 +101,7 @@ impl Current {
         }
     }
 
-    /// The usage that is held back and has to be known before `signal`.
+    /// Returns the held usage if it has to be reported before `signal`.
     fn held_before(&mut self, signal: &AgentSignal) -> Option<Usage> {
         match signal {
             AgentSignal::TurnEnded { .. } | AgentSignal::Ended { .. } => self.spending.pass(Instant::now()),
@@ -109,7 +109,7 @@ impl Current {
         }
     }
 
-    /// Stops the session, for a reason if its turn is cut off.
+    /// Stops the session. `reason` is set if its turn is cut off.
     pub(super) fn stop(&self, reason: Option<CancelReason>, at_once: bool) {
         if let Some(reason) = reason {
             self.session.ends_for(reason);
@@ -127,7 +127,7 @@ impl Current {
         self.session.resize(size);
     }
 
-    /// Writes what is held back of its recording and its log: it may be silent for long.
+    /// Writes the buffered parts of its recording and its log, because a silent session would not.
     pub(super) fn write_out(&mut self) {
         self.recording.with(Recording::write_out);
         self.log.write_out();
@@ -137,17 +137,17 @@ impl Current {
         self.session.type_bytes(bytes);
     }
 
-    /// Whether the agent is told; what became of it is a signal.
+    /// Sends a command to the agent. Returns whether it was sent; its result is a signal.
     pub(super) fn send(&self, command: SessionCommand) -> bool {
         self.session.send(command).is_ok()
     }
 
-    /// It waited for an answer so far, and was not idle.
+    /// Restarts the idle time: until now the session waited for an answer and was not idle.
     pub(super) fn begin_to_work(&mut self, lived: Duration) {
         self.quiet_since = lived;
     }
 
-    /// Looks at the session and tells for how long it has neither written nor computed.
+    /// Measures the session's activity, and returns for how long it has neither written nor computed.
     pub(super) fn quiet_for(&mut self, lived: Duration) -> Duration {
         let activity = self.session.activity();
         let idle_cpu = lived
@@ -161,13 +161,13 @@ impl Current {
         lived.saturating_sub(self.quiet_since)
     }
 
-    /// Tells for how long a session has done nothing, if that is half of the idle limit or more.
+    /// Returns for how long a session has done nothing, if that is half of the idle limit or more.
     pub(super) fn long_quiet(&mut self, lived: Duration, idle: Duration) -> Option<Duration> {
         let quiet = self.quiet_for(lived);
         (quiet >= idle / 2).then_some(quiet)
     }
 
-    /// Whether the session does something again after it was announced that it does nothing; true once.
+    /// Whether the session is active again after its idleness was announced; true once.
     pub(super) fn is_active_again(&mut self, lived: Duration) -> bool {
         self.quiet_for(lived);
         let (since, quarters) = self.announced;
@@ -178,7 +178,8 @@ impl Current {
         is_active
     }
 
-    /// The same as [`Current::long_quiet`] after each quarter of the limit from the second on, once, as long as anything is left.
+    /// As [`Current::long_quiet`], but once for each quarter of the limit from the second on, until the limit is
+    /// reached.
     pub(super) fn news_of_quiet(&mut self, lived: Duration, idle: Duration) -> Option<Duration> {
         let quiet = self.long_quiet(lived, idle)?;
         let quarters = quiet.as_millis().saturating_mul(4) / idle.as_millis().max(1);
@@ -188,7 +189,7 @@ impl Current {
     }
 }
 
-/// The recording of a session; none where there is no room for one. Its output comes from a reader's thread, the sizes of
+/// The recording of a session; `None` if it could not be created. Its output comes from a reader's thread, the sizes of
 /// its terminal from the loop.
 #[derive(Clone)]
 pub(super) struct SharedRecording(Arc<Mutex<Option<Recording>>>);
@@ -199,13 +200,13 @@ impl SharedRecording {
     }
 
     fn with(&self, write: impl FnOnce(&mut Recording)) {
-        // Nothing that holds it panics; half an event would be left out by whoever plays it.
+        // No holder of the lock panics; a player would skip an incomplete event.
         let mut recording = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         recording.as_mut().map(write);
     }
 }
 
-/// Terminal output goes to the recording first, then to whoever watches.
+/// Passes terminal output to the recording first, then to the hub.
 pub(super) struct Tee {
     pub(super) recording: SharedRecording,
     pub(super) hub: Hub,

@@ -1,25 +1,26 @@
-//! Usage that is told more often than anybody needs to know it.
+//! Merges usage reports that come too often.
 
 use std::time::Duration;
 
 use ralph_core::event::Usage;
 use tokio::time::{Instant, sleep_until};
 
-/// A usage this soon after the one before it is added to the next: an agent may tell of each token.
+/// Shortest time between two reports; earlier ones are added to the next. An agent may report each token.
 const INTERVAL: Duration = Duration::from_millis(250);
-/// So many tokens pass at once: an agent in a loop of quick tools uses several limits in one interval.
+/// Number of tokens that is reported at once: an agent in a loop of quick tools may exceed several limits in one
+/// interval.
 const TOKENS_AT_ONCE: u64 = 500;
 
 /// Sums up usage that comes too soon.
 #[derive(Debug, Default)]
 pub(super) struct Spending {
     held: Option<Usage>,
-    /// From when on the next one may pass.
+    /// When the next report may pass.
     due: Option<Instant>,
 }
 
 impl Spending {
-    /// Takes a usage and returns what may pass `now`: it, or nothing as yet.
+    /// Adds a usage and returns the sum if it may pass `now`.
     pub(super) fn take(&mut self, usage: Usage, now: Instant) -> Option<Usage> {
         let held = self.held.map_or(usage, |held| held.plus(usage));
         self.held = Some(held);
@@ -30,14 +31,14 @@ impl Spending {
         }
     }
 
-    /// Returns what is held back, before something that has to come after it.
+    /// Returns the held usage at once, for example before a signal that has to come after it.
     pub(super) fn pass(&mut self, now: Instant) -> Option<Usage> {
         let held = self.held.take()?;
         self.due = Some(now + INTERVAL);
         Some(held)
     }
 
-    /// Waits until what is held back may pass; for ever if nothing is.
+    /// Waits until the held usage may pass; for ever if none is held.
     pub(super) async fn passes(&self) {
         match (self.held, self.due) {
             (Some(_), Some(due)) => sleep_until(due).await,

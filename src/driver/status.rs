@@ -23,10 +23,10 @@ use super::{
     run::{Driver, DriverError},
 };
 
-/// What somebody is told who may look and asks for more.
+/// The reply to a client with a read-only token that asks for more.
 const READER: &str = "this token is for looking: it commands nothing";
 
-/// Summarises `view`, which is not copied: the loop answers with this. `quiet` is what is known of the session that runs.
+/// Summarises `view` without copying all of it. `quiet` describes the running session.
 pub fn status_of(view: &RunView, pid: u32, quiet: Option<Quiet>) -> Status {
     Status {
         run: view.run.clone().unwrap_or_else(|| RunId(String::new())),
@@ -53,10 +53,10 @@ pub fn status_of(view: &RunView, pid: u32, quiet: Option<Quiet>) -> Status {
             | Phase::Stopped { .. } => None,
         },
         quiet,
-        // What went on when a ralph was killed goes on no more.
+        // A pid of 0 means that no loop runs: a tool in use when ralph was killed is not in use any more.
         tool: view.tool.clone().filter(|_| pid != 0),
         task: view.task().map(|task| task.text.clone()),
-        // A run that is over waits for nothing.
+        // A run that is over is not paused.
         paused: view.is_paused() && !view.is_over(),
         breaker: BreakerStatus {
             state: view.breaker.state,
@@ -107,7 +107,7 @@ pub fn status_of(view: &RunView, pid: u32, quiet: Option<Quiet>) -> Status {
 }
 
 impl Driver {
-    /// Does what was asked over the control socket, and says what came of it.
+    /// Carries out a request from the control socket, and returns the reply.
     pub(super) fn answer(&mut self, request: Request, role: Role) -> Result<Reply, DriverError> {
         match request {
             Request::Command { .. } | Request::Background(_) | Request::Personal(_) | Request::Tool { .. }
@@ -117,9 +117,9 @@ impl Driver {
             }
             Request::Command { command } if role == Role::Agent => self.refuse_agent(command.name()),
             Request::Personal(personal) if role == Role::Agent => self.refuse_agent(personal.name()),
-            // It is done by whoever asks; this run goes on with what it has.
+            // The client does it itself; this run goes on unchanged.
             Request::Personal(_) => Ok(done("")),
-            // The loop answers it when it knows the answer: see `calls`.
+            // The loop replies when it knows the answer: see `calls`.
             Request::Tool { .. } => Ok(Reply::Refused {
                 why: no_tool_in_words(NoTool::NoSession),
             }),
@@ -128,7 +128,7 @@ impl Driver {
                     let (quiet, now_ms) = (self.quiet(), self.clock.now_ms());
                     let view = &self.state().view;
                     let mut status = status_of(view, self.pid, quiet);
-                    // Up to now, and not up to the last record.
+                    // Counted up to now, not up to the last record.
                     status.totals.elapsed_ms = view.elapsed_ms(now_ms);
                     Box::new(status)
                 },
@@ -155,7 +155,7 @@ impl Driver {
         }
     }
 
-    /// Starts or ends a background task for whoever asks.
+    /// Starts or ends a background task for a client.
     pub(super) fn answer_background(&mut self, command: &BackgroundCommand, role: Role) -> Result<Reply, DriverError> {
         let by = match role {
             Role::User => Requester::User,
@@ -195,7 +195,7 @@ impl Driver {
         })
     }
 
-    /// Refuses a command of the agent's, and tells the user: once for each kind and iteration, however often it is tried.
+    /// Refuses a command of the agent. The user is told once for each kind and iteration.
     fn refuse_agent(&mut self, command: &'static str) -> Result<Reply, DriverError> {
         let iteration = self
             .state()
@@ -213,7 +213,7 @@ impl Driver {
         })
     }
 
-    /// Looks whether the agent has done nothing for half of the idle limit.
+    /// Checks whether the agent has done nothing for half of the idle limit.
     fn quiet(&mut self) -> Option<Quiet> {
         let idle_ms = self.state().view.settings.limits.idle_timeout_ms?;
         let (now_ms, lived) = (self.clock.now_ms(), self.clock.lived());
@@ -229,7 +229,7 @@ impl Driver {
     }
 }
 
-/// The reply to what was done; nothing was recorded for it.
+/// Returns the reply for a command without a record.
 fn done(text: impl Into<String>) -> Reply {
     Reply::Done {
         text: text.into(),
@@ -237,7 +237,7 @@ fn done(text: impl Into<String>) -> Reply {
     }
 }
 
-/// Answers whoever gave `command`, by what came of it; `state` is the one after it.
+/// Returns the reply to `command` that resulted in `events`; `state` is the one after it.
 pub(super) fn reply_to(command: &UserCommand, events: &[Event], state: &LoopState) -> Reply {
     if events.is_empty() {
         return reply_to_nothing(command, state);
@@ -306,7 +306,7 @@ fn reply_to_nothing(command: &UserCommand, state: &LoopState) -> Reply {
     Reply::Refused { why }
 }
 
-/// Why the limits of a run are what they were.
+/// Why the limits of a run have not changed.
 fn no_new_limits(wanted: &NewLimits, view: &RunView) -> String {
     match view.settings.limits.has_all_of(wanted) {
         true => "the limits of the run are that already".to_owned(),
@@ -314,7 +314,7 @@ fn no_new_limits(wanted: &NewLimits, view: &RunView) -> String {
     }
 }
 
-/// Why an answer was none, or what became of the question.
+/// Why an answer was not accepted, or what became of the question.
 fn no_answer_taken(ask: u32, answer: &Answer, at: AnswerPlace, view: &RunView) -> String {
     let waiting = view.permissions.pending.iter().find(|known| known.number == ask);
     let read = match waiting {
@@ -345,7 +345,7 @@ fn answer_in_words(ask: u32, answer: &Answer, events: &[Event]) -> String {
     }
 }
 
-/// What an answer that is a message by now says of rules: the agent is told yes, and not that more is allowed.
+/// Describes the rules of an answer that became a message. The message itself does not mention them to the agent.
 pub(super) fn late_rules_in_words(answer: &Answer, added: Option<&Event>) -> String {
     let wants_rules = matches!(answer, Answer::Allow { remember: Some(_) });
     match (added.and_then(rules_in_words), wants_rules) {
@@ -355,7 +355,7 @@ pub(super) fn late_rules_in_words(answer: &Answer, added: Option<&Event>) -> Str
     }
 }
 
-/// What an event adds: `in this run: Bash(git push *)`.
+/// Describes the rules that an event adds: `in this run: Bash(git push *)`.
 fn rules_in_words(event: &Event) -> Option<String> {
     match event {
         Event::RulesAdded { scope, rules, .. } => Some(format!("{}: {}", scope_in_words(*scope), rules.join(", "))),
@@ -375,12 +375,12 @@ fn is_queued(event: &Event) -> bool {
     matches!(event, Event::SteeringQueued { .. })
 }
 
-/// Whether an answer became a message, since nobody waits for it any more.
+/// Whether an answer became a message, because the agent no longer waits for it.
 fn is_late(event: &Event) -> bool {
     matches!(event, Event::SteeringQueued { answers: Some(_), .. })
 }
 
-/// What becomes of a message that was queued.
+/// Describes what happens to a message that was queued.
 fn message_in_words(kind: SteeringKind, events: &[Event], state: &LoopState) -> String {
     let id = events.iter().find_map(|event| match event {
         Event::SteeringQueued { id, .. } => Some(id.0),
@@ -404,7 +404,7 @@ fn message_in_words(kind: SteeringKind, events: &[Event], state: &LoopState) -> 
     }
 }
 
-/// The iteration that a command ended.
+/// Returns the iteration that a command ended.
 fn stopped_iteration(events: &[Event]) -> Option<u32> {
     events.iter().find_map(|event| match event {
         Event::CancelRequested { iteration, .. } => Some(*iteration),

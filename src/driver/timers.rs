@@ -14,8 +14,8 @@ impl Timers {
 
     /// Waits until the next timer is due by the wall clock `now_ms`. Pending for ever when none is armed.
     ///
-    /// The timer stays armed until [`Timers::take`]: whoever was told of it may find the clock set back by then. The wait
-    /// goes by the monotonic clock; a loop that looks at both now and then calls this anew.
+    /// The timer stays armed until [`Timers::take`], because the clock may be set back before the caller handles it.
+    /// The wait uses the monotonic clock; a loop that looks at both clocks from time to time calls this again.
     pub(super) async fn next(&self, now_ms: impl Fn() -> u64) -> Timer {
         loop {
             let Some(timer) = self.0.values().min_by_key(|timer| timer.at_ms).copied() else {
@@ -28,7 +28,7 @@ impl Timers {
         }
     }
 
-    /// Disarms `timer` if it is still armed as it was and due, and tells whether it did.
+    /// Disarms `timer` if it is due and still armed unchanged. Returns whether it did.
     pub(super) fn take(&mut self, timer: Timer, now_ms: u64) -> bool {
         let is_due = now_ms >= timer.at_ms && self.0.get(&timer.kind) == Some(&timer);
         if is_due {

@@ -1,4 +1,4 @@
-//! What an agent has asked of ralph's own tools and does not know yet.
+//! Calls of ralph's own tools by an agent that are not answered yet.
 
 use ralph_core::event::{GoalResult, PlanSnapshot};
 use ralph_state::control::{Reply, ToolAnswer};
@@ -11,15 +11,15 @@ use tokio::{
 
 use super::{edits::EditsSeen, goals::GoalRun, plan_look::BoxesSeen};
 
-/// Things found out that the loop has not taken yet.
+/// Most results that the loop has not taken yet.
 const FOUND: usize = 64;
 
-/// Where an answer goes.
+/// The channel for an answer.
 pub(super) type Answering = oneshot::Sender<Reply>;
 
-/// Something that was found out for the agent of `iteration`.
+/// A result that was found off the loop, for the agent of `iteration`.
 pub(super) enum Found {
-    /// The plan as it is on disk, with what has vanished from it.
+    /// The plan as it is on disk, and the tasks that have vanished from it.
     Plan {
         iteration: u32,
         plan: Result<PlanSnapshot, String>,
@@ -31,26 +31,26 @@ pub(super) enum Found {
         ticket: u32,
         results: Vec<GoalResult>,
     },
-    /// What became of the tree since it was last looked at.
+    /// The changes of the tree since the last look.
     Edits(EditsSeen),
     /// Boxes of the plan that were ticked or cleared while the agent works.
     Boxes(BoxesSeen),
-    /// Something that became of a language server.
+    /// A change in the state of a language server.
     Language(News),
 }
 
-/// What the plan was read for.
+/// The purpose of reading the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PlanAsked {
     Tasks,
-    /// A claim, which the goals are run for if they are not being run already under this ticket.
+    /// A claim, for which the goals are run unless a check with this ticket is running.
     Claim {
         ticket: Option<u32>,
         waits: bool,
     },
 }
 
-/// What the agent asked, and does not know yet.
+/// The agent's calls that are not answered yet.
 #[derive(Debug)]
 pub(super) struct Tools {
     pub(super) found_in: mpsc::Sender<Found>,
@@ -60,7 +60,7 @@ pub(super) struct Tools {
     /// The ticket of the latest check of the goals.
     pub(super) ticket: u32,
     pub(super) check: Option<Check>,
-    /// What came of it.
+    /// The results of the latest check.
     pub(super) checked: Vec<GoalResult>,
 }
 
@@ -72,7 +72,7 @@ pub(super) struct Check {
     pub(super) waiting: Vec<(Purpose, Answering)>,
 }
 
-/// What the agent had the goals run for.
+/// The agent's purpose of running the goals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
     Check,
@@ -105,9 +105,9 @@ impl Default for Tools {
 }
 
 impl Tools {
-    /// Waits for what was found out. Cancel safe.
+    /// Waits for the next result. Cancel safe.
     pub(super) async fn next(&mut self) -> Found {
-        // The other ends are held by this one.
+        // This value holds the senders, so the channels never close.
         tokio::select! {
             Some(found) = self.found.recv() => found,
             Some(news) = self.news.recv() => Found::Language(news),
@@ -115,7 +115,7 @@ impl Tools {
         }
     }
 
-    /// Ends what the agent does not wait for any more.
+    /// Refuses the calls that still wait, because their iteration has ended.
     pub(super) fn end_iteration(&mut self) {
         for (_, reply) in self.check.take().into_iter().flat_map(|check| check.waiting) {
             refuse(reply, NoTool::Ended);

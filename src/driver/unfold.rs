@@ -1,5 +1,5 @@
-//! Texts for a screen that asks for them: folded parts of a transcript, from the log of the signals it was made of; prompts; the
-//! output of background tasks.
+//! Texts for a screen on request: folded parts of a transcript, from the signal log it was made of; prompts; the output
+//! of background tasks.
 
 use std::{
     io::{self, ErrorKind},
@@ -12,11 +12,11 @@ use ralph_state::store::{signal_log, task_output};
 use ralph_system::files::{self, ReadError};
 use ralph_text::{Keep, PlainText};
 
-/// Renders what is folded in the iteration whose signal log is at `path`, as ANSI text for a terminal of so many columns; none if
-/// nothing is.
+/// Renders the folded part `what` of the iteration with the signal log at `path`, as ANSI text for a terminal of
+/// `columns` columns; `None` if there is no such part.
 ///
 /// # Errors
-/// Whatever reading says.
+/// The error of reading.
 pub fn unfolded(path: &Path, what: Unfold, project: &Path, columns: u16) -> io::Result<Option<Vec<u8>>> {
     let mut unfolding = Unfolding::new(what, project, columns);
     match signal_log::read(path, |signal| unfolding.take(signal)) {
@@ -27,12 +27,12 @@ pub fn unfolded(path: &Path, what: Unfold, project: &Path, columns: u16) -> io::
     Ok(unfolding.finish())
 }
 
-/// Most of a prompt: it holds the user's plan and messages.
+/// Most bytes of a prompt, which contains the user's plan and messages.
 const PROMPT_CAP_BYTES: u64 = 16 << 20;
-/// Most of a task's output; the end is kept.
+/// Most bytes of a task's output; the end is kept.
 const OUTPUT_BYTES: u64 = 1 << 20;
 
-/// Renders the prompt at `path`, for a terminal.
+/// Renders the prompt at `path` for a terminal.
 ///
 /// # Errors
 /// As [`files::read_text`].
@@ -41,16 +41,16 @@ pub(crate) fn prompt_text(path: &Path) -> Result<Vec<u8>, ReadError> {
     Ok(lines(text.as_bytes(), Keep::Nothing))
 }
 
-/// Renders the last of what a background task has written, whose files are in `dir`, for a terminal; none if that is nothing.
+/// Renders the end of a background task's output in `dir` for a terminal; `None` if it is empty.
 ///
 /// # Errors
-/// Whatever reading says.
+/// The error of reading.
 pub(crate) fn task_text(dir: &Path) -> io::Result<Option<Vec<u8>>> {
     let output = task_output::read_tail(dir, OUTPUT_BYTES)?;
     Ok((!output.bytes.is_empty()).then(|| lines(&output.bytes, Keep::Colour)))
 }
 
-/// The lines of what others wrote, without anything that does more than show text.
+/// Returns the lines of a foreign text, without control sequences that do more than show text.
 fn lines(bytes: &[u8], keep: Keep) -> Vec<u8> {
     let (mut plain, mut shown) = (PlainText::new(keep), Vec::new());
     let mut take = |line: &str| {

@@ -1,7 +1,7 @@
-//! The newest part of what was published, and what of it a subscriber at a given position gets next.
+//! The newest part of what was published, and the next event for a subscriber at a given position.
 //!
-//! Two windows: the bytes of the terminal, and the records and details between them, each of which knows the offset of
-//! the bytes that it came after. A subscriber is two positions in them and nothing else, so that one more costs no copy.
+//! There are two windows: the bytes of the terminal, and the records and details between them, each of which knows the
+//! offset of the bytes that it came after. A subscriber is only a position in each, so that one more costs no copy.
 
 use std::{collections::VecDeque, ops::Range, sync::Arc};
 
@@ -12,11 +12,11 @@ use super::{
     ring::Ring,
 };
 
-/// The bytes that are kept for subscribers who skip, and that one who holds the agent back may leave unread.
+/// Bytes kept for subscribers that skip, and most unread bytes of a subscriber that holds the agent back.
 pub(super) const OUTPUT_CAP_BYTES: u64 = 256 * 1024;
-/// What one that wants the latest output gets of it at a time: several screenfuls.
+/// Bytes handed at once to a subscriber that only wants the latest output: several screenfuls.
 const LATEST_BYTES: u64 = 64 * 1024;
-/// The records and details that are kept. Older records are in the journal.
+/// Number of records and details that are kept. Older records are in the journal.
 pub(super) const MARK_CAP: usize = 1024;
 
 /// A record or a detail, at its place between the bytes.
@@ -32,7 +32,7 @@ struct Mark {
 #[derive(Debug)]
 enum What {
     Record(Arc<Record>),
-    /// A detail, and how many were before it since the hub was made.
+    /// A detail, and the number of details before it since the hub was made.
     Detail(Box<Detail>, u64),
 }
 
@@ -40,18 +40,18 @@ enum What {
 pub(super) struct Backlog {
     output: Ring,
     marks: VecDeque<Mark>,
-    /// How many marks were forgotten.
+    /// Number of dropped marks.
     forgotten: u64,
     /// The sequence number after that of the newest record.
     published: u64,
     details: u64,
     /// The newest record by which an iteration started, and the offset of the output that came after it.
     iteration: (u64, u64),
-    /// Its number; 0 before the first.
+    /// The number of that iteration; 0 before the first.
     number: u32,
 }
 
-/// Where a subscriber is.
+/// The position of a subscriber.
 #[derive(Debug)]
 pub(super) struct Position {
     offset: u64,
@@ -62,16 +62,16 @@ pub(super) struct Position {
     detail: u64,
 }
 
-/// What a subscriber gets next.
+/// The next item for a subscriber.
 #[derive(Debug, PartialEq)]
 pub(super) enum Next {
     Event(UiEvent),
-    /// These records come first, and only the journal has them still.
+    /// These records come first, and only the journal still has them.
     Journal(Range<u64>),
 }
 
 impl Backlog {
-    /// A backlog before whose first record the journal has those up to `published`.
+    /// Makes an empty backlog; the journal has the records before `published`.
     pub(super) fn new(published: u64) -> Self {
         Self {
             output: Ring::default(),
@@ -112,7 +112,7 @@ impl Backlog {
         self.marks.push_back(Mark { offset, seq, what });
     }
 
-    /// Appends terminal output and forgets the oldest of what is more than the cap, but nothing from `needed` on.
+    /// Appends terminal output. Drops the oldest bytes beyond the cap, but none from `needed` on.
     pub(super) fn add_output(&mut self, bytes: &[u8], needed: Option<u64>) {
         self.output.append(bytes);
         let spare = self.output.end().saturating_sub(OUTPUT_CAP_BYTES);
@@ -120,8 +120,8 @@ impl Backlog {
             .forget_before(needed.map_or(spare, |needed| spare.min(needed)));
     }
 
-    /// The position of a subscriber that starts now with the record `seq`: at the beginning of what is kept. One that has
-    /// seen an iteration start gets nothing that was shown before that.
+    /// Returns the position of a subscriber that starts now with the record `seq`: at the beginning of the kept output,
+    /// or after the start of the last iteration if the subscriber has seen that.
     pub(super) fn position(&self, seq: u64) -> Position {
         let is_detail = |mark: &&Mark| matches!(mark.what, What::Detail(..));
         let (started, begins) = self.iteration;
@@ -134,8 +134,9 @@ impl Backlog {
         }
     }
 
-    /// Moves `position` behind the first `from` bytes of `iteration`, or as near to that as what is kept allows. Returns how
-    /// many of its bytes are before that, and how many there are; none if it is not the iteration that began last.
+    /// Moves `position` behind the first `from` bytes of `iteration`, or as near to that as the kept output allows.
+    /// Returns how many bytes of the iteration are before it, and how many there are; `None` if it is not the iteration
+    /// that began last.
     pub(super) fn begin_at(&self, position: &mut Position, iteration: u32, from: u64) -> Option<(u64, u64)> {
         if iteration != self.number {
             return None;
@@ -146,7 +147,7 @@ impl Backlog {
         Some((position.offset - start, end - start))
     }
 
-    /// How many bytes are ahead of `position`.
+    /// Returns how many bytes are ahead of `position`.
     pub(super) fn unread_bytes(&self, position: &Position) -> u64 {
         self.output.end() - position.offset
     }
@@ -157,7 +158,7 @@ impl Backlog {
         position.offset == self.output.end() && position.mark == marks && position.seq >= self.published
     }
 
-    /// Takes what comes next after `position`; none at the end.
+    /// Returns the next item after `position`, and moves the position; `None` at the end.
     pub(super) fn next(&self, position: &mut Position) -> Option<Next> {
         loop {
             let mark = self.unread_mark(position);
@@ -193,7 +194,7 @@ impl Backlog {
         }
     }
 
-    /// As [`Self::next`], but of the output the latest alone.
+    /// As [`Self::next`], but skips all output except the latest.
     pub(super) fn next_of_latest(&self, position: &mut Position) -> Option<Next> {
         let from = position.offset;
         let latest = self.output.end().saturating_sub(LATEST_BYTES);
@@ -204,20 +205,21 @@ impl Backlog {
         self.next(position)
     }
 
-    /// As [`Self::next`], for one that wants no output.
+    /// As [`Self::next`], but skips all output.
     pub(super) fn next_but_output(&self, position: &mut Position) -> Option<Next> {
         position.offset = self.output.end();
         self.next(position)
     }
 
-    /// The first mark that `position` has not passed, which goes on to the first one there is.
+    /// Returns the first mark that `position` has not passed. First moves a position at a dropped mark to the oldest
+    /// kept one.
     fn unread_mark(&self, position: &mut Position) -> Option<&Mark> {
         position.mark = position.mark.max(self.forgotten);
         self.marks
             .get(usize::try_from(position.mark - self.forgotten).unwrap_or(usize::MAX))
     }
 
-    /// Takes the output up to `end`, or says how much of it is gone.
+    /// Returns the output up to `end`, or how much of it was dropped.
     fn next_output(&self, position: &mut Position, end: u64) -> Option<UiEvent> {
         if position.offset >= end {
             return None;

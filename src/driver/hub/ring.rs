@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-/// A window on a stream: bytes are appended at its end and forgotten at its start.
+/// A window on a stream: bytes are appended at its end and dropped at its start.
 #[derive(Debug, Default)]
 pub(super) struct Ring {
     bytes: VecDeque<u8>,
@@ -10,12 +10,12 @@ pub(super) struct Ring {
 }
 
 impl Ring {
-    /// The offset of the oldest byte that is still there.
+    /// Returns the offset of the oldest byte that is still there.
     pub(super) fn start(&self) -> u64 {
         self.start
     }
 
-    /// The offset after the newest byte.
+    /// Returns the offset after the newest byte.
     pub(super) fn end(&self) -> u64 {
         self.start + self.bytes.len() as u64
     }
@@ -24,7 +24,7 @@ impl Ring {
         self.bytes.extend(bytes);
     }
 
-    /// Forgets what is before `offset`, which is not beyond the end.
+    /// Drops the bytes before `offset`, which is not beyond the end.
     pub(super) fn forget_before(&mut self, offset: u64) {
         let count = self.index(offset);
         self.bytes.drain(..count);
@@ -42,7 +42,7 @@ impl Ring {
         copy
     }
 
-    /// Where `offset` is in the window; its nearer end for an offset outside.
+    /// Returns the index of `offset` in the window; its nearer end for an offset outside.
     fn index(&self, offset: u64) -> usize {
         let index = usize::try_from(offset.saturating_sub(self.start)).unwrap_or(usize::MAX);
         index.min(self.bytes.len())

@@ -1,4 +1,4 @@
-//! What the ends of a hub share: the backlog, and where each subscriber is in it.
+//! The state that the ends of a hub share: the backlog, and the position of each subscriber in it.
 
 use std::{
     collections::BTreeMap,
@@ -11,17 +11,18 @@ use tokio::sync::Notify;
 
 use super::backlog::{Backlog, OUTPUT_CAP_BYTES, Position};
 
-/// What a subscriber is told.
+/// The events that a subscriber gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wants {
     Everything,
-    /// Of output the latest, a few times a second: for one of many, each of whom costs the agent a little.
+    /// All records and details, and only the latest output, a few times a second: for one of many subscribers, since
+    /// each costs the agent some time.
     Latest,
     /// Records and details, and no output of terminals.
     NoOutput,
 }
 
-/// Ends the wait of a subscriber: that of a thread or that of a task.
+/// Ends the wait of a subscriber, which may be a thread or a task.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Wake {
     thread: Arc<Condvar>,
@@ -31,7 +32,7 @@ pub(super) struct Wake {
 impl Wake {
     pub(super) fn wake(&self) {
         self.thread.notify_one();
-        // Kept for a task that is about to wait.
+        // Remembered for a task that is about to wait.
         self.task.notify_one();
     }
 
@@ -44,13 +45,13 @@ impl Wake {
     }
 }
 
-/// What happens when a subscriber is slower than the agent's terminal.
+/// The treatment of a subscriber that is slower than the agent's terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhenSlow {
     /// The agent waits: for what the owner of the run sees, which has to be whole.
     HoldAgentBack,
     /// The agent waits, but not for a subscriber that takes nothing for two seconds: a screen may be frozen, or at the
-    /// other end of a lost connection. From then on it skips, until it has caught up.
+    /// other end of a lost connection. From then on the subscriber skips, until it has caught up.
     HoldAgentBriefly,
     /// The subscriber misses output and is told how much.
     Skip,
@@ -65,7 +66,7 @@ pub(super) struct Shared {
     /// How long the agent waits for a subscriber that holds it back briefly and takes nothing.
     pub(super) patience: Duration,
     state: Mutex<State>,
-    /// A subscriber has taken something, or has gone.
+    /// Notified when a subscriber has taken something, or has gone.
     pub(super) taken: Condvar,
 }
 
@@ -73,9 +74,9 @@ pub(super) struct Shared {
 pub(super) struct State {
     pub(super) backlog: Backlog,
     pub(super) subscribers: BTreeMap<u64, Subscriber>,
-    /// Subscribers there have ever been: the next one's number.
+    /// Number of subscribers ever made, and the next one's number.
     pub(super) numbered: u64,
-    /// Nobody holds the agent back.
+    /// Whether no subscriber can hold the agent back.
     pub(super) lossy: bool,
     pub(super) closed: bool,
 }
@@ -85,17 +86,17 @@ pub(super) struct Subscriber {
     pub(super) position: Position,
     pub(super) when_slow: WhenSlow,
     pub(super) wants: Wants,
-    /// When it took something last.
+    /// When it last took something.
     pub(super) took: Instant,
-    /// The agent has waited long enough for it: it skips until it has caught up.
+    /// Whether the agent has waited long enough for it: it skips until it has caught up.
     pub(super) lapsed: bool,
     /// Ends its wait.
     pub(super) wake: Wake,
-    /// It waits for whatever is published next.
+    /// Whether it waits for the next event.
     pub(super) waits: bool,
-    /// It is to look at something else, once.
+    /// Whether its next poll is to return early, because another thread woke it.
     pub(super) woken: bool,
-    /// It has taken everything and was told that nothing more comes.
+    /// Whether it has taken everything and knows that nothing more comes.
     pub(super) is_through: bool,
 }
 
@@ -125,18 +126,18 @@ impl Shared {
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        // No code panics while it holds the lock; if one did, the backlog would still be a backlog.
+        // No code panics while it holds the lock; if one did, the backlog would still be consistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl State {
-    /// Wakes the subscribers that wait for a record or a detail. One that rests or is busy is left alone.
+    /// Wakes the subscribers that wait for a record or a detail. A resting or busy subscriber is left alone.
     pub(super) fn tell(&mut self) {
         self.subscribers.values_mut().for_each(Subscriber::tell);
     }
 
-    /// Wakes those that wait for output.
+    /// Wakes the subscribers that wait for output.
     pub(super) fn tell_output(&mut self) {
         self.subscribers
             .values_mut()
@@ -144,13 +145,13 @@ impl State {
             .for_each(Subscriber::tell);
     }
 
-    /// The subscribers that may hold the agent back.
+    /// Returns the subscribers that may hold the agent back.
     pub(super) fn holders(&self) -> impl Iterator<Item = &Subscriber> {
         self.subscribers.values().filter(|subscriber| subscriber.holds())
     }
 
-    /// Has the subscribers skip from now on that take nothing, for which an agent has waited since `since` and `patience`
-    /// long. Returns when to look again; none if nobody's patience ends.
+    /// Makes subscribers skip from now on that take nothing, if an agent has waited for them since `since` for at least
+    /// `patience`. Returns when to check again; `None` if no subscriber's patience can end.
     pub(super) fn lapse(&mut self, since: Instant, now: Instant, patience: Duration) -> Option<Instant> {
         let backlog = &self.backlog;
         let behind = self.subscribers.values_mut().filter(|subscriber| {

@@ -15,13 +15,13 @@ use super::{
     shared::{Shared, State, Subscriber, Wake, Wants, WhenSlow},
 };
 
-/// How long a subscriber that skips is left alone after it has read everything. Twenty of them would otherwise be woken
-/// at each write of an agent, and take the processor from it.
+/// How long a subscriber that skips rests after it has read everything. Twenty of them would otherwise be woken at each
+/// write of an agent, and take the processor from it.
 const REST: Duration = Duration::from_millis(33);
-/// How long one that wants the latest is left alone: its bytes are encoded and sent, which costs more than to hand them over.
+/// How long a subscriber to the latest output rests: encoding and sending its bytes costs more than handing them over.
 const LONG_REST: Duration = Duration::from_millis(100);
 
-/// What [`Subscription::poll`] comes back with.
+/// The result of [`Subscription::poll`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Poll {
     Event(UiEvent),
@@ -31,7 +31,7 @@ pub enum Poll {
     Over,
 }
 
-/// Makes a subscriber that waits in [`Subscription::poll`] look at something else: a key, the end of a job.
+/// Wakes a subscriber that waits in [`Subscription::poll`] for another reason: a key, the end of a job.
 #[derive(Debug, Clone)]
 pub struct Waker {
     shared: Arc<Shared>,
@@ -40,7 +40,7 @@ pub struct Waker {
 
 impl Waker {
     pub fn wake(&self) {
-        // Without it, the subscriber has gone.
+        // A missing entry means that the subscriber has gone.
         if let Some(subscriber) = self.shared.lock().subscribers.get_mut(&self.number) {
             subscriber.woken = true;
             subscriber.wake.wake();
@@ -48,7 +48,7 @@ impl Waker {
     }
 }
 
-/// Follows a run from a position of its own. No record is missing: those that the hub has forgotten are read from the
+/// Follows a run from a position of its own. Gets every record: those that the hub has dropped are read from the
 /// journal.
 #[derive(Debug)]
 pub struct Subscription {
@@ -57,11 +57,11 @@ pub struct Subscription {
     wake: Wake,
     /// The first record that is handed over.
     first: u64,
-    /// Records that come next and are in the journal alone.
+    /// Records that come next and are only in the journal.
     missing: Range<u64>,
-    /// Reads those. Kept from one gap to the next: it never has to go back.
+    /// Reads the missing records. Kept from one gap to the next: it never has to go back.
     reader: Option<Reader>,
-    /// Nothing but the end of the run is looked for before.
+    /// Until then, only the end of the run is looked for.
     rests_until: Option<Instant>,
 }
 
@@ -95,7 +95,7 @@ impl Subscription {
         }
     }
 
-    /// Waits for the next event until `deadline`, or without an end to it.
+    /// Waits for the next event until `deadline`, or without limit.
     pub fn poll(&mut self, deadline: Option<Instant>) -> Poll {
         loop {
             if let Some(record) = self.next_missing() {
@@ -108,8 +108,8 @@ impl Subscription {
         }
     }
 
-    /// Waits for the next event, as a task; none when the loop is over and everything was taken. A wake-up is not told. Cancel
-    /// safe.
+    /// Waits for the next event in a task; `None` when the loop is over and everything was taken. A [`Waker`] does not
+    /// end the wait. Cancel safe.
     pub async fn next_event(&mut self) -> Option<UiEvent> {
         loop {
             if let Some(record) = self.next_missing() {
@@ -123,7 +123,7 @@ impl Subscription {
                 (Some(Received::Poll(Poll::Woken)), _) => {}
                 (Some(Received::Missing(missing)), _) => self.missing = missing,
                 (None, None) => self.wake.task().notified().await,
-                // The end of the run is not waited for.
+                // During a rest, the end of the run still wakes the task.
                 (None, Some(until)) => {
                     tokio::select! {
                         () = self.wake.task().notified() => {}
@@ -134,7 +134,7 @@ impl Subscription {
         }
     }
 
-    /// Hands over all that is there by now, without a wait.
+    /// Hands over all events that are available now, without waiting.
     pub fn take_all(&mut self, take: &mut dyn FnMut(UiEvent)) {
         self.rests_until = None;
         while let Poll::Event(event) = self.poll(Some(Instant::now())) {
@@ -142,15 +142,15 @@ impl Subscription {
         }
     }
 
-    /// Chooses what it is told from here on.
+    /// Selects the events that it gets from here on.
     pub(super) fn want(&mut self, wants: Wants) {
         if let Some(subscriber) = self.shared.lock().subscribers.get_mut(&self.number) {
             subscriber.wants = wants;
         }
     }
 
-    /// Leaves out the output before the first `from` bytes of `iteration`. Returns how many of its bytes are before what comes
-    /// next, and how many there are; none if it is not the iteration that began last.
+    /// Skips the output before the first `from` bytes of `iteration`. Returns how many bytes of the iteration come
+    /// before the next output, and how many there are; `None` if it is not the iteration that began last.
     pub(super) fn begin_at(&mut self, iteration: u32, from: u64) -> Option<(u64, u64)> {
         let mut state = self.shared.lock();
         let State {
@@ -160,8 +160,8 @@ impl Subscription {
         backlog.begin_at(&mut subscriber.position, iteration, from)
     }
 
-    /// Hands over the records from before the first event, one at a time. What of the journal cannot be read is left
-    /// out.
+    /// Hands over the records from before the first event, one at a time. Stops at a part of the journal that cannot be
+    /// read.
     pub fn past(&mut self, take: &mut dyn FnMut(&Record)) {
         let Ok(mut reader) = Reader::open(&self.shared.journal) else {
             return;
@@ -171,7 +171,7 @@ impl Subscription {
         {
             take(&record);
         }
-        // It is where the first gap begins, or before it.
+        // The reader is at the beginning of the first gap, or before it.
         self.reader = Some(reader);
     }
 
@@ -194,7 +194,7 @@ impl Subscription {
                 reader.skip_to(first).ok()?;
                 reader.next_record().ok()?
             });
-            // If the journal cannot be read, a gap in what is shown is better than no end to it.
+            // If the journal cannot be read, a gap in the events is better than an endless wait.
             let Some(record) = record.filter(|record| record.seq < self.missing.end) else {
                 self.missing = 0..0;
                 return None;
@@ -229,7 +229,7 @@ impl Subscription {
         }
     }
 
-    /// Takes what is there; none if there is nothing, or if it is not taken yet.
+    /// Takes the next item; `None` if all were taken or the subscriber rests.
     fn take(&mut self, state: &mut State, now: Instant) -> Option<Received> {
         let closed = state.closed;
         let subscriber = state
@@ -281,7 +281,7 @@ enum Received {
     Missing(Range<u64>),
 }
 
-/// Each step waits for the next event; the end comes when the loop is over and everything was taken.
+/// Each step waits for the next event; the iterator ends when the loop is over and everything was taken.
 impl Iterator for Subscription {
     type Item = UiEvent;
 

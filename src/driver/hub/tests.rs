@@ -81,7 +81,7 @@ fn details(events: impl IntoIterator<Item = UiEvent>) -> Vec<Detail> {
     events.into_iter().filter_map(detail).collect()
 }
 
-/// How many bytes were shown, and how many were skipped.
+/// Counts the bytes that were shown, and those that were skipped.
 fn bytes(events: impl IntoIterator<Item = UiEvent>) -> (u64, u64) {
     let (mut shown, mut skipped) = (0, 0);
     for event in events {
@@ -171,7 +171,7 @@ fn a_subscriber_that_skips_never_holds_the_agent_back_and_is_told_what_it_missed
     let hub = hub();
     let watcher = watcher(&hub);
     let all = 64 * 64 * 1024;
-    // On this thread: an agent that waited for a subscriber that takes nothing would end the test here.
+    // On this thread: if the agent waited for a subscriber that takes nothing, the test would hang here.
     for _ in 0..64 {
         hub.output(&[7; 64 * 1024]);
     }

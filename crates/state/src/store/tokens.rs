@@ -1,6 +1,6 @@
 //! The tokens for the HTTP API over TCP, where the server cannot tell which user has connected.
 //!
-//! The tokens are stored with ralph's state, which only the user can read and which the sandbox hides from agents. A file
+//! Stored with ralph's state, which only the user can read and which the sandbox hides from agents. A file
 //! that others can read is refused: its tokens are no longer secret.
 
 use std::{fmt, fs, hint::black_box, io, io::Write, os::unix::fs::MetadataExt, path::PathBuf};
