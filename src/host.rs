@@ -1,7 +1,7 @@
-//! The session host: what a run hears of the system around it.
+//! The session host: connects a run to the system around it.
 //!
 //! Signals, the size of the terminal, the pause file and the control socket become commands to the driver, which knows
-//! of none of them: a loop runs as well where there are no signals, or where they are somebody else's.
+//! none of them: a loop can also run without signals, or in a process whose signals belong to other code.
 
 use std::{convert::Infallible, fs::File, future::pending, io, os::fd::AsFd, path::PathBuf};
 
@@ -38,7 +38,7 @@ pub(crate) enum HostError {
     Abandoned(#[source] io::Error),
 }
 
-/// The process that has started this one as a loop, and where this one prints what has no terminal any more.
+/// The process that has started this one as a loop, and the file for this one's output once it has no terminal.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Behind<'a> {
     pub(crate) starter: &'a Starter,
@@ -50,15 +50,15 @@ pub(crate) struct Behind<'a> {
 pub(crate) struct Host {
     interrupt: Signal,
     terminate: Signal,
-    /// None under `nohup`.
+    /// `None` under `nohup`.
     hangup: Option<Signal>,
     resized: Signal,
 }
 
 impl Host {
-    /// Drives a run until it is over and everything of it is shown, and says why it is over. `measure` tells the size of the
-    /// agents' terminal after this process's own has changed. `shown` is what screens of other processes are told; `behind` one
-    /// of them is where this process was started.
+    /// Drives a run until it is over and completely shown, and returns why it is over. `measure` returns the size of
+    /// the agents' terminal after this process's own has changed. `shown` is the information for screens of other
+    /// processes; `behind` is set if one of them has started this process.
     ///
     /// # Errors
     /// [`HostError::Driver`] as [`Driver::run`]; the others before anything is started.
@@ -83,7 +83,7 @@ impl Host {
         });
         let server = match serve(paths, &driver, shown, listening) {
             Ok(server) => Some(server),
-            // Nobody would ever see it, and nobody could end it but with a signal.
+            // Without a socket no screen could show the loop, and only a signal could end it.
             Err(source) if behind.is_some() => {
                 return Err(HostError::Unreachable {
                     path: paths.socket(),
@@ -133,7 +133,7 @@ impl Host {
         })
     }
 
-    /// Makes commands of signals.
+    /// Turns signals into commands.
     async fn forward(&mut self, handle: &Handle, measure: Option<fn() -> Size>) -> Infallible {
         let command = UserCommand::Stop {
             stop: StopRequest::Graceful,
@@ -168,13 +168,13 @@ impl Host {
     }
 }
 
-/// A signal, as the run takes it.
+/// The meaning of a signal for the run.
 enum Arrived {
     Stop(RequestedBy),
     Resized,
 }
 
-/// Serves the run on its socket, to each client in the role that its process has, and where it is `listening`.
+/// Serves the run on its socket, to each client in the role that its process has, and at the address in `listening`.
 fn serve(paths: &ProjectPaths, driver: &Driver, shown: Shown, listening: Option<Listening>) -> io::Result<Server> {
     paths.make_socket_dir()?;
     let supervisor = driver.supervisor().clone();
@@ -182,7 +182,7 @@ fn serve(paths: &ProjectPaths, driver: &Driver, shown: Shown, listening: Option<
         let pid = peer.peer_cred().ok().and_then(|credentials| credentials.pid());
         match supervisor.origin(peer.as_fd(), pid) {
             Origin::Elsewhere => Role::User,
-            // Whoever hides where it comes from gets no more than an agent.
+            // A client that hides its origin gets no more rights than an agent.
             Origin::Run | Origin::OtherUser | Origin::Unknown => Role::Agent,
         }
     };
@@ -198,7 +198,7 @@ fn serve(paths: &ProjectPaths, driver: &Driver, shown: Shown, listening: Option<
     )
 }
 
-/// Waits for a signal, for ever if it is none to wait for.
+/// Waits for a signal; for ever if it is `None`.
 async fn received(signal: &mut Option<Signal>) {
     match signal {
         Some(signal) => _ = signal.recv().await,

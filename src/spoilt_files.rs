@@ -1,4 +1,5 @@
-//! Whatever a file has become, its reader takes it or says what is wrong with it: nothing panics, and nothing reads for ever.
+//! Tests that the reader of a damaged file accepts it or reports what is wrong with it: it never panics and never
+//! hangs.
 //!
 //! The parsers of streams and of plans have tests of their own, which cut their input at every byte.
 
@@ -28,10 +29,10 @@ use crate::{
 };
 
 const EXAMPLE: &str = include_str!("../config.example.json");
-/// Spoilt versions of the texts of a test, all together; `RALPH_TEST_ROUNDS` has it look for longer.
+/// Damaged versions of all texts of a test together; `RALPH_TEST_ROUNDS` changes the number.
 const ROUNDS: usize = 240;
 
-/// What nobody expects in a file.
+/// Bytes that no reader of a file expects.
 const NASTY: &[&[u8]] = &[
     b"",
     b"\0",
@@ -57,7 +58,7 @@ const NASTY: &[&[u8]] = &[
     b"\x1b]52;c;x\x07",
 ];
 
-/// The bytes with a few places of them cut out, doubled, or overwritten.
+/// Returns the bytes with a few parts cut out, doubled or overwritten.
 fn spoilt(dice: &mut Dice, sound: &[u8]) -> Vec<u8> {
     let mut bytes = sound.to_vec();
     for _ in 0..=dice.index(3) {
@@ -86,7 +87,7 @@ fn spoilt(dice: &mut Dice, sound: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Hands `read` many spoilt versions of each of the texts, and then texts of nothing but depth.
+/// Passes many damaged versions of each text to `read`, and then texts that only nest deeply.
 fn spoil(sounds: &[&[u8]], mut read: impl FnMut(&[u8])) {
     let mut dice = Dice::new(0x5eed);
     for sound in sounds {
@@ -100,7 +101,7 @@ fn spoil(sounds: &[&[u8]], mut read: impl FnMut(&[u8])) {
     }
 }
 
-/// What a person would be told of an error.
+/// Checks that an error has a message for the user.
 fn told<T, E: Into<Failure>>(result: Result<T, E>) {
     if let Err(error) = result {
         let failure: Failure = error.into();

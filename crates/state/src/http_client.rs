@@ -1,7 +1,7 @@
-//! Clients for HTTP, with TLS where this build has it (feature `tls`).
+//! HTTP clients, with TLS if this build has it (feature `tls`).
 //!
-//! A client with TLS reads the certificates of the system when it is made, and fails where the system has none. So clients for sockets
-//! and plain addresses are made without TLS.
+//! A client with TLS reads the system's certificates when it is made, and fails if there are none. So clients for
+//! sockets and plain addresses are made without TLS.
 
 use reqwest::{Client, ClientBuilder};
 
@@ -16,7 +16,7 @@ pub(crate) fn plain() -> ClientBuilder {
     Client::builder()
 }
 
-/// Begins a client that speaks TLS where that is asked for and this build has it, by the certificates that the system trusts.
+/// Begins a client that uses TLS if `encrypted` and if this build has it, with the certificates that the system trusts.
 pub fn encrypted_if(encrypted: bool) -> ClientBuilder {
     match encrypted {
         #[cfg(feature = "tls")]
@@ -29,7 +29,7 @@ pub fn encrypted_if(encrypted: bool) -> ClientBuilder {
 
 #[cfg(feature = "tls")]
 fn with_provider() -> ClientBuilder {
-    // Another one is there already if this is not the first client.
+    // Fails if this is not the first client, because a provider is already installed.
     let _ = rustls::crypto::ring::default_provider().install_default();
     Client::builder()
 }

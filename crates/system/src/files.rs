@@ -1,12 +1,13 @@
 //! Reads files that ralph did not write: configuration, prompts, adapters, engines and plans.
 //!
-//! Whoever can write into a project can put a pipe, a device or an endless file where a small text is expected. Only
-//! regular files are read, links to them included; nothing here waits for a writer, and nobody's memory depends on what
-//! lies on disk.
+//! A project may contain a pipe, a device or an endless file where a small text is expected. Only regular files are
+//! read, also through links; nothing here waits for a writer, and the memory that is used does not depend on the disk's
+//! content.
 //!
-//! A file that has readers is replaced as a whole, and one that others write only where it is still what was read.
+//! A file that has readers is replaced as a whole; a file that others write is replaced only if it is unchanged since
+//! it was read.
 //!
-//! Where an agent can put a link as well, in git's directories and ralph's own, files are opened without following one.
+//! In directories where an agent can put links, git's and ralph's own, files are opened without following links.
 
 use std::{
     fs::{self, File, FileType, Metadata, OpenOptions, Permissions, TryLockError},
@@ -39,10 +40,10 @@ const ENTRIES_CAP: usize = 4096;
 /// How long to wait before a lock is tried again.
 const LOCK_PAUSE: Duration = Duration::from_millis(5);
 
-/// An agent may have put anything there: no link is followed, no pipe is waited for, and no terminal becomes ralph's.
+/// For files that an agent may have replaced: follows no link, does not wait for a pipe, takes no controlling terminal.
 const UNFOLLOWED: OFlag = OFlag::O_NOFOLLOW.union(OFlag::O_NONBLOCK).union(OFlag::O_NOCTTY);
 
-/// Why a file was not read. The path is not in it: whoever asked knows it.
+/// Why a file was not read. It does not contain the path, which the caller knows.
 #[derive(Debug, Error)]
 pub enum ReadError {
     #[error("it is {found}, not a regular file")]
@@ -59,7 +60,7 @@ pub enum ReadError {
 #[derive(Debug, Clone, Default)]
 pub struct Directory {
     pub files: Vec<TomlFile>,
-    /// What the user should know that is no error.
+    /// A message to the user that is not an error.
     pub notice: Option<String>,
 }
 
@@ -71,7 +72,7 @@ pub struct TomlFile {
 }
 
 impl Directory {
-    /// Reads a directory. One that cannot be read is as good as none: most users have none.
+    /// Reads a directory. An unreadable one counts as empty: most users have none.
     pub fn read(directory: &Path) -> Self {
         let Ok(found) = fs::read_dir(directory) else {
             return Self::default();
@@ -98,7 +99,7 @@ impl Directory {
     }
 }
 
-/// The system's error is made again of its number, which is all that it has.
+/// The system's error is rebuilt from its number, its only content.
 impl Clone for ReadError {
     fn clone(&self) -> Self {
         match self {
@@ -114,7 +115,7 @@ impl Clone for ReadError {
 }
 
 impl ReadError {
-    /// Tells whether there is nothing at the path, as opposed to something that cannot be read.
+    /// Whether there is nothing at the path, as opposed to something that cannot be read.
     pub fn is_missing(&self) -> bool {
         match self {
             ReadError::System(error) => {
@@ -125,10 +126,10 @@ impl ReadError {
     }
 }
 
-/// Makes up a secret that nobody guesses: 256 bits as 64 hexadecimal digits.
+/// Makes an unpredictable secret: 256 bits as 64 hexadecimal digits.
 ///
 /// # Errors
-/// The system has no random numbers to give.
+/// If the system has no random numbers.
 pub fn secret() -> io::Result<String> {
     let mut bytes = [0_u8; 32];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
@@ -138,7 +139,7 @@ pub fn secret() -> io::Result<String> {
 /// Reads a text of at most `cap_bytes`, without a byte order mark.
 ///
 /// # Errors
-/// [`ReadError`] if it is no regular file of that size in UTF-8.
+/// [`ReadError`] if it is not a regular file of that size in UTF-8.
 pub fn read_text(path: &Path, cap_bytes: u64) -> Result<String, ReadError> {
     let text = String::from_utf8(read_bytes(path, cap_bytes)?).map_err(|error| {
         let valid = String::from_utf8_lossy(&error.as_bytes()[..error.utf8_error().valid_up_to()]);
@@ -154,12 +155,12 @@ pub fn read_text(path: &Path, cap_bytes: u64) -> Result<String, ReadError> {
 /// Reads a file of at most `cap_bytes`.
 ///
 /// # Errors
-/// [`ReadError`] if it is no regular file of that size.
+/// [`ReadError`] if it is not a regular file of that size.
 pub fn read_bytes(path: &Path, cap_bytes: u64) -> Result<Vec<u8>, ReadError> {
     whole(open(path)?, cap_bytes)
 }
 
-/// Reads all of what is opened, unless it is more than `cap_bytes`.
+/// Reads a whole file, unless it has more than `cap_bytes`.
 fn whole(file: File, cap_bytes: u64) -> Result<Vec<u8>, ReadError> {
     let mut bytes = Vec::new();
     file.take(cap_bytes + 1).read_to_end(&mut bytes)?;
@@ -169,7 +170,7 @@ fn whole(file: File, cap_bytes: u64) -> Result<Vec<u8>, ReadError> {
     Ok(bytes)
 }
 
-/// Reads at most `bytes` of the end of a file, and nothing of its first `from`.
+/// Reads at most `bytes` of the end of a file, but none of its first `from` bytes.
 ///
 /// # Errors
 /// As [`read_head`].
@@ -182,10 +183,10 @@ pub fn read_end(path: &Path, from: u64, bytes: u64) -> Result<Vec<u8>, ReadError
     Ok(end)
 }
 
-/// Reads the first `bytes` of a file, or what it has.
+/// Reads the first `bytes` of a file, or all if it has fewer.
 ///
 /// # Errors
-/// [`ReadError`] if it is no regular file, or cannot be read.
+/// [`ReadError`] if it is not a regular file, or cannot be read.
 pub fn read_head(path: &Path, bytes: u64) -> Result<Vec<u8>, ReadError> {
     let mut head = Vec::new();
     open(path)?.take(bytes).read_to_end(&mut head)?;
@@ -193,8 +194,8 @@ pub fn read_head(path: &Path, bytes: u64) -> Result<Vec<u8>, ReadError> {
 }
 
 fn open(path: &Path) -> Result<File, ReadError> {
-    // Opening is an act of its own on some devices, so the kind is looked at before it; and again after it, since the
-    // path may name something else by then. Neither waits: a pipe without a writer opens at once.
+    // Opening some devices has side effects, so the kind is checked before; and again afterwards, since the path may
+    // name another file by then. Neither check waits: a pipe without a writer opens at once.
     only_regular(fs::metadata(path)?.file_type())?;
     let file = OpenOptions::new()
         .read(true)
@@ -204,15 +205,15 @@ fn open(path: &Path) -> Result<File, ReadError> {
     Ok(file)
 }
 
-/// Opens what an agent may have put there: neither a link to follow nor anything to wait for. None unless it is a regular
+/// Opens a file that an agent may have replaced, without following a link or waiting. `None` if it is not a regular
 /// file.
 ///
 /// # Errors
-/// Whatever the file system says; `NotFound` if nothing is there.
+/// The file system's error; `NotFound` if nothing is there.
 pub fn open_unfollowed(path: &Path) -> io::Result<Option<(File, Metadata)>> {
     let opened = OpenOptions::new().read(true).custom_flags(UNFOLLOWED.bits()).open(path);
     let file = match opened {
-        // What is looked at after a failure is only the reason for it.
+        // The metadata after a failure only explains it.
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             return match fs::symlink_metadata(path) {
                 Ok(metadata) if !metadata.is_file() => Ok(None),
@@ -225,24 +226,24 @@ pub fn open_unfollowed(path: &Path) -> io::Result<Option<(File, Metadata)>> {
     Ok(metadata.is_file().then_some((file, metadata)))
 }
 
-/// Reads a file of at most `cap_bytes` that an agent may have put there, with the care of [`open_unfollowed`].
+/// Reads a file of at most `cap_bytes` that an agent may have replaced, as carefully as [`open_unfollowed`].
 ///
 /// # Errors
-/// [`ReadError`] if it is no regular file of that size.
+/// [`ReadError`] if it is not a regular file of that size.
 pub fn read_unfollowed(path: &Path, cap_bytes: u64) -> Result<Vec<u8>, ReadError> {
     let Some((file, _)) = open_unfollowed(path)? else {
         only_regular(fs::symlink_metadata(path)?.file_type())?;
-        // It was something else a moment ago.
+        // It was not a regular file a moment ago.
         return Err(io::Error::from(io::ErrorKind::NotFound).into());
     };
     whole(file, cap_bytes)
 }
 
-/// Writes a file that is not there yet, and its directory; what came to be there meanwhile is somebody's. A file that could
-/// not be written whole is taken away again.
+/// Writes a new file, and makes its directory; never overwrites an existing file. A file that could not be written
+/// whole is removed.
 ///
 /// # Errors
-/// `AlreadyExists` if there is one; whatever else the file system says.
+/// `AlreadyExists` if the file exists; otherwise the file system's error.
 pub fn create_new(path: &Path, text: &str) -> io::Result<()> {
     if let Some(directory) = path.parent() {
         fs::create_dir_all(directory)?;
@@ -252,11 +253,11 @@ pub fn create_new(path: &Path, text: &str) -> io::Result<()> {
         .inspect_err(|_| _ = fs::remove_file(path))
 }
 
-/// Opens a file of ralph's own to append to it, made where there is none, in a directory that an agent can write as well:
-/// with the same care as [`open_unfollowed`], and readable by the user alone.
+/// Opens one of ralph's own files for appending, and creates it if it is missing, in a directory that an agent can
+/// write as well: as carefully as [`open_unfollowed`], and readable by the user alone.
 ///
 /// # Errors
-/// Whatever the file system says; `InvalidInput` if something else is there.
+/// The file system's error; `InvalidInput` if it is not a regular file.
 pub fn append_private(path: &Path) -> io::Result<(File, Metadata)> {
     let file = OpenOptions::new()
         .append(true)
@@ -272,10 +273,10 @@ pub fn append_private(path: &Path) -> io::Result<(File, Metadata)> {
     Ok((file, metadata))
 }
 
-/// Locks a file, until it is closed. Returns false if somebody else has the lock for longer than `patience`.
+/// Locks a file until it is closed. Returns false if another holder keeps the lock for longer than `patience`.
 ///
 /// # Errors
-/// Whatever the file system says.
+/// The file system's error.
 pub fn lock_within(file: &File, patience: Duration) -> io::Result<bool> {
     let until = Instant::now() + patience;
     loop {
@@ -288,20 +289,21 @@ pub fn lock_within(file: &File, patience: Duration) -> io::Result<bool> {
     }
 }
 
-/// Replaces `path` with `bytes` so that a reader, a crash or a power loss sees the old content or the new, never a part.
+/// Replaces `path` with `bytes` so that a reader, a crash or a power loss sees the old content or the new, never a
+/// part.
 ///
 /// # Errors
-/// Whatever the file system says.
+/// The file system's error.
 pub fn replace(path: &Path, bytes: &[u8], permissions: Permissions) -> io::Result<()> {
     written_beside(path, bytes, permissions)?.persist(path)?;
     Ok(())
 }
 
-/// Puts `new` in the place of what was `old` when it was read, or of nothing; returns false, and leaves what is there, if that
-/// is something else by now. A link stays one, and whoever could read the file still can.
+/// Replaces the content `old`, or a missing file, by `new`. Returns false, and changes nothing, if the content is no
+/// longer `old`. A link stays one, and the permissions are kept.
 ///
 /// # Errors
-/// Whatever the file system says.
+/// The file system's error.
 pub fn replace_unless_changed(path: &Path, old: Option<&[u8]>, new: &str, cap_bytes: u64) -> io::Result<bool> {
     let Some(old) = old else {
         return match create_new(path, new) {
@@ -321,7 +323,7 @@ pub fn replace_unless_changed(path: &Path, old: Option<&[u8]>, new: &str, cap_by
     Ok(true)
 }
 
-/// A file with `bytes`, which are on the disk, in the directory of `path`; deleted unless it is persisted.
+/// Writes `bytes` to the disk as a temporary file in the directory of `path`; it is deleted unless it is persisted.
 fn written_beside(path: &Path, bytes: &[u8], permissions: Permissions) -> io::Result<NamedTempFile> {
     let directory = path.parent().filter(|directory| *directory != Path::new(""));
     let directory = directory.unwrap_or(Path::new("."));
@@ -333,7 +335,7 @@ fn written_beside(path: &Path, bytes: &[u8], permissions: Permissions) -> io::Re
     Ok(file)
 }
 
-/// Tells whether two absolute paths are of one file.
+/// Whether two absolute paths lead to one file.
 pub fn is_same_file(one: &Path, other: &Path) -> bool {
     match (one.canonicalize(), other.canonicalize()) {
         (Ok(one), Ok(other)) => one == other,
@@ -397,7 +399,7 @@ mod tests {
         fs::write(&file, "12345678").unwrap();
         assert_eq!(read_text(&link, 8).unwrap(), "12345678");
         assert_eq!(read_head(&link, 3).unwrap(), b"123");
-        // Sparse, and larger than memory: nobody reads all of it to find out.
+        // Sparse, and larger than memory: the size must be noticed without reading all of it.
         File::create(&file).unwrap().set_len(1 << 40).unwrap();
         assert_eq!(
             read_text(&link, 2 << 20).unwrap_err().to_string(),

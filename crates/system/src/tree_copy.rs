@@ -1,8 +1,7 @@
 //! Copies of a project outside of it: for a run of a sealed goal, and for attacks on the goals.
 //!
-//! Files are copied and never linked to: what is written to a copy would change the project. Where the file system shares blocks
-//! between copies, so do these. A copy is locked by whoever works with it; one that nobody has locked was left behind by a ralph that
-//! was killed.
+//! Files are copied and never linked: a write to the copy would change the project. The copies share blocks if the file
+//! system can do so. A copy is locked by its user; an unlocked one was left behind by a ralph that was killed.
 
 use std::{
     fs::{self, DirBuilder, File, FileTimes, Permissions, TryLockError},
@@ -19,18 +18,18 @@ use crate::files::{open_unfollowed, read_bytes};
 /// Most files of a copy, and most bytes of them.
 const FILES: u64 = 500_000;
 const BYTES: u64 = 32 << 30;
-/// Most bytes of a directory that tools make anew, or that tests only read.
+/// Most bytes of a directory that tools can rebuild, or that tests only read.
 const CACHE_BYTES: u64 = 4 << 30;
-/// Most directories below each other.
+/// Deepest nesting of directories.
 const DEPTH: usize = 128;
-/// Marks a directory whose contents tools make anew.
+/// Marks a directory that tools can rebuild.
 const CACHE_TAG: &str = "CACHEDIR.TAG";
 /// The directory of npm's packages, and the file that marks one of Python's.
 const PACKAGES: &str = "node_modules";
 const PYTHON_TAG: &str = "pyvenv.cfg";
 const GIT: &str = ".git";
 const LOCK: &str = "lock";
-/// Files that may say where the project is are no larger.
+/// Most bytes of a file that may contain the project's path.
 const RELOCATED_BYTES: u64 = 64 << 10;
 
 #[derive(Debug, Error)]
@@ -52,20 +51,20 @@ fn at(path: &Path) -> impl FnOnce(io::Error) -> CopyError {
     |source| CopyError::File { path, source }
 }
 
-/// A directory for a copy, and for the temporary files of what runs in it. Dropped, it is removed.
+/// A directory for a copy, and for the temporary files of programs that run in it. Removed when dropped.
 #[derive(Debug)]
 pub struct TreeCopy {
     directory: PathBuf,
-    /// Locked as long as this is there.
+    /// The lock file, locked as long as this value exists.
     lock: PathBuf,
     _locked: File,
 }
 
 impl TreeCopy {
-    /// Makes an empty one in `copies`.
+    /// Makes an empty copy in `copies`.
     ///
     /// # Errors
-    /// [`CopyError::File`] with what cannot be made.
+    /// [`CopyError::File`] with the path that cannot be made.
     pub fn empty(copies: &Path) -> Result<Self, CopyError> {
         let mut private = DirBuilder::new();
         private.mode(0o700);
@@ -82,33 +81,34 @@ impl TreeCopy {
         Ok(copy)
     }
 
-    /// The root of the copied project.
+    /// Returns the root of the copied project.
     pub fn tree(&self) -> PathBuf {
         self.directory.join("tree")
     }
 
-    /// A path beside the copied project.
+    /// Returns a path beside the copied project.
     pub fn beside(&self, name: &str) -> PathBuf {
         self.directory.join(name)
     }
 
-    /// A directory for temporary files beside the copied project.
+    /// Returns the directory for temporary files beside the copied project.
     pub fn temporary(&self) -> PathBuf {
         self.directory.join("tmp")
     }
 
-    /// Copies `project`. Git's directory is linked: history is only read, and may be larger than all the rest. So are installed packages
-    /// that are too large; other large directories that tools make anew are left out. What cannot be read is left out, too.
+    /// Copies `project`. Git's directory is linked: history is only read, and may be larger than all the rest.
+    /// Installed packages that are too large are linked, too; other large directories that tools can rebuild are left
+    /// out, as are unreadable files.
     ///
     /// # Errors
-    /// [`CopyError`] if the project is too large, or something cannot be written.
+    /// [`CopyError`] if the project is too large, or the copy cannot be written.
     pub fn fill(&self, project: &Path) -> Result<(), CopyError> {
         Copying::of_project(self).directory(project, &self.tree(), 0)
     }
 
-    /// Copies `project`, a canonical path, so that nothing in the copy leads back to it: symlinks and what Python keeps of places lead
-    /// into the copy. Left out are repositories, what runs of ralph left in the project, and what the compiler of Rust keeps to be
-    /// faster.
+    /// Copies `project`, a canonical path, so that nothing in the copy leads back to it: symlinks and the paths in
+    /// Python's files lead into the copy. Repositories, files of earlier runs of ralph in the project, and incremental
+    /// caches of Rust's compiler are left out.
     ///
     /// # Errors
     /// As [`TreeCopy::fill`].
@@ -123,8 +123,8 @@ impl TreeCopy {
         copying.directory(project, &self.tree(), 0)
     }
 
-    /// Lays the files of `sealed` over the copy. A file of it takes the place of whatever has its path, and a directory that of a file or
-    /// link. The laid files have the present time: build tools go by it.
+    /// Copies the files of `sealed` over the copy. A file replaces anything at its path, and a directory replaces a
+    /// file or link. The files get the present time, because build tools rely on it.
     ///
     /// # Errors
     /// [`CopyError`] if there is too much, or something cannot be read or written.
@@ -144,7 +144,7 @@ impl Drop for TreeCopy {
     }
 }
 
-/// Makes a lock with a name of its own, and takes it.
+/// Makes a lock file with a unique name, and locks it.
 fn new_lock(copies: &Path) -> io::Result<(PathBuf, File)> {
     loop {
         let made = Builder::new()
@@ -160,7 +160,7 @@ fn new_lock(copies: &Path) -> io::Result<(PathBuf, File)> {
     }
 }
 
-/// Removes copies that a killed ralph left behind; returns how many.
+/// Removes copies that a killed ralph left behind; returns their number.
 pub fn sweep(copies: &Path) -> usize {
     let entries = fs::read_dir(copies).into_iter().flatten().flatten();
     let locks = entries
@@ -181,7 +181,7 @@ pub fn sweep(copies: &Path) -> usize {
     locks.filter(is_left).count()
 }
 
-/// Removes a copy, and then its lock: what cannot be removed is tried again by the next sweep.
+/// Removes a copy, and then its lock file. If that fails, the next sweep tries again.
 fn remove(directory: &Path, lock: &Path) {
     if fs::remove_dir_all(directory).is_err() {
         // Some tools make directories read-only, as Go does for modules.
@@ -222,10 +222,10 @@ impl Room {
     }
 }
 
-/// When copied files were changed last.
+/// The modification time of copied files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Times {
-    /// As the originals: build tools would build everything anew otherwise.
+    /// That of the originals: otherwise build tools would rebuild everything.
     Kept,
     Present,
 }
@@ -233,10 +233,10 @@ enum Times {
 #[derive(Debug)]
 struct Copying {
     left: Room,
-    /// A directory of which nothing is copied.
+    /// A directory that is not copied.
     spared: Option<PathBuf>,
     times: Times,
-    /// Set where nothing in the copy may lead back to the project.
+    /// Set if nothing in the copy may lead back to the project.
     apart: Option<Apart>,
 }
 
@@ -253,7 +253,7 @@ impl Copying {
         }
     }
 
-    /// Copies what is in `from` into `to`, which is there or is made.
+    /// Copies the content of `from` into `to`, which exists or is made.
     fn directory(&mut self, from: &Path, to: &Path, depth: usize) -> Result<(), CopyError> {
         if depth > DEPTH {
             return Err(CopyError::TooDeep { path: from.to_owned() });
@@ -345,7 +345,7 @@ impl Copying {
     }
 }
 
-/// A copy that is to have nothing to do with its project.
+/// A copy that must not lead back to its project.
 #[derive(Debug)]
 struct Apart {
     project: PathBuf,
@@ -363,8 +363,9 @@ impl Apart {
         name == GIT || is_of_ralph || is_incremental
     }
 
-    /// The text of a file by which Python finds the project, or by which a program finds its interpreter in it, with the copy in its
-    /// place: the copy is to be tested and not the project.
+    /// Returns the text of a file by which Python finds the project, or a program its interpreter inside it, with the
+    /// project's path replaced by the copy's, so that the copy is tested and not the project. `None` if the file has no
+    /// such path.
     fn relocated(&self, source: &Path, bytes: u64) -> Option<String> {
         let name = source.file_name()?.to_string_lossy();
         let is_named = source.extension().is_some_and(|extension| extension == "pth")
@@ -379,7 +380,8 @@ impl Apart {
         text.contains(from).then(|| text.replace(from, to))
     }
 
-    /// The target of a symlink in the copy of `directory`: within the copy if it led to a place in the project, else where it led.
+    /// Returns the target of a symlink in the copy of `directory`: inside the copy if it led into the project, else
+    /// unchanged.
     fn link(&self, directory: &Path, leads_to: &Path) -> PathBuf {
         let mut absolute = PathBuf::new();
         for part in directory.join(leads_to).components() {
@@ -402,13 +404,13 @@ fn is_gone_or_denied(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied)
 }
 
-/// Puts in the place of whatever is at `path` a link to `leads_to`.
+/// Replaces any file or directory at `path` by a link to `leads_to`.
 fn link(leads_to: &Path, path: &Path) -> Result<(), CopyError> {
     clear(path)?;
     symlink(leads_to, path).map_err(at(path))
 }
 
-/// Clears `path` of whatever is there, without following links.
+/// Removes a file or directory at `path`, if there is one, without following links.
 fn clear(path: &Path) -> Result<(), CopyError> {
     let removed = match fs::symlink_metadata(path) {
         Ok(there) if there.is_dir() => fs::remove_dir_all(path),
@@ -418,7 +420,7 @@ fn clear(path: &Path) -> Result<(), CopyError> {
     removed.map_err(at(path))
 }
 
-/// Whether the files of a directory have no more than `left` bytes, which are counted down.
+/// Whether the files of a directory have no more than `left` bytes. Reduces `left` by their size.
 fn fits(directory: &Path, left: &mut u64, depth: usize) -> bool {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     for entry in entries.filter(|_| depth <= DEPTH) {

@@ -1,10 +1,10 @@
-//! The one way out for text: stdout and stderr, but for what the screen draws.
+//! The only output of text to stdout and stderr, except for what the screen draws.
 //!
-//! The name of a file, the id of a run, the words of an error, a reply over the socket: any text may hold sequences that
-//! set a clipboard, move a cursor or turn a line around. So all of it is made harmless here, as [`shown`] says, and no
-//! caller has to think of it. Colours pass only for callers that set some themselves.
+//! The name of a file, the id of a run, the words of an error, a reply over the socket: any text may contain sequences
+//! that set a clipboard, move a cursor or reverse a line. So all of it is made harmless here, as [`shown`] says, and
+//! callers need not do so. Colours pass only for callers that set some themselves.
 //!
-//! A reader that went away has read enough: what cannot be written is dropped without a word.
+//! Output that cannot be written is dropped silently: its reader has gone away.
 
 use std::{
     env,
@@ -13,15 +13,15 @@ use std::{
 
 use crate::{Form, Shown, shown};
 
-/// Bytes that are collected before they are written, unless somebody flushes.
+/// Bytes that are collected before they are written, unless flushed.
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// Tells whether a person may be looking at stdout.
+/// Whether a person may be looking at stdout.
 pub fn is_terminal() -> bool {
     io::stdout().is_terminal()
 }
 
-/// Tells whether a person may see a question on stderr and answer it.
+/// Whether a person may see a question on stderr and answer it.
 pub fn is_answered() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
@@ -41,7 +41,7 @@ pub fn print_json(text: &str) {
     put(text, Form::Json);
 }
 
-/// Writes text to a terminal in place of the `lines` that were written last.
+/// Writes text to a terminal over the last `lines` lines.
 pub fn print_over(text: &str, lines: usize) {
     let back = match lines {
         0 => String::new(),
@@ -57,7 +57,7 @@ fn put(text: &str, form: Form) {
     _ = out.write_all(shown(text, form).as_bytes()).and_then(|()| out.flush());
 }
 
-/// Writes bytes to stdout as they are, for the program that reads them; to a terminal, what it may be given of them.
+/// Writes bytes to stdout unchanged, for a program that reads them; on a terminal, makes them harmless first.
 pub fn pass_on(bytes: &[u8]) {
     let mut out = io::stdout().lock();
     if out.is_terminal() {
@@ -67,12 +67,12 @@ pub fn pass_on(bytes: &[u8]) {
     }
 }
 
-/// Writes a line to stderr that warns of something.
+/// Writes a warning to stderr.
 pub fn warn(text: &str) {
     complain(&format!("warning: {text}"));
 }
 
-/// Writes lines to stderr. On a terminal, the word that a line begins with has the colour of what it says.
+/// Writes lines to stderr. On a terminal, a leading word such as `error:` is coloured.
 pub fn complain(text: &str) {
     let text = format!("{}\n", text.trim_end_matches('\n'));
     let text = shown(&text, Form::Plain);
@@ -89,7 +89,7 @@ fn is_colour_wanted() -> bool {
     text("NO_COLOR").is_empty() && text("TERM") != "dumb"
 }
 
-/// The words that lines begin with, and their colours as SGR codes.
+/// The coloured words at the beginning of lines, with their SGR codes.
 const MARKS: [(&str, &str); 6] = [
     ("error:", "1;31"),
     ("warning:", "1;33"),
@@ -110,7 +110,7 @@ fn with_coloured_marks(text: &str) -> String {
     text.split_inclusive('\n').map(line).collect()
 }
 
-/// Stdout for a writer of many pieces.
+/// Returns stdout for a writer of many pieces.
 pub fn stdout(form: Form) -> Stdout {
     Stdout {
         shown: Shown::new(form),
@@ -119,13 +119,13 @@ pub fn stdout(form: Form) -> Stdout {
     }
 }
 
-/// Stdout, of which the last is written when this value is dropped.
+/// Stdout whose last part is written when this value is dropped.
 ///
-/// It is not held meanwhile: a writer that is stuck in a terminal that was stopped must not keep others from writing.
+/// Stdout is not locked meanwhile: a writer that hangs on a stopped terminal must not keep others from writing.
 #[derive(Debug)]
 pub struct Stdout {
     shown: Shown,
-    /// Kept for its memory.
+    /// Kept to reuse its memory.
     text: String,
     out: BufWriter<io::Stdout>,
 }

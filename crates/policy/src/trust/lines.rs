@@ -1,14 +1,14 @@
-//! What a file says, one thing a line: each setting with its value, each line of a prompt.
+//! The content of a file as lines: each setting with its value, each line of a prompt.
 
 use std::path::Path;
 
 use crate::settings::{Node, Place, Shape, from_json, from_toml};
 
-/// What kind of file has a name.
+/// The kind of a file, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Settings,
-    /// An adapter, an engine or a test runner: programs that are started, or decide what a result is worth.
+    /// An adapter, an engine or a test runner: it starts programs, or decides what a result is worth.
     Commands,
     Prompt,
 }
@@ -26,7 +26,7 @@ impl Kind {
     }
 }
 
-/// Settings that neither start a program nor widen what an agent may do nor lead it elsewhere. Whatever is missing here does.
+/// Settings that neither start a program nor widen an agent's rights nor lead it elsewhere. All others may do so.
 pub const HARMLESS: [&str; 14] = [
     "model",
     "serverTimeout",
@@ -55,7 +55,7 @@ pub(super) fn says_nothing(kind: Kind, text: &str) -> bool {
     }
 }
 
-/// What a text says, and whether it matters.
+/// Returns the lines of a text, and whether each matters.
 pub(super) fn lines(kind: Kind, text: &str) -> Vec<(String, bool)> {
     if kind == Kind::Prompt {
         let said = text.lines().filter(|line| !line.trim().is_empty());
@@ -119,7 +119,7 @@ fn collect(key: &str, node: &Node, lines: &mut Vec<String>) {
     }
 }
 
-/// The name of a field in `key`, in quotes where it could be read as something else.
+/// Returns the path of a field in `key`, with the name in quotes if it could be misread.
 fn within(key: &str, name: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'$');
     let name = match !name.is_empty() && name.bytes().all(plain) {

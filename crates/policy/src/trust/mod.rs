@@ -1,9 +1,9 @@
-//! A project's own files, and whether its user has trusted what they say: settings, adapters, engines and prompts that came with the
-//! tree.
+//! A project's own files, and whether its user has trusted their content: settings, adapters, engines and prompts that
+//! came with the tree.
 //!
-//! Whoever writes these files chooses programs that ralph starts, so they count only as their user has seen them: text for
-//! text, with what was trusted kept beside the run's state and not in the tree. A file that says nothing needs no trust; one
-//! that was trusted and is gone is a change like any other, since the goals are gone with it.
+//! The author of these files chooses programs that ralph starts, so a file counts only with the exact text that the
+//! user has seen. The trusted texts are kept beside the run's state, not in the tree. A file without effect needs no
+//! trust. A trusted file that is gone is a change like any other, since the goals are gone with it.
 
 mod lines;
 
@@ -11,26 +11,26 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use lines::{Kind, lines, says_nothing};
 
-/// What was trusted: the text of each file, by its name.
+/// The trusted texts by the names of their files.
 pub type Trusted = BTreeMap<String, String>;
 
-/// A file by which a project has a say in what ralph does, as it was read.
+/// A file of the project that influences ralph, as it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnFile {
     /// Its path in the project, or an absolute one.
     pub name: String,
     pub text: String,
-    /// Where it really is, if that is elsewhere.
+    /// The real location, if it is elsewhere.
     pub leads_to: Option<String>,
 }
 
-/// How a file differs from what was trusted.
+/// How a file differs from its trusted text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
     pub name: String,
     pub what: What,
     pub leads_to: Option<String>,
-    /// What is said now and was not, and what was said and is not any more.
+    /// Lines that were removed and lines that were added.
     pub lines: Vec<Line>,
 }
 
@@ -41,12 +41,12 @@ pub enum What {
     Gone,
 }
 
-/// One thing that a file says.
+/// One line of a file's content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
     pub said: Said,
     pub text: String,
-    /// It may start a program, or widen what an agent may do.
+    /// Whether it may start a program, or widen an agent's rights.
     pub matters: bool,
 }
 
@@ -56,7 +56,7 @@ pub enum Said {
     Before,
 }
 
-/// Compares a project's files with what was trusted of them. Nothing differs where all of it counts.
+/// Compares a project's files with the trusted texts. Returns nothing if all of them are trusted.
 pub fn changes(own: &[OwnFile], trusted: &Trusted) -> Vec<Change> {
     let here = own.iter().filter_map(|file| change(file, trusted.get(&file.name)));
     let gone = trusted
@@ -87,7 +87,7 @@ fn change(file: &OwnFile, before: Option<&String>) -> Option<Change> {
     })
 }
 
-/// What only one of two texts says, in the order of the texts.
+/// Returns the lines that only one of two texts has, in the order of the texts.
 fn differing(kind: Kind, before: &str, now: &str) -> Vec<Line> {
     let (before, now) = (lines(kind, before), lines(kind, now));
     let only = |of: &[(String, bool)], other: &[(String, bool)], said| -> Vec<Line> {
@@ -103,7 +103,7 @@ fn differing(kind: Kind, before: &str, now: &str) -> Vec<Line> {
     [only(&before, &now, Said::Before), only(&now, &before, Said::Now)].concat()
 }
 
-/// The names and texts that are to be kept when these files are trusted.
+/// Returns the names and texts to store when these files are trusted.
 pub fn trusting(own: &[OwnFile]) -> Trusted {
     let saying = own
         .iter()
@@ -193,7 +193,7 @@ mod tests {
         for (name, text) in [
             (".ralph/config.json", "{\"goals\""),
             (".ralph/adapters/x.toml", "id = "),
-            // It takes the place of the built-in instructions.
+            // An empty prompt replaces the built-in instructions.
             (".ralph/prompt.md", ""),
         ] {
             assert_eq!(changes(&[file(name, text)], &Trusted::new()).len(), 1, "{name}");

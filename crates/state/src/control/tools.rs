@@ -111,7 +111,7 @@ pub enum ToolCall {
         #[serde(default)]
         file: Option<String>,
     },
-    /// Renames the symbol at a position.
+    /// Computes the edits that rename the symbol at a position.
     LspRename {
         file: String,
         line: u32,
@@ -120,7 +120,7 @@ pub enum ToolCall {
         #[serde(default)]
         symbol: Option<String>,
         new_name: String,
-        /// Whether to make the edits, not only return them.
+        /// Whether to make the edits as well.
         #[serde(default)]
         apply: bool,
     },
@@ -133,7 +133,7 @@ pub enum ToolCall {
         #[serde(default)]
         path: Option<String>,
     },
-    /// Replaces each match of a syntax pattern.
+    /// Computes the edits that replace each match of a syntax pattern.
     AstReplace {
         pattern: String,
         rewrite: String,
@@ -141,7 +141,7 @@ pub enum ToolCall {
         language: Option<String>,
         #[serde(default)]
         path: Option<String>,
-        /// Whether to make the edits, not only return them.
+        /// Whether to make the edits as well.
         #[serde(default)]
         apply: bool,
     },

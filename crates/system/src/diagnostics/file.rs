@@ -10,7 +10,7 @@ use std::{
 
 use crate::files::append_private;
 
-/// Most bytes of `ralph.log`; then it becomes `ralph.log.1`, in place of the one before.
+/// Most bytes of `ralph.log`; when full, it is renamed to `ralph.log.1`, which replaces the one before.
 const CAP_BYTES: u64 = 4 << 20;
 /// Most bytes that are kept while there is no file yet.
 const EARLY_CAP_BYTES: usize = 64 << 10;
@@ -21,10 +21,10 @@ pub(super) struct LogFile(Mutex<State>);
 
 #[derive(Debug)]
 enum State {
-    /// There is no path yet.
+    /// The path is not known yet; holds the lines so far.
     Early(Vec<u8>),
     Open(Open),
-    /// Something could not be written, and nothing is tried any more.
+    /// A write has failed, and no more are tried.
     GivenUp,
 }
 
@@ -42,7 +42,7 @@ struct Open {
 }
 
 impl LogFile {
-    /// Writes to `path` from now on, first of all what was kept for it.
+    /// Writes to `path` from now on, beginning with the lines kept so far.
     pub(super) fn open(&self, path: &Path) {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let early = match &mut *state {
@@ -53,7 +53,7 @@ impl LogFile {
         *state = opened.map_or(State::GivenUp, State::Open);
     }
 
-    /// Appends a line. One that cannot be written is the last that is tried.
+    /// Appends a line. After one that cannot be written, no more are tried.
     pub(super) fn append(&self, line: &[u8]) {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match &mut *state {
@@ -89,7 +89,7 @@ impl Open {
     }
 }
 
-/// The file that `path` becomes when it is full.
+/// Returns the path to which `path` is renamed when it is full.
 fn older(path: &Path) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(".1");

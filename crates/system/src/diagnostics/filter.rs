@@ -1,4 +1,4 @@
-//! Which events are logged: `info`, `debug`, `warn,agent=trace,git=off`.
+//! Selects the events that are logged: `info`, `debug`, `warn,agent=trace,git=off`.
 
 use std::str::FromStr;
 
@@ -6,11 +6,11 @@ use thiserror::Error;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
 
-/// This crate, which the names of its modules begin with.
+/// The name of this crate, with which its module paths begin.
 const CRATE: &str = "ralph";
 
-/// A level for all of ralph, and levels for modules of it. Other crates log nothing, whatever it says: some of them
-/// would log headers, and with them passwords.
+/// A level for all of ralph, and levels for single modules. Other crates never log: some of them would log headers, and
+/// with them passwords.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Filter {
     level: LevelFilter,
@@ -32,7 +32,7 @@ impl Default for Filter {
 }
 
 impl Filter {
-    /// The filter of `--verbose`.
+    /// Returns the filter of `--verbose`.
     pub fn verbose() -> Filter {
         Filter::of(LevelFilter::DEBUG)
     }
@@ -56,7 +56,7 @@ impl Filter {
 impl FromStr for Filter {
     type Err = FilterError;
 
-    /// Reads levels that are separated by commas. An empty text is the default.
+    /// Parses levels that are separated by commas. An empty text is the default.
     fn from_str(text: &str) -> Result<Filter, FilterError> {
         let mut filter = Filter::default();
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
@@ -65,7 +65,7 @@ impl FromStr for Filter {
                 Some((module, level)) => (Some(module.trim()), level.trim()),
                 None => (None, part),
             };
-            // A number is a level to the library, and none to the user.
+            // The library accepts numbers as levels, but the user is not offered them.
             let level = level
                 .parse()
                 .ok()

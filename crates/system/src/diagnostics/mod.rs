@@ -1,9 +1,9 @@
 //! Diagnostics: `ralph.log` in the run's directory, which shows what ralph itself did and in which order.
 //!
-//! The journal is the record of the run; the log is what one attaches to a bug report. Two rules hold for every event
-//! that is logged. A log never costs the run: it is bounded, and what cannot be written is dropped. And a log holds no
-//! secrets: events name kinds, programs, ids and durations, never a prompt, an output, an argument or a value of the
-//! environment. [`kind`] logs which variant a value is without what is in it.
+//! The journal is the record of the run; the log is attached to bug reports. Two rules hold for every logged event. A
+//! log never costs the run: it is bounded, and lines that cannot be written are dropped. And a log holds no secrets:
+//! events name kinds, programs, ids and durations, never a prompt, an output, an argument or a value of the
+//! environment. [`kind`] logs the variant of a value without its content.
 //!
 //! There is no global subscriber, so that two runs in one process have a log each. The thread of the loop logs within
 //! [`Diagnostics::scope`]; work that moves to another thread takes the log along with [`inherited`].
@@ -25,7 +25,7 @@ use file::LogFile;
 
 pub use filter::Filter;
 
-/// Where a run logs. Events before [`Diagnostics::write_to`] are kept until then.
+/// The log of a run. Events before [`Diagnostics::write_to`] are kept until then.
 #[derive(Debug, Clone)]
 pub struct Diagnostics {
     dispatch: Dispatch,
@@ -48,25 +48,25 @@ impl Diagnostics {
         }
     }
 
-    /// Writes to the file at `path` from now on, behind what is in it.
+    /// Appends to the file at `path` from now on.
     pub fn write_to(&self, path: &Path) {
         self.file.open(path);
     }
 
-    /// Does `work` so that everything this thread logs meanwhile goes to this log.
+    /// Runs `work`; everything that this thread logs meanwhile goes to this log.
     pub fn scope<T>(&self, work: impl FnOnce() -> T) -> T {
         dispatcher::with_default(&self.dispatch, work)
     }
 }
 
-/// Has `work` log where this thread logs, in the same span, wherever it is done.
+/// Makes `work` log to this thread's log, in the same span, on whichever thread it runs.
 pub fn inherited<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
     let dispatch = dispatcher::get_default(Dispatch::clone);
     let span = Span::current();
     move || dispatcher::with_default(&dispatch, || span.in_scope(work))
 }
 
-/// Shows which variant of its type a value is, and nothing of what is in it.
+/// Displays the variant of a value without its content.
 pub fn kind(value: &impl Debug) -> impl Display {
     Kind(value)
 }
@@ -80,7 +80,7 @@ impl<T: Debug> Display for Kind<'_, T> {
     }
 }
 
-/// Takes the name that a derived `Debug` begins with, and fails at the first thing after it.
+/// Writes the name at the beginning of a derived `Debug` output, and fails at the first character after it.
 struct FirstWord<'a, 'b>(&'a mut fmt::Formatter<'b>);
 
 impl Write for FirstWord<'_, '_> {
@@ -94,7 +94,7 @@ impl Write for FirstWord<'_, '_> {
     }
 }
 
-/// Takes finished lines.
+/// Receives finished lines.
 struct Sink {
     file: Arc<LogFile>,
     echo: bool,

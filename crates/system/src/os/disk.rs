@@ -1,11 +1,11 @@
-//! The disk below a path: which file system, how much room, whether it can be written to.
+//! The disk below a path: its file system, its free space, and whether it can be written.
 
 use std::{
     fs, io,
     path::{Path, PathBuf},
 };
 
-/// File systems that live elsewhere: locks, sockets and notifications on them are not to be relied on.
+/// Remote file systems: locks, sockets and notifications on them are not reliable.
 const REMOTE: [&str; 12] = [
     "9p",
     "afs",
@@ -20,7 +20,7 @@ const REMOTE: [&str; 12] = [
     "smb3",
     "vboxsf",
 ];
-/// Likewise, behind FUSE.
+/// Remote file systems behind FUSE.
 const REMOTE_FUSE: [&str; 5] = [
     "fuse.gvfsd-fuse",
     "fuse.rclone",
@@ -30,15 +30,15 @@ const REMOTE_FUSE: [&str; 5] = [
 ];
 const IN_MEMORY: [&str; 2] = ["ramfs", "tmpfs"];
 
-/// What keeps the files of a directory.
+/// The file system of a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileSystem {
-    /// As the system calls it: `ext4`, `nfs4`, `fuse.sshfs`.
+    /// The system's name for it: `ext4`, `nfs4`, `fuse.sshfs`.
     pub name: String,
 }
 
 impl FileSystem {
-    /// The one below `path`, which need not exist; none where the system does not say (only Linux does).
+    /// Returns the file system of `path`, which need not exist; `None` if the system does not tell (only Linux does).
     pub fn of(path: &Path) -> Option<Self> {
         let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
         let path = existing(path).canonicalize().ok()?;
@@ -57,31 +57,31 @@ impl FileSystem {
     }
 }
 
-/// Bytes that this user can still write below `path`, which need not exist; none where that cannot be told.
+/// Returns the bytes that this user can still write below `path`, which need not exist; `None` if unknown.
 pub fn free_bytes(path: &Path) -> Option<u64> {
     let found = rustix::fs::statvfs(existing(path)).ok()?;
     found.f_bavail.checked_mul(found.f_frsize)
 }
 
-/// Writes a file below `path`, or where `path` would be made, that never has a name and is gone at once.
+/// Writes an unnamed temporary file below `path`, or in the nearest existing directory above it.
 ///
 /// # Errors
-/// Why that does not work.
+/// The system's error.
 pub fn try_to_write(path: &Path) -> io::Result<()> {
     let mut file = tempfile::tempfile_in(existing(path))?;
     io::Write::write_all(&mut file, &[0; 4096])?;
-    // Delayed allocation would let a full disk pass.
+    // Because of delayed allocation, a write alone would succeed on a full disk.
     file.sync_all()
 }
 
-/// `path`, or the nearest directory above it that is there.
+/// Returns `path`, or the nearest existing directory above it.
 fn existing(path: &Path) -> &Path {
     path.ancestors()
         .find(|path| path.symlink_metadata().is_ok())
         .unwrap_or(Path::new("/"))
 }
 
-/// The type of the last mount at or above `path`: a later one hides those before it.
+/// Returns the type of the last mount at or above `path`: a later one hides those before it.
 fn mounted_at<'a>(mountinfo: &'a str, path: &Path) -> Option<&'a str> {
     let mut best: Option<(PathBuf, &str)> = None;
     for line in mountinfo.lines() {
@@ -94,14 +94,14 @@ fn mounted_at<'a>(mountinfo: &'a str, path: &Path) -> Option<&'a str> {
     best.map(|(_, kind)| kind)
 }
 
-/// Where a line of `mountinfo` mounts something, and its type.
+/// Parses a line of `mountinfo`: the mount point and the type.
 fn mount(line: &str) -> Option<(PathBuf, &str)> {
     let (before, after) = line.split_once(" - ")?;
     let place = before.split(' ').nth(4)?;
     Some((PathBuf::from(unescaped(place)), after.split(' ').next()?))
 }
 
-/// Undoes the octal escapes of blanks and backslashes.
+/// Replaces the octal escapes of blanks and backslashes.
 fn unescaped(text: &str) -> String {
     let escapes = [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")];
     escapes

@@ -1,4 +1,4 @@
-//! The machine ralph runs on: disks, files that are watched, signals.
+//! The machine that ralph runs on: disks, file watches, signals.
 
 pub mod disk;
 pub mod signals;

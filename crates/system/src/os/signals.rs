@@ -1,11 +1,11 @@
-//! Signals as ralph finds them when it starts.
+//! The signal dispositions with which ralph is started.
 
 use nix::sys::signal::{SigSet, Signal};
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Tells whether `signal` is ignored, as `nohup` leaves it for what it starts. Installing a handler would undo that.
+/// Whether `signal` is ignored, as `nohup` does for the program it starts. Installing a handler would undo that.
 ///
-/// Only Linux says so; elsewhere the answer is no.
+/// Only Linux tells; on other systems the answer is false.
 pub fn is_ignored(signal: Signal) -> bool {
     std::fs::read_to_string("/proc/self/status").is_ok_and(|status| ignores(&status, signal))
 }
@@ -16,13 +16,14 @@ fn ignores(status: &str, signal: Signal) -> bool {
     mask.is_some_and(|mask| mask >> (signal as i32 - 1) & 1 == 1)
 }
 
-/// Undoes what whoever started ralph may have done to its signals: all may arrive, and the ends of children are told.
+/// Restores signals that the parent process may have changed: unblocks all, and stops ignoring SIGCHLD.
 ///
-/// To be called before any thread is started: the others inherit it.
+/// Must be called before any thread is started, because threads inherit the mask.
 pub fn restore_defaults() {
-    // Who blocks SIGTERM for what it starts would make a ralph that cannot be stopped.
+    // A parent may block SIGTERM, which would make a ralph that cannot be stopped.
     _ = SigSet::all().thread_unblock(); // cannot be refused
-    // The kernel reaps the children of who ignores SIGCHLD: no exit code would ever arrive. A handler ends that, and stays.
+    // If SIGCHLD is ignored, the kernel reaps children itself, and no exit code ever arrives. A handler ends that, and
+    // stays.
     if is_ignored(Signal::SIGCHLD)
         && let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_io().build()
     {
@@ -30,11 +31,11 @@ pub fn restore_defaults() {
     }
 }
 
-/// Makes a write beyond the file size limit (`ulimit -f`) fail instead of killing this process without a word.
+/// Makes a write beyond the file size limit (`ulimit -f`) fail instead of killing this process silently.
 ///
-/// To be called before any thread is started: the others inherit it.
+/// Must be called before any thread is started, because threads inherit the mask.
 pub fn survive_file_size_limit() {
-    // It cannot be refused: the signal exists and may be blocked.
+    // Cannot fail: the signal exists and may be blocked.
     _ = SigSet::from_iter([Signal::SIGXFSZ]).thread_block();
 }
 

@@ -1,7 +1,7 @@
-//! Watches the two files a user or an agent talks to the loop with.
+//! Watches files, such as the pause file and the plan, by which a user or an agent communicates with the loop.
 //!
-//! The kernel's notifications are fast but not to be relied on (network file systems, bind mounts, exhausted
-//! watches), so the files are looked at every second as well; two `stat` calls cost nothing.
+//! The kernel's notifications are fast but not reliable (network file systems, bind mounts, exhausted watches). A
+//! file's presence is therefore checked every second as well; a `stat` call costs nothing.
 
 use std::{
     collections::BTreeSet,
@@ -22,7 +22,7 @@ use notify::{RecursiveMode, Watcher};
 
 const POLL_EVERY: Duration = Duration::from_secs(1);
 
-/// Tells about every change of a file's presence until it is dropped, and about another file in its place.
+/// Reports every change of a file's presence until it is dropped, and every replacement by another file.
 #[derive(Debug)]
 pub struct PresenceWatch {
     stopped: Arc<AtomicBool>,
@@ -30,7 +30,7 @@ pub struct PresenceWatch {
 }
 
 impl PresenceWatch {
-    /// Watches `path` and calls `report` from a thread of its own, first with its presence now if that is not `known`.
+    /// Watches `path` and calls `report` from a thread of its own, first with its present state if that is not `known`.
     pub fn start(path: &Path, known: bool, mut report: impl FnMut(bool) + Send + 'static) -> Self {
         let stopped = Arc::new(AtomicBool::new(false));
         let thread = thread::Builder::new().name("watch".to_owned()).spawn({
@@ -41,7 +41,7 @@ impl PresenceWatch {
                 let mut seen = identity(&path);
                 while !stopped.load(Ordering::Acquire) {
                     let found = identity(&path);
-                    // One that was removed and made anew between two looks was made for a reason.
+                    // A file that was removed and made again between two looks counts as a change.
                     if found.is_some() != reported || (found.is_some() && found != seen) {
                         reported = found.is_some();
                         report(reported);
@@ -68,7 +68,8 @@ impl Drop for PresenceWatch {
     }
 }
 
-/// Wakes a thread whenever a file of one name changes in any of some directories. Where the kernel cannot tell, nothing is woken.
+/// Wakes a thread whenever a file with a given name changes in one of several directories. Never wakes it if the kernel
+/// cannot report changes.
 pub struct ChangeWatch {
     notifier: Option<Notifier>,
     watched: BTreeSet<PathBuf>,
@@ -93,28 +94,29 @@ impl ChangeWatch {
     }
 }
 
-/// Whether the kernel takes a watch on `path`; a file system over a network may still report nothing.
+/// Whether the kernel accepts a watch on `path`; a network file system may still report nothing.
 pub fn can_be_notified(path: &Path) -> bool {
     Notifier::for_file(path, thread::current()).is_some()
 }
 
-/// What tells a file from another of the same name: its number, and when it was last changed in any way.
+/// Returns values that differ for another file of the same name: the inode, and the time of the last change of any
+/// kind.
 fn identity(path: &Path) -> Option<(u64, i64, i64)> {
     let meta = path.symlink_metadata().ok()?;
     Some((meta.ino(), meta.ctime(), meta.ctime_nsec()))
 }
 
-/// The kernel's notifications about files of one name, for as long as this value is there.
+/// The kernel's notifications about files with one name, for as long as this value exists.
 ///
-/// `notify` has a thread of its own and panics, in its destructor too, where the system had none left for it.
+/// `notify` has a thread of its own and panics, also in its destructor, if the system had no thread for it.
 struct Notifier(Option<notify::RecommendedWatcher>);
 
 impl Notifier {
-    /// Wakes `thread` whenever the kernel reports something about a file called `name`, once it is told where to look.
+    /// Wakes `thread` whenever the kernel reports a change of a file called `name` in a watched directory.
     ///
     /// Returns `None` if the kernel cannot report changes, or no thread can be started.
     fn start(name: OsString, thread: thread::Thread) -> Option<Self> {
-        // `notify` does not say that it could not start its thread.
+        // `notify` does not report that it could not start its thread.
         thread::Builder::new().spawn(|| {}).ok()?.join().ok()?;
         let concerns = move |paths: &[PathBuf]| {
             paths
@@ -129,14 +131,14 @@ impl Notifier {
         Some(Self(Some(watcher.ok()?)))
     }
 
-    /// Notifies about one file; none where the kernel cannot.
+    /// Watches one file; `None` if the kernel cannot.
     fn for_file(path: &Path, thread: thread::Thread) -> Option<Self> {
         let mut notifier = Self::start(path.file_name()?.to_owned(), thread)?;
-        // The directory, since the file comes and goes.
+        // The directory is watched, since the file comes and goes.
         notifier.watch(path.parent()?).then_some(notifier)
     }
 
-    /// Looks at one more directory; false where the kernel cannot report about it.
+    /// Watches one more directory; false if the kernel cannot report about it.
     fn watch(&mut self, directory: &Path) -> bool {
         let Some(watcher) = &mut self.0 else { return false };
         let watched = AssertUnwindSafe(|| watcher.watch(directory, RecursiveMode::NonRecursive).is_ok());

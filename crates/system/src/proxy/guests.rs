@@ -1,4 +1,4 @@
-//! Who is let in, with which list of hosts; and what was refused.
+//! The proxy's clients with their lists of hosts, and the refused connections.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -9,7 +9,7 @@ use std::{
 
 use crate::sandbox::hosts::Hosts;
 
-/// Hosts that are told of as refused. An agent could have as many names refused as it likes.
+/// Most refused hosts that are reported. An agent could otherwise cause any number of reports.
 pub(super) const MOST_TOLD: usize = 50;
 
 /// A connection that was refused.
@@ -17,15 +17,15 @@ pub(super) const MOST_TOLD: usize = 50;
 pub struct Refused {
     pub host: String,
     pub port: u16,
-    /// Where a listed name led that is not public; none if the host is not listed.
+    /// The address of a listed name, if it is not public; `None` if the host is not listed.
     pub address: Option<IpAddr>,
 }
 
-/// Is told of each host that is refused, once.
+/// A callback for each refused host, called once for each.
 type OnRefused = Box<dyn Fn(Refused) + Send + Sync>;
 
 pub(super) struct Guests {
-    /// By what a client has to show.
+    /// The lists by the credentials of the client.
     lists: Mutex<BTreeMap<String, Arc<Hosts>>>,
     told: Mutex<BTreeSet<Refused>>,
     on_refused: OnRefused,
@@ -46,12 +46,12 @@ impl Guests {
         }
     }
 
-    /// Lets in whoever shows `credentials`.
+    /// Admits clients with `credentials`.
     pub(super) fn admit(&self, credentials: String, hosts: Hosts) {
         lock(&self.lists).insert(credentials, Arc::new(hosts));
     }
 
-    /// The list of whoever shows `credentials`.
+    /// Returns the list of a client with `credentials`.
     pub(super) fn hosts(&self, credentials: Option<&str>) -> Option<Arc<Hosts>> {
         lock(&self.lists).get(credentials?).cloned()
     }
@@ -65,7 +65,7 @@ impl Guests {
     }
 }
 
-/// What is behind these locks is whole after every step, whoever panicked.
+/// Locks a mutex even if poisoned: the guarded values are consistent after every step.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

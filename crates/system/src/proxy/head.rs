@@ -1,6 +1,6 @@
-//! The head of a request, as a proxy is sent it: `CONNECT host:port`, or a method and a whole `http://` address. Pure.
+//! The head of a request to a proxy: `CONNECT host:port`, or a method and a full `http://` URL. Pure.
 //!
-//! What is passed on is written anew from what was read, so that no server reads it in another way.
+//! The forwarded head is written from the parsed one, so that no server can read it in another way than the proxy did.
 
 use crate::sandbox::hosts::{address, authority, is_name};
 
@@ -9,20 +9,20 @@ use crate::sandbox::hosts::{address, authority, is_name};
 pub(super) struct Request {
     pub(super) host: String,
     pub(super) port: u16,
-    /// What the client shows to be let in.
+    /// The credentials that the client sends to the proxy.
     pub(super) credentials: Option<String>,
     pub(super) what: What,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum What {
-    /// Bytes in both directions.
+    /// Bytes are passed in both directions.
     Tunnel,
     /// The head of a request for the host itself.
     Forward(String),
 }
 
-/// Reads a head, with the empty line at its end; none if it is not one.
+/// Parses a head with the empty line at its end; `None` if it is invalid.
 pub(super) fn read(head: &[u8]) -> Option<Request> {
     let head = std::str::from_utf8(head).ok()?.strip_suffix("\r\n\r\n")?;
     let mut lines = head.split("\r\n");
@@ -56,13 +56,13 @@ pub(super) fn read(head: &[u8]) -> Option<Request> {
     })
 }
 
-/// What a client shows that was given a user and a password.
+/// Returns the credentials that a client sends for a user and a password.
 pub(super) fn credentials(user: &str, password: &str) -> String {
     format!("Basic {}", base64(format!("{user}:{password}").as_bytes()))
 }
 
-/// The head for the host itself. What is about the connection to the proxy stays with it, and after one answer it ends: the
-/// next request may be for another host.
+/// Returns the head for the host itself, without headers for the connection to the proxy. The connection is closed
+/// after one answer, because the next request may be for another host.
 fn forwarded(method: &str, host: &str, path: &str, version: &str, fields: &[(&str, &str)]) -> String {
     let slash = if path.starts_with('/') { "" } else { "/" };
     let path = path.split('#').next().unwrap_or_default();
@@ -91,7 +91,7 @@ fn strip_scheme(target: &str) -> Option<&str> {
     scheme.eq_ignore_ascii_case("http://").then(|| &target[7..])
 }
 
-/// A field of a head; none for a line that two readers could read in two ways.
+/// Parses a header line; `None` for a line that two parsers could read differently.
 fn field(line: &str) -> Option<(&str, &str)> {
     let (name, value) = line.split_once(':')?;
     let is_text = |byte: u8| byte == b'\t' || byte >= b' ' && byte != 0x7f;

@@ -1,8 +1,8 @@
 //! The only way out of a strict sandbox: an HTTP proxy on this machine that connects to listed hosts and to no others.
 //!
-//! Whoever is let in has a token, since every user of the machine can connect to its port; the token also says whose list
-//! counts. Names are resolved here, and what is connected to is the very address that was looked at: a name that leads
-//! somewhere else a moment later leads nobody there.
+//! A client needs a token, since every user of the machine can connect to the proxy's port; the token also selects the
+//! list of hosts. Names are resolved here, and the connection goes to the very address that was checked: a name that
+//! resolves differently a moment later has no effect.
 
 mod guests;
 mod head;
@@ -24,18 +24,18 @@ use guests::Guests;
 
 const USER: &str = "ralph";
 
-/// The proxy, on a thread of its own for as long as this is there.
+/// The proxy, on a thread of its own that ends when this value is dropped.
 #[derive(Debug)]
 pub struct Proxy {
     port: u16,
     guests: Arc<Guests>,
-    /// Dropped, it ends the thread.
+    /// Ends the thread when dropped.
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Proxy {
-    /// Starts a proxy that lets nobody in yet.
+    /// Starts a proxy that admits no client yet.
     ///
     /// # Errors
     /// If this machine has no port or no thread for it.
@@ -69,10 +69,10 @@ impl Proxy {
         self.port
     }
 
-    /// Lets somebody in who may connect to `hosts`; returns the URL to be used.
+    /// Admits a client that may connect to `hosts`; returns the URL that it is to use.
     ///
     /// # Errors
-    /// The system has no random numbers to give.
+    /// If the system has no random numbers.
     pub fn admit(&self, hosts: Hosts) -> io::Result<String> {
         let token = secret()?;
         let shown = head::credentials(USER, &token);

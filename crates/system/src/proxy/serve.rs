@@ -20,15 +20,15 @@ use super::{
 };
 use crate::sandbox::hosts::{Hosts, address};
 
-/// Connections at once. Further ones wait until one of these ends.
+/// Most connections at once. Further ones wait until one of these ends.
 const MOST_CONNECTIONS: usize = 256;
 const MOST_HEAD_BYTES: usize = 32 << 10;
 /// How long a head, a name, and a connection to one address may take.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// After a connection that could not be taken, for want of descriptors.
+/// Pause after a connection that could not be accepted because descriptors ran out.
 const BREATH: Duration = Duration::from_millis(100);
 
-/// Why a client gets an error in the place of a connection.
+/// An error response to a client.
 struct Problem {
     status: &'static str,
     field: &'static str,
@@ -45,7 +45,7 @@ impl Problem {
     }
 }
 
-/// Serves until it is dropped.
+/// Serves until the future is dropped.
 pub(super) async fn serve(listener: net::TcpListener, guests: Arc<Guests>) {
     let Ok(listener) = TcpListener::from_std(listener) else {
         return;
@@ -84,7 +84,7 @@ async fn serve_one(mut client: TcpStream, guests: &Guests) -> io::Result<()> {
     Ok(())
 }
 
-/// The head and what came behind it.
+/// Reads the head and the bytes that came behind it.
 async fn read_head(client: &mut TcpStream) -> io::Result<(Vec<u8>, Vec<u8>)> {
     let mut read = Vec::new();
     loop {
@@ -103,7 +103,7 @@ async fn read_head(client: &mut TcpStream) -> io::Result<(Vec<u8>, Vec<u8>)> {
     }
 }
 
-/// Reads a head and connects to what it asks for.
+/// Parses a head and connects to the host in it.
 async fn answered(head: &[u8], guests: &Guests) -> Result<(Request, TcpStream), Problem> {
     let request = head::read(head).ok_or_else(|| Problem::new("400 Bad Request", "this is no request to a proxy"))?;
     let hosts = guests.hosts(request.credentials.as_deref()).ok_or_else(|| Problem {

@@ -1,4 +1,4 @@
-//! The proxy, as programs meet it: over sockets, with servers of this machine behind it.
+//! Tests of the proxy over sockets, with servers of this machine behind it.
 
 use std::{
     io::{Read, Write},
@@ -54,7 +54,7 @@ fn proxied(hosts: &[String]) -> Proxied {
 }
 
 impl Proxied {
-    /// What comes for `request`, until the connection ends.
+    /// Returns the answer to `request`, read until the connection ends.
     fn answer(&self, request: &str) -> String {
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.proxy.port())).unwrap();
         stream.write_all(request.as_bytes()).unwrap();

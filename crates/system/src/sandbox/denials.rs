@@ -1,12 +1,12 @@
-//! Which paths a program was denied, by what it wrote: the system tells nobody else.
+//! Finds the paths that a program was denied, in its output: the system does not report them otherwise.
 
-/// How programs say that a path was denied, in lower case.
+/// Phrases with which programs report a denied path, in lower case.
 const DENIED: [&str; 3] = ["permission denied", "eacces", "operation not permitted"];
 
-/// Most lines of an output that are looked at.
+/// Most lines of an output that are searched.
 const MOST_LINES: usize = 200;
 
-/// The paths in those lines of `output` that tell of something denied, as they are written there: absolute ones, and those that
+/// Returns the paths in the lines of `output` that report a denial, as written there: absolute ones, and those that
 /// begin with `~/` or `../`.
 pub fn denied_paths(output: &str) -> impl Iterator<Item = &str> {
     let tells = |line: &&str| {
@@ -20,7 +20,7 @@ pub fn denied_paths(output: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether `output` tells of an ssh that has neither keys nor known hosts.
+/// Whether `output` comes from an ssh that has no usable keys or known hosts.
 pub fn misses_ssh_keys(output: &str) -> bool {
     ["Permission denied (publickey", "Host key verification failed"]
         .iter()

@@ -1,7 +1,8 @@
-//! Which hosts a program may connect to, as settings and adapters list them: `example.org`, `*.example.org`, `10.0.0.7:8080`.
+//! The hosts that a program may connect to, as settings and adapters list them: `example.org`, `*.example.org`,
+//! `10.0.0.7:8080`.
 //!
-//! A name says nothing about where it leads: whoever owns one can have it lead to this machine or into the user's own network.
-//! So an address that is not a public one has to be on the list itself, whatever name has led to it.
+//! A listed name alone is not enough: its owner can make it resolve to this machine or to an address in the user's own
+//! network. So an address that is not public has to be on the list itself.
 
 use core::{
     fmt,
@@ -22,13 +23,13 @@ pub struct Host {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum HostName {
     Exact(String),
-    /// Everything below a name, and not itself.
+    /// All subdomains of a name, without the name itself.
     Below(String),
     Address(IpAddr),
 }
 
 impl Host {
-    /// Reads a host of a list; none if it is not one.
+    /// Parses a host of a list; `None` if it is not one.
     pub fn read(text: &str) -> Option<Host> {
         let (name, port) = authority(text)?;
         let name = match (name.strip_prefix("*."), address(name)) {
@@ -91,7 +92,7 @@ impl Hosts {
         })
     }
 
-    /// Whether a listed name may lead to `address`: a public one, or one that is listed itself.
+    /// Whether a listed name may resolve to `address`: to a public one, or to one that is listed itself.
     pub fn reach(&self, address: IpAddr, port: u16) -> bool {
         is_public(address) || self.list_address(address, port)
     }
@@ -104,7 +105,7 @@ impl Hosts {
     }
 }
 
-/// The host and the port of `text`; none if it cannot be both.
+/// Splits `text` into a host and an optional port; `None` if that is not possible.
 pub fn authority(text: &str) -> Option<(&str, Option<u16>)> {
     let (host, port) = match text.strip_prefix('[') {
         Some(rest) => {
@@ -143,7 +144,7 @@ pub fn is_name(text: &str) -> bool {
     text.len() <= MOST_BYTES && text.split('.').all(is_label)
 }
 
-/// The address that `text` writes out; none if it is a name.
+/// Parses an address; `None` if `text` is a name.
 pub fn address(text: &str) -> Option<IpAddr> {
     text.parse::<IpAddr>().ok().map(|address| address.to_canonical())
 }
@@ -152,7 +153,7 @@ fn normal(name: &str) -> String {
     name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase()
 }
 
-/// Whether `address` is of the internet, and neither of this machine, nor of a network around it, nor of nobody.
+/// Whether `address` is on the public internet: not of this machine, of a local network, or unassigned.
 fn is_public(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(address) => is_public_v4(address),
@@ -162,8 +163,9 @@ fn is_public(address: IpAddr) -> bool {
 
 fn is_public_v4(address: Ipv4Addr) -> bool {
     let [a, b, c, _] = address.octets();
-    // In the order of the registry of special addresses: this network, private ones, shared, this machine, links (and the
-    // metadata of cloud machines), assignments, examples, the old way to IPv6, benchmarks, groups, the future, everybody.
+    // In the order of the IANA special-purpose address registry: this network, private, shared, loopback, link-local
+    // (with the metadata service of cloud machines), protocol assignments, documentation, 6to4 relays, benchmarks,
+    // multicast, reserved, broadcast.
     let special = a == 0
         || address.is_private()
         || a == 100 && b & 0xc0 == 64
@@ -184,10 +186,10 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
         is_public_v4(Ipv4Addr::new(i, j, k, l))
     };
     match a {
-        // An address of IPv4 behind a translator.
+        // An IPv4 address behind a translator (NAT64).
         0x64 if [b, c, d, e, f] == [0xff9b, 0, 0, 0, 0] => embedded(g, h),
         0x2002 => embedded(b, c),
-        // Protocols' own addresses, tunnels among them, and examples.
+        // Protocol assignments, Teredo tunnels among them, and documentation.
         0x2001 => b >= 0x200 && b != 0xdb8,
         0x3fff => b >= 0x1000,
         _ => a & 0xe000 == 0x2000,

@@ -1,7 +1,8 @@
-//! What a confined agent may write and what it may not read: lists of places, as this user has them. Pure; who confines is `proc`.
+//! The places that a confined agent may write, and those it may not read, for this user. Pure; `proc` does the
+//! confining.
 //!
-//! Everything may be read but what is hidden, and nothing written but what is listed: an agent has to build, test and install
-//! as its user does, and has no business with keys, with other agents' sessions and with ralph's own records.
+//! Everything may be read except hidden places, and nothing may be written except listed ones: an agent has to build,
+//! test and install as its user does, but does not need keys, other agents' sessions or ralph's own records.
 
 pub mod denials;
 pub mod hosts;
@@ -11,12 +12,12 @@ use std::path::{Path, PathBuf};
 
 pub use places::{World, expanded};
 
-/// What a program may do with files.
+/// The file rights of a program.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Policy {
     pub write: Vec<Place>,
     pub hidden: Vec<Place>,
-    /// What the user wants to be seen.
+    /// Places that the user wants to remain readable.
     shown: Vec<PathBuf>,
 }
 
@@ -25,7 +26,7 @@ pub struct Policy {
 pub struct Place {
     pub path: PathBuf,
     pub why: Why,
-    /// A directory that is made before a program needs it: it could not make it itself.
+    /// Whether the directory is made before the program starts, which could not make it itself.
     pub is_made: bool,
 }
 
@@ -33,54 +34,55 @@ pub struct Place {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Why {
     Project,
-    /// Git's own directory of the project, where it is elsewhere: a linked worktree, a submodule.
+    /// Git's own directory of the project, if it is elsewhere: a linked worktree, a submodule.
     Git,
-    /// What the agent keeps.
+    /// The agent's own data.
     Agent,
-    /// What package managers and compilers keep.
+    /// Caches of package managers and compilers.
     Cache,
-    /// What programs have in the place of the user's temporary files and caches.
+    /// Private replacements for the user's temporary files and caches.
     Private,
     Temporary,
-    /// Terminals, and devices that keep nothing.
+    /// Terminals, and devices that store nothing.
     Device,
     Credentials,
-    /// What was typed into shells and other programs.
+    /// Input that was typed into shells and other programs.
     History,
-    /// What another agent keeps.
+    /// Data of another agent.
     OtherAgent,
     /// Journals, recordings and sockets of ralph.
     RalphState,
-    /// A setting of the user's.
+    /// A setting of the user.
     Setting,
     /// The files of a sealed goal.
     Sealed,
 }
 
-/// What may be done with a path.
+/// The access to a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access<'a> {
     Write(&'a Place),
-    /// Its name is seen, its contents are not.
+    /// Its name can be listed, its contents cannot be read.
     Hidden(&'a Place),
     Read,
 }
 
-/// Where lists come from beside the built-in ones.
+/// The places that are listed besides the built-in ones.
 #[derive(Debug, Clone, Default)]
 pub struct Wanted {
     pub project: PathBuf,
     /// Git's directories of the project.
     pub git: Vec<PathBuf>,
     pub ralph_state: PathBuf,
-    /// As manifests write them: what this agent keeps, none for a goal; what the others keep.
+    /// Directories of this agent's data, as manifests write them; empty for a goal.
     pub own: Vec<String>,
-    /// The same, files.
+    /// As `own`, but files.
     pub own_files: Vec<String>,
+    /// As `own`, but files and directories of other agents.
     pub others: Vec<String>,
-    /// Directories in the place of those for temporary files and of shared caches; then histories are hidden, too.
+    /// Directories that replace those for temporary files and shared caches; if set, histories are hidden, too.
     pub private: Option<Vec<PathBuf>>,
-    /// Settings.
+    /// Additional places to write, hide and show from the settings.
     pub write: Vec<String>,
     pub hide: Vec<String>,
     pub show: Vec<String>,
@@ -89,7 +91,7 @@ pub struct Wanted {
 }
 
 impl Policy {
-    /// Puts the lists together for the user of `world`.
+    /// Builds the lists for the user of `world`.
     pub fn of(wanted: &Wanted, world: &World<'_>) -> Self {
         let expand = |texts: &[String]| -> Vec<PathBuf> {
             texts
@@ -159,8 +161,8 @@ impl Policy {
         policy.without_shown().without_nested()
     }
 
-    /// Leaves out what lies in another writable place, which needs no leave of its own. A program could put a link there, and what
-    /// that leads to would be writable for the next one.
+    /// Removes places inside another writable place, which are writable anyway. A program could replace one by a link,
+    /// and the link's target would be writable for the next program.
     fn without_nested(mut self) -> Self {
         let paths: Vec<PathBuf> = self.write.iter().map(|place| place.path.clone()).collect();
         let is_nested = |path: &Path| paths.iter().any(|above| path != above && path.starts_with(above));
@@ -174,8 +176,8 @@ impl Policy {
         self
     }
 
-    /// Allows to write to no more than `writable` and to devices that nobody else reads from: what is written elsewhere would be
-    /// read by whoever this policy keeps it from.
+    /// Restricts writing to `writable` and to devices that no other process reads from: files written elsewhere could
+    /// be read by processes from which this policy keeps them.
     #[must_use]
     pub fn writing_only(mut self, writable: impl IntoIterator<Item = PathBuf>) -> Self {
         let is_kept = |place: &Place| {
@@ -193,7 +195,7 @@ impl Policy {
         self
     }
 
-    /// Has each place be where `canonical` says that it is, which knows symbolic links.
+    /// Resolves symbolic links in each place by `canonical`.
     #[must_use]
     pub fn resolved(mut self, canonical: impl Fn(&Path) -> PathBuf) -> Self {
         for place in self.write.iter_mut().chain(&mut self.hidden) {
@@ -205,17 +207,17 @@ impl Policy {
         self.without_shown().without_nested()
     }
 
-    /// Tells what may be done with `path`, which is absolute and without symbolic links.
+    /// Returns the access to `path`, which is absolute and without symbolic links.
     pub fn access(&self, path: &Path) -> Access<'_> {
         let above = |list: &'_ [Place]| list.iter().position(|place| path.starts_with(&place.path));
-        // What is writable is so even inside what is hidden: Landlock allows, and takes nothing back.
+        // A writable place inside a hidden one stays writable: a Landlock rule cannot be taken back further down.
         if let Some(index) = above(&self.write) {
             return Access::Write(&self.write[index]);
         }
         above(&self.hidden).map_or(Access::Read, |index| Access::Hidden(&self.hidden[index]))
     }
 
-    /// What is meant to be hidden and is not, since it lies in a place that may be written.
+    /// Returns the places that should be hidden but are not, because they are inside a writable place.
     pub fn exposed(&self) -> impl Iterator<Item = &Place> {
         let in_writable = |hidden: &&Place| self.write.iter().any(|place| hidden.path.starts_with(&place.path));
         self.hidden.iter().filter(in_writable)
@@ -320,7 +322,7 @@ mod tests {
                 "/srv/data".to_owned(),
             ];
         });
-        // What an agent would like these to be.
+        // An agent has replaced two places by links to the user's keys.
         let policy = policy.resolved(|path| match path.ends_with("build") || path.ends_with("mine") {
             true => "/home/me/.ssh".into(),
             false => path.to_owned(),

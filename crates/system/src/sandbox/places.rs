@@ -1,18 +1,19 @@
-//! The built-in lists, and how a place is written: `~/…`, `$NAME/…`, or relative to the project.
+//! The built-in lists, and the notation of a place: `~/…`, `$NAME/…`, or relative to the project.
 
 use std::path::{Component, Path, PathBuf};
 
-/// What places need of the user's session.
+/// The facts about the user's session that resolve places.
 pub struct World<'a> {
     pub home: Option<&'a str>,
-    /// A variable's value.
+    /// Returns a variable's value.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
 }
 
-/// Caches that programs make on nearly every machine, and would miss where they could not.
+/// Caches that programs make on nearly every machine, and would miss if they could not.
 pub(super) const USUAL_CACHES: &[&str] = &["~/.cache", "$XDG_CACHE_HOME", "~/.npm"];
 
-/// What package managers and compilers keep between builds. No programs and no settings: those would be run by the user later.
+/// Data that package managers and compilers keep between builds. No programs and no settings: the user would run those
+/// later.
 pub(super) const CACHES: &[&str] = &[
     "~/.cargo/registry",
     "~/.cargo/git",
@@ -47,7 +48,7 @@ pub(super) const CACHES: &[&str] = &[
 
 pub(super) const TEMPORARY: &[&str] = &["/tmp", "/var/tmp", "$TMPDIR"];
 
-/// Those that a program without privileges uses; disks and memory are not among them.
+/// Devices that a program without privileges uses; disks and memory are not among them.
 pub(super) const DEVICES: &[&str] = &[
     "/dev/null",
     "/dev/zero",
@@ -60,10 +61,10 @@ pub(super) const DEVICES: &[&str] = &[
     "/dev/shm",
 ];
 
-/// Those of [`DEVICES`] that others can read from: terminals, and memory that is shared.
+/// The [`DEVICES`] that other processes can read from: terminals, and shared memory.
 pub(super) const SHARED_DEVICES: &[&str] = &["/dev/pts", "/dev/shm"];
 
-/// Where keys, tokens and passwords are.
+/// Files and directories of keys, tokens and passwords.
 pub(super) const CREDENTIALS: &[&str] = &[
     "~/.ssh",
     "~/.gnupg",
@@ -91,7 +92,7 @@ pub(super) const CREDENTIALS: &[&str] = &[
     "~/.config/BraveSoftware",
 ];
 
-/// What was typed, which may well have been a password.
+/// Histories of typed input, which may contain passwords.
 pub(super) const HISTORIES: &[&str] = &[
     "~/.bash_history",
     "~/.zsh_history",
@@ -107,8 +108,8 @@ pub(super) const HISTORIES: &[&str] = &[
     "~/.viminfo",
 ];
 
-/// The path that `text` stands for, without `.` and `..`; none if it begins with a variable that is not set, or with a home
-/// directory that nobody knows.
+/// Expands `text` to a path without `.` and `..`; `None` if it begins with a variable that is not set, or with an
+/// unknown home directory.
 pub fn expanded(text: &str, project: &Path, world: &World<'_>) -> Option<PathBuf> {
     let path = match (text.strip_prefix('~'), text.strip_prefix('$')) {
         (Some(rest), _) if rest.is_empty() || rest.starts_with('/') => {
