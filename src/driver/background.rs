@@ -97,7 +97,7 @@ impl BackgroundTasks {
     pub(super) async fn give_up(&mut self) {
         self.end(true);
         let gone = async { while self.tasks.join_next().await.is_some() {} };
-        _ = timeout(PATIENCE, gone).await; // their guards outlive us and go on ending them
+        _ = timeout(PATIENCE, gone).await; // their guards outlive ralph and go on ending them
     }
 }
 

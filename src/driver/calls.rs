@@ -37,7 +37,7 @@ impl Driver {
     ) -> Result<(), DriverError> {
         if role == Role::Reader {
             let forbidden = self.answer(Request::Tool { called, waits }, role)?;
-            _ = reply.send(forbidden); // whoever asked may have gone
+            _ = reply.send(forbidden); // the client may have gone
             return Ok(());
         }
         if called.run != self.jobs.run {
@@ -264,7 +264,7 @@ impl Driver {
             .map(|result| result.name.clone())
             .collect();
         let passed = u32::try_from(results.len() - failed.len()).unwrap_or(u32::MAX);
-        // Beyond a number of checks the call is refused, and the user is not told of each.
+        // Fails after too many calls; the user is then not told of each check.
         _ = self.record_call(iteration, AgentCall::GoalsChecked { passed, failed })?;
         for (purpose, reply) in check.waiting {
             self.tell_goals(purpose, iteration, &results, reply)?;

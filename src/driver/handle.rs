@@ -112,12 +112,12 @@ impl Handle {
 
     /// Types into the running agent's terminal; has no effect if no agent runs.
     pub fn type_bytes(&self, bytes: Vec<u8>) {
-        _ = self.send(InboxMessage::Type(bytes), PATIENCE); // a screen of a loop that has hung can still be left
+        _ = self.send(InboxMessage::Type(bytes), PATIENCE); // the screen of a hanging loop must stay usable
     }
 
     /// Gives the agents' terminal the size of the pane that shows it, now and in later iterations.
     pub fn resize(&self, size: Size) {
-        _ = self.send(InboxMessage::Resize(size), PATIENCE); // a screen of a loop that has hung can still be left
+        _ = self.send(InboxMessage::Resize(size), PATIENCE); // the screen of a hanging loop must stay usable
     }
 
     /// As [`Handle::resize`], from a task.
@@ -127,7 +127,7 @@ impl Handle {
 
     /// Tells the loop that the user has left the screen of this process, and with it the run.
     pub fn leave(&self) {
-        _ = self.send(InboxMessage::Leave, PATIENCE); // a screen of a loop that has hung can still be left
+        _ = self.send(InboxMessage::Leave, PATIENCE); // the screen of a hanging loop must stay usable
     }
 
     /// As [`Handle::type_bytes`], from a task.
@@ -148,7 +148,7 @@ impl Handle {
 
     /// Tells the loop that a screen is gone.
     pub fn unwatch(&self) {
-        _ = self.send(InboxMessage::Unwatch, PATIENCE); // a screen of a loop that has hung can still be left
+        _ = self.send(InboxMessage::Unwatch, PATIENCE); // the screen of a hanging loop must stay usable
     }
 
     fn send(&self, message: InboxMessage, patience: Duration) -> Result<(), Busy> {

@@ -41,7 +41,7 @@ impl Driver {
             Effect::Prepare { iteration } => self.prepare(iteration, input),
             Effect::StartSession { iteration } => self.start_session(iteration, now_ms),
             Effect::StopSession { at_once } => {
-                // From here on the session's last output matters more than completeness for slow subscribers.
+                // From here on the session's end must arrive, even if slow subscribers miss output.
                 self.hub.set_lossy(true);
                 if let Some(session) = &self.session {
                     session.stop(self.state().view.phase.cancel_reason(), at_once);
@@ -369,7 +369,7 @@ impl Driver {
         let Some(mut session) = self.session.take() else { return };
         session.stop(None, true);
         let last_word = async { while !matches!(session.next().await, AgentSignal::Ended { .. }) {} };
-        _ = tokio::time::timeout(LAST_WORD, last_word).await; // its guard outlives us and goes on ending it
+        _ = tokio::time::timeout(LAST_WORD, last_word).await; // its guard outlives ralph and goes on ending it
     }
 }
 

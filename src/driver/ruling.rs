@@ -15,7 +15,7 @@ use super::{config::Judge, run::Driver};
 
 /// Why no rule can be added for a request that is recorded only in part.
 const CUT: &str = "the request is longer than a record, and a rule must see all of it: allow it once";
-/// Why no rule is added by an answer that names none.
+/// Why no rule is added if neither the answer nor the offer names one.
 const NO_OFFER: &str = "no rule can be made from the request: write one";
 
 impl Driver {

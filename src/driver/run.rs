@@ -297,11 +297,11 @@ impl Driver {
             self.end_session_at_once().await;
         }
         self.background.give_up().await;
-        _ = tokio::time::timeout(CLOSING, self.languages.close()).await; // their guards outlive us
+        _ = tokio::time::timeout(CLOSING, self.languages.close()).await; // their guards outlive ralph
         // The shared parts of agents' sessions end with the run, before another ralph can take the project.
         let agents = self.agents.clone();
         let closed = tokio::task::spawn_blocking(move || agents.iter().for_each(|agent| agent.adapter.close()));
-        _ = tokio::time::timeout(CLOSING, closed).await; // their guards outlive us
+        _ = tokio::time::timeout(CLOSING, closed).await; // their guards outlive ralph
         self.hang_up();
         result
     }
@@ -380,7 +380,7 @@ impl Driver {
                 }) => self.call_tool(called, waits, role, reply)?,
                 Arrived::Asked(Asked { request, role, reply }) => {
                     let answer = self.answer(request, role)?;
-                    _ = reply.send(answer); // whoever asked may have gone
+                    _ = reply.send(answer); // the client may have gone
                 }
                 Arrived::Message(InboxMessage::Command { command, by }) => match self.refusal(&command) {
                     Some(refusal) => self.note(Notice::CommandRefused { refusal })?,

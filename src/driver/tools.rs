@@ -125,7 +125,7 @@ impl Tools {
 }
 
 pub(super) fn answer(reply: Answering, answer: ToolAnswer) {
-    _ = reply.send(Reply::Tool { answer }); // whoever asked may have gone
+    _ = reply.send(Reply::Tool { answer }); // the client may have gone
 }
 
 pub(super) fn refuse(reply: Answering, why: NoTool) {

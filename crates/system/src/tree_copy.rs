@@ -186,7 +186,7 @@ fn remove(directory: &Path, lock: &Path) {
     if fs::remove_dir_all(directory).is_err() {
         // Some tools make directories read-only, as Go does for modules.
         make_writable(directory, 0);
-        _ = fs::remove_dir_all(directory); // looked at below
+        _ = fs::remove_dir_all(directory); // checked below
     }
     if fs::symlink_metadata(directory).is_err() {
         _ = fs::remove_file(lock); // tried again by the next sweep
@@ -194,7 +194,7 @@ fn remove(directory: &Path, lock: &Path) {
 }
 
 fn make_writable(directory: &Path, depth: usize) {
-    _ = fs::set_permissions(directory, Permissions::from_mode(0o700)); // not ours, then
+    _ = fs::set_permissions(directory, Permissions::from_mode(0o700)); // fails for another user's directory
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     for entry in entries.filter(|_| depth < DEPTH) {
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {

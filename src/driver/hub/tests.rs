@@ -410,7 +410,7 @@ fn a_screen_that_takes_nothing_holds_the_agent_briefly_and_skips_until_it_has_ca
     let chunk = [7; 64 * 1024];
     let total = 64 * chunk.len() as u64;
     for _ in 0..64 {
-        hub.output(&chunk); // comes back: there is nobody who takes anything
+        hub.output(&chunk); // returns although the subscriber takes nothing
     }
     let mut taken = Vec::new();
     while let Poll::Event(event) = frozen.poll(Some(Instant::now())) {

@@ -65,7 +65,7 @@ impl AppendOnly {
     pub fn append(&mut self, line: &[u8]) -> Result<(), AppendError> {
         self.check_untouched()?;
         if let Err(error) = self.file.write_all(line) {
-            _ = self.file.set_len(self.length); // the write error is what is reported
+            _ = self.file.set_len(self.length); // the write error is reported
             return Err(error.into());
         }
         self.length += line.len() as u64;
@@ -76,7 +76,7 @@ impl AppendOnly {
     fn check_untouched(&self) -> Result<(), AppendError> {
         let meta = self.file.metadata()?;
         if meta.len() > self.length {
-            _ = self.file.set_len(self.length); // what is not ours must not be read as ours; that it was there is said
+            _ = self.file.set_len(self.length); // foreign bytes must not be read; the error reports them
         }
         match meta.nlink() == 0 || meta.len() != self.length {
             true => Err(AppendError::Meddled),

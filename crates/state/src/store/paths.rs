@@ -157,7 +157,7 @@ impl ProjectPaths {
         self.state.join("caches")
     }
 
-    /// Returns the write-ahead record of a trial with the original tests.
+    /// Returns the path of the write-ahead record of a trial with the original tests.
     pub fn trial(&self) -> PathBuf {
         self.state.join("trial")
     }

@@ -21,13 +21,13 @@ fn ignores(status: &str, signal: Signal) -> bool {
 /// Must be called before any thread is started, because threads inherit the mask.
 pub fn restore_defaults() {
     // A parent may block SIGTERM, which would make a ralph that cannot be stopped.
-    _ = SigSet::all().thread_unblock(); // cannot be refused
+    _ = SigSet::all().thread_unblock(); // cannot fail
     // If SIGCHLD is ignored, the kernel reaps children itself, and no exit code ever arrives. A handler ends that, and
     // stays.
     if is_ignored(Signal::SIGCHLD)
         && let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_io().build()
     {
-        _ = runtime.block_on(async { signal(SignalKind::child()) }); // without, there are no checkpoints
+        _ = runtime.block_on(async { signal(SignalKind::child()) }); // if it fails, there are no checkpoints
     }
 }
 

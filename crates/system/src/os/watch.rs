@@ -152,7 +152,7 @@ impl Notifier {
 impl Drop for Notifier {
     fn drop(&mut self) {
         let watcher = AssertUnwindSafe(self.0.take());
-        _ = panic::catch_unwind(move || drop(watcher)); // without its thread nothing is watched any more
+        _ = panic::catch_unwind(move || drop(watcher)); // a panic means that its thread is missing; nothing is watched then
     }
 }
 

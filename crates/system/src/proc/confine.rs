@@ -27,7 +27,7 @@ const KNOWN: ABI = ABI::V7;
 
 /// Returns how well this kernel confines.
 pub(super) fn level() -> ConfinementLevel {
-    // The kernel reports its version only to a thread that restricts itself, so a short-lived thread gives up a right.
+    // The crate reports the version only when a thread restricts itself, so a short-lived thread gives up a right.
     let status = in_thread(|| {
         let ruleset = Ruleset::default().handle_access(AccessFs::MakeBlock)?.create()?;
         ruleset.restrict_self()

@@ -80,9 +80,9 @@ impl Detached {
         }
     }
 
-    /// Tells the loop that the starter now has a screen, which the loop counts as a subscriber.
+    /// Tells the loop that the starter now has a screen, which the loop counts by itself.
     pub fn attached(&self) {
-        _ = self.said.get_ref().write_all(ATTACHED); // without the loop there is nobody to tell
+        _ = self.said.get_ref().write_all(ATTACHED); // fails if the loop has ended
     }
 
     /// Waits up to `patience` for the message that the run is over; false without it.
@@ -123,7 +123,7 @@ fn ralph(args: impl IntoIterator<Item = OsString>) -> io::Result<Command> {
     Ok(command)
 }
 
-/// Replaces this process by a ralph with `args`. Returns only on failure; nothing is dropped before.
+/// Replaces this process by a ralph with `args`. Returns only on failure; on success no destructors run.
 pub fn replace_process(args: impl IntoIterator<Item = OsString>) -> io::Error {
     match ralph(args) {
         Ok(mut command) => command.exec(),
@@ -204,7 +204,7 @@ impl Starter {
 
     /// Tells the starter that the run is over.
     pub fn over(&self) {
-        _ = (&self.socket).write_all(format!("{OVER}\n").as_bytes()); // it may have gone
+        _ = (&self.socket).write_all(format!("{OVER}\n").as_bytes()); // the starter may have ended
     }
 }
 
@@ -221,5 +221,5 @@ fn watch_starter(mut socket: UnixStream, watch: &Mutex<Watch>) {
         Watch::Looks(gone) => gone(),
         Watch::Gone => {}
     }
-    drop(said); // its end or its word: either way the loop is on its own
+    drop(said); // end of file or a message: the loop is independent now
 }

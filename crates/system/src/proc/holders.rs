@@ -43,7 +43,7 @@ struct Entry {
 /// The kernel's tables are read for every `client`: a process may connect from any address of its machine.
 pub(super) fn end_of(client: SocketAddr, server: SocketAddr) -> End {
     if !TABLES.iter().any(|table| Path::new(table).exists()) {
-        return End::Abroad; // a system that has none
+        return End::Abroad; // a system without these tables
     }
     let Some(found) = look_up(client, server) else {
         return match is_of_this_machine(client.ip().to_canonical(), server.ip().to_canonical()) {
@@ -61,7 +61,7 @@ pub(super) fn end_of(client: SocketAddr, server: SocketAddr) -> End {
     let holders: Vec<Pid> = system::processes()
         .into_iter()
         .map(|process| process.pid)
-        .filter(|pid| holds(*pid, Path::new(&socket)).unwrap_or(false)) // it has ended, or hides
+        .filter(|pid| holds(*pid, Path::new(&socket)).unwrap_or(false)) // it has ended, or is hidden
         .collect();
     if !holders.is_empty() {
         return End::Held(holders);

@@ -53,7 +53,7 @@ pub(super) fn of_peer(children: &Children, socket: BorrowedFd<'_>, pid: Option<i
 fn walk(children: &Children, pid: Pid) -> Option<Origin> {
     let here = getpid();
     if pid == here {
-        return Some(Origin::Elsewhere); // its own screen
+        return Some(Origin::Elsewhere); // the screen of this process
     }
     let mut process = system::process(pid)?;
     for _ in 0..DEPTH {

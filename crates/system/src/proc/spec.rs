@@ -70,7 +70,7 @@ impl Files {
         self.dir.join("stdin-ended")
     }
 
-    /// Exists once the tree is to be ended: for a guard that started too late for the signal, or inherited it ignored.
+    /// Exists once the tree is to be ended: for a guard that started too late for the signal, or ignores the signal.
     pub(super) fn stopped(&self) -> PathBuf {
         self.dir.join("stopped")
     }

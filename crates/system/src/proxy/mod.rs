@@ -85,7 +85,7 @@ impl Drop for Proxy {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            _ = thread.join(); // what it panicked of was said by the thread itself
+            _ = thread.join(); // a panic was reported by the thread itself
         }
     }
 }

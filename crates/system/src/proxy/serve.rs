@@ -59,7 +59,7 @@ pub(super) async fn serve(listener: net::TcpListener, guests: Arc<Guests>) {
         };
         let guests = Arc::clone(&guests);
         tokio::spawn(async move {
-            _ = serve_one(client, &guests).await; // a client that has gone
+            _ = serve_one(client, &guests).await; // fails if the client has gone
             drop(place);
         });
     }

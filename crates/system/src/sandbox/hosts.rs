@@ -186,7 +186,7 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
         is_public_v4(Ipv4Addr::new(i, j, k, l))
     };
     match a {
-        // An IPv4 address behind a translator (NAT64).
+        // An embedded IPv4 address, of NAT64 or 6to4.
         0x64 if [b, c, d, e, f] == [0xff9b, 0, 0, 0, 0] => embedded(g, h),
         0x2002 => embedded(b, c),
         // Protocol assignments, Teredo tunnels among them, and documentation.

@@ -106,6 +106,6 @@ impl Process for Direct {
     fn kill(&mut self) {
         self.end_group();
         self.has_ended(WaitIdOptions::empty());
-        _ = self.reap(); // what it exits with is nobody's business any more
+        _ = self.reap(); // its exit status is not used
     }
 }

@@ -226,7 +226,7 @@ impl Guard {
             }),
             Err(error) => {
                 let errno = error.raw_os_error().unwrap_or(Errno::EINVAL as i32);
-                _ = control.write(&Ended::NotStarted(errno).encode()); // ralph has given it up already
+                _ = control.write(&Ended::NotStarted(errno).encode()); // fails if ralph has given it up
             }
         }
     }
@@ -250,7 +250,7 @@ impl Guard {
         _ = killpg(running.pid, Signal::SIGKILL);
         self.end_orphans(running.pid);
         _ = waitpid(running.pid, None); // it has ended
-        _ = running.control.write(&ended.encode()); // ralph has given it up already
+        _ = running.control.write(&ended.encode()); // fails if ralph has given it up
     }
 
     /// Ends the orphans: children of the guard that it did not start, and everything below them.
@@ -343,7 +343,7 @@ impl Guard {
     /// Waits a moment, or until a child has ended.
     fn pause(&self) {
         let mut watched = [PollFd::new(self.signals.as_fd(), PollFlags::POLLIN)];
-        _ = poll(&mut watched, PollTimeout::from(PAUSE_MS)); // an interrupted wait is one that ended early
+        _ = poll(&mut watched, PollTimeout::from(PAUSE_MS)); // an interrupted wait counts as one that ended early
         self.take_signals();
     }
 }

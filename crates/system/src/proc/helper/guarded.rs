@@ -242,10 +242,10 @@ impl Guard {
         let Guard { socket, mut child } = self;
         drop(socket);
         if !system::end_of(pid).is_some_and(|end| is_readable(&end, PATIENCE)) {
-            _ = child.kill(); // it has ended meanwhile, or is stuck and about to
+            _ = child.kill(); // it has ended meanwhile, or is stuck and ends now
         }
         let mut started = children.started();
-        _ = child.wait(); // nothing depends on what it exits with
+        _ = child.wait(); // its exit status is not used
         started.remove(&pid.as_raw());
         drop(started);
         children.end_orphans();
@@ -313,7 +313,7 @@ impl Process for Ticket {
 
     fn kill(&mut self) {
         // Closed for writing only: the guard can still report the end of the helper, and sees that ralph has not died.
-        _ = self.control.shutdown(Shutdown::Write); // a guard that is gone has nobody left below it
+        _ = self.control.shutdown(Shutdown::Write); // a guard that is gone has no helper left
         if !is_readable(&self.control, PATIENCE) {
             self.leave_guard();
         }
