@@ -75,7 +75,7 @@ pub enum OpenError {
 pub enum Opening {
     /// The latest one if it was cut off, else a new one.
     AsFound,
-    /// The latest one, even if it has ended, unless it was completed.
+    /// The latest one, even if it has ended, provided that it can be continued.
     Continued,
 }
 
