@@ -1,4 +1,4 @@
-//! Watches files of a project from which programs run unasked: git's hooks and configuration, files that shells and
+//! Watches files of a project that make programs run unasked: git's hooks and configuration, files that shells and
 //! editors read as they start, ralph's own. They are compared around an iteration, and changes are reported.
 //!
 //! An agent may write them, and the programs that they name run as the user, later and outside of the sandbox. A look

@@ -199,7 +199,7 @@ async fn watch_over(
                 told = changed.is_ok();
                 child.stop(match *ordered.borrow_and_update() {
                     Order::EndWithRun { at_once: false } | Order::Cancel { at_once: false } if told => Stop::Graceful,
-                    // `told` is false: the sender is gone, so no further order can come.
+                    // At once if so ordered, or if the sender is gone and no further order can come.
                     Order::EndWithRun { .. } | Order::Cancel { .. } | Order::Run => Stop::Immediate,
                 });
             }

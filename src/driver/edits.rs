@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::goals::GoalRun;
 
-/// How long no tool may have ended before the tree is looked at, and the longest delay by this.
+/// Time after the end of the last tool until the tree is looked at, and the longest that further tools may delay it.
 pub(super) const QUIET: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Interval between two looks if the agent's stream has no tools.

@@ -40,7 +40,7 @@ use super::{
     test_gate::{ChangedLines, Look, TestGate, added_lines},
 };
 
-/// Several reads, because an editor or an agent may be between emptying the plan and writing it.
+/// Most reads of the plan: an editor or an agent may be between emptying and writing it.
 const PLAN_READS: u32 = 4;
 const PLAN_READ_PAUSE: Duration = Duration::from_millis(50);
 

@@ -280,7 +280,7 @@ impl OpenRun {
     }
 }
 
-/// Usage by earlier runs of what all runs share. The last run's knowledge includes the runs before it.
+/// Usage by earlier runs that counts towards limits shared by all runs. The last run's figures include those before it.
 #[derive(Debug, Default)]
 pub(super) struct Used {
     /// When iterations began.

@@ -33,7 +33,7 @@ pub(super) struct Current {
     arrived: Option<AgentSignal>,
     pub(super) log: SignalLog,
     recording: SharedRecording,
-    /// The session's activity at `quiet_since`; small increases that also an idle session has are ignored.
+    /// The session's activity at `quiet_since`; small increases, which an idle session has as well, are ignored.
     seen: Activity,
     /// By [`super::clock::Clock::lived`].
     quiet_since: Duration,

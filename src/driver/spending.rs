@@ -7,8 +7,8 @@ use tokio::time::{Instant, sleep_until};
 
 /// Shortest time between two reports; earlier ones are added to the next. An agent may report each token.
 const INTERVAL: Duration = Duration::from_millis(250);
-/// Number of tokens that is reported at once: an agent in a loop of quick tools may exceed several limits in one
-/// interval.
+/// Number of tokens from which usage is reported without delay: an agent in a loop of quick tools may exceed several
+/// limits in one interval.
 const TOKENS_AT_ONCE: u64 = 500;
 
 /// Sums up usage that comes too soon.

@@ -1,7 +1,7 @@
 //! HTTP clients, with TLS if this build has it (feature `tls`).
 //!
-//! A client with TLS reads the system's certificates when it is made, and fails if there are none. So clients for
-//! sockets and plain addresses are made without TLS.
+//! A client with TLS reads the system's certificates when it is made, and fails if the system has no
+//! certificates. Clients for sockets and plain addresses are therefore made without TLS.
 
 use reqwest::{Client, ClientBuilder};
 

@@ -20,7 +20,7 @@ use crate::http_client;
 /// A loop answers at once; one that does not within this time is stuck or stopped.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A call of a tool takes at most until the run gives a ticket for it.
+/// The run answers a tool call within this time, with a ticket if it takes longer.
 const TOOL_TIMEOUT: Duration = Duration::from_secs(50);
 
 /// The base URL of requests over the socket, which have no host.

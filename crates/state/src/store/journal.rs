@@ -61,9 +61,8 @@ impl Journal {
         Ok((journal, record))
     }
 
-    /// Opens the journal of an unfinished run to resume it, and hands each of its records to `take`; a torn last line
-    /// is
-    /// cut off.
+    /// Opens the journal of an unfinished run to resume it, and hands each of its records to `take`. Cuts off a torn
+    /// last line.
     ///
     /// # Errors
     /// As [`for_each`], and [`JournalError::Open`].

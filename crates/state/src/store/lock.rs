@@ -184,12 +184,12 @@ pub fn is_held(paths: &ProjectPaths) -> bool {
     is_locked(&paths.lock()) || control::is_listened_to(&paths.socket())
 }
 
-/// Returns the ralph that works in a project; `None` if no ralph does, or if it has not written its name yet.
+/// Returns the ralph that works in a project; `None` if no ralph does, or if it is not recorded yet.
 pub fn holder(paths: &ProjectPaths) -> Option<Holder> {
     is_held(paths).then(|| found(paths)).flatten()
 }
 
-/// Returns the run that goes on in a project; `None` if no run does, or if its id is not written yet.
+/// Returns the run that goes on in a project; `None` if no run does, or if it is not recorded yet.
 pub fn running(paths: &ProjectPaths) -> Option<RunId> {
     holder(paths)?.run
 }

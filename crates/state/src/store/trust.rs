@@ -80,7 +80,7 @@ pub fn trust(paths: &ProjectPaths, files: BTreeMap<String, String>) -> Result<()
     replace_file(&path, text.as_bytes()).map_err(|source| TrustError::Write { path, source })
 }
 
-/// Removes the trust; false if there was none.
+/// Removes the trust; false if no file was trusted.
 ///
 /// # Errors
 /// [`TrustError::Write`].

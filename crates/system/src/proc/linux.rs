@@ -161,7 +161,8 @@ pub(super) fn command_line(pid: Pid) -> Vec<u8> {
     fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default()
 }
 
-/// Reads `pid (name) state ppid pgrp session tty tpgid flags minflt cminflt majflt cmajflt utime stime cutime cstime …`.
+/// Reads `pid (name) state ppid pgrp session tty tpgid flags minflt cminflt majflt cmajflt utime stime cutime
+/// cstime …`.
 fn parse_stat(stat: &[u8]) -> Option<Process> {
     // The name may hold spaces and parentheses of its own.
     let open = stat.iter().position(|&byte| byte == b'(')?;

@@ -26,7 +26,7 @@ const DEPTH: u32 = 4_096;
 /// The origin of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// ralph, or a process that ralph has started, has started it.
+    /// It was started by ralph, or by a process that ralph has started.
     Run,
     Elsewhere,
     /// It belongs to another user of this machine; only reported for a connection over TCP.

@@ -127,7 +127,7 @@ pub(super) fn command_line(pid: Pid) -> Vec<u8> {
 }
 
 fn ps(args: &[&str]) -> String {
-    // An own set of children suffices: without sub-reapers, no child is mistaken for an orphan.
+    // A separate set of children suffices: without sub-reapers, no child is mistaken for an orphan.
     let helpers = Helpers::without_guard(Arc::default());
     let finished = Helper::new(&helpers, "ps").args(args).run();
     finished

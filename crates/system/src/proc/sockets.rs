@@ -1,6 +1,6 @@
 //! The socket rights of a program whose network is restricted: TCP only. Landlock restricts the port.
 //!
-//! Landlock only covers ordinary TCP connections. seccomp refuses here every other socket that leaves the machine or
+//! Landlock only covers ordinary TCP connections. Here seccomp refuses every other socket that leaves the machine or
 //! reaches another program on it. It is a list of what is allowed, not of what is known to be bad: a new kind of socket
 //! is refused.
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 pub(super) fn record(line: &[u8]) -> Option<Record> {
     let mut record: Value = serde_json::from_slice(line).ok()?;
     event(&mut record["event"]);
-    // Via text again: deserializing a record from a `Value` would compile all of its deserializers a second time.
+    // Via text again: reading a record from a `Value` would compile all of its deserialisers a second time.
     serde_json::from_slice(&serde_json::to_vec(&record).ok()?).ok()
 }
 

@@ -271,7 +271,7 @@ impl Guard {
         }
     }
 
-    /// Returns the children of the guard that it did not start and that are not in the process group of a running helper.
+    /// Returns the children that the guard did not start and that are outside the process groups of running helpers.
     ///
     /// A child in such a group may belong to that helper, and is ended with it.
     fn orphans(&self, ended: Pid) -> Vec<Process> {

@@ -140,7 +140,7 @@ impl Helper {
         self
     }
 
-    /// Runs it to its end; any exit status is a success here. Processes that it leaves behind are ended with it.
+    /// Runs it to its end, and then ends the processes that it leaves behind. A failing exit status is not an error.
     ///
     /// # Errors
     /// [`HelperError`] if it cannot be started or does not end in time.
