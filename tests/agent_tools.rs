@@ -1,6 +1,7 @@
-//! ralph's own tools for agents: what each of them leads to, and that none of them decides anything.
+//! ralph's own tools for agents: the effect of each tool. No tool decides anything.
 //!
-//! The agents are functions; that real ones find the tools is with their own tests (`agents_loop::an_interrupt`, `live_channel`).
+//! The agents are functions. The tests of the real agents show that those find the tools (`agents_loop::an_interrupt`,
+//! `live_channel`).
 
 mod background;
 mod goals;
@@ -14,7 +15,7 @@ use crate::harness::{
     in_process::{Agent, Project, Running},
 };
 
-/// An agent that says `ready` in its first session, and goes on once it is let go: `work` is what it does then.
+/// An agent that says `ready` in its first session and, once released, continues with `work`.
 fn waits(work: impl Fn(&crate::harness::in_process::Turn) + Copy + Send + Sync + 'static) -> Agent {
     Agent::jsonl(move |turn| async move {
         if turn.n == 1 {

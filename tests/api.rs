@@ -1,5 +1,5 @@
-//! The HTTP API as a stranger finds it: every rule of access as a request that must fail, every bound as a client that
-//! oversteps it. What the routes do is the business of others.
+//! The HTTP API as an unknown client meets it: each access rule is a request that must fail, each bound a client that
+//! exceeds it. Other tests cover what the routes do.
 
 mod access;
 mod bounds;

@@ -1,4 +1,4 @@
-//! The examples of docs/api.md, as they stand there, against one run.
+//! Runs the examples of docs/api.md unchanged against one run.
 
 use std::{fs, path::Path};
 
@@ -17,7 +17,7 @@ fn example(language: &str) -> String {
     code.split_once("\n```").expect("its end").0.to_owned()
 }
 
-/// Where the run says that it listens.
+/// The URL that the run announces.
 fn listening(event: &Event) -> Option<String> {
     match event {
         Event::Noticed {
@@ -34,7 +34,7 @@ fn the_examples_of_the_api_run_as_they_stand_and_do_what_they_say() {
             return skipped(&format!("the examples of the API: {interpreter} is not installed"));
         }
     }
-    // Each question waits for its answer; the last for nobody but the python.
+    // Each question waits for its answer. Only the Python example answers the last one.
     let (sandbox, _) = asking::asking(
         r#"{ "ask": ["Bash"] }"#,
         r#"
@@ -96,7 +96,7 @@ works
             _ => None,
         })
         .collect();
-    // What came while the agent worked begins another iteration.
+    // Messages that arrive while the agent works start another iteration.
     assert_eq!(decided[..3], [(true, true), (true, true), (false, true)]);
     let steered = events(&records).filter(|event| matches!(event, Event::SteeringQueued { .. }));
     assert_eq!(steered.count(), 3);

@@ -1,4 +1,4 @@
-//! What a real agent is allowed: rules decide, somebody answers, or nobody does.
+//! Permissions of the real agents: rules decide, the user answers, or the question times out.
 
 mod each_agent;
 
@@ -87,7 +87,7 @@ fn an_answer_that_is_remembered_asks_no_more_in_this_run_or_this_project_and_out
     terminal.sees("git tag one");
     terminal.sees("asked by the rule Bash(git tag *)");
     terminal.sees("a    allow in this run: Bash(git tag *)");
-    // The first moments of a box take no key.
+    // For its first moments a box accepts no key.
     wait_until(SOON, "a line for the rule", || {
         terminal.press("a");
         terminal.text().contains("from now on in this run:").then_some(())

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::harness::{Sandbox, running::Finished, wait_until};
 
-/// A run for each of a dozen cheats, and more where others compute as well.
+/// Time limit: the assay starts one run per cheat, about a dozen, and other tests compete for the processors.
 const LONG: Duration = Duration::from_secs(600);
 
 const WORK: &str = "def add(a, b):\n    return a + b\n";
@@ -44,7 +44,7 @@ fn assay(sandbox: &Sandbox, args: &[&str]) -> (Finished, Value) {
     (finished, json)
 }
 
-/// The verdicts by the names of the rows.
+/// The verdicts, each with the name of its row.
 fn verdicts(json: &Value) -> Vec<(&str, &str)> {
     let rows = json["rows"].as_array().expect("rows");
     rows.iter()
@@ -82,7 +82,7 @@ fn the_gate_refuses_every_known_cheat() {
     assert!(inapplicable.contains(&"cargo-runner-is-true".into()), "{json:#}");
 }
 
-/// Tries cheats, which have to be so many at least, none of them accepted.
+/// Tries the cheats, which must number `at_least` or more, and checks that every one is refused.
 fn is_refused(args: &[&str], at_least: usize) -> Value {
     let sandbox = project(WORK, &with_goal("python3 -m unittest", ""));
     let before = sandbox.git(["status", "--porcelain", "--ignored"]);
@@ -98,7 +98,7 @@ fn is_refused(args: &[&str], at_least: usize) -> Value {
         .expect("rows")
         .iter()
         .filter(|row| row["deceives"] == true);
-    // All but what is accepted for good: a cheat with which the goals fail shows nothing of the gate.
+    // Counts all cheats that are not exempt. A cheat that makes the goals fail shows nothing about the gate.
     assert!(deceive.count() >= at_least, "{json:#}");
     let broken = &json["broken"];
     assert_eq!(
@@ -106,7 +106,7 @@ fn is_refused(args: &[&str], at_least: usize) -> Value {
         (&"calc.py".into(), &2.into()),
         "{broken}"
     );
-    // The project is as it was, and no copy is left.
+    // The project is unchanged, and no copy is left.
     assert_eq!(sandbox.git(["status", "--porcelain", "--ignored"]), before);
     assert_eq!(sandbox.read("calc.py").as_deref(), Some(WORK));
     let report = sandbox.ralph(["runs"]).run(LONG);
@@ -116,7 +116,7 @@ fn is_refused(args: &[&str], at_least: usize) -> Value {
     json
 }
 
-/// The copies that are there.
+/// The project copies that exist now.
 fn copies(sandbox: &Sandbox) -> Vec<String> {
     let above = sandbox.state().with_file_name("cache").join("ralph/assay");
     let entries = fs::read_dir(above).into_iter().flatten().flatten();

@@ -47,7 +47,7 @@ fn closing_the_terminal_detaches_attach_shows_the_whole_run_and_wait_tells_its_e
     let closed = Terminal::start(&shell, 100, 30);
     closed.sees("ready 1");
     let run = sandbox.loop_pid();
-    // The terminal hangs up with the leader of its session.
+    // The terminal hangs up when the leader of its session dies.
     kill(Pid::from_raw(closed.pid()), Signal::SIGKILL).unwrap();
     wait_until(SOON, "the end of the screen", || {
         let screens = sandbox.processes();
@@ -68,7 +68,7 @@ fn closing_the_terminal_detaches_attach_shows_the_whole_run_and_wait_tells_its_e
     assert!(!terminal.on_other_screen());
     assert!(terminal.text().contains("the run continues"), "{}", terminal.text());
     assert_eq!(sandbox.loop_pid(), run, "it is the same process all the time");
-    // It may be over before it is waited for.
+    // The run may end before `ralph wait` looks at it.
     let waiting = sandbox.ralph(["wait", &running_id(&sandbox)]).start();
     sandbox.let_go("go2");
     let waited = waiting.wait(SOON);
@@ -290,7 +290,7 @@ fn a_wait_whose_stream_is_cut_waits_on_while_the_loop_runs() {
     let waiting = sandbox.ralph(["wait"]).start();
     let mut near = comes();
     let mut far = UnixStream::connect(&moved).expect("the run");
-    // The head of the answer and the first frame come through, and no more.
+    // Lets through the head of the answer and the first frame, and nothing more.
     let mut asked = [0; 4096];
     let count = near.read(&mut asked).expect("a request");
     far.write_all(&asked[..count]).expect("the run listens");
@@ -302,7 +302,7 @@ fn a_wait_whose_stream_is_cut_waits_on_while_the_loop_runs() {
         passed.extend_from_slice(&bytes[..count]);
     }
     near.shutdown(Shutdown::Both).expect("it is there");
-    // It asks again, and finds the run.
+    // The client asks again and finds the run.
     drop(comes());
     drop(listener);
     fs::rename(&moved, &socket).expect("the run's socket");
@@ -317,7 +317,7 @@ fn running_id(sandbox: &Sandbox) -> String {
     sandbox.paths().latest_run().expect("a run").0
 }
 
-/// A network between a screen and its run, which can be cut.
+/// A network between a screen and its run that a test can cut.
 #[derive(Clone)]
 struct Network(Arc<Mutex<Wires>>);
 
@@ -327,7 +327,7 @@ struct Wires {
 }
 
 impl Network {
-    /// Passes what comes to the address that is returned on to `run`.
+    /// Forwards connections at the returned address to `run`.
     fn to(run: SocketAddr) -> (Self, SocketAddr) {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let at = listener.local_addr().expect("an address");

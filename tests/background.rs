@@ -1,10 +1,10 @@
-//! Background tasks: what outlives an iteration, and never the run.
+//! Background tasks: they outlive an iteration, but never the run.
 
 use ralph_core::event::{BackgroundEnd, BackgroundProgress, Event, Exit, Requester};
 
 use crate::harness::{SOON, Sandbox, Script, events, running::Finished, wait_until};
 
-/// Writes at once, and then nothing for as long as it lives; tells its pid to nobody.
+/// A server that writes one line at once and then stays silent. It leaves no pid file.
 const SERVER: &str = "echo listening; exec sleep 600";
 
 #[track_caller]
@@ -19,7 +19,7 @@ fn start(sandbox: &Sandbox, command: &str) -> String {
     started.stdout
 }
 
-/// What is printed of the output of a task, once there is something.
+/// The printed output of a task; waits until it is not empty.
 #[track_caller]
 fn output(sandbox: &Sandbox, number: &str) -> String {
     wait_until(SOON, "an output", || {
@@ -29,7 +29,7 @@ fn output(sandbox: &Sandbox, number: &str) -> String {
     })
 }
 
-/// How each task ended, in the order in which they did.
+/// How each task ended, in the order of the ends.
 fn ends(finished: &Finished) -> Vec<(u32, BackgroundEnd)> {
     let records = finished.records();
     let ended = events(&records).filter_map(|event| match event {
@@ -53,9 +53,9 @@ fn a_task_outlives_the_iteration_its_end_is_told_once_and_nothing_is_left_after_
 
     assert!(start(&sandbox, SERVER).starts_with("background task 1 started: echo listening"));
     assert_eq!(output(&sandbox, "1"), "listening\n");
-    // How far it is is a record, and shown while it runs.
+    // Progress is recorded, and shown while the task runs.
     let progress = BackgroundProgress {
-        // A terminal ends a line with two.
+        // A terminal ends a line with two bytes.
         output_bytes: 11,
         output_lines: 1,
         last_line: "listening".to_owned(),
@@ -74,7 +74,7 @@ fn a_task_outlives_the_iteration_its_end_is_told_once_and_nothing_is_left_after_
         "{status}"
     );
     assert!(status.contains("): 1 line, the last: listening\n"), "{status}");
-    // Ignores what asks it to end, with a child that has left.
+    // A task that ignores `SIGTERM` and has a child in another session.
     start(
         &sandbox,
         "trap '' TERM; (trap '' TERM; exec setsid sleep 600) & while :; do sleep 600; done",
@@ -86,7 +86,7 @@ fn a_task_outlives_the_iteration_its_end_is_told_once_and_nothing_is_left_after_
     running.wait_for_record(SOON, has_ended(3));
     assert_eq!(output(&sandbox, "3"), "onebold\n\u{fffd}binary\n");
 
-    // There is room for a third again, and not for a fourth.
+    // The limit leaves room for a third running task, but not for a fourth.
     start(&sandbox, "yes flood");
     let fourth = tasks(&sandbox, &["start", "true"]);
     assert_eq!(fourth.code(), Some(1), "{fourth:?}");
@@ -162,7 +162,7 @@ fn a_task_outlives_the_iteration_its_end_is_told_once_and_nothing_is_left_after_
     assert!(!tasks(&sandbox, &[]).stderr.is_empty(), "no run is here any more");
 }
 
-/// Calls ralph as an agent does, and leaves what it says, and its exit code, in `NAME.out`.
+/// Calls ralph as an agent does, and writes its output and exit code to `NAME.out`.
 fn call(name: &str, args: &str) -> String {
     let ralph = env!("CARGO_BIN_EXE_ralph");
     format!("{ralph} tasks {args} > \"$HOME/{name}.out\" 2>&1; echo \"code $?\" >> \"$HOME/{name}.out\"\n")

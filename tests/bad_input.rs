@@ -1,4 +1,4 @@
-//! Whatever is wrong gets a clear error, and nothing is lost, started or left behind.
+//! Bad input gets a clear error. It loses nothing, starts nothing and leaves nothing behind.
 
 mod any_arguments;
 pub mod asking;
@@ -11,8 +11,8 @@ mod terminal;
 
 use crate::harness::{Sandbox, running::Finished};
 
-/// Checks that ralph refused to start: the exit code, one `error:` line that names everything in `naming`, hints of
-/// which one contains `hint`, and nothing else anywhere.
+/// Checks that ralph refused to start: with this exit code, one `error:` line that names everything in `naming`, hints
+/// of which one contains `hint`, and no other output.
 #[track_caller]
 fn assert_refused(sandbox: &Sandbox, finished: &Finished, code: i32, naming: &[&str], hint: &str) {
     assert_eq!(finished.code(), Some(code), "{finished:?}");

@@ -1,11 +1,11 @@
 //! Files of the project, of `.git` and of `.ralph` turn into something else at any moment of a run.
 //!
-//! Each run is one loop over a small plan, under the real binary, during which a few files are replaced by pipes, links,
-//! devices, directories, huge or torn files. Whatever happens, the run ends within its limits, leaves no process and no
-//! foreign byte on the terminal, keeps a journal that can be read, and never ends with 0 while a task is open.
+//! Each run is one loop of the real binary over a small plan, during which a few files are replaced by pipes, links,
+//! devices, directories, huge or torn files. Every run ends within its limits, leaves no process, writes no foreign
+//! byte to the terminal, keeps a readable journal, and never exits with 0 while a task is open.
 //!
-//! `RALPH_CHAOS_SEED=N` chooses other runs, `RALPH_TEST_ROUNDS=N` more of them, and `RALPH_CHAOS_RUN=K` only the K-th; what is
-//! chosen depends on the seed alone, when it strikes also on the machine.
+//! `RALPH_CHAOS_SEED=N` chooses other runs, `RALPH_TEST_ROUNDS=N` more of them, and `RALPH_CHAOS_RUN=K` only the K-th.
+//! The seed alone decides what is struck; the moment of a strike depends on the machine, too.
 
 pub mod random;
 mod strike;
@@ -34,10 +34,10 @@ use strike::Strike;
 const SEED: u64 = 20_261_121;
 /// A run takes 0.4 s of processor time.
 const RUNS: usize = 40;
-/// Side by side: most of them wait for an agent that hangs.
+/// Runs side by side: most of them wait for an agent that hangs.
 const WORKERS: usize = 6;
 
-/// No run may need longer, whatever strikes it: its own limits end it far earlier.
+/// Longest time for one run. Its own limits end it far earlier.
 const LIMIT: Duration = SOON;
 const LIMITS: [&str; 6] = [
     "--max-iterations",
@@ -48,7 +48,7 @@ const LIMITS: [&str; 6] = [
     "2s",
 ];
 const TASKS: &str = "# Plan\n\n- [ ] Task 1\n- [ ] Task 2\n- [ ] Task 3\n";
-/// What the user sets; the project has a configuration of its own, which may be struck.
+/// The user's settings. The project has a configuration of its own, which may be struck.
 const CONFIG: &str = r#"{ "breaker": { "cooldown": "100ms" }, "limits": { "phaseTimeout": "2s" } }"#;
 
 /// Agents that do their work, with git and without, quickly and slowly.
@@ -59,10 +59,10 @@ const AGENTS: [&str; 4] = [
     "i=0; while [ $i -lt 50 ]; do said \"line $i\"; i=$((i + 1)); done; timeout 1 git add --all; work; over ok",
 ];
 
-/// The agent's own git, which ralph does not bound, would read what never ends until the iteration's limit.
+/// ralph does not bound the agent's own git, which would read an endless file until the iteration's limit.
 const BOUNDS: &str = "ulimit -d 262144; ulimit -t 1";
 
-/// One run: its agent, and what strikes it when.
+/// One run: its agent, and the strikes with their moments.
 struct Chaos {
     agent: &'static str,
     format: &'static str,
@@ -80,7 +80,7 @@ impl Chaos {
         }
     }
 
-    /// Runs it, and returns what must not be.
+    /// Runs the scenario and returns the faults found.
     fn faults(&self) -> Vec<String> {
         let sandbox = Sandbox::new();
         sandbox.write("PLAN.md", TASKS);
@@ -141,7 +141,7 @@ impl Chaos {
         Ok(running.wait(LIMIT))
     }
 
-    /// What is wrong with how it ended and what it kept.
+    /// Faults in the run's end and in the files that it kept.
     fn wrong_end(&self, sandbox: &Sandbox, finished: &Finished) -> Vec<String> {
         let mut faults = Vec::new();
         if !matches!(finished.code(), Some(0 | 1 | 3 | 4 | 6 | 7 | 8)) || finished.stderr.contains("panicked") {
@@ -176,14 +176,14 @@ impl Chaos {
     }
 }
 
-/// Tasks that are open by the journal, those that vanished included.
+/// Number of open tasks by the journal, including vanished ones.
 fn open(records: &[Record]) -> usize {
     let mut state = LoopState::default();
     records.iter().for_each(|record| state.apply(record));
     state.view.plan.open() + state.view.missing.len()
 }
 
-/// What of a program's output is not ralph's: no terminal may see a byte that is neither text nor the end of a line.
+/// Foreign bytes in a program's output: a terminal may only see text and line ends.
 fn foreign(what: &str, finished: &Finished) -> Option<String> {
     let is_foreign = |c: char| (c.is_control() && c != '\n') || ('\u{202a}'..='\u{202e}').contains(&c);
     [&finished.stdout, &finished.stderr].into_iter().find_map(|text| {
@@ -216,7 +216,7 @@ fn whatever_becomes_of_its_files_a_run_ends_in_order() {
                     }
                     let chaos = Chaos::choose(seed, run);
                     let began = Instant::now();
-                    // A panic is one run that failed, and not the end of all.
+                    // A panic fails one run and does not end the others.
                     let faults = std::panic::catch_unwind(|| chaos.faults());
                     let faults = faults.unwrap_or_else(|_| vec!["the test itself panicked: see above".to_owned()]);
                     if !faults.is_empty() {

@@ -1,4 +1,4 @@
-//! Checkpoints under the real binary: where they are made, what they hold, and what restoring leaves alone.
+//! Checkpoints of the real binary: when they are made, what they contain, and what a restore leaves alone.
 
 mod collections;
 mod places;
@@ -14,7 +14,7 @@ use crate::harness::{SOON, Sandbox, Script, events, running::Finished};
 /// Ticks one box and commits nothing.
 const TICK: &str = "sed -i '0,/- \\[ \\]/s//- [x]/' PLAN.md; over done";
 
-/// Does something, and ticks one box.
+/// An agent that runs `does` and ticks one box.
 fn agent(does: &str) -> Script {
     Script::jsonl(&format!("{does}\n{TICK}"))
 }

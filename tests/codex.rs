@@ -1,5 +1,4 @@
-//! The real codex by itself against the stand-in model server: what it does of its own accord, and what the other tests
-//! rely on.
+//! The real codex alone against the stand-in model server: its own behaviour that the other tests rely on.
 
 use std::time::Duration;
 
@@ -10,7 +9,7 @@ use crate::{
     stand_in::{Outcome, Scenario, StandIn, Step, answer, decide, drop_connection, http, say, shell, silence},
 };
 
-/// How often codex repeats a failed request, unless a test is about that.
+/// How often codex retries a failed request, unless a test is about retries.
 const NO_RETRY: u32 = 0;
 
 #[test]
@@ -151,7 +150,7 @@ fn a_command_of_codex_that_outlives_it_is_found_in_the_sandbox() {
     });
 }
 
-/// A sandbox and the codex that was installed; none where there is none.
+/// A sandbox and the installed codex; `None` if codex is not installed.
 fn codex() -> Option<(Sandbox, Program)> {
     let path = agents::codex()?;
     let sandbox = Sandbox::new();

@@ -1,9 +1,9 @@
-//! What commands answer, a command line a row: the exit code, and what has to be on stdout and stderr. What has a test of its own
-//! is not here.
+//! Answers of commands, one command line a row: the exit code and the required text on stdout and stderr. Command lines
+//! with a test of their own are not repeated here.
 
 use crate::harness::{SOON, Sandbox, Script};
 
-/// A command line, its exit code, what is on stdout, what is on stderr.
+/// A command line, its exit code, and the parts that stdout and stderr must contain.
 type Row = (
     &'static [&'static str],
     i32,
@@ -37,14 +37,14 @@ fn without_a_verb_with_a_wrong_value_or_before_the_first_run_it_is_said_what_to_
     check(
         &sandbox,
         &[
-            // A group of commands without a verb shows what there is.
+            // A command group without a verb shows its content.
             (&["goals"], 0, &["no goals: ", "ralph --goal tests="], &[]),
             (&["config"], 0, &["limits.maxIterations", "default"], &[]),
             (&["adapters"], 0, &["adapter ", "codex"], &[]),
             (&["permissions"], 0, &["mode ", "no answer "], &[]),
             (&["sandbox"], 0, &["sandbox: "], &[]),
             (&["plan"], 0, &["PLAN.md: 0 of 2 tasks done"], &[]),
-            // What is wrong with a flag is said of the flag.
+            // An error in a flag's value names the flag.
             (
                 &["--max-time", "8"],
                 3,
@@ -100,7 +100,7 @@ fn without_a_verb_with_a_wrong_value_or_before_the_first_run_it_is_said_what_to_
                 &[],
                 &["nope: ", "`ralph token`"],
             ),
-            // A word of another tool, and one too many.
+            // A command of another tool, and extra words.
             (
                 &["logs"],
                 2,
@@ -113,7 +113,7 @@ fn without_a_verb_with_a_wrong_value_or_before_the_first_run_it_is_said_what_to_
                 &[],
                 &["`PLAN.md and more` is not a command"],
             ),
-            // Before the first run there is nothing to look at, and it is not checkpoints that are missing.
+            // Before the first run the message is that there is no run, not that a checkpoint is missing.
             (&["report"], 1, &[], NO_RUN),
             (&["replay"], 1, &[], NO_RUN),
             (&["diff"], 1, &[], NO_RUN),
@@ -179,7 +179,7 @@ printf '{"type":"usage","usage":{"costUsd":%s}}\n' $cost; work; over done"#;
             (&["report"], 0, &["ralph: done (not verified)"], &[]),
         ],
     );
-    // On a terminal, what is told is told in colours.
+    // On a terminal the output is coloured.
     for args in [
         "status",
         "runs",
@@ -200,7 +200,7 @@ printf '{"type":"usage","usage":{"costUsd":%s}}\n' $cost; work; over done"#;
     }
 }
 
-/// A sandbox whose plan was worked through in one run, and the id of that.
+/// A sandbox whose plan was completed in one run, and the id of that run.
 fn finished() -> (Sandbox, String) {
     let sandbox = Sandbox::new();
     sandbox.install(&Script::worker());
@@ -221,7 +221,7 @@ fn a_finished_plan_begins_no_run_or_none_that_hides_the_last() {
     );
     assert_eq!(sandbox.paths().run_ids().len(), 1);
 
-    // Goals are run, and with nothing else to do that is all of the run.
+    // Without open tasks, the run only runs the goals.
     let verified = sandbox.ralph(["-a", "script", "--goal", "tests=true"]).run(SOON);
     assert_eq!(verified.code(), Some(0), "{verified:?}");
     assert_eq!(sandbox.paths().run_ids().len(), 2);

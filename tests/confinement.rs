@@ -1,5 +1,5 @@
-//! The sandbox: what agents and goals cannot do though their user can, each tried by a real process. The real agents work
-//! in it in `agents_loop::a_plan` (strict) and `agents_loop::resuming`.
+//! The sandbox: actions that agents and goals are denied though their user could take them, each tried by a real
+//! process. The real agents work in it in `agents_loop::a_plan` (strict) and `agents_loop::resuming`.
 
 use std::{
     env,
@@ -23,15 +23,15 @@ use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter};
 
 use crate::harness::{Program, SOON, Sandbox, Script, agents::skipped};
 
-/// Whether an attempt has to succeed; none where that is up to the kernel.
+/// Whether an attempt has to succeed; `None` if that depends on the kernel.
 type Verdict = Option<bool>;
 
 const YES: Verdict = Some(true);
 const NO: Verdict = Some(false);
 const EITHER: Verdict = None;
 
-/// What everybody who is confined tries, and what comes of it in the modes `on` and `strict`. `$outside` is a directory of the
-/// user's, `$here` a server of theirs on this machine that is listed as a host, `$there` one that is not.
+/// Attempts of each confined process, and their results in the modes `on` and `strict`. `$outside` is a directory of
+/// the user, `$here` a server on this machine that is listed as a host, and `$there` one that is not listed.
 const ATTEMPTS: [(&str, &str, Verdict, Verdict); 43] = [
     ("write-project", "echo x > made.txt", YES, YES),
     (
@@ -97,10 +97,10 @@ const ATTEMPTS: [(&str, &str, Verdict, Verdict); 43] = [
     ("kill-guard", "kill -0 $guard", NO, NO),
     ("environment-of-guard", "cat /proc/$guard/environ", NO, NO),
     ("memory-of-guard", "head -c 1 /proc/$guard/mem", NO, NO),
-    // Only root could, and then write to it what it likes.
+    // Only root may create a block device, and could then write anything to it.
     ("make-disk", "mknod disk b 7 0", NO, NO),
     ("mount", "mkdir -p m && unshare -rm mount --bind ~/.ssh m", NO, NO),
-    // The user's metadata is not covered: an honest limit.
+    // The sandbox does not cover metadata of the user's files: an honest limit.
     ("chmod-outside", "chmod 640 $outside/readable", YES, YES),
     ("pair", "reach pair", YES, YES),
     ("http-listed", "reach http http://$here/", YES, YES),
@@ -119,19 +119,20 @@ const ATTEMPTS: [(&str, &str, Verdict, Verdict); 43] = [
     ("raw", "reach raw", NO, NO),
     ("netlink", "reach netlink", YES, NO),
     ("vsock", "reach vsock", EITHER, NO),
-    // A path that is known is open where the mode is `on`: an honest limit.
+    // In the mode `on` a process can connect to a socket whose path it knows: an honest limit.
     ("socket-path", "reach path $outside/socket", YES, NO),
     ("socket-abstract", "reach abstract $abstract", NO, NO),
     ("datagram-pair", "reach datagram-pair $outside/log", YES, NO),
     ("io-uring", "reach io-uring", EITHER, NO),
 ];
 
-/// Finds the guard above itself, which ends all that it guards; and a program that knows ways out.
+/// Finds the guard above the script, which ends all processes that it guards, and defines `reach`, a program that knows
+/// ways out.
 const PRELUDE: &str = r#"guard=$$; while [ "$(cat /proc/$guard/comm)" != ralph-guard ]; do guard=$(sed -n 's/^PPid:[[:space:]]*//p' /proc/$guard/status); done
 reach() { "$HOME/reach" "reach $1 $2"; }
 "#;
 
-/// Whether this kernel confines. Where it does not, nothing is shown, which is said.
+/// Whether this kernel has Landlock. Says that the test is skipped if not.
 fn has_landlock(sandbox: &Sandbox) -> bool {
     let shown = sandbox.ralph(["sandbox", "show"]).run(SOON);
     let there = shown.stdout.contains("(this system has Landlock");
@@ -141,7 +142,7 @@ fn has_landlock(sandbox: &Sandbox) -> bool {
     there
 }
 
-/// Whether it does so strictly.
+/// Whether this kernel supports the strict sandbox. Says that the test is skipped if not.
 pub(crate) fn can_be_strict(sandbox: &Sandbox) -> bool {
     let shown = sandbox
         .ralph(["--sandbox", "strict", "sandbox", "run", "true"])
@@ -153,11 +154,11 @@ pub(crate) fn can_be_strict(sandbox: &Sandbox) -> bool {
     is_strict
 }
 
-/// What the user has on this machine that a confined program might want.
+/// Things of the user on this machine that a confined program might reach for.
 struct User<'a> {
     sandbox: &'a Sandbox,
     outside: PathBuf,
-    /// Servers, one that is listed as a host and one that is not.
+    /// Two servers: `here` is listed as a host, `there` is not.
     here: SocketAddr,
     there: SocketAddr,
     abstract_name: String,
@@ -189,7 +190,7 @@ impl<'a> User<'a> {
         }
     }
 
-    /// A script that tries everything, and writes down how each attempt ended.
+    /// A script that makes every attempt and records how each one ended.
     fn attempts(&self, name: &str) -> String {
         let mut text = PRELUDE.to_owned();
         for (variable, value) in [
@@ -210,11 +211,11 @@ impl<'a> User<'a> {
         text
     }
 
-    /// Has an agent and a goal try everything in `mode`, in a run that `starting` makes of the arguments.
+    /// Lets an agent and a goal make every attempt in `mode`. `starting` builds the run's command from the arguments.
     fn try_all(&self, mode: &str, starting: impl FnOnce(&[&str]) -> Program) -> Vec<Record> {
         let sandbox = self.sandbox;
         sandbox.plan(1);
-        // Git would sign, by a program that never does.
+        // Git is told to sign with a program that always fails.
         sandbox.git(["config", "--global", "commit.gpgsign", "true"]);
         sandbox.git(["config", "--global", "gpg.program", "false"]);
         let denied =
@@ -283,14 +284,14 @@ impl<'a> User<'a> {
     }
 }
 
-/// Answers every request with nothing, until the tests are over.
+/// Answers every request with an empty response until the tests end.
 fn serve() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     thread::spawn(move || {
         for mut client in listener.incoming().flatten() {
             let mut head = [0; 1024];
-            // What is sent is of no interest, but has to be read for the answer to arrive.
+            // The request's content does not matter, but it has to be read or the answer does not arrive.
             _ = client.read(&mut head);
             _ = client.write_all(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n");
         }
@@ -349,7 +350,7 @@ fn a_strict_sandbox_holds_for_another_user_as_well() {
     assert_refusals(&user, &records);
 }
 
-/// Nobody that there is.
+/// A user id that no account has.
 const OTHER_USER: &str = "61234";
 
 #[track_caller]
@@ -364,7 +365,7 @@ fn assert_refusals(user: &User, records: &[Record]) {
     });
     let mut refused: Vec<String> = refused.collect();
     refused.sort();
-    // Each once, whoever tried.
+    // Each refused host is recorded once, however many processes tried it.
     assert_eq!(refused, [user.there.to_string(), "169.254.169.254:80".to_owned()]);
 }
 
@@ -411,7 +412,7 @@ fn a_commit_works_and_nothing_more_in_a_work_tree_a_submodule_a_hidden_directory
         (".hidden/project", &home),
         ("plain", &linked),
     ] {
-        // `sandbox run` confines whatever the settings say.
+        // `sandbox run` confines even if the settings turn the sandbox off.
         let run = sandbox.ralph(["sandbox", "run", "--", "sh", "-ec", attempt]);
         let run = run.current_dir(home.join(directory)).env("HOME", home).run(SOON);
         assert_eq!(run.code(), Some(0), "{directory}: {run:?}");
@@ -438,7 +439,7 @@ fn a_link_in_the_place_of_a_writable_directory_opens_nothing_to_the_next_iterati
     fs::create_dir(&outside).unwrap();
     fs::create_dir(sandbox.project().join("build")).unwrap();
     sandbox.plan(2);
-    // Twice: within a run, and when the next one looks where its places are.
+    // The escape is found twice: within the run, and when the next run looks up its directories.
     sandbox.install(&Script::jsonl(
         "rmdir build; ln -sfn ~/documents build; echo x > build/escaped-$n; work; over 'One less.'",
     ));

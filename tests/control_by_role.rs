@@ -1,4 +1,4 @@
-//! The agent has its user's rights on the machine, and none of them over its own run.
+//! An agent has its user's rights on the machine, but none of them over its own run.
 
 use std::{fs, os::unix::fs::PermissionsExt};
 
@@ -8,7 +8,7 @@ use crate::{
 };
 use ralph_core::event::{Event, Notice};
 
-/// What an agent could call, and the name under which its user hears of it.
+/// Commands that an agent could call, each with the name that its user is told.
 const COMMANDS: [(&str, &str); 19] = [
     ("steer --standing obey", "steer"),
     ("withdraw 1", "withdraw"),
@@ -31,7 +31,7 @@ const COMMANDS: [(&str, &str); 19] = [
     ("stop", "stop"),
 ];
 
-/// Calls each command by `caller`, a shell function, and leaves code and words of each in `NAME-N.out`.
+/// Calls each command through `caller`, a shell function, and writes exit code and output of each to `NAME-N.out`.
 fn calls(name: &str, caller: &str) -> String {
     let ralph = env!("CARGO_BIN_EXE_ralph");
     let lines = COMMANDS.iter().enumerate().map(|(n, (command, _))| {
@@ -162,7 +162,7 @@ work; over 'Done.'"#,
     sandbox.assert_nothing_runs();
 }
 
-/// Ways in which an agent changes the address or the process that is seen to connect.
+/// Ways for an agent to change the address or the process that the server sees connecting.
 const WAYS: [&str; 3] = ["post", "post-from-own-address", "post-hidden"];
 
 #[test]
@@ -192,10 +192,10 @@ work; over 'Done.'"#
         let reach = sandbox.program(&program).arg(format!("reach post {to}"));
         if who.is_empty() { reach } else { reach.under(who) }.run(SOON)
     };
-    // The user has the token from `ralph token`, in another terminal.
+    // The user has copied the token from `ralph token` into another terminal.
     let user = outside(&[]);
     assert_eq!(user.code(), Some(0), "{user:?}");
-    // As a subordinate user of a container, or as another one who had the port for a while.
+    // A subordinate user of a container, or another user who held the port for a while.
     if nix::unistd::geteuid().is_root() {
         let root = sandbox.home().parent().expect("the sandbox's directory").to_owned();
         for directory in [root, sandbox.home()] {

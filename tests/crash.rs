@@ -1,4 +1,4 @@
-//! ralph, its guard or its agent killed at any moment: the next start goes on, and nothing is lost.
+//! ralph, its guard or its agent is killed at any moment: the next start continues and nothing is lost.
 
 use std::{
     env, fs,
@@ -26,10 +26,10 @@ use crate::harness::{
     wait_until,
 };
 
-/// As many as keep two cores busy: most of the time is spent waiting for git.
+/// Enough to keep two cores busy: most of the time is spent waiting for git.
 const WORKERS: usize = 4;
 
-/// Does `work` for every number below `count`, several at a time.
+/// Runs `work` for every number below `count`, several at a time.
 pub fn for_each(count: usize, work: impl Fn(usize) + Sync) {
     let next = AtomicUsize::new(0);
     thread::scope(|scope| {
@@ -47,9 +47,9 @@ pub fn for_each(count: usize, work: impl Fn(usize) + Sync) {
     });
 }
 
-/// Speaks, works, and has a child that would outlive it.
+/// An agent that speaks, works, and has a child that would outlive it.
 ///
-/// A git that was killed in the middle of a commit leaves its locks behind, which an agent has to take away.
+/// A git that was killed in the middle of a commit leaves locks behind, which the agent has to remove.
 const AGENT: &str =
     "sleep 600 & said one; rm -f .git/index.lock .git/HEAD.lock .git/refs/heads/*.lock; work; said two; over done";
 
@@ -75,7 +75,7 @@ fn kill_and_wait(running: Running) -> Finished {
     running.wait(SOON)
 }
 
-/// Every record in its place, every iteration closed, the plan done.
+/// Checks that no record is missing, every iteration is closed and the plan is done.
 #[track_caller]
 fn assert_whole(records: &[Record]) {
     let mut state = LoopState::default();
@@ -100,10 +100,11 @@ fn assert_whole(records: &[Record]) {
     ));
 }
 
-/// Every cut is tried in process by [`a_run_resumes_from_every_beginning_of_its_journal`]; a cut of a process costs a second.
+/// Number of tried cuts, each of which costs a second. [`a_run_resumes_from_every_beginning_of_its_journal`] tries
+/// every cut in process.
 const CUTS: usize = 3;
 
-/// At most `wanted` numbers below `count` in random order, the same for the same `RALPH_TEST_SEED`.
+/// At most `wanted` numbers below `count` in random order, the same ones for the same `RALPH_TEST_SEED`.
 pub fn seeded_cuts(count: usize, wanted: usize) -> Vec<usize> {
     let seed = env::var("RALPH_TEST_SEED").ok().and_then(|seed| seed.parse().ok());
     let mut dice = Dice::new(seed.unwrap_or(20_261_124));
@@ -138,7 +139,7 @@ fn killed_after(seq: u64) {
     sandbox.assert_clean();
     assert_eq!(sandbox.read("PLAN.md").unwrap().matches("[x]").count(), 2);
 
-    // The record after the one that was printed may have been written, too: the journal tells.
+    // The record after the printed one may have been written, too: the journal tells.
     let started = before.stdout.contains("run-started");
     let stopped = before.stdout.contains("run-stopped");
     if !started || stopped {
@@ -158,7 +159,7 @@ fn killed_after(seq: u64) {
     assert_interruption_is_said(&records);
 }
 
-/// A plan that only the agent's word can end, given twice.
+/// A sandbox with a plan that ends only after two claims of the agent, and the arguments for its run.
 fn taken_at_its_word(agent: &str) -> (Sandbox, [&'static str; 2]) {
     let sandbox = sandbox_with(&Script::jsonl(agent));
     sandbox.write("PLAN.md", "Make everything better.\n");
@@ -192,7 +193,7 @@ fn claims_outlive_a_kill_after(seq: u64, agent: &str) {
     assert_claims_kept(&sandbox.journal());
 }
 
-/// Two claims are wanted; only a session that was cut off may have to make its claim anew.
+/// Checks that two sessions claimed the end. Only a session that was cut off may have to repeat its claim.
 #[track_caller]
 fn assert_claims_kept(records: &[Record]) {
     let count = |wanted: fn(&Event) -> bool| events(records).filter(|event| wanted(event)).count();
@@ -203,7 +204,8 @@ fn assert_claims_kept(records: &[Record]) {
     assert!((2..=2 + cut_off).contains(&sessions), "{records:#?}");
 }
 
-/// What ran when ralph was killed is closed first thing after the restart: as interrupted, unless its turn was over.
+/// Checks that the restart first closes the iteration that ran when ralph was killed: as interrupted, unless its turn
+/// was over.
 #[track_caller]
 fn assert_interruption_is_said(records: &[Record]) {
     let resumed = events(records)
@@ -239,7 +241,7 @@ struct Cut {
 }
 
 impl Cut {
-    /// Every cut but those that leave the last line, which ends the run.
+    /// Every cut except those that keep the last line, which ends the run.
     fn all(text: &str) -> impl Iterator<Item = Cut> {
         let lines = 1..text.lines().count();
         lines.flat_map(|lines| [false, true].map(|is_torn| Cut { lines, is_torn }))
@@ -258,9 +260,10 @@ impl Cut {
     }
 }
 
-/// Cuts the journal of a run that is over at every place, and resumes each in a project as it was before that run.
+/// Cuts the journal of a finished run at every place, and resumes each beginning in the project as it was before the
+/// run.
 ///
-/// `leave` is what the agent has left in the project at the end of a turn that ralph has not yet judged.
+/// `leave` makes the changes that the agent has left at the end of a turn that ralph has not judged yet.
 async fn resume_every_beginning(
     agent: &Agent,
     promise: Option<&str>,
@@ -434,7 +437,7 @@ fn a_wait_that_was_over_before_the_restart_is_over() {
     assert!(events(&records).any(|event| *event == Event::WaitEnded { cause }));
 }
 
-/// The guard of the running agent.
+/// The pid of the guard of the running agent.
 fn guard(sandbox: &Sandbox) -> i32 {
     wait_until(SOON, "guard", || {
         sandbox
@@ -491,7 +494,7 @@ fn what_is_left_when_ralph_and_its_guard_are_killed_is_ended_at_the_next_start()
     let running = looping(&sandbox);
     running.wait_for_record(SOON, |event| matches!(event, Event::AgentReported { .. }));
     let guard = Pid::from_raw(guard(&sandbox));
-    // Stopped first, or it would see ralph's end before its own.
+    // The guard is stopped first: it would otherwise see ralph's end before its own.
     kill(guard, Signal::SIGSTOP).unwrap();
     kill_and_wait_without_output(running);
     kill(guard, Signal::SIGKILL).unwrap();
@@ -501,7 +504,7 @@ fn what_is_left_when_ralph_and_its_guard_are_killed_is_ended_at_the_next_start()
     sandbox.assert_nothing_runs();
 }
 
-/// What is left running does not hold ralph's output open, but the guard may.
+/// Kills ralph without waiting for the end of its output, which the guard may still hold open.
 fn kill_and_wait_without_output(running: Running) {
     running.kill();
     drop(running);

@@ -1,8 +1,8 @@
-//! `ralph demo`: the first thing somebody tries.
+//! `ralph demo`, which a new user tries first.
 
 use crate::harness::{SOON, Sandbox};
 
-/// The demo at its full speed, without a pause for whoever watches.
+/// The demo at full speed, without pauses for a spectator.
 fn demo(sandbox: &Sandbox, args: &[&str]) -> crate::harness::running::Finished {
     let command = args.iter().chain(&["demo", "--headless"]);
     sandbox.ralph(command).env("RALPH_DEMO_SPEED", "0").run(SOON)
@@ -34,7 +34,7 @@ fn it_works_off_its_plan_has_a_claim_refused_and_a_later_one_verified_and_says_w
     let place = place.and_then(|line| line.split([' ', ':']).nth(4)).expect("the place");
     let plan = std::fs::read_to_string(format!("{place}/PLAN.md")).expect("its plan");
     assert!(!plan.contains("- [ ]") && plan.matches("- [x]").count() == 4, "{plan}");
-    // The command to play it again works as it stands.
+    // The printed command that plays the demo again works unchanged.
     let again = finished
         .stdout
         .lines()

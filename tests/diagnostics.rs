@@ -1,4 +1,4 @@
-//! `ralph.log`: what is in it, what never is, and who is told of it.
+//! `ralph.log`: its content, what it must never contain, and where ralph mentions it.
 
 use std::{fs, os::unix::fs::PermissionsExt};
 

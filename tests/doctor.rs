@@ -1,4 +1,4 @@
-//! `ralph doctor` and `ralph adapters check` in places where all is well, and in places where something is missing.
+//! `ralph doctor` and `ralph adapters check` where everything is in order, and where something is missing.
 
 use std::{fs, io::Read, os::unix::fs::symlink, path::PathBuf};
 
@@ -12,12 +12,12 @@ use crate::{
     tui::Terminal,
 };
 
-/// The real ralph where no agent is installed but those given: name and version.
+/// The real ralph in a place where only these agents are installed, given as name and version.
 fn doctor(sandbox: &Sandbox, agents: &[(&str, &str)]) -> Program {
     sandbox.ralph(["doctor"]).env("PATH", programs(sandbox, agents))
 }
 
-/// A directory with nothing but what ralph needs and such agents.
+/// A directory with only the programs that ralph needs and these agents.
 fn programs(sandbox: &Sandbox, agents: &[(&str, &str)]) -> PathBuf {
     let directory = sandbox.home().join("programs");
     fs::create_dir_all(&directory).unwrap();
@@ -31,7 +31,7 @@ fn programs(sandbox: &Sandbox, agents: &[(&str, &str)]) -> PathBuf {
     directory
 }
 
-/// The line about `name`, without its sign.
+/// The line about `name`, without its status sign.
 #[track_caller]
 fn about<'a>(finished: &'a Finished, name: &str) -> &'a str {
     let mut lines = finished.stdout.lines();
@@ -41,7 +41,7 @@ fn about<'a>(finished: &'a Finished, name: &str) -> &'a str {
         .trim_start()
 }
 
-/// What is to be done about something, the lines after the one about `name`.
+/// Advice about `name`: the lines that follow its own.
 #[track_caller]
 fn todo(finished: &Finished, name: &str) -> Vec<String> {
     about(finished, name);
@@ -191,7 +191,7 @@ fn of_several_agents_with_a_login_one_is_asked_for_once_and_used_wherever_none_i
     );
     assert!(ralph("config path").stdout.starts_with("chosen "));
 
-    // Nobody is asked twice.
+    // With a choice made, `init` does not ask again.
     let mut terminal = Terminal::start(&sandbox.wary_ralph(["init"]).env("PATH", &path), 100, 30);
     assert_eq!(terminal.ends(), 0);
     assert!(!terminal.written().contains("Which one"), "{}", terminal.written());
@@ -202,7 +202,7 @@ fn of_several_agents_with_a_login_one_is_asked_for_once_and_used_wherever_none_i
     sandbox.write(".ralph/config.json", r#"{ "adapter": "codex" }"#);
     assert_eq!(about(&doctor(), "default"), "uses `codex`, as configured");
     fs::remove_file(sandbox.project().join(".ralph/config.json")).unwrap();
-    // What is gone is no choice any more.
+    // A chosen agent that was removed no longer counts.
     fs::remove_file(path.join("claude")).unwrap();
     assert!(
         about(&doctor(), "default").starts_with("uses `codex`"),
@@ -271,7 +271,7 @@ fn a_configured_agent_that_is_missing_stops_runs_whatever_else_is_there() {
 fn a_server_that_does_not_answer_stops_runs() {
     let sandbox = Sandbox::new();
     sandbox.plan(1);
-    // Nobody listens on port 1.
+    // No server listens on port 1.
     let finished = doctor(&sandbox, &[("opencode", "1.18.33")])
         .env("RALPH_SERVER", "http://127.0.0.1:1")
         .run(SOON);

@@ -1,5 +1,5 @@
-//! Documents for those who work on ralph: the files and links that they name are there, the tour is one, and what
-//! they show works.
+//! Documents for contributors: the files and links that they name exist, the tour is complete, and the commands that
+//! they show work.
 
 use std::{
     fs,
@@ -19,7 +19,7 @@ const DOCUMENTS: &[&str] = &[
     "AGENTS.md",
     "adapters/README.md",
 ];
-/// What fits in somebody's first minutes.
+/// Longest README that a newcomer reads in the first minutes.
 const README_LINES: usize = 150;
 /// Stops of the tour in ARCHITECTURE.md.
 const STOPS: usize = 10;
@@ -51,7 +51,7 @@ fn pages() -> Vec<String> {
     pages
 }
 
-/// The text without what is shown as code.
+/// The text without code blocks.
 fn prose(text: &str) -> String {
     let mut fenced = false;
     let mut lines = Vec::new();
@@ -65,7 +65,7 @@ fn prose(text: &str) -> String {
     lines.join("\n")
 }
 
-/// The blocks of `sh` in a text.
+/// The `sh` code blocks of a text.
 fn shell_blocks(text: &str) -> Vec<&str> {
     let blocks = text.split("```sh\n").skip(1);
     blocks.filter_map(|block| Some(block.split_once("```")?.0)).collect()
@@ -90,7 +90,7 @@ fn sources(text: &str) -> Vec<&str> {
     quoted.filter(is_path).filter(|word| !word.contains(' ')).collect()
 }
 
-/// What a link to a heading has for it.
+/// The anchor of a heading in links.
 fn anchor(heading: &str) -> String {
     let letters = heading.trim().to_lowercase();
     let letters = letters
@@ -129,7 +129,7 @@ fn every_link_leads_to_a_file_and_a_heading_that_are_there() {
             } else {
                 directory.join(path)
             };
-            // What is not below `docs` is not in the book.
+            // Files outside of `docs` are not part of the book.
             let leaves = document.starts_with("docs/") && is_outside(&document, path);
             if leaves || !file.exists() || !heading.is_empty() && !has_heading(&file, heading) {
                 broken.push(format!("{document}: {link}"));
@@ -152,7 +152,7 @@ fn every_page_is_a_chapter_of_the_book() {
     assert_eq!(once.len(), chapters.len(), "a chapter is there twice");
 }
 
-/// Each block in turn, in one project, with an agent that stands in for Codex.
+/// Runs each block in turn, in one project, with an agent that stands in for Codex.
 #[test]
 fn the_commands_of_the_readme_work_from_the_demo_to_the_report_of_the_night() {
     let readme = text_of("README.md");
@@ -164,7 +164,7 @@ fn the_commands_of_the_readme_work_from_the_demo_to_the_report_of_the_night() {
     sandbox.install_as("codex", &Script::jsonl(body));
     let mut printed = String::new();
     for block in shell_blocks(&readme) {
-        // Nobody is there to be asked.
+        // No user is there to answer.
         let typed = block.replace("ralph init ", "ralph init --yes ");
         let shell = sandbox.program("sh").args(["-e", "-c", &typed]);
         let done = shell.env("RALPH_DEMO_SPEED", "0").run(SOON);

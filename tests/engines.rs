@@ -1,4 +1,4 @@
-//! Batches whose plans an engine runs: real ones where they are installed, and bad ones.
+//! Batches whose plans run on an engine: real engines where they are installed, and faulty ones.
 
 use std::{env, fs, path::PathBuf, time::SystemTime};
 
@@ -15,7 +15,7 @@ use crate::harness::{
 /// Set to `required`, it turns a missing engine into a failure.
 const POLICY: &str = "RALPH_TEST_ENGINES";
 
-/// What every agent of these tests can use.
+/// Shell functions for every agent of these tests.
 const HANDS: &str = r#"
 plan=$(basename "$RALPH_PLAN" .md)
 tick() { sed -i '0,/- \[ \]/s//- [x]/' "$RALPH_PLAN"; }
@@ -23,11 +23,11 @@ tick() { sed -i '0,/- \[ \]/s//- [x]/' "$RALPH_PLAN"; }
 
 /// Ticks a task in each of its two iterations.
 const WORKER: &str = "echo \"$n\" >> \"$plan.txt\"; tick; over done";
-/// Leaves a process in a session of its own, which ignores what it can, and does not end by itself.
+/// Leaves a process in a session of its own that ignores signals and never ends by itself.
 const HANGER: &str =
     "echo $n >> ../starts.$plan; setsid sh -c 'trap \"\" TERM INT HUP; exec sleep 3600' & await go; tick; over done";
 
-/// The plans of tests whose agents hang.
+/// Plans for agents that hang.
 const HUNG: [&str; 3] = ["api", "ui", "docs"];
 
 fn is_installed(program: &str) -> bool {
@@ -53,7 +53,7 @@ fn sandbox(agent: &str, plans: &[&str]) -> Sandbox {
     sandbox
 }
 
-/// Changes an engine as its user would.
+/// Overrides an engine's manifest as its user would.
 fn tune(sandbox: &Sandbox, engine: &str, text: &str) {
     let dir = sandbox.config().join("ralph/engines");
     fs::create_dir_all(&dir).unwrap();
@@ -98,7 +98,7 @@ fn starts(sandbox: &Sandbox, plan: &str) -> usize {
     texts.map(|text| text.lines().count()).sum()
 }
 
-/// How often agents were started for these plans, of which none may have been started twice.
+/// The number of agents started for these plans; checks that no plan was started twice.
 #[track_caller]
 fn started(sandbox: &Sandbox, plans: &[&str]) -> usize {
     let counts: Vec<usize> = plans.iter().map(|plan| starts(sandbox, plan)).collect();
@@ -111,7 +111,7 @@ fn wait_for_started(sandbox: &Sandbox, plans: &[&str], count: usize) {
     wait_until(SOON, "agents", || (started(sandbox, plans) >= count).then_some(()));
 }
 
-/// A Task Spooler of its own for a sandbox.
+/// A Task Spooler that belongs to the sandbox alone.
 fn task_spooler(sandbox: &Sandbox) -> Option<PathBuf> {
     if !is_installed("tsp") {
         return None;
@@ -158,14 +158,14 @@ fn jobs_of_a_task_spooler_outlive_a_batch_that_is_killed_and_are_cancelled_with_
     running.wait_for_line(SOON, |line| line.contains("has it as job 2"));
     running.kill();
     running.wait(SOON);
-    // The third waits for a slot: two run on.
+    // Two jobs go on; the third waits for a slot.
     assert_eq!(tsp(&sandbox, "").matches("running").count(), 2);
     let resumed = many(&sandbox, "resume").start();
     resumed.wait_for_line(SOON, |line| line.contains("resuming"));
     resumed.signal(Signal::SIGINT);
     let stopped = resumed.wait(SOON);
     assert_eq!(stopped.code(), Some(130), "{stopped:?}");
-    // Nobody has begun the one that waited, and nobody any of them twice.
+    // The waiting job was never begun, and no job was begun twice.
     assert_eq!(started(&sandbox, &HUNG), 2);
     tsp(&sandbox, "-K");
     sandbox.waits_until_nothing_runs();
@@ -187,7 +187,7 @@ fn kill_when(sandbox: &Sandbox, running: Running, event: &str) {
 fn a_job_that_was_submitted_and_not_recorded_runs_once() {
     let sandbox = sandbox(WORKER, &["api"]);
     let Some(_) = task_spooler(&sandbox) else { return };
-    // Says the id only once the batch is gone.
+    // Prints the id only after the batch was killed.
     let hidden = "[submit]\ncommand = [\"sh\", \"-c\", \"shift; tsp \\\"$@\\\" && sleep 3600\", \"sh\", \"tsp\", \"-n\", \"-L\", \"{name}\", \"sh\", \"{script}\"]\n";
     tune(&sandbox, "task-spooler", &format!("{hidden}[state]\nevery_ms = 100\n"));
     let running = many(&sandbox, "--adapter script --engine task-spooler api.md").start();
@@ -204,7 +204,7 @@ fn a_job_that_was_submitted_and_not_recorded_runs_once() {
     tsp(&sandbox, "-K");
 }
 
-/// A Slurm of one node with two cores, for one sandbox and its user alone.
+/// A Slurm with one node of two cores, for one sandbox and its user alone.
 struct Cluster {
     controller: Option<Running>,
     _node: Running,
@@ -262,8 +262,8 @@ impl Cluster {
         wait_until(SOON, "the node of Slurm", is_up);
     }
 
-    /// Waits until the controller has written down what its jobs do, which it does every few seconds and only after a change:
-    /// one that is killed before starts again what it has started.
+    /// Waits until the controller has saved the state of its jobs, which happens every few seconds and only after a
+    /// change. A controller that is killed earlier restarts its jobs.
     fn wait_until_saved(&self, sandbox: &Sandbox) {
         let before = SystemTime::now();
         let change = ["update", "JobId=3", "Comment=known"];
@@ -316,7 +316,7 @@ fn a_batch_on_slurm_survives_its_own_end_and_that_of_the_controller_and_leaves_n
     let resumed = many(&sandbox, "resume").start();
     resumed.wait_for_line(SOON, |line| line.contains(": slurm refuses: "));
     cluster.start_controller(&sandbox);
-    // From outside: it ends with what its agent has left, and its plan is left as it is.
+    // The job is cancelled from outside: it ends with its agent's processes, and its plan is left as it is.
     sandbox.program("scancel").args(["1"]).run(SOON);
     resumed.wait_for_line(SOON, |line| {
         line.contains("left as it is: its job was cancelled at slurm (CANCELLED)")
@@ -336,7 +336,7 @@ fn a_batch_on_slurm_survives_its_own_end_and_that_of_the_controller_and_leaves_n
     wait_until(SOON, "the end of all that agents left", || (left() == 0).then_some(()));
 }
 
-/// An engine in a few lines of `sh`: it keeps its jobs in `$dir`, and does what a test wants of it.
+/// An engine in a few lines of `sh`, which keeps its jobs in `$dir` and misbehaves as a test asks.
 fn bad_engine(sandbox: &Sandbox, submit: &str, state: &str) {
     let dir = sandbox.home().join("engine");
     fs::create_dir_all(&dir).unwrap();
@@ -362,9 +362,9 @@ fn bad_engine(sandbox: &Sandbox, submit: &str, state: &str) {
     tune(sandbox, "bad", &manifest);
 }
 
-/// Starts the job as a daemon would, and says its id.
+/// Starts the job as a daemon would, and prints its id.
 const RUNS: &str = "setsid sh \"$3\" >/dev/null 2>&1 </dev/null & echo $! > $dir/pid; echo job 7";
-/// An answer once a job has begun, and until then that it waits.
+/// Says that the job waits until it has begun, and gives `answer` from then on.
 fn begun(answer: &str) -> String {
     format!("ls $dir/../../state/ralph/*/batches/*/jobs/*.began >/dev/null 2>&1 || {{ echo waits; exit; }}; {answer}")
 }
@@ -373,7 +373,8 @@ const ENDED: &str = "kill -0 $(cat $dir/pid) 2>/dev/null && echo runs || echo ov
 
 #[test]
 fn what_a_bad_engine_does_is_said_in_one_sentence_and_nothing_is_lost() {
-    // What it does when it is given a job and when it is asked, what is said, and whether the plan is merged all the same.
+    // The engine's reaction to a job and to a query, the resulting message, and whether the plan is merged
+    // nevertheless.
     let table: [(&str, &str, &str, bool); 11] = [
         (
             "echo 'no quota' >&2; exit 1",
@@ -393,14 +394,14 @@ fn what_a_bad_engine_does_is_said_in_one_sentence_and_nothing_is_lost() {
             "bad does not answer: `sh`: it did not end within 1 s",
             false,
         ),
-        // It takes the job, and says that it did not.
+        // The engine starts the job, but reports a failure.
         (
             &format!("{RUNS} >/dev/null; sleep 1; exit 1"),
             ENDED,
             "bad has it as a job whose id it did not say",
             true,
         ),
-        // It takes every job twice.
+        // The engine starts every job twice.
         (
             &format!("{RUNS}; setsid sh \"$3\" >/dev/null 2>&1 </dev/null &"),
             ENDED,
@@ -441,7 +442,7 @@ fn what_a_bad_engine_does_is_said_in_one_sentence_and_nothing_is_lost() {
         if merged {
             assert_merged(&sandbox, &["api"]);
         } else {
-            // By an engine that is better, it goes on where it was.
+            // With a working engine, the batch continues where it was.
             bad_engine(&sandbox, RUNS, ENDED);
             let resumed = many(&sandbox, "resume").run(SOON);
             assert_eq!(resumed.code(), Some(0), "{said}: {resumed:?}");

@@ -231,7 +231,7 @@ fn an_adapter_to_fall_back_on_that_is_not_installed_is_left_out_and_an_unknown_o
         "{}",
         finished.stdout
     );
-    // A finished plan would begin no run.
+    // A finished plan would start no run.
     sandbox.write("PLAN.md", "# Plan\n\n- [ ] One more\n");
     let refused = sandbox
         .looping([] as [&str; 0])

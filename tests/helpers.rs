@@ -1,4 +1,5 @@
-//! What ralph runs for itself, git above all: what it leaves behind, what it takes with it, and what it starts with.
+//! Helper processes that ralph runs for itself, git above all: what they leave behind, which processes end with them,
+//! and what they inherit.
 
 use std::fs;
 
@@ -20,10 +21,10 @@ use crate::{
 
 const AGENT: &str = env!("CARGO_BIN_EXE_fake-agent");
 
-/// Each ignores every signal that can be ignored; all have left the process group of git.
+/// Children that ignore every signal they can and have left the process group of git.
 const KINDS: [&str; 5] = ["own-group", "setsid", "double-fork", "env-clear-setsid", "daemon"];
 
-/// Surrounds itself, once, with children that call themselves ralph's own.
+/// Shell code that starts, once, children that claim to be ralph's own.
 fn surrounding() -> String {
     let spawn: String = KINDS.iter().map(|kind| format!("'spawn {kind}' ")).collect();
     format!(
@@ -84,7 +85,7 @@ fn nothing_that_git_leaves_behind_survives_a_restore() {
 fn a_process_that_calls_itself_a_helper_of_ralph_is_ended_with_its_killed_guard() {
     let sandbox = Sandbox::new();
     sandbox.plan(1);
-    // Without parent, session and environment before the guard is gone: nothing leads to it.
+    // The process loses its parent, session and environment before the guard dies: nothing leads to it.
     let body = "(env -i RALPH_HELPER=1 setsid sleep 999 </dev/null >/dev/null 2>&1 & echo $! > \"$HOME/forger\")
         until [ \"$(cat /proc/$(cat \"$HOME/forger\")/comm)\" = sleep ]; do :; done
         kill -9 $PPID";
@@ -179,7 +180,7 @@ fn a_guard_of_helpers_that_was_killed_is_replaced() {
     sandbox.assert_nothing_runs();
 }
 
-/// Runs an agent whose work is not committed, and checks that ralph has made checkpoints of it without a word.
+/// Runs an agent that does not commit its work, and checks that ralph makes checkpoints without a message.
 #[track_caller]
 fn assert_checkpoints(sandbox: &Sandbox, change: impl FnOnce(Program) -> Program) {
     sandbox.plan(1);
@@ -244,7 +245,7 @@ fn agents_and_helpers_start_with_no_signal_blocked_or_ignored() {
         let masks = sandbox.read_home(name).expect("it ran");
         let masks = masks.split_ascii_whitespace().filter(|word| !word.ends_with(':'));
         for mask in masks {
-            // Above are the C library's own, which it ignores in whatever it spawns.
+            // Higher bits are the C library's own signals, which it ignores in every process that it spawns.
             let mask = u64::from_str_radix(mask, 16).unwrap() & 0x7fff_ffff;
             assert_eq!(mask, 0, "{name}: {mask:x}");
         }

@@ -1,5 +1,5 @@
-//! `ralph import --with-agent`: what an agent writes becomes the plan only if it is one, if nothing is lost in it, and if somebody
-//! wants it; whatever else it does is undone.
+//! `ralph import --with-agent`: an agent's text becomes the plan only if it is a plan, if it loses no requirement, and
+//! if the user agrees. Every other change of the agent is undone.
 
 use nix::sys::signal::Signal;
 
@@ -9,7 +9,7 @@ const SPEC: &str = "# Accounts\n\n- Log in\n- Log out\n- Dark mode\n";
 const GOOD: &str = "printf '# Plan\\n\\n- [ ] Sessions, with tests (R1, R2)\\n\\n## Left out\\n\\n- R3: it is there already\\n' > PLAN.md";
 const WAS: &str = "# Plan\n\n- [ ] Write hello.txt\n- [ ] Write world.txt\n";
 
-/// Writes what `writes` writes, and says that its task is done.
+/// An agent that runs `writes` and says that its task is done.
 fn agent(writes: &str) -> Script {
     let done = r#"sed -i '0,/\[ \]/s//[x]/' "$RALPH_PLAN"; over Written."#;
     Script::jsonl(&format!("said writing\n{writes}\n{done}"))

@@ -1,4 +1,5 @@
-//! `ralph init` and `ralph import`, from a project without anything of ralph's to a run that is verified by what was found.
+//! `ralph init` and `ralph import`: from a project without any ralph files to a run that is verified by the checks they
+//! found.
 
 use std::{fs, path::Path};
 
@@ -9,7 +10,7 @@ use crate::{
 
 const PACKAGE: &str = r#"{ "scripts": { "test": "sh test.sh" } }"#;
 
-/// A project of its language's own, without a plan.
+/// A project with files of its language, but without a plan.
 fn bare() -> Sandbox {
     let sandbox = Sandbox::new();
     fs::remove_file(sandbox.project().join("PLAN.md")).unwrap();
@@ -35,7 +36,7 @@ fn a_project_gets_a_plan_and_goals_once_and_a_run_is_verified_by_them() {
         (None, None)
     );
 
-    // Nobody is there to say yes.
+    // No user is there to agree.
     let refused = init(&["--no-check", tasks[0]]);
     assert_eq!(refused.code(), Some(2), "{refused:?}");
     assert!(refused.stderr.contains("--yes"), "{refused:?}");
@@ -60,7 +61,7 @@ fn a_project_gets_a_plan_and_goals_once_and_a_run_is_verified_by_them() {
         "what was written for the user is the user's: {trusted:?}"
     );
 
-    // Instructions for agents are written where they are asked for, and never a second time.
+    // Instructions for agents are written only on request, and never twice.
     assert_eq!(sandbox.read("AGENTS.md"), None);
     let asked_for = init(&["--yes", "--agents-md"]);
     assert_eq!(asked_for.code(), Some(0), "{asked_for:?}");
@@ -69,7 +70,7 @@ fn a_project_gets_a_plan_and_goals_once_and_a_run_is_verified_by_them() {
     let twice = init(&["--yes", "--agents-md"]);
     assert!(twice.stderr.contains("there is AGENTS.md already"), "{twice:?}");
 
-    // Again, it changes nothing, and says what is there.
+    // A second call changes nothing and lists what exists.
     let again = init(&["--yes"]);
     assert_eq!(again.code(), Some(0), "{again:?}");
     assert!(again.stdout.contains("nothing to do"), "{again:?}");
@@ -166,7 +167,7 @@ fn where_there_is_no_project_or_half_of_one_nothing_is_lost() {
         "{home:?}"
     );
 
-    // A plan of another tool's name is the plan; only the goals are missing.
+    // A plan under another tool's name is used as the plan; only the goals are missing.
     sandbox.write("@fix_plan.md", "- [ ] One\n");
     let half = sandbox.wary_ralph(["init", "--yes", "--no-check"]).run(SOON);
     assert_eq!(half.code(), Some(0), "{half:?}");
@@ -175,7 +176,7 @@ fn where_there_is_no_project_or_half_of_one_nothing_is_lost() {
         "{half:?}"
     );
 
-    // Below the root of the repository it works where it is, and says so.
+    // Below the root of the repository, ralph works in that directory and says so.
     sandbox.write("part/go.mod", "module part\n");
     let part = sandbox.project().join("part");
     let below = sandbox
@@ -190,7 +191,7 @@ fn where_there_is_no_project_or_half_of_one_nothing_is_lost() {
             .contains("go test ./...")
     );
 
-    // Where no directory can be, the plan is kept and the error says which file it is about.
+    // If the directory cannot be created, the plan is kept and the error names the file.
     sandbox.write("other/go.mod", "module other\n");
     sandbox.write("other/.ralph", "in the way\n");
     let other = sandbox.project().join("other");
@@ -228,7 +229,7 @@ fn requirements_of_every_kind_become_a_plan_that_runs_and_what_is_none_is_refuse
         assert_eq!((all.len(), all[0]), (tasks, first), "{}", done.stdout);
     }
 
-    // Lines that are not taken are named, and non-goals are no tasks.
+    // Lines that were not imported are named, and non-goals do not become tasks.
     sandbox.write(
         "prose.md",
         "# Mail\n\nThe system must send a mail. It is blue.\n\n- Log in\n\nThe app must be fast.\n\n## Non goals\n\n- Payments\n",
@@ -262,7 +263,7 @@ fn requirements_of_every_kind_become_a_plan_that_runs_and_what_is_none_is_refuse
     );
     let plan = sandbox.read("PLAN.md");
 
-    // A thousand of them, half of which say the same as another.
+    // A thousand tasks, half of them duplicates.
     let many: String = (0..1000).map(|n| format!("- Do thing {}\n", n % 500)).collect();
     sandbox.write("many.md", &many);
     let done = import(&sandbox.project().join("many.md"), "MANY.md");
@@ -347,7 +348,7 @@ fn a_new_project_is_made_whole_or_not_at_all() {
     }
     assert_eq!(fs::read_to_string(shop.join("PLAN.md")).unwrap(), plan);
     assert_eq!(setup(&["empty", "--yes", "--dry-run"]).code(), Some(0));
-    // Nobody is there to say yes: nothing of it is left.
+    // No user is there to agree: nothing is left behind.
     for name in ["other", "empty"] {
         let refused = setup(&[name]);
         assert_eq!(refused.code(), Some(2), "{refused:?}");
@@ -355,7 +356,7 @@ fn a_new_project_is_made_whole_or_not_at_all() {
     assert!(!above.join("other").exists());
     assert_eq!(fs::read_dir(above.join("empty")).unwrap().count(), 0);
 
-    // git does not know who commits: the project is there, and it is said what to type.
+    // git has no identity for commits: the project is created, and the message says what to type.
     let nobody = sandbox
         .wary_ralph(["setup", "nobody", "--yes"])
         .current_dir(&above)
@@ -369,7 +370,7 @@ fn a_new_project_is_made_whole_or_not_at_all() {
     );
     assert!(above.join("nobody/PLAN.md").exists());
 
-    // Nobody, root neither, makes anything there.
+    // No user can create files there, not even root.
     for (args, part) in [
         (["setup", "closed", "--yes"], "cannot be made"),
         (["init", "--yes", "Task"], "PLAN.md: cannot be written"),

@@ -1,6 +1,6 @@
-//! Journals that other versions wrote: `tests/fixtures/journals` has runs as the first one left them, and some (`second-…`) of
-//! the second one before its notices were facts, one of its runs with background tasks, one with goals for edits, one with
-//! boxes that were ticked while the agent worked, and one with limits of its tasks and its day.
+//! Journals of other versions. `tests/fixtures/journals` has runs of the first version, and some of the second one
+//! (`second-…`): before its notices were facts, with background tasks, with goals for edits, with boxes ticked while
+//! the agent worked, and with limits per task and per day.
 
 use std::{fmt::Write as _, fs, path::Path};
 
@@ -16,7 +16,7 @@ use crate::{
     tui::Terminal,
 };
 
-/// Name of a fixture, what `ralph runs` says of its end, and the kind of end in the report.
+/// The name of a fixture, its end as `ralph runs` shows it, and the kind of end in the report.
 pub const RUNS: [(&str, &str, Option<&str>); 16] = [
     ("done", "done", Some("done")),
     ("messages", "done (not verified)", Some("done")),
@@ -52,7 +52,7 @@ pub fn left_behind(text: &str) -> Sandbox {
     let run = RunId(first["event"]["run"].as_str().expect("a run").to_owned());
     let paths: ProjectPaths = sandbox.paths();
     paths.run(&run).create().expect("its directories");
-    // The plan is the one of this project, as if it had been run here.
+    // The plan path is replaced by this project's, as if the run had happened here.
     let text = text.replace("/home/someone/project", &sandbox.project().display().to_string());
     fs::write(paths.run(&run).journal(), text).expect("its journal");
     fs::write(paths.latest(), &run.0).expect("its name");
@@ -163,7 +163,7 @@ fn a_run_of_the_first_version_is_resumed_with_what_it_had_to_tell_the_agent() {
     ] {
         assert!(prompt.contains(said), "`{said}` is not in:\n{prompt}");
     }
-    // Its records of both versions are read together.
+    // The records of both versions are read together.
     let report: Value = serde_json::from_str(&printed(&sandbox, &["report", "--format", "json"])).expect("JSON");
     assert_eq!(report["end"]["reason"]["type"], "done", "{report:#}");
     assert_eq!(report["iterations"].as_array().map(Vec::len), Some(2), "{report:#}");
@@ -206,7 +206,7 @@ fn what_a_run_has_spent_of_its_day_and_its_tasks_is_reported_and_shown_at_80_col
     }
     let mut terminal = Terminal::start(&sandbox.ralph(["replay", "--speed", "64"]), 80, 24);
     terminal.sees("replay · end");
-    // Its user has allowed as much again for the day.
+    // The user has allowed the same amount once more for the day.
     terminal.sees("2/3 · iteration 3/50 · $6.60 · today $6.60/8 · ");
     terminal.sees("blocked: per-task iteration limit reached");
     terminal.press("q");
@@ -268,7 +268,7 @@ fn a_journal_of_the_first_version_with_any_number_of_details_is_played_without_m
     assert!(matches!(records[1].event, Event::RunStarted { .. }));
 }
 
-/// Reports `signal` so often, as fast as a pipe takes it.
+/// Reports `signal` this many times, as fast as the pipe accepts it.
 fn repeated(signal: &str, times: usize) -> String {
     format!("yes '{signal}' | head -n {times}\n")
 }

@@ -1,5 +1,5 @@
-//! Language tools: what a server that behaves finds out, and what comes of one that does not. The servers are played by the fake
-//! agent; the real ones are in `real_servers`.
+//! Language tools: the results of a server that behaves, and the handling of one that does not. The fake agent plays
+//! the servers; the real ones are in `real_servers`.
 
 mod real_servers;
 
@@ -107,7 +107,7 @@ fn on(file: &str, line: u32, symbol: &str) -> At {
     }
 }
 
-/// Looks until something is so, which happens beside the test.
+/// Polls until a condition holds that another task brings about.
 async fn until(mut is_so: impl FnMut() -> bool) {
     let looking = async {
         while !is_so() {
@@ -422,7 +422,7 @@ async fn a_server_that_hangs_ends_with_the_run() {
     let bench = Bench::new(&["hang", "initialize"]);
     let asked = bench.ask(Question::Hover(on("a.fake", 1, "apple")));
     let ending = async {
-        // It runs once its guard has written to its directory.
+        // The server runs once its guard has written to its directory.
         until(|| {
             let mut entries = fs::read_dir(bench.here("scratch")).expect("a directory");
             entries.next().is_some()

@@ -1,4 +1,4 @@
-//! Answers to what nobody answered in time, and second answers.
+//! Answers to questions that timed out, and second answers.
 
 use ralph_core::event::{Decider, Event};
 

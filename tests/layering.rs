@@ -1,6 +1,7 @@
-//! Who may name whom, what pure modules may not touch, where a type lives: read from the sources themselves.
+//! Dependencies between modules, capabilities that pure modules may not use, and the one home of each type, read from
+//! the sources.
 //!
-//! Tests are left out: they may know everything.
+//! Tests are exempt: they may know everything.
 
 mod circles;
 
@@ -10,7 +11,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Modules of the crate, and what each may name of the others. Whoever is missing here wires and may name all.
+/// Modules of the crate, each with the modules that it may name. Modules not listed are wiring and may name every
+/// other.
 const ARROWS: &[(&str, &[&str])] = &[
     ("event", &[]),
     ("glossary", &[]),
@@ -220,13 +222,13 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("ui", &[]),
 ];
 
-/// Modules that are rooms of their own below another.
+/// The module whose submodules count as modules of their own.
 const DIVIDED: &str = "ui";
 
-/// Those that put everything together.
+/// Modules that wire the others together.
 const WIRING: &[&str] = &["lib", "main", "app", "cli", "error"];
 
-/// Modules that compute and do nothing else, as paths below `src`.
+/// Modules that only compute, as paths below `src`.
 const PURE: &[&str] = &[
     "batch",
     "board",
@@ -279,7 +281,7 @@ const PURE: &[&str] = &[
     "ui/tui/view",
 ];
 
-/// What needs a runtime, a disk, an environment, a network, a process or a clock.
+/// Names that need a runtime, a disk, an environment, a network, a process or a clock.
 const IMPURE: &[&str] = &[
     "tokio",
     "std::fs",
@@ -295,19 +297,19 @@ const IMPURE: &[&str] = &[
 /// Crates that only user interfaces and the command line may use.
 const INTERFACES_ONLY: &[&str] = &["clap", "ratatui", "crossterm"];
 
-/// Most lines of a file, its tests included. What belongs together stays together; beyond this it is more than one story.
+/// Most lines in a file, including its tests. A longer file tells more than one story.
 const LINES: usize = 800;
 
 /// A source file without its tests.
 struct Source {
-    /// Below `src`, without extension; `mod` and the like folded into their directory.
+    /// Path below `src` without extension; `mod` and the like are folded into their directory.
     module: String,
     code: String,
     lines_with_tests: usize,
 }
 
 impl Source {
-    /// The module of the crate it belongs to.
+    /// The module of the crate that the file belongs to.
     fn top(&self) -> &str {
         let mut ends = self.module.match_indices('/').map(|(at, _)| at);
         let end = match self.module.starts_with("ui/") {
@@ -321,7 +323,7 @@ impl Source {
         self.module == module || self.module.starts_with(&format!("{module}/"))
     }
 
-    /// The modules of the crate it names.
+    /// The other modules of the crate that the file names.
     fn named(&self) -> BTreeSet<String> {
         let mut named = BTreeSet::new();
         let code = uncommented(&self.code);
@@ -335,7 +337,7 @@ impl Source {
         named
     }
 
-    /// The path in `words`, whether written out or as a part of a tree.
+    /// Whether the file names `path`, written out or as part of a `use` tree.
     fn uses(&self, path: &str) -> bool {
         let code = uncommented(&self.code);
         match path.split_once("::") {
@@ -350,7 +352,7 @@ impl Source {
     }
 }
 
-/// The rooms that a path or a branch of a `use` tree leads to.
+/// The modules that a path or a branch of a `use` tree leads to.
 fn rooms(path: &str) -> Vec<String> {
     let first = first_word(path);
     let below = path
@@ -369,7 +371,7 @@ fn rooms(path: &str) -> Vec<String> {
     }
 }
 
-/// The first word of every branch of a `use` tree, which begins after its brace.
+/// The first word of every branch of a `use` tree; `tree` begins after its brace.
 fn first_words(tree: &str) -> Vec<String> {
     branches(tree)
         .into_iter()
@@ -378,7 +380,7 @@ fn first_words(tree: &str) -> Vec<String> {
         .collect()
 }
 
-/// Every branch of a `use` tree, which begins after its brace.
+/// Every branch of a `use` tree; `tree` begins after its brace.
 fn branches(tree: &str) -> Vec<&str> {
     let (mut depth, mut start, mut words) = (0, 0, Vec::new());
     for (at, character) in tree.char_indices() {
@@ -423,7 +425,7 @@ fn uncommented(code: &str) -> String {
         .collect()
 }
 
-/// All sources but those that are only compiled for tests.
+/// All sources except those that are compiled only for tests.
 fn sources() -> Vec<Source> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     ["src", "core/src"]
@@ -472,7 +474,7 @@ fn collect(directory: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// Where the modules are that `file` declares for tests only, without extension.
+/// Paths, without extension, of the modules that `file` declares only for tests.
 fn test_modules(file: &Path) -> Vec<PathBuf> {
     let text = fs::read_to_string(file).unwrap();
     let stem = file.file_stem().unwrap();
@@ -572,11 +574,11 @@ fn the_reader_of_sources_sees_what_is_there() {
     assert!(sources().len() > 50);
 }
 
-/// What opens a file to read it.
+/// Calls that open a file to read it.
 const OPENERS: [&str; 4] = ["fs::read(", "read_to_string(", "File::open(", "OpenOptions::new("];
 
-/// Modules that open files: the one that reads what others wrote, and those of ralph's own files, of `/proc` and of
-/// git's.
+/// Modules that may open files: the one that reads files of others, and those for ralph's own files, `/proc` and git's
+/// files.
 const READERS: &[&str] = &[
     "files",
     "agent/opencode/session",
@@ -611,7 +613,7 @@ fn files_of_others_are_read_by_one_module_alone() {
     assert_eq!(wrong, Vec::<String>::new());
 }
 
-/// Modules that write to stdout and stderr: the one that makes everything harmless, the screen, and the agents inside ralph,
+/// Modules that may write to stdout and stderr: the one that escapes all text, the screen, and the agents inside ralph,
 /// whose terminal is not the user's.
 const WRITERS: &[&str] = &["console", "ui/tui/terminal", "demo", "native/client"];
 
@@ -629,7 +631,7 @@ fn text_leaves_by_one_module_alone() {
     assert_eq!(wrong, Vec::<String>::new());
 }
 
-/// Where state is shared by the whole process, since what asks for it is the process's own.
+/// Modules with process-wide state, each with the reason: the process itself asks for it.
 const PROCESS_WIDE: &[(&str, &str)] = &[
     (
         "proc/screen",
@@ -641,10 +643,10 @@ const PROCESS_WIDE: &[(&str, &str)] = &[
     ),
 ];
 
-/// What makes a static more than a constant.
+/// Types that make a static mutable.
 const CHANGEABLE: [&str; 6] = ["Mutex", "RwLock", "Atomic", "Cell", "Once", "Lazy"];
 
-/// The statics of `code` that change, each up to its value.
+/// The mutable statics of `code`, each up to its value.
 fn changing_statics(code: &str) -> Vec<String> {
     let declarations = code.match_indices("static ").filter(|(at, _)| {
         let before = code[..*at].chars().next_back();
@@ -687,10 +689,10 @@ fn a_static_that_changes_is_told_from_a_constant() {
     );
 }
 
-/// Rooms of facts, where `words` says the sentences.
+/// Modules of facts; the sentences for them are in `words`.
 const FACTS: &[&str] = &["event", "machine"];
 
-/// String literals of `code` that are more than one word; messages of `expect` are none of a user's.
+/// String literals of `code` with more than one word, except messages of `expect`, which users do not see.
 fn sentences(code: &str) -> Vec<String> {
     let lines = uncommented(code);
     let lines = lines
@@ -729,7 +731,8 @@ fn a_sentence_is_found_and_a_name_is_none() {
     assert_eq!(sentences(code), ["went {wrong} here"]);
 }
 
-/// Modules with a function that takes `&mut self` and asks for the kind of an event, besides `run`, and what it changes.
+/// Modules besides `run` with a function that takes `&mut self` and matches on events, each with the state that it
+/// changes.
 const BESIDES_THE_VIEW: &[(&str, &str)] = &[
     ("machine/rules", "what decisions need and nobody is shown"),
     ("machine/reviews", "the part of it that is about reviews"),
@@ -745,7 +748,7 @@ const BESIDES_THE_VIEW: &[(&str, &str)] = &[
     ("plan/markdown", "a plan, by the events of the Markdown parser"),
 ];
 
-/// Names of the functions that take `&mut self` and have an arm for a kind of event.
+/// Names of the functions that take `&mut self` and have a match arm for an event.
 fn folding_functions(code: &str) -> Vec<String> {
     let mut found = Vec::new();
     let (mut signature, mut is_open) = (String::new(), false);

@@ -1,10 +1,10 @@
-//! Children of an agent that do everything to stay: none survives any way out of an iteration.
+//! Children of an agent that resist their end in every way: none survives any end of an iteration.
 
 use nix::sys::signal::Signal;
 
 use crate::harness::{SOON, Sandbox, Script, processes::is_running, running::Running, wait_until};
 
-/// Each ignores every signal that can be ignored; some have left the agent's group, session, parents and environment.
+/// Children that ignore every signal they can; some have left the agent's group, session, parents and environment.
 const KINDS: [&str; 7] = [
     "plain",
     "nohup",
@@ -15,17 +15,17 @@ const KINDS: [&str; 7] = [
     "daemon",
 ];
 
-/// An agent that surrounds itself with children, says so and goes on with `rest`.
+/// An agent that starts the children, says `ready` and continues with `rest`.
 fn surrounded(rest: &str) -> Script {
     let spawn: String = KINDS.iter().map(|kind| format!("'spawn {kind}' ")).collect();
-    // Their pids are written where the agent is then; one that has a pid file runs.
+    // The pid files are written to the agent's current directory; a child with a pid file is running.
     let script = format!(
         "[ $n = 1 ] && (cd \"$HOME\" && \"$FAKE_AGENT\" {spawn}) </dev/null >/dev/null 2>&1; said ready; {rest}"
     );
     Script::jsonl(&script).stopped_by("interrupt", 50)
 }
 
-/// Starts the loop with such an agent and waits until all its children run. Returns their pids as well.
+/// Starts the loop with such an agent and waits until all its children run. Returns the loop and their pids.
 fn running(sandbox: &Sandbox, rest: &str, args: &[&str]) -> (Running, Vec<i32>) {
     sandbox.plan(1);
     sandbox.install(&surrounded(rest));
@@ -45,7 +45,7 @@ fn running(sandbox: &Sandbox, rest: &str, args: &[&str]) -> (Running, Vec<i32>) 
     (running, pids)
 }
 
-/// Ends the loop, and checks that it takes everything with it.
+/// Ends the loop, and checks that no child survives.
 #[track_caller]
 fn takes_all_with_it(rest: &str, args: &[&str], code: i32, end: impl Fn(&Sandbox, &Running)) {
     let sandbox = Sandbox::new();
@@ -67,7 +67,7 @@ fn nothing_survives_an_agent_that_is_done() {
 
 #[test]
 fn nothing_survives_the_time_limit_of_an_iteration() {
-    // Once ended, it is asked for no other iteration.
+    // The limit of one iteration keeps the loop from starting another one.
     let limits = ["--iteration-timeout", "5s", "--max-iterations", "1"];
     takes_all_with_it(HANG, &limits, 6, |_, _| {});
 }

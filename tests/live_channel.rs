@@ -1,4 +1,4 @@
-//! The live channel of the real agents: what they are told while they work, and what they ask.
+//! The live channel of the real agents: messages to them while they work, and their questions.
 
 mod one_process;
 
@@ -40,7 +40,7 @@ fn steer(sandbox: &Sandbox, text: &str) {
     assert_eq!(steered.code(), Some(0), "{}", steered.stderr);
 }
 
-/// The messages that were delivered, each with how that was.
+/// The delivered messages, each with its kind of delivery.
 fn deliveries(records: &[Record]) -> Vec<(u32, Delivery)> {
     events(records)
         .filter_map(|event| match event {
@@ -105,7 +105,7 @@ fn an_adapter_of_your_own_with_nothing_but_a_live_channel_works_a_plan_off() {
     sandbox.assert_nothing_runs();
 }
 
-/// A command that is left running in the background, in each agent's own way.
+/// A command left running in the background, in each agent's own way.
 fn in_the_background(agent: Agent, command: &str) -> Step {
     let described = |key: &str| json!({ "command": command, "description": "wait", key: true });
     match agent {
@@ -119,15 +119,15 @@ fn in_the_background(agent: Agent, command: &str) -> Step {
     .into()
 }
 
-/// In the first session a message comes while a tool runs, a command is left running, ralph's own tools are used, and a goal fails after an
-/// edit; in the second the run is interrupted while a tool runs. Nobody is asked for anything.
+/// In the first session a message comes while a tool runs, a command is left running, the agent uses ralph's own tools,
+/// and a goal fails after an edit. In the second the run is interrupted while a tool runs. No question is asked.
 fn a_message_comes_while_a_tool_runs_and_no_command_outlives_its_session(agent: Agent) {
     let [work, done] = work_on("hello");
     let waits = shell("while [ ! -e go ]; do sleep 0.05; done; rm go");
     let left = in_the_background(agent, "sleep 301");
     let tools = use_own_tools(agent);
     let edits = shell("touch edited");
-    // Were the edit undone, ralph could say so after the last answer, and the model would be asked once more.
+    // If the edit were undone now, ralph could report it after the last answer and the model would be asked once more.
     let waits_on = shell("while [ ! -e on ]; do sleep 0.05; done; rm on");
     let model = StandIn::start(in_order([
         &[waits.into(), left, tools, edits.into(), waits_on.into(), work, done],
@@ -139,7 +139,7 @@ fn a_message_comes_while_a_tool_runs_and_no_command_outlives_its_session(agent: 
     let goal = json!([{"name": "g", "command": "test ! -e edited", "onEdit": true}]);
     let running = live(agent, &sandbox).env("RALPH_GOALS", goal.to_string()).start();
     running.wait_for_record(SOON, a_tool_runs);
-    // gemini would end its turn for a message.
+    // A message would end gemini's turn.
     let takes = agent != Agent::Gemini;
     let now: &[&str] = if takes { &["--now"] } else { &[] };
     let steered = sandbox
@@ -198,13 +198,13 @@ fn a_message_comes_while_a_tool_runs_and_no_command_outlives_its_session(agent: 
     );
 }
 
-// gemini speaks ACP and is not ours, as native is.
+// gemini speaks ACP without being ralph's own agent, as native is.
 each_live_agent!(
     a_message_comes_while_a_tool_runs_and_no_command_outlives_its_session: claude Claude, codex Codex, gemini Gemini, native Native;
     opencode Opencode, native_messages NativeMessages
 );
 
-/// What each of two iterations used, as its agent told.
+/// The usage of each of two iterations, as its agent reported it.
 fn used(records: &[Record]) -> [Usage; 2] {
     [1, 2].map(|wanted| {
         let told = events(records).filter_map(|event| match event {
@@ -241,7 +241,7 @@ fn a_session_is_continued_and_each_turn_counts_for_itself(agent: Agent) {
     );
 }
 
-// gemini cannot continue a session there, and opencode does not tell what the whole turn used.
+// gemini cannot continue a session here, and opencode does not report the usage of the whole turn.
 each_live_agent!(
     a_session_is_continued_and_each_turn_counts_for_itself: claude Claude, codex Codex, native Native;
     native_messages NativeMessages
@@ -264,10 +264,10 @@ fn a_refused_key_ends_the_run(agent: Agent) {
 
 each_live_agent!(a_refused_key_ends_the_run);
 
-/// Fifty messages, each sent about when the turn says its last word.
+/// Sends fifty messages, each at about the time of the turn's last word.
 fn messages_at_the_very_end_of_a_turn_are_neither_lost_nor_doubled(agent: Agent) {
     const MESSAGES: u32 = 50;
-    // The answer comes from just before the message is there to just after.
+    // The answer arrives between just before and just after the message.
     let ends =
         (0..1000_u64).map(|turn| Step::from(say("So far, so good.")).after(Duration::from_millis(turn % 10 * 5)));
     let model = StandIn::start(ends.fold(Scenario::new(), Scenario::then));
@@ -275,7 +275,7 @@ fn messages_at_the_very_end_of_a_turn_are_neither_lost_nor_doubled(agent: Agent)
         return;
     };
     plan_one_task(&sandbox);
-    // Between two messages a quick agent has several iterations that get nowhere.
+    // Between two messages a quick agent has several iterations without progress.
     let running = live(agent, &sandbox)
         .args(["--max-iterations", "200"])
         .env("RALPH_BREAKER_NO_PROGRESS", "unlimited")
@@ -284,7 +284,7 @@ fn messages_at_the_very_end_of_a_turn_are_neither_lost_nor_doubled(agent: Agent)
         model.wait_for_request(model.main_request_count().max(1), SOON);
         steer(&sandbox, &text_of(message));
     }
-    // A message that comes while an answer is written has codex throw that answer away and ask again.
+    // A message that arrives during an answer makes codex discard that answer and ask again.
     running.wait_for_record(
         SOON,
         |event| matches!(event, Event::SteeringDelivered { id, .. } if *id == SteeringId(MESSAGES)),
@@ -311,18 +311,18 @@ fn text_of(message: u32) -> String {
     format!("message-{message}-of-fifty")
 }
 
-/// What the model was asked.
+/// The requests that the model received.
 fn bodies(model: &StandIn) -> Vec<String> {
     let requests = model.main_requests();
     requests.iter().map(|request| request.body.to_string()).collect()
 }
 
-/// How often `text` is in the body that has it most often.
+/// The largest number of occurrences of `text` in one body.
 fn most_often(text: &str, bodies: &[String]) -> usize {
     bodies.iter().map(|body| body.matches(text).count()).max().unwrap_or(0)
 }
 
-// The others take seconds to start, and this starts them many times.
+// Other agents take seconds to start, and this test starts them many times.
 each_live_agent!(
     messages_at_the_very_end_of_a_turn_are_neither_lost_nor_doubled: claude Claude, codex Codex, native Native
 );

@@ -1,5 +1,5 @@
-//! What the loop does: in most of these tests it runs inside of the test, with agents that are functions. Where processes,
-//! signals, git or the command line are the subject, it is the real binary, with agents that are shell scripts.
+//! Behaviour of the loop. Most of these tests run it in process, with agents that are functions. Tests about processes,
+//! signals, git or the command line run the real binary, with agents that are shell scripts.
 
 mod beside;
 mod blocks;
@@ -46,7 +46,7 @@ fn outcomes(records: &[Record]) -> Vec<&Outcome> {
         .collect()
 }
 
-/// What the user was told beside.
+/// The notices for the user, as sentences.
 pub fn notices(records: &[Record]) -> Vec<String> {
     events(records)
         .filter_map(|event| match event {
@@ -56,12 +56,12 @@ pub fn notices(records: &[Record]) -> Vec<String> {
         .collect()
 }
 
-/// Waits are for this: the agent has said so much.
+/// Matches a statement of the agent, for waiting until it was made.
 pub fn said(wanted: &str) -> impl Fn(&Event) -> bool {
     move |event| matches!(event, Event::AgentReported { signal: AgentSignal::Said { text }, .. } if text == wanted)
 }
 
-/// Iteration `n` has begun.
+/// Matches the start of iteration `n`.
 pub fn started(n: u32) -> impl Fn(&Event) -> bool {
     move |event| matches!(event, Event::IterationStarted { iteration, .. } if *iteration == n)
 }

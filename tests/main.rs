@@ -1,4 +1,4 @@
-//! The integration tests, in one binary: everything that needs real processes.
+//! The integration tests, in one binary: all tests that need real processes.
 
 mod agent_tools;
 mod agents_loop;

@@ -1,4 +1,5 @@
-//! Many plans at once: side by side, merged one after the other, and never anything unverified in the target.
+//! Many plans at once: they run side by side, are merged one after the other, and nothing unverified ever reaches the
+//! target.
 
 mod board;
 mod clean;
@@ -20,17 +21,17 @@ use serde_json::Value;
 
 use crate::harness::{SOON, Sandbox, Script, running::Program, wait_until};
 
-/// What every agent of these tests can use: the name of its plan in `$plan`, `tick` for the first open task.
+/// Shell code for every agent of these tests: `$plan` is the name of its plan, `tick` ticks the first open task.
 const HANDS: &str = r#"
 plan=$(basename "$RALPH_PLAN" .md)
 tick() { sed -i '0,/- \[ \]/s//- [x]/' "$RALPH_PLAN"; }
 commit() { git add --all && git commit --quiet --message "$1"; }
 "#;
 
-/// Ends at once, commits the first half of its tasks and leaves the rest to whoever merges.
+/// Ends at once, commits the first half of its tasks and leaves the rest to the merge.
 const WORKER: &str = "echo \"$n\" >> \"$plan.txt\"; tick; [ \"$n\" -gt 1 ] || commit \"Work of $plan\"; over done";
 
-/// Writes into a file that all plans write to; resolves conflicts by keeping both sides.
+/// Writes to a file that all plans write to, and resolves conflicts by keeping both sides.
 const QUARRELLER: &str = r#"
 if grep -q -- '- \[ \] Merge' "$RALPH_PLAN"; then
     sed -i '/^<<<<<<< /d; /^=======$/d; /^>>>>>>> /d' shared.txt
@@ -39,7 +40,7 @@ else
 fi
 tick; over done"#;
 
-/// Leaves the conflict as it is, and says that it is done.
+/// Leaves a conflict unresolved and claims to be done.
 const STUBBORN: &str = "grep -q -- '- \\[ \\] Merge' \"$RALPH_PLAN\" || echo \"$plan\" >> shared.txt; tick; over done";
 
 fn sandbox(agent: &str, plans: &[&str]) -> Sandbox {
@@ -76,13 +77,13 @@ fn target(sandbox: &Sandbox) -> String {
     status(sandbox)["target"].as_str().expect("a target").to_owned()
 }
 
-/// Every commit that the target ever pointed to, the oldest first, without what was there before.
+/// Every commit that the target pointed to in this batch, the oldest first.
 fn history(sandbox: &Sandbox, target: &str) -> Vec<String> {
     let args = ["rev-list", "--first-parent", "--reverse", &format!("main..{target}")];
     sandbox.git(args).lines().map(str::to_owned).collect()
 }
 
-/// Runs `goal` on the files of every commit that the target pointed to, and checks that each plan is merged once.
+/// Runs `goal` on the files of every commit that the target pointed to, and checks that each plan was merged once.
 #[track_caller]
 fn assert_verified(sandbox: &Sandbox, goal: &str, plans: &[&str]) {
     let target = target(sandbox);
@@ -109,7 +110,7 @@ fn assert_verified(sandbox: &Sandbox, goal: &str, plans: &[&str]) {
     assert_eq!(merges.lines().count(), plans.len(), "{merges}");
 }
 
-/// Nothing is left of the batch but its target.
+/// Checks that only the target is left of the batch.
 #[track_caller]
 fn assert_tidy(sandbox: &Sandbox) {
     let target = target(sandbox);
@@ -159,7 +160,7 @@ fn three_plans_side_by_side_end_in_one_verified_target() {
     fs::remove_file(sandbox.project().join("notes.txt")).unwrap();
     assert_verified(&sandbox, goal, &["api", "ui", "docs"]);
     assert_tidy(&sandbox);
-    // What the agent did not commit is there as well.
+    // Uncommitted work of the agent is merged as well.
     assert_eq!(show(&sandbox, "ui.txt"), "1\n2\n");
     assert_eq!(show(&sandbox, "docs.md").matches("[x]").count(), 2);
     let status = status(&sandbox);
@@ -284,7 +285,7 @@ fn what_cannot_be_merged_after_two_tasks_is_left_and_named_and_can_be_resolved_b
         assert!(report.stdout.contains(line), "{line}: {report:?}");
     }
     assert_eq!(sandbox.git(["branch", "--list", branch]).lines().count(), 1);
-    // Its user resolves it.
+    // The user resolves the conflict.
     let tree = Path::new(kept["workTree"].as_str().expect("its work tree stays"));
     fs::write(tree.join("shared.txt"), "resolved\n").unwrap();
     let resumed = many(&sandbox, "resume").run(SOON);
@@ -297,7 +298,7 @@ fn what_cannot_be_merged_after_two_tasks_is_left_and_named_and_can_be_resolved_b
 fn a_target_that_moves_meanwhile_is_not_overruled() {
     let sandbox = sandbox(WORKER, &["api"]);
     sandbox.git(["branch", "trunk"]);
-    // Only on the merged tree, where there is no branch, and only once.
+    // The script moves the target only on the merged tree, where no branch is checked out, and only once.
     let script = "if ! git symbolic-ref -q HEAD >/dev/null && ! test -e \"$(git rev-parse --git-common-dir)/moved\"; then \
                   touch \"$(git rev-parse --git-common-dir)/moved\"; \
                   git update-ref refs/heads/trunk $(git commit-tree -p trunk -m Elsewhere trunk^{tree}); fi";

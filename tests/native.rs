@@ -1,5 +1,5 @@
-//! ralph's own agent, spoken with directly: its tools, what it does when its model or server does not do its part, and sessions.
-//! What it has in common with all agents is tested with all of them.
+//! ralph's own agent, addressed directly: its tools, its reaction to a faulty model or server, and its sessions.
+//! Behaviour common to all agents is tested with all of them.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ struct Talk {
     requests: u64,
     permissions: u64,
     session: String,
-    /// What is asked for is allowed, or denied.
+    /// Whether permission requests are allowed or denied.
     allows: bool,
 }
 
@@ -41,7 +41,7 @@ impl Talk {
         talk
     }
 
-    /// Begins a session in the project.
+    /// Starts a session in the project.
     fn opens(sandbox: &Sandbox, variables: &[(&str, &str)]) -> Talk {
         let mut talk = Talk::begin(sandbox, variables);
         let opened = talk
@@ -63,7 +63,7 @@ impl Talk {
         self.sends("session/prompt", json!({"sessionId": self.session, "prompt": prompt}))
     }
 
-    /// Waits for the answer to a request, and answers what is asked meanwhile.
+    /// Waits for the response to a request, and answers permission requests meanwhile.
     fn hears(&mut self, id: u64) -> Result<Value, Value> {
         loop {
             let wanted = |line: &str| {
@@ -95,7 +95,7 @@ impl Talk {
         self.hears(id)
     }
 
-    /// How a turn ended: the reason for which it stopped, or the code and the text of its error.
+    /// How a turn ended: its stop reason, or the code and the text of its error.
     fn turn(&mut self, text: &str) -> Result<String, (i64, String)> {
         let id = self.prompts(text);
         self.hears(id)
@@ -190,7 +190,7 @@ fn every_tool_works_on_both_apis() {
     }
 }
 
-/// A step and how a turn ends with it alone.
+/// A name, a step, and how a turn of this step alone ends.
 type Failing = (&'static str, Step, Result<&'static str, (i64, &'static str)>);
 
 #[test]
@@ -292,7 +292,7 @@ fn what_passes_is_tried_again() {
     let sandbox = sandbox(Agent::NativeMessages, &model, 2);
     let mut talk = Talk::opens(&sandbox, &[]);
     assert_eq!(talk.turn("Do it."), Ok("end_turn".to_owned()));
-    // A cut stream has no header to say when: a second is waited.
+    // A cut stream has no header with a delay: the agent waits a second.
     for broken in [Step::from(say("Half a sen").cut()), drop_connection()] {
         model.play(Scenario::new().then(broken).then(say("Whole.")));
         let before = model.main_request_count();
@@ -451,7 +451,7 @@ fn a_turn_is_cancelled_anywhere_and_the_next_one_goes_on() {
         model.play(step);
         let id = talk.prompts("Do it.");
         if sign == "in_progress" {
-            // Its permission is answered on the way.
+            // The permission request is answered on the way.
             talk.agent
                 .wait_for_line(SOON, |line| line.contains("session/request_permission"));
             talk.permissions += 1;
@@ -543,7 +543,7 @@ fn what_is_not_set_is_said_before_anything_is_asked() {
         let ended = talk.agent.wait(SOON);
         assert!(ended.code() == Some(code) && ended.stderr.contains(word), "{ended:?}");
     }
-    // The only model that there is need not be named.
+    // If there is only one model, it need not be named.
     let mut talk = Talk::opens(&sandbox, &[("RALPH_NATIVE_BASE_URL", &base)]);
     assert_eq!(talk.turn("Do it."), Ok("end_turn".to_owned()));
     assert_eq!(model.main_requests()[0].body["model"], "stand-in");

@@ -1,7 +1,7 @@
-//! Projects of other loops, as their users have them, are run to their end with nothing changed or trusted first; and the kinds of
-//! work that plans stand for.
+//! Projects of other loops run to their end, with nothing changed or trusted first. Also the kinds of work that plan
+//! names stand for.
 //!
-//! `tests/fixtures/loops` has one project for each of them, in that loop's own layout and with its own conventions.
+//! `tests/fixtures/loops` has one project per loop, in that loop's own layout and with its own conventions.
 
 use std::{
     fs,
@@ -10,7 +10,7 @@ use std::{
 
 use crate::harness::{SOON, Sandbox, Script, running::Finished};
 
-/// Ticks the first open task, whatever kind the plan is, and then says what the other loop has taught it.
+/// Ticks the first open task of any kind of plan, and then speaks as the other loop taught it.
 const WORKER: &str = r#"said working
 case "$RALPH_PLAN" in
 *.json) sed -i '0,/"passes": false/s//"passes": true/' "$RALPH_PLAN" ;;
@@ -20,17 +20,17 @@ echo "work of iteration $n" > "work-$n.txt"
 git add --all && git commit --quiet --message "Work of iteration $n"
 "#;
 
-/// A project of another loop, and what ralph makes of it.
+/// A project of another loop, and what ralph should make of it.
 struct Project {
     name: &'static str,
     plan: &'static str,
-    /// What the prompts of its iterations name, one after the other.
+    /// The task named in the prompt of each iteration, in order.
     tasks: &'static [&'static str],
-    /// What every prompt tells the agent to read, and what it asks of it.
+    /// Parts of every prompt: files to read, and what the agent should do.
     prompt: &'static [&'static str],
-    /// What is said as the run starts.
+    /// Messages at the start of the run.
     said: &'static [&'static str],
-    /// How an iteration ends.
+    /// Shell code that ends an iteration.
     end: &'static str,
 }
 
@@ -48,7 +48,7 @@ const PROJECTS: [Project; 5] = [
             "`ralph --adapter claude --calls-per-hour 60 --iteration-timeout 20m`",
             "without an equivalent: ALLOWED_TOOLS",
         ],
-        // It claims the end in its first iteration already.
+        // The agent claims the end in its first iteration.
         end: "over 'One task less.\\n---RALPH_STATUS---\\nSTATUS: COMPLETE\\nEXIT_SIGNAL: true\\n---END_RALPH_STATUS---'",
     },
     Project {
@@ -69,7 +69,7 @@ const PROJECTS: [Project; 5] = [
             "`ralph --promise LOOP_COMPLETE --max-iterations 30 --max-time 7200s --adapter claude`",
             "without an equivalent: core.scratchpad",
         ],
-        // Its own word claims nothing; the line that it was told does, said twice.
+        // The other loop's own word is no claim; the line from the prompt is one, and is needed twice.
         end: r#"if [ "$n" = 1 ]; then over LOOP_COMPLETE; else over "$(promise)"; fi"#,
     },
     Project {
@@ -116,7 +116,7 @@ fn files(root: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// A repository with the files of a project of another loop, and nothing of ralph's.
+/// A repository with the files of another loop's project, and none of ralph's.
 fn project_of(name: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     fs::remove_file(sandbox.project().join("PLAN.md")).unwrap();
@@ -146,7 +146,7 @@ fn a_project_of_each_of_five_other_loops_runs_unchanged_to_its_end() {
         sandbox.install(&Script::jsonl(&format!("{WORKER}{}", project.end)));
         let done = run(&sandbox, &[]);
         assert_eq!(done.code(), Some(0), "{}: {done:?}", project.name);
-        // Lines are broken at the width of the terminal.
+        // Lines are wrapped at the width of the terminal.
         let said: Vec<&str> = done.stdout.split(|c: char| c.is_whitespace() || c == '│').collect();
         let said = said
             .into_iter()

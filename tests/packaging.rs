@@ -1,4 +1,4 @@
-//! What a release is made with: the archive, what installs it, and what `cargo package` would upload.
+//! The parts of a release: the archive, its installers, and the files that `cargo package` would upload.
 
 use std::{
     collections::BTreeSet,
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::harness::{SOON, Sandbox, running::Finished, skipped, write_program};
 
-/// crates.io takes ten.
+/// crates.io accepts 10 MiB.
 const CRATE_CAP_BYTES: u64 = 9 << 20;
 
 fn root() -> PathBuf {
@@ -24,7 +24,7 @@ fn text_of(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// Serves the files of a directory, as a release does, until the tests end; returns where.
+/// Serves the files of a directory, as a release does, until the tests end. Returns the URL.
 fn serve(directory: PathBuf) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = format!("http://{}", listener.local_addr().expect("an address"));
@@ -53,7 +53,8 @@ fn serve(directory: PathBuf) -> String {
     address
 }
 
-/// A release of this machine's archive below the sandbox, with a small program for the binary, and its archive's name.
+/// Builds a release archive for this machine in the sandbox, with a small program as its binary. Returns the release
+/// directory and the name of the archive.
 fn release(sandbox: &Sandbox) -> (PathBuf, String) {
     let ralph = sandbox.home().join("ralph");
     let starts = env!("CARGO_BIN_EXE_ralph");
@@ -82,7 +83,7 @@ fn release(sandbox: &Sandbox) -> (PathBuf, String) {
     (directory, format!("ralph-{target}.tar.gz"))
 }
 
-/// Changes the archive and leaves its sum.
+/// Changes the archive and leaves its checksum.
 fn tamper(archive: &Path) {
     let mut bytes = fs::read(archive).expect("an archive");
     let last = bytes.len() - 1;
@@ -122,7 +123,7 @@ fn the_installer_installs_an_archive_that_is_what_its_sum_says_and_no_other() {
         assert!(listed.contains(part), "{part}: {listed}");
     }
 
-    // What is there stays as it is when anything is wrong.
+    // An installed file stays as it is when anything is wrong.
     fs::write(directory.join("ralph"), "mine").expect("a file");
     let sums = fs::read(release.join("SHA256SUMS")).expect("sums");
     tamper(&release.join(&archive));
@@ -171,7 +172,7 @@ fn the_npm_package_starts_the_binary_whose_sum_agrees_and_no_other() {
     };
     let source = root().join("packaging/npm").display().to_string();
     let packed = npm(&["pack", "--silent", &source]);
-    // As where scripts are not run: the first start downloads.
+    // As on a system where npm scripts are disabled: the first start downloads the binary.
     npm(&[
         "install",
         "--offline",
@@ -195,11 +196,11 @@ fn the_npm_package_starts_the_binary_whose_sum_agrees_and_no_other() {
     fs::write(release.join(&archive), sound).expect("an archive");
     let version = ralph(&["--version"]);
     assert!(version.stdout.contains(env!("CARGO_PKG_VERSION")), "{version:?}");
-    // Exit codes are ralph's.
+    // Exit codes are passed on from ralph.
     assert_eq!(ralph(&["--no-such-flag"]).code(), Some(2));
 }
 
-/// What `cargo package` puts into the package below `directory`, as paths below the root.
+/// The files that `cargo package` would pack for the crate in `directory`, as paths below the root.
 fn packaged(name: &str, directory: &str) -> BTreeSet<PathBuf> {
     let cargo = env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let listed = std::process::Command::new(cargo)
@@ -224,7 +225,7 @@ fn packaged(name: &str, directory: &str) -> BTreeSet<PathBuf> {
 fn the_crates_have_all_it_takes_to_compile_and_little_else() {
     let mut files = packaged("ralph-loop", "");
     files.extend(packaged("ralph-loop-core", "core"));
-    // What is made while packaging has no size yet.
+    // Files generated while packaging have no size yet.
     let sizes = files.iter().filter_map(|file| fs::metadata(root().join(file)).ok());
     let bytes: u64 = sizes.map(|metadata| metadata.len()).sum();
     assert!(bytes < CRATE_CAP_BYTES, "{bytes} bytes before they are compressed");
@@ -248,7 +249,7 @@ fn the_crates_have_all_it_takes_to_compile_and_little_else() {
         .filter(|file| file.extension().is_some_and(|extension| extension == "rs"))
     {
         let text = fs::read_to_string(root().join(file)).expect("a source");
-        // Tests are not compiled there.
+        // Tests are not compiled from the package.
         let code = text.split("#[cfg(test)]\nmod").next().unwrap_or_default();
         for included in code
             .split("include_str!(\"")

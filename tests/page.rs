@@ -1,4 +1,4 @@
-//! The page in a real browser: a run on a phone and on a desk, a lost connection, hostile text.
+//! The web page in a real browser: a run on a phone and on a desktop, a lost connection, hostile text.
 
 pub mod browser;
 mod relay;
@@ -20,7 +20,7 @@ const PHONE: [u32; 2] = [390, 844];
 const SMALL_PHONE: [u32; 2] = [320, 640];
 const DESK: [u32; 2] = [1280, 800];
 
-/// Writes the pictures of the README anew.
+/// If set, the tests write the pictures of the README anew.
 const WRITE: &str = "RALPH_TEST_WRITE";
 
 const PLAN: &str = "# Configuration
@@ -31,7 +31,7 @@ const PLAN: &str = "# Configuration
 - [ ] Describe each option in the manual
 ";
 
-/// Asks for a tool and then in words, and says things that are no markup.
+/// An agent that asks for a tool and then asks a question, with text that looks like markup.
 const WORK: &str = r#"
 says() { printf '{"type":"assistant","message":{"id":"m%s","role":"assistant","content":[{"type":"text","text":"%s"}],"usage":{"input_tokens":18342,"output_tokens":812}}}\n' "$1" "$2"; }
 uses() {
@@ -62,7 +62,8 @@ else
 fi
 "#;
 
-/// Shows two asks, and has the first answered while it has the focus: what is shown, the count, what is shown then and has the focus.
+/// Shows two asks and lets the first be answered while it has the focus. Returns the shown asks, the count, the asks
+/// shown then, and the focused element.
 const TWO_ASKS: &str = r#"
 import("./assets/asks.js").then(({ asksArea }) => {
     const ask = (number) => ({ number, title: `command ${number}`, tool: "Bash", rules: [] });
@@ -86,7 +87,7 @@ import("./assets/asks.js").then(({ asksArea }) => {
 })
 "#;
 
-/// A run that a browser looks at through a relay.
+/// A run that a browser watches through a relay.
 struct Watched {
     relay: Relay,
     browser: Arc<Browser>,
@@ -105,7 +106,7 @@ impl Watched {
     }
 }
 
-/// Writes a picture for the README, if that is wanted.
+/// Writes a picture for the README if `WRITE` is set.
 fn picture(page: &Page, name: &str) {
     if env::var_os(WRITE).is_some() {
         let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
@@ -113,7 +114,7 @@ fn picture(page: &Page, name: &str) {
     }
 }
 
-/// The numbers of the records that the log shows, in its order.
+/// The sequence numbers of the records in the log, in its order.
 fn logged(page: &Page) -> Vec<u64> {
     let numbers = page.value("[...document.querySelectorAll('.log li')].map((line) => Number(line.dataset.seq))");
     let Value::Array(numbers) = numbers else {
@@ -126,11 +127,11 @@ fn logged(page: &Page) -> Vec<u64> {
 fn assert_content(page: &Page) {
     assert_eq!(page.complaints(), Vec::<String>::new());
     assert_eq!(page.value("typeof pwned"), "undefined");
-    // Nothing is wider than the screen.
+    // No element is wider than the screen.
     assert_eq!(page.value("document.documentElement.scrollWidth <= innerWidth"), true);
 }
 
-/// Whoever may only look finds nothing to press, at an address whose token says so.
+/// Checks that a page opened with a read-only token offers no button, and says so.
 #[track_caller]
 fn assert_presses_nothing(watched: &Watched, address: &str) {
     let reader = watched.browser.page(PHONE, "light");
@@ -166,7 +167,7 @@ fn a_phone_answers_what_an_agent_asks_pauses_steers_and_sees_the_end() {
     running.wait_for_record(SOON, |event| matches!(event, Event::PermissionAsked { .. }));
     let watched = watched(&sandbox, browser);
 
-    // Without a token there is nothing to see, and one in the address is gone from it before there is.
+    // Without a token nothing is shown. A token in the address is removed from it before anything is shown.
     let phone = watched.browser.page(PHONE, "dark");
     phone.opens(&format!("http://{at}/"));
     phone.sees("paste its token");
@@ -192,7 +193,7 @@ fn a_phone_answers_what_an_agent_asks_pauses_steers_and_sees_the_end() {
     phone.clicks("Allow once");
     phone.sees("How are columns counted?");
     phone.sees("left, then the agent decides alone");
-    // Text is text.
+    // Text is never rendered as markup.
     phone.sees("Pushed: <img src=x onerror=pwned=1> <U+202E>gnp");
     desk.sees("How are columns counted?");
     phone.clicks("in characters");
@@ -223,7 +224,7 @@ fn a_phone_answers_what_an_agent_asks_pauses_steers_and_sees_the_end() {
     sandbox.let_go("go");
     phone.sees("Done (not verified)");
     phone.sees("4 of 4 tasks");
-    // The run's server is gone by now, and has said why nothing was verified before.
+    // The run's server has ended by now, and has said earlier why nothing was verified.
     phone.sees("no goal was checked");
     phone.clicks("History");
     phone.sees("#3");
@@ -287,7 +288,7 @@ fn a_page_that_was_cut_off_says_so_and_goes_on_with_every_record_once() {
     page.sees("will pause after it");
     page.clicks("Resume");
     page.sees_no_longer("will pause after it");
-    // ralph itself is killed, and resumes.
+    // ralph itself is killed and the run resumed.
     running.kill();
     running.wait(SOON);
     page.sees("Connection lost");
@@ -333,7 +334,7 @@ fn a_desk_is_used_by_keys_alone_and_hostile_output_stays_on_its_terminal() {
     let watched = watched(&sandbox, browser);
     let page = watched.page(DESK, "dark", "");
     page.sees("placed");
-    // ralph itself leaves out of a plan what cannot be seen.
+    // ralph itself removes invisible characters from a plan.
     page.sees("<b>bold</b> txt.exe <img src=x onerror=pwned=2>");
     assert_eq!(page.value("document.querySelectorAll('b, main img').length"), 0);
 
@@ -357,7 +358,7 @@ fn a_desk_is_used_by_keys_alone_and_hostile_output_stays_on_its_terminal() {
     page.sees("pausing: asked by the user");
     page.presses(&["ArrowLeft"]);
     page.sees("placed");
-    // Neither the terminal nor anything else keeps the focus.
+    // Neither the terminal nor any other element traps the focus.
     tab_to("Stop…");
     page.presses(&["Enter"]);
     page.sees("Stop the run?");

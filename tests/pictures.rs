@@ -1,18 +1,19 @@
-//! The picture of the README, as a browser draws it.
+//! The picture of the README, as a browser renders it.
 
 use std::{fs, path::Path};
 
 use crate::page::browser::Browser;
 
 const PICTURE: &str = "docs/screen.svg";
-/// A page that takes longer to load than to read is not read.
+/// Largest size of the picture: a reader does not wait for a page that loads longer.
 const CAP_BYTES: usize = 150 * 1024;
-/// How far a character may be from its column, in cells.
+/// Largest distance of a character from its column, in cells.
 const TOLERANCE: f64 = 0.5;
 
-/// Every character that is not where its column says, as text: its run, its place among them, and the columns between.
+/// Every character that is not in its column, as text: its run, its index, and its distance in columns.
 ///
-/// What is only defined has no layout, so it is shown first. A cell is eight units wide; the tests' own text has no wide characters.
+/// Elements in `defs` have no layout, so the script moves them into the picture first. A cell is eight units wide; the
+/// picture's text has no wide characters.
 const ASTRAY: &str = r"
 document.rootElement.append(...document.querySelector('defs').children);
 [...document.querySelectorAll('text')].flatMap((text) => {
@@ -30,7 +31,7 @@ document.rootElement.append(...document.querySelector('defs').children);
   });
 }).slice(0, 20)";
 
-/// All that is shown at a moment, in seconds.
+/// All text that is shown at the time `at`, in seconds.
 fn shown(page: &crate::page::browser::Page, at: f64) -> String {
     let text = page.value(&format!(
         "document.rootElement.pauseAnimations(), document.rootElement.setCurrentTime({at}),

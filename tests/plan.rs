@@ -1,4 +1,4 @@
-//! `ralph plan`, alone and while a run works on the plan.
+//! `ralph plan`, on its own and while a run works on the plan.
 
 use std::{
     fs,
@@ -57,7 +57,7 @@ fn a_plan_is_shown_and_checked_and_what_is_no_plan_is_refused_with_its_place() {
         assert!(who.stdout.contains(line), "{who:?}");
     }
 
-    // Warnings alone are no failure, and neither is a plan of another name.
+    // Warnings alone are not a failure, and neither is another file name.
     sandbox.write("other.md", "- [ ] Improve it\n");
     for args in ["check --plan other.md", "-p other.md check"] {
         let warned = plan(args);
@@ -85,7 +85,7 @@ fn a_plan_is_shown_and_checked_and_what_is_no_plan_is_refused_with_its_place() {
     assert_eq!(missing.code(), Some(3), "{missing:?}");
     assert!(missing.stderr.contains("none.md: there is no such plan"), "{missing:?}");
 
-    // It is the plan of a run, which does not choose among several kinds of work.
+    // Like a run, `ralph plan` refuses to choose among several kinds of work.
     for name in ["PLAN.md", "prd.json"] {
         fs::remove_file(sandbox.project().join(name)).unwrap();
     }
@@ -132,7 +132,7 @@ fn a_task_is_added_in_the_manner_of_the_file_and_a_run_that_works_finds_it() {
         );
     }
 
-    // While the agent works on the last task, one more is added: the run ends with that.
+    // A task is added while the agent works on the last one: the run includes it.
     sandbox.write("PLAN.md", "- [ ] Write hello.txt\n");
     for name in ["code.md", "prd.json", "link.md"] {
         fs::remove_file(sandbox.project().join(name)).unwrap();
@@ -165,7 +165,7 @@ fn the_next_prompt_is_shown_as_the_agent_gets_it_and_the_built_in_one_as_a_templ
         assert_eq!(printed.code(), Some(0), "{printed:?}");
         printed.stdout
     };
-    // Of each prompt and run, only the token of the promise differs.
+    // Prompts of different runs and sessions differ only in the promise token.
     let without_promise = |text: &str| -> String { text.lines().filter(|line| !line.contains("DONE-")).collect() };
     let first = prompt(&[]);
     assert!(

@@ -1,4 +1,4 @@
-//! `ralph_system::proc` with the real guard and a fake agent that does its worst.
+//! `ralph::proc` with the real guard and a fake agent that misbehaves.
 
 mod endings;
 mod losses;
@@ -16,18 +16,18 @@ use tempfile::TempDir;
 
 use crate::harness::write_program;
 
-/// Long enough for a machine that does ten other things; nothing waits for it to pass.
+/// Long enough for a machine with ten other jobs; no test waits for it to pass.
 const DEADLINE: Duration = Duration::from_secs(60);
 
 const GUARD: &str = env!("CARGO_BIN_EXE_ralph");
 const AGENT: &str = env!("CARGO_BIN_EXE_fake-agent");
 
-/// A grace that no test waits out.
+/// A grace period that no test waits out.
 const LONG: Duration = Duration::from_secs(600);
-/// A grace for children that use all of it.
+/// A grace period for children that use all of it.
 const SHORT: Duration = Duration::from_millis(100);
 
-/// Every kind of child that does not want to end.
+/// Every kind of child that refuses to end.
 const STUBBORN: [&str; 9] = [
     "spawn plain",
     "spawn nohup",
@@ -40,7 +40,7 @@ const STUBBORN: [&str; 9] = [
     "spawn respawn",
 ];
 
-/// A directory to work in, whose name is in the command line of everything that is started here.
+/// A working directory whose name is in the command line of every process that these tests start.
 struct Sandbox {
     dir: TempDir,
 }
@@ -111,13 +111,13 @@ impl Sandbox {
         self.start(self.launch(steps)).end()
     }
 
-    /// Waits until a process of the agent has written a line to `name`.
+    /// Waits until a process of the agent has written a line to the file `name`.
     fn wait_for(&self, name: &str) {
         wait_until(&format!("{name} is written"), || self.read(name).ends_with('\n'));
     }
 }
 
-/// Waits for what nobody would tell.
+/// Polls for a change that no event announces.
 fn wait_until(what: &str, mut there: impl FnMut() -> bool) {
     let deadline = Instant::now() + DEADLINE;
     while !there() {
@@ -129,7 +129,7 @@ fn wait_until(what: &str, mut there: impl FnMut() -> bool) {
 enum Event {
     Terminal(Vec<u8>),
     Stdout(Vec<u8>),
-    /// With everything that was still there in that moment.
+    /// The end, and everything that still ran at that moment.
     Ended(End, Vec<String>),
 }
 
@@ -152,7 +152,7 @@ impl Output for Recorder {
     }
 }
 
-/// A child that a test talks to.
+/// A running child of a test.
 struct Session {
     child: Option<Child>,
     events: Receiver<Event>,
@@ -160,7 +160,7 @@ struct Session {
     stdout: Vec<u8>,
 }
 
-/// A child that has ended, and what it has said.
+/// An ended child and its output.
 #[derive(Debug)]
 struct Ended {
     end: End,
@@ -192,7 +192,7 @@ impl Session {
         }
     }
 
-    /// Waits for the end, at which nothing may be left, and after which nothing may come.
+    /// Waits for the end. Checks that nothing runs at that moment and nothing arrives after it.
     fn end(mut self) -> Ended {
         let (end, alive) = loop {
             if let Some(ended) = self.next() {
@@ -213,7 +213,7 @@ impl Session {
     }
 }
 
-/// Returns every process that was started from `sandbox`, dead ones that nobody has reaped included.
+/// Returns every process that was started from `sandbox`, including zombies.
 fn alive_in(sandbox: &Path) -> Vec<String> {
     let sandbox = sandbox.to_string_lossy().trim_end_matches('/').to_owned();
     let mut known: Vec<u32> = Vec::new();

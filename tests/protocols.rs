@@ -1,6 +1,7 @@
-//! Every real agent by itself against the stand-in model server, each in its own protocol.
+//! Every real agent alone against the stand-in model server, each in its own protocol.
 //!
-//! Nobody guards it: what it started may outlive it by a moment, as the shell does of which codex takes a snapshot.
+//! No guard watches the agent, so its children may outlive it by a moment, such as the shell of which codex takes a
+//! snapshot.
 
 use crate::{
     harness::{
@@ -18,7 +19,7 @@ mod every_tool_works {
         let Some(sandbox) = agent.sandbox(&model, 0) else {
             return;
         };
-        // claude wants whole paths.
+        // claude requires absolute paths.
         let path = sandbox.project().join("by_write.txt");
         let path = path.to_str().unwrap();
         model.play(
@@ -70,7 +71,7 @@ mod every_tool_works {
         assert_eq!(requests[0].header(key.0), Some(key.1));
         let beside: &[_] = match agent {
             Agent::Codex | Agent::Claude | Agent::Gemini | Agent::Native | Agent::NativeMessages => &[],
-            // A title for the session.
+            // A request for the session's title.
             Agent::Opencode | Agent::OpencodeServer => &[(Kind::Side, "/v1/chat/completions")],
         };
         assert_answered_beside_steps(&model, beside);
@@ -91,7 +92,7 @@ mod a_refused_key_is_told_by_the_exit_code {
         let finished = agent.alone(&sandbox, "Anything.").run(SOON);
         let code = match agent {
             Agent::Codex | Agent::Claude | Agent::Opencode | Agent::OpencodeServer => 1,
-            // The status, as far as it fits.
+            // The HTTP status, truncated to an exit code.
             Agent::Gemini => 401 % 256,
             Agent::Native | Agent::NativeMessages => unreachable!("it is only talked with"),
         };
@@ -121,10 +122,10 @@ mod an_error_within_the_stream_is_repeated {
     each_agent!(scenario: ; codex Codex, claude Claude, gemini Gemini, opencode Opencode);
 }
 
-/// Checks that every request was answered, and which ones there were beside those that take a step.
+/// Checks that every request was answered, and that `expected` are the requests besides those that take a step.
 #[track_caller]
 fn assert_answered_beside_steps(model: &StandIn, expected: &[(Kind, &str)]) {
-    // The agent may be gone before the server has noted what became of its last request.
+    // The agent may exit before the server has noted the outcome of its last request.
     let exchanges = model.wait_for(SOON, "end of every request", |exchanges| {
         exchanges
             .iter()

@@ -1,4 +1,4 @@
-//! What is left to read the morning after: report, list of runs, differences, and what is thrown away.
+//! Commands for the morning after: report, list of runs, diffs, and pruning.
 
 use serde_json::Value;
 

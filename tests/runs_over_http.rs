@@ -1,4 +1,4 @@
-//! What the commands print, over HTTP: of the run that goes on and of those before it.
+//! The output of the commands over HTTP, for the current run and earlier ones.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use eventsource_stream::Event;
@@ -9,7 +9,7 @@ use crate::{
     loop_behaviour::said,
 };
 
-/// The bytes of a terminal in events.
+/// The terminal bytes carried by the events.
 fn shown(events: &[Event]) -> String {
     let data = |event: &Event| {
         let data: Value = serde_json::from_str(&event.data).expect("JSON");
@@ -54,7 +54,7 @@ fn the_run_that_goes_on_and_those_before_it_are_read_under_their_names_and_only_
     assert_eq!(runs.as_array().map(Vec::len), Some(2));
     assert_eq!(http.get(&format!("/runs/{old}")).json(), runs[1]);
 
-    // What goes on.
+    // The current run.
     let plan = http.get(&format!("/runs/{new}/plan")).json();
     assert_eq!(
         plan["tasks"],
@@ -69,7 +69,7 @@ fn the_run_that_goes_on_and_those_before_it_are_read_under_their_names_and_only_
     let steer = json!({"type": "steer", "kind": "next", "text": "look"});
     assert_eq!(http.post(&format!("/runs/{new}/commands"), &steer).status, 200);
 
-    // What is over.
+    // A finished run.
     let at = |route: &str| format!("/runs/{old}{route}");
     let print = |args: &[&str]| sandbox.ralph(args).run(SOON).stdout;
     let diff = http.get(&at("/diff/1"));
@@ -111,7 +111,7 @@ fn the_run_that_goes_on_and_those_before_it_are_read_under_their_names_and_only_
         refused.text()
     );
 
-    // What is nowhere.
+    // Unknown routes and runs.
     for route in ["/diff/7", "/recording/7", "/terminal?iteration=7", "/nothing"] {
         assert_eq!(http.get(&at(route)).status, 404, "{route}");
     }

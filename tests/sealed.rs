@@ -1,4 +1,5 @@
-//! Sealed goals: what agents, and the code that they write, cannot learn of held-out tests, each tried by real processes.
+//! Sealed goals: held-out tests stay secret from agents and from the code they write. Real processes try each way to
+//! them.
 
 use std::{fs, path::PathBuf};
 
@@ -7,7 +8,7 @@ use ralph_state::store::paths::ProjectPaths;
 
 use crate::harness::{SOON, Sandbox, Script, agents::skipped, events, running::Finished, wait_until};
 
-/// A word that stands in the held-out tests and in what they print, and nowhere else.
+/// A word that appears only in the held-out tests and in their output.
 const WORD: &str = "xyzzy";
 
 const VISIBLE: &str = "import unittest
@@ -16,11 +17,11 @@ class Visible(unittest.TestCase):
     def test_small(self): self.assertEqual(add(1, 2), 3)
 ";
 
-/// Work that suits the visible test alone.
+/// Work that satisfies only the visible test.
 const GUESSED: &str = "def add(a, b): return 3";
 const RIGHT: &str = "def add(a, b): return a + b";
 
-/// Code that runs beside the held-out tests, and would hand them on.
+/// Code that runs during the held-out tests and tries to leak them.
 const LEAK: &str = r#"
 import glob, os
 held = glob.glob("held_out/*") + glob.glob(os.environ["SEALED"] + "/*/*")
@@ -30,10 +31,10 @@ for place in os.environ["LEAKS"].split(":"):
     except OSError: pass
 "#;
 
-/// The report of a tool that was refused held-out files, and the names in a directory above them.
+/// The report of a tool that was denied held-out files and the listing of a directory above them.
 const DENIED: &str = r#"{"type":"tool-ended","call":"1","tool":"sh","ok":false,"output":"cat: ~/sealed/held_out: Permission denied\nls: /: Permission denied"}"#;
 
-/// Attempts of an agent. Each has to fail.
+/// Attempts of an agent, each of which has to fail.
 const ATTEMPTS: [(&str, &str); 15] = [
     ("read", "cat $SEALED/held_out/test_held.py"),
     ("list", "ls $SEALED"),
@@ -63,7 +64,7 @@ struct Project {
     sealed: PathBuf,
 }
 
-/// A project with one visible test and three that are held out; `script` is what its agent does.
+/// A project with one visible test and three held-out ones; `script` is its agent's work.
 fn project(script: &str) -> Project {
     let sandbox = Sandbox::outside_of_tmp();
     sandbox.plan(1);
@@ -92,7 +93,7 @@ fn project(script: &str) -> Project {
 }
 
 impl Project {
-    /// Names the goals in the user's settings, with `more` fields of the sealed one.
+    /// Defines the goals in the user's settings, with `more` fields for the sealed one.
     fn goals(&self, sealed: &str, more: &str) {
         let goals = format!(
             r#"{{ "goals": [
@@ -138,7 +139,7 @@ fn proof(finished: &Finished) -> Option<Proof> {
     })
 }
 
-/// Tries everything, and writes down what succeeded.
+/// A script that makes every attempt and records which ones succeeded.
 fn attempts() -> String {
     let tried = ATTEMPTS.map(|(what, command)| {
         format!("echo '{what}:' >> $HOME/../tmp/tried; ( {command} ) >> $HOME/../tmp/tried 2>&1 && echo {what} >> $HOME/../tmp/did")
@@ -183,7 +184,7 @@ fn an_agent_and_the_code_that_it_writes_learn_nothing_of_held_out_tests_but_how_
         read("tried")
     );
     assert_eq!(read("did"), "", "{}", read("tried"));
-    // The code ran beside the tests, in the visible goal as well, where there was nothing to hand on.
+    // The code ran during the tests, also in the visible goal, where there was nothing to leak.
     for leak in leaks.iter().map(|path| path.join("leaked")) {
         let leaked = fs::read_to_string(&leak).unwrap_or_default();
         _ = fs::remove_file(&leak);
@@ -281,7 +282,7 @@ fn a_run_with_a_sealed_goal_starts_only_where_its_files_are_kept_from_agents() {
         doctor.stdout.contains("sealed goals") && doctor.stdout.contains("--sandbox on"),
         "{doctor:?}"
     );
-    // A goal that is off refuses no start, and its files stay hidden.
+    // A disabled goal does not stop the start, and its files stay hidden.
     project.goals("~/sealed", r#", "enabled": false"#);
     let read = ["sandbox", "run", "--", "cat"];
     let read = sandbox
@@ -321,7 +322,7 @@ fn the_copy_of_a_killed_ralph_is_removed_by_the_next_start() {
     if !has_landlock(sandbox) {
         return;
     }
-    // It says that it is reached by a file in its copy.
+    // The goal creates a file in its copy to signal that it was reached.
     let wait =
         r#"{ "goals": [{ "name": "held-out", "command": ": > reached; exec sleep 600", "sealed": "~/sealed" }] }"#;
     fs::write(sandbox.config().join("ralph/config.json"), wait).unwrap();

@@ -23,7 +23,7 @@ use tokio::sync::mpsc;
 
 use crate::harness::write_program;
 
-/// Far beyond what anything here takes: a test that hangs fails.
+/// Far longer than anything here takes: a test that hangs fails.
 const DEADLINE: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Default)]
@@ -122,7 +122,7 @@ async fn next(signals: &mut mpsc::Receiver<AgentSignal>) -> Option<AgentSignal> 
     signal.unwrap_or_else(|_| panic!("a signal in time; what is there:\n{}", processes()))
 }
 
-/// What runs on this machine and waits for what: whatever keeps a session from its end is in it.
+/// The processes of this machine and what each waits for, to find what keeps a session from its end.
 fn processes() -> String {
     let columns = "pid,ppid,pgid,sid,stat,wchan:24,pending,blocked,args";
     let listed = std::process::Command::new("ps").args(["-eHo", columns]).output();
@@ -143,7 +143,7 @@ async fn until(mut reached: impl FnMut() -> bool) {
         .expect("it comes to that in time");
 }
 
-/// Everything until the channel closes; the last one has to be the only `Ended`.
+/// Collects signals until the channel closes; only the last one may be `Ended`.
 async fn rest(mut signals: mpsc::Receiver<AgentSignal>) -> Vec<AgentSignal> {
     let mut all = Vec::new();
     while let Some(signal) = next(&mut signals).await {
@@ -341,7 +341,7 @@ async fn a_stop_gets_through_while_nobody_takes_the_signals() {
     let room = out.downgrade();
     let session = agent.start(place.request(""), out);
     assert!(next(&mut signals).await.is_some());
-    // Nothing is taken from here on, so the next signal has to wait for ever.
+    // The channel is not read from here on, so the next signal waits for ever.
     until(|| room.upgrade().is_none_or(|out| out.capacity() == 0)).await;
     session.stop(Stop::Graceful);
     let all = rest(signals).await;
@@ -504,7 +504,7 @@ async fn dropping_a_session_ends_the_agent_and_a_dropped_receiver_harms_nobody()
     let session = agent.start(place.request(""), out.clone());
     session.stop(Stop::Immediate);
     drop(session);
-    // The reporter is the other sender; this one is alone once it is gone.
+    // The reporter holds the other sender; a count of one means that it is gone.
     until(|| out.strong_count() == 1).await;
 }
 

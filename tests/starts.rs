@@ -1,4 +1,4 @@
-//! A start from which the system withholds something: it ends with a sentence or goes on without, and never panics.
+//! Starts that the system denies something: each ends with a clear message or goes on without, and never panics.
 //!
 //! `RALPH_TEST_ROUNDS=N` tries more of the limits, `RALPH_TEST_SEED` others.
 
@@ -11,7 +11,7 @@ use crate::{
     harness::{SOON, Sandbox, Script, agents::skipped, running::Finished},
 };
 
-/// The exit codes that ralph documents, but for those of signals.
+/// The exit codes that ralph documents, except those for signals.
 const CODES: std::ops::RangeInclusive<i32> = 0..=8;
 
 #[track_caller]
@@ -42,7 +42,7 @@ const OTHER_USER: &str = "61235";
 
 #[test]
 fn a_start_without_threads_ends_with_a_sentence() {
-    // root may have as many as it likes.
+    // The limit does not apply to root.
     if !nix::unistd::geteuid().is_root() {
         return skipped("a start without threads: only root can start ralph as a user who has no other process");
     }
@@ -85,7 +85,7 @@ fn a_start_without_threads_ends_with_a_sentence() {
     }
 }
 
-/// Entries of the state directory that a start makes.
+/// Entries that a start creates in the state directory.
 const MADE: [&str; 7] = [
     "control.sock",
     "helpers.lock",

@@ -1,4 +1,4 @@
-//! The binary that is shipped for Linux is linked statically and works where there is nothing but git and a shell.
+//! The Linux release binary is statically linked and works where only git and a shell exist.
 #![cfg(target_os = "linux")]
 
 use std::{
@@ -12,7 +12,7 @@ use crate::harness::{SOON, Sandbox, skipped};
 const BINARY: &str = "RALPH_TEST_STATIC";
 /// The type of the program header that names a dynamic linker.
 const PT_INTERP: u32 = 3;
-/// Enters the root as its superuser, without a variable that says where anything is.
+/// Enters the root as its superuser, without any variable that names a directory.
 const ENTER: &str = "\
 set -e
 root=$1 PATH=$PATH:/usr/sbin:/sbin
@@ -22,7 +22,7 @@ mount -t tmpfs none \"$root/tmp\"
 exec chroot \"$root\" /bin/sh -c '
   unset HOME TMPDIR XDG_CONFIG_HOME XDG_STATE_HOME XDG_DATA_HOME XDG_CACHE_HOME XDG_RUNTIME_DIR RALPH_STATE_DIR TERM LANG
   PATH=/bin RALPH_DEMO_SPEED=0 exec /bin/ralph demo --headless'";
-/// The same where that is not permitted: nothing else is found, but all else is there.
+/// A fallback for systems that forbid `ENTER`: only the `PATH` is confined to the root.
 const NEARLY: &str = "PATH=$1/bin RALPH_DEMO_SPEED=0 exec \"$1/bin/ralph\" demo --headless";
 
 /// The types of the program headers of a 64-bit little-endian ELF file.
@@ -37,14 +37,14 @@ fn program_headers(elf: &[u8]) -> Vec<u32> {
     headers.map(|kind| u32::try_from(kind).expect("four bytes")).collect()
 }
 
-/// Copies a program and the libraries that it is linked to into the root.
+/// Copies a program and the shared libraries that it needs into the root.
 fn bring(sandbox: &Sandbox, root: &Path, name: &str) {
     let program = env::split_paths(&env::var_os("PATH").expect("a PATH"))
         .map(|directory| directory.join(name))
         .find(|path| path.is_file())
         .unwrap_or_else(|| panic!("{name} is not on PATH"));
     fs::copy(&program, root.join("bin").join(name)).expect("a program");
-    // It says of a static one that it is none.
+    // `ldd` reports that a static program has none.
     let linked = sandbox.program("ldd").arg(&program).run(SOON).stdout;
     for library in linked
         .split_whitespace()
@@ -57,7 +57,7 @@ fn bring(sandbox: &Sandbox, root: &Path, name: &str) {
     }
 }
 
-/// What makes a root for somebody, as far as this machine permits it.
+/// The command prefix for a separate mount namespace; `None` if this machine permits none.
 fn unshared(sandbox: &Sandbox) -> Option<&'static [&'static str]> {
     const WAYS: [&[&str]; 3] = [
         &["unshare", "--mount"],

@@ -14,14 +14,14 @@ fn committed() -> Value {
     serde_json::from_str(&fs::read_to_string(path).expect("the schema")).expect("JSON")
 }
 
-/// The first place where `value` is not what `schema` describes. Knows the keywords that the schema uses, and refuses what
-/// has no description.
+/// The first place where `value` violates `schema`. Supports the keywords that the schema uses, and rejects parts
+/// without a description.
 pub fn mismatch(root: &Value, schema: &Value, value: &Value, at: &str) -> Option<String> {
     if let Some(reference) = schema["$ref"].as_str() {
         let described = root.pointer(reference.trim_start_matches('#'));
         return mismatch(root, described.expect("a definition of this file"), value, at);
     }
-    // Anything at all.
+    // The schema `true` accepts any value.
     if *schema == Value::Bool(true) {
         return None;
     }

@@ -1,4 +1,4 @@
-//! What passing tests are worth: an agent may change the work, never what measures it.
+//! The worth of passing tests: an agent may change the work, but never what measures it.
 
 use ralph_core::event::{ConfirmedBy, Event, Missing, MutantOutcome, Proof, StopReason};
 
@@ -11,7 +11,7 @@ test('small', () => assert.strictEqual(add(1, 2), 3));
 test('large', () => assert.strictEqual(add(100, 200), 300));
 test('negative', () => assert.strictEqual(add(-1, 1), 0));
 ";
-/// Tests that pass whatever is tested.
+/// Tests that pass for any code.
 const SOFT: &str = "const test = require('node:test');
 test('small', () => {});
 test('large', () => {});
@@ -20,7 +20,8 @@ test('negative', () => {});
 
 const DONE: &str = "echo 'exports.add = (a, b) => a + b' > add.js";
 
-/// A project with three tests of what is to be written, and an agent that runs `work` in the shell before it ticks the box.
+/// A project with three tests of code that is still to be written, and an agent that runs `work` in the shell before it
+/// ticks the box.
 fn project(work: &str, last_words: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.plan(1);
@@ -178,11 +179,11 @@ fn tests_that_the_task_changes_wait_for_their_user() {
         report.contains("done (verified)") && !report.contains("ralph confirm"),
         "{report}"
     );
-    // Once is enough.
+    // A second confirmation is refused.
     assert_eq!(sandbox.ralph(["confirm"]).run(SOON).code(), Some(1));
 }
 
-/// A project with two tasks: the tests change with the first, and the second waits for a file in the project.
+/// A project with two tasks: the first changes the tests, and the second waits for a file in the project.
 fn two_tasks(plan: &str) -> Sandbox {
     let sandbox = project("", "");
     sandbox.write("PLAN.md", plan);
@@ -266,7 +267,7 @@ fn a_plan_allows_tests_to_change_at_a_task_unless_an_agent_wrote_that() {
             "sed -i 's/task 1/& {tests=may-change}/' PLAN.md",
             false,
         ),
-        // Changes from before the task are not its own.
+        // Changes made before a task started do not count as that task's own.
         ("- [ ] task 0\n- [ ] task 1 {tests=may-change}\n", "", false),
     ] {
         let sandbox = project("", "");
@@ -283,7 +284,7 @@ fn a_plan_allows_tests_to_change_at_a_task_unless_an_agent_wrote_that() {
 
 #[test]
 fn a_goal_that_fails_and_passes_on_the_same_files_is_flaky_and_has_to_pass_twice_in_a_row() {
-    // The goal counts its runs in the home, and fails in those that are named.
+    // The goal counts its runs in the home directory and fails in the runs named here.
     for (failing, passes, flaky) in [("2", true, true), ("2 4", false, true), ("2 3", false, false)] {
         let sandbox = project(DONE, "ok");
         let broken = sandbox.home().join("broken");
@@ -327,7 +328,7 @@ fn goals_without_tests_pass_and_are_not_enough_where_more_is_required() {
 #[test]
 fn what_a_trial_had_in_place_is_put_back_after_a_kill() {
     let sandbox = project("cp .soft add.test.js", "ok");
-    // With the tests as they were, the goal says so once and waits.
+    // With the tests as they were, the goal signals once that it runs and waits.
     let goal = "tests=if grep -q strictEqual add.test.js && [ -e $HOME/claimed ] && [ ! -e $HOME/tried ]; then \
                 : > $HOME/tried; exec sleep 600; fi; : > $HOME/claimed; node --test";
     let config = ["--goal", goal, "--max-iterations", "1"];

@@ -1,4 +1,4 @@
-//! A project's own files start nothing and allow nothing before their user has trusted them.
+//! A project's own files start nothing and allow nothing before the user trusts them.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,9 +10,9 @@ use crate::{
     tui::Terminal,
 };
 
-/// How each command is called where somebody else's project might have a say in it.
+/// Calls of each command that a cloned project might influence.
 ///
-/// Whatever `--help` lists has its row: a new command cannot be forgotten.
+/// Every command in `--help` needs a row here, so a new command cannot be forgotten.
 const CALLS: &[(&str, &[&str])] = &[
     ("adapters check", &["", "evil", "claude"]),
     ("adapters list", &[""]),
@@ -75,12 +75,12 @@ const CALLS: &[(&str, &[&str])] = &[
     ("token", &["", "--read-only"]),
     ("trust", &["--show", "--revoke"]),
     ("wait", &[""]),
-    // An address of nobody: it would serve until it is ended.
+    // The address belongs to no interface: `ralph web` would otherwise serve until it is stopped.
     ("web", &["--listen 192.0.2.1:7257"]),
     ("withdraw", &["1"]),
 ];
 
-/// Runs of the loop, which need what the project says and so do not start.
+/// Runs of the loop, which need the project's settings and therefore do not start.
 const RUNS: &[&str] = &[
     "",
     "--headless",
@@ -93,14 +93,14 @@ const RUNS: &[&str] = &[
     "many PLAN.md --engine own",
 ];
 
-/// The commands that the help lists, those below others included.
+/// The commands listed by the help, including nested ones.
 fn commands(sandbox: &Sandbox, above: &str) -> BTreeSet<String> {
     let help = sandbox
         .wary_ralph(above.split_whitespace())
         .arg("--help")
         .run(SOON)
         .stdout;
-    // At the top they stand in groups.
+    // The top-level help lists commands in groups.
     let heading = if above.is_empty() { "Begin:\n" } else { "Commands:\n" };
     let listed = help.split_once(heading).map_or("", |(_, rest)| rest);
     let names = listed
@@ -122,7 +122,7 @@ fn commands(sandbox: &Sandbox, above: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// Plants a program that leaves `marks/NAME` in the home directory, and returns how it is called.
+/// Plants a program that leaves `marks/NAME` in the home directory, and returns its command.
 fn program(sandbox: &Sandbox, name: &str) -> String {
     let path = sandbox.project().join(format!("bin/{name}"));
     let marks = sandbox.home().join("marks");
@@ -142,7 +142,7 @@ fn marks(sandbox: &Sandbox) -> BTreeSet<String> {
         .collect()
 }
 
-/// Names programs wherever a tree can: in every file and every key that ralph reads, and where git looks.
+/// Names programs in every place a project can: every file and key that ralph reads, and the places where git looks.
 fn plant(sandbox: &Sandbox) {
     let command = |name: &str| serde_json::json!({ "command": { "program": program(sandbox, name) } });
     let own: BTreeMap<&str, _> = ["claude", "codex", "gemini", "opencode-run", "opencode-server", "own"]
@@ -218,7 +218,7 @@ fn no_command_starts_what_a_fresh_clone_names_before_it_is_trusted() {
     let sandbox = Sandbox::new();
     sandbox.plan(1);
     sandbox.install(&Script::worker());
-    // A run of the user's own, so that there is something to report, to restore and to resume.
+    // A run of the user's own, so that there is something to report, restore and resume.
     let finished = sandbox.looping([] as [&str; 0]).run(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     sandbox.write("PLAN.md", "- [ ] More\n");
@@ -254,7 +254,7 @@ fn no_command_starts_what_a_fresh_clone_names_before_it_is_trusted() {
         started(args, &finished);
     }
 
-    // The same that was quiet until now, once it is trusted.
+    // Commands that started nothing before now start the project's programs, once trusted.
     for args in ["doctor", "goals check"] {
         sandbox.ralph(args.split_whitespace()).run(SOON);
     }
@@ -291,7 +291,7 @@ fn looking_goes_without_what_is_not_trusted_and_says_so() {
     assert!(doctor.stdout.contains("not trusted: .ralph/config.json"), "{doctor:?}");
     assert!(doctor.stdout.contains("`ralph trust` trusts them"), "{doctor:?}");
     assert!(sandbox.ralph(["config", "show"]).run(SOON).stdout.contains("theirs"));
-    // What asks nothing of the project warns of nothing.
+    // Commands that use nothing of the project do not warn.
     assert_eq!(looks("runs").stderr.matches("trust").count(), 0);
 }
 
@@ -354,7 +354,7 @@ work; over 'Done.'"#,
         sandbox.wary_ralph(args).run(SOON)
     };
     assert_eq!(run("1").code(), Some(6));
-    // Resuming is a start like any other.
+    // Resuming needs trust like any start.
     let refused = run("2");
     assert_eq!(refused.code(), Some(3), "{refused:?}");
     let named = ".ralph/config.json, .ralph/prompt.md (changed)";

@@ -1,4 +1,4 @@
-//! The screen as its users have it: the real binary in a terminal, keys that are pressed, cells that are read.
+//! The screen as users have it: the real binary in a terminal, real keys, and the resulting cells.
 
 mod answering;
 pub mod ending;
@@ -18,7 +18,7 @@ use ralph_system::proc::Size;
 use crate::harness::{Sandbox, Script};
 pub use terminal::Terminal;
 
-/// An agent that says it is ready and works until it is let go, one task in each iteration.
+/// An agent that says it is ready and waits to be released, one task per iteration.
 pub const PATIENT: &str = r#"echo "ready $n"; await "go$n"; work; echo "finished $n""#;
 
 /// The screen over `PLAN.md` with an adapter `script`.

@@ -1,8 +1,8 @@
-//! Agents that lie, stall and vandalise: each with the end that the loop has to come to, under the real binary.
+//! Agents that lie, stall and vandalise: each with the end that the loop must reach, under the real binary.
 //!
-//! A scenario is a row of [`scenarios`]: a name, a short script for `sh` (see `harness/scripted.rs` for what it can use), and
-//! what has to come of it. The table with what did come of it is printed whenever one of them fails, and with
-//! `cargo test vandals -- --nocapture`.
+//! A scenario is a row of [`scenarios`]: a name, a short script for `sh` (see `harness/scripted.rs` for its commands),
+//! and the required end. The table of actual ends is printed if a scenario fails, and with `cargo test vandals --
+//! --nocapture`.
 
 mod scenarios;
 mod state;
@@ -22,31 +22,31 @@ use ralph_core::event::{Event, Record};
 
 use crate::harness::{SOON, Sandbox, Script, events, wait_until};
 
-/// Side by side: most of them wait most of the time.
+/// Scenarios at a time: most of them wait most of the time.
 const WORKERS: usize = 4;
-/// Most that a journal takes, whatever an agent does: none of these runs has more than a handful of iterations.
+/// Largest journal: none of these runs has more than a handful of iterations.
 const JOURNAL_CAP_BYTES: u64 = 2 << 20;
 
-/// An agent, and what has to come of it.
+/// An agent and the required end of its run.
 struct Scenario {
     name: &'static str,
     script: Script,
-    /// `PLAN.md` as the run begins.
+    /// `PLAN.md` at the start of the run.
     plan: &'static str,
     /// The user's configuration.
     config: &'static str,
     args: &'static [&'static str],
-    /// The exit code; none if ralph itself is killed.
+    /// The exit code; `None` if ralph itself is killed.
     code: Option<i32>,
-    /// Most iterations it may take.
+    /// Most iterations that the run may take.
     iterations: u32,
-    /// A word that the end has to contain.
+    /// A text that the reason of the end has to contain.
     because: &'static str,
-    /// A file of the user's home that must not come to be.
+    /// A file in the user's home that must not exist afterwards.
     never: &'static str,
-    /// Whether there is a report afterwards: not if the agent took the records it is made of.
+    /// Whether a report is possible afterwards: not if the agent removed the records that it is made of.
     reported: Reported,
-    /// The state directory's files can grow to this size only.
+    /// Largest file that ralph may write, in blocks.
     quota_blocks: Option<usize>,
 }
 
@@ -56,7 +56,7 @@ enum Reported {
     No,
 }
 
-/// What came of one.
+/// The result of one scenario.
 struct Row {
     name: &'static str,
     required: String,
@@ -67,7 +67,7 @@ struct Row {
 }
 
 impl Scenario {
-    /// Runs it; what panics, as a run without an end does, is one row that failed and not the end of the table.
+    /// Runs the scenario. A panic, such as a run without an end, fails this row and not the whole table.
     fn run_to_a_row(&self) -> Row {
         let started = Instant::now();
         std::panic::catch_unwind(|| self.run(started)).unwrap_or_else(|_| Row {
@@ -148,7 +148,7 @@ impl Scenario {
         sandbox
     }
 
-    /// What may not be when a run ends with 0: a task that is not ticked, or a goal that does not pass.
+    /// Faults of a run that ended with 0: an unticked task, or a goal that does not pass.
     fn lies(&self, sandbox: &Sandbox, records: &[Record], ended_well: bool) -> Vec<String> {
         if !ended_well {
             return Vec::new();
@@ -180,7 +180,7 @@ impl Scenario {
         lies
     }
 
-    /// What is wrong with the report.
+    /// Faults of the report.
     fn unreported(&self, sandbox: &Sandbox) -> Vec<String> {
         if self.reported == Reported::No {
             return Vec::new();
@@ -196,7 +196,7 @@ impl Scenario {
         faults
     }
 
-    /// A journal that the agent has filled.
+    /// The fault of a journal that the agent has filled.
     fn overgrown(&self, sandbox: &Sandbox) -> Option<String> {
         if self.reported == Reported::No {
             return None;
@@ -207,7 +207,7 @@ impl Scenario {
     }
 }
 
-/// Processes that the run left; one that was killed leaves them to the guard, which takes a moment.
+/// Processes that the run left. A killed run leaves them to the guard, which takes a moment.
 fn left_running(sandbox: &Sandbox, code: Option<i32>) -> Option<String> {
     if code.is_none() {
         wait_until(SOON, "end of what was left running", || {

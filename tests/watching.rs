@@ -1,4 +1,4 @@
-//! `ralph status --watch`: a reader of a run that may come, go and come again.
+//! `ralph status --watch`: a reader of a run that may detach and return.
 
 use std::{
     fs::{self, File},
@@ -72,12 +72,12 @@ fn a_watch_waits_for_a_run_shows_each_change_outlives_a_kill_and_ends_with_the_r
     assert_eq!(states.last().expect("a line")["over"], true);
     assert!(states.windows(2).all(|two| two[0] != two[1]), "only changes are told");
     terminal.sees("2 of 3 done");
-    // The screen of an older ralph had to be asked for.
+    // In an older ralph, `--monitor` asked for the screen.
     let screen = sandbox.ralph(["--monitor", "--headless"]).run(SOON);
     assert!(screen.stderr.contains("cannot be used with"), "{screen:?}");
 }
 
-/// Stands in for a loop that has ended `run` and is not gone yet: it has the lock, and answers everything with `status`.
+/// Imitates a loop that has ended `run` but has not exited: it holds the lock and answers every request with `status`.
 fn ending(sandbox: &Sandbox, run: &str, status: &'static str) -> File {
     let paths = sandbox.paths();
     let mut lock = File::create(paths.lock()).expect("the lock");
@@ -102,7 +102,7 @@ fn refuse(client: &mut UnixStream, status: &str) {
     }
     let body = r#"{"detail": "the stand-in says no"}"#;
     let length = body.len();
-    // It may not want to know.
+    // The client may have closed the connection.
     _ = write!(
         client,
         "HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"

@@ -1,4 +1,4 @@
-//! `ralph web`: the runs of all projects behind one address.
+//! `ralph web`: the runs of all projects at one address.
 
 use std::{
     collections::BTreeMap,
@@ -16,7 +16,7 @@ use crate::{
     harness::{SOON, Sandbox, Script, http::Http, wait_until},
 };
 
-/// How each run stands, by the name of its project's directory's parent.
+/// The standing of each run, by the name of its project's parent directory.
 fn standings(http: &Http) -> BTreeMap<String, Value> {
     let runs = http.get("/runs").json();
     let glance = |run: &Value| {
@@ -34,7 +34,7 @@ fn standings(http: &Http) -> BTreeMap<String, Value> {
         .collect()
 }
 
-/// Sends a request to a socket with a path, as ssh does for a forwarded port, and returns the answer.
+/// Sends a request to a Unix socket, as ssh does for a forwarded port, and returns the answer.
 fn over_socket(socket: &std::path::Path, head: &str) -> String {
     let mut stream = UnixStream::connect(socket).expect("a socket");
     let request = format!("{}\r\nconnection: close\r\n\r\n", head.trim_end());
@@ -59,7 +59,7 @@ fn a_connection_of_a_process_that_has_ended_is_no_users() {
     let login = format!("POST /login HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {token}");
     let answer = over_socket(&socket, &login);
     assert!(answer.starts_with("HTTP/1.1 2"), "the user's own: {answer}");
-    // It sees the connection when the process that has made it is gone, as it may where it is slow.
+    // On a slow machine the server sees the connection only after the connecting process is gone.
     web.signal(Signal::SIGSTOP);
     let to = format!("{token}{}", socket.display());
     let mut connects = sandbox
@@ -113,7 +113,7 @@ fn the_runs_of_all_projects_are_listed_followed_and_answered_behind_one_token_wh
     };
     let at = |project: &str, route: &str| format!("/runs/{}{route}", id(project));
 
-    // Looking is for everybody with a token, commanding is not.
+    // A read-only token may look, but not command.
     let looks = asking
         .ralph(["token", "--web", "--read-only", "--state-dir", state])
         .run(SOON);
@@ -121,7 +121,7 @@ fn the_runs_of_all_projects_are_listed_followed_and_answered_behind_one_token_wh
     assert_eq!(looking.get(&at(&first, "/asks")).json()[0]["number"], 1);
     let yes = json!({"type": "allow", "remember": null});
     assert_eq!(looking.post(&at(&first, "/asks/1"), &yes).status, 403);
-    // A screen that holds the agent back is more, however its address is written.
+    // A screen that slows the agent down needs more than reading rights, however its address is written.
     let address = base.trim_start_matches("http://").parse().expect("an address");
     let again = at(&first, "").to_owned() + "/stream";
     for route in ["/stream", "/x/../stream", "/x/%2e%2e/stream", &again] {
@@ -135,7 +135,7 @@ fn the_runs_of_all_projects_are_listed_followed_and_answered_behind_one_token_wh
         assert_eq!(answer.status, 403, "{path}: {answer:?}");
     }
 
-    // A connection that is cut, and one that goes on where that was.
+    // A connection is cut, and a new one continues at the same place.
     let mut followed = http.events(&at(&first, "/events?from=0"));
     let asked = followed.wait_for(|event| event.event == "permission-asked");
     drop(followed);
@@ -151,7 +151,7 @@ fn the_runs_of_all_projects_are_listed_followed_and_answered_behind_one_token_wh
     assert!(ids.iter().copied().eq(next + 1..next + 1 + ids.len() as u64), "{ids:?}");
     assert_eq!(rest.last().map(|over| &*over.data), Some(r#"{"exitCode":0}"#));
 
-    // One has ended, one is killed: what they leave behind can be read.
+    // One run has ended and one is killed: their records can still be read.
     works.kill();
     works.wait_for_exit(SOON);
     wait_until(SOON, "no run to be live", || {
@@ -173,7 +173,7 @@ fn the_runs_of_all_projects_are_listed_followed_and_answered_behind_one_token_wh
     assert_eq!(web.wait(SOON).code(), Some(0));
 }
 
-/// An agent that asks in its first iteration, and works in the others.
+/// An agent that asks a question in its first iteration and works in the others.
 pub const BLOCKED: &str = r#"[ "$n" = 1 ] && over "---RALPH_STATUS---\nSTATUS: BLOCKED\nREASON: Which key do I use?\n---END_RALPH_STATUS---" || { work; over Done.; }"#;
 
 #[test]
@@ -218,7 +218,7 @@ fn a_run_that_has_ended_blocked_is_answered_behind_the_token_and_resumed_with_th
     assert_eq!(resumed.code(), Some(0), "{resumed:?}");
     assert!(sandbox.prompt(2).contains("the blue one"), "in the same run");
 
-    // A later run takes its place.
+    // A later run of the project replaces it.
     sandbox.plan(1);
     assert_eq!(sandbox.looping([] as [&str; 0]).run(SOON).code(), Some(8));
     let older = http.post(&route, &answer);
