@@ -1,4 +1,4 @@
-//! Background tasks by the tools: the rules are those of `ralph tasks`, and no answer is long.
+//! Background tasks through the tools: the rules of `ralph tasks` apply, and every answer is short.
 
 use ralph_core::event::{BackgroundEnd, Event, Requester};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::goals::{answers, begin};
 use crate::harness::{SOON, Sandbox, Script, events};
 
-/// What one tool answers, and whether that was a refusal.
+/// The answer of one tool, and whether it was a refusal.
 #[track_caller]
 fn ask(sandbox: &Sandbox, tool: &str, arguments: Value) -> (String, bool) {
     let name = format!("background_{tool}");

@@ -1,4 +1,4 @@
-//! Goals that run for the agent, in real processes.
+//! Goals run for the agent, in real processes.
 
 use std::{fs, path::Path};
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{SOON, Sandbox, Script, running::Running, wait_until};
 
-/// Begins calls of tools, by their names and arguments, as one client.
+/// Starts a client that calls tools, given by name and arguments.
 pub(super) fn begin(sandbox: &Sandbox, file: &str, calls: &[(&str, Value)]) -> Running {
     let mut lines = r#"{"id":0,"method":"initialize","params":{}}"#.to_owned();
     for (id, (tool, arguments)) in calls.iter().enumerate() {
@@ -18,7 +18,7 @@ pub(super) fn begin(sandbox: &Sandbox, file: &str, calls: &[(&str, Value)]) -> R
     sandbox.ralph(["mcp"]).stdin_from(&path).start()
 }
 
-/// What the tools answered, in the order of the calls: each with whether it was refused.
+/// The answers of the tools in the order of the calls, each with whether it was a refusal.
 pub(super) fn answers(client: Running) -> Vec<(String, bool)> {
     let served = client.wait(SOON);
     assert_eq!(served.code(), Some(0), "{}", served.stderr);
@@ -61,7 +61,7 @@ fn goals_run_for_the_agent_and_for_the_gate_never_at_once_and_a_ticket_has_what_
         both[0] == both[1] && both[0].0.contains("1 of 1 goal passed"),
         "{both:?}"
     );
-    // One that goes on when the turn ends is ended, and that of the gate begins after it.
+    // A goal that still runs when the turn ends is ended, and the gate's own run starts after it.
     let begun = sandbox.project().join("begun");
     fs::remove_file(&begun).expect("what the goal left");
     sandbox.write("hold", "");

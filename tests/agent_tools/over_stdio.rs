@@ -1,4 +1,4 @@
-//! `ralph mcp` as a client of the Model Context Protocol meets it, by itself and without a run.
+//! `ralph mcp` as a client of the Model Context Protocol sees it, on its own and without a run.
 
 use serde_json::Value;
 

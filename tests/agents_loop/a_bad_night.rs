@@ -1,5 +1,5 @@
-//! A model that says nothing, one that is asked too often, and a connection that is cut: one task is done in the end, with the
-//! model and the agent that were asked for, and what is committed is the user's.
+//! A silent model, a rate limit and a cut connection: one task is done in the end, with the requested model and agent.
+//! The commits carry the user's name.
 
 use ralph_core::event::{CancelReason, Outcome, ProblemKind};
 
@@ -14,13 +14,13 @@ use crate::{
 
 const SCRIBE: &str = "You are the scribe of the sandbox.";
 
-/// A repository that knows another user.
+/// A repository configured for another user.
 const ELSEWHERE: &str = "git init --quiet ../elsewhere && cd ../elsewhere && git config user.name Other && \
                          git config user.email other@example.invalid && \
                          git commit --quiet --allow-empty --message Theirs";
 
 fn scenario(agent: Agent) {
-    // A server asks before anything outside of the project, and is refused.
+    // The opencode server asks before it touches anything outside of the project, and is refused.
     let elsewhere = if agent == Agent::OpencodeServer {
         "true"
     } else {
@@ -37,7 +37,7 @@ fn scenario(agent: Agent) {
         return;
     };
     plan_one_task(&sandbox);
-    // Longer than any of them waits before it asks again, or starts on a busy machine.
+    // Longer than any agent waits before a retry, or takes to start on a busy machine.
     let run = named(agent, &sandbox).args(["--idle-timeout", "20s"]);
     let finished = run.run(PATIENCE);
 
@@ -45,14 +45,14 @@ fn scenario(agent: Agent) {
     let reason = CancelReason::IdleTimeout;
     assert_eq!(ended[0], Outcome::Cancelled { reason }, "a silent model is given up");
     if agent == Agent::Gemini {
-        // It waits a limit out, and does not ask again once it has read the first words.
+        // gemini waits a limit out, but does not retry once it has read the first words.
         assert_done(&finished, 1, 3);
         assert!(
             matches!(&ended[1], Outcome::Failed { problem } if problem.kind == ProblemKind::Network),
             "{ended:?}"
         );
     } else {
-        // The agent asks again by itself, after the limit and after the cut.
+        // The agent itself retries after the limit and after the cut.
         assert_done(&finished, 1, 2);
     }
     assert_eq!(ended.last(), Some(&Outcome::Completed));
@@ -72,7 +72,7 @@ fn scenario(agent: Agent) {
 
 each_agent!(scenario);
 
-/// A run with a model and, for opencode, an agent of opencode's that are asked for by name.
+/// A run with a named model and, for opencode, a named agent of opencode.
 fn named(agent: Agent, sandbox: &Sandbox) -> Program {
     let run = ralph(agent, sandbox);
     if !is_of_opencode(agent) {
@@ -96,7 +96,7 @@ fn is_of_opencode(agent: Agent) -> bool {
 fn assert_named(agent: Agent, request: &Request) {
     let model = match agent {
         Agent::Gemini => request.path.contains("/models/stand-in:"),
-        // Its servers name models as they like.
+        // Servers of the native agent name models as they like.
         Agent::Native | Agent::NativeMessages => request.body["model"] == "anybody/stand-in",
         Agent::Codex | Agent::Claude | Agent::Opencode | Agent::OpencodeServer => request.body["model"] == "stand-in",
     };
@@ -108,7 +108,7 @@ fn assert_named(agent: Agent, request: &Request) {
     );
 }
 
-/// Also where the agent keeps the user's git configuration from its tools.
+/// Checks the author of the commits, also for an agent that hides the user's git configuration from its tools.
 #[track_caller]
 fn assert_commits(agent: Agent, sandbox: &Sandbox) {
     assert_eq!(

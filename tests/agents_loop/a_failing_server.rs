@@ -1,6 +1,5 @@
-//! A server that fails is asked again after a pause; one that wants to be asked again in an hour makes ralph itself wait, where
-//! everybody can see it, with the agent gone, some of which would sleep without a word for as long as that takes; and one that
-//! refuses the key ends the run at once, with a hint.
+//! ralph waits and retries when a server fails. A limit of an hour makes ralph itself wait, visibly and with the agent
+//! ended: some agents would sleep silently for that long. A refused key ends the run at once, with a hint.
 
 use std::time::Duration;
 
@@ -80,7 +79,7 @@ fn wait(running: &Running, wanted: Wait) -> Record {
     )
 }
 
-/// Too much was asked for the next hour.
+/// A rate limit that ends in an hour.
 fn limited(agent: Agent) -> HttpError {
     let limited = http(429).header("retry-after", "3600");
     if agent != Agent::Gemini {
@@ -95,11 +94,11 @@ fn limited(agent: Agent) -> HttpError {
 #[track_caller]
 fn assert_nobody_sleeps_beside_ralph(agent: Agent, sandbox: &Sandbox, running: &Running) {
     if agent == Agent::OpencodeServer {
-        // A server of one's own goes on to serve the next session.
+        // An opencode server that ralph started keeps running for the next session.
         return;
     }
     let others = sandbox.processes().into_iter().filter(|process| {
-        // The guard of git is there for as long as ralph is.
+        // The guard of git lives as long as ralph.
         process.pid != running.pid() && !process.command.ends_with("__guard --helpers")
     });
     assert_eq!(others.collect::<Vec<_>>(), [], "nobody sleeps beside ralph");
@@ -107,7 +106,7 @@ fn assert_nobody_sleeps_beside_ralph(agent: Agent, sandbox: &Sandbox, running: &
 
 #[track_caller]
 fn assert_waits_as_told(agent: Agent, told: Option<u64>, wait: &Record) {
-    // The others do not say when, not even opencode, whose server does.
+    // The other agents do not report the end of the limit. opencode does not either, though its server does.
     let tells = matches!(agent, Agent::Gemini | Agent::OpencodeServer) || agent.is_native();
     assert_eq!(told.is_some(), tells, "{told:?}");
     let Event::WaitStarted { until_ms, .. } = wait.event else {
@@ -118,7 +117,7 @@ fn assert_waits_as_told(agent: Agent, told: Option<u64>, wait: &Record) {
     assert!(!tells || about_an_hour, "{waits:?}");
 }
 
-/// What a person types to log in.
+/// The command or key with which a user logs in.
 pub(super) fn login(agent: Agent) -> &'static str {
     match agent {
         Agent::Codex => "`codex login`",

@@ -1,4 +1,4 @@
-//! A model that uses tools without end: a limit on tokens ends the turn in which it is reached.
+//! A model that uses tools without end: a token limit ends the turn that reaches it.
 
 use ralph_core::event::StopReason;
 
@@ -32,12 +32,13 @@ fn scenario(agent: Agent) {
         );
         let tokens = totals.usage.tokens().expect("what a cut-off turn used");
         assert!(tokens >= LIMIT, "{channel}: {:?}", totals.usage);
-        // The stand-in says more than a thousand tokens for each request.
+        // The stand-in reports more than a thousand tokens for each request.
         let requests = (model.main_request_count() - before) as u64;
         assert!(requests <= LIMIT / 1_000 + 2, "{channel}: {requests} requests");
         sandbox.assert_nothing_runs();
     }
 }
 
-// gemini reports at the end of a turn alone, codex one-way as well, and opencode reports no tokens on its live channel.
+// gemini reports usage only at the end of a turn, as codex does one-way. opencode reports no tokens on its live
+// channel.
 each_agent!(scenario: claude Claude, codex Codex, native Native, native_messages NativeMessages; opencode Opencode, opencode_server OpencodeServer);

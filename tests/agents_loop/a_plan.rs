@@ -1,4 +1,4 @@
-//! A plan of two tasks is worked off, each by a session of its own, in the sandbox.
+//! A plan of two tasks is completed in the sandbox, each task in a session of its own.
 
 use ralph_core::event::AgentSignal;
 
@@ -14,7 +14,7 @@ fn scenario(agent: Agent) {
     let Some(sandbox) = agent.sandbox_as_installed(&model, 0) else {
         return;
     };
-    // Where the kernel can: elsewhere it would not start.
+    // The strict sandbox is used only if the kernel supports it; elsewhere it would not start.
     let strict = can_be_strict(&sandbox);
     let host = model.origin().replace("http://", "");
     let finished = ralph(agent, &sandbox)
@@ -60,7 +60,7 @@ fn scenario(agent: Agent) {
     );
 }
 
-// Every agent works one plan off for each change.
+// Every agent completes a plan for each change.
 each_agent!(
     scenario: codex Codex, claude Claude, gemini Gemini, opencode Opencode, opencode_server OpencodeServer, native Native,
               native_messages NativeMessages

@@ -1,4 +1,4 @@
-//! A key that is refused ends the run also where the agent would ask again and again.
+//! A refused key ends the run even if the agent would retry for long.
 
 use ralph_core::event::{ProblemKind, StopReason};
 
@@ -8,7 +8,7 @@ use crate::{
     stand_in::{Scenario, StandIn, http},
 };
 
-/// Left alone, claude asks eleven times within three minutes.
+/// On its own, claude retries eleven times within three minutes.
 fn scenario(agent: Agent) {
     let model = StandIn::start(Scenario::from(http(401)).side(http(401)));
     let Some(sandbox) = agent.sandbox(&model, 10) else {

@@ -1,5 +1,5 @@
-//! An interrupt in the middle of a tool call leaves nothing running, wherever the agent put its command. Before, it uses ralph's own
-//! tools.
+//! An interrupt in the middle of a tool call leaves nothing running, wherever the agent started its command. The agent
+//! uses ralph's own tools before.
 
 use nix::sys::signal::Signal;
 use ralph_core::event::{AgentSignal, CancelReason, Event, Finding, StopReason};
@@ -17,7 +17,7 @@ use crate::{
 };
 
 fn scenario(agent: Agent) {
-    // gemini is told of servers on its live channel alone (see `live_channel`), the native agent of none.
+    // gemini learns of MCP servers only on its live channel (see `live_channel`).
     let has_tools = agent != Agent::Gemini;
     let scenario = match has_tools {
         true => use_a_background_task(agent, Scenario::new().then(use_own_tools(agent))),

@@ -1,5 +1,5 @@
-//! The first hour in a project of each language: `ralph init`, one task, and a run by a real agent to an end that the project's
-//! own tests verify.
+//! The first hour in a project of each language: `ralph init`, one task, and a run by a real agent whose end the
+//! project's own tests verify.
 
 use std::{env, fs, path::Path};
 
@@ -8,13 +8,13 @@ use ralph_core::event::{Proof, StopReason};
 use super::{PATIENCE, in_order, stopped, work_by, work_on};
 use crate::{harness::agent::Agent, stand_in::StandIn};
 
-/// A project of these files, whose tests want `hello.txt`, is set up and worked off, and ends with `proof`.
+/// Sets up a project of these files, whose tests need `hello.txt`, and runs it. The run must end with `proof`.
 fn first_hour(agent: Agent, files: &[(&str, &str)], goal: &str, proof: Proof) {
     let model = StandIn::start(in_order([&work_on("hello")]));
     let Some(mut sandbox) = agent.sandbox(&model, 0) else {
         return;
     };
-    // Of the toolchain that built this test: the one that `cargo` chooses depends on the user's home.
+    // Uses the toolchain that built this test: the `cargo` on `PATH` chooses one by the user's home.
     if let Some(cargo) = env::var_os("CARGO") {
         sandbox.add_agent(Path::new(&cargo));
     }

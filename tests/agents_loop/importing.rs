@@ -1,4 +1,4 @@
-//! A real agent writes the plan out of requirements.
+//! A real agent turns requirements into a plan.
 
 use super::PATIENCE;
 use crate::{

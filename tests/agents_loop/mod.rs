@@ -1,4 +1,4 @@
-//! ralph with each of the real agents: what a user lives through in a night, one module per adventure.
+//! ralph with each of the real agents: events of a user's night, one module for each.
 
 mod a_bad_night;
 mod a_failing_server;
@@ -26,10 +26,11 @@ use crate::{
     stand_in::{Scenario, Step, answer, log::Request, say, shell},
 };
 
-/// For a run that takes seconds when all is well: some agents need ten of them to start, and far more on a busy machine.
+/// Longest time for a run that normally takes seconds. Some agents need ten seconds to start, and far more on a busy
+/// machine.
 const PATIENCE: Duration = Duration::from_secs(240);
 
-/// The real ralph with an agent, told to print its records and to be quick about backing off.
+/// The real ralph with an agent. It prints its records and backs off only briefly.
 pub(crate) fn ralph(agent: Agent, sandbox: &Sandbox) -> Program {
     let args = [
         "--adapter",
@@ -49,7 +50,7 @@ pub(crate) fn plan_one_task(sandbox: &Sandbox) {
     sandbox.git(["commit", "--quiet", "--all", "--message", "Plan less"]);
 }
 
-/// What the agent has ralph's own tool of this name under.
+/// The name under which the agent offers this tool of ralph.
 fn own_tool(agent: Agent, name: &str) -> String {
     let prefix = match agent {
         Agent::Codex | Agent::Claude | Agent::Native | Agent::NativeMessages => "mcp__ralph__",
@@ -59,7 +60,7 @@ fn own_tool(agent: Agent, name: &str) -> String {
     format!("{prefix}{name}")
 }
 
-/// An answer that uses tools of ralph's own: all that tell something of the work.
+/// An answer that calls the tools of ralph that report on the work.
 pub(crate) fn use_own_tools(agent: Agent) -> Step {
     let tool = |name: &str| own_tool(agent, name);
     answer()
@@ -69,7 +70,7 @@ pub(crate) fn use_own_tools(agent: Agent) -> Step {
         .into()
 }
 
-/// Has the agent start a background task, look at it, and cancel it: one request each.
+/// Makes the agent start a background task, look at it and cancel it, in one request each.
 pub(crate) fn use_a_background_task(agent: Agent, scenario: Scenario) -> Scenario {
     let calls = [
         ("background_start", json!({"command": "exec sleep 301"})),
@@ -81,7 +82,7 @@ pub(crate) fn use_a_background_task(agent: Agent, scenario: Scenario) -> Scenari
     calls.into_iter().map(call).fold(scenario, Scenario::then)
 }
 
-/// That the model has read what came of each, and that the task has ended for it.
+/// Checks that the model has read the result of each call, and that the records show the cancellation.
 #[track_caller]
 pub(crate) fn assert_background_task_used(requests: &[Request], records: &[Record]) {
     let read = requests.last().expect("requests").body.to_string();
@@ -100,8 +101,8 @@ pub(crate) fn assert_background_task_used(requests: &[Request], records: &[Recor
     assert!(records.iter().any(cancelled));
 }
 
-/// That the model has read in `request` what the tools answered, and the user in `records`: of two tasks none is done, and the
-/// goal `true` passes.
+/// Checks that the model has read the tools' answers in `request`, and that `records` show them: none of two tasks is
+/// done, and the goal `true` passes.
 #[track_caller]
 pub(crate) fn assert_own_tools_answered(request: &Request, records: &[Record]) {
     let read = request.body.to_string();
@@ -123,12 +124,12 @@ pub(crate) fn assert_own_tools_answered(request: &Request, records: &[Record]) {
     assert!(calls.iter().any(checked) && calls.iter().any(refused), "{calls:?}");
 }
 
-/// The words an agent's model would say to do one task: make a file, tick the box, commit.
+/// Answers of a model that do one task: write a file, tick the box, commit.
 pub(crate) fn work_on(name: &str) -> [Step; 2] {
     work_by("PLAN.md", name)
 }
 
-/// The same with another plan.
+/// As [`work_on`], with another plan.
 pub(crate) fn work_by(plan: &str, name: &str) -> [Step; 2] {
     let tick = format!("awk '!t && sub(/- \\[ \\]/, \"- [x]\") {{ t = 1 }} {{ print }}' {plan} > P && mv P {plan}");
     let command = format!("echo {name} > {name}.txt && {tick} && git add --all && git commit --quiet -m {name}");
@@ -143,7 +144,7 @@ pub(crate) fn in_order<const N: usize>(parts: [&[Step]; N]) -> Scenario {
         .fold(Scenario::new(), Scenario::then)
 }
 
-/// How the run ended, from its last record but those of background tasks, which may end after it.
+/// The end of the run, from its last record. Records of background tasks may follow and are skipped.
 #[track_caller]
 pub(crate) fn stopped(finished: &Finished) -> (StopReason, Vec<String>, Totals) {
     let mut events = finished.records().into_iter().map(|record| record.event);
@@ -180,7 +181,7 @@ pub(crate) fn outcomes(records: &[Record]) -> Vec<Outcome> {
     ended.collect()
 }
 
-/// What the agent told, in order.
+/// The signals of the agent, in order.
 pub(crate) fn signals(records: &[Record]) -> Vec<AgentSignal> {
     let told = records.iter().filter_map(|record| match &record.event {
         Event::AgentReported { signal, .. } => Some(signal.clone()),

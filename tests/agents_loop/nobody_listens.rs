@@ -1,4 +1,4 @@
-//! A model that cannot be reached: a problem of the network, tried again later. codex would wait for it for ever.
+//! An unreachable model is a network problem and tried again later. codex would wait for it for ever.
 
 use ralph_core::event::{Outcome, ProblemKind};
 
@@ -27,5 +27,5 @@ fn scenario(agent: Agent) {
     sandbox.assert_nothing_runs();
 }
 
-// opencode repeats its request for half a minute, in which nothing happens that other tests do not see.
+// opencode retries for half a minute, and shows nothing then that other tests do not cover.
 each_agent!(scenario: codex Codex; claude Claude, gemini Gemini, native Native);

@@ -1,4 +1,4 @@
-//! The agent that `docs/guide/adapters.md` adds as an example, with the file that stands there and nothing else.
+//! The agent that `docs/guide/adapters.md` adds as an example, with only the file given there.
 
 use nix::sys::signal::Signal;
 use ralph_core::event::{AgentSignal, Event, ProblemKind, StopReason};
@@ -11,7 +11,7 @@ use crate::{
 
 const README: &str = include_str!("../../docs/guide/adapters.md");
 
-/// A sandbox with the agent, which asks `model`, and with its adapter; none where the agent cannot be installed.
+/// A sandbox with the agent, which uses `model`, and with its adapter; `None` if the agent cannot be installed.
 fn sandbox(model: &StandIn) -> Option<Sandbox> {
     let program = agents::example("qwen")?;
     let mut sandbox = Sandbox::new();
@@ -21,7 +21,7 @@ fn sandbox(model: &StandIn) -> Option<Sandbox> {
         ("OPENAI_API_KEY", "sk-stand-in".to_owned()),
         ("OPENAI_BASE_URL", model.base_url()),
         ("OPENAI_MODEL", "stand-in".to_owned()),
-        // It asks a proxy for addresses of this machine as well.
+        // The agent would use a proxy even for addresses of this machine.
         ("HTTP_PROXY", String::new()),
         ("HTTPS_PROXY", String::new()),
     ] {
@@ -30,7 +30,7 @@ fn sandbox(model: &StandIn) -> Option<Sandbox> {
     Some(sandbox)
 }
 
-/// The TOML block that begins with the name of the file it goes to.
+/// The TOML block of the page, which begins with the name of its file.
 fn adapter() -> &'static str {
     let (_, rest) = README
         .split_once("```toml\n# ~/.config/ralph/adapters/qwen.toml\n")
@@ -100,7 +100,7 @@ fn a_key_that_is_refused_ends_the_run() {
 #[test]
 #[ignore = "part of the full matrix"]
 fn an_interrupt_leaves_nothing_running() {
-    // It refuses to run a command that only sleeps.
+    // The agent refuses to run a command that only sleeps.
     let model = StandIn::start(
         Scenario::new()
             .then(shell("echo begun && sleep 300"))

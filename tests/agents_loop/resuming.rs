@@ -1,5 +1,5 @@
-//! A session is continued by its id where that is wanted: the model sees the first prompt again. Where it is not there any more,
-//! or too long for its model, the next one starts fresh, and ralph says so.
+//! A session is continued by its id if `--session resume` is set: the model sees the first prompt again. If the session
+//! is gone or too long for its model, the next one starts fresh and ralph says so.
 
 use std::fs;
 
@@ -16,7 +16,7 @@ use crate::{
 };
 
 fn scenario(agent: Agent) {
-    // Paused after the second, since nobody can say when an agent writes its sessions down.
+    // The run is paused after the second session: agents save their sessions at no known time.
     let tick = "awk '!t && sub(/- \\[ \\]/, \"- [x]\") { t = 1 } { print }' PLAN.md > P && mv P PLAN.md";
     let pausing: [Step; 2] = [
         shell(&format!("{tick}; touch .ralph-pause")).into(),
@@ -31,7 +31,7 @@ fn scenario(agent: Agent) {
         "# Plan\n\n- [ ] Write hello.txt\n- [ ] Write world.txt\n- [ ] Write more.txt\n",
     );
     sandbox.git(["commit", "--quiet", "--all", "--message", "Plan more"]);
-    // With the plain sandbox: the strict one is that of `a_plan`.
+    // Uses the plain sandbox; `a_plan` uses the strict one.
     let running = ralph(agent, &sandbox)
         .args(["--session", "resume", "--sandbox", "on"])
         .start();
@@ -62,7 +62,7 @@ fn scenario(agent: Agent) {
     assert_eq!(libraries(&sandbox), [""; 0], "each start would leave one more");
 }
 
-/// What agents have unpacked and left.
+/// Libraries that agents have unpacked and left behind.
 fn libraries(sandbox: &Sandbox) -> Vec<String> {
     let files = fs::read_dir(sandbox.temporary()).expect("the sandbox has one");
     let names = files
@@ -71,7 +71,7 @@ fn libraries(sandbox: &Sandbox) -> Vec<String> {
     names.filter(|name| name.ends_with(".so")).collect()
 }
 
-/// Removes every session the agent has kept.
+/// Removes every session that the agent has saved.
 fn forget(agent: Agent, sandbox: &Sandbox) {
     let kept = match agent {
         Agent::Codex => sandbox.codex_home().join("sessions"),
@@ -88,7 +88,7 @@ each_agent!(
     scenario: codex Codex, claude Claude, native Native; gemini Gemini, opencode Opencode, native_messages NativeMessages
 );
 
-/// opencode compacts a session that is too long for its model, and asks again, and compacts again, without end. It is ended.
+/// opencode compacts a session that is too long for its model and retries, again and again. ralph ends it.
 #[test]
 #[ignore = "part of the full matrix"]
 fn opencode_server() {
@@ -150,7 +150,7 @@ fn assert_overflows(outcomes: &[Outcome], count: usize) {
     );
 }
 
-/// The session that each iteration was to go on with.
+/// The session that each iteration should continue.
 fn resumed(records: &[Record]) -> Vec<Option<SessionId>> {
     let started = records.iter().filter_map(|record| match &record.event {
         Event::IterationStarted { resume, .. } => Some(resume.clone()),
@@ -159,7 +159,8 @@ fn resumed(records: &[Record]) -> Vec<Option<SessionId>> {
     started.collect()
 }
 
-/// Checks that the second iteration went on with the session of the first, by what the agent says and by what the model sees.
+/// Checks that the second iteration continued the session of the first, by the agent's reports and the model's
+/// requests.
 #[track_caller]
 fn assert_second_is_resumed(records: &[Record], model: &StandIn) {
     let second = resumed(records).swap_remove(1);

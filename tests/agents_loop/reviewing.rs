@@ -1,4 +1,4 @@
-//! codex reviews what claude has changed.
+//! codex reviews the changes of claude.
 
 use ralph_core::event::{Event, ReviewResult};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! A limit that an agent would sleep through for an hour: another agent works meanwhile, long before the idle limit.
+//! An agent would sleep through a limit of an hour: another one works meanwhile, long before the idle limit.
 
 use ralph_core::event::Event;
 

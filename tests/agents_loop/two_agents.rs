@@ -1,4 +1,4 @@
-//! Two tasks, each for another agent.
+//! Two tasks, each for a different agent.
 
 use ralph_core::event::Event;
 

@@ -1,4 +1,4 @@
-//! ralph with a real agent, where it does not matter which: what is printed, counted and tried again.
+//! Behaviour that does not depend on the agent, tested with one of them: output, counts and retries.
 
 use ralph_core::event::{Changes, Event, Outcome};
 use ralph_state::store::{journal, paths::ProjectPaths};
@@ -97,7 +97,7 @@ fn statistics_are_those_of_git() {
             _ => None,
         })
         .collect();
-    // One line of a new file, and one of the plan exchanged.
+    // One line of a new file, and one replaced line of the plan.
     let each = Changes {
         commits: 1,
         files: 2,

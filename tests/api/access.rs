@@ -1,11 +1,11 @@
-//! Who is let in over TCP, and for what.
+//! Access over TCP: which clients may do what.
 
 use std::net::TcpListener;
 
 use super::http::{Answer, address, send, token};
 use crate::harness::{SOON, Sandbox, Script};
 
-/// The value of the cookie that an answer sets, with its name.
+/// The cookie that an answer sets, as `NAME=VALUE`.
 fn cookie(answer: &Answer) -> String {
     let cookie = answer.header("set-cookie").expect("a cookie");
     cookie.split(';').next().expect("a cookie has a value").to_owned()
@@ -39,7 +39,7 @@ fn over_tcp_only_a_token_from_the_right_place_is_let_in_and_no_further_than_it_g
         refused.push(answer);
     };
 
-    // No token, and what is none.
+    // No token, and invalid tokens.
     let near = format!("{}{}", &full[..63], if full.ends_with('0') { '1' } else { '0' });
     for shown in [
         String::new(),
@@ -67,7 +67,7 @@ fn over_tcp_only_a_token_from_the_right_place_is_let_in_and_no_further_than_it_g
         refuse(head, 400, "histories and logs");
     }
 
-    // The right token for another host: a name that leads here and is somebody else's.
+    // The right token with another host: a foreign name that resolves to this machine.
     for host in [
         "host: evil.example",
         &format!("host: evil.example:{}", at.port()),
@@ -90,7 +90,7 @@ fn over_tcp_only_a_token_from_the_right_place_is_let_in_and_no_further_than_it_g
         "--behind-proxy",
     );
 
-    // Another page's requests, token or not.
+    // Requests of other pages, with and without a token.
     for origin in [
         "http://evil.example",
         "null",
@@ -104,7 +104,7 @@ fn over_tcp_only_a_token_from_the_right_place_is_let_in_and_no_further_than_it_g
         }
     }
 
-    // A token for looking.
+    // A read-only token.
     for route in [
         "POST /commands",
         "POST /prompt",
@@ -116,7 +116,7 @@ fn over_tcp_only_a_token_from_the_right_place_is_let_in_and_no_further_than_it_g
         refuse(format!("{route} HTTP/1.1\n{own}\n{reads_header}"), 403, "for looking");
     }
 
-    // A cookie is for the page it was given to, and is not the token.
+    // A cookie counts only for the page that received it, and differs from the token.
     let login = |token: &str| send(at, &format!("POST /login HTTP/1.1\n{own}\n{token}"), "");
     let (as_user, as_reader) = (login(&full_header), login(&reads_header));
     for (login, read_only) in [(&as_user, "false"), (&as_reader, "true")] {
@@ -156,7 +156,7 @@ fn over_tcp_only_a_token_from_the_right_place_is_let_in_and_no_further_than_it_g
         "for looking",
     );
 
-    // What is let in.
+    // Requests that are accepted.
     let is_taken = |head: String, body: &str| {
         let answer = send(at, &head, body);
         assert_eq!(answer.status, 200, "{head}\n{answer:?}");
@@ -166,7 +166,7 @@ fn over_tcp_only_a_token_from_the_right_place_is_let_in_and_no_further_than_it_g
     for (host, token) in [
         (own.as_str(), &full_header),
         (&own, &reads_header),
-        // The other end of a tunnel.
+        // The local end of a tunnel.
         ("host: localhost:9999", &full_header),
         ("host: [::1]:1", &full_header),
         ("host: RALPH.example", &full_header),
@@ -184,7 +184,7 @@ fn over_tcp_only_a_token_from_the_right_place_is_let_in_and_no_further_than_it_g
         format!("POST /commands HTTP/1.1\n{own}\n{page}\ncookie: {user_cookie}"),
         steer,
     );
-    // Through a proxy that passes on under its own name, and under this machine's.
+    // A proxy that passes requests on under its own name, and under this machine's.
     let proxied = "origin: https://ralph.example\nx-forwarded-proto: https";
     is_taken(
         format!("POST /commands HTTP/1.1\nhost: ralph.example\n{proxied}\ncookie: {user_cookie}"),
@@ -196,7 +196,7 @@ fn over_tcp_only_a_token_from_the_right_place_is_let_in_and_no_further_than_it_g
         "{secure:?}"
     );
 
-    // Nobody is allowed to read an answer from another page, nor to frame one, and who is unknown is told how to be known.
+    // Other pages may neither read nor frame an answer, and unknown clients learn how to log in.
     for answer in &refused {
         assert!(!answer.head.contains("access-control"), "{answer:?}");
         assert_eq!(answer.header("x-frame-options"), Some("deny"), "{answer:?}");
@@ -215,7 +215,7 @@ fn over_tcp_only_a_token_from_the_right_place_is_let_in_and_no_further_than_it_g
         }
     }
 
-    // The page holds nothing of any run, and brings its own policy.
+    // The page contains no data of a run, and has a policy of its own.
     let page = send(at, &format!("GET / HTTP/1.1\n{own}"), "");
     assert!(page.status == 200 && page.body.contains("<!doctype html>"), "{page:?}");
     let policy = page.header("content-security-policy").expect("a policy");
@@ -228,7 +228,7 @@ fn over_tcp_only_a_token_from_the_right_place_is_let_in_and_no_further_than_it_g
         405
     );
 
-    // Tokens that are taken back let nobody in from then on, nor do the cookies that were given for them.
+    // Revoked tokens are refused from then on, as are the cookies issued for them.
     let status = sandbox.ralph(["status"]).run(SOON).stdout;
     assert!(status.contains(&format!("listen    http://{at}")), "{status}");
     let status = sandbox.ralph(["status", "--json"]).run(SOON).stdout;
@@ -288,7 +288,7 @@ fn an_address_where_nobody_can_or_should_listen_ends_a_run_before_it_starts() {
         );
     }
     assert!(sandbox.paths().run_ids().is_empty(), "nothing was started");
-    // A project does not say who reaches its runs.
+    // A project's configuration must not decide who can reach its runs.
     sandbox.write(".ralph/config.json", r#"{"listen": "127.0.0.1:0"}"#);
     let refused = sandbox.looping([""; 0]).run(SOON);
     assert_eq!(refused.code(), Some(3), "{refused:?}");

@@ -1,4 +1,4 @@
-//! What a client can cost: bytes, time, connections.
+//! Bounds on the cost of a client: bytes, time, connections.
 
 use std::{
     io::{Read, Write},
@@ -28,7 +28,7 @@ fn listening(sandbox: &Sandbox) -> (Running, SocketAddr) {
     (running, at)
 }
 
-/// Waits until the other end has closed the connection; what comes before that does not matter.
+/// Waits until the server has closed the connection; ignores everything received before.
 #[track_caller]
 fn assert_closed(mut stream: TcpStream) {
     let mut rest = Vec::new();
@@ -59,7 +59,7 @@ fn what_is_too_large_too_slow_or_never_said_costs_a_client_its_connection_and_no
     assert!([414, 431].contains(&send(at, &format!("GET /{long} HTTP/1.1\n{known}"), "").status));
     assert_eq!(send(at, "RUBBISH", "").status, 400);
 
-    // A body that is too large, with its length and without; the rest is not read.
+    // A body that is too large, with and without a declared length; the server does not read the rest.
     let large = " ".repeat((1 << 20) + 1);
     let refused = send(at, &format!("POST /commands HTTP/1.1\n{known}"), &large);
     assert_eq!(
@@ -74,7 +74,7 @@ fn what_is_too_large_too_slow_or_never_said_costs_a_client_its_connection_and_no
     let chunk = format!("10000\r\n{}\r\n", " ".repeat(0x10000));
     while endless.write_all(chunk.as_bytes()).is_ok() {}
 
-    // A body that does not come, one that comes by the byte, headers that do not end, and nothing at all.
+    // A body that never comes, one that comes byte by byte, headers without an end, and no data at all.
     for body in ["", "{\"type\":"] {
         let mut slow = connect(at);
         let head = format!("POST /commands HTTP/1.1\n{known}\ncontent-length: 100\n\n");
@@ -97,7 +97,7 @@ fn what_is_too_large_too_slow_or_never_said_costs_a_client_its_connection_and_no
     for stream in [silent, half_open, half_said] {
         assert_closed(stream);
     }
-    // One that is not used again.
+    // A connection that is not used again.
     let mut idle = connect(at);
     idle.write_all(crlf(&format!("GET /status HTTP/1.1\n{known}\n\n")).as_bytes())
         .expect("it is taken");
@@ -112,7 +112,7 @@ fn a_thousand_connections_that_hang_keep_nobody_out_and_a_reader_that_reads_noth
     let sandbox = Sandbox::new();
     let (running, at) = listening(&sandbox);
     let known = format!("host: {at}\nauthorization: Bearer {}", token(&sandbox, &[]));
-    // Reads nothing of what is more than any buffer takes.
+    // A client that reads none of its answers, which exceed every buffer.
     let mut deaf = connect(at);
     setsockopt(&deaf, RcvBuf, &4_096).expect("a socket");
     let request = format!("GET /run HTTP/1.1\r\n{}\r\n\r\n", known.replace('\n', "\r\n"));
@@ -121,7 +121,7 @@ fn a_thousand_connections_that_hang_keep_nobody_out_and_a_reader_that_reads_noth
         .count();
     assert!(asked < 1_000_000, "it is cut off while it writes");
 
-    // This process has the other ends of them.
+    // This process holds the other ends of the connections.
     let (_, most) = getrlimit(Resource::RLIMIT_NOFILE).expect("a limit");
     setrlimit(Resource::RLIMIT_NOFILE, most, most).expect("what is allowed");
     let hanging: Vec<TcpStream> = (0..1_000).map(|_| connect(at)).collect();
@@ -129,12 +129,12 @@ fn a_thousand_connections_that_hang_keep_nobody_out_and_a_reader_that_reads_noth
         .expect("a process")
         .count();
     assert!(descriptors < 300, "{descriptors} descriptors");
-    // Both ways in are open while they hang.
+    // HTTP and the socket both work while those connections hang.
     assert_eq!(send(at, &format!("GET /status HTTP/1.1\n{known}"), "").status, 200);
     assert_eq!(sandbox.ralph(["steer", "use tabs"]).run(SOON).code(), Some(0));
     drop(hanging);
 
-    // The socket is made anew where it was removed.
+    // A removed socket is created again.
     let socket = sandbox.paths().socket();
     std::fs::remove_file(&socket).expect("the socket");
     wait_until(SOON, "a socket", || UnixStream::connect(&socket).ok());
@@ -169,7 +169,7 @@ fn what_is_no_number_no_run_or_no_path_of_the_api_is_refused_by_name() {
         let refused = send(at, &format!("GET /events HTTP/1.1\n{known}\nlast-event-id: {seq}"), "");
         assert_eq!(refused.status, 400, "{seq}: {refused:?}");
     }
-    // Nothing of the state directory, of the project or of the machine is reached by a name in a path.
+    // No name in a path reaches files of the state directory, the project or the machine.
     let up = [
         "..",
         "../..",
@@ -207,7 +207,7 @@ fn what_is_no_number_no_run_or_no_path_of_the_api_is_refused_by_name() {
             }
         }
     }
-    // Commands that are none, and one that means nothing now.
+    // Invalid commands, and a valid one that cannot be carried out now.
     for (body, status) in [
         ("", 400),
         ("{", 400),

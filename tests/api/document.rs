@@ -1,4 +1,4 @@
-//! The document of the API against what a run answers.
+//! Compares the API document with the answers of a run.
 
 use std::{fs, net::SocketAddr, path::Path};
 
@@ -15,10 +15,10 @@ fn committed() -> Value {
     serde_json::from_str(&fs::read_to_string(path).expect("the document")).expect("JSON")
 }
 
-/// What is sent to a route, and what it is answered with in a run whose agent asks nothing.
+/// The body that is sent to a route, and the status expected from a run whose agent asks nothing.
 fn sent_to(method: &str, path: &str) -> (&'static str, u16) {
     match path {
-        // Programs are started on the socket alone.
+        // Only the socket may start programs.
         "/tasks" if method == "post" => (r#"{"command":"true"}"#, 403),
         "/asks/{id}" => (r#"{"type":"allow"}"#, 409),
         "/commands" => (r#"{"type":"pause"}"#, 200),
@@ -30,7 +30,7 @@ fn sent_to(method: &str, path: &str) -> (&'static str, u16) {
     }
 }
 
-/// The status that an operation was answered with, once that was looked at.
+/// Calls an operation, checks its answer against the document and returns the status.
 #[track_caller]
 fn called(at: SocketAddr, known: &str, document: &Value, method: &str, path: &str, described: &Value) -> u16 {
     let run = send(at, &format!("GET /run HTTP/1.1\n{known}"), "");
@@ -51,7 +51,7 @@ fn called(at: SocketAddr, known: &str, document: &Value, method: &str, path: &st
     let kinds = good["content"].as_object();
     let kind = kinds.map(|kinds| kinds.keys().next().expect("a kind").as_str());
     if matches!(kind, Some("text/event-stream" | "application/octet-stream")) {
-        // It goes on for as long as the run does.
+        // The stream lasts as long as the run.
         let mut stream = connect(at);
         let head = answer_head(&mut stream, &request);
         assert!(
@@ -93,7 +93,8 @@ fn every_route_of_the_document_is_there_and_answers_as_it_says() {
     let (mut calls, mut last) = (0, None);
     for (path, operations) in document["paths"].as_object().expect("paths") {
         for (method, described) in operations.as_object().expect("operations") {
-            // What iteration 1 has changed is known when it has ended, which this ends.
+            // `/cancel` is called last because it ends iteration 1. `/diff/{n}` is skipped: its changes are known only
+            // after that.
             match path.as_str() {
                 "/cancel" => last = Some((method, path, described)),
                 "/diff/{n}" => {}
@@ -103,7 +104,7 @@ fn every_route_of_the_document_is_there_and_answers_as_it_says() {
         }
     }
     assert!(calls > 20, "{calls} operations");
-    // What is served is what is committed, and what is not described is not served.
+    // The served document is the committed one, and undocumented routes are not served.
     let served = send(at, &format!("GET /doc HTTP/1.1\n{known}"), "");
     assert_eq!(serde_json::from_str::<Value>(&served.body).expect("JSON"), document);
     let unknown = send(at, &format!("GET /no-such-route HTTP/1.1\n{known}"), "");

@@ -1,4 +1,4 @@
-//! Requests as they are on the wire: what a client of good manners cannot be made to send.
+//! Requests as raw bytes, including ones that HTTP libraries refuse to send.
 
 use std::{
     io::{Read, Write},
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::harness::{SOON, Sandbox, running::Running};
 
-/// An answer, whole.
+/// A complete answer.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
@@ -20,7 +20,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// What a problem says.
+    /// The detail of a problem answer.
     pub fn detail(&self) -> String {
         let problem: Value = serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"));
         problem["detail"].as_str().expect("a problem has a detail").to_owned()
@@ -39,7 +39,7 @@ pub fn connect(address: SocketAddr) -> TcpStream {
     stream
 }
 
-/// Sends a request line and headers, one a line, and waits for the answer and the end of the connection.
+/// Sends a request with these lines as its head, and waits for the answer and the end of the connection.
 #[track_caller]
 pub fn send(address: SocketAddr, head: &str, body: &str) -> Answer {
     let lines: Vec<&str> = head.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
@@ -53,7 +53,7 @@ pub fn send(address: SocketAddr, head: &str, body: &str) -> Answer {
     answer(&mut stream)
 }
 
-/// Sends a request, and waits for what comes before the body of the answer.
+/// Sends a request and reads the answer up to its body.
 #[track_caller]
 pub fn answer_head(stream: &mut TcpStream, head: &str) -> String {
     let request = format!("{}\r\n\r\n", head.replace('\n', "\r\n"));
@@ -67,11 +67,11 @@ pub fn answer_head(stream: &mut TcpStream, head: &str) -> String {
     String::from_utf8_lossy(&bytes).to_lowercase()
 }
 
-/// Reads what is left to read.
+/// Reads the rest of the connection as an answer.
 #[track_caller]
 pub fn answer(stream: &mut impl Read) -> Answer {
     let mut bytes = Vec::new();
-    // A server that does not read on resets the connection behind its answer.
+    // A server that stops reading resets the connection after its answer.
     _ = stream.read_to_end(&mut bytes);
     let text = String::from_utf8_lossy(&bytes);
     let (head, body) = text
@@ -89,7 +89,7 @@ pub fn answer(stream: &mut impl Read) -> Answer {
     }
 }
 
-/// A body that was sent in chunks, each behind a line with its length.
+/// Joins a chunked body; each chunk follows a line with its length.
 fn joined(mut chunks: &str) -> String {
     let mut body = String::new();
     while let Some((length, rest)) = chunks.split_once("\r\n") {
@@ -103,7 +103,7 @@ fn joined(mut chunks: &str) -> String {
     body
 }
 
-/// Where a run says that it listens.
+/// The address on which a run listens.
 #[track_caller]
 pub fn address(running: &Running) -> SocketAddr {
     let record = running.wait_for_record(SOON, |event| {
@@ -124,7 +124,7 @@ pub fn address(running: &Running) -> SocketAddr {
     address.unwrap_or_else(|| panic!("no address: {url}"))
 }
 
-/// What `ralph token` prints.
+/// The output of `ralph token`.
 #[track_caller]
 pub fn token(sandbox: &Sandbox, flags: &[&str]) -> String {
     let printed = sandbox.ralph(["token"]).args(flags).run(SOON);

@@ -1,4 +1,4 @@
-//! What holds with every agent that has a live channel: rules, keys, answers from elsewhere, and what comes while it writes.
+//! Behaviour of every agent with a live channel: rules, keys, answers from elsewhere, and messages while it writes.
 
 use ralph_core::event::{AnswerPlace, Decider, Delivery, Event};
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ const RULES: &str = r#"{
     "ask": ["Bash(rm asked.txt)", "Bash(rm granted.txt)", "Bash(cat *.key)"]
 }"#;
 
-/// What codex asks its user with a tool that it has only where its user has switched that on.
+/// A question of codex, asked with a tool that exists only if the user has enabled it.
 fn question() -> Step {
     let choices = [("red", "like fire"), ("blue", "like the sea")];
     let choices = choices.map(|(label, description)| json!({ "label": label, "description": description }));
@@ -32,13 +32,13 @@ fn question() -> Step {
     asked.into()
 }
 
-/// A run on a screen, whose agent wants to remove what is not its own, then writes, then works.
+/// A run on a screen, whose agent first tries to remove files of the user, then writes, then works.
 struct Watched {
     agent: Agent,
     model: StandIn,
     sandbox: Sandbox,
     screen: Terminal,
-    /// Opened, the agent writes the rest of what it says.
+    /// Open it to let the agent write the rest of its text.
     gate: Gate,
 }
 
@@ -46,7 +46,7 @@ impl Watched {
     fn start(agent: Agent) -> Option<Watched> {
         let gate = Gate::default();
         let mut steps: Vec<Step> = FILES.map(|file| shell(&format!("rm {file}")).into()).to_vec();
-        // claude changes one thing after the other, and reads several at once.
+        // claude makes changes one after the other, but reads several files at once.
         let both = model_answer().shell("cat first.key").shell("cat second.key");
         steps.push(both.into());
         if agent == Agent::Codex {
@@ -54,8 +54,8 @@ impl Watched {
         }
         let nearly = say("Nearly there, only the work is left.").held(&gate);
         steps.push(match agent.is_native() {
-            // It takes messages until its turn is over. ralph's consent to one more use of a tool comes by the same channel as
-            // the message and after it, so the turn cannot be over first.
+            // The native agent accepts messages until its turn is over. ralph's consent to the last tool call follows
+            // the message on the same channel, so the turn cannot end before it.
             true => nearly.shell("true").into(),
             false => nearly.into(),
         });
@@ -83,19 +83,19 @@ impl Watched {
         })
     }
 
-    /// Whether messages wait for the next prompt: gemini would end its turn for one.
+    /// Whether messages wait for the next prompt: a message would end gemini's turn.
     fn waits(&self) -> bool {
         self.agent == Agent::Gemini
     }
 
-    /// How many questions wait, as the journal has it.
+    /// Number of open questions in the journal.
     fn waiting(&self) -> usize {
         let journal = self.sandbox.journal();
         let decided = events(&journal).filter(|event| matches!(event, Event::PermissionDecided { ask: Some(_), .. }));
         asked(&journal) - decided.count()
     }
 
-    /// Waits until as many questions wait as are expected; returns the number of the one about `command`.
+    /// Waits until `count` questions are open, and returns the number of the one about `command`.
     fn question(&self, count: usize, command: &str) -> String {
         wait_until(SOON, "questions", || (self.waiting() == count).then_some(()));
         let asks = self.sandbox.ralph(["asks", "--json"]).run(SOON).stdout;
@@ -119,7 +119,7 @@ impl Watched {
         said
     }
 
-    /// Presses a key until something is seen of it: the first moments of a box take none.
+    /// Presses a key until its effect is seen: for its first moments a box accepts no key.
     fn presses(&mut self, key: &str, what: &str, seen: impl Fn(&Watched) -> bool) {
         wait_until(SOON, what, || {
             self.screen.press(key);
@@ -127,24 +127,24 @@ impl Watched {
         });
     }
 
-    /// The number of the first request that has `text` in it, counted from 0.
+    /// The index of the first request that contains `text`.
     fn first_with(&self, text: &str) -> Option<usize> {
         let requests = self.model.main_requests();
         let has_it = |request: &Request| request.body.to_string().contains(text);
         requests.iter().position(has_it)
     }
 
-    /// One is denied with words and one allowed, each by a key.
+    /// Denies one request with a message and allows another, each by a key.
     fn keys_answer(&mut self) {
         self.screen.sees("asked by the rule Bash(rm asked.txt)");
         self.presses("N", "a line for the words", |run| {
             run.screen.text().contains("deny, and tell the agent:")
         });
-        // What was pressed again is in it.
+        // Repeated key presses may have ended up in the line, so it is cleared first.
         self.screen.press("\x15move it to attic/\r");
         self.screen.sees("asked by the rule Bash(rm granted.txt)");
         self.presses("y", "an answer", |run| decided_by_now(&run.sandbox, 2));
-        // What was pressed again when it was answered has asked what to copy.
+        // A repeated key press may have opened the choice of what to copy, so it is closed.
         self.screen.press("\x1b[27u");
         let (code, said) = answer(&self.sandbox, &["2", "no"]);
         assert!(
@@ -153,7 +153,7 @@ impl Watched {
         );
     }
 
-    /// Two uses that the model wants at once are answered from elsewhere, where both wait the second one first.
+    /// Answers two requests of one model reply from another terminal; if both are open, the second one first.
     fn two_at_once(&self) {
         let one_by_one = match self.agent {
             Agent::Claude | Agent::Codex | Agent::Native | Agent::NativeMessages => false,
@@ -181,7 +181,7 @@ impl Watched {
         }
     }
 
-    /// A question in words is answered by the number of a choice.
+    /// Answers a question of codex with the number of a choice.
     fn codex_has_a_question(&mut self) {
         if self.agent == Agent::Codex {
             self.screen.sees("Which colour?");
@@ -191,9 +191,9 @@ impl Watched {
         }
     }
 
-    /// What is written is seen before it is all there, and a message comes meanwhile.
+    /// Checks that text is shown while it is written, and sends a message meanwhile.
     fn message_while_it_writes(&mut self) {
-        // What was pressed again when it was answered has shown the log.
+        // A repeated key press may have switched to the log, so this switches back.
         self.screen.press("1");
         self.screen.sees("Nearly");
         let now: &[&str] = if self.waits() { &[] } else { &["--now"] };
@@ -248,7 +248,7 @@ fn rules_keys_and_answers_from_elsewhere_decide_and_the_agent_goes_on(agent: Age
             .any(|(_, allowed, by)| *allowed && matches!(by, Decider::Mode { .. }))
     );
 
-    // The words of a denial are in the next request; where a message waits, in the next prompt.
+    // The message of a denial is in the next request, or in the next prompt for an agent whose messages wait.
     let waits = run.waits();
     let prompt = if agent == Agent::Codex { 6 } else { 5 };
     if !waits {
@@ -289,7 +289,7 @@ fn rules_keys_and_answers_from_elsewhere_decide_and_the_agent_goes_on(agent: Age
 
 each_live_agent!(rules_keys_and_answers_from_elsewhere_decide_and_the_agent_goes_on);
 
-/// Unanswered is not allowed, whatever becomes of the run meanwhile: its time passes, it is killed, resumed, and stopped.
+/// An unanswered request is never allowed, even if it times out or the run is killed, resumed and stopped.
 fn what_nobody_answers_is_not_allowed_and_leaves_nothing_behind(agent: Agent) {
     let model = StandIn::start(in_order([&[
         shell("rm unanswered.txt").into(),
@@ -301,7 +301,7 @@ fn what_nobody_answers_is_not_allowed_and_leaves_nothing_behind(agent: Agent) {
     plan_one_task(&sandbox);
     sandbox.write("precious.txt", "years of work\n");
     sandbox.write("unanswered.txt", "years of work\n");
-    // Under this mode everything is asked.
+    // The mode `ask` asks for everything.
     let running = with_permissions(agent, &sandbox, r#"{ "mode": "ask", "timeout": "1s" }"#).start();
     wait_for_question(&running, 2);
     running.kill();

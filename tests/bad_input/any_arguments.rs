@@ -1,6 +1,6 @@
-//! Whatever is typed, the program itself ends with an exit code that is documented, says why, and leaves nothing running.
+//! For any command line the program ends by itself with a documented exit code, says why, and leaves nothing running.
 //!
-//! The unit tests try far more command lines, as far as nothing is started.
+//! The unit tests try far more command lines, but start nothing.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -13,13 +13,13 @@ use crate::{
     harness::{SOON, Sandbox},
 };
 
-/// As `docs/reference/exit-codes.md` has them. Nothing here is interrupted.
+/// The codes of `docs/reference/exit-codes.md`, except those for interrupts: nothing here is interrupted.
 const DOCUMENTED: [i32; 9] = [0, 1, 2, 3, 4, 5, 6, 7, 8];
 const LINES: usize = 90;
-/// All that is tried within this time is enough.
+/// Time after which no more command lines are tried.
 const CAP: Duration = Duration::from_secs(20);
 
-/// Commands that end on their own, where nothing runs and no plan is.
+/// Commands that end by themselves in a project without a run and without a plan.
 const COMMANDS: &[&str] = &[
     "",
     "run",
@@ -87,7 +87,7 @@ const FLAGS: &[&str] = &[
     "--",
 ];
 
-/// Texts, and paths of everything that is no file to read.
+/// Texts, and paths of all kinds of entries that are not readable files.
 fn values(sandbox: &Sandbox) -> Vec<OsString> {
     let made = sandbox.program("mkfifo").arg("pipe").run(SOON);
     assert_eq!(made.code(), Some(0), "{made:?}");

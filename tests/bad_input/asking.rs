@@ -1,4 +1,4 @@
-//! What an agent asks, as no agent should.
+//! Permission requests of an agent that misbehaves.
 
 use std::fs;
 
@@ -11,10 +11,10 @@ use crate::{
     tui::watching,
 };
 
-/// An agent that speaks claude's protocol: what it does stands in `$HOME/asking.sh`.
+/// An agent that speaks claude's protocol by running `$HOME/asking.sh`.
 const CHANNEL: &str = "exec sh \"$HOME/asking.sh\"";
 
-/// What every such script can use: the conversation has begun when it comes to its own part.
+/// The beginning of every such script: it opens the conversation and defines shell functions.
 const BEGINS: &str = r#"
 read -r initialize; echo '{"type":"control_response","response":{"subtype":"success","request_id":"initialize"}}'; read -r prompt
 echo '{"type":"system","subtype":"init","session_id":"s","model":"m"}'
@@ -49,7 +49,7 @@ pub fn decided(records: &[Record]) -> Vec<(bool, Decider)> {
         .collect()
 }
 
-/// The most memory that process `pid` has had, in KiB.
+/// The peak memory of process `pid`, in KiB.
 fn peak(pid: i32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("a running process");
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -1,18 +1,18 @@
-//! What is found out before anything is started.
+//! Errors that are found before anything is started.
 
 use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
 
 use super::assert_refused;
 use crate::harness::{SOON, Sandbox, Script};
 
-/// A sandbox with an adapter that would work, and its tree before.
+/// A sandbox with a working adapter.
 fn sandbox() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.install(&Script::worker());
     sandbox
 }
 
-/// Checks that `args` are refused and that the tree is what it was.
+/// Checks that `args` are refused and that the tree is unchanged.
 #[track_caller]
 fn refused(sandbox: &Sandbox, args: &[&str], code: i32, naming: &[&str], hint: &str) {
     let before = tree(sandbox);
@@ -299,7 +299,7 @@ fn commands_to_a_loop_that_is_not_there() {
             "ralph status",
         );
     }
-    // It would be left for the last run, if there was one.
+    // The message would be left for the last run, but there is none.
     let finished = sandbox.ralph(["steer", "hello"]).run(SOON);
     assert_refused(
         &sandbox,
@@ -340,7 +340,7 @@ fn a_limit_on_cost_with_an_agent_that_reports_none() {
         let said = ["demo reports no cost, so a limit on cost would not end the run"];
         assert_refused(&sandbox, &finished, 3, &said, unbound);
     }
-    // A price of the model makes it one that does.
+    // The native agent reports a cost once its model has a price.
     let native = ["--adapter", "native", "--max-cost-usd", "20"];
     let prices = ("RALPH_NATIVE_PRICES", r#"{"gpt": {"input": 1, "output": 2}}"#);
     let keyed = || {
@@ -428,7 +428,7 @@ fn a_project_path_that_is_not_utf8_is_refused_by_every_command() {
     }
     let finished = sandbox.looping([] as [&str; 0]).current_dir(&project).run(SOON);
     assert_refused(&sandbox, &finished, 3, &naming, &rename);
-    // What is to be typed helps.
+    // The command that the hint suggests works.
     let script = format!("cd .. && mv $'{}' cafe", odd.as_os_str().as_bytes().escape_ascii());
     let renamed = sandbox
         .program("bash")
@@ -518,7 +518,7 @@ fn settings_of_tasks_that_are_mistakes_are_refused_with_line_column_and_suggesti
         refused(&sandbox, &["--review", reviewer], code, &[wrong], hint);
     }
     assert_eq!(tree(&sandbox), before);
-    // Nobody works on it any more.
+    // A finished task no longer needs its adapter.
     plan("{adapter=script}\n- [x] four {adapter=codx}");
     assert_eq!(sandbox.looping(["--plan", "T.md"]).run(SOON).code(), Some(0));
 }

@@ -1,4 +1,4 @@
-//! What lies where ralph expects a small text of the project's: pipes, devices, files without an end.
+//! Pipes, devices and endless files in place of a small text file of the project.
 
 use std::{
     fs,
@@ -18,7 +18,7 @@ fn sandbox() -> Sandbox {
     sandbox
 }
 
-/// Puts a named pipe at `path` of the project, to which nobody writes.
+/// Puts a named pipe without a writer at `path` in the project.
 fn pipe(sandbox: &Sandbox, path: &str) -> PathBuf {
     let path = sandbox.project().join(path);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -27,14 +27,14 @@ fn pipe(sandbox: &Sandbox, path: &str) -> PathBuf {
     path
 }
 
-/// Puts a link to zeros without an end at `path` of the project.
+/// Puts a link to an endless stream of zeros at `path` in the project.
 fn endless(sandbox: &Sandbox, path: &str) {
     let path = sandbox.project().join(path);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     symlink("/dev/zero", path).unwrap();
 }
 
-/// Puts a file at `path` of the project that would fill any memory.
+/// Puts a file at `path` that does not fit into memory.
 fn huge(path: &Path) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::File::create(path).unwrap().set_len(1 << 40).unwrap();
@@ -154,7 +154,7 @@ fn an_adapter_that_is_no_small_file_is_refused_by_name_and_harms_no_other() {
         let naming = [&format!("{id}.toml"), why];
         refused(&sandbox, &["--adapter", id], &naming, "ralph adapters show");
     }
-    // The agent commits what it finds.
+    // The agent commits everything it finds.
     fs::remove_file(sandbox.project().join(".ralph/adapters/huge.toml")).unwrap();
     let finished = sandbox.looping([] as [&str; 0]).run(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");

@@ -1,4 +1,4 @@
-//! What an agent writes, and who reads what ralph writes.
+//! Hostile output of agents, and readers of ralph's own output.
 
 use std::{
     fs::File,
@@ -11,7 +11,8 @@ use ralph_core::event::{Event, Outcome, Record};
 
 use crate::harness::{SOON, Sandbox, Script, events, wait_until};
 
-/// Sets the clipboard and the title, clears the screen, moves, asks, rings, reorders; with C1 codes as well.
+/// Sequences, also as C1 codes, that set the clipboard and the title, clear the screen, move the cursor, ask, ring and
+/// reorder.
 const NASTY: &str = "print A\\e]52;c;aGVsbG8=\\e\\\\B\\e]0;title\\e\\\\C\\e[2J\\e[H\\e[6nD\\ePq#0\\e\\\\E\\rF\\n";
 
 #[track_caller]
@@ -49,7 +50,7 @@ fn a_terminal_gets_colours_and_no_other_sequence_of_an_agent() {
     sandbox.install(&Script::terminal(&format!(
         "\"$FAKE_AGENT\" '{coloured}' '{NASTY}'; work"
     )));
-    // As on a terminal, which `script` makes for it.
+    // Runs on a terminal, which `script` provides.
     let command = format!("exec {} --adapter script --headless", env!("CARGO_BIN_EXE_ralph"));
     let finished = sandbox
         .program("script")
@@ -185,7 +186,7 @@ fn a_pipe_that_nobody_reads_holds_up_the_agent_but_not_an_interrupt() {
     sandbox.install(&Script::terminal(": > \"$HOME/ready\"; exec yes"));
     let running = sandbox.ralph(["--adapter", "script"]).unread().start();
     wait_until(SOON, "the agent", || sandbox.read_home("ready"));
-    // The agent is held up: what it writes has nowhere to go.
+    // The agent is blocked: its output is not read.
     running.signal(Signal::SIGINT);
     assert_eq!(running.wait_for_exit(SOON).code(), Some(130));
     sandbox.assert_nothing_runs();
@@ -211,7 +212,7 @@ fn a_slow_reader_gets_every_record_and_is_waited_for_at_the_end() {
         let journal = std::fs::read_to_string(sandbox.paths().run(&run).journal()).ok()?;
         journal.contains("run-stopped").then_some(())
     });
-    // Longer than who wants to stop would have to wait.
+    // Longer than ralph waits for a reader after a stop request.
     assert!(
         !running.ends_within(Duration::from_secs(5)),
         "the end is still in the pipe"

@@ -11,7 +11,7 @@ use crate::harness::{
     wait_until,
 };
 
-/// Makes the journal longer by some 30 KB.
+/// Adds some 30 KB to the journal.
 const TALK: &str = "i=0; while [ $i -lt 200 ]; do said 'one of many lines'; i=$((i + 1)); done";
 
 /// A sandbox whose run was killed while its agent worked.
@@ -24,14 +24,14 @@ fn cut_off() -> Sandbox {
     running.wait_for_record(SOON, crate::loop_behaviour::said("ready"));
     running.kill();
     running.wait(SOON);
-    // The guard needs a moment to see that ralph is gone.
+    // The guard needs a moment to notice that ralph is gone.
     wait_until(SOON, "the end of the agent", || {
         sandbox.processes().is_empty().then_some(())
     });
     sandbox
 }
 
-/// Puts `change` of the journal in its place and checks that it is refused; nothing may be written to it.
+/// Replaces the journal by `change` of it, and checks that ralph refuses it and does not write to it.
 #[track_caller]
 fn refused(change: impl Fn(String) -> String, naming: &[&str], hint: &str) {
     let sandbox = cut_off();
@@ -119,7 +119,7 @@ fn a_state_directory_that_cannot_be_made() {
     assert_eq!(finished.stdout, "");
 }
 
-/// Has the program see a file system of its own at `place`; none where that is not permitted.
+/// Runs the program with a separate file system at `place`; `None` if this user may not mount one.
 fn on_a_file_system(program: Program, sandbox: &Sandbox, place: &str, options: &str) -> Option<Program> {
     let script = format!("mount -t tmpfs -o {options} none '{place}' && exec \"$@\"");
     let wrapper = ["unshare", "--mount", "sh", "-c", &script, "sh"];
@@ -155,7 +155,7 @@ fn a_state_directory_that_is_read_only() {
 
 #[test]
 fn a_disk_that_fills_up_stops_the_run_and_the_agent() {
-    // Its terminal is recorded until nothing fits any more; what it reports then cannot be written down.
+    // The recording of the agent's terminal fills the disk, and the next record cannot be written.
     let script = format!("\"$FAKE_AGENT\" 'flood 400000' >&2; {TALK}; exec sleep 600");
     let Some((sandbox, finished)) = with_state_on("size=128k", &Script::jsonl(&script)) else {
         return;
@@ -187,7 +187,8 @@ fn a_limit_on_the_size_of_files_stops_the_run_and_the_agent_and_kills_nobody_wit
 #[test]
 fn an_agent_may_write_files_of_any_size_where_ralph_may() {
     let sandbox = Sandbox::new();
-    // A limit would be inherited; that ralph survives one must not change what its agents do about theirs.
+    // A file size limit would be inherited. ralph survives one itself, which must not change how its agents react to
+    // theirs.
     sandbox.install(&Script::jsonl("(ulimit -f 1; yes > large); said $?; work; over done"));
     let finished = sandbox.looping([] as [&str; 0]).run(SOON);
     // 128 + SIGXFSZ.
@@ -203,7 +204,7 @@ fn a_latest_that_is_empty_broken_or_gone_does_not_forget_the_run_that_was_cut_of
             Some(content) => fs::write(&latest, content).unwrap(),
             None => fs::remove_file(&latest).unwrap(),
         }
-        // Made by a ralph that was killed before it had a journal.
+        // A ralph that was killed before it created a journal has left this directory.
         fs::create_dir(sandbox.paths().runs().join("20991231-235959-empty")).unwrap();
         sandbox.install(&Script::worker());
         let finished = sandbox.looping([] as [&str; 0]).run(SOON);
@@ -220,7 +221,7 @@ fn a_lock_that_was_deleted_does_not_let_a_second_ralph_in() {
     let running = sandbox.looping([] as [&str; 0]).start();
     running.wait_for_record(SOON, crate::loop_behaviour::said("ready"));
     let pid = format!("pid {}", running.pid());
-    // The second finds a lock that nobody holds, the third one that the second made.
+    // The second ralph finds a lock that no process holds. The third finds the one that the second created.
     for deleted in [true, false] {
         if deleted {
             fs::remove_file(sandbox.paths().lock()).unwrap();

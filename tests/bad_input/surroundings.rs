@@ -1,4 +1,4 @@
-//! Odd surroundings in which a run goes on all the same, with a word about it, and a second ralph.
+//! Odd surroundings in which a run continues with a notice, and a second ralph.
 
 use ralph_core::event::{Event, Level};
 use ralph_words::notice_in_words;
@@ -8,7 +8,7 @@ use crate::harness::{SOON, Sandbox, Script, events, running::Finished};
 
 fn sandbox() -> Sandbox {
     let sandbox = Sandbox::new();
-    // Commits where it can.
+    // The agent commits if it can.
     sandbox.install(&Script::jsonl("work >/dev/null 2>&1; over done"));
     sandbox
 }

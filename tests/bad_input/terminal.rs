@@ -1,11 +1,11 @@
-//! What leaves ralph outside a run's own output: errors, names, ids, replies and the contents of files.
+//! Output of ralph besides that of a run: errors, names, ids, replies and the contents of files.
 
 use std::{fs, os::unix::fs::symlink};
 
 use super::output::assert_harmless;
 use crate::harness::{SOON, Sandbox, Script, running::Finished};
 
-/// Sets the clipboard and the title, never ends a string, turns text around, as one C0 and one C1 sequence.
+/// Sets the clipboard and the title, leaves a string open and reverses text, with C0 and C1 codes.
 const NASTY: &str = "a\u{1b}]52;c;b3duZWQ=\u{7}\u{1b}]0;t\u{202e}x\u{9b}31m\u{200f}\u{2028}z";
 
 #[track_caller]
@@ -16,7 +16,7 @@ fn harmless(finished: &Finished, saying: &str) {
     assert!(all.contains(saying), "no `{saying}`: {finished:?}");
 }
 
-/// Runs ralph on a terminal, which `script` makes for it, and returns what reached that.
+/// Runs ralph on a terminal, which `script` provides, and returns the bytes that reached it.
 fn on_a_terminal(sandbox: &Sandbox, args: &str) -> String {
     let command = format!("exec {} --trust-project {args}", env!("CARGO_BIN_EXE_ralph"));
     let finished = sandbox

@@ -1,4 +1,4 @@
-//! Numbers that look random and are the same for the same seed (splitmix64).
+//! Pseudo-random numbers, the same for the same seed (splitmix64).
 
 pub struct Random(u64);
 
@@ -15,7 +15,7 @@ impl Random {
         bits ^ (bits >> 31)
     }
 
-    /// A number below `end`, which is not 0.
+    /// A number below `end`, which must not be 0.
     pub fn below(&mut self, end: usize) -> usize {
         usize::try_from(self.next() % end as u64).expect("it is below a usize")
     }

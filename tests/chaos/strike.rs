@@ -1,4 +1,4 @@
-//! One file that is replaced, by what and when.
+//! The replacement of one file: by what, and when.
 
 use std::{
     fmt, fs,
@@ -16,7 +16,7 @@ use nix::{
 use super::random::Random;
 use crate::harness::Sandbox;
 
-/// Files that ralph or git reads; beside them any file that is there is hit.
+/// Files that ralph or git reads. Any other existing file may be struck as well.
 const NAMED: [&str; 22] = [
     "PLAN.md",
     ".gitignore",
@@ -42,9 +42,9 @@ const NAMED: [&str; 22] = [
     "src",
 ];
 
-/// Reaches a terminal only by mistake: it would write to the clipboard.
+/// A sequence that must not reach a terminal: it would write to the clipboard.
 const SEQUENCE: &[u8] = b"\x1b]52;c;b3duZWQ=\x07\x1b[2J\xc2\x9b31m\xe2\x80\xae";
-/// Larger than any file that is read whole, and takes no room on the disk.
+/// Larger than any file that is read whole. The file is sparse and takes no disk space.
 const HUGE: u64 = 1 << 40;
 
 #[derive(Debug, Clone, Copy)]
@@ -57,15 +57,15 @@ enum Shape {
     LinkToHome,
     Directory,
     Huge,
-    /// Cut off in its middle, as by a crash.
+    /// Cut in half, as by a crash.
     Torn,
-    /// Some of its bytes are others.
+    /// A byte is changed.
     Damaged,
     /// Bytes that a terminal would obey.
     Sequences,
     Empty,
     Gone,
-    /// There beside what is there, under a name that a terminal would obey.
+    /// An additional file, under a name that a terminal would obey.
     OddName,
 }
 
@@ -89,13 +89,13 @@ const SHAPES: [Shape; 14] = [
 #[derive(Debug)]
 enum Target {
     Named(&'static str),
-    /// One of the files that are there, chosen by this number.
+    /// One of the existing files, chosen by this number.
     Any(usize),
 }
 
 #[derive(Debug)]
 pub(super) struct Strike {
-    /// Lines that ralph has printed by then; 0 is before it starts.
+    /// Number of lines that ralph has printed before; 0 is before it starts.
     pub(super) after: usize,
     target: Target,
     shape: Shape,
@@ -126,7 +126,7 @@ impl Strike {
         matches!(self.target, Target::Any(_) | Target::Named("PLAN.md"))
     }
 
-    /// Replaces the file. What cannot be done, since the one before it struck the directory, is not done.
+    /// Replaces the file. Does nothing if an earlier strike hit its directory.
     pub(super) fn hit(&self, sandbox: &Sandbox) {
         let project = sandbox.project();
         let path = match self.target {
@@ -160,7 +160,7 @@ impl Strike {
         remove(path)?;
         match self.shape {
             Shape::Pipe => mkfifo(path, Mode::S_IRUSR | Mode::S_IWUSR)?,
-            // Only root may make a device; a link to one is as endless.
+            // Only root may create a device; a link to one is just as endless.
             Shape::Device => mknod(path, SFlag::S_IFCHR, Mode::S_IRUSR, makedev(1, 5))
                 .map_err(io::Error::from)
                 .or_else(|_| symlink("/dev/zero", path))?,
@@ -178,7 +178,7 @@ impl Strike {
     }
 }
 
-/// Every file below `directory`, links not followed.
+/// Collects every file below `directory` without following links.
 fn collect(directory: &Path, files: &mut Vec<PathBuf>) {
     let Ok(entries) = fs::read_dir(directory) else { return };
     for entry in entries.flatten() {

@@ -1,8 +1,8 @@
-//! An agent or a user that has git collect garbage while a checkpoint is made.
+//! `git gc`, run by an agent or a user while a checkpoint is made.
 
 use super::*;
 
-/// Lets ralph's git do something, and collects before ralph goes on; once.
+/// Runs a git command of ralph's and then `git gc`, once.
 const COLLECTING: &str = r#"case "$*" in *write-tree*)
     if ! [ -e "$HOME/collected" ]; then
         touch "$HOME/collected"

@@ -1,4 +1,4 @@
-//! A repository that points elsewhere, is not what it was, or would make its reader wait.
+//! Repositories that point elsewhere, that have changed, or that would block their reader.
 
 use std::fs;
 

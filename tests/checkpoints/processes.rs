@@ -1,11 +1,11 @@
-//! How often git is started between two iterations: starting it takes longer than what it does.
+//! Number of git processes between two iterations: starting one takes longer than its work.
 
 use super::*;
 
 const LOG: &str = "started.log";
 
-/// Runs four iterations of an agent that does `does`, each in a repository with a commit. Returns the git commands between
-/// each agent's start and the next one's, those of the agent itself left out.
+/// Runs four iterations of an agent that runs `does`, in a repository with a commit. Returns the git commands of ralph
+/// between each start of the agent and the next one.
 fn between(does: &str) -> Vec<Vec<String>> {
     let mut sandbox = Sandbox::new();
     sandbox.run_before_git_of_ralph(&format!("echo \"${{*##*-c}}\" >> \"$HOME/{LOG}\""));
@@ -21,7 +21,7 @@ fn between(does: &str) -> Vec<Vec<String>> {
         .split("agent\n")
         .map(|commands| commands.lines().map(str::to_owned).collect())
         .collect();
-    // Before the first agent there is everything about the repository to find out, and after the last one none follows.
+    // The first gap includes the discovery of the repository, and the last one has no agent after it.
     gaps.pop();
     gaps.split_off(1)
 }

@@ -1,4 +1,4 @@
-//! What a reviewer changes, and how to get at it.
+//! Changes of a reviewer, and how to restore them.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! ralph's own state within the project, ignored files that are included, and what counts as progress without git.
+//! ralph's own state within the project, ignored files in checkpoints, and progress without git.
 
 use std::fs;
 

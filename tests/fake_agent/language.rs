@@ -1,17 +1,17 @@
-//! Plays a language server, for a language in which `def NAME` defines a word, and every other NAME uses it.
+//! Plays a language server for a language in which `def NAME` defines a word and every other NAME uses it.
 //!
 //! ```text
 //! fake-agent language-server [TROUBLE…]
 //! ```
 //! | trouble | |
 //! |---|---|
-//! | `utf-8` | counts columns in bytes; else in UTF-16 |
-//! | `log PATH` | appends the names of what it is told and asked |
+//! | `utf-8` | counts columns in bytes instead of UTF-16 |
+//! | `log PATH` | appends the names of received messages and requests |
 //! | `hang METHOD` | does not answer |
-//! | `die METHOD` · `die-once METHOD PATH` | exits with code 3 instead; only while PATH is not there, which it makes |
-//! | `rubbish` | prints lines that are no messages, and messages that are none of the protocol |
-//! | `flood` | tells of itself without an end, from its first message on |
-//! | `index PATH` | says that it is indexing, and knows nothing, until PATH is there |
+//! | `die METHOD` · `die-once METHOD PATH` | exits with code 3 instead; only if PATH does not exist, and creates it |
+//! | `rubbish` | prints lines that are not messages, and messages that the protocol does not know |
+//! | `flood` | sends notifications without end, from its first message on |
+//! | `index PATH` | reports that it is indexing and knows nothing, until PATH exists |
 //! | `edit OTHER` | renames in the file OTHER as well, wherever that is |
 //! | `twice` | proposes every edit twice, a letter apart |
 
@@ -93,7 +93,7 @@ impl Server {
             process::exit(3);
         }
         if self.trouble("rubbish", 0).is_some() {
-            // Whoever reads may have gone.
+            // The client may have exited.
             _ = io::stdout().write_all(b"hello\nContent-Length: 4\r\n\r\nnull");
             say(&json!({"id": "x", "result": {}}));
             say(&json!({"method": "textDocument/publishDiagnostics", "params": {"uri": 7, "diagnostics": {}}}));
@@ -243,7 +243,7 @@ impl Server {
         words.find(|(_, range, _)| is_here(range)).map(|(word, _, _)| word)
     }
 
-    /// Every word of the project: its file, itself, its range, and whether it is defined there.
+    /// Every word of the project: its file, its text, its range, and whether it is defined there.
     fn all(&self) -> Vec<(String, String, Value, bool)> {
         let mut files = self.open.clone();
         for entry in fs::read_dir(&self.root).into_iter().flatten().flatten() {
@@ -288,7 +288,7 @@ impl Server {
 fn say(message: &Value) {
     let body = message.to_string();
     let mut out = io::stdout().lock();
-    // Whoever reads may have gone.
+    // The client may have exited.
     _ = write!(out, "Content-Length: {}\r\n\r\n{body}", body.len());
     _ = out.flush();
 }

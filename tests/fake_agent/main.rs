@@ -60,7 +60,7 @@ use std::{
     process::ExitCode,
 };
 
-/// What went wrong, for a person who reads a failed test.
+/// An error message for the reader of a failed test.
 type Outcome<T> = Result<T, String>;
 
 fn main() -> ExitCode {

@@ -104,7 +104,7 @@ pub fn sleep(args: &[String]) -> Outcome<()> {
 /// `--respawner KIND PID_FILE`: starts its own successor and ends.
 pub fn respawn(args: &[String]) -> Outcome<()> {
     SigSet::all().thread_block().map_err(|errno| errno.to_string())?;
-    // The first one only: its successors lead no group, and have a session already.
+    // Only the first one needs a session: its successors lead no group and are in that session already.
     _ = setsid();
     let own = env::current_exe().map_err(|error| error.to_string())?;
     if !Path::new(&args[1]).exists() {
@@ -119,7 +119,7 @@ pub fn respawn(args: &[String]) -> Outcome<()> {
     Ok(())
 }
 
-/// Writes the pid in one step: who sees the file sees all of it.
+/// Writes the pid in one step: a reader that sees the file sees all of it.
 fn write_pid(path: &Path) -> Outcome<()> {
     let unfinished = path.with_extension("tmp");
     fs::write(&unfinished, format!("{}\n", std::process::id()))

@@ -1,4 +1,4 @@
-//! Ways out of a sandbox that go over sockets, each tried as a program would that wants to get out.
+//! Ways out of a sandbox over sockets, tried as a program that wants to escape would.
 
 use std::{
     io::{self, Read, Write},
@@ -21,13 +21,13 @@ use rustix::{
 
 use crate::Outcome;
 
-/// Connects with the first data, which the kernel does not take for connecting.
+/// Connects by sending the first data, which the kernel does not check as a connect.
 const FAST_OPEN: SendFlags = SendFlags::from_bits_retain(0x2000_0000);
 
-/// Sets up a ring that does what system calls do. There is no way to it without `unsafe`, which perl has.
+/// Sets up an io_uring, whose operations replace system calls. Rust needs `unsafe` for that, so perl does it.
 const IO_URING: &str = r#"my $p = "\0" x 120; exit(syscall(425, 8, $p) < 0 ? 1 : 0)"#;
 
-/// Tries one way; `to` is an address, a path or a name.
+/// Tries one way; `to` is an address, a path or a name, depending on the way.
 pub fn reach(way: &str, to: &str) -> Outcome<()> {
     let done = match way {
         "tcp" => TcpStream::connect(to).map(drop),
@@ -74,13 +74,13 @@ fn fast_open(to: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// One of two sockets that know each other, connected to somebody else.
+/// Reconnects one end of a socket pair to another socket.
 fn datagram_pair(to: &str) -> io::Result<()> {
     let (one, _other) = socketpair(AddressFamily::UNIX, SocketType::DGRAM, SocketFlags::empty(), None)?;
     Ok(connect(&one, &SocketAddrUnix::new(to)?)?)
 }
 
-/// Gets a page in the way that the environment asks for.
+/// Gets a page through the proxy that the environment names.
 fn get(url: &str) -> Outcome<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let text = |error: &dyn std::fmt::Display| error.to_string();
@@ -98,7 +98,7 @@ fn get(url: &str) -> Outcome<()> {
     answer.map(drop).map_err(|error| text(&error))
 }
 
-/// An address of this machine that is not a loopback address: the one that packets to elsewhere would have.
+/// The address of this machine that packets to other machines would carry.
 fn own_address() -> Outcome<IpAddr> {
     let socket = UdpSocket::bind("0.0.0.0:0").and_then(|socket| {
         socket.connect("192.0.2.1:9")?; // nothing is sent
@@ -107,7 +107,7 @@ fn own_address() -> Outcome<IpAddr> {
     socket.map(|address| address.ip()).map_err(|error| error.to_string())
 }
 
-/// Connects to the socket at `TOKEN/PATH`, and leaves the connection to a child as this process ends.
+/// Connects to the socket at `TOKEN/PATH`, then ends and leaves the connection to a child.
 fn hand_on(to: &str) -> Outcome<()> {
     let (token, path) = to.split_once('/').ok_or("TOKEN/PATH")?;
     let handed_on = || -> io::Result<()> {
@@ -119,7 +119,7 @@ fn hand_on(to: &str) -> Outcome<()> {
     handed_on().map_err(|error| error.to_string())
 }
 
-/// Logs in over the connection that is its stdin, and prints the answer.
+/// Logs in over the connection on stdin, and prints the answer.
 fn speak_as_handed_on(token: &str) -> Outcome<()> {
     let spoken = || -> io::Result<String> {
         let mut stream = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
@@ -137,7 +137,7 @@ fn speak_as_handed_on(token: &str) -> Outcome<()> {
     Ok(())
 }
 
-/// Sends the run at `PORT/TOKEN` a message, `from` an address of one's own; fails unless it is taken.
+/// Sends a message to the run at `PORT/TOKEN`, optionally from another local address; fails unless it is accepted.
 fn post(to: &str, from: Option<IpAddr>) -> Outcome<()> {
     let (port, token) = to.split_once('/').ok_or("PORT/TOKEN")?;
     let port: u16 = port.parse().map_err(|_| "PORT/TOKEN")?;

@@ -17,7 +17,7 @@ use nix::{
 
 use crate::{Outcome, offspring, reach};
 
-/// How often to look at what tells nobody that it has changed.
+/// Polling interval for conditions that no event announces.
 const LOOK: Duration = Duration::from_millis(2);
 
 pub fn run(steps: &[String]) -> Outcome<()> {
@@ -65,7 +65,7 @@ fn take(word: &str, rest: &str) -> Outcome<()> {
         }
         "ignore-signals" => SigSet::all().thread_block().map_err(text),
         "log-signals" => on_signals(catchable(), rest.to_owned(), |path, signal| {
-            // Under its name once it is whole: a log that is there has a line in it.
+            // The log is renamed into place when complete: a log that exists has a line in it.
             let unfinished = format!("{path}.new");
             let log = fs::read_to_string(path).unwrap_or_default() + &format!("{signal}\n");
             _ = fs::write(&unfinished, log).and_then(|()| fs::rename(&unfinished, path));
@@ -120,7 +120,7 @@ fn unescape(text: &str) -> String {
     out
 }
 
-/// Writes exactly `bytes` bytes of what `line` appends, in large pieces.
+/// Writes exactly `bytes` bytes of the lines that `line` appends, in large pieces.
 fn flood(bytes: usize, line: &mut dyn FnMut(usize, &mut Vec<u8>)) -> Outcome<()> {
     let mut stdout = io::stdout().lock();
     let (mut written, mut lines) = (0, 0);
@@ -149,7 +149,7 @@ fn colour_line(number: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(line.as_bytes());
 }
 
-/// Bytes that look random and are the same every time, with broken UTF-8 and NULs for certain.
+/// Writes pseudo-random bytes, the same every time, that include broken UTF-8 and NULs.
 fn garbage(bytes: usize) -> Outcome<()> {
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     flood(bytes, &mut |_, out| {
@@ -245,7 +245,7 @@ fn work(ms: u64) -> Outcome<()> {
     Ok(())
 }
 
-/// Returns the time this thread was really on a CPU, where the system tells.
+/// Returns the time that this thread has spent on a CPU, if the system reports it.
 fn cpu_time() -> Option<Duration> {
     let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     text.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
@@ -271,7 +271,7 @@ fn catchable() -> SigSet {
     .collect()
 }
 
-/// Does `action` for every signal of the set, in a thread that waits for them; they have no other effect any more.
+/// Runs `action` for every signal of the set, in a thread that waits for them. The signals have no other effect.
 fn on_signals<T: Send + 'static>(signals: SigSet, with: T, action: fn(&T, Signal)) -> Outcome<()> {
     signals.thread_block().map_err(text)?;
     thread::spawn(move || {

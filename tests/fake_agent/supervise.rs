@@ -1,10 +1,11 @@
-//! Plays ralph, for tests in which ralph is killed: starts a program under a guard and reports on stdout.
+//! Plays ralph for tests in which ralph is killed: starts a program under a guard and reports on stdout.
 //!
 //! ```text
 //! fake-agent supervise GUARD SCRATCH RUN_ID GRACE_MS PROGRAM ARG…
 //! ```
-//! Says `guard PID` once it runs and `ended …` at the end. Takes `stop`, `at-once` and `drop` from stdin, one a line,
-//! `again` after an end, and `quit`; at `count` it says `children N fds N threads N peak-kb N`, descriptors since the start. It reads slowly.
+//! Prints `guard PID` once it runs and `ended …` at the end. Reads the commands `stop`, `at-once`, `drop`, `again`
+//! (after an end), `quit` and `count` from stdin, one a line. `count` prints `children N fds N threads N peak-kb N`,
+//! with descriptors counted since the start. It reads output slowly.
 
 use std::{
     fs,
@@ -20,13 +21,13 @@ use ralph_system::proc::{End, Ladder, Launch, Output, Size, Stdin, Stdout, Stop,
 use crate::Outcome;
 
 struct Report {
-    /// Held until the guard is named, which a program that ends at once must not come before.
+    /// Held until the guard was announced: a program that ends at once must not be reported before.
     named: Arc<Mutex<()>>,
 }
 
 impl Output for Report {
     fn terminal(&mut self, _: &[u8]) {
-        // Slower than anybody can write: what memory is needed then is what is needed.
+        // Slower than any program writes, so that `peak-kb` shows the largest buffer that is needed.
         thread::sleep(Duration::from_micros(20));
     }
 
@@ -42,7 +43,7 @@ pub fn run(args: &[String]) -> Outcome<()> {
     let [guard, scratch, run_id, grace, program, args @ ..] = args else {
         return Err("supervise GUARD SCRATCH RUN_ID GRACE_MS PROGRAM ARG…".to_owned());
     };
-    // Whoever started the tests may have left descriptors open.
+    // The process that started the tests may have left descriptors open.
     let inherited = fds();
     let supervisor = Supervisor::default();
     supervisor.become_subreaper();

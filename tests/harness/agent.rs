@@ -1,4 +1,4 @@
-//! The real agents as one type: what a scenario for all of them needs to know of each.
+//! The real agents as one type, with the facts that scenarios for all of them need.
 
 use super::{Program, Sandbox, agents};
 use crate::stand_in::StandIn;
@@ -10,16 +10,16 @@ pub enum Agent {
     Claude,
     Gemini,
     Opencode,
-    /// The same program, as one server for a whole run.
+    /// opencode as one server for a whole run.
     OpencodeServer,
-    /// ralph's own, with a model behind OpenAI's chat completions.
+    /// ralph's own agent, with a model behind OpenAI's chat completions.
     Native,
-    /// The same with one behind Anthropic's messages.
+    /// ralph's own agent, with a model behind Anthropic's messages.
     NativeMessages,
 }
 
 impl Agent {
-    /// The id of ralph's adapter for it.
+    /// The id of ralph's adapter for the agent.
     pub fn adapter(self) -> &'static str {
         match self {
             Agent::Codex => "codex",
@@ -31,7 +31,7 @@ impl Agent {
         }
     }
 
-    /// Whether it tells what its requests cost.
+    /// Whether the agent reports the cost of its requests.
     pub fn tells_cost(self) -> bool {
         match self {
             Agent::Claude | Agent::Opencode | Agent::OpencodeServer | Agent::Native | Agent::NativeMessages => true,
@@ -39,12 +39,12 @@ impl Agent {
         }
     }
 
-    /// Whether it is ralph's own.
+    /// Whether this is ralph's own agent.
     pub fn is_native(self) -> bool {
         matches!(self, Agent::Native | Agent::NativeMessages)
     }
 
-    /// The program, if it is another than ralph.
+    /// The agent's program; `None` for ralph's own agent.
     fn program(self) -> Option<&'static str> {
         match self {
             Agent::Codex => Some("codex"),
@@ -55,10 +55,10 @@ impl Agent {
         }
     }
 
-    /// A sandbox in which the agent answers to its name and asks `model`, repeating a failed request `retries` times,
-    /// without what it would read at every start and no test looks at.
+    /// A sandbox in which the agent answers to its name, uses `model` and repeats a failed request `retries` times. It
+    /// skips what the agent would read at every start and no test needs.
     ///
-    /// opencode cannot be told how often; it repeats five times. None where the agent cannot be installed.
+    /// The retries of opencode cannot be set; it repeats five times. `None` if the agent cannot be installed.
     pub fn sandbox(self, model: &StandIn, retries: u32) -> Option<Sandbox> {
         let sandbox = self.sandbox_as_installed(model, retries)?;
         match self {
@@ -68,7 +68,7 @@ impl Agent {
         Some(sandbox)
     }
 
-    /// A sandbox as [`Agent::sandbox`], in which the agent does all that it does on a user's machine.
+    /// A sandbox as [`Agent::sandbox`], in which the agent behaves as on a user's machine.
     pub fn sandbox_as_installed(self, model: &StandIn, retries: u32) -> Option<Sandbox> {
         let mut sandbox = Sandbox::new();
         self.join(&mut sandbox, model, retries)?;
@@ -76,7 +76,7 @@ impl Agent {
         Some(sandbox)
     }
 
-    /// Has the agent answer to its name in `sandbox`, too.
+    /// Adds the agent to `sandbox` under its name.
     pub fn join(self, sandbox: &mut Sandbox, model: &StandIn, retries: u32) -> Option<()> {
         if let Some(program) = self.program() {
             sandbox.add_agent(&agents::program(program)?);
@@ -95,7 +95,7 @@ impl Agent {
         Some(())
     }
 
-    /// The agent by itself, without ralph: headless, allowed everything, its prompt on standard input.
+    /// The agent without ralph: headless, with every permission, its prompt on standard input.
     pub fn alone(self, sandbox: &Sandbox, prompt: &str) -> Program {
         let file = sandbox.home().join("prompt.txt");
         std::fs::write(&file, prompt).expect("the prompt's file");
@@ -130,8 +130,8 @@ impl Agent {
 
 /// Makes a test of a scenario for each real agent: `each_agent!(scenario)` with `fn scenario(agent: Agent)`.
 ///
-/// The agents behind the semicolon are of the full matrix: their protocol and their dialect are those of an agent before it, or
-/// are run by another scenario. Their tests are ignored unless `.ci/run` finds that code of agents has changed.
+/// The agents after the semicolon belong to the full matrix: they share protocol and dialect with an agent before it,
+/// or another scenario covers those. Their tests are ignored unless `.ci/run` finds changed agent code.
 macro_rules! each_agent {
     ($scenario:ident) => {
         $crate::harness::agent::each_agent!(
@@ -156,7 +156,7 @@ macro_rules! each_agent {
     };
 }
 
-/// Makes a test of a scenario for each agent with a live channel of its own, as [`each_agent`].
+/// Makes a test of a scenario for each agent with a live channel, as [`each_agent`].
 macro_rules! each_live_agent {
     ($scenario:ident) => {
         $crate::harness::agent::each_live_agent!(

@@ -18,11 +18,11 @@ const LOCK: &str = include_str!("../agents/package-lock.json");
 /// The agent of the example in `docs/guide/adapters.md`, in a directory of its own.
 const EXAMPLE: &str = include_str!("../agents/example/package.json");
 
-/// Packages whose own scripts put the program in place. No other script runs: those of gemini's optional packages
-/// compile C++ and fetch from outside the registry.
+/// Packages whose own scripts install the program. No other script runs: those of gemini's optional packages compile
+/// C++ and download from outside of the registry.
 const SCRIPTED: [&str; 2] = ["@anthropic-ai/claude-code", "opencode-ai"];
 
-/// The installed codex; none where it cannot be installed, after a loud word about it.
+/// The installed codex; `None`, with a printed notice, if it cannot be installed.
 ///
 /// # Panics
 /// If it cannot be installed and `RALPH_TEST_AGENTS=required` is set.
@@ -30,7 +30,7 @@ pub fn codex() -> Option<PathBuf> {
     program("codex")
 }
 
-/// An installed agent by the name of its program, as [`codex`].
+/// The installed agent whose program has this name, as [`codex`].
 ///
 /// # Panics
 /// As [`codex`].
@@ -46,7 +46,7 @@ pub fn example(name: &str) -> Option<PathBuf> {
     Some(installed(name)?.join("example/node_modules/.bin").join(name))
 }
 
-/// The directory with all agents, of which `name` is wanted.
+/// The directory of all agents. `name` is the wanted one, for messages.
 fn installed(name: &str) -> Option<&'static Path> {
     static INSTALLED: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     match INSTALLED.get_or_init(install) {
@@ -61,17 +61,17 @@ fn installed(name: &str) -> Option<&'static Path> {
     }
 }
 
-/// Says loudly that a test was left out.
+/// Prints on stderr that a test was skipped.
 pub fn skipped(what: &str) {
-    // Not `eprintln!`, which the test harness keeps to itself when a test passes.
+    // The test harness hides `eprintln!` output of a test that passes.
     let line = format!("SKIPPED: {what}\n");
     _ = io::stderr().write_all(line.as_bytes()); // without stderr there is nobody to tell
 }
 
-/// Installs the agents unless they are there; returns the directory with `node_modules` in it.
+/// Installs the agents unless they are installed; returns the directory that contains `node_modules`.
 ///
-/// The directory's name tells its contents, and it gets that name only when it is complete: an interrupted
-/// installation is started anew, a changed one replaces the old.
+/// The directory is named by its contents, and gets that name only when it is complete. An interrupted installation
+/// starts again, and a changed one replaces the old.
 fn install() -> Result<PathBuf, String> {
     let agents = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("agents");
     let directory = agents.join(contents());
@@ -94,7 +94,7 @@ fn install() -> Result<PathBuf, String> {
     fs::create_dir(&unfinished).map_err(failed)?;
     fs::write(unfinished.join("package.json"), PACKAGE).map_err(failed)?;
     fs::write(unfinished.join("package-lock.json"), LOCK).map_err(failed)?;
-    // Few retries: a machine without network should skip soon.
+    // Few retries: without network the tests should be skipped soon.
     let install = [
         "ci",
         "--ignore-scripts",

@@ -1,4 +1,4 @@
-//! Makes the agents of a sandbox ask a stand-in model server and nobody else, each in its own way.
+//! Points the agents of a sandbox to a stand-in model server and to no other, each in its own way.
 
 use std::{fs, path::Path};
 
@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 use super::Sandbox;
 use crate::stand_in::StandIn;
 
-/// Whether an agent that is a program of bun frees memory; `0` or `1`.
+/// The variable that turns garbage collection of bun programs on or off: `1` or `0`.
 pub const COLLECT_GARBAGE: &str = "BUN_JSC_useGC";
-/// Whether it compiles the code again that has run for a while; `0` or `1`.
+/// The variable that turns the optimizing compiler of bun programs on or off: `1` or `0`.
 pub const OPTIMIZE: &str = "BUN_JSC_useDFGJIT";
 
 impl Sandbox {
-    /// Makes codex, wherever it is started in the sandbox, ask `model`, and repeat a failed request `retries` times.
+    /// Makes every codex of the sandbox use `model` and repeat a failed request `retries` times.
     pub fn connect_codex(&self, model: &StandIn, retries: u32) {
         let config = format!(
             "model = \"stand-in\"\nmodel_provider = \"standin\"\ncheck_for_update_on_startup = false\n\
@@ -32,9 +32,9 @@ impl Sandbox {
         fs::write(path, config + text).expect("codex's configuration");
     }
 
-    /// Makes claude ask `model`, and repeat a failed request `retries` times.
+    /// Makes claude use `model` and repeat a failed request `retries` times.
     ///
-    /// Its delays before a repetition are its own: half a second, doubled each time.
+    /// The delays before a retry are claude's own: half a second, doubled each time.
     pub fn connect_claude(&self, model: &StandIn, retries: u32) {
         self.set_variable("ANTHROPIC_BASE_URL", model.origin());
         self.set_variable("ANTHROPIC_API_KEY", "sk-ant-stand-in");
@@ -46,9 +46,9 @@ impl Sandbox {
         self.set_variable(COLLECT_GARBAGE, "0");
     }
 
-    /// Makes gemini ask `model`, and repeat a failed request `retries` times.
+    /// Makes gemini use `model` and repeat a failed request `retries` times.
     ///
-    /// Before the first repetition it waits five seconds, whatever the server says.
+    /// gemini waits five seconds before the first retry and ignores the server's delay.
     pub fn connect_gemini(&self, model: &StandIn, retries: u32) {
         self.set_variable("GOOGLE_GEMINI_BASE_URL", model.origin());
         self.set_variable("GEMINI_API_KEY", "stand-in");
@@ -58,7 +58,7 @@ impl Sandbox {
                 "enableAutoUpdate": false, "enableAutoUpdateNotification": false,
                 "maxAttempts": retries + 1,
             },
-            // Without it, a small model is asked first which model to ask.
+            // Without this, gemini asks a small model which model to use.
             "model": { "name": "gemini-2.5-pro" },
             "privacy": { "usageStatisticsEnabled": false },
             "telemetry": { "enabled": false },
@@ -66,9 +66,9 @@ impl Sandbox {
         write_json(&self.home().join(".gemini/settings.json"), &settings);
     }
 
-    /// Makes opencode ask `model`.
+    /// Makes opencode use `model`.
     ///
-    /// How often it repeats a failed request cannot be set; how soon, the answer says with `retry-after-ms`.
+    /// The number of retries cannot be set; the header `retry-after-ms` of an answer sets their delay.
     pub fn connect_opencode(&self, model: &StandIn) {
         for switch in [
             "OPENCODE_DISABLE_AUTOUPDATE",
@@ -92,7 +92,7 @@ impl Sandbox {
         write_json(&self.config().join("opencode/opencode.json"), &config);
     }
 
-    /// Makes ralph's own agent ask at `base`, and repeat a failed request `retries` times.
+    /// Makes ralph's own agent use the model at `base` and repeat a failed request `retries` times.
     pub fn connect_native(&self, base: &str, retries: u32) {
         let prices = json!({ "stand-in": { "input": 1, "output": 2 } });
         self.set_variable("RALPH_NATIVE_BASE_URL", base);
@@ -101,9 +101,9 @@ impl Sandbox {
         self.set_variable("RALPH_NATIVE_PRICES", prices.to_string());
     }
 
-    /// Lets opencode start without its catalogue of models and its ways to log in, which are two fifths of a start,
-    /// without compiling the code again that has run for a while, which takes another fifth and pays after minutes, and
-    /// without collecting garbage, which is half of what is left: a process of seconds can keep its gigabyte.
+    /// Speeds up the start of opencode. Its model catalogue and login methods, two fifths of a start, are left out. So
+    /// are the optimizing compiler, another fifth that pays only after minutes, and garbage collection, half of the
+    /// rest: a process that lives for seconds can keep its gigabyte.
     pub fn lighten_opencode(&self) {
         let catalogue = self.config().join("opencode-models.json");
         write_json(&catalogue, &json!({}));

@@ -15,9 +15,10 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::SOON;
 
-/// A port on which a program may listen that takes none of its own choice.
+/// A port for a program that cannot choose one itself.
 ///
-/// It lies below those that systems give away, so that nobody else comes by it between this and the program's start.
+/// The port lies below the range from which systems assign ports, so that no other process gets it before the program
+/// starts.
 pub fn free_port() -> u16 {
     static TRIED: AtomicU16 = AtomicU16::new(0);
     loop {
@@ -36,7 +37,7 @@ pub struct Http {
     token: Option<String>,
 }
 
-/// What was answered.
+/// The answer to a request.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
@@ -50,14 +51,14 @@ impl Answer {
     }
 
     /// # Panics
-    /// If the answer is anything but JSON.
+    /// If the body is not JSON.
     #[track_caller]
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.text()))
     }
 }
 
-/// Builds a client that speaks no TLS, and so needs no certificates of the system.
+/// Builds a client without TLS, which needs no certificates of the system.
 pub fn plain(client: reqwest::ClientBuilder) -> reqwest::Client {
     #[cfg(feature = "tls")]
     let client = {
@@ -68,12 +69,12 @@ pub fn plain(client: reqwest::ClientBuilder) -> reqwest::Client {
 }
 
 impl Http {
-    /// Speaks to whoever listens at a socket.
+    /// A client of the server at a socket.
     pub fn of_socket(socket: &Path) -> Http {
         Http::new(reqwest::Client::builder().unix_socket(socket), "http://ralph", None)
     }
 
-    /// Speaks to whoever listens at an address, with a token.
+    /// A client of the server at an address, with a token.
     pub fn of_address(base: &str, token: &str) -> Http {
         Http::new(reqwest::Client::builder(), base, Some(token.to_owned()))
     }
@@ -128,7 +129,7 @@ impl Http {
         self.answer(Method::POST, route, Some(body))
     }
 
-    /// Follows server-sent events.
+    /// Subscribes to server-sent events.
     pub fn events(&self, route: &str) -> Events<'_> {
         let response = self.within(SOON, self.sent(Method::GET, route, None));
         assert_eq!(response.status().as_u16(), 200, "{route}");
@@ -143,17 +144,17 @@ impl Http {
     }
 }
 
-/// Events as they come.
+/// A stream of events.
 pub struct Events<'a> {
     http: &'a Http,
     events: Box<dyn Stream<Item = Result<Event, String>> + Unpin>,
 }
 
 impl Events<'_> {
-    /// Waits for the first event that `wanted` takes.
+    /// Waits for the first event that `wanted` accepts.
     ///
     /// # Panics
-    /// If none comes, or the stream ends or breaks before.
+    /// If none arrives, or the stream ends or breaks before.
     #[track_caller]
     pub fn wait_for(&mut self, wanted: impl Fn(&Event) -> bool) -> Event {
         let (http, events) = (self.http, &mut self.events);
@@ -167,7 +168,7 @@ impl Events<'_> {
         })
     }
 
-    /// All events up to the end of the stream.
+    /// All remaining events up to the end of the stream.
     #[track_caller]
     pub fn rest(self) -> Vec<Event> {
         let Self { http, events } = self;

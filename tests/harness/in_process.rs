@@ -1,8 +1,8 @@
-//! The loop inside of a test: the real driver, machine, journal and plan, agents that are functions, and time that passes
-//! as soon as there is nothing else to do (`#[tokio::test(start_paused = true)]`).
+//! The loop in process: the real driver, machine, journal and plan, agents that are functions, and paused time, which
+//! advances when nothing else is left to do (`#[tokio::test(start_paused = true)]`).
 //!
-//! What an agent prints goes through a dialect, as a program's output does. There are no signals, terminals and
-//! sockets, no processes but those of goals, and the project is in no repository.
+//! Output of an agent goes through a dialect, as a program's output does. There are no signals, terminals and sockets,
+//! no processes but those of goals, and the project is in no repository.
 
 use std::{
     collections::BTreeSet,
@@ -47,10 +47,11 @@ use super::{
 
 const SIZE: Size = Size { cols: 80, rows: 24 };
 const RECORDING_CAP_BYTES: u64 = 1 << 20;
-/// Between two looks at the journal: short, since time passes meanwhile, and longer each time, since hours may pass.
+/// First pause between two looks at the journal: short, since time passes meanwhile. Each pause is longer, since hours
+/// may pass.
 const FIRST_LOOK: Duration = Duration::from_millis(1);
 const LONGEST_LOOK: Duration = Duration::from_secs(1);
-/// With the longest of them, some hours.
+/// Most looks: at the longest pause they take some hours.
 const LOOKS: u32 = 20_000;
 
 /// A project outside of any repository, and the clocks of the loops in it.
@@ -60,7 +61,7 @@ pub struct Project {
     clocks: Clocks,
 }
 
-/// What clocks said when a test began; from then on they go by the time of the runtime.
+/// The clocks at the start of a test; from then on they follow the runtime's time.
 #[derive(Clone, Copy)]
 struct Clocks {
     began: Instant,
@@ -111,18 +112,18 @@ impl Project {
         }
     }
 
-    /// Writes a plan with so many open tasks.
+    /// Writes a plan with `tasks` open tasks.
     pub fn plan(&self, tasks: usize) {
         let tasks: String = (1..=tasks).map(|n| format!("- [ ] Task {n}\n")).collect();
         self.write("PLAN.md", &tasks);
     }
 
-    /// Lets agents go on that wait with [`Turn::wait_for`].
+    /// Releases agents that wait with [`Turn::wait_for`].
     pub fn let_go(&self, gate: &str) {
         self.gates.send_modify(|gates| _ = gates.insert(gate.to_owned()));
     }
 
-    /// What the wall clock of the loops says.
+    /// The wall clock of the loops, in milliseconds.
     pub fn now_ms(&self) -> u64 {
         self.clocks.read().wall_ms
     }
@@ -152,7 +153,7 @@ impl Project {
     }
 }
 
-/// A loop that is put together.
+/// A loop that is being configured.
 pub struct Looping<'a> {
     project: &'a Project,
     settings: Settings,
@@ -172,14 +173,14 @@ impl Looping<'_> {
         self.with(|settings| settings.limits.max_iterations = Some(most))
     }
 
-    /// Has the user choose the words of the promise.
+    /// Sets the words of the promise, as the user can.
     #[must_use]
     pub fn promise(mut self, words: &str) -> Self {
         self.promise = Some(words.to_owned());
         self
     }
 
-    /// Lets `agent` stand in while those before it are limited.
+    /// Adds `agent` as a stand-in while those before it are limited.
     #[must_use]
     pub fn standing_in(mut self, agent: &Agent) -> Self {
         self.settings.fallback.push(agent.id.to_owned());
@@ -187,7 +188,7 @@ impl Looping<'_> {
         self
     }
 
-    /// Lets tasks ask for `agent`.
+    /// Makes `agent` available to tasks that ask for it.
     #[must_use]
     pub fn with_agent(mut self, agent: &Agent) -> Self {
         self.agents.push(agent.clone());
@@ -264,8 +265,8 @@ fn agent_is_terminal(agent: &Agent) -> bool {
     !agent.dialect.is_structured()
 }
 
-/// Waits for what processes have a part in. Meanwhile time stands still but for `passes`: else their limits would be over as soon as
-/// nothing in this process is left to do.
+/// Waits for a condition that other processes bring about. Time advances by `passes` and then stands still: paused time
+/// would otherwise run into their limits as soon as this process is idle.
 pub async fn while_time_stands<T: Send + 'static>(
     passes: Duration,
     what: &'static str,
@@ -276,20 +277,20 @@ pub async fn while_time_stands<T: Send + 'static>(
     waiting.await.expect("what is waited for")
 }
 
-/// A loop that runs.
+/// A running loop.
 pub struct Running {
     handle: Handle,
     journal: PathBuf,
     run: RunId,
-    /// Those of the run that were read so far.
+    /// The journal reader, and the records of the run read so far.
     reader: Mutex<(Reader, Vec<Record>)>,
-    /// The first record of this loop: it may have resumed a run.
+    /// The sequence number of this loop's first record: the loop may have resumed a run.
     from: u64,
     task: JoinHandle<Result<StopReason, DriverError>>,
 }
 
 impl Running {
-    /// Waits for a record, those already written included.
+    /// Waits for a record; those already written count.
     ///
     /// # Panics
     /// If none comes.
@@ -312,7 +313,7 @@ impl Running {
         panic!("the record does not come: {:#?}", self.records())
     }
 
-    /// Waits for a record that processes have a part in, as [`while_time_stands`].
+    /// Waits for records that depend on other processes, as [`while_time_stands`].
     pub async fn wait_for_processes(&self, passes: Duration, wanted: impl Fn(&[Record]) -> bool + Send + 'static) {
         let journal = self.journal.clone();
         let look = move || wanted(&journal::read(&journal).ok()?.0).then_some(());
@@ -348,7 +349,7 @@ impl Running {
         _ = (&mut self.task).await; // it was cancelled
     }
 
-    /// Gives a command as another terminal does, and returns what was answered: done, or refused.
+    /// Gives a command as another terminal does. Returns the reply: done, or refused.
     pub async fn command(&self, command: UserCommand) -> Result<String, String> {
         match self.handle.ask(Request::Command { command }, Role::User).await {
             Reply::Done { text, .. } => Ok(text),
@@ -357,12 +358,12 @@ impl Running {
         }
     }
 
-    /// Uses a tool of ralph's, as the agent does.
+    /// Calls a tool of ralph, as the agent does.
     pub async fn tool(&self, call: ToolCall) -> ToolAnswer {
         self.tool_of(&self.run, call).await
     }
 
-    /// The same with a tool that was handed on by `run`.
+    /// As [`Running::tool`], with a tool that was given to the agent of `run`.
     pub async fn tool_of(&self, run: &RunId, call: ToolCall) -> ToolAnswer {
         let run = run.clone();
         let called = Called { run, call };
@@ -377,7 +378,7 @@ impl Running {
         }
     }
 
-    /// Queues a message, and returns what was answered.
+    /// Queues a message, and returns the reply.
     pub async fn steer(&self, kind: SteeringKind, text: &str) -> String {
         let text = text.to_owned();
         let answer = self.command(UserCommand::Steer { kind, text }).await;
@@ -399,12 +400,12 @@ impl Running {
         self.handle.command_soon(command, RequestedBy::Interrupt).await;
     }
 
-    /// Tells the loop that the plan was written to.
+    /// Tells the loop that the plan file was written.
     pub fn plan_written(&self) {
         self.handle.plan_written();
     }
 
-    /// Tells the loop that the pause file has come or gone.
+    /// Tells the loop that the pause file has appeared or disappeared.
     pub async fn pause_file(&self, present: bool) {
         let handle = self.handle.clone();
         let told = tokio::task::spawn_blocking(move || handle.pause_file(present));
@@ -412,7 +413,7 @@ impl Running {
     }
 }
 
-/// A loop that is over.
+/// A loop that has ended.
 #[derive(Debug)]
 pub struct Finished {
     reason: StopReason,
@@ -420,7 +421,7 @@ pub struct Finished {
 }
 
 impl Finished {
-    /// The exit code that ralph has after such an end.
+    /// The exit code of ralph for this end.
     pub fn code(&self) -> Option<i32> {
         Some(self.reason.exit_code().into())
     }
@@ -432,7 +433,7 @@ impl Finished {
 
 type Playing = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// An agent that is a function: what it does in one session.
+/// An agent that is a function, which plays one session.
 #[derive(Clone)]
 pub struct Agent {
     id: &'static str,
@@ -452,7 +453,7 @@ impl Agent {
         }
     }
 
-    /// An agent that is what its terminal shows.
+    /// An agent that is known only by its terminal output.
     pub fn terminal<F: Future<Output = ()> + Send + 'static>(
         play: impl Fn(Turn) -> F + Send + Sync + 'static,
     ) -> Agent {
@@ -471,7 +472,7 @@ impl Agent {
         })
     }
 
-    /// The agent takes messages while it works.
+    /// Makes the agent accept messages while it works.
     #[must_use]
     pub fn live(self) -> Agent {
         Agent { is_live: true, ..self }
@@ -489,9 +490,9 @@ pub struct Turn {
     /// The number of the iteration.
     pub n: u32,
     pub prompt: String,
-    /// The session that is resumed.
+    /// The session to resume.
     pub resume: Option<String>,
-    /// The model that is asked for.
+    /// The requested model.
     pub model: Option<String>,
     project: PathBuf,
     plan: PathBuf,
@@ -501,7 +502,7 @@ pub struct Turn {
     voice: Arc<Mutex<Voice>>,
 }
 
-/// What a session has said and done.
+/// The output side of a session.
 struct Voice {
     dialect: Box<dyn Dialect>,
     display: Box<dyn Display>,
@@ -512,7 +513,7 @@ struct Voice {
 }
 
 impl Turn {
-    /// Prints text as it is, to the terminal or as lines of the dialect.
+    /// Prints text unchanged, to the terminal or as lines of the dialect.
     pub fn print(&self, text: &str) {
         let mut voice = self.voice();
         let voice = &mut *voice;
@@ -549,7 +550,7 @@ impl Turn {
         self.signal(&json!({"type": "turn-ended", "ok": false, "message": null}));
     }
 
-    /// Says that it opened a session of this name.
+    /// Reports that a session with this name was opened.
     pub fn opened(&self, session: &str) {
         self.signal(&json!({"type": "opened", "session": session, "model": "m"}));
     }
@@ -575,24 +576,24 @@ impl Turn {
         &self.project
     }
 
-    /// What the wall clock of the loop says.
+    /// The wall clock of the loop, in milliseconds.
     pub fn now_ms(&self) -> u64 {
         self.clocks.read().wall_ms
     }
 
-    /// The line that claims the end, from the prompt.
+    /// The line from the prompt that claims the end.
     pub fn promise(&self) -> String {
         let (_, after) = self.prompt.split_once("<promise>").expect("a promise in the prompt");
         let (token, _) = after.split_once("</promise>").expect("the end of the promise");
         format!("<promise>{token}</promise>")
     }
 
-    /// Has the program end with this when the script is over; else it is 0.
+    /// Sets the program's exit at the end of the script; the default is code 0.
     pub fn exits(&self, exit: Exit) {
         self.voice().exit = exit;
     }
 
-    /// Uses the CPU for so long.
+    /// Uses the CPU for `time`.
     pub async fn compute(&self, time: Duration) {
         const SLICE: Duration = Duration::from_millis(100);
         let mut left = time;
@@ -611,14 +612,14 @@ impl Turn {
         drop(opened.expect("the project is there"));
     }
 
-    /// Waits for so many messages, and returns the latest.
+    /// Waits until `count` messages have arrived, and returns the last of them.
     pub async fn hears(&self, count: usize) -> String {
         let mut heard = self.heard.clone();
         let heard = heard.wait_for(|heard| heard.len() >= count).await;
         heard.expect("a session")[count - 1].clone()
     }
 
-    /// Does nothing until it is ended.
+    /// Does nothing until the session is ended.
     pub async fn hang(&self) {
         std::future::pending().await
     }
@@ -627,7 +628,7 @@ impl Turn {
         self.voice.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells what the dialect makes of the end, and that it is the end.
+    /// Reports the dialect's last signals and then the end.
     fn end(&self, exit: Option<Exit>) {
         let mut voice = self.voice();
         let voice = &mut *voice;
@@ -720,7 +721,7 @@ impl AgentAdapter for InProcess {
 struct Played {
     stop: watch::Sender<bool>,
     voice: Arc<Mutex<Voice>>,
-    /// None for an agent that takes none.
+    /// `None` for an agent that accepts no messages.
     messages: Option<watch::Sender<Vec<String>>>,
     playing: AbortHandle,
 }

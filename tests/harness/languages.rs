@@ -1,4 +1,4 @@
-//! Real language servers, and what else tools of ralph are made of: installed once, below the target directory and by rustup.
+//! Real language servers and the toolchains that they need, installed once below the target directory and by rustup.
 
 use std::{
     env,
@@ -12,7 +12,7 @@ use super::agents::{POLICY, npm, skipped};
 
 const PACKAGE: &str = include_str!("../agents/languages/package.json");
 
-/// A program of the packages in `tests/agents/languages`; none where they cannot be installed, after a loud word about it.
+/// A program of the packages in `tests/agents/languages`; `None`, with a printed notice, if they cannot be installed.
 ///
 /// # Panics
 /// If it cannot be installed and `RALPH_TEST_AGENTS=required` is set.
@@ -21,7 +21,7 @@ pub fn program(name: &str) -> Option<PathBuf> {
     found(name, INSTALLED.get_or_init(install)).map(|directory| directory.join("node_modules/.bin").join(name))
 }
 
-/// rust-analyzer beside its cargo and rustc, as [`program`].
+/// rust-analyzer with its cargo and rustc, as [`program`].
 ///
 /// # Panics
 /// As [`program`].
@@ -65,7 +65,8 @@ fn found<'a>(name: &str, installed: &'a Result<PathBuf, String>) -> Option<&'a P
     }
 }
 
-/// Installs the packages unless they are there. The directory's name is their versions, and it has that name once it is complete.
+/// Installs the packages unless they are installed. The directory is named by their versions, and gets that name once
+/// it is complete.
 fn install() -> Result<PathBuf, String> {
     let failed = |error: std::io::Error| error.to_string();
     let version = |line: &str| {

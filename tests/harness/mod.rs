@@ -1,4 +1,4 @@
-//! What the integration tests stand on: a sandboxed project, running programs, real agents.
+//! Harness of the integration tests: a sandboxed project, running programs, real agents.
 
 pub mod agent;
 pub mod agents;
@@ -24,7 +24,7 @@ pub use sandbox::Sandbox;
 pub use scripted::{Script, events};
 pub use wait::{SOON, wait_until};
 
-/// Writes a program, its directory as well.
+/// Writes an executable and creates its directory.
 pub fn write_program(path: &Path, text: &str) {
     fs::create_dir_all(path.parent().expect("a program has a directory")).expect("the program's directory");
     fs::write(path, text).expect("a program");

@@ -1,4 +1,4 @@
-//! Finds a sandbox's processes, whoever started them and however far they went: by mark and by place, never by name.
+//! Finds all processes of a sandbox by their mark and directory, never by name.
 
 use std::{fs, path::Path};
 
@@ -9,7 +9,7 @@ use super::wait::{SOON, wait_until};
 /// The variable that marks every process of a sandbox.
 pub const MARK: &str = "RALPH_TEST_SANDBOX";
 
-/// A process that runs now.
+/// A running process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Process {
     pub pid: i32,
@@ -18,7 +18,7 @@ pub struct Process {
 }
 
 impl Process {
-    /// The pid of its parent; none if it has ended.
+    /// The pid of the parent; `None` if the process has ended.
     pub fn parent(&self) -> Option<i32> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.pid)).ok()?;
         let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"))?;
@@ -28,7 +28,7 @@ impl Process {
 
 /// Finds every process whose environment has `mark` or whose working directory is below `root`.
 ///
-/// Zombies are left out: they run no more.
+/// Zombies are left out: they no longer run.
 pub fn of_sandbox(mark: &str, root: &Path) -> Vec<Process> {
     let Ok(entries) = fs::read_dir("/proc") else {
         return Vec::new();
@@ -40,7 +40,7 @@ pub fn of_sandbox(mark: &str, root: &Path) -> Vec<Process> {
             continue;
         };
         let path = entry.path();
-        // A process that ended meanwhile has neither.
+        // Neither file exists for a process that ended meanwhile.
         let marked = fs::read(path.join("environ")).is_ok_and(|environ| {
             environ
                 .split(|&byte| byte == 0)
@@ -59,7 +59,7 @@ pub fn of_sandbox(mark: &str, root: &Path) -> Vec<Process> {
     found
 }
 
-/// Kills every process of the sandbox, again and again until none is left.
+/// Kills every process of the sandbox until none is left.
 pub fn end_sandbox(mark: &str, root: &Path) {
     wait_until(SOON, "end of the sandbox's processes", || {
         let left = of_sandbox(mark, root);
@@ -75,14 +75,14 @@ pub fn is_stopped(pid: i32) -> bool {
     state_of(pid) == Some('T')
 }
 
-/// Whether a process is there and no zombie, which waits only for its parent.
+/// Whether a process exists and is not a zombie, which only waits for its parent.
 pub fn is_running(pid: i32) -> bool {
     state_of(pid).is_some_and(|state| !['Z', 'X'].contains(&state))
 }
 
-/// The letter of a process's state; none if it is not there.
+/// The letter of a process's state; `None` if the process does not exist.
 fn state_of(pid: i32) -> Option<char> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name in parentheses may hold anything; the state is the first letter after it.
+    // The name in parentheses may contain anything; the state is the first letter after it.
     stat.rsplit_once(')')?.1.trim_start().chars().next()
 }

@@ -1,4 +1,4 @@
-//! Running programs: their lines as they come, their end, signals to them.
+//! Running programs: their lines as they arrive, their end, signals to them.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -16,7 +16,7 @@ use ralph_core::event::{Event, Record};
 
 use super::wait::{poll, wait_until};
 
-/// A program to run in a sandbox, which gave it environment and directory.
+/// A program to run, with the environment and directory of its sandbox.
 pub struct Program {
     command: Command,
     stdout: Option<PathBuf>,
@@ -61,7 +61,7 @@ impl Program {
         self
     }
 
-    /// Has `wrapper` start the program, as `wrapper arg… program arg…` does in a shell.
+    /// Starts the program through `wrapper`, as `wrapper arg… program arg…` does in a shell.
     pub fn under(mut self, wrapper: &[&str]) -> Program {
         let mut command = Command::new(wrapper[0]);
         command
@@ -77,19 +77,19 @@ impl Program {
         self.with_pipes()
     }
 
-    /// Lets no file that the program writes grow beyond so many blocks of 512 bytes.
+    /// Limits every file that the program writes to `blocks` blocks of 512 bytes.
     pub fn with_small_files(self, blocks: usize) -> Program {
         let script = format!("ulimit -f {blocks} && exec \"$@\"");
         self.under(&["sh", "-c", &script, "sh"])
     }
 
-    /// Gives the program a pipe to read from, for [`Running::type_text`]; else it has nothing to read.
+    /// Gives the program a pipe as stdin, for [`Running::type_text`]; the default is an empty stdin.
     pub fn stdin_piped(mut self) -> Program {
         self.command.stdin(Stdio::piped());
         self
     }
 
-    /// Gives the program a file's bytes to read.
+    /// Gives the program a file as stdin.
     pub fn stdin_from(mut self, path: &Path) -> Program {
         self.command.stdin(File::open(path).expect("the file for stdin"));
         self
@@ -102,13 +102,13 @@ impl Program {
         self
     }
 
-    /// Leaves the program's stdout unread: a pipe that is full before long. See [`Running::take_stdout`].
+    /// Leaves the program's stdout unread: the pipe is soon full. See [`Running::take_stdout`].
     pub fn unread(mut self) -> Program {
         self.unread = true;
         self
     }
 
-    /// What would be started: program, arguments, environment and directory.
+    /// The command to start: program, arguments, environment and directory.
     pub fn command(&self) -> &Command {
         &self.command
     }
@@ -152,7 +152,7 @@ impl Program {
     }
 }
 
-/// A program that was started. Dropping it kills it.
+/// A started program. Dropping it kills it.
 pub struct Running {
     name: OsString,
     child: Child,
@@ -173,7 +173,7 @@ pub struct Finished {
 }
 
 impl Finished {
-    /// The exit code; none if a signal ended it.
+    /// The exit code; `None` if a signal ended the program.
     pub fn code(&self) -> Option<i32> {
         self.status.code()
     }
@@ -181,7 +181,7 @@ impl Finished {
     /// The records that the program printed.
     ///
     /// # Panics
-    /// If a line of its output is anything else.
+    /// If a line of its output is not a record.
     pub fn records(&self) -> Vec<Record> {
         self.stdout.lines().map(record).collect()
     }
@@ -214,27 +214,27 @@ impl Running {
         self.stdin = None;
     }
 
-    /// Hands over the stdout that nobody has read so far.
+    /// Hands over the unread stdout.
     pub fn take_stdout(&mut self) -> ChildStdout {
         self.unread.take().expect("unread() was called")
     }
 
-    /// How many lines the program has printed so far.
+    /// Number of lines that the program has printed so far.
     pub fn printed(&self) -> usize {
         self.stdout.count()
     }
 
-    /// What the program has printed so far, stderr last.
+    /// The output so far, stderr last.
     pub fn so_far(&self) -> String {
         format!("{}{}", self.stdout.text(), self.stderr.text())
     }
 
-    /// Whether the program ends within `time`; it goes on to be what it is.
+    /// Whether the program ends within `time`; it is left alone.
     pub fn ends_within(&mut self, time: Duration) -> bool {
         poll(time, || self.child.try_wait().expect("the state of a child")).is_some()
     }
 
-    /// Waits for the program's end alone, whatever it printed.
+    /// Waits for the program's end and ignores its output.
     ///
     /// # Panics
     /// If it has not ended within `deadline`.
@@ -243,7 +243,7 @@ impl Running {
         wait_until(deadline, &what, || self.child.try_wait().expect("the state of a child"))
     }
 
-    /// Waits for a line of stdout, those already printed included.
+    /// Waits for a line of stdout; those already printed count.
     ///
     /// # Panics
     /// If none comes within `deadline` or the output ends first.
@@ -251,10 +251,10 @@ impl Running {
         self.wait_for(deadline, |line| wanted(line).then(|| line.to_owned()))
     }
 
-    /// Waits for a record on stdout, those already printed included.
+    /// Waits for a record on stdout; those already printed count.
     ///
     /// # Panics
-    /// If none comes within `deadline`, the output ends first, or a line is no record.
+    /// If none comes within `deadline`, the output ends first, or a line is not a record.
     pub fn wait_for_record(&self, deadline: Duration, wanted: impl Fn(&Event) -> bool) -> Record {
         self.wait_for(deadline, |line| {
             Some(record(line)).filter(|record| wanted(&record.event))
@@ -268,10 +268,10 @@ impl Running {
         })
     }
 
-    /// Waits for the program's end and for all it printed.
+    /// Waits for the program's end and for all of its output.
     ///
     /// # Panics
-    /// If it has not ended within `deadline`, or something it left behind holds its output open.
+    /// If it has not ended within `deadline`, or another process holds its output open.
     pub fn wait(mut self, deadline: Duration) -> Finished {
         let name = self.name.display().to_string();
         self.stdin = None;
@@ -302,7 +302,7 @@ impl Drop for Running {
     }
 }
 
-/// The lines of a pipe, filled by a thread of its own.
+/// The lines of a pipe, read by a thread.
 #[derive(Clone, Default)]
 struct Lines(Arc<(Mutex<Filled>, Condvar)>);
 

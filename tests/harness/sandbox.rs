@@ -1,5 +1,5 @@
-//! A project of its own for one test: home, state, git repository and plan in a temporary directory, and programs that
-//! see nothing else of the machine but `PATH`.
+//! A project for one test: home, state, git repository and plan in a temporary directory. Its programs see nothing else
+//! of the machine but `PATH`.
 
 use std::{
     cell::{Cell, RefCell},
@@ -25,40 +25,40 @@ use super::{
 
 const PLAN: &str = "# Plan\n\n- [ ] Write hello.txt\n- [ ] Write world.txt\n";
 
-/// Without what git starts after a commit to see whether there is anything to tidy up: in a sandbox there never is.
+/// git's configuration. Automatic maintenance after commits is off: a sandbox never needs it.
 const GIT_CONFIG: &str = "[user]\n\tname = Sandbox\n\temail = sandbox@example.invalid\n\
                           [init]\n\tdefaultBranch = main\n[maintenance]\n\tauto = false\n";
 
 /// A proxy that refuses every connection.
 const NO_WAY_OUT: &str = "http://127.0.0.1:9";
 
-/// A test's own corner of the machine. Dropping it ends every process in it and removes it.
+/// One test's part of the machine. Dropping it ends every process in it and removes it.
 pub struct Sandbox {
     root: TempDir,
     /// The root without symbolic links, as `/proc` shows it.
     path: PathBuf,
     mark: String,
-    /// Directories of agents, looked through before the rest of `PATH`.
+    /// Directories of agents, searched before the rest of `PATH`.
     agents: Vec<PathBuf>,
     variables: RefCell<Vec<(&'static str, OsString)>>,
-    /// Whether there may be processes in it.
+    /// Whether a program was started in it.
     has_run: Cell<bool>,
 }
 
 impl Sandbox {
-    /// Makes a repository with one commit that holds `PLAN.md`, two open tasks in it.
+    /// Makes a repository with one commit, which contains `PLAN.md` with two open tasks.
     pub fn new() -> Sandbox {
         let sandbox = Sandbox::without_git();
         sandbox.start_repository();
         sandbox
     }
 
-    /// Makes the same project in no repository.
+    /// Makes the same project without a repository.
     pub fn without_git() -> Sandbox {
         Sandbox::without_git_in(&env::temp_dir())
     }
 
-    /// Makes the same as [`Sandbox::new`] outside of the directories for temporary files, which everybody may write.
+    /// Makes a repository as [`Sandbox::new`], but outside of the temporary directories, which every user may write to.
     ///
     /// # Panics
     /// If neither the build directory nor the home directory is such a place.
@@ -72,15 +72,15 @@ impl Sandbox {
         sandbox
     }
 
-    /// A sandbox in /tmp itself, where other users can go and which a strict sandbox does not write to.
+    /// Makes a sandbox directly in /tmp, which other users can enter and a strict sandbox does not write to.
     pub fn in_tmp() -> Sandbox {
         let sandbox = Sandbox::without_git_in(Path::new("/tmp"));
         sandbox.start_repository();
         sandbox
     }
 
-    /// The first commit is made once, by the first of all sandboxes; the others get a copy of what git wrote there, but for
-    /// the index, in which the files of each have their own inodes and times.
+    /// The first sandbox makes the first commit; the others copy the files that git wrote there. The index is not
+    /// copied: it holds inodes and times of each sandbox's own files.
     fn start_repository(&self) {
         static FIRST: OnceLock<Vec<Entry>> = OnceLock::new();
         let mut is_first = false;
@@ -157,46 +157,46 @@ impl Sandbox {
         fs::write(path, text).expect("a file of the project");
     }
 
-    /// Reads a file of the project; none if it is not there.
+    /// Reads a file of the project; `None` if it does not exist.
     pub fn read(&self, path: &str) -> Option<String> {
         fs::read_to_string(self.project().join(path)).ok()
     }
 
-    /// Lets programs find an agent by its name.
+    /// Adds the directory of an agent to `PATH`.
     pub fn add_agent(&mut self, program: &Path) {
         self.agents
             .push(program.parent().expect("a program has a directory").to_owned());
     }
 
-    /// Has ralph remember of the real agents what it has found out in other sandboxes, as it does for one user.
+    /// Shares what ralph remembers about the real agents between sandboxes, as one user's runs do.
     pub fn share_what_is_known_of_agents(&self) {
         let shared = Path::new(env!("CARGO_TARGET_TMPDIR")).join("known-agents");
         fs::create_dir_all(&shared).expect("a directory");
         std::os::unix::fs::symlink(shared, self.path.join("cache/ralph")).expect("a link");
     }
 
-    /// Gives every program started from now on a variable.
+    /// Sets a variable for every program started from now on.
     pub fn set_variable(&self, name: &'static str, value: impl Into<OsString>) {
         self.variables.borrow_mut().push((name, value.into()));
     }
 
-    /// The real `ralph`, in the project, whose own files the test has written and trusts.
+    /// The real `ralph` in the project. The project's own files are trusted: the test has written them.
     pub fn ralph<I: IntoIterator<Item: AsRef<OsStr>>>(&self, args: I) -> Program {
         let has_files = self.project().join(".ralph").symlink_metadata().is_ok();
         self.wary_ralph(has_files.then_some("--trust-project")).args(args)
     }
 
-    /// The same in a project that somebody else may have written.
+    /// As [`Sandbox::ralph`], but the project's own files are not trusted.
     pub fn wary_ralph<I: IntoIterator<Item: AsRef<OsStr>>>(&self, args: I) -> Program {
         self.program(env!("CARGO_BIN_EXE_ralph")).args(args)
     }
 
-    /// Any program, in the project, with the sandbox's environment and nothing to read.
+    /// Any program in the project, with the sandbox's environment and an empty stdin.
     pub fn program(&self, program: impl AsRef<OsStr>) -> Program {
         self.has_run.set(true);
         let (name, environment) = (program.as_ref(), self.environment());
         let search = environment.iter().find(|(name, _)| *name == "PATH");
-        // With its path, it is started without a copy of this process, which is a large one.
+        // With a full path, the program starts without a copy of this large process.
         let path = which::which_in(name, search.map(|(_, path)| path), self.project());
         let mut command = Command::new(path.as_deref().map_or(name, Path::as_os_str));
         command
@@ -207,10 +207,10 @@ impl Sandbox {
         Program::new(command)
     }
 
-    /// Runs git in the project and returns what it printed.
+    /// Runs git in the project and returns its output.
     ///
     /// # Panics
-    /// If git is not content.
+    /// If git fails.
     pub fn git<I: IntoIterator<Item: AsRef<OsStr>>>(&self, args: I) -> String {
         let done = self.program("git").args(args).run(SOON);
         assert!(done.status.success(), "git: {}", done.stderr);
@@ -222,18 +222,18 @@ impl Sandbox {
         self.git(["rev-list", "HEAD"]).lines().count()
     }
 
-    /// Checks that the work tree is as HEAD and the index have it.
+    /// Checks that the work tree matches HEAD and the index.
     #[track_caller]
     pub fn assert_clean(&self) {
         assert_eq!(self.git(["status", "--porcelain"]), "", "the work tree is not clean");
     }
 
-    /// Keeps project and state as they are now, for [`Sandbox::restore`].
+    /// Saves project and state as they are now, for [`Sandbox::restore`].
     pub fn keep(&self) {
         self.copy([self.project(), self.state()], &self.kept());
     }
 
-    /// Makes project and state what they were at [`Sandbox::keep`].
+    /// Restores project and state as they were at [`Sandbox::keep`].
     pub fn restore(&self) {
         for directory in [self.project(), self.state()] {
             fs::remove_dir_all(directory).expect("a directory of the sandbox");
@@ -257,7 +257,7 @@ impl Sandbox {
         assert!(copied.status.success(), "cp: {}", copied.stderr);
     }
 
-    /// The sandbox's running processes, descendants that went far away included.
+    /// The sandbox's running processes, including detached descendants.
     pub fn processes(&self) -> Vec<Process> {
         processes::of_sandbox(&self.mark, &self.path)
     }
@@ -267,8 +267,8 @@ impl Sandbox {
         assert_eq!(self.processes(), [], "processes were left running");
     }
 
-    /// Waits until nothing of the sandbox runs any more: a run outlives the screens that are attached to it, and whoever guards
-    /// an agent a ralph that was killed.
+    /// Waits until nothing of the sandbox runs: a run outlives its attached screens, and a guard outlives a killed
+    /// ralph.
     #[track_caller]
     pub fn waits_until_nothing_runs(&self) {
         wait_until(SOON, "end of all processes", || {
@@ -293,7 +293,7 @@ impl Sandbox {
         ]
     }
 
-    /// What every program in the sandbox is started with.
+    /// The environment of every program in the sandbox.
     pub fn environment(&self) -> Vec<(&'static str, OsString)> {
         let path = env::var_os("PATH").unwrap_or_default();
         let search = self.agents.iter().cloned().chain(env::split_paths(&path));
@@ -304,7 +304,7 @@ impl Sandbox {
             ("LANG", "C.UTF-8".into()),
             ("GIT_CONFIG_NOSYSTEM", "1".into()),
             ("STANDIN_KEY", "sk-stand-in".into()),
-            // Agents ask for updates, plugins and catalogs whatever they are told: there is nobody at this address.
+            // Agents ask for updates, plugins and catalogs even if told not to: no server answers at this address.
             ("HTTP_PROXY", NO_WAY_OUT.into()),
             ("HTTPS_PROXY", NO_WAY_OUT.into()),
             ("NO_PROXY", "127.0.0.1,localhost".into()),
@@ -318,10 +318,10 @@ impl Sandbox {
 
 /// A file or directory of a repository.
 struct Entry {
-    /// Below the work tree.
+    /// Path below the work tree.
     path: PathBuf,
     permissions: Permissions,
-    /// None of a directory.
+    /// `None` for a directory.
     bytes: Option<Vec<u8>>,
 }
 
@@ -337,7 +337,8 @@ impl Entry {
     }
 }
 
-/// A directory and all that is in it but an index and examples of hooks, each directory before what it holds.
+/// A file or a directory with all its content, except the index and sample hooks. Each directory comes before its
+/// content.
 fn entries_of(work_tree: &Path, path: &Path) -> Vec<Entry> {
     let whole = work_tree.join(path);
     let permissions = fs::metadata(&whole).expect("an entry of the repository").permissions();

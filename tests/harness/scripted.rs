@@ -10,7 +10,7 @@ use ralph_state::store::{
 
 use super::{running::Program, sandbox::Sandbox, wait::SOON, write_program};
 
-/// What every script can use. The prompt is in `$prompt`, the iteration's number in `$n`.
+/// The beginning of every script. The prompt is in `$prompt`, the iteration's number in `$n`.
 const PRELUDE: &str = r#"
 prompt=$(cat)
 n=$RALPH_ITERATION
@@ -38,14 +38,14 @@ pub struct Script {
     dialect: &'static str,
     body: String,
     stop: (&'static str, u32),
-    /// Arguments of a session that goes on; `{session}` in them is its name.
+    /// Arguments for a resumed session; `{session}` in them is its name.
     resume: Option<&'static str>,
-    /// What is spoken on a live channel, and what `sh -c` runs for it.
+    /// The protocol of the live channel, and the command for `sh -c` that speaks it.
     live: Option<(&'static str, &'static str)>,
 }
 
 impl Script {
-    /// An agent that is what its terminal shows.
+    /// An agent that is known only by its terminal output.
     pub fn terminal(body: &str) -> Script {
         Script::new("terminal", body)
     }
@@ -76,18 +76,18 @@ impl Script {
         self
     }
 
-    /// Lets sessions go on: the script gets `arg`, with the session's name for `{session}`.
+    /// Makes sessions resumable: the script gets `arg`, with the session's name for `{session}`.
     pub fn resumed_with(mut self, arg: &'static str) -> Script {
         self.resume = Some(arg);
         self
     }
 
-    /// Says that it has a live channel, over ACP, which `command` is run for instead of the script.
+    /// Declares a live channel over ACP; `command` is run for it instead of the script.
     pub fn live_by(self, command: &'static str) -> Script {
         self.live_over("acp", command)
     }
 
-    /// The same over another protocol.
+    /// As [`Script::live_by`], over another protocol.
     pub fn live_over(mut self, protocol: &'static str, command: &'static str) -> Script {
         self.live = Some((protocol, command));
         self
@@ -112,14 +112,14 @@ impl Script {
             )
             .expect("a string takes all");
         }
-        // A script may report what it uses in any dialect that has words for it.
+        // A script may report usage in every dialect that can express it.
         text.push_str("[capabilities]\nusage = true\ncost = true\n");
         text
     }
 }
 
 impl Sandbox {
-    /// Installs the adapter `script`, among the user's adapters: the project stays as it is.
+    /// Installs the adapter `script` for the user: the project stays unchanged.
     pub fn install(&self, script: &Script) {
         self.install_as("script", script);
     }
@@ -130,7 +130,7 @@ impl Sandbox {
         self.install_adapter(id, &script.manifest(id, &program));
     }
 
-    /// Installs an adapter of the user's.
+    /// Installs an adapter for the user.
     pub fn install_adapter(&self, id: &str, manifest: &str) {
         let adapters = self.config().join("ralph/adapters");
         fs::create_dir_all(&adapters).expect("the directory of adapters");
@@ -142,7 +142,7 @@ impl Sandbox {
         self.looping_as("jsonl", args)
     }
 
-    /// The same, with what is printed in another format.
+    /// As [`Sandbox::looping`], with another output format.
     pub fn looping_as<I: IntoIterator<Item: AsRef<OsStr>>>(&self, format: &str, args: I) -> Program {
         self.ralph(["--adapter", "script", "--headless", "--format", format])
             .args(args)
@@ -151,12 +151,12 @@ impl Sandbox {
             .env("RALPH_BACKOFF_MAX", "40ms")
     }
 
-    /// Has the shell run `script` whenever it is ralph who runs git.
+    /// Runs the shell `script` before each git command of ralph.
     pub fn run_before_git_of_ralph(&mut self, script: &str) {
         self.run_before_git(&format!("if [ \"$GIT_NO_LAZY_FETCH\" = 1 ]; then\n{script}\nfi"));
     }
 
-    /// Has the shell run `script` whenever git is run.
+    /// Runs the shell `script` before each git command.
     pub fn run_before_git(&mut self, script: &str) {
         let git = self.home().join("bin/git");
         let text = format!("#!/bin/sh\n{script}\nPATH=${{PATH#*:}} exec git \"$@\"\n");
@@ -164,19 +164,19 @@ impl Sandbox {
         self.add_agent(&git);
     }
 
-    /// Lets a script go on that waits with `await NAME`.
+    /// Releases a script that waits with `await NAME`.
     pub fn let_go(&self, name: &str) {
         fs::write(self.home().join(name), "").expect("a file of the sandbox");
     }
 
-    /// Writes a plan with so many open tasks, and commits it.
+    /// Writes a plan with `tasks` open tasks, and commits it.
     pub fn plan(&self, tasks: usize) {
         let tasks: String = (1..=tasks).map(|n| format!("- [ ] Task {n}\n")).collect();
         self.write("PLAN.md", &tasks);
         self.git(["commit", "--quiet", "--all", "--message", "Plan"]);
     }
 
-    /// The process of the loop that runs, by its own word.
+    /// The pid of the running loop, as it reports it.
     #[track_caller]
     pub fn loop_pid(&self) -> i32 {
         let status = self.ralph(["status", "--json"]).run(SOON).stdout;
@@ -189,15 +189,15 @@ impl Sandbox {
         fs::read_to_string(self.home().join(name)).ok()
     }
 
-    /// Where ralph keeps its state of the project.
+    /// The paths of ralph's state for the project.
     pub fn paths(&self) -> ProjectPaths {
         ProjectPaths::new(&self.project(), Some(&self.state().join("ralph"))).expect("a state directory")
     }
 
-    /// The files of the only run there was.
+    /// The files of the only run.
     ///
     /// # Panics
-    /// If there was none, or another one.
+    /// If there is no run, or more than one.
     #[track_caller]
     pub fn the_run(&self) -> RunPaths {
         let runs = self.paths().run_ids();
@@ -207,20 +207,20 @@ impl Sandbox {
         self.paths().run(run)
     }
 
-    /// The journal of the only run there was.
+    /// The journal of the only run.
     #[track_caller]
     pub fn journal(&self) -> Vec<Record> {
         journal::read(&self.the_run().journal()).expect("a journal").0
     }
 
-    /// The prompt of an iteration of the only run there was.
+    /// The prompt of an iteration of the only run.
     #[track_caller]
     pub fn prompt(&self, iteration: u32) -> String {
         let path = self.the_run().prompt(iteration);
         fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
-    /// What was shown of an iteration of the only run there was, so far.
+    /// The terminal recording of an iteration of the only run, so far.
     pub fn recording(&self, iteration: u32) -> String {
         fs::read_to_string(self.the_run().recording(iteration)).unwrap_or_default()
     }

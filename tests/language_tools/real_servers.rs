@@ -1,4 +1,4 @@
-//! Real language servers, over the whole way of a call: `ralph mcp`, the run's socket, the run, the server.
+//! Real language servers, with every step of a call: `ralph mcp`, the run's socket, the run, the server.
 
 use std::{fs, time::Instant};
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{SOON, Sandbox, Script, events, languages, wait_until};
 
-/// A client of `ralph mcp`, which makes one call.
+/// Makes one call through `ralph mcp`. Returns the answer and whether it is an error.
 fn call(sandbox: &Sandbox, tool: &str, arguments: &Value) -> (String, bool) {
     let call = json!({"id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}});
     let lines = format!("{}\n{call}\n", r#"{"id":0,"method":"initialize","params":{}}"#);
@@ -26,10 +26,10 @@ fn call(sandbox: &Sandbox, tool: &str, arguments: &Value) -> (String, bool) {
     (text.to_owned(), result["isError"] == true)
 }
 
-/// Makes a call that is answered with something that has all of `wanted` in it.
+/// Makes a call, and checks that the answer contains all of `wanted`.
 #[track_caller]
 fn answers(sandbox: &Sandbox, tool: &str, arguments: Value, wanted: &[&str]) {
-    // A busy machine indexes for longer than a call may take.
+    // On a busy machine indexing takes longer than a call may.
     let told = wait_until(6 * SOON, "an answer", || {
         Some(call(sandbox, tool, &arguments)).filter(|(text, _)| !text.contains("still indexing"))
     });
@@ -41,7 +41,7 @@ fn answers(sandbox: &Sandbox, tool: &str, arguments: Value, wanted: &[&str]) {
     );
 }
 
-/// The tools that are offered, as an agent of this run is offered them.
+/// The list of tools offered to an agent of this run.
 fn offered(sandbox: &Sandbox) -> String {
     let path = sandbox.home().join("list");
     let lines = "{\"id\":0,\"method\":\"initialize\",\"params\":{}}\n{\"id\":1,\"method\":\"tools/list\"}\n";
@@ -66,7 +66,7 @@ fn all_questions_are_answered_by_real_servers_which_stay_for_the_next_iteration_
     };
     let mut sandbox = Sandbox::new();
     sandbox.add_agent(&python);
-    // Before rustup's own, which look for toolchains in the home of the sandbox.
+    // The toolchain comes before rustup's own commands, which look for toolchains in the sandbox's home.
     sandbox.add_agent(&rust);
     sandbox.plan(2);
     sandbox.write(
@@ -82,11 +82,11 @@ fn all_questions_are_answered_by_real_servers_which_stay_for_the_next_iteration_
         "pub struct Square {\n    pub side: u32,\n}\n\nimpl Square {\n    /// The area of it.\n    pub fn area(&self) -> u32 {\n        self.side * self.side\n    }\n}\n",
     );
     sandbox.install(&Script::jsonl("said \"ready $n\"; await go-$n; work; over ok"));
-    // The standard library takes longer to index than all the rest of this.
+    // Indexing the standard library would take longer than the rest of the test.
     let lean = json!({"cargo": {"sysroot": null, "targetDir": true}, "cachePriming": {"enable": false}});
     let settings = json!({"languageServers": {"rust-analyzer": {"options": lean}}});
     fs::write(sandbox.config().join("ralph/config.json"), settings.to_string()).expect("settings");
-    // A workspace of its own in a directory, in another language.
+    // A separate workspace in a directory, in another language.
     sandbox.write(
         "tools/pyproject.toml",
         "[project]\nname = \"tools\"\nversion = \"0.1\"\n",

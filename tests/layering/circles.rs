@@ -1,19 +1,19 @@
 //! Files that name each other, in one module or across several, and types whose methods are scattered.
 //!
-//! A file that re-exports an item does not stand in its way: whoever names the item names the file that defines it.
+//! Re-exports are followed: a path to an item counts as naming the file that defines the item.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Source, branches, first_word, sources, uncommented};
 
-/// Files that name files of a module that lead back to them, and why that is right.
+/// Circular pairs of file and module that are allowed, each with the reason.
 const CIRCLES: &[(&str, &str, &str)] = &[(
     "proc/portable",
     "proc/helper",
     "the process table of a system without /proc is printed by `ps`, which is a helper and ends as any process does",
 )];
 
-/// Types whose inherent methods are in more than one file, by the file that defines the type, and why.
+/// Types whose inherent methods may be in more than one file, by the file that defines them, with the reason.
 const SCATTERED: &[(&str, &str)] = &[
     (
         "agent/opencode/task::SessionTask",
@@ -29,20 +29,21 @@ const SCATTERED: &[(&str, &str)] = &[
     ),
 ];
 
-/// A path as it is written, with the name under which a `use` makes it known.
+/// A written path, and the name that a `use` gives it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Named {
     path: Vec<String>,
     name: String,
 }
 
-/// Which file names which.
+/// Which files name which others.
 struct Files {
     modules: BTreeSet<String>,
-    /// What a `use` of a module has made known in it, as paths from the root: more than one if it depends on the system.
+    /// Names that the `use` declarations of a module introduce, as paths from the root; several if they depend on the
+    /// system.
     known: BTreeMap<(String, String), Vec<Vec<String>>>,
     arrows: BTreeSet<(String, String)>,
-    /// Types by the module that defines them.
+    /// Types, each with the module that defines it.
     types: BTreeSet<(String, String)>,
 }
 
@@ -84,7 +85,7 @@ impl Files {
         files
     }
 
-    /// The path from the root of one that is written in `module`; none if it leads out of the crate.
+    /// The path from the root of a path written in `module`; `None` if it leads out of the crate.
     fn absolute(&self, module: &str, path: &[String]) -> Option<Vec<String>> {
         let mut here: Vec<String> = module.split('/').map(str::to_owned).collect();
         let mut rest = path;
@@ -112,7 +113,7 @@ impl Files {
         Some(here)
     }
 
-    /// The files that define what `path` names, which begins in `module`.
+    /// The files that define the item at `path`, which starts in `module`.
     fn resolved(&self, module: &str, path: &[String], depth: usize) -> Vec<String> {
         let Some((first, rest)) = path.split_first() else {
             return vec![module.to_owned()];
@@ -136,7 +137,7 @@ impl Files {
             }
         }
         match known(first) {
-            // Bounded: a name may lead to itself.
+            // The depth is bounded: a name may lead to itself.
             Some(known) if depth < 8 => {
                 let targets = known.iter().map(|target| [target, rest].concat());
                 targets
@@ -147,7 +148,7 @@ impl Files {
         }
     }
 
-    /// The arrows that lead back to where they begin.
+    /// The arrows that are part of a circle.
     fn circular(&self) -> Vec<(&str, &str)> {
         let arrows: Vec<(&str, &str)> = self
             .arrows
@@ -167,7 +168,7 @@ impl Files {
     }
 }
 
-/// All that can be reached from `from`, itself only by a circle.
+/// Everything that can be reached from `from`; includes `from` only if there is a circle.
 fn reached<'a>(from: &'a str, named: &BTreeMap<&'a str, Vec<&'a str>>) -> BTreeSet<&'a str> {
     let mut reached = BTreeSet::new();
     let mut next = vec![from];
@@ -233,7 +234,7 @@ fn leaves(prefix: &[String], tree: &str) -> Vec<Named> {
     vec![Named { path, name }]
 }
 
-/// Every path of two segments or more in `code`; how far an item is visible is none.
+/// Every path of two or more segments in `code`, except in visibility modifiers.
 fn paths(code: &str) -> Vec<Vec<String>> {
     let code = code.replace("pub(in crate::", "pub(");
     let is_part = |character: char| character.is_alphanumeric() || character == '_' || character == ':';

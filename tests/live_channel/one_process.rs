@@ -1,4 +1,5 @@
-//! Many turns of one process of the agent, which takes seconds to start: the protocol talks with it as in a run, turn by turn.
+//! Many turns in one process of an agent that takes seconds to start. The protocol speaks to it turn by turn, as in a
+//! run.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -25,7 +26,7 @@ use crate::{
     stand_in::{Scenario, StandIn, Step, say},
 };
 
-/// `opencode acp`. Dropping it ends it.
+/// A running `opencode acp`. Dropping it ends the process.
 struct Served {
     child: Child,
     input: ChildStdin,
@@ -63,8 +64,8 @@ impl Served {
         })
     }
 
-    /// One turn with the messages from `first` to `last`, each sent about when the turn would end. Returns those that were
-    /// sent, with what became of each.
+    /// Plays one turn with messages from `first` up to `last`, each sent at about the end of the turn. Returns the sent
+    /// messages, each with whether it was taken.
     fn turn(&mut self, first: u32, last: u32, model: &StandIn) -> Vec<(u32, bool)> {
         let mut protocol = LiveKind::Acp.protocol();
         let opening = Opening {
@@ -100,7 +101,7 @@ impl Served {
         answers
     }
 
-    /// Takes the next line, if it comes soon. Returns whether the turn is over.
+    /// Handles the next line if it arrives soon. Returns whether the turn is over.
     fn listen(&mut self, protocol: &mut dyn Protocol, answers: &mut Vec<(u32, bool)>) -> bool {
         match self.lines.recv_timeout(Duration::from_millis(2)) {
             Ok(line) => {
@@ -113,7 +114,7 @@ impl Served {
         }
     }
 
-    /// Writes what is to be written. Returns whether the turn is over.
+    /// Writes the exchange's input to the agent. Returns whether the turn is over.
     fn carry_out(&mut self, exchange: Exchange, answers: &mut Vec<(u32, bool)>) -> bool {
         self.input.write_all(&exchange.input).expect("an agent that listens");
         self.input.flush().expect("an agent that listens");
@@ -150,7 +151,8 @@ fn fifty_messages_at_the_very_end_of_a_turn_of_opencode_are_neither_lost_nor_dou
     let Some(sandbox) = Agent::Opencode.sandbox(&model, 0) else {
         return;
     };
-    // One process for everything: it would keep gigabytes, and its code runs often enough to be compiled again.
+    // One process plays all turns: it would keep gigabytes, and its code runs often enough for the optimizing compiler
+    // to pay.
     sandbox.set_variable(COLLECT_GARBAGE, "1");
     sandbox.set_variable(OPTIMIZE, "1");
     let Some(mut served) = Served::start(&sandbox) else {
@@ -159,7 +161,7 @@ fn fifty_messages_at_the_very_end_of_a_turn_of_opencode_are_neither_lost_nor_dou
     let mut answers = Vec::new();
     let mut first = 1;
     while first <= MESSAGES {
-        // A session takes most of the time, so each gets some of them.
+        // Starting a session takes most of the time, so each one gets several messages.
         let last = MESSAGES.min(first + 9);
         let turn = served.turn(first, last, &model);
         first += u32::try_from(turn.len()).expect("a few");
@@ -168,7 +170,7 @@ fn fifty_messages_at_the_very_end_of_a_turn_of_opencode_are_neither_lost_nor_dou
     drop(served);
     let bodies = bodies(&model);
     for (number, taken) in &answers {
-        // One that was not taken is in the next prompt of a run, so the model may not have it already.
+        // A message that was not taken goes into a run's next prompt, so the model must not have seen it yet.
         let text = text_of(*number);
         let most = most_often(&text, &bodies);
         assert_eq!(most, usize::from(*taken), "{text}, taken: {taken}");

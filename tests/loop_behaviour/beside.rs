@@ -1,4 +1,4 @@
-//! Loops beside each other in one process.
+//! Several loops in one process.
 
 use ralph_core::event::StopReason;
 
@@ -21,7 +21,7 @@ async fn two_loops_in_one_process_know_nothing_of_each_other() {
     first.wait_for_record(said("ready")).await;
     second.wait_for_record(said("ready")).await;
     assert_ne!(first.status().await.run, second.status().await.run);
-    // Of two that wait, the one that is stopped says so, and the other one works on.
+    // Both loops wait: the interrupted one ends, and the other continues.
     first.interrupt().await;
     let stopped = first.wait().await;
     assert_eq!(*reason(&stopped.records()), StopReason::Interrupted);

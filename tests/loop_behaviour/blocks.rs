@@ -1,4 +1,4 @@
-//! Agents that cannot go on without a person.
+//! Agents that cannot continue without an answer of the user.
 
 use ralph_core::event::{Event, SteeringKind, StopReason, StopRequest, UserCommand};
 

@@ -1,4 +1,4 @@
-//! The breaker, through the loop.
+//! The stuck detector (breaker) in the loop.
 
 use ralph_core::event::{BreakerState, Event, Record, StopReason, UserCommand, Wait, WaitEnd};
 use serde_json::json;
@@ -9,7 +9,7 @@ use crate::harness::{
     in_process::{Agent, Project},
 };
 
-/// The moves of the breaker, in order.
+/// The transitions of the breaker, in order.
 fn moves(records: &[Record]) -> Vec<BreakerState> {
     events(records)
         .filter_map(|event| match event {
@@ -19,7 +19,7 @@ fn moves(records: &[Record]) -> Vec<BreakerState> {
         .collect()
 }
 
-/// What is said of a loop that does not run.
+/// The output of `ralph status` without a running loop.
 #[track_caller]
 fn status(project: &Project) -> String {
     let status = project.ralph(["status"]).run(SOON);
@@ -91,7 +91,7 @@ async fn resetting_it_while_a_loop_runs_begins_the_count_anew_and_status_shows_b
     let records = finished.records();
     use BreakerState::{Closed, HalfOpen, Open};
     assert_eq!(moves(&records), [HalfOpen, Closed, HalfOpen, Open]);
-    // Three before, and six of which the reset knew nothing.
+    // Three iterations before the reset, and six after it.
     assert!(events(&records).any(started(9)) && !events(&records).any(started(10)));
     let stopped = status(&project);
     assert!(
@@ -178,7 +178,7 @@ async fn where_no_loop_runs_there_is_nothing_to_reset_but_in_a_run_that_was_cut_
     assert_eq!(finished.code(), Some(7), "{finished:?}");
     let records = finished.records();
     assert!(matches!(reason(&records), StopReason::BreakerOpen { .. }));
-    // The one that was cut off says nothing about progress; six that did nothing follow.
+    // The iteration that was cut off does not count; six without progress follow.
     assert!(events(&records).any(started(11)) && !events(&records).any(started(12)));
     nothing();
 }
@@ -186,7 +186,7 @@ async fn where_no_loop_runs_there_is_nothing_to_reset_but_in_a_run_that_was_cut_
 #[tokio::test(start_paused = true)]
 async fn without_git_it_goes_by_the_files_themselves() {
     let idle = Agent::jsonl(|turn| async move { turn.over("ok") });
-    // What was there before is no progress, however often it changes.
+    // Changing only a file that existed before is no progress, however often it changes.
     let toggling = Agent::jsonl(|turn| async move {
         let file = turn.project().join("t");
         if std::fs::remove_file(&file).is_err() {

@@ -1,4 +1,4 @@
-//! Which channel an agent is talked with on, and what happens where the installed version has only one.
+//! The choice of channel for an agent, and the fallback if the installed version has only one.
 
 use ralph_core::event::{ChannelKind, Event};
 
@@ -7,10 +7,10 @@ use crate::{
     tui::watching,
 };
 
-/// What an old version says to the arguments of a channel that it does not have.
+/// The answer of an old version to the arguments of an unknown channel.
 const REFUSES: &str = "echo \"error: unexpected argument 'acp' found\" >&2; exit 2";
 
-/// An agent that works one task off, and has no live channel although its adapter says so.
+/// An agent that completes one task. Its adapter declares a live channel that the program lacks.
 fn outdated() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.plan(1);
@@ -54,7 +54,7 @@ fn a_run_that_needs_the_live_channel_does_not_begin_without_it_and_says_what_to_
         "adapter `script` cannot be talked with: ",
     );
 
-    // Only over ACP an agent has to be told to ask.
+    // An agent over ACP has to be configured to ask; this protocol does not need that.
     sandbox.install(&Script::jsonl("work; over Done.").live_over("claude-stream-json", REFUSES));
     sandbox.write(".ralph/config.json", r#"{ "permissions": { "ask": ["Bash(rm *)"] } }"#);
     refused(&sandbox, &[], "adapter `script` cannot be held to the rules: ");

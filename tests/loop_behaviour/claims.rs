@@ -1,4 +1,4 @@
-//! What an agent says about being done, and what ralph makes of it.
+//! Claims of an agent to be done, and how ralph judges them.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,7 +11,7 @@ use crate::harness::{
     in_process::{Agent, Finished, Project},
 };
 
-/// No task, and nothing that could be checked.
+/// A plan without tasks and without anything that can be checked.
 const DESCRIPTION: &str = "# Make it pretty\n\nAll of it.\n";
 
 fn claims(records: &[Record]) -> Vec<(u32, Claim)> {
@@ -35,7 +35,7 @@ async fn ran(project: &Project, agent: &Agent) -> Finished {
     finished
 }
 
-/// An agent that works on a task and leaves the file that claims the end.
+/// An agent that works on a task and then creates the file that claims the end.
 fn leaving_the_done_file() -> Agent {
     Agent::terminal(|turn| async move {
         turn.work();
@@ -255,7 +255,7 @@ fn block(lines: &str) -> String {
     format!("Task 1 is done.\n---RALPH_STATUS---\n{lines}\n---END_RALPH_STATUS---")
 }
 
-/// An agent that finishes the only task and says `words` to it, and is content with it from then on.
+/// An agent that finishes the only task with the message `words`, and claims the end in all later iterations.
 fn content_later(words: &str) -> Agent {
     let words = words.to_owned();
     Agent::jsonl(move |turn| {

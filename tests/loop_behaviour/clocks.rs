@@ -1,4 +1,4 @@
-//! Time in which ralph did not run, and clocks that are set.
+//! Suspends, and changes of the system clock.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ async fn an_agent_is_not_called_idle_for_the_time_in_which_ralph_was_stopped() {
     });
     let running = looping.start();
     running.wait_for_record(said("ready")).await;
-    // Silent for longer than the limit, and all that time the loop is not run.
+    // The agent is silent for longer than the limit, and the loop does not run during that time.
     tokio::time::advance(Duration::from_secs(9)).await;
     let moved = running
         .wait_for_record(|event| matches!(event, Event::ClockMoved { .. }))

@@ -1,4 +1,4 @@
-//! A run that has ended and is continued where its user says so.
+//! A run that has ended and is continued on request.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use ralph_core::event::{Event, Proof, Record, RunId, StopReason};
 use super::reason;
 use crate::harness::{SOON, Sandbox, Script, events, running::Finished, wait_until};
 
-/// Opens a session, works, and hangs in the second of its turns.
+/// Opens a session and works; hangs once, in the second iteration.
 const HANGS_ONCE: &str = r#"echo "$n: $*" >> "$HOME/args"
 echo '{"type":"opened","session":"session-'$n'","model":"m"}'
 if [ "$n" = 2 ] && [ ! -e "$HOME/ready" ]; then : > "$HOME/ready"; exec sleep 600; fi
@@ -62,7 +62,7 @@ fn a_run_that_was_interrupted_is_continued_with_its_settings_counts_and_messages
         ended.stdout.contains("hint: `ralph continue` continues this run"),
         "{ended:?}"
     );
-    // Nothing of the first command line has to be typed again.
+    // No option of the first command line has to be repeated.
     let continued = sandbox.ralph(["continue"]).run(SOON);
     assert_eq!(continued.code(), Some(0), "{continued:?}");
     let records = journal(&sandbox);
@@ -82,7 +82,7 @@ fn a_run_that_was_interrupted_is_continued_with_its_settings_counts_and_messages
     });
     let settings = resumed.expect("it goes by settings");
     assert_eq!((settings.goals.len(), settings.limits.max_iterations), (1, Some(9)));
-    // Now it is done, and nothing of it is left to continue.
+    // The run is done now, with nothing left to continue.
     let again = sandbox.ralph(["continue"]).run(SOON);
     assert_eq!(again.code(), Some(1), "{again:?}");
     said(
@@ -113,7 +113,7 @@ fn a_limit_that_ended_a_run_is_raised_or_the_run_is_not_continued() {
     let continued = sandbox.ralph(["continue", "--iterations", "2"]).run(SOON);
     assert_eq!(continued.code(), Some(6), "{continued:?}");
     assert_eq!(iterations(&journal(&sandbox)), [1, 2, 3]);
-    // The same command starts a new run, as ever, and says what could be had instead.
+    // The same command starts a new run, and mentions `ralph continue`.
     let new = sandbox.ralph(["--adapter", "script", "-n", "9"]).run(SOON);
     assert_eq!(new.code(), Some(0), "{new:?}");
     said(&new, "hint: `ralph continue` continues it; this is a new run");
@@ -139,7 +139,7 @@ fn tasks_at_their_limit_are_allowed_more_or_the_run_is_not_continued() {
          --max-iterations-per-task N` allows each of them more",
     );
     assert_eq!(iterations(&journal(&sandbox)), [1]);
-    // A task that is new is worked on, limits or not.
+    // The per-task limit does not apply to a new task.
     let plan = sandbox.read("PLAN.md").unwrap();
     sandbox.write("PLAN.md", &format!("{plan}- [ ] Another\n"));
     let other = sandbox.ralph(["continue", "-n", "1"]).run(SOON);
@@ -176,7 +176,7 @@ fn a_run_that_goes_on_gets_more_of_what_it_may_use_and_nothing_else() {
     assert_eq!(iterations(&journal(&sandbox)), [1, 2, 3]);
 }
 
-/// A run that its user has interrupted in its second iteration; what continues it finds all of its tasks done.
+/// A run that its user interrupted in its second iteration. Its agent finishes all tasks once the run is continued.
 pub fn interrupted() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.plan(3);
@@ -191,7 +191,7 @@ pub fn interrupted() -> Sandbox {
 #[test]
 fn of_two_that_continue_a_run_at_once_one_does_and_the_other_is_told() {
     let sandbox = interrupted();
-    // What comes next waits, so that neither is over before the other has looked.
+    // The next iterations wait, so that neither command ends before the other has looked.
     sandbox.install(&Script::jsonl("await go; work; over done"));
     let continued = || {
         sandbox

@@ -1,4 +1,4 @@
-//! Goals that are run after edits, while the agent works.
+//! Goals that run after edits while the agent works.
 
 use std::{path::Path, time::Duration};
 
@@ -15,10 +15,10 @@ use crate::harness::{
     wait_until,
 };
 
-/// Longer than the tree is left alone after a tool has ended.
+/// Longer than the quiet time after a tool before goals run.
 const QUIET: Duration = Duration::from_secs(2);
 
-/// A goal for edits that runs `command`.
+/// A goal that runs `command` after edits.
 fn goal(command: String) -> impl FnOnce(&mut Settings) {
     let goal = Goal {
         name: "lint".to_owned(),
@@ -41,7 +41,8 @@ fn edit(turn: &Turn, text: &str) {
     use_tool(turn);
 }
 
-/// What was found after edits: whether all passed, what was news, and whether the agent was told.
+/// Results of the checks after edits: whether all goals passed, the number of news, and whether the agent was told
+/// live.
 fn checks(records: &[Record]) -> Vec<(bool, usize, bool)> {
     let checks = events(records).filter_map(|event| match event {
         Event::EditsChecked {
@@ -52,7 +53,7 @@ fn checks(records: &[Record]) -> Vec<(bool, usize, bool)> {
     checks.collect()
 }
 
-/// Waits for what the agent says, before any time passes.
+/// Waits for words of the agent before any time passes.
 async fn says(running: &Running, words: &'static str) {
     running
         .wait_for_processes(Duration::ZERO, move |records| events(records).any(said(words)))
@@ -75,7 +76,7 @@ async fn a_goal_that_fails_after_an_edit_is_told_to_the_running_turn_and_so_is_t
             failed.contains("lint did not pass") && failed.contains("no good"),
             "{failed}"
         );
-        // Nothing but a number differs: no news.
+        // The output differs only in a number, which is not news.
         edit(&turn, "bad 2\n");
         turn.said("edited again");
         turn.wait_for("mend").await;
@@ -143,7 +144,7 @@ async fn what_still_fails_when_the_turn_is_over_is_in_the_next_prompt_of_an_agen
         prompt.contains("After the last edits of that session: goal `lint` did not pass") && prompt.contains("no good"),
         "{prompt}"
     );
-    // What is found then is told with the refusal of the claim, and once.
+    // The result of the last check is told once, together with the refusal of the claim.
     assert_eq!(outcomes(&finished.records()).len(), 2);
 }
 

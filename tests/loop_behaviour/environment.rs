@@ -1,4 +1,4 @@
-//! What an agent finds in its environment, and what nobody else does.
+//! The environment of an agent, and variables that other processes must not get.
 
 use std::os::unix::fs::chown;
 
@@ -11,7 +11,7 @@ use crate::harness::{SOON, Sandbox, Script};
 fn keys_reach_the_agent_and_neither_goals_nor_git() {
     let mut sandbox = Sandbox::new();
     sandbox.plan(1);
-    // The agent's own git is run by the same program.
+    // The agent's own git runs through the same wrapper, and is left out.
     let seen = sandbox.home().join("git");
     sandbox.run_before_git(&format!(
         "[ -n \"$RALPH_ITERATION\" ] || {{ env > {0}.$$ && mv {0}.$$ {0}; }}",
@@ -46,7 +46,7 @@ fn keys_reach_the_agent_and_neither_goals_nor_git() {
     assert!(!alone.contains("sk-one") && alone.contains("sk-two"), "{alone}");
 }
 
-/// Variables with keys of several agents, one for each.
+/// One variable with an API key for each of several agents.
 const KEYS: [&str; 5] = [
     "ANTHROPIC_API_KEY",
     "CLAUDE_CODE_OAUTH_TOKEN",
@@ -55,7 +55,7 @@ const KEYS: [&str; 5] = [
     "OPENCODE_SERVER_PASSWORD",
 ];
 
-/// Those of them that are in what `env` has printed.
+/// The variables of `KEYS` that are set in the output of `env`.
 fn keys_in(environment: &str) -> Vec<&'static str> {
     let is_set = |name: &&str| environment.contains(&format!("{name}=sk-{name}"));
     KEYS.into_iter().filter(is_set).collect()
@@ -84,7 +84,7 @@ fn a_probe_and_what_is_tried_in_the_sandbox_get_no_keys_of_others_and_the_list_s
                   OPENCODE_SERVER_PASSWORD";
     assert!(shown.contains(listed), "{shown}");
     assert!(ralph("sandbox show").stdout.contains("passed on: none;"));
-    // Without Landlock nothing is run.
+    // Without Landlock `sandbox run` refuses to run anything.
     let tried = ralph("--adapter spy sandbox run env");
     if tried.code() == Some(0) {
         assert_eq!(keys_in(&tried.stdout), ["CODEX_API_KEY"]);
@@ -115,7 +115,7 @@ fn an_agent_gets_its_own_keys_and_does_not_take_itself_for_one_inside_of_another
         let run = sandbox.looping(["--adapter", adapter, "--max-iterations", "1"]);
         let run = marks.iter().fold(run, |run, name| run.env(name, "1"));
         let run = KEYS.iter().fold(run, |run, name| run.env(name, format!("sk-{name}")));
-        // One that every agent gets, by a setting.
+        // A setting passes this key to every agent.
         let finished = run.env("RALPH_KEYS_AGENTS", "CODEX_API_KEY").run(SOON);
         assert_eq!(outcomes(&finished.records()).len(), 1, "{finished:?}");
         let seen = sandbox.read_home("seen").expect("the agent ran");
@@ -126,10 +126,10 @@ fn an_agent_gets_its_own_keys_and_does_not_take_itself_for_one_inside_of_another
     }
 }
 
-/// A user of whom there is no process.
+/// A user id without any process.
 const NOBODY: u32 = 54_321;
 
-/// Gives everything below `path` to `owner`.
+/// Gives `path` and everything below it to `owner`.
 fn give(path: &std::path::Path, owner: u32) {
     chown(path, Some(owner), Some(owner)).unwrap();
     if path.is_dir() {
@@ -146,11 +146,11 @@ fn give(path: &std::path::Path, owner: u32) {
 fn a_run_goes_on_when_no_thread_is_to_be_had() {
     let sandbox = Sandbox::new();
     sandbox.plan(1);
-    // Longer than threads without work are kept that are not needed for certain.
+    // Idle threads that are not always needed have ended after this time.
     sandbox.install(&Script::jsonl("sleep 11; said ready; await go; work; over done"));
     let (mut program, mut limit) = (sandbox.looping([] as [&str; 0]), sandbox.program("prlimit"));
     if nix::unistd::geteuid().is_root() {
-        // The limit does not hold for root.
+        // The limit does not apply to root.
         give(sandbox.home().parent().unwrap(), NOBODY);
         let user = [format!("--reuid={NOBODY}"), format!("--regid={NOBODY}")];
         let setpriv = ["setpriv", &user[0], &user[1], "--clear-groups", "--"];

@@ -1,4 +1,4 @@
-//! Agents that fail, and how long the loop waits.
+//! Agents that fail, and the waits of the loop.
 
 use nix::sys::signal::Signal;
 use ralph_core::event::{
@@ -13,7 +13,7 @@ use crate::harness::{
     write_program,
 };
 
-/// The waits of a run: what for, how long, after how many failures.
+/// The waits of a run: their kind, length, and number of consecutive failures.
 fn waits(records: &[Record]) -> Vec<(Wait, u64, u32)> {
     records
         .iter()
@@ -115,7 +115,7 @@ async fn a_rate_limit_is_waited_out_and_its_iteration_does_not_count() {
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     let records = finished.records();
     let waited = events(&records).find(|event| waiting(Wait::LimitReset)(event));
-    // A second is added for clocks that differ.
+    // One second is added for clocks that differ.
     assert!(
         matches!(waited, Some(Event::WaitStarted { until_ms: until, why, .. }) if *until == until_ms + 1_000 && matches!(why, WaitCause::Failure { problem } if problem.text == "slow down")),
         "{waited:?}"
@@ -214,7 +214,7 @@ async fn an_agent_that_always_fails_stops_at_the_limit_of_iterations() {
     let records = finished.records();
     let limit = LimitKind::MaxIterations;
     assert_eq!(*reason(&records), StopReason::LimitReached { limit });
-    // No wait that could only end in the bad news.
+    // No wait precedes the end at the limit.
     assert_eq!(waits(&records).len(), 2);
 }
 

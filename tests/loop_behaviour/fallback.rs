@@ -13,7 +13,7 @@ use crate::harness::{
 
 const HOUR_MS: u64 = 60 * 60 * 1000;
 
-/// Fails because of a limit that ends so many milliseconds from now.
+/// Fails with a limit that ends in `for_ms` milliseconds.
 fn limited(turn: &Turn, for_ms: u64) {
     let until_ms = turn.now_ms() + for_ms;
     turn.failed(&json!({"kind": "quota-exhausted", "untilMs": until_ms}), "no more");
@@ -34,7 +34,7 @@ fn broken() -> Agent {
     Agent::jsonl(|turn| async move { turn.failed(&json!({"kind": "other"}), "broken") })
 }
 
-/// A loop with three agents, of which the later ones stand in for those before them.
+/// A loop with three agents; later ones stand in for those before them.
 fn looping<'a>(project: &'a Project, [first, second, third]: &[Agent; 3]) -> Looping<'a> {
     let second = second.clone().called("second");
     let third = third.clone().called("third");
@@ -94,7 +94,7 @@ async fn killed_when(running: Running, seen: impl Fn(&Event) -> bool) {
 async fn the_next_adapter_works_while_the_first_is_limited_and_leaves_when_it_is_back() {
     let project = Project::new();
     let second = Agent::jsonl(|turn| async move {
-        // A second is added for clocks that differ.
+        // One second is added for clocks that differ.
         tokio::time::sleep(Duration::from_secs(2)).await;
         turn.work();
         turn.over("done");

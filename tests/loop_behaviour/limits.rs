@@ -1,4 +1,4 @@
-//! Limits, enforced while an iteration runs.
+//! Limits that are enforced while an iteration runs.
 
 use std::time::Duration;
 
@@ -28,12 +28,12 @@ fn waiting(wanted: Wait) -> impl Fn(&Event) -> bool {
     move |event| matches!(event, Event::WaitStarted { wait, .. } if *wait == wanted)
 }
 
-/// An agent that does nothing, for ever.
+/// An agent that hangs in every iteration.
 fn hanging() -> Agent {
     Agent::terminal(|turn| async move { turn.hang().await })
 }
 
-/// An agent that does so in the first iteration only.
+/// An agent that hangs only in the first iteration.
 fn hanging_at_first() -> Agent {
     Agent::terminal(|turn| async move {
         if turn.n == 1 {
@@ -185,7 +185,7 @@ async fn a_silent_agent_is_counted_down_from_half_of_the_limit_on() {
     assert_eq!(finished.code(), Some(6), "{finished:?}");
     let records = finished.records();
     assert_eq!(outcomes(&records), [&cancelled(CancelReason::IdleTimeout)]);
-    // At half, at three quarters; a look that comes late may find both over.
+    // Warnings come at half and at three quarters of the limit. A late check may merge both.
     let told = events(&records).filter(|event| counts_down(event)).count();
     assert!((1..=2).contains(&told), "{told}");
 }
@@ -209,7 +209,7 @@ fn what_a_hung_agent_had_changed_is_kept_counted_and_progress() {
     let report = sandbox.ralph(["report"]).run(SOON).stdout;
     let ended = report.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
     let mut ended = ended.filter(|words| words.get(1) == Some(&"ended"));
-    // Commits, files, and the lines that were added and removed.
+    // The words are commits, files, and added and removed lines.
     assert_eq!(
         ended.next().map(|words| words[3..7].join(" ")).as_deref(),
         Some("0 1 1 0"),
@@ -292,7 +292,7 @@ async fn after_the_last_iteration_allowed_the_exit_code_is_6_and_the_hint_names_
     assert_eq!(*reason, StopReason::LimitReached { limit });
     assert!(hints[0].contains("`ralph continue --iterations N`"), "{hints:?}");
     assert_eq!((totals.iterations, totals.tasks_open), (2, 1));
-    // As the hint says, the same command starts a new run.
+    // The same command starts a new run, as the hint says.
     let finished = looping().run().await;
     assert_eq!(finished.code(), Some(0), "{finished:?}");
 }
@@ -382,7 +382,7 @@ fn a_checkpoint_that_does_not_end_ends_the_run_and_is_named() {
     let mut sandbox = Sandbox::new();
     let hang = sandbox.home().join("hang");
     sandbox.run_before_git(&format!("[ -e {} ] && exec sleep 600", hang.display()));
-    // A new file, which git is asked about.
+    // A new file makes ralph ask git.
     sandbox.install(&Script::jsonl("echo new > new.txt; : > $HOME/hang; over done"));
     let finished = sandbox
         .looping([] as [&str; 0])
@@ -420,7 +420,7 @@ async fn the_calls_of_an_hour_count_over_the_runs_of_the_project() {
     assert!(outcomes(&records).is_empty(), "{records:#?}");
 }
 
-/// An agent whose first session costs so much and every other one dollar, and which then does its task.
+/// An agent whose first session costs `first_usd` and every other one a dollar, and which finishes a task in each.
 fn costing(first_usd: f64) -> Agent {
     Agent::jsonl(move |turn| async move {
         let cost_usd = if turn.n == 1 { first_usd } else { 1.0 };
@@ -490,7 +490,7 @@ async fn the_limit_of_the_day_holds_over_the_runs_of_the_project_until_midnight(
         })
     };
     assert_eq!(looping().run().await.code(), Some(6));
-    // The second is killed as soon as it has spent its part.
+    // The second run is killed as soon as it has spent its part.
     let spender = Agent::jsonl(|turn| async move {
         turn.signal(&json!({"type": "usage", "usage": {"costUsd": 2.0}}));
         turn.hang().await;
@@ -542,7 +542,7 @@ async fn the_calls_of_an_hour_outlast_a_run_that_was_killed_before_it_had_begun(
         looping.with(|settings| settings.limits.calls_per_hour = Some(1))
     };
     assert_eq!(looping().run().await.code(), Some(6));
-    // As a run leaves it that is killed between the first line of its journal and the second.
+    // The directory of a run that was killed between the first and the second line of its journal.
     let paths = project.paths();
     let id = RunId("20991231-235959-0000000000000000000".to_owned());
     let files = paths.run(&id);

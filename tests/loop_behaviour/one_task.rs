@@ -1,4 +1,4 @@
-//! `ralph "TASK"`: a run of one task, whose plan is a file of its own.
+//! `ralph "TASK"`: a run of one task, whose plan is a separate file.
 
 use std::fs;
 
@@ -15,7 +15,7 @@ fn run(sandbox: &Sandbox, args: &[&str]) -> Finished {
     sandbox.looping(args).run(SOON)
 }
 
-/// Why the latest run is over, and how many tasks it has done.
+/// The end of the latest run, and the number of its finished tasks.
 fn ended(sandbox: &Sandbox) -> (Option<StopReason>, usize) {
     let paths = sandbox.paths();
     let view = driver::read_view(&paths, &paths.latest_run().expect("a run")).expect("a journal");
@@ -43,7 +43,7 @@ fn a_task_is_a_run_of_its_own_beside_the_plan_of_the_project_and_nothing_is_over
         )),
         "{first:?}"
     );
-    // Asked for again, it is done again, and what was kept of the first time stays.
+    // The same task can run again; the first plan file stays.
     let second = run(&sandbox, &["--goal", "tests=true", "Write it"]);
     assert_eq!(second.code(), Some(0), "{second:?}");
     assert_eq!(ended(&sandbox), (Some(StopReason::done(Proof::ExitCodes)), 1));
@@ -51,7 +51,7 @@ fn a_task_is_a_run_of_its_own_beside_the_plan_of_the_project_and_nothing_is_over
     let again = ".ralph/plans/write-it-2.md";
     assert_eq!(sandbox.read(again).as_deref(), Some("# Task\n\n- [x] Write it\n"));
     assert!(notices(&second.records()).contains(&format!("the plan of this task is {again}")));
-    // What the project is given later is trusted all the same: plans of tasks are nobody's configuration.
+    // A setup added later is trusted nevertheless: plans of single tasks are not configuration.
     sandbox.write("package.json", r#"{ "scripts": { "test": "true" } }"#);
     let init = sandbox.wary_ralph(["init", "--yes", "--no-check"]).run(SOON);
     assert_eq!(init.code(), Some(0), "{init:?}");
@@ -129,7 +129,7 @@ work; over done"#,
         sandbox.read(&plan).as_deref(),
         Some("# Task\n\n- [ ] Write it\n\n  with tests\n")
     );
-    // Without its words it is not found, and is told how it is.
+    // Without the task's text the run is not found, and the hint says how to continue it.
     let lost = sandbox.ralph(["--adapter", "script"]).run(SOON);
     assert_eq!(lost.code(), Some(3), "{lost:?}");
     said(
@@ -187,7 +187,7 @@ fn what_cannot_be_run_leaves_no_plan_behind() {
         said(&refused, why);
         assert!(!sandbox.project().join(".ralph").exists(), "{args:?}");
     }
-    // Where it cannot be written, the reason is told.
+    // If the plan file cannot be written, the error says why.
     sandbox.write(".ralph", "a file\n");
     let refused = sandbox.wary_ralph(["--adapter", "script", "Write it"]).run(SOON);
     assert_eq!(refused.code(), Some(1), "{refused:?}");

@@ -1,4 +1,4 @@
-//! Pausing and going on: by file, from another terminal, by both.
+//! Pausing and resuming: by file, from another terminal, and by both.
 
 use ralph_core::event::{Event, PausedBy, Record, UserCommand};
 use serde_json::Value;
@@ -22,7 +22,7 @@ fn unpaused(by: PausedBy) -> impl Fn(&Event) -> bool {
     move |event| matches!(event, Event::Unpaused { by: found } if *found == by)
 }
 
-/// A loop over two tasks whose first iteration is running and goes on after `let_go("go")`.
+/// A loop over two tasks, whose first iteration is running and waits for `let_go("go")`.
 fn running(sandbox: &Sandbox) -> Running {
     sandbox.install(&Script::jsonl("said ready; await go; work; over done"));
     let running = sandbox.looping([] as [&str; 0]).start();
@@ -48,7 +48,7 @@ fn finishes(running: Running) -> crate::harness::running::Finished {
     finished
 }
 
-/// The same inside of the test.
+/// As [`running`], in process.
 async fn running_here(project: &Project) -> in_process::Running {
     let running = project.looping(&waiting_to_go()).start();
     running.wait_for_record(said("ready")).await;
@@ -261,7 +261,7 @@ fn a_state_directory_too_deep_for_a_socket_is_reached_all_the_same() {
     let in_it = |program: crate::harness::Program| {
         program
             .env("RALPH_STATE_DIR", &deep)
-            // As where nobody logged in.
+            // As on a system without a login session.
             .env("XDG_RUNTIME_DIR", "")
     };
     let running = in_it(sandbox.looping([] as [&str; 0])).start();

@@ -1,4 +1,4 @@
-//! Plans worked off, and what is printed about it.
+//! Plans that are completed, and the output about them.
 
 use std::time::Duration;
 
@@ -132,7 +132,7 @@ fn a_plan_that_the_agent_destroys_stops_the_run_with_code_3_and_a_way_back() {
         "{reason:?}"
     );
     assert!(hints.iter().any(|hint| hint.contains("ralph restore")), "{hints:?}");
-    // What the hint says is true.
+    // The command in the hint works.
     let words = hints
         .iter()
         .flat_map(|hint| hint.split('`'))
@@ -164,7 +164,7 @@ async fn a_plan_that_is_written_anew_during_the_run_is_read_anew() {
     assert_eq!(plans, 2);
 }
 
-/// An agent that ticks a task, says so and goes on until it may end.
+/// An agent that ticks a task, says so, and continues until it is released.
 fn ticking() -> Agent {
     Agent::jsonl(|turn| async move {
         turn.edit_plan(|plan| plan.replacen("[ ]", "[x]", 1).replacen("false", "true", 1));
@@ -174,7 +174,7 @@ fn ticking() -> Agent {
     })
 }
 
-/// How many tasks are done, how many are open, and which one is worked on, as `ralph status` tells it.
+/// Number of finished and of open tasks, and the current task, as in `ralph status`.
 async fn tasks(running: &Running) -> (u32, u32, Option<String>) {
     let status = running.status().await;
     (status.totals.tasks_done, status.totals.tasks_open, status.task)
@@ -308,7 +308,7 @@ fn a_run_after_one_that_lost_tasks_or_goals_says_so() {
     assert_eq!(*reason(&records), StopReason::done(Proof::Nothing));
     let report = sandbox.ralph(["report"]).run(SOON).stdout;
     assert!(report.contains("vanished from the plan in the last run"), "{report}");
-    // It has been said; the run that ended with it is done.
+    // The warning was given once; a run after it does not repeat it.
     let third = sandbox.looping([] as [&str; 0]).run(SOON);
     assert!(!notices(&third.records()).join("\n").contains("vanished"), "{third:?}");
 }

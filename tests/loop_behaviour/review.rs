@@ -1,4 +1,4 @@
-//! Reviews by an agent that is not the author.
+//! Reviews by an agent other than the author.
 
 use ralph_core::event::{
     Event, Limits, Record, ReviewResult, ReviewSettings, ReviewWhen, Role, SteeringKind, StopReason, StopRequest,
@@ -16,7 +16,7 @@ use crate::harness::{
 const APPROVED: &str = "It is fine.\nREVIEW: approved";
 const FOUND: &str = "Look.\nREVIEW: findings\n1. work.txt:1: a stub\n2. PLAN.md: no test";
 
-/// Finishes a task in each iteration.
+/// An author that finishes a task in each iteration.
 fn author() -> Agent {
     Agent::jsonl(|turn| async move {
         turn.work();
@@ -24,7 +24,7 @@ fn author() -> Agent {
     })
 }
 
-/// Answers with the words of `answer` for the number of its iteration.
+/// A reviewer that answers with `answer` of the iteration's number.
 fn reviewer(answer: fn(u32) -> &'static str) -> Agent {
     Agent::jsonl(move |turn| async move {
         turn.over(answer(turn.n));
@@ -49,7 +49,7 @@ fn looping<'a>(project: &'a Project, author: &Agent, reviewer: &Agent, when: Rev
         .with(|settings| settings.review = Some(review(when)))
 }
 
-/// What each iteration is for, by whom and on which task.
+/// The purpose, agent and task of each iteration.
 fn iterations(records: &[Record]) -> Vec<String> {
     let each = events(records).filter_map(|event| match event {
         Event::IterationStarted {

@@ -1,4 +1,4 @@
-//! Sessions that go on from one iteration to the next.
+//! Sessions that are continued from one iteration to the next.
 
 use ralph_core::{
     event::{Event, Record, SessionId, SessionMode, Settings, UserCommand},
@@ -39,7 +39,7 @@ fn a_session_is_resumed_by_its_own_id() {
     assert_eq!(sandbox.read_home("args").unwrap(), "1: \n2: --resume=session-1\n");
 }
 
-/// An agent whose sessions have names, and end as `then` says.
+/// An agent whose sessions have names and end with `then`.
 fn opening<F: Future<Output = ()> + Send + 'static>(then: impl Fn(Turn) -> F + Send + Sync + Copy + 'static) -> Agent {
     Agent::jsonl(move |turn| async move {
         turn.opened(&format!("session-{}", turn.n));
@@ -52,7 +52,7 @@ async fn done(turn: Turn) {
     turn.over("done");
 }
 
-/// One that hangs in the first iteration.
+/// Hangs in the first iteration and finishes a task in the others.
 async fn done_later(turn: Turn) {
     if turn.n == 1 {
         turn.said("ready");
@@ -181,7 +181,7 @@ prompt = "stdin"
 const STATUS: &str = "---RALPH_STATUS---\nSTATUS: IN_PROGRESS\nTESTS_STATUS: most of them\nRECOMMENDATION: the lexer \
                       first\n---END_RALPH_STATUS---";
 
-/// Ends its first turn with a report, is skipped in the second, breaks down without a word in the third.
+/// Ends its first turn with a report, is skipped in the second, and fails in the third without a message.
 async fn reports(turn: Turn) {
     match turn.n {
         1 => turn.over(&format!(
@@ -217,7 +217,7 @@ async fn a_fresh_session_is_told_what_the_one_before_reported_and_how_it_ended()
     assert!(third.contains("\n> Half of the lexer is there.\n"), "{third}");
     let fourth = project.prompt(4);
     assert!(!fourth.contains("> "), "{fourth}");
-    // What was said is the agent's word; it is kept as it was said.
+    // The status is the agent's statement, and is stored unchanged.
     let mut view = RunView::default();
     finished.records().iter().for_each(|record| view.apply(record));
     let status = view

@@ -1,4 +1,4 @@
-//! Messages of the user: when they reach the agent, and that they do once.
+//! Messages of the user: each reaches the agent exactly once, and at the right time.
 
 use ralph_core::event::{
     CancelReason, Delivery, Event, Outcome, Record, SteeringId, SteeringKind, StopRequest, UserCommand,
@@ -47,7 +47,7 @@ fn finishes(running: Running) -> Vec<Record> {
     finished.records()
 }
 
-/// The same inside of the test.
+/// As [`running`], in process.
 async fn running_here(project: &Project, tasks: usize) -> in_process::Running {
     project.plan(tasks);
     let running = project.looping(&waiting_at_first()).start();
@@ -152,7 +152,7 @@ fn a_message_that_comes_while_an_iteration_is_prepared_is_not_an_iteration_late(
     let mut sandbox = Sandbox::new();
     sandbox.plan(1);
     sandbox.install(&Script::worker());
-    // Preparation takes as long as git does.
+    // git delays the preparation.
     let waits = ": > \"$HOME/preparing\"; until [ -e \"$HOME/go\" ]; do sleep 0.01; done";
     sandbox.run_before_git(&format!("case \"$*\" in *write-tree*) {waits};; esac"));
     let running = sandbox.looping([] as [&str; 0]).start();
@@ -245,7 +245,7 @@ async fn a_message_that_was_not_delivered_when_the_run_ended_is_named() {
     );
 }
 
-/// Queues a message while the only task is worked on, and lets that finish within so many iterations.
+/// Queues a message during the only task, and lets the run finish within `iterations` iterations.
 async fn steered_at_the_last_task(project: &Project, iterations: u32) -> in_process::Finished {
     project.plan(1);
     let agent = Agent::jsonl(|turn| async move {

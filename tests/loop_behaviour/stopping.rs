@@ -1,4 +1,5 @@
-//! Signals and `ralph stop`: the agent is ended as it likes best, its work kept, the exit code says who it was.
+//! Signals and `ralph stop`: the agent is ended by its preferred signal, its work is kept, and the exit code tells who
+//! stopped it.
 
 use nix::sys::signal::Signal;
 use ralph_core::event::{CancelReason, Event, Exit, Outcome, RequestedBy, StopReason, StopRequest, UserCommand};
@@ -13,10 +14,10 @@ use crate::harness::{
 const STOPPED: Outcome = Outcome::Cancelled {
     reason: CancelReason::Stopped,
 };
-/// Cleans up when it is interrupted, and takes a while for it.
+/// Cleans up when interrupted, which takes a while.
 const CLEANS_UP: &str = r#"trap 'echo cleaned > cleaned.txt; git add --all; git commit --quiet --message Cleaned; exit 0' INT
 said ready; while :; do sleep 0.02; done"#;
-/// Takes nothing but being killed.
+/// Ignores every signal except `SIGKILL`.
 const STUBBORN: &str = r#"said ready; exec "$FAKE_AGENT" ignore-signals hang"#;
 
 fn running(sandbox: &Sandbox, script: &Script) -> Running {
@@ -94,7 +95,7 @@ fn nohup_keeps_ralph_running_when_the_terminal_goes() {
     let running = sandbox.looping([] as [&str; 0]).under(&["nohup"]).start();
     running.wait_for_record(SOON, said("ready"));
     running.signal(Signal::SIGHUP);
-    // Commands are answered after signals.
+    // Signals are handled before commands, so they were when this one is answered.
     assert_eq!(sandbox.ralph(["status"]).run(SOON).code(), Some(0));
     sandbox.let_go("go");
     ended(running, 0);
@@ -127,7 +128,7 @@ async fn ralph_stop_after_the_iteration_lets_it_finish() {
     let finished = running.wait().await;
     assert_eq!(finished.code(), Some(130), "{finished:?}");
     assert_eq!(outcomes(&finished.records()), [&Outcome::Completed]);
-    // The next command goes on where it was.
+    // The next command continues at the same place.
     let finished = project.looping(&agent).run().await;
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     assert_eq!(outcomes(&finished.records()).len(), 1);
@@ -173,7 +174,7 @@ fn an_agent_that_finishes_all_while_it_is_interrupted_is_done() {
     let script = Script::jsonl("trap 'work; over done; exit 0' INT; said ready; while :; do sleep 0.02; done");
     let running = running(&sandbox, &script.stopped_by("interrupt", 20_000));
     running.signal(Signal::SIGINT);
-    // The boxes are ticked, but nobody looked at what was cut off: the next run says.
+    // The boxes are ticked, but the interrupted iteration was not verified: the next run does that.
     let records = ended(running, 130).records();
     assert_eq!(outcomes(&records), [&STOPPED]);
 }

@@ -1,4 +1,4 @@
-//! Tasks that ask for another agent or model than the run's own, or are handed on to one.
+//! Tasks that ask for another agent or model, or are handed to one after failures.
 
 use ralph_core::event::{AgentSignal, Escalation, Event, Record, SessionMode, Settings, Worker};
 use serde_json::json;
@@ -9,7 +9,7 @@ use crate::harness::{
     in_process::{Agent, Looping, Project},
 };
 
-/// Finishes a task in each iteration and says which model it was asked for.
+/// An agent that finishes a task in each iteration and says which model was requested.
 fn worker() -> Agent {
     Agent::jsonl(|turn| async move {
         turn.opened("a session");
@@ -19,7 +19,7 @@ fn worker() -> Agent {
     })
 }
 
-/// A run of the agent `script` with the model `own`, over these tasks, which may ask for `second`.
+/// A run of the agent `script` with the model `own` over these tasks, which may ask for `second`.
 fn looping<'a>(project: &'a Project, tasks: &str, second: &Agent) -> Looping<'a> {
     project.write("PLAN.md", tasks);
     project
@@ -157,7 +157,7 @@ async fn a_task_that_iterations_get_nowhere_with_is_handed_on_and_the_next_begin
         adapter: name.to_owned(),
         model: Some("big".to_owned()),
     };
-    // Fails once, asks once, claims without having done anything, and then it is up to the second.
+    // The agent fails once, asks once, and claims once without any work. Then `second` takes over.
     let weak = Agent::jsonl(|turn| async move {
         match turn.n {
             1 => turn.failed(&json!({"kind": "crashed"}), "boom"),
@@ -219,7 +219,7 @@ async fn the_stuck_detector_lets_everybody_try_who_takes_over() {
         steps: steps.to_vec(),
         after,
     };
-    // The last of them takes over with the iteration before which the stuck detector would end the run.
+    // The last worker takes over for the iteration before which the stuck detector would end the run.
     let agent = |helped: bool| {
         Agent::jsonl(move |turn| async move {
             if helped && turn.model.as_deref() == Some("three") {

@@ -1,4 +1,4 @@
-//! The board of a batch, as its users have it: the real binary in a terminal.
+//! The board of a batch as users have it: the real binary in a terminal.
 
 use nix::{sys::signal::kill, unistd::Pid};
 
@@ -14,17 +14,17 @@ use crate::{
     tui::Terminal,
 };
 
-/// Waits until it is let go, one task in each iteration.
+/// An agent that waits to be released, one task per iteration.
 const PATIENT: &str = r#"said "reading $plan"; await "go-$plan"; echo "$n" >> "$plan.txt"; tick; over done"#;
 
-/// The keys of a board whose batch is over. The last plan ends before its batch, and `q` would ask until then.
+/// The keys of the board of a finished batch. The last plan ends before its batch, and `q` asks until then.
 const OVER: &str = "Enter open  ? help  q quit";
 
 fn on_terminal(program: &Program, size: (u16, u16)) -> Terminal {
     Terminal::start(program, size.0, size.1)
 }
 
-/// The process that carries out the batch, which is none of its screens.
+/// The process that runs the batch, as opposed to its screens.
 fn batch_process(sandbox: &Sandbox) -> i32 {
     let found = sandbox
         .processes()
@@ -41,7 +41,7 @@ fn a_batch_has_a_board_that_opens_its_runs_and_can_be_left_and_come_back_to() {
     terminal.sees("2 running · 1 waiting");
     terminal.sees("reading ui");
     terminal.sees("One of api");
-    // The run has its own screen, and leaving that is coming back.
+    // The run has its own screen, and leaving it returns to the board.
     terminal.press("j\r");
     terminal.sees("1 agent");
     terminal.press("qd");
@@ -63,7 +63,7 @@ fn a_batch_has_a_board_that_opens_its_runs_and_can_be_left_and_come_back_to() {
     sandbox.let_go("go-docs");
     terminal.sees("2/3 merged");
     terminal.sees("`ralph many resume` goes on");
-    // What is over is played.
+    // A finished run is replayed.
     terminal.press("g\r");
     terminal.sees("replay");
     terminal.press("q");
@@ -84,7 +84,7 @@ fn ctrl_z_in_a_run_that_the_board_opened_leads_to_the_shell_and_back_into_the_ru
     terminal.sees("1 agent");
     terminal.press("\x1a");
     terminal.is_stopped();
-    // Both have: who opened the run, and who shows it.
+    // Both processes stop: the board that opened the run, and the run's screen.
     let is_shown = |process: &Process| process.command.contains("many attach");
     let shows = || {
         sandbox

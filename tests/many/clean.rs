@@ -1,4 +1,5 @@
-//! Leftovers of batches: pruned when the next one starts, removed by `ralph many clean`, and kept where they are the only copy.
+//! Leftovers of batches: pruned when the next one starts, removed by `ralph many clean`, and kept if they are the only
+//! copy.
 
 use std::{fs, path::PathBuf};
 
@@ -7,7 +8,7 @@ use nix::sys::signal::Signal;
 use super::{batch, many, sandbox, status, target};
 use crate::harness::{SOON, Sandbox, running::Finished};
 
-/// Does its one task.
+/// Finishes its only task.
 const QUICK: &str = "echo \"$plan\" >> \"$plan.txt\"; tick; over done";
 /// As [`QUICK`], but the agent of `ui` never ends.
 const ENDLESS: &str = "[ $plan != ui ] || { echo ui > ui.txt; commit Work; said ready; await go; }; echo $plan > $plan.txt; tick; over done";
@@ -22,14 +23,14 @@ fn branches(sandbox: &Sandbox) -> Vec<String> {
     listed.lines().map(str::to_owned).collect()
 }
 
-/// The states of the project and of its work trees.
+/// State directories of the project and of its work trees.
 fn states(sandbox: &Sandbox) -> Vec<PathBuf> {
     let all = fs::read_dir(sandbox.state().join("ralph")).unwrap();
     let all = all.map(|entry| entry.unwrap().path());
     all.filter(|path| path.join("runs").is_dir()).collect()
 }
 
-/// Gives both plans a task, and merges what a batch makes of them into the branch that is checked out.
+/// Gives both plans a task, runs a batch and merges its result into the checked-out branch.
 fn one_more(sandbox: &Sandbox, round: u32) {
     for plan in ["api", "ui"] {
         sandbox.write(&format!("{plan}.md"), &format!("- [ ] Round {round} of {plan}\n"));
@@ -57,7 +58,8 @@ fn of_many_batches_the_references_of_the_last_one_are_left_and_the_runs_that_are
     }
     assert_eq!(references(&sandbox).len(), of_one, "{:?}", references(&sandbox));
     assert_eq!(branches(&sandbox), [target(&sandbox)]);
-    // That of the project, and those of the last two batches: the one before the last was the last that had ended.
+    // One of the project and four of the last two batches: a batch that starts keeps those of the last one that has
+    // ended.
     assert_eq!(states(&sandbox).len(), 5, "{:?}", states(&sandbox));
     let run = sandbox
         .looping(["--max-iterations", "1", "--plan", "PLAN.md"])

@@ -1,5 +1,5 @@
-//! Batches under the conditions of real repositories, each followed by the same questions: is every commit of an agent on a branch,
-//! is every commit of the target green, is what belongs to the user as it was, and is the repository whole?
+//! Batches under the conditions of real repositories. Each is followed by the same checks: every agent commit is on a
+//! branch, every target commit passes the goal, the user's files are unchanged, and the repository is sound.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::harness::{SOON, Sandbox, running::Finished, skipped};
 
-/// Does what `$HOME/PLAN.sh` says, resolves conflicts as `$HOME/resolve.sh` says, and writes down its commits.
+/// Runs `$HOME/PLAN.sh`, resolves conflicts with `$HOME/resolve.sh`, and records its commits.
 const CAREFUL: &str = r#"
 message="Work of $plan"
 if grep -q -- '- \[ \] Merge' "$RALPH_PLAN"; then
@@ -22,19 +22,19 @@ tick
 git add --all && git commit --quiet --message "$message" && git rev-parse HEAD >> "$HOME/commits"
 over done"#;
 
-/// Keeps both sides of a conflict in lines.
+/// Keeps both sides of a conflict.
 const UNION: &str = "sed -i '/^<<<<<<< /d; /^=======$/d; /^>>>>>>> /d' shared.txt";
 
-/// A project whose user is in the middle of something, and its plans.
+/// A project with uncommitted work of its user, and its plans.
 struct Field {
     sandbox: Sandbox,
     plans: Vec<&'static str>,
-    /// The user's side of the repository before the batch, as git shows it.
+    /// The user's side of the repository before the batch, as git reports it.
     user: Vec<String>,
 }
 
 impl Field {
-    /// The plans do what their scripts say, after `files` were committed by the script of this name.
+    /// Commits what the shell script `files` creates, and gives each plan its script.
     fn new(files: &str, plans: &[(&'static str, &str)], resolve: &str) -> Field {
         let names: Vec<&str> = plans.iter().map(|(plan, _)| *plan).collect();
         let sandbox = sandbox(CAREFUL, &names);
@@ -55,7 +55,7 @@ impl Field {
         Field { sandbox, plans, user }
     }
 
-    /// Two plans that work side by side, the second of which is done after the first is merged.
+    /// Two plans side by side; the second one finishes after the first is merged.
     fn two(files: &str, first: &str, second: &str, resolve: &str) -> Field {
         let second = format!("{AFTER}; {second}");
         Field::new(files, &[("api", first), ("ui", &second)], resolve)
@@ -70,7 +70,7 @@ impl Field {
         batch(&self.sandbox, &args.iter().map(String::as_str).collect::<Vec<_>>()).run(SOON)
     }
 
-    /// Runs the batch, all plans of which are to be merged.
+    /// Runs the batch and checks that all plans are merged.
     #[track_caller]
     fn merges_all(&self, goal: &str) -> Finished {
         let finished = self.run(goal);
@@ -78,7 +78,7 @@ impl Field {
         finished
     }
 
-    /// Asks the questions of a batch that merged these plans.
+    /// Checks a batch that merged these plans.
     #[track_caller]
     fn assert_sound(&self, finished: &Finished, goal: &str, merged: &[&str]) {
         let all = self.plans.len();

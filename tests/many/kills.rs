@@ -1,4 +1,5 @@
-//! Killed at any moment, without space, and with something in its way: a batch goes on, merges once and loses nothing.
+//! A batch that is killed at any moment, without disk space, or with something in its way continues, merges once and
+//! loses nothing.
 
 use std::{fs, path::PathBuf, thread};
 
@@ -16,7 +17,7 @@ use crate::harness::{
     wait_until,
 };
 
-/// Goes through the rounds, two at a time.
+/// Runs `round` for each number, two at a time.
 fn side_by_side(rounds: &[usize], round: fn(usize)) {
     let next = std::sync::atomic::AtomicUsize::new(0);
     thread::scope(|scope| {
@@ -45,7 +46,7 @@ fn kill_when_journal_has(sandbox: &Sandbox, running: Running, lines: usize) -> F
 
 #[test]
 fn killed_after_any_record_a_batch_neither_merges_twice_nor_loses_a_branch() {
-    // What two plans record of which the second has a conflict and gets a task.
+    // Number of records of two plans, the second of which has a conflict and gets a task.
     const RECORDS: usize = 24;
     let cuts: Vec<usize> = (2..RECORDS).step_by((RECORDS / rounds(3)).max(1)).collect();
     side_by_side(&cuts, killed_at);
@@ -90,7 +91,7 @@ fn bytes_of_journals(sandbox: &Sandbox) -> u64 {
     lengths.sum()
 }
 
-/// The processes of runs that go on, as their journals name them.
+/// The running processes of runs, by the pids in their journals.
 fn jobs(sandbox: &Sandbox) -> Vec<i32> {
     let named = journals(sandbox).into_iter().filter_map(|journal| {
         let text = fs::read_to_string(journal).ok()?;
@@ -105,7 +106,7 @@ fn jobs(sandbox: &Sandbox) -> Vec<i32> {
     named.filter(|pid| is_running(*pid)).collect()
 }
 
-/// A batch takes seconds: more of them than this find nothing for their time.
+/// A batch takes seconds, and more seeds than this find nothing new.
 const MOST_SEEDS: usize = 20;
 
 #[test]
@@ -115,7 +116,7 @@ fn killed_at_random_moments_batches_and_jobs_go_on_and_the_target_is_always_veri
 }
 
 fn killed_at_random(seed: usize) {
-    /// About what journals have at the end.
+    /// Approximate size of the journals at the end.
     const BYTES: u64 = 48 << 10;
     let mut dice = Dice::new(seed as u64);
     let sandbox = sandbox(QUARRELLER, &["api", "ui"]);
@@ -141,7 +142,7 @@ fn killed_at_random(seed: usize) {
     }
     let mut ended = running.wait(SOON);
     if ended.code() != Some(0) {
-        // Killed before there was anything to resume, or a job was killed too often.
+        // The batch was killed before there was anything to resume, or a job was killed too often.
         ended = match ended.stderr.contains("there is no batch") {
             true => batch(&sandbox, &args).run(SOON),
             false => many(&sandbox, "resume").run(SOON),
@@ -181,14 +182,14 @@ esac"#,
     assert_tidy(&sandbox);
 }
 
-/// A batch that was killed while git wrote an entry of a work tree: it lists none from then on.
+/// A batch that was killed while git wrote the entry of a work tree. git cannot list work trees from then on.
 fn killed_in_writing() -> Sandbox {
     let sandbox = sandbox(WORKER, &["api"]);
     kill_when_journal_has(&sandbox, batch(&sandbox, &["api.md"]).start(), 3);
     let id = status(&sandbox)["batch"].as_str().expect("a batch").to_owned();
     let project = sandbox.paths().state().file_name().expect("a name").to_owned();
     let trees = sandbox.state().join("ralph/worktrees").join(project).join(id);
-    // As far as git gets before it writes the last file of an entry.
+    // The files that git writes before the last one of an entry.
     let entry = sandbox.project().join(".git/worktrees/_merge");
     fs::create_dir_all(&entry).expect("an entry");
     let git_file = trees.join("_merge/.git");
@@ -226,7 +227,7 @@ fn such_an_entry_is_in_no_new_batch_s_way() {
 #[test]
 fn without_space_for_a_work_tree_a_plan_is_left_with_git_s_reason_and_a_directory_in_its_way_goes() {
     let mut sandbox = sandbox(WORKER, &["api", "ui"]);
-    // As much as there was space for, then nothing.
+    // Part of the files is written, then the disk is full.
     sandbox.run_before_git_of_ralph(
         r#"case "$*" in
     *"worktree add"*/ui*)

@@ -1,4 +1,4 @@
-//! Limits of the account and budgets of the batch, which all plans share.
+//! Account limits and budgets of the batch, which all plans share.
 
 use super::{assert_tidy, assert_verified, batch, many, sandbox, status};
 use crate::harness::{SOON, wait_until};

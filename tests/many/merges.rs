@@ -1,14 +1,14 @@
-//! Merges that would lose work: conflicts without markers, repositories within a tree, targets that were moved, leftovers.
+//! Merges that could lose work: conflicts without markers, nested repositories, moved targets, leftovers.
 
 use super::{assert_tidy, assert_verified, batch, sandbox, show, status, target};
 use crate::harness::{SOON, Sandbox};
 
-/// Ticks the task of the merge and touches nothing.
+/// Ticks the merge task without touching anything.
 const LAZY: &str = r#"
 [ "$n" -gt 1 ] || grep -q -- '- \[ \] Merge' "$RALPH_PLAN" || eval "$(cat "$HOME/$plan.sh")"
 tick; over done"#;
 
-/// Commits the merge as it finds it, with the words of `$HOME/message`.
+/// Commits the merge as it is, with the message in `$HOME/message`.
 const NAMING: &str = r#"
 if grep -q -- '- \[ \] Merge' "$RALPH_PLAN"; then
     git add --all && git commit --quiet --message "$(cat "$HOME/message")"
@@ -17,10 +17,10 @@ elif [ "$n" = 1 ]; then
 fi
 tick; over done"#;
 
-/// Both plans begin at once, and the second one works after the first one is merged.
+/// Waits until the first plan is merged: both plans start at once, but the second one works after that.
 pub(super) const AFTER: &str = "while ! git log --all --format=%s | grep -q '^Merge plan api'; do sleep 0.05; done";
 
-/// Waits until the first plan has been deleted, which happens only while the target has its merge.
+/// Waits until the first plan's branch is deleted, which happens only once the target contains its merge.
 pub(super) const GONE: &str = "while git for-each-ref 'refs/heads/ralph/*/api' | grep -q .; do sleep 0.05; done";
 
 /// Two plans, `api` and `ui`, the work of each in a script.
@@ -55,7 +55,7 @@ fn a_conflict_without_markers_is_not_resolved_by_doing_nothing() {
         assert_eq!(finished.code(), Some(1), "{file}: {finished:?}");
         let said = format!("conflicts are not resolved in {file}");
         assert!(finished.stdout.contains(&said), "{file}: {finished:?}");
-        // The work of both is on a branch each, and nothing of the first was taken back.
+        // The work of each plan is on a branch, and nothing of the first one was reverted.
         let tree = status(&sandbox)["plans"][1]["workTree"].clone();
         assert!(!tree.is_null(), "{file}: {:#}", status(&sandbox));
         assert_verified(&sandbox, "true", &["api"]);
@@ -142,7 +142,7 @@ fn what_goals_left_behind_does_not_verify_the_next_merge() {
     sandbox.write("generator", "base\n");
     sandbox.git(["add", "--all"]);
     sandbox.git(["commit", "--quiet", "--message", "Generator"]);
-    // Passes where a goal of an earlier merge has left `gen/ok`.
+    // Passes only if a goal of an earlier merge has left `gen/ok`.
     let goal = "test -e gen/ok || { mkdir -p gen && cp generator gen/ok; }";
     let finished = batch(
         &sandbox,

@@ -1,11 +1,11 @@
-//! A batch that is resumed: with other options, and for some of its plans.
+//! A resumed batch: with other options, and for some of its plans.
 
 use serde_json::Value;
 
 use super::{assert_tidy, assert_verified, batch, many, sandbox, status};
 use crate::harness::{SOON, Sandbox};
 
-/// Two plans of two tasks more than the others have, one task an iteration.
+/// Two plans with two more tasks than usual, finished one per iteration.
 fn slow() -> Sandbox {
     let sandbox = sandbox("echo $n >> $plan.txt; tick; over done", &["api", "ui"]);
     for plan in ["api", "ui"] {

@@ -3,7 +3,7 @@
 use super::{WORKER, assert_tidy, assert_verified, batch, refused, sandbox, show};
 use crate::harness::SOON;
 
-/// Does the first open task of its section, which the prompt names.
+/// Finishes the first open task of its section, which the prompt names.
 const SECTION_WORKER: &str = r##"
 title=$(printf '%s\n' "$prompt" | sed -n 's/.*(its section "\([^"]*\)" only).*/\1/p' | head -n 1)
 echo "$title" >> "$(echo "$title" | tr ' ' '-').txt"

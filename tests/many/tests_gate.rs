@@ -11,7 +11,7 @@ test('large', () => assert.strictEqual(add(100, 200), 300));
 test('sub', () => assert.strictEqual(sub(3, 2), 1));
 ";
 
-/// Does what `$HOME/PLAN.sh` says, and where a merge is to be resolved, what `$HOME/resolve.sh` says; ends with the words in `$last`.
+/// Runs `$HOME/PLAN.sh`, or `$HOME/resolve.sh` for a merge task, and ends with the words in `$last`.
 const AGENT: &str = r#"
 plan=$(basename "$RALPH_PLAN" .md)
 last=done
@@ -19,10 +19,10 @@ if grep -q -- '- \[ \] Merge' "$RALPH_PLAN"; then . "$HOME/resolve.sh"; else . "
 sed -i '0,/- \[ \]/s//- [x]/' "$RALPH_PLAN"
 over "$last""#;
 
-/// Keeps both sides of a conflict in lines.
+/// Keeps both sides of a conflict.
 const UNION: &str = "sed -i '/^<<<<<<< /d; /^=======$/d; /^>>>>>>> /d' add.test.js";
 
-/// Two plans, `api` and `ui`, the work of each in a script; `ui` works once `api` is merged.
+/// Two plans, `api` and `ui`, each with its work in a script; `ui` works once `api` is merged.
 fn two(api: &str, ui: &str, resolve: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.install(&Script::jsonl(AGENT));
@@ -42,7 +42,7 @@ fn two(api: &str, ui: &str, resolve: &str) -> Sandbox {
     sandbox
 }
 
-/// An agent that is refused does not go on for ever.
+/// Keeps a refused agent from working for ever.
 const LIMIT: [&str; 2] = ["--max-iterations", "2"];
 
 fn run(sandbox: &Sandbox, more: &[&str]) -> Finished {
@@ -95,7 +95,7 @@ fn an_agent_that_takes_back_tests_of_the_target_in_a_conflict_is_refused_by_thei
         test("c", "add(1, 4), 5"),
     ]
     .join("; ");
-    // The side of the plan alone.
+    // Keeps only the plan's side.
     let ours = "git checkout --quiet --ours add.test.js; git add add.test.js; git commit --quiet -m 'Keep add.test.js'";
     let sandbox = two(&three, &test("ui", "add(2, 2), 4"), ours);
     let finished = run(&sandbox, &LIMIT);
@@ -108,7 +108,7 @@ fn an_agent_that_takes_back_tests_of_the_target_in_a_conflict_is_refused_by_thei
 
 #[test]
 fn an_agent_that_softens_tests_of_either_side_in_a_conflict_is_refused_by_these() {
-    // The merged work fails tests of both sides, and their number is as before.
+    // The merged work fails tests of both sides, while their number is unchanged.
     for (broken, side) in [("api", "the target"), ("ui", "the plan's branch")] {
         let api = format!(
             "echo 'exports.api = () => 1' >> add.js; {}",
@@ -150,7 +150,7 @@ fn changed_tests_are_confirmed_in_the_work_tree_of_a_plan_and_then_merged() {
         .find(|line| line.contains("ralph confirm"))
         .expect("a hint");
     let command = hint.split('`').nth(1).expect("a command");
-    // Nothing happens as long as nobody has confirmed them.
+    // The plan stays as it is until the changes are confirmed.
     let resumed = many(&sandbox, "resume").run(SOON);
     assert!(
         resumed.code() == Some(1) && !resumed.stdout.contains("ui: running again"),
@@ -169,7 +169,7 @@ fn changed_tests_are_confirmed_in_the_work_tree_of_a_plan_and_then_merged() {
 
 #[test]
 fn two_plans_that_lose_nothing_alone_are_not_merged_if_they_do_together() {
-    // One adds tests in a new file, the other has the runner read the old one alone.
+    // One plan adds tests in a new file, the other makes the runner read only the old one.
     let more = format!(
         "cp add.test.js more.test.js; {}",
         test("more", "add(1, 1), 2").replace(">> add", ">> more")
@@ -196,7 +196,7 @@ fn what_was_confirmed_for_one_plan_is_right_for_those_that_began_before() {
     let api = "sed -i '/sub/d' add.js add.test.js; sed -i \"2a const { add } = require('./add.js');\" add.test.js; \
                last='RALPH TESTS CHANGED: sub is gone'";
     let sandbox = two(api, "true", "false");
-    // It has nothing done until it is told to.
+    // The plan does nothing until `again` exists.
     let ui = "[ -e \"$HOME/again\" ] || { over stuck; exit 0; }; echo 'exports.mul = (a, b) => a * b' > mul.js";
     std::fs::write(sandbox.home().join("ui.sh"), ui).expect("a script");
     let finished = run(&sandbox, &["--max-iterations", "1"]);
@@ -232,7 +232,7 @@ fn a_merge_that_proves_less_than_is_required_is_left() {
 
 #[test]
 fn what_a_trial_of_a_merge_had_in_place_is_taken_away_after_a_kill() {
-    // An existing test file is changed, so that the tests of the target are tried; there the goal waits once.
+    // An existing test file changes, so the target's tests are tried; the goal waits once during that trial.
     let sandbox = two("true", &test("ui", "add(2, 2), 4"), "false");
     let goal = "tests=case $PWD in */_merge) if [ -e $HOME/merged ] && [ ! -e $HOME/tried ] && ! grep -q \"'ui'\" add.test.js; then \
                 : > $HOME/tried; exec sleep 600; fi; if grep -q \"'ui'\" add.test.js; then : > $HOME/merged; fi;; esac; node --test";

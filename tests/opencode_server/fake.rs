@@ -1,4 +1,4 @@
-//! A server that says what a test wants it to, and stops when a test wants it to.
+//! A server that answers and fails as a test wants.
 
 use std::{
     io::{BufReader, Write},
@@ -27,26 +27,26 @@ pub struct FakeServer {
     acceptor: Option<JoinHandle<()>>,
 }
 
-/// How it meets a request before it looks at what is asked.
+/// Reaction to every request, whatever its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Manner {
     Willing,
-    /// It wants another password.
+    /// Requires another password.
     Unauthorized,
-    /// It never answers.
+    /// Never answers.
     Silent,
-    /// It is opencode 2.
+    /// Reports to be opencode 2.
     TooNew,
-    /// It is something else, and shows its page for everything.
+    /// Another program, which serves its page for every path.
     Foreign,
 }
 
-/// What becomes of messages after the prompt.
+/// Handling of messages after the prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MessagesAre {
     Taken,
     Refused,
-    /// There is no answer.
+    /// The server does not answer.
     Unanswered,
 }
 
@@ -57,7 +57,7 @@ struct Shared {
 
 struct State {
     manner: Manner,
-    /// `METHOD path`, in order.
+    /// Requests in order, as `METHOD path` with their bodies.
     requests: Vec<(String, Value)>,
     open: Vec<TcpStream>,
     /// Connections that carry the stream of events.
@@ -66,7 +66,7 @@ struct State {
     messages: Value,
     permissions: Value,
     children: Value,
-    /// An abort is never answered.
+    /// Whether aborts are left unanswered.
     deaf_to_abort: bool,
     messages_are: MessagesAre,
 }
@@ -121,7 +121,7 @@ impl FakeServer {
         self.state().messages_are = messages_are;
     }
 
-    /// Says that the session does something, or nothing.
+    /// Reports the session as busy or idle.
     pub fn set_busy(&self, busy: bool) {
         self.state().statuses = match busy {
             true => json!({ SESSION: { "type": "busy" } }),
@@ -141,7 +141,7 @@ impl FakeServer {
         self.state().children = children;
     }
 
-    /// Says an event on every stream there is.
+    /// Sends an event to every open stream.
     pub fn emit(&self, kind: &str, properties: Value) {
         let event = json!({ "type": kind, "properties": properties });
         for stream in &self.state().streams {
@@ -149,21 +149,21 @@ impl FakeServer {
         }
     }
 
-    /// Breaks every stream.
+    /// Closes every stream.
     pub fn cut_streams(&self) {
         for stream in self.state().streams.drain(..) {
             _ = stream.shutdown(Shutdown::Both); // it may be gone
         }
     }
 
-    /// The bodies of the requests so far that begin so.
+    /// The bodies of the requests so far whose `METHOD path` begins with `start`.
     pub fn requests(&self, start: &str) -> Vec<Value> {
         let state = self.state();
         let found = state.requests.iter().filter(|(request, _)| request.starts_with(start));
         found.map(|(_, body)| body.clone()).collect()
     }
 
-    /// Waits until there were `count` requests that begin so, and returns the body of the last.
+    /// Waits for the `count`th request that begins with `start`, and returns its body.
     #[track_caller]
     pub fn wait_for(&self, start: &str, count: usize) -> Value {
         wait_until(SOON, &format!("{count} × {start}"), || {
@@ -239,7 +239,7 @@ impl Shared {
     /// Keeps the connection for events.
     fn stream(&self, stream: TcpStream) {
         let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
-        // Locked: whoever has been greeted hears all that is said from then on.
+        // The lock ensures that a greeted client receives every event from then on.
         let mut state = self.state();
         let greeted = (&stream)
             .write_all(head.as_bytes())
@@ -289,7 +289,7 @@ fn respond(mut stream: &TcpStream, status: &str, kind: &str, body: &str) {
     );
 }
 
-/// The events of a turn, as the real server words them.
+/// The events of a turn, in the format of the real server.
 pub mod say {
     use serde_json::{Value, json};
 
@@ -299,7 +299,7 @@ pub mod say {
         json!({ "sessionID": SESSION, "info": { "id": id, "sessionID": SESSION, "role": "user" } })
     }
 
-    /// A message of the assistant; finished once there is a reason.
+    /// A message of the assistant; it is finished if there is a reason.
     pub fn assistant(id: &str, reason: Option<&str>) -> Value {
         json!({ "sessionID": SESSION, "info": info(id, reason) })
     }
@@ -308,7 +308,7 @@ pub mod say {
         json!({ "id": id, "sessionID": SESSION, "role": "assistant", "finish": reason })
     }
 
-    /// A whole text.
+    /// A complete text part.
     pub fn text(id: &str, message: &str, text: &str) -> Value {
         json!({ "sessionID": SESSION, "part": {
             "id": id, "sessionID": SESSION, "messageID": message, "type": "text", "text": text,
@@ -316,7 +316,7 @@ pub mod say {
         } })
     }
 
-    /// The prompt.
+    /// The part with the prompt.
     pub fn prompt(id: &str, message: &str) -> Value {
         json!({ "sessionID": SESSION, "part": {
             "id": id, "sessionID": SESSION, "messageID": message, "type": "text", "text": "go",
@@ -344,5 +344,5 @@ pub mod say {
     }
 }
 
-/// How long nothing may come before something is held for lost, in tests that wait for that.
+/// Silence after which a connection counts as lost, in tests that wait for that.
 pub const BRIEFLY: Duration = Duration::from_millis(300);

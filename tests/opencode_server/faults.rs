@@ -1,4 +1,4 @@
-//! What the real server cannot be made to do when a test wants it.
+//! Faults that the real server cannot be made to show on demand.
 
 use std::{net::TcpListener, path::Path, time::Duration};
 
@@ -22,7 +22,7 @@ fn steer(id: SteeringId, text: &str) -> SessionCommand {
     }
 }
 
-/// Options for a server at `url` that is soon given up.
+/// Options with short timeouts for a server at `url`.
 fn options(url: &str) -> ServerOptions {
     ServerOptions {
         url: Some(url.parse().expect("a URL")),
@@ -35,7 +35,7 @@ fn options(url: &str) -> ServerOptions {
     }
 }
 
-/// A turn in which a tool runs.
+/// Starts a turn in which a tool runs.
 fn in_a_tool(server: &FakeServer, live: &Live) -> Started {
     let mut started = live.start();
     server.wait_for("POST /session/ses_1/prompt_async", 1);
@@ -52,7 +52,7 @@ fn in_a_tool(server: &FakeServer, live: &Live) -> Started {
     started
 }
 
-/// The turn ends on the server, and nobody is told.
+/// Ends the turn on the server without an event.
 fn end_unheard(server: &FakeServer) {
     server.set_messages(say::messages("All done."));
     server.set_busy(false);
@@ -88,7 +88,7 @@ fn a_turn_goes_on_over_a_new_stream_without_a_word_doubled() {
     server.cut_streams();
     started.wait_for("tool's end", tool_ends);
     server.wait_for("GET /event", 2);
-    // Said again by events that were under way, and then the rest.
+    // Repeated by events that were under way, followed by the rest.
     for (kind, event) in [
         ("message.part.updated", say::tool("prt_2", "msg_2", "running")),
         ("message.part.updated", say::tool("prt_2", "msg_2", "completed")),
@@ -131,7 +131,7 @@ fn a_heart_that_stops_beating_is_noticed() {
     options.patience.silence = BRIEFLY;
     let live = Live::new(options);
     let started = in_a_tool(&server, &live);
-    // The connection stays, and nothing comes over it any more.
+    // The connection stays open, but nothing arrives over it.
     server.wait_for("GET /event", 2);
     end_unheard(&server);
     let told = started.finish();
@@ -156,7 +156,7 @@ fn an_idle_from_before_is_no_end() {
     let mut started = live.start();
     server.wait_for("POST /session/ses_1/prompt_async", 1);
     server.emit("session.idle", say::idle());
-    // Looked at, and found unanswered: so it waits.
+    // The adapter looks, finds no answer yet, and waits.
     server.wait_for("GET /session/ses_1/message", 1);
     started.opened();
     server.set_messages(say::messages("All done."));
@@ -173,7 +173,7 @@ fn a_message_that_is_taken_at_the_last_moment_is_worked_on() {
     server.emit("session.idle", say::idle());
     let body = server.wait_for("POST /session/ses_1/prompt_async", 2);
     assert_eq!(body["parts"][0]["text"], "And bananas.");
-    // The server has the second message, and its answer.
+    // The server now has the second message and its answer.
     let mut messages = say::messages("All done.");
     let list = messages.as_array_mut().expect("a list");
     list.push(json!({ "info": say::user("msg_4")["info"], "parts": [say::prompt("prt_4", "msg_4")["part"]] }));
@@ -186,7 +186,7 @@ fn a_message_that_is_taken_at_the_last_moment_is_worked_on() {
     assert_eq!(started.finish().verdict(), (true, Some("Bananas, too.")));
 }
 
-/// What the server said to messages, of all that was told.
+/// The server's answers to messages, from all signals.
 fn answers(signals: &[AgentSignal]) -> Vec<(SteeringId, bool)> {
     let answers = signals.iter().filter_map(|signal| match signal {
         AgentSignal::MessageAnswered { id, taken, .. } => Some((*id, *taken)),
@@ -326,7 +326,7 @@ fn dropping_a_session_aborts_it() {
     server.wait_for("POST /session/ses_1/abort", 1);
 }
 
-/// What keeps a session from being started on a server that behaves like this.
+/// The error that keeps a session from starting on a server with this behaviour.
 fn refusal(manner: Manner, change: impl FnOnce(&mut ServerOptions)) -> (ServerError, String, ProblemKind) {
     let server = FakeServer::start();
     server.behave(manner);

@@ -24,16 +24,16 @@ use tempfile::TempDir;
 
 use crate::harness::SOON;
 
-/// A runtime that runs, a place to work in, and an adapter.
+/// A running runtime, a working directory and an adapter.
 pub struct Live {
     pub adapter: ServerAdapter,
     runtime: tokio::runtime::Handle,
-    /// Ends the runtime.
+    /// Ends the runtime when dropped.
     _running: tokio::sync::oneshot::Sender<()>,
     dir: TempDir,
 }
 
-/// A session that was started.
+/// A started session.
 pub struct Started {
     pub session: Box<dyn Session>,
     signals: mpsc::Receiver<AgentSignal>,
@@ -116,7 +116,7 @@ impl Live {
 }
 
 impl Started {
-    /// Waits for a signal, those that came before included.
+    /// Waits for a signal; earlier ones count.
     #[track_caller]
     pub fn wait_for(&mut self, what: &str, wanted: impl Fn(&AgentSignal) -> bool) -> AgentSignal {
         if let Some(found) = self.seen.iter().find(|signal| wanted(signal)) {
@@ -143,7 +143,7 @@ impl Started {
         self.wait_for("session", |signal| matches!(signal, AgentSignal::Opened { .. }));
     }
 
-    /// Everything until the end, which comes once and last.
+    /// Collects everything up to the end, which must come once and last.
     #[track_caller]
     pub fn finish(mut self) -> Told {
         self.wait_for("end", |signal| matches!(signal, AgentSignal::Ended { .. }));
@@ -159,7 +159,7 @@ impl Started {
     }
 }
 
-/// What a session told.
+/// Everything that a session reported.
 #[derive(Debug)]
 pub struct Told {
     pub signals: Vec<AgentSignal>,

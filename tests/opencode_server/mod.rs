@@ -1,4 +1,4 @@
-//! The adapter for opencode servers: with the real one, and with one that breaks in ways the real one cannot be made to.
+//! The adapter for opencode servers: with the real server, and with a fake that breaks in ways the real one cannot.
 
 mod fake;
 mod faults;
@@ -12,12 +12,12 @@ use crate::{
     harness::{Program, SOON, Sandbox, agent::Agent, agents, http::free_port, running::Running},
 };
 
-/// ralph with an opencode server, as the tests of all agents run it.
+/// ralph with an opencode server, as in the tests of all agents.
 fn ralph(sandbox: &Sandbox) -> Program {
     agents_loop::ralph(Agent::OpencodeServer, sandbox)
 }
 
-/// An opencode server that somebody else has started, and its port.
+/// An opencode server that ralph did not start, and its port.
 fn serve(sandbox: &Sandbox, password: &str) -> (Running, u16) {
     let port = free_port();
     let program = agents::program("opencode").expect("the sandbox has it");

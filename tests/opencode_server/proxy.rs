@@ -10,7 +10,7 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-/// Passes everything on until it is cut. Dropping it closes every connection.
+/// Forwards data until it is cut. Dropping it closes every connection.
 pub struct Proxy {
     address: SocketAddr,
     shared: Arc<Shared>,
@@ -24,7 +24,7 @@ struct Shared {
 }
 
 impl Proxy {
-    /// Passes connections on to `port` of this machine.
+    /// Forwards connections to `port` of this machine.
     pub fn to(port: u16) -> Proxy {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
         let address = listener.local_addr().expect("an address");
@@ -44,7 +44,7 @@ impl Proxy {
         format!("http://{}", self.address)
     }
 
-    /// Cuts every connection there is; new ones are passed on again. Returns how many there were.
+    /// Cuts all open connections, and returns their number. New ones are forwarded again.
     pub fn cut(&self) -> usize {
         let mut open = self.shared.open.lock().unwrap_or_else(PoisonError::into_inner);
         let cut = open.drain(..).map(|stream| stream.shutdown(Shutdown::Both));
@@ -77,7 +77,7 @@ impl Shared {
             open.extend([clone(&client), clone(&server)]);
             let (back, forth) = ((clone(&server), clone(&client)), (client, server));
             for (from, to) in [forth, back] {
-                // They end with their connection.
+                // The threads end with their connection.
                 thread::spawn(move || pass(from, to));
             }
         }

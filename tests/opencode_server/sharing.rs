@@ -1,4 +1,4 @@
-//! Whose server it is: one that was named, one that ralph starts; and that each is left as it should.
+//! Ownership of servers: one that the user named keeps running, and one that ralph started ends with it.
 
 use std::{
     io::{Read as _, Write as _},
@@ -27,12 +27,12 @@ use crate::{
     stand_in::{Scenario, StandIn, say, shell},
 };
 
-/// The servers in a sandbox.
+/// The opencode servers in a sandbox.
 fn servers(sandbox: &Sandbox) -> Vec<Process> {
     let mut processes = sandbox.processes();
-    // The guard has it in its orders, not in its arguments.
+    // The guard receives the command in a message, not as arguments, so it does not match.
     processes.retain(|process| process.command.contains("serve --hostname"));
-    // A child of a server has its arguments until it has become another program.
+    // A child of a server has the server's arguments until it executes another program.
     let servers: Vec<i32> = processes.iter().map(|process| process.pid).collect();
     processes.retain(|process| process.parent().is_some_and(|parent| !servers.contains(&parent)));
     processes
@@ -57,7 +57,7 @@ fn a_server_that_was_named_does_the_work_and_runs_on() {
     assert!(told.iter().any(|signal| notices(&signal)), "{told:#?}");
     assert!(is_running(server.pid()));
     TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("it still listens");
-    // It may still be busy with what it does by itself after a turn.
+    // The server may still be busy with its own work after a turn.
     wait_until(SOON, "nothing but the server runs", || {
         let left: Vec<_> = sandbox.processes().into_iter().map(|process| process.pid).collect();
         (left == [server.pid()]).then_some(())

@@ -1,4 +1,4 @@
-//! What happens within a turn, with the real server. It takes seconds to start, so one serves several runs.
+//! Events within a turn, with the real server. It takes seconds to start, so several runs share one.
 
 use std::fs;
 
@@ -14,18 +14,18 @@ use crate::{
     stand_in::{Gate, Scenario, StandIn, answer, http, log::Request, say, shell},
 };
 
-/// A server that somebody else has started, for one run after the other in the same project.
+/// A server that ralph did not start, for one run after the other in the same project.
 struct Served {
     sandbox: Sandbox,
     server: Running,
     port: u16,
     model: StandIn,
-    /// The main requests of the runs before.
+    /// Number of main requests of earlier runs.
     asked: usize,
 }
 
 impl Served {
-    /// Starts it in a project with a plan of one task; `prepare` has a say in its configuration.
+    /// Starts the server in a project with a plan of one task; `prepare` may change the configuration first.
     fn new(prepare: impl FnOnce(&Sandbox)) -> Option<Served> {
         let model = StandIn::start(say("Not asked yet."));
         let sandbox = sandbox(&model)?;
@@ -45,7 +45,7 @@ impl Served {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// The first run in the project as it was in the beginning, with a model that plays `scenario`.
+    /// A run in the project as it was at the beginning, with a model that plays `scenario`.
     fn ralph(&mut self, scenario: impl Into<Scenario>) -> Program {
         let url = self.url();
         self.ralph_over(&url, scenario)
@@ -68,7 +68,7 @@ impl Served {
         self.model.main_requests().split_off(self.asked)
     }
 
-    /// The server may still be busy with what it does by itself after a turn.
+    /// Waits, since the server may still be busy with its own work after a turn.
     fn assert_only_the_server_runs(&self) {
         wait_until(SOON, "nothing but the server runs", || {
             let mut left = self.sandbox.processes().into_iter().map(|process| process.pid);
@@ -112,7 +112,7 @@ fn sandbox(model: &StandIn) -> Option<Sandbox> {
     Some(sandbox)
 }
 
-/// Makes opencode ask before it runs a command.
+/// Configures opencode to ask before it runs a command.
 fn ask_before_commands(sandbox: &Sandbox) {
     let path = sandbox.config().join("opencode/opencode.json");
     let text = std::fs::read_to_string(&path).expect("opencode's configuration");
@@ -121,7 +121,7 @@ fn ask_before_commands(sandbox: &Sandbox) {
     std::fs::write(&path, config.to_string()).expect("opencode's configuration");
 }
 
-/// What was decided on, whether it was allowed, and by whom.
+/// The permission decisions: the request's title, whether it was allowed, and who decided.
 fn decisions(records: &[Record]) -> Vec<(String, bool, Decider)> {
     let decided = records.iter().filter_map(|record| match &record.event {
         Event::PermissionDecided { title, allowed, by, .. } => Some((title.clone(), *allowed, by.clone())),
@@ -183,7 +183,7 @@ fn rules_need_a_server_that_nobody_else_has_told_what_to_ask(served: &mut Served
     assert_eq!(served.requests().len(), 0);
 }
 
-/// Its own settings allow everything, deny one command, and have a subagent that may run commands whatever else is said.
+/// Configures opencode itself to allow everything, deny one command, and have a subagent that may run any command.
 fn allow_everything(sandbox: &Sandbox) {
     let path = sandbox.config().join("opencode/opencode.json");
     let text = std::fs::read_to_string(&path).expect("opencode's configuration");
@@ -205,7 +205,7 @@ fn rules_hold_for_everything_that_a_server_of_ones_own_does() {
     let permissions = r#"{ "deny": ["Bash(rm *)"], "ask": ["Bash(git push *)", "Bash(git notes *)"] }"#;
     sandbox.write(".ralph/config.json", &format!("{{ \"permissions\": {permissions} }}"));
 
-    // Killed while it asks: unanswered is not allowed, and the iteration begins anew.
+    // Killed while it asks: an unanswered request is not allowed, and the iteration starts again.
     model.play(in_order([&[shell("git push origin main").into()]]));
     let running = ralph(&sandbox).start();
     running.wait_for_record(SOON, |event| matches!(event, Event::PermissionAsked { .. }));
@@ -213,7 +213,7 @@ fn rules_hold_for_everything_that_a_server_of_ones_own_does() {
     running.wait(SOON);
     let asked = model.main_request_count();
 
-    // opencode takes back all other questions of a session once one is refused: what a rule refuses is not beside what is asked.
+    // opencode withdraws all other questions of a session once one is refused, so these are in separate steps.
     let refused = answer().shell("rm precious.txt").shell("touch by-its-own-settings");
     let asked_for = answer()
         .shell("git push origin main")
@@ -235,7 +235,7 @@ fn rules_hold_for_everything_that_a_server_of_ones_own_does() {
     ]]));
     let running = ralph(&sandbox).start();
     running.wait_for_record(SOON, |event| matches!(event, Event::PermissionAsked { ask: 3, .. }));
-    // Which of them asks first is left to the server.
+    // The server decides which of the two asks first.
     let asks = sandbox.ralph(["asks"]).run(SOON).stdout;
     let of_push = |line: &&str| line.contains("git push");
     let push = asks.lines().find(of_push).and_then(|line| line.split(':').next());
@@ -286,7 +286,7 @@ fn an_agent_that_allows_itself_what_it_asks_for_ends_the_run() {
     let Some(sandbox) = sandbox(&model) else { return };
     let permissions = r#"{ "permissions": { "ask": ["Bash(git push *)"] } }"#;
     sandbox.write(".ralph/config.json", permissions);
-    // The server's tools inherit what its clients need.
+    // The server's tools inherit the credentials that its clients need.
     let tells = r#"printf %s "$OPENCODE_SERVER_USERNAME:$OPENCODE_SERVER_PASSWORD" > "$HOME/password"
         tr '\0' '\n' < /proc/$PPID/cmdline > "$HOME/server""#;
     let both = answer().shell("git push origin main").shell(tells);
@@ -313,7 +313,7 @@ fn an_agent_that_allows_itself_what_it_asks_for_ends_the_run() {
     sandbox.assert_nothing_runs();
 }
 
-/// Allows whatever waits at a server, as its clients do.
+/// Allows every waiting request of a server, as its clients can.
 fn allow_all(url: &str, password: &str, directory: &str) {
     let (user, password) = password.split_once(':').expect("a user and a password");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -398,7 +398,7 @@ fn a_message_reaches_the_turn_that_runs(served: &mut Served) {
         )
     });
     served.sandbox.write("go", "");
-    // What is written is shown before it is all there, and another message comes meanwhile.
+    // Text is shown while it is written, and another message arrives meanwhile.
     wait_until(SOON, "the first word", || {
         let recording = served.sandbox.recording(1);
         recording.contains("Nearly").then_some(())
@@ -441,7 +441,7 @@ fn a_wire_that_is_cut_in_the_middle_of_a_turn_costs_nothing(served: &mut Served)
         )
     });
     assert!(proxy.cut() > 0);
-    // Before ralph can be back: what happens now is told to nobody.
+    // ralph has not reconnected yet: no event reports what happens now.
     served.sandbox.write("go", "");
     let finished = running.wait(SOON);
     assert_done(&finished, 1, 1);
@@ -489,7 +489,7 @@ fn a_promise_in_the_last_message_is_a_claim(served: &mut Served) {
     assert!(claimed, "{}", finished.stdout);
 }
 
-/// How a run ends that its agent cannot begin, with these arguments.
+/// The problem that ends a run whose agent cannot start with these arguments.
 fn refused(served: &mut Served, args: &[&str]) -> ProblemKind {
     let finished = served.ralph(say("ok")).args(args).run(SOON);
     let (reason, _, totals) = stopped(&finished);

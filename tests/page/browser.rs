@@ -1,6 +1,6 @@
-//! A headless Chromium, spoken to in its own protocol through two pipes: nothing is between it and the tests.
+//! A headless Chromium, controlled in its own protocol through two pipes, without a library.
 //!
-//! All tests share one, each in a context of its own, with its own cookies. It ends with the last test that has it.
+//! All tests share one, each in a context with its own cookies. It ends with the last test that uses it.
 
 use std::{
     collections::HashMap,
@@ -31,13 +31,14 @@ const NAMES: [&str; 5] = [
     "chrome",
 ];
 
-/// The browser reads commands from descriptor 3 and answers on 4; it has a directory of its own and asks nobody for anything.
+/// Starts the browser, which reads commands from descriptor 3 and answers on 4. It has a directory of its own and
+/// contacts no server.
 const START: &str = r#"exec "$0" --remote-debugging-pipe --headless --no-sandbox --disable-gpu --disable-dev-shm-usage \
     --no-first-run --no-proxy-server --disable-quic --disable-background-networking --disable-component-update --disable-sync \
     --disable-extensions --hide-scrollbars --force-color-profile=srgb --user-data-dir="$HOME" about:blank \
     3<&0 4>&1 </dev/null >/dev/null 2>&1"#;
 
-/// What tests ask of a page, beside what it says itself.
+/// JavaScript helpers that tests use to query a page.
 const HELPERS: &str = r#"
 // Without what is said about it in small letters.
 globalThis.label = (element) => {
@@ -82,10 +83,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Browser {
-    /// The browser; none where there is none, after a loud word about it.
+    /// The shared browser; `None`, with a printed notice, if no browser is installed.
     ///
     /// # Panics
-    /// If there is none and `RALPH_TEST_BROWSER=required` is set.
+    /// If none is installed and `RALPH_TEST_BROWSER=required` is set.
     pub fn shared() -> Option<Arc<Browser>> {
         static SHARED: Mutex<Weak<Browser>> = Mutex::new(Weak::new());
         let mut shared = lock(&SHARED);
@@ -201,12 +202,12 @@ fn read_answers(answers: impl Read, replies: &Replies, complaints: &Complaints) 
             lock(complaints).push((session.as_str().unwrap_or_default().to_owned(), complaint));
         }
     }
-    // Whoever waits for a reply gets none.
+    // Dropping the senders tells waiting callers that no reply will come.
     lock(replies).clear();
 }
 
-/// What a page finds fault with: exceptions, errors on the console, violations of a policy. What could not be loaded is not
-/// listed: a run is over, and its server gone, while a page still asks.
+/// A complaint of the page: an exception, an error on the console or a policy violation. Failed loads do not count: a
+/// page may still ask after its run's server has gone.
 fn complaint(message: &Value) -> Option<String> {
     let parameters = &message["params"];
     let is_bad = |level: &Value| ["error", "warning", "assert"].iter().any(|bad| level == bad);
@@ -239,7 +240,7 @@ impl Page {
         self.waits_for("document.readyState === 'complete'");
     }
 
-    /// `dark` or `light`, and nothing that moves: pictures are taken of it.
+    /// Sets the `dark` or `light` scheme and disables animations, for pictures.
     fn prefers(&self, scheme: &str) {
         let features = json!([
             { "name": "prefers-color-scheme", "value": scheme },
@@ -248,7 +249,7 @@ impl Page {
         self.call("Emulation.setEmulatedMedia", json!({ "features": features }));
     }
 
-    /// The value of an expression.
+    /// The value of a JavaScript expression.
     #[track_caller]
     pub fn value(&self, expression: &str) -> Value {
         let asked = json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
@@ -257,7 +258,7 @@ impl Page {
         evaluated["result"]["value"].take()
     }
 
-    /// Waits until a condition, an expression, holds.
+    /// Waits until a JavaScript condition holds.
     #[track_caller]
     pub fn waits_for(&self, condition: &str) {
         let holds = self.value(&format!("globalThis.holds ? holds(() => {condition}) : {condition}"));
@@ -274,7 +275,7 @@ impl Page {
         self.waits_for(&format!("!seen({})", json!(text)));
     }
 
-    /// All that can be read on the page.
+    /// All text on the page.
     pub fn text(&self) -> String {
         self.value("document.body.innerText")
             .as_str()
@@ -282,7 +283,7 @@ impl Page {
             .to_owned()
     }
 
-    /// Clicks on what has this name, where a finger would: it has to be in sight, with nothing over it.
+    /// Clicks on the element with this name, as a user would: it has to be visible and not covered.
     #[track_caller]
     pub fn clicks(&self, name: &str) {
         let name = json!(name);
@@ -301,7 +302,7 @@ impl Page {
         }
     }
 
-    /// Draws a finger down over the middle of what a selector finds, by so many pixels.
+    /// Swipes down by `pixels` over the middle of the element at `selector`.
     #[track_caller]
     pub fn swipes_down(&self, selector: &str, pixels: u32) {
         let place = self.value(&format!(
@@ -345,12 +346,12 @@ impl Page {
         }
     }
 
-    /// Types into whatever has the focus.
+    /// Types into the focused element.
     pub fn types(&self, text: &str) {
         self.call("Input.insertText", json!({ "text": text }));
     }
 
-    /// Writes what is to be seen to a file.
+    /// Saves a screenshot of the page.
     pub fn writes_picture(&self, path: &Path) {
         use base64::{Engine, engine::general_purpose::STANDARD};
         let picture = self.call("Page.captureScreenshot", json!({ "format": "png" }));
@@ -360,7 +361,7 @@ impl Page {
         fs::write(path, picture).expect("a file");
     }
 
-    /// What the page and the browser found fault with so far.
+    /// The complaints of the page so far.
     pub fn complaints(&self) -> Vec<String> {
         let complaints = lock(&self.browser.complaints);
         let own = complaints.iter().filter(|(session, _)| *session == self.session);

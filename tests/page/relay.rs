@@ -1,4 +1,4 @@
-//! A port in front of a run's socket, which can be cut.
+//! A TCP port in front of a run's socket, which a test can cut.
 
 use std::{
     io,
@@ -9,7 +9,7 @@ use std::{
     thread,
 };
 
-/// Connects browsers, which know no sockets with a path, with a run.
+/// Connects a browser, which cannot open Unix sockets, to a run.
 pub struct Relay {
     address: String,
     line: Arc<Mutex<Line>>,
@@ -26,7 +26,7 @@ fn lock(line: &Mutex<Line>) -> MutexGuard<'_, Line> {
 }
 
 impl Relay {
-    /// A relay to whoever listens at `socket` when somebody connects.
+    /// A relay to the server that listens at `socket` when a client connects.
     pub fn start(socket: PathBuf) -> Relay {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("its address").to_string();
@@ -50,7 +50,7 @@ impl Relay {
         format!("http://{}/{fragment}", self.address)
     }
 
-    /// Ends all connections, and takes no others until it is mended.
+    /// Closes all connections and refuses new ones until it is mended.
     pub fn cut(&self) {
         let mut line = lock(&self.line);
         line.is_cut = true;
@@ -64,7 +64,7 @@ impl Relay {
     }
 }
 
-/// Has two threads carry what the two ends say.
+/// Copies data in both directions, with a thread for each.
 fn connect(client: &TcpStream, socket: &Path) -> io::Result<()> {
     let server = UnixStream::connect(socket)?;
     let (mut from_client, mut from_server) = (client.try_clone()?, server.try_clone()?);

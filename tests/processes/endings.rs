@@ -1,4 +1,4 @@
-//! Every way to the end, and nobody left at any of them.
+//! Every way to end a session: no process is left after any of them.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use ralph_system::proc::{End, Launch, Stdin, Stop, StopSignal, Supervisor};
 
 use super::{Recorder, SHORT, STUBBORN, Sandbox, Session};
 
-/// Enough for an agent to write down which signal it got.
+/// Long enough for an agent to record which signal it got.
 const NOTICEABLE: Duration = Duration::from_secs(1);
 
 fn code(code: i32) -> End {
@@ -18,7 +18,7 @@ fn signal(signal: i32) -> End {
     End::Exited(Exit::Signal { signal })
 }
 
-/// Starts an agent with every kind of stubborn child, and returns when they are all there.
+/// Starts an agent with every kind of stubborn child, and returns once all of them run.
 fn surrounded(sandbox: &Sandbox, before: &[&str], after: &[&str]) -> Session {
     let steps = [before, &STUBBORN[..], &["say ready"], after].concat();
     let mut launch = sandbox.launch(&steps);
@@ -125,7 +125,7 @@ fn a_ladder_that_begins_with_terminate_sends_it_once() {
 #[test]
 fn an_agent_that_obeys_ends_as_it_likes_without_waiting_for_the_grace() {
     let sandbox = Sandbox::new();
-    // The grace is longer than the test may take.
+    // The grace period is longer than the test may take.
     let mut session = sandbox.start(sandbox.launch(&["exit-on SIGINT 7", "say ready", "hang"]));
     session.until("ready");
     session.child().stop(Stop::Graceful);

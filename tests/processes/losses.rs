@@ -1,4 +1,4 @@
-//! `kill -9` of the guard, of ralph, of both; and what fifty sessions leave behind.
+//! `kill -9` of the guard, of ralph, of both; and the leftovers of fifty sessions.
 
 use std::{
     fs,
@@ -68,7 +68,7 @@ impl Supervisor {
     }
 }
 
-/// Stops a process, and returns when all of it has stopped.
+/// Stops a process, and returns once all its threads have stopped.
 fn freeze(pid: Pid) {
     kill(pid, Signal::SIGSTOP).unwrap();
     super::wait_until("a process stops", || {
@@ -92,7 +92,7 @@ fn surrounded() -> (Sandbox, Supervisor) {
     (sandbox, supervisor)
 }
 
-/// Waits until nothing that was started in the sandbox runs any more, zombies of others and `except` aside.
+/// Waits until no process of the sandbox runs, other than `except` and zombies of foreign parents.
 fn wait_until_gone(sandbox: &Sandbox, except: Option<Pid>) {
     let deadline = Instant::now() + DEADLINE;
     loop {
@@ -138,7 +138,7 @@ fn no_child_survives_the_death_of_its_guard() {
         .filter(|process| !process.contains(" supervise "))
         .collect();
     assert!(left.is_empty(), "{left:?}");
-    // None adopted that was not reaped, either.
+    // Adopted children were reaped, too.
     ralph.tell("count");
     assert!(ralph.hear().starts_with("children 0 "));
     assert_eq!(sandbox.scratch_files(), 0);
@@ -165,14 +165,14 @@ fn no_child_survives_the_death_of_ralph() {
     let (sandbox, mut ralph) = surrounded();
     ralph.kill();
     wait_until_gone(&sandbox, None);
-    // The guard has removed its files, as nobody else will.
+    // Only the guard can remove its files now, and it has.
     assert_eq!(sandbox.scratch_files(), 0);
 }
 
 #[test]
 fn the_death_of_ralph_is_not_the_end_of_an_agents_input() {
     let sandbox = Sandbox::new();
-    // Agents take that end for leave to do what they have asked for.
+    // Agents treat the end of their input as permission for what they have asked for.
     let steps = [
         "ignore-signals",
         "write ready x",
@@ -200,7 +200,7 @@ fn no_child_survives_a_ralph_that_dies_while_it_starts_one() {
 #[test]
 fn what_is_left_when_both_were_killed_is_found_at_the_next_start() {
     let (sandbox, mut ralph) = surrounded();
-    // Stopped first, so that ralph can do nothing about the death of its guard.
+    // ralph is stopped first, so that it cannot react to the death of its guard.
     freeze(ralph.pid());
     kill(ralph.guard, Signal::SIGKILL).unwrap();
     ralph.kill();
@@ -211,7 +211,7 @@ fn what_is_left_when_both_were_killed_is_found_at_the_next_start() {
         let pid: u32 = sandbox.read(&format!("{kind}.pid")).trim().parse().unwrap();
         assert!(ended.contains(&pid), "{kind} is not among {ended:?}");
     }
-    // Without guard, parent, session and environment there is nothing to find them by.
+    // Without guard, parent, session and environment, nothing identifies these as ralph's.
     for kind in ["env-clear-setsid", "daemon"] {
         let pid: i32 = sandbox.read(&format!("{kind}.pid")).trim().parse().unwrap();
         kill(Pid::from_raw(pid), Signal::SIGKILL).ok();
@@ -220,7 +220,7 @@ fn what_is_left_when_both_were_killed_is_found_at_the_next_start() {
     wait_until_gone(&sandbox, None);
 }
 
-/// Ends the one child that has no pid to be found by.
+/// Ends the child that keeps replacing itself, and so has no pid file.
 fn end_respawner(sandbox: &Sandbox) {
     let deadline = Instant::now() + DEADLINE;
     while let Some(process) = alive_in(&sandbox.path(""))
@@ -229,7 +229,8 @@ fn end_respawner(sandbox: &Sandbox) {
     {
         assert!(Instant::now() < deadline);
         let pid = process.split(' ').next().unwrap().parse().unwrap();
-        // Its parent first would be too late, and it too early: until one was hit between two generations.
+        // Killing the pid just read may be too late, since the process replaces itself: repeat until a kill hits
+        // between two generations.
         kill(Pid::from_raw(pid), Signal::SIGKILL).ok();
     }
 }
@@ -277,7 +278,7 @@ fn fifty_sessions_leave_no_descriptor_no_thread_and_no_zombie() {
     };
     let settled = |ralph: &mut Supervisor, expected: &str| {
         let deadline = Instant::now() + DEADLINE;
-        // The thread that says `ended` is still there while it says so.
+        // The thread that reports `ended` still exists while it does so.
         while count(ralph) != expected {
             assert!(Instant::now() < deadline, "{} instead of {expected}", count(ralph));
         }
@@ -299,7 +300,7 @@ fn fifty_sessions_leave_no_descriptor_no_thread_and_no_zombie() {
 #[test]
 fn a_lost_guard_is_made_up_for_by_marks_and_sessions_where_there_is_no_subreaper() {
     let sandbox = Sandbox::new();
-    // This process is none. All are found but those without environment whose parent is gone as well.
+    // This process is not a subreaper. Children without environment whose parent is gone as well cannot be found then.
     let found: Vec<&str> = STUBBORN
         .into_iter()
         .filter(|kind| !["spawn daemon", "spawn respawn"].contains(kind))
@@ -318,6 +319,6 @@ fn a_lost_guard_is_made_up_for_by_marks_and_sessions_where_there_is_no_subreaper
         }
     };
     assert_eq!(end, proc::End::GuardLost);
-    // They were adopted by whoever reaps on this machine, in its own time.
+    // The processes were adopted by the init process, which reaps them in its own time.
     wait_until_gone(&sandbox, None);
 }

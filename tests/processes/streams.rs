@@ -1,4 +1,4 @@
-//! What goes in and what comes out.
+//! Input and output of a session.
 
 use std::{
     fs,
@@ -113,7 +113,7 @@ fn typing_before_the_guard_has_opened_the_pipe_costs_nothing_of_it() {
     };
     let mut session = sandbox.start(launch);
     session.until("early");
-    // What it echoes comes after another look at the pipe, which nobody has opened for writing yet.
+    // The echo arrives after another look at the pipe, which no process has opened for writing yet.
     session.child().type_bytes(b"typed");
     session.until("typed");
     fs::write(sandbox.path("go"), "").unwrap();
@@ -136,7 +136,7 @@ fn a_program_whose_output_cannot_be_opened_is_not_a_missing_program() {
 
 #[test]
 fn a_stdout_that_the_program_blocks_on_is_one_that_blocks() {
-    // A program that gets EAGAIN from its stdout, because a flag was left on the FIFO, would fail here.
+    // A program that gets `EAGAIN` from its stdout, because a flag was left on the FIFO, would fail here.
     let sandbox = Sandbox::new();
     let ended = sandbox
         .start(piped(sandbox.launch(&["flood 20000000", "err all written"])))
@@ -199,7 +199,7 @@ fn typing_never_blocks_whoever_types() {
     }
     session.child().stop(Stop::Immediate);
     session.end();
-    // On a child that has ended, everything is without effect.
+    // Commands to an ended child have no effect.
 }
 
 #[test]
@@ -276,7 +276,7 @@ fn the_environment_is_ralphs_own_with_what_was_asked_for() {
     assert!(!ended.terminal.contains("\nPATH="));
 }
 
-/// Blocks at the first bytes until it is told to go on.
+/// Blocks at the first bytes until it is released.
 struct Stuck {
     stuck: mpsc::Sender<()>,
     go_on: Receiver<()>,
@@ -321,7 +321,7 @@ fn an_output_that_is_stuck_does_not_keep_the_agent_from_being_stopped() {
     let sandbox = Sandbox::new();
     let (child, go_on, end) = stuck(sandbox.launch(&["ignore-signals", "spawn daemon", "flood 100000000"]));
     child.stop(Stop::Immediate);
-    // The guard too: it is waited for while the output is stuck.
+    // The guard ends, too: it is waited for while the output is stuck.
     wait_until("everything ends", || alive_in(&sandbox.path("")).is_empty());
     assert!(end.try_recv().is_err());
     drop(go_on);
@@ -367,11 +367,11 @@ fn an_output_that_panics_stops_the_agent() {
 fn an_output_that_is_stuck_makes_the_agent_wait_and_loses_nothing() {
     let sandbox = Sandbox::new();
     let (child, go_on, end) = stuck(sandbox.launch(&["flood 100000000", "write written x"]));
-    // One buffer is all that is read ahead; a terminal holds a few kilobytes more.
+    // Only one buffer is read ahead; a terminal holds a few kilobytes more.
     assert!(child.activity().output_bytes <= 64 * 1024);
     assert!(!sandbox.path("written").exists());
     drop(go_on);
-    // 79 letters and a line end, which the terminal makes two bytes of.
+    // Each line has 79 letters and a line end, which the terminal turns into two bytes.
     assert_eq!(end.recv_timeout(DEADLINE).unwrap(), (DONE, 101_250_000));
 }
 

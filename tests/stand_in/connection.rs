@@ -1,4 +1,4 @@
-//! The writing side of one connection: answers, streams of events, and waiting while the client may go.
+//! The writing side of one connection: answers, event streams, and waits that end if the client leaves.
 
 use std::{
     io::{self, Write},
@@ -10,26 +10,26 @@ use serde_json::Value;
 
 use super::scenario::{Answer, Flow};
 
-/// How often it is looked whether an answer that is held back may go on.
+/// Polling interval for an answer that is held back.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Why an answer did not come to its end.
+/// Why an answer was not completed.
 #[derive(Debug)]
 pub enum Halt {
-    /// The script wanted it so.
+    /// The scenario cut it.
     Cut,
-    /// The client went, or the server was dropped.
+    /// The client disconnected, or the server was dropped.
     Gone,
 }
 
 impl From<io::Error> for Halt {
-    // Whatever a socket reports, there is nobody left to answer to.
+    // Every socket error means that no client is left to answer.
     fn from(_: io::Error) -> Halt {
         Halt::Gone
     }
 }
 
-/// What an answer goes out through.
+/// The connection to a client, for answers.
 pub struct Connection {
     stream: TcpStream,
 }
@@ -39,7 +39,7 @@ impl Connection {
         Connection { stream }
     }
 
-    /// Answers at once. Without a body, it may be the answer to a `HEAD`.
+    /// Sends a complete answer. Without a body, it may answer a `HEAD`.
     pub fn respond(&mut self, status: u16, headers: &[(String, String)], body: Option<&Value>) -> Result<(), Halt> {
         let body = body.map(Value::to_string).unwrap_or_default();
         let mut head = format!(
@@ -73,7 +73,7 @@ impl Connection {
         self.raw_data(&data.to_string())
     }
 
-    /// Sends one event whose data is no JSON.
+    /// Sends one event whose data is not JSON.
     pub fn raw_data(&mut self, data: &str) -> Result<(), Halt> {
         self.chunk(&format!("data: {data}\n\n"))
     }
@@ -89,7 +89,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Sends the answer's text piece by piece, as its flow wants it, through `send`.
+    /// Sends the answer's text through `send`, piece by piece as its flow requires.
     pub fn pieces(
         &mut self,
         answer: &Answer,
@@ -128,7 +128,7 @@ impl Connection {
         }
     }
 
-    /// Waits, unless the client goes first.
+    /// Waits, unless the client disconnects first.
     pub fn wait(&mut self, delay: Duration) -> Result<(), Halt> {
         let end = Instant::now() + delay;
         loop {
@@ -140,7 +140,7 @@ impl Connection {
             let seen = self.stream.peek(&mut [0]);
             self.stream.set_read_timeout(None)?;
             match seen {
-                // Closed, or a request before the answer to the last one, which no agent makes.
+                // The client closed the connection, or sent a request before the last answer, which no agent does.
                 Ok(_) => return Err(Halt::Gone),
                 Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {}
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -149,7 +149,7 @@ impl Connection {
         }
     }
 
-    /// Sends nothing more; returns when the client has gone or the server is dropped.
+    /// Sends nothing more; returns when the client disconnects or the server is dropped.
     pub fn hang(&mut self) -> Halt {
         while self.wait(Duration::from_secs(3600)).is_ok() {}
         Halt::Gone

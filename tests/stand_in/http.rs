@@ -1,15 +1,15 @@
-//! As much of HTTP/1.1 as agents use: keep-alive, bodies with a length or in chunks, `100-continue`.
+//! The part of HTTP/1.1 that agents use: keep-alive, bodies with a length or in chunks, `100-continue`.
 
 use std::io::{self, BufRead, Read, Write};
 
-/// More than any agent sends; a bound, so that a broken length does not take the memory.
+/// More than any agent sends; the bound keeps a wrong length from using up the memory.
 const MOST_BODY_BYTES: usize = 64 << 20;
 
-/// A request off the line, its body whole.
+/// A received request with its complete body.
 #[derive(Debug)]
 pub struct RawRequest {
     pub method: String,
-    /// Without the query.
+    /// Path without the query.
     pub path: String,
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
@@ -22,7 +22,7 @@ impl RawRequest {
     }
 }
 
-/// Reads the next request of a connection; none when the client has closed it.
+/// Reads the next request of a connection; `None` if the client has closed it.
 pub fn read_request(reader: &mut impl BufRead, writer: &mut impl Write) -> io::Result<Option<RawRequest>> {
     let Some(line) = read_line(reader)? else {
         return Ok(None);
@@ -100,7 +100,7 @@ fn read_bytes(reader: &mut impl BufRead, length: usize) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads a line without its end; none at the end of the stream.
+/// Reads a line without its end; `None` at the end of the stream.
 fn read_line(reader: &mut impl BufRead) -> io::Result<Option<String>> {
     let mut line = Vec::new();
     if reader.take(64 << 10).read_until(b'\n', &mut line)? == 0 {

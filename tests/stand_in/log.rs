@@ -1,4 +1,4 @@
-//! What was asked and how it ended, with waiting for it.
+//! Log of requests and their outcomes, with waiting for entries.
 
 use std::{
     sync::{Condvar, Mutex, MutexGuard, PoisonError},
@@ -16,18 +16,18 @@ pub struct Request {
     pub method: String,
     pub path: String,
     pub headers: Vec<(String, String)>,
-    /// Null when there was none or it was not JSON.
+    /// Null if there was no body or it was not JSON.
     pub body: Value,
     /// Names of the tools the agent offers.
     pub tools: Vec<String>,
-    /// The user's messages, oldest first; agents put their own context among them.
+    /// The user's messages, oldest first; agents add their own context to them.
     pub user_texts: Vec<String>,
     /// Results of tool calls, oldest first.
     pub tool_results: Vec<String>,
 }
 
 impl Request {
-    /// The last message of the user: the prompt, in a session's first request.
+    /// The user's last message: in a session's first request, the prompt.
     pub fn prompt(&self) -> &str {
         self.user_texts.last().map_or("", String::as_str)
     }
@@ -38,31 +38,31 @@ impl Request {
     }
 }
 
-/// What a request is to the scenario.
+/// The role of a request in the scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Offers tools: takes a step.
+    /// A request that offers tools: it takes a step.
     Main,
-    /// A title, a summary: answered apart.
+    /// A request for a title or a summary, which is answered separately.
     Side,
-    /// Nothing a model answers.
+    /// Any other request, which no model answers.
     Other,
 }
 
-/// A request and what came of it.
+/// A request and its outcome.
 #[derive(Debug, Clone)]
 pub struct Exchange {
     pub request: Request,
-    /// Index of the step that answers it; only for main requests.
+    /// Index of the step that answers it; `None` unless it is a main request.
     pub step: Option<usize>,
-    /// None while it is being answered.
+    /// `None` while it is being answered.
     pub outcome: Option<Outcome>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     Answered,
-    /// The connection was closed by the script.
+    /// The scenario closed the connection.
     Cut,
     /// The client did not wait for the end.
     ClientGone,
@@ -76,7 +76,7 @@ pub(super) struct Log {
 }
 
 impl Log {
-    /// Adds an exchange; `number` of the request is given by the log.
+    /// Adds an exchange; the log assigns the `number` of the request.
     pub(super) fn begin(&self, mut request: Request, step: Option<usize>) -> Request {
         let mut exchanges = self.lock();
         request.number = exchanges.len() + 1;
@@ -102,7 +102,7 @@ impl Log {
         self.lock().iter().filter(|exchange| counts(&exchange.request)).count()
     }
 
-    /// Waits until `found` has an answer; none once the deadline has passed.
+    /// Waits until `found` returns a value; `None` once the deadline has passed.
     pub(super) fn wait<T>(&self, deadline: Duration, found: impl Fn(&[Exchange]) -> Option<T>) -> Option<T> {
         let end = Instant::now() + deadline;
         let mut exchanges = self.lock();
@@ -118,7 +118,7 @@ impl Log {
         }
     }
 
-    // A test that panicked must not hide what it saw behind a poisoned lock.
+    // A poisoned lock must not hide the log of a test that panicked.
     fn lock(&self) -> MutexGuard<'_, Vec<Exchange>> {
         self.exchanges.lock().unwrap_or_else(PoisonError::into_inner)
     }

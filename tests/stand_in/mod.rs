@@ -1,8 +1,8 @@
 //! A model server on 127.0.0.1 that answers from a script, so that real agents work without a model.
 //!
 //! A request that offers tools is *main* and takes the scenario's next step; every other one (titles, summaries) is
-//! *side* and uses up none. Nothing ends by itself: a hanging answer lasts until the client goes or the server is
-//! dropped, and dropping it joins every thread.
+//! *side* and takes none. Nothing ends by itself: a hanging answer lasts until the client disconnects or the server is
+//! dropped. Dropping it joins every thread.
 
 mod connection;
 pub mod http;

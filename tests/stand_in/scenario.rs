@@ -1,4 +1,4 @@
-//! What the server answers: a scenario of steps, one per main request, the last one for ever.
+//! The server's answers: a scenario of steps, one per main request; the last one repeats for ever.
 
 use std::{
     sync::{
@@ -36,7 +36,7 @@ impl Scenario {
         self
     }
 
-    /// Answers side requests with `step` too, for errors that hit every request.
+    /// Answers side requests with `step` as well, for errors that affect every request.
     pub fn side(mut self, step: impl Into<Step>) -> Scenario {
         self.side = step.into();
         self
@@ -57,7 +57,7 @@ impl<S: Into<Step>> From<S> for Scenario {
     }
 }
 
-/// One reply, possibly late.
+/// One reply, optionally delayed.
 #[derive(Clone)]
 pub struct Step {
     pub(super) delay: Duration,
@@ -65,7 +65,7 @@ pub struct Step {
 }
 
 impl Step {
-    /// Waits before anything is answered.
+    /// Delays the reply.
     pub fn after(mut self, delay: Duration) -> Step {
         self.delay = delay;
         self
@@ -76,7 +76,7 @@ impl Step {
 pub(super) enum Reply {
     Answer(Answer),
     Error(HttpError),
-    /// No byte at all.
+    /// The server sends no byte.
     Silence,
     /// The connection is closed before any byte.
     Drop,
@@ -112,21 +112,21 @@ pub struct Answer {
     pub(super) reasoning: Option<String>,
     pub(super) text: Option<String>,
     pub(super) tools: Vec<Tool>,
-    /// It ends since it is as long as one may be.
+    /// Whether the answer ends because it has reached the maximum length.
     pub(super) is_cut_off: bool,
     pub(super) flow: Flow,
 }
 
-/// How an answer comes over the line.
+/// How an answer is transmitted.
 #[derive(Clone, Default)]
 pub(super) enum Flow {
     #[default]
     Whole,
     /// One word per interval.
     Drip(Duration),
-    /// Words without end, one per interval.
+    /// Endless words, one per interval.
     Endless(Duration),
-    /// The first word, and the rest once the test lets it go.
+    /// The first word, and the rest once the test opens the gate.
     Held(Gate),
     /// Silence after the text.
     Hang,
@@ -155,7 +155,7 @@ pub fn answer() -> Answer {
     Answer::default()
 }
 
-/// An answer that is only text: for an agent, the end of its turn.
+/// An answer of text alone, which ends the agent's turn.
 pub fn say(text: &str) -> Answer {
     answer().text(text)
 }
@@ -174,7 +174,7 @@ pub fn http(status: u16) -> HttpError {
     }
 }
 
-/// No byte, until the client gives up or the server is dropped.
+/// Sends no byte until the client gives up or the server is dropped.
 pub fn silence() -> Step {
     Reply::Silence.into()
 }
@@ -227,7 +227,7 @@ impl Answer {
         })
     }
 
-    /// Calls a tool by the agent's own name, offered or not.
+    /// Calls a tool by its name, offered or not.
     pub fn call(self, name: &str, arguments: Value) -> Answer {
         self.tool(Tool::Raw {
             name: name.to_owned(),
@@ -235,7 +235,7 @@ impl Answer {
         })
     }
 
-    /// Calls a tool with arguments that are no JSON, where the API can say that.
+    /// Calls a tool with arguments that are not JSON, if the API can express that.
     pub fn call_badly(self, name: &str, arguments: &str) -> Answer {
         self.tool(Tool::Raw {
             name: name.to_owned(),
@@ -243,7 +243,7 @@ impl Answer {
         })
     }
 
-    /// Whether it says something, if only half of it.
+    /// Whether the answer has any text, complete or not.
     pub(super) fn has_text(&self) -> bool {
         self.text.is_some() || !matches!(self.flow, Flow::Whole)
     }
@@ -273,7 +273,7 @@ impl Answer {
         self.flow(Flow::Held(gate.clone()))
     }
 
-    /// Ends where the model may say no more, and says so.
+    /// Ends at the maximum length, and says so.
     pub fn cut_off(mut self) -> Answer {
         self.is_cut_off = true;
         self
@@ -312,7 +312,7 @@ impl HttpError {
         self
     }
 
-    /// Asks for the next try at once, in each agent's words for it.
+    /// Asks for an immediate retry, in every agent's format.
     pub fn retry_at_once(self) -> HttpError {
         self.header("retry-after", "0").header("retry-after-ms", "1")
     }

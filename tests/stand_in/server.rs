@@ -1,4 +1,4 @@
-//! The server: accepts, logs, takes the next step, answers.
+//! The server: accepts connections, logs requests, takes the next step, answers.
 
 use std::{
     collections::HashMap,
@@ -34,11 +34,11 @@ struct Shared {
     log: Log,
     script: Mutex<Script>,
     closing: AtomicBool,
-    /// Open connections, so that closing can end what hangs.
+    /// Open connections, which closing uses to end hanging answers.
     open: Mutex<HashMap<usize, TcpStream>>,
 }
 
-/// A scenario and the place in it.
+/// A scenario and the position in it.
 struct Script {
     scenario: Scenario,
     next: usize,
@@ -72,12 +72,12 @@ impl StandIn {
         server
     }
 
-    /// Where the server is, without a slash at the end.
+    /// The server's URL, without a slash at the end.
     pub fn origin(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Where agents that speak an OpenAI protocol post to, without a slash at the end.
+    /// The base URL for agents that speak an OpenAI protocol, without a slash at the end.
     pub fn base_url(&self) -> String {
         format!("{}/v1", self.origin())
     }
@@ -90,7 +90,7 @@ impl StandIn {
         };
     }
 
-    /// Everything asked so far, oldest first.
+    /// All exchanges so far, oldest first.
     pub fn exchanges(&self) -> Vec<Exchange> {
         self.shared.log.all()
     }
@@ -104,12 +104,12 @@ impl StandIn {
             .collect()
     }
 
-    /// How many main requests there were so far. They are large: who waits for one does not copy them all.
+    /// Number of main requests so far. Requests are large: a caller that waits for one should not copy them all.
     pub fn main_request_count(&self) -> usize {
         self.shared.log.count(is_main)
     }
 
-    /// Prints what was asked for a test that fails: which step answered, and what the agent had to tell.
+    /// Prints the exchanges for a failing test: the step that answered, and the agent's message.
     #[allow(clippy::print_stderr)] // shown with the failure
     fn print_exchanges(&self) {
         for Exchange { request, step, outcome } in self.exchanges() {
@@ -137,7 +137,7 @@ impl StandIn {
         })
     }
 
-    /// Waits until request `number` is over and tells how.
+    /// Waits until request `number` is over and returns its outcome.
     ///
     /// # Panics
     /// If it is not over within `deadline`.
@@ -147,10 +147,10 @@ impl StandIn {
         })
     }
 
-    /// Waits until `found` has an answer in the log.
+    /// Waits until `found` returns a value for the log.
     ///
     /// # Panics
-    /// If it has none within `deadline`; `what` is in the message.
+    /// If it returns none within `deadline`; `what` is in the message.
     pub fn wait_for<T>(&self, deadline: Duration, what: &str, found: impl Fn(&[Exchange]) -> Option<T>) -> T {
         self.shared.log.wait(deadline, found).unwrap_or_else(|| {
             let seen: Vec<_> = self
@@ -184,7 +184,8 @@ impl Shared {
         thread::scope(|threads| {
             for (id, stream) in listener.incoming().enumerate() {
                 let Ok(stream) = stream else { continue };
-                // Registered first: either the closer finds it here, or it is seen that all is closing.
+                // The connection is registered before the check: either closing finds it here, or this sees that the
+                // server is closing.
                 if let Ok(clone) = stream.try_clone() {
                     lock(&self.open).insert(id, clone);
                 }
@@ -222,7 +223,8 @@ impl Shared {
         let (step, index) = self.next_step(request.kind);
         let request = self.log.begin(request, index);
         let answered = match (protocol, encoding) {
-            // Said aloud: an agent that compresses its requests would otherwise be answered as if it asked nothing.
+            // An explicit error: an agent that compresses its requests would otherwise be answered as if they were
+            // empty.
             (_, Some(encoding)) => out.respond(415, &[], Some(&json!({ "error": format!("encoding {encoding}") }))),
             (Some(protocol), None) => answer(protocol, &request, step, out),
             (None, None) => answer_without_model(&request, out),
@@ -251,7 +253,7 @@ impl Shared {
     }
 }
 
-/// Closes a connection when its thread ends, by a panic in a scenario's closure too.
+/// Closes a connection when its thread ends, even after a panic in a scenario's closure.
 struct Open<'a> {
     shared: &'a Shared,
     id: usize,
@@ -301,7 +303,7 @@ fn answer(protocol: &dyn Protocol, request: &Request, step: Step, out: &mut Conn
     }
 }
 
-/// What goes wrong in the middle of a stream does so before an answer that has no middle.
+/// Sends an answer in one piece. A fault in the middle of a stream happens before it instead.
 fn answer_at_once(protocol: &dyn Protocol, flow: &Flow, whole: &Value, out: &mut Connection) -> Result<(), Halt> {
     match flow {
         Flow::Whole | Flow::Drip(_) | Flow::Held(_) => out.respond(200, &[], Some(whole)),
@@ -327,7 +329,7 @@ fn is_main(request: &Request) -> bool {
     request.kind == Kind::Main
 }
 
-// A test that panics in a closure of its own must not take the server's state with it.
+// A panic in a test's closure must not poison the server's state.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! The server by itself, asked by a client that can do what no agent does.
+//! Tests of the server with a client that can do more than any agent.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -67,7 +67,7 @@ fn dropping_the_server_ends_every_kind_of_hanging() {
         post(&mut client, "/v1/responses", &main());
         model.wait_for_request(1, SOON);
         drop(model);
-        // The end of the stream, clean or not: what matters is that it comes.
+        // The connection must end; whether cleanly does not matter.
         _ = client.read_to_end(&mut Vec::new());
     }
 }
@@ -225,7 +225,7 @@ fn main() -> Value {
     json!({ "model": "m", "input": [], "tools": [{ "type": "function", "name": "exec_command" }] })
 }
 
-/// A request for a stream in each protocol, with a prompt, a tool and what the tool gave.
+/// A streaming request in each protocol, with a prompt, a tool and its result.
 fn streams() -> [(&'static str, Value); 4] {
     let responses = json!({
         "tools": [{ "type": "function", "name": "exec_command" }],
@@ -247,7 +247,7 @@ fn streams() -> [(&'static str, Value); 4] {
     ]
 }
 
-/// The same for an answer in one piece, where the protocol has that.
+/// The same requests for an answer in one piece, for protocols that support it.
 fn at_once() -> [(&'static str, Value); 3] {
     let chat = json!({
         "tools": [{ "type": "function", "function": { "name": "exec_command" } }],
@@ -302,7 +302,7 @@ fn read_until(client: &mut TcpStream, end: &str) -> String {
     String::from_utf8(seen).unwrap()
 }
 
-/// Reads an answer that says how long it is.
+/// Reads an answer with a declared length.
 fn read_body(client: &mut TcpStream) -> Value {
     let mut reader = BufReader::new(client);
     let mut length = 0;

@@ -1,8 +1,8 @@
-//! Tool calls said once, mapped to whichever tool the agent at hand offers.
+//! Tool calls in a general form, mapped to the tools that the agent offers.
 
 use serde_json::{Value, json};
 
-/// What the model wants done, in no agent's words.
+/// A tool call that the model wants, independent of any agent.
 #[derive(Clone)]
 pub enum Tool {
     Shell { command: String },
@@ -12,7 +12,7 @@ pub enum Tool {
     Raw { name: String, arguments: Arguments },
 }
 
-/// A call as it goes over the line.
+/// A tool call as it is transmitted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
     pub name: String,
@@ -22,12 +22,12 @@ pub struct Call {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Arguments {
     Json(Value),
-    /// Free text, as codex takes patches.
+    /// Free text, which codex uses for patches.
     Text(String),
 }
 
 impl Tool {
-    /// Finds the offered tool that does this; the shell can do all of it.
+    /// Finds an offered tool that can do this; the shell can do all of it.
     pub fn call(&self, offered: &[String]) -> Call {
         match self {
             Tool::Shell { command } => shell(command, offered),
@@ -101,7 +101,7 @@ fn edit(path: &str, old: &str, new: &str, offered: &[String]) -> Call {
     .unwrap_or_else(|| patch(&format!("*** Update File: {path}\n@@\n-{old}\n+{new}\n"), offered))
 }
 
-/// codex: its patch tool where there is one, else the command its shell understands.
+/// Applies a patch in codex: with its patch tool if offered, otherwise with a command that its shell understands.
 fn patch(change: &str, offered: &[String]) -> Call {
     let patch = format!("*** Begin Patch\n{change}*** End Patch\n");
     if offered.iter().any(|name| name == "apply_patch") {

@@ -1,4 +1,4 @@
-//! A run that is over goes on with a message, while its end is on the screen.
+//! A finished run is continued by a message while its end is on the screen.
 
 use ralph_core::event::{Event, LimitKind, Proof, StopReason};
 
@@ -8,7 +8,7 @@ use crate::{
     loop_behaviour::continuing::interrupted,
 };
 
-/// Blocked at first; works when it was answered.
+/// Blocked at first; works once it has an answer.
 const ASKS: &str =
     r#"if [ "$n" = 1 ]; then echo "RALPH BLOCKED: Which key do I use?"; else echo "working $n"; work; fi"#;
 

@@ -1,4 +1,4 @@
-//! How one leaves, and what is left on the terminal.
+//! Leaving the screen, and the text left on the terminal.
 
 use nix::{
     sys::signal::{Signal, kill},
@@ -148,7 +148,7 @@ fn a_signal_ends_a_screen_that_only_shows_the_end() {
     assert!(!terminal.on_other_screen());
 }
 
-/// A terminal whose screen has broken, and on which the run goes on as text.
+/// A terminal whose screen has failed, so that the run is shown as text.
 pub fn broken(sandbox: &Sandbox) -> Terminal {
     sandbox.install(&Script::terminal(PATIENT));
     let program = screen(sandbox).env("RALPH_TEST_BREAK_SCREEN", "1");
@@ -182,7 +182,7 @@ fn ctrl_z_gives_the_terminal_back_until_the_run_is_continued() {
     terminal.writes(BACK, before);
     terminal.is_stopped();
     let stopped = terminal.written().len();
-    // It is the screen that is stopped, and not the run, which waits for nobody who takes nothing.
+    // Only the screen is stopped. The run continues and does not wait for a client that reads nothing.
     sandbox.let_go("go1");
     wait_until(SOON, "the work of an iteration", || {
         (sandbox.commits() == 2).then_some(())

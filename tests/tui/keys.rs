@@ -8,7 +8,7 @@ use ralph::ui::tui::{
 use super::{Terminal, watching};
 use crate::harness::{Sandbox, Script};
 
-/// As a terminal sends it.
+/// The bytes that a terminal sends for the key.
 pub(super) fn bytes(chord: keys::Chord) -> String {
     use crossterm::event::{KeyCode, KeyModifiers};
     match chord.code {
@@ -33,7 +33,7 @@ pub(super) fn bytes(chord: keys::Chord) -> String {
     }
 }
 
-/// Presses `key` where it has something to do and checks that it was done; brings the screen back to the terminal.
+/// Presses `key` where it has an effect, checks that effect, and returns the screen to the terminal pane.
 fn check(terminal: &mut Terminal, action: Action, key: &str) {
     match action {
         Action::Steer => {
@@ -201,7 +201,7 @@ fn check(terminal: &mut Terminal, action: Action, key: &str) {
             terminal.press("n");
             terminal.sees_no("leave the run?");
         }
-        // Tested on their own, where they end something; those of replays there.
+        // These keys have tests of their own; those of replays are tested in `replaying`.
         Action::StopAfterIteration
         | Action::Withdraw
         | Action::CancelTask

@@ -1,4 +1,4 @@
-//! What terminals of all kinds are sent: colours, signs, the mouse.
+//! Output for terminals of all kinds: colours, characters, the mouse.
 
 use nix::{
     sys::signal::{Signal, kill},
@@ -8,10 +8,11 @@ use nix::{
 use super::{PATIENT, Terminal, screen, watching};
 use crate::harness::{Sandbox, Script};
 
-/// An agent that writes in colours: one of 16 million, one of 256, one of 16.
+/// An agent that prints in colours: one of 16 million, one of 256, one of 16.
 const COLOURFUL: &str = r#"printf '\033[38;2;250;20;20mred\033[0m \033[38;5;208morange\033[0m \033[32mgreen\033[0m\n'; echo "ready"; await go"#;
 
-/// Watches the colourful agent until it is ready, with these arguments and this environment; returns what was written.
+/// Watches the colourful agent with these arguments and this environment until it is ready. Returns the terminal
+/// output.
 fn written(arguments: &[&str], environment: &[(&str, &str)]) -> String {
     let sandbox = Sandbox::new();
     sandbox.install(&Script::terminal(COLOURFUL));
@@ -30,7 +31,7 @@ fn written(arguments: &[&str], environment: &[(&str, &str)]) -> String {
     written
 }
 
-/// Every colour that a text asks for, as its parameters: foreground, then background.
+/// The parameters of every colour sequence in a text.
 fn colours(written: &str) -> Vec<String> {
     let sequences = written.split("\x1b[").skip(1);
     let parameters = sequences.filter_map(|rest| {
@@ -65,7 +66,7 @@ fn a_light_terminal_gets_other_colours_than_a_dark_one() {
 fn a_terminal_of_sixteen_colours_gets_no_other() {
     let all = colours(&written(&[], &[("TERM", "xterm")]));
     assert!(!all.is_empty());
-    // The longer forms would be taken for something else there: for blinking, for one.
+    // Such a terminal would misread the longer forms, for example as blinking.
     assert!(
         all.iter()
             .all(|colour| !colour.contains("8;5;") && !colour.contains("8;2;")),
@@ -138,7 +139,7 @@ fn who_stops_it_with_a_signal_gets_the_terminal_back_until_it_is_continued() {
     kill(Pid::from_raw(terminal.pid()), Signal::SIGTSTP).unwrap();
     terminal.writes("\x1b[?1049l", before);
     terminal.is_stopped();
-    // Smaller, when it comes back.
+    // The terminal is smaller when the screen returns.
     terminal.resize(60, 20);
     let stopped = terminal.written().len();
     kill(Pid::from_raw(terminal.pid()), Signal::SIGCONT).unwrap();
@@ -154,7 +155,7 @@ fn a_terminal_is_asked_for_its_background_and_what_is_typed_meanwhile_is_no_answ
     let sandbox = Sandbox::new();
     let mut terminal = watching(&sandbox, &Script::terminal(COLOURFUL));
     terminal.writes("\x1b]11;?\x1b\\\x1b[c", 0);
-    // The log is asked for before, the help in between.
+    // `l` for the log comes before the answers, `?` for the help between them.
     terminal.press("l\x1b]11;rgb:ffff/ffff/ffff\x1b\\?\x1b[?62;4c");
     terminal.sees("PgUp");
     terminal.press("\x1b");
@@ -175,7 +176,7 @@ fn an_answer_that_comes_late_changes_the_colours_and_presses_no_key() {
     let mut terminal = watching(&sandbox, &Script::terminal(COLOURFUL));
     terminal.sees("ready");
     let before = terminal.written().len();
-    // `:` would open the box for messages, and `g` scroll.
+    // `:` would open the message box, and `g` would scroll.
     terminal.press("\x1b]11;rgb:1111/1111/1111\x07");
     terminal.writes("\x1b[38;5;81;", before);
     terminal.press("?");

@@ -1,4 +1,5 @@
-//! A newcomer's first run, by keys alone: what the screen offers is enough to read, find, copy, steer, answer, leave and come back.
+//! A newcomer's first run with keys alone: the screen offers enough to read, find, copy, steer, answer, leave and come
+//! back.
 
 use ralph_core::event::{Proof, StopReason};
 
@@ -8,7 +9,7 @@ use crate::{
     harness::{SOON, wait_until},
 };
 
-/// Two iterations: one that asks whether it may push, one that writes a file and waits.
+/// Two iterations: the first asks whether it may push, the second writes a file and waits.
 const WORK: &str = r#"
 says() { printf '{"type":"assistant","message":{"id":"m%s","role":"assistant","content":[{"type":"text","text":"%s"}]}}\n' "$1" "$2"; }
 if [ "$RALPH_ITERATION" = 1 ]; then
@@ -25,7 +26,7 @@ else
 fi
 "#;
 
-/// In a form that is not taken for the beginning of another key.
+/// Escape in a form that cannot be the beginning of another key.
 const ESCAPE: &str = "\x1b[27u";
 
 #[test]
@@ -35,18 +36,18 @@ fn a_newcomer_reads_finds_copies_answers_steers_pauses_leaves_returns_and_reads_
     let program = screen(&sandbox).args(["--goal", "parser=test -e nested.rs"]);
     let mut terminal = Terminal::start(&program, 100, 30);
 
-    // The agent asks; the box says what for, and which key allows it.
+    // The agent asks; the box names the command and the key that allows it.
     terminal.sees("git push origin parser");
     wait_until(SOON, "an answer", || {
-        // The first moments of a box take no key.
+        // For its first moments a box accepts no key.
         terminal.press("y");
         decided(&sandbox.journal()).first().map(|(allowed, _)| assert!(allowed))
     });
     terminal.sees_no("asked by the rule");
-    // One too many asks what to copy.
+    // A surplus press opens the choice of what to copy; this closes it.
     terminal.press(ESCAPE);
 
-    // What happens is read where the agent writes, and line by line in the log.
+    // Events are visible in the agent's pane, and line by line in the log.
     terminal.sees("a parser without them is a guess");
     terminal.press("2");
     terminal.sees("iteration 1: Task 1");
@@ -76,7 +77,7 @@ fn a_newcomer_reads_finds_copies_answers_steers_pauses_leaves_returns_and_reads_
     terminal.sees_no("pauses after this");
     sandbox.let_go("go2");
 
-    // The end says what was verified, and stays until it was read.
+    // The end says what was verified, and stays until a key is pressed.
     terminal.sees("every goal passed at the end");
     terminal.press("q");
     assert_eq!(terminal.ends(), 0);

@@ -1,4 +1,4 @@
-//! What is shown, in the user's editor.
+//! The content of a pane, opened in the user's editor.
 
 use std::{fs, path::Path};
 
@@ -10,10 +10,10 @@ use nix::{
 use super::{Terminal, screen};
 use crate::harness::{Sandbox, Script};
 
-/// One task in each iteration, once it is let go.
+/// Finishes one task per iteration, once released.
 const AGENT: &str = r#"echo "ready $n"; : > "$HOME/began$n"; await "go$n"; work"#;
 
-/// Shows its file and adds a line of its own terminal to it; takes `after 2` once the second iteration has begun.
+/// Shows its file and appends a line typed on its terminal; `after 2` waits until the second iteration has begun.
 const EDITOR: &str = r#"
 trap 'echo "interrupted, not ralph"' INT
 stat -c 'mode %a' "$1"
@@ -45,7 +45,7 @@ fn what_is_shown_opens_in_the_editor_while_the_run_goes_on_and_its_file_is_delet
     terminal.sees("editing ");
     terminal.sees("mode 600");
     assert!(terminal.text().contains("ready 1") && !terminal.on_other_screen());
-    // Keys and signals are the editor's.
+    // Keys and signals go to the editor.
     terminal.press("\x03");
     terminal.sees("interrupted, not ralph");
     sandbox.let_go("go1");
@@ -56,7 +56,7 @@ fn what_is_shown_opens_in_the_editor_while_the_run_goes_on_and_its_file_is_delet
     let edited = sandbox.read_home("edited").expect("it was edited");
     assert!(edited.trim().ends_with("-transcript.txt"), "{edited}");
     assert!(!Path::new(edited.trim()).exists(), "{edited}");
-    // Every key is read again.
+    // The screen reads keys again.
     terminal.press("h");
     terminal.sees("outcome");
     terminal.press("qy");

@@ -1,4 +1,4 @@
-//! What agents write: shown as it is, and kept inside.
+//! Output of agents: shown unchanged, and kept inside of its pane.
 
 use std::fs;
 

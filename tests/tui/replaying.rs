@@ -5,7 +5,7 @@ use ralph::ui::tui::keys::{self, Action, When};
 use super::{Terminal, keys::bytes, pane, watching};
 use crate::harness::{SOON, Sandbox, Script};
 
-/// A run of two iterations that is over.
+/// A finished run of two iterations.
 fn past() -> Sandbox {
     let sandbox = Sandbox::new();
     let mut terminal = watching(&sandbox, &Script::terminal(r#"echo "here is $n"; work; promise"#));
@@ -80,13 +80,13 @@ fn without_a_terminal_a_replay_says_where_the_recordings_are() {
     assert!(finished.stderr.contains("needs a terminal") && finished.stderr.contains("iterations"));
 }
 
-/// Presses `key` in a replay that is held at its first iteration, and checks what it does.
+/// Presses `key` in a replay that is paused at its first iteration, and checks the effect.
 fn check(terminal: &mut Terminal, action: Action, key: &str) {
     match action {
         Action::PauseOrResume => {
             terminal.press(key);
             terminal.sees("replay · end");
-            // Back to the first iteration, and on hold again.
+            // Returns to the first iteration and pauses again.
             terminal.press("[[");
             terminal.press(key);
             terminal.sees("replay · paused");
@@ -112,7 +112,7 @@ fn check(terminal: &mut Terminal, action: Action, key: &str) {
             terminal.sees("iteration 2");
             terminal.press(key);
         }
-        // The run is shorter than what they go: to its end, and to its beginning.
+        // The run is shorter than the seek distance, so seeking ends at its end or its beginning.
         Action::SeekForward => {
             terminal.press(key);
             terminal.sees("replay · end");

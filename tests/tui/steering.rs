@@ -1,4 +1,4 @@
-//! What one does to the run from the screen.
+//! Controlling the run from the screen.
 
 use ralph_core::event::{CancelReason, Event, Outcome, PausedBy, StopReason};
 
@@ -66,7 +66,7 @@ fn a_message_of_many_lines_is_typed_pasted_and_recalled_in_the_next_run() {
     let sandbox = Sandbox::new();
     let mut terminal = watching(&sandbox, &Script::terminal(PATIENT));
     terminal.sees("ready 1");
-    // Alt-Enter, then a paste that has a line end and a key in it.
+    // Alt-Enter, then a paste that contains a line end and a key.
     terminal.press(":one\x1b\rtwo ");
     terminal.press("\x1b[200~three\nq four\x1b[201~");
     terminal.sees("q four");
@@ -78,9 +78,9 @@ fn a_message_of_many_lines_is_typed_pasted_and_recalled_in_the_next_run() {
     assert!(sandbox.prompt(2).contains("q four"), "{}", sandbox.prompt(2));
     terminal.press("qy");
     terminal.ends();
-    // Its iteration has been let go already: it may be over by now, and takes messages then, too.
+    // The iteration was released already. It may be over by now, and messages are accepted then as well.
     let mut terminal = watching(&sandbox, &Script::terminal(PATIENT));
-    // The run before has ended with an open task: it could be continued.
+    // The previous run ended with an open task, so it could be continued.
     terminal.sees("ended: stopped by user (1 of 2 tasks done)");
     terminal.sees("Continue it?");
     terminal.press("n\r");
@@ -146,7 +146,7 @@ fn the_run_stops_after_the_iteration() {
     terminal.sees("ready 1");
     terminal.press("s");
     terminal.sees("stops after this");
-    // A second time takes it back, and so does `ralph resume`.
+    // A second press takes it back, and so does `ralph resume`.
     terminal.press("s");
     terminal.sees_no("stops after this");
     terminal.press("s");

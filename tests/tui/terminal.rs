@@ -1,4 +1,4 @@
-//! A terminal with somebody in front of it.
+//! A terminal, with its keyboard and its screen, for tests.
 
 use std::{
     fmt::Write as _,
@@ -23,7 +23,7 @@ pub struct Terminal {
 
 struct Shown {
     parser: vt100::Parser,
-    /// Everything that was written.
+    /// All output so far.
     bytes: Vec<u8>,
     ended: bool,
 }
@@ -90,17 +90,17 @@ impl Terminal {
         self.master.resize(size(cols, rows)).expect("a new size");
     }
 
-    /// What is shown, row by row.
+    /// The visible text, row by row.
     pub fn text(&self) -> String {
         self.lock().parser.screen().contents()
     }
 
-    /// Everything that was written so far, sequences and all.
+    /// All output so far, including sequences.
     pub fn written(&self) -> String {
         String::from_utf8_lossy(&self.lock().bytes).into_owned()
     }
 
-    /// Whether the program has the other screen.
+    /// Whether the program uses the alternate screen.
     pub fn on_other_screen(&self) -> bool {
         self.lock().parser.screen().alternate_screen()
     }
@@ -113,7 +113,7 @@ impl Terminal {
         });
     }
 
-    /// Waits until `unwanted` is not shown any more.
+    /// Waits until `unwanted` is no longer shown.
     #[track_caller]
     pub fn sees_no(&self, unwanted: &str) {
         self.waits(&format!("a screen without `{unwanted}`"), |shown| {
@@ -121,7 +121,7 @@ impl Terminal {
         });
     }
 
-    /// Waits until `wanted` was written after the first `since` bytes.
+    /// Waits until `wanted` appears in the output after the first `since` bytes.
     #[track_caller]
     pub fn writes(&self, wanted: &str, since: usize) {
         self.waits(&format!("`{}` written", wanted.escape_debug()), |shown| {

@@ -3,15 +3,15 @@
 use super::{Reported, Scenario};
 use crate::harness::Script;
 
-/// No breaker waits for half an hour here.
+/// A short cooldown: the default is half an hour.
 pub(super) const QUICK: &str = r#"{ "breaker": { "cooldown": "100ms" } }"#;
-/// A goal that passes once `real.txt` is there.
+/// A goal that passes once `real.txt` exists.
 pub(super) const GOAL: &str =
     r#"{ "breaker": { "cooldown": "100ms" }, "goals": [ { "name": "real", "command": "test -f real.txt" } ] }"#;
 
 /// Ticks every box and does nothing else.
 pub(super) const TICK_ALL: &str = r#"sed -i 's/- \[ \]/- [x]/' "$RALPH_PLAN""#;
-/// A signal that says when an hour from now is, in milliseconds.
+/// A rate-limit signal whose limit ends an hour from now, in milliseconds.
 const LIMITED: &str =
     r#"failed "{\"kind\":\"rate-limited\",\"untilMs\":$(($(date +%s) * 1000 + 3600000))}" "too many requests""#;
 

@@ -1,10 +1,10 @@
-//! Agents that reach for ralph itself: its processes, its git, its state, its commands.
+//! Agents that attack ralph itself: its processes, its git, its state, its commands.
 
 use super::{Reported, Scenario, scenarios::jsonl};
 
-/// `ralph` lies beside the fake agent.
+/// `ralph` is in the directory of the fake agent.
 const RALPH: &str = r#""${FAKE_AGENT%/*}/ralph""#;
-/// The pid of the ralph above the guard above the script.
+/// The pid of ralph, the parent of the guard that is the script's parent.
 const RALPH_PID: &str = "$(sed -n 's/^PPid:[[:space:]]*//p' /proc/$PPID/status)";
 
 /// Every scenario, one row each.
@@ -179,7 +179,7 @@ fn states() -> Vec<Scenario> {
     };
     vec![
         Scenario {
-            // What is left is the journal of a run that was cut off, without what the agent wrote into it.
+            // The journal is left as that of an interrupted run, without the agent's line.
             reported: Reported::Yes,
             ..taken(
                 "writes the end into the journal itself",

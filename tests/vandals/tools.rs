@@ -1,11 +1,12 @@
-//! Agents that abuse ralph's own tools: claims, blocks and notes without end, in parallel, for another run, after the end.
+//! Agents that abuse ralph's own tools: claims, blocks and notes without end, in parallel, for another run, after the
+//! end.
 
 use super::{
     Scenario,
     scenarios::{GOAL, TICK_ALL, jsonl},
 };
 
-/// Serves the tools for calls on standard input; `call ID NAME ARGUMENTS` writes one.
+/// Serves the tools for calls on standard input; `call ID NAME ARGUMENTS` prints one.
 const TOOLS: &str = concat!(
     r#"call() { printf '{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":"%s","arguments":%s}}\n' "$@"; }
 tools() {

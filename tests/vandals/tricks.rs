@@ -1,11 +1,11 @@
-//! Agents that trick: the plan rewritten in every way there is, goals turned against the plan, words put where claims are.
+//! Agents that trick: they rewrite the plan in every way, turn goals against it, and put words where claims belong.
 
 use super::{
     Scenario,
     scenarios::{GOAL, TICK_ALL, jsonl, terminal},
 };
 
-/// A goal that runs what the agent wrote, after every iteration.
+/// A goal that runs the agent's own script after every iteration.
 const OWN_GOAL: &str = r#"{ "goalsWhen": "iteration", "goals": [ { "name": "own", "command": "sh check.sh" } ] }"#;
 const HANGING_GOAL: &str = r#"{ "goals": [ { "name": "hangs", "command": "sleep 600 & wait", "timeout": "300ms" } ] }"#;
 const DAEMON_GOAL: &str = r#"{ "goals": [ { "name": "daemon", "command": "setsid sleep 600 & nohup sleep 600 & (trap '' TERM; sleep 600) & true" } ] }"#;
@@ -21,7 +21,7 @@ pub(super) fn all() -> Vec<Scenario> {
     all
 }
 
-/// The tasks are made to go away.
+/// Agents that make tasks disappear.
 fn plans() -> Vec<Scenario> {
     vec![
         jsonl(
@@ -110,7 +110,7 @@ fn plans() -> Vec<Scenario> {
     ]
 }
 
-/// Something else lies where the plan was.
+/// Agents that put something else in place of the plan.
 fn replaced_plans() -> Vec<Scenario> {
     let replaced = |name, how: &str| {
         jsonl(
@@ -122,7 +122,7 @@ fn replaced_plans() -> Vec<Scenario> {
         )
     };
     let unreadable = if nix::unistd::geteuid().is_root() {
-        // Nothing is unreadable for root.
+        // root can read every file.
         (7, 6, "BreakerOpen")
     } else {
         (3, 1, "PlanInvalid")
@@ -171,7 +171,7 @@ fn replaced_plans() -> Vec<Scenario> {
     ]
 }
 
-/// Goals that the agent got at, and goals that do not end.
+/// Goals that the agent has changed, and goals that do not end.
 fn goals() -> Vec<Scenario> {
     vec![
         Scenario {
@@ -239,7 +239,7 @@ fn goals() -> Vec<Scenario> {
     ]
 }
 
-/// Claims and questions where they do not count, and output that breaks readers.
+/// Claims and questions in places where they do not count, and output that breaks readers.
 fn words() -> Vec<Scenario> {
     vec![
         jsonl(

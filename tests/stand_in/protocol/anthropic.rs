@@ -112,7 +112,7 @@ impl Protocol for Anthropic {
     }
 }
 
-/// Of no meaning: nobody checks it but the vendor.
+/// A dummy signature: only the vendor checks it.
 const SIGNATURE: &str = "c3RhbmQtaW4=";
 
 /// The content blocks of a message being streamed.
@@ -185,7 +185,7 @@ fn call_id(request: &Request, index: usize) -> String {
     format!("toolu_{}_{index}", request.number)
 }
 
-/// The arguments as an object, which is all this API takes.
+/// The arguments as an object, since this API accepts nothing else.
 fn input(call: &Call) -> Value {
     match &call.arguments {
         Arguments::Json(arguments) => arguments.clone(),

@@ -60,7 +60,7 @@ impl Protocol for Chat {
             })?;
         }
         for (index, mut call) in calls(request, answer).into_iter().enumerate() {
-            // First which function, then its arguments: agents put the pieces together by the index.
+            // The function's name comes first, then its arguments: agents join the pieces by index.
             call["index"] = index.into();
             let arguments = call["function"]["arguments"].take();
             call["function"]["arguments"] = "".into();

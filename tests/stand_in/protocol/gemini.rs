@@ -114,7 +114,7 @@ fn calls(request: &Request, answer: &Answer) -> Vec<Value> {
         };
         let id = format!("call-{}-{index}", request.number);
         let mut part = json!({ "functionCall": { "id": id, "name": call.name, "args": arguments } });
-        // The first call of an answer carries one, and agents send it back.
+        // The first call of an answer carries a signature, and agents send it back.
         if index == 0 {
             part["thoughtSignature"] = "c3RhbmQtaW4=".into();
         }

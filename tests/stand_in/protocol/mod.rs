@@ -1,4 +1,4 @@
-//! The model APIs the server speaks, one module each.
+//! The model APIs that the server speaks, one module each.
 
 mod anthropic;
 mod chat;
@@ -20,17 +20,17 @@ pub trait Protocol: Sync {
     fn read(&self, body: &Value) -> Conversation;
     /// The body of an answer with an error status.
     fn error_body(&self, status: u16) -> Value;
-    /// The status that says what [`Answer::error`] says within a stream.
+    /// The status that corresponds to [`Answer::error`] within a stream.
     fn failed(&self) -> u16 {
         500
     }
     /// Streams an answer.
     fn stream(&self, request: &Request, answer: &Answer, out: &mut Connection) -> Result<(), Halt>;
-    /// The body of an answer that is wanted at once; none where the request wants a stream.
+    /// The body of an answer in one piece; `None` if the request asks for a stream.
     fn whole(&self, request: &Request, answer: &Answer) -> Option<Value>;
 }
 
-/// What every API says in its own way.
+/// The content of a request, independent of its API.
 #[derive(Debug, Default)]
 pub struct Conversation {
     pub tools: Vec<String>,
@@ -38,7 +38,7 @@ pub struct Conversation {
     pub tool_results: Vec<String>,
 }
 
-/// The API that a request is for.
+/// The API that a request addresses.
 pub fn of(method: &str, path: &str) -> Option<&'static dyn Protocol> {
     const ALL: [&dyn Protocol; 4] = [
         &responses::Responses,
@@ -49,7 +49,7 @@ pub fn of(method: &str, path: &str) -> Option<&'static dyn Protocol> {
     ALL.into_iter().find(|protocol| protocol.answers(method, path))
 }
 
-/// What a server tells without asking its model: counts of tokens, the list of models.
+/// Answers of a server that need no model: token counts and the list of models.
 pub fn without_model(method: &str, path: &str) -> Option<Value> {
     match method {
         "POST" if path.ends_with("/messages/count_tokens") => Some(json!({ "input_tokens": 1000 })),
@@ -61,7 +61,7 @@ pub fn without_model(method: &str, path: &str) -> Option<Value> {
     }
 }
 
-/// The body of an error, as both of OpenAI's APIs have it.
+/// The body of an error in the format of both OpenAI APIs.
 fn openai_error(status: u16) -> Value {
     let (kind, code, message) = match status {
         401 => (
@@ -85,12 +85,12 @@ fn openai_error(status: u16) -> Value {
     json!({ "error": { "message": message, "type": kind, "param": null, "code": code } })
 }
 
-/// The items of a list; nothing where there is none.
+/// The items of a list; empty if `value` is not one.
 fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-/// A content, which is a string or a list of parts with text.
+/// The text of a content, which is a string or a list of parts with text.
 fn text_of(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
@@ -99,7 +99,7 @@ fn text_of(content: &Value) -> String {
     }
 }
 
-/// The texts of a content, each part by itself.
+/// The texts of a content, one for each part.
 fn texts_of(content: &Value) -> Vec<String> {
     match content {
         Value::String(text) => vec![text.clone()],

@@ -66,7 +66,7 @@ impl Protocol for Responses {
 /// A response being streamed: numbers its events and collects its items.
 struct Events<'a> {
     out: &'a mut Connection,
-    /// Makes ids unique within a run of the server.
+    /// Number of the request, which makes ids unique within a server.
     request: usize,
     sequence: u32,
     response: Value,
@@ -171,7 +171,7 @@ impl<'a> Events<'a> {
         let mut item = json!({
             "type": kind, "id": self.id("fc"), "call_id": self.id("call"), "name": call.name, "status": "completed",
         });
-        // Tools of MCP servers are in a namespace of their server's.
+        // Tools of MCP servers are in the namespace of their server.
         if let Some((server, tool)) = call.name.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")) {
             item["namespace"] = format!("mcp__{server}").into();
             item["name"] = tool.into();
