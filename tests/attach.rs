@@ -191,7 +191,7 @@ fn what_is_wrong_before_the_start_is_said_as_without_a_process_of_its_own() {
         "{}",
         terminal.text()
     );
-    sandbox.assert_nothing_runs(); // that nobody sees
+    sandbox.assert_nothing_runs(); // no unwatched run is left
     let mut terminal = Terminal::start(&screen(&sandbox), 100, 30);
     terminal.sees("ready 1");
     let (code, text) = said(&[]);

@@ -42,7 +42,7 @@ fn a_goal_of_the_command_line_is_run_on_a_claim_and_its_output_is_in_the_next_pr
     );
 }
 
-/// A project whose only task is ticked in the first iteration and whose goal runs `command`; each iteration changes a file.
+/// A project whose goal runs `command`. Its only task is ticked in the first iteration; each iteration changes a file.
 fn busy_on_a_goal(command: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.plan(1);

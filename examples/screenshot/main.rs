@@ -1,8 +1,8 @@
-//! Pictures of the screen.
+//! Draws pictures of the screen.
 //!
-//! `cargo run --example screenshot` builds ralph, runs `ralph demo` in a terminal of its own, with somebody who presses keys, and
-//! writes what was shown to `docs/screen.svg`, as one picture that moves. With files that
-//! `RALPH_TEST_WRITE=1 cargo test --lib the_main_states` has written, it draws each as SVG, and as PNG where there is a Chromium.
+//! `cargo run --example screenshot` builds ralph, runs `ralph demo` in a terminal, presses keys, and writes the frames
+//! to `docs/screen.svg` as one animated picture. With the paths of files that `RALPH_TEST_WRITE=1 cargo test --lib
+//! the_main_states` has written, it draws each as SVG, and as PNG if Chromium is installed.
 
 mod stage;
 mod still;
@@ -20,9 +20,9 @@ use stage::Stage;
 
 const COLS: u16 = 112;
 const ROWS: u16 = 30;
-/// Between two keys of somebody who types.
+/// Pause between two keys of typed text.
 const TYPING: Duration = Duration::from_millis(60);
-/// For looking at a pane.
+/// Time for a viewer to look at a pane.
 const LOOK: Duration = Duration::from_millis(1800);
 
 fn main() {
@@ -37,7 +37,7 @@ fn main() {
     fs::write(root.join("docs/screen.svg"), picture).expect("a file for the picture");
 }
 
-/// Builds ralph and returns where it is.
+/// Builds ralph and returns the path of the binary.
 fn built(root: &Path) -> PathBuf {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)
@@ -50,7 +50,7 @@ fn built(root: &Path) -> PathBuf {
     target.join("debug/ralph")
 }
 
-/// What is done in front of the screen.
+/// Presses the keys of the demonstration.
 fn play(stage: &mut Stage) {
     stage.wait_for("edit PLAN.md");
     stage.wait_for("write test.sh");

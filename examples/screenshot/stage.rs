@@ -1,4 +1,4 @@
-//! A terminal with ralph in it, and every picture that was to be seen on it.
+//! A terminal that runs ralph, and every frame shown on it.
 
 use std::{
     io::{Read, Write},
@@ -14,16 +14,16 @@ use tempfile::TempDir;
 
 use crate::svg::Frame;
 
-/// More frames than one in this time are not kept.
+/// At most one frame in this time is kept.
 const WHILE: Duration = Duration::from_millis(200);
-/// For what takes long only when something does not work.
+/// Timeout for waits that take long only if something does not work.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub struct Stage {
     child: Box<dyn Child + Send + Sync>,
     keyboard: Box<dyn Write + Send>,
     film: Arc<(Mutex<Film>, Condvar)>,
-    /// The home of whoever watches.
+    /// The home directory of the demo's user; deleted on drop.
     _home: TempDir,
 }
 
@@ -105,7 +105,7 @@ impl Stage {
         }
     }
 
-    /// Waits for the end and returns what was shown.
+    /// Waits for the end of the program, and returns all frames.
     pub fn close(mut self) -> Vec<Frame> {
         self.child.wait().expect("ralph's end");
         let mut film = self.lock();
@@ -120,7 +120,7 @@ impl Stage {
     }
 }
 
-/// The last frame of each while.
+/// The last frame of each interval of `WHILE`.
 fn sparse(frames: Vec<Frame>) -> Vec<Frame> {
     let mut kept: Vec<Frame> = Vec::new();
     for frame in frames {
@@ -133,7 +133,7 @@ fn sparse(frames: Vec<Frame>) -> Vec<Frame> {
     kept
 }
 
-/// Keeps every frame that ralph has finished, as long as it has the screen to itself.
+/// Keeps every frame that ralph has completed, while it uses the alternate screen.
 fn shoot(mut reader: Box<dyn Read + Send>, film: &(Mutex<Film>, Condvar)) {
     const FINISHED: &[u8] = b"\x1b[?2026l";
     let mut buffer = vec![0; 64 * 1024];

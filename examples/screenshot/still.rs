@@ -1,10 +1,10 @@
-//! A screen that a test has written, as a picture.
+//! Draws a screen that a test has written.
 
 use std::{fs, num::NonZeroU16, path::Path, process::Command, time::Duration};
 
 use crate::svg::{self, Frame};
 
-/// Draws `NAME.COLSxROWS.PALETTE.ansi` beside it, as SVG and PNG.
+/// Draws `NAME.COLSxROWS.PALETTE.ansi` as SVG and PNG, in the same directory.
 pub fn draw(state: &Path) {
     let name = state.file_name().and_then(|name| name.to_str()).expect("a name");
     let mut parts = name.split('.').skip(1);
@@ -29,7 +29,7 @@ pub fn draw(state: &Path) {
     photograph(&picture, [cols, rows].map(NonZeroU16::get));
 }
 
-/// Has a browser draw a picture as PNG; does nothing without one.
+/// Renders a picture as PNG in a browser; does nothing without one.
 fn photograph(picture: &Path, [cols, rows]: [u16; 2]) {
     let Some(browser) = ["chromium", "chromium-browser", "google-chrome"]
         .iter()

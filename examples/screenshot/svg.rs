@@ -1,27 +1,27 @@
-//! Screens of a terminal as SVG: a still picture, or one that moves.
+//! Draws terminal screens as SVG: a still or an animated picture.
 //!
-//! A browser lays out text with the fonts that it has, and joins blanks where it may: every run of text has its column and
-//! its width, and keeps its blanks. What a part of a row shows is drawn once, wherever and whenever it is shown: lines of
-//! a terminal mostly stay, or move.
+//! A browser lays out text with its own fonts and may collapse blanks. So every run of text states its column and
+//! width, and keeps its blanks. Each content of a part of a row is drawn once, however often and wherever it is shown:
+//! lines of a terminal mostly stay or move.
 
 use std::{collections::HashMap, fmt::Write as _, ops::Range, time::Duration};
 
 use unicode_width::UnicodeWidthChar;
 
-/// The size of a cell, and what is left free around the terminal.
+/// The size of a cell, and the margin around the terminal.
 const CELL: (u16, u16) = (8, 17);
 const MARGIN: u16 = 12;
 const BASELINE: u16 = 13;
-/// How long the last frame stays before everything begins again.
+/// Duration of the last frame before the animation repeats.
 const LAST: Duration = Duration::from_secs(5);
 
-/// What was shown from a moment on.
+/// A screen, and the time from which it is shown.
 pub struct Frame {
     pub at: Duration,
     pub screen: vt100::Screen,
 }
 
-/// The colours of a terminal.
+/// The palette of a terminal.
 pub struct Colours {
     foreground: &'static str,
     background: &'static str,
@@ -46,7 +46,7 @@ pub const LIGHT: Colours = Colours {
     ],
 };
 
-/// Draws what was shown, one after the other, again and again. Where nothing moves, the last frame is shown.
+/// Draws the frames one after the other, in a loop. Viewers without animation see the last frame.
 pub fn draw(frames: &[Frame], colours: &Colours) -> String {
     let (Some(first), Some(last)) = (frames.first(), frames.last()) else {
         return String::new();
@@ -83,7 +83,8 @@ pub fn size(cols: u16, rows: u16) -> [u16; 2] {
     [cols * CELL.0 + 2 * MARGIN, rows * CELL.1 + 2 * MARGIN]
 }
 
-/// The parts that rows are cut into, where most of them have a bar: what is beside it changes on its own.
+/// The parts into which rows are cut, at columns where most rows have a bar: the text on each side changes
+/// independently.
 fn parts(frames: &[Frame], rows: u16, cols: u16) -> Vec<Range<u16>> {
     let is_bar = |frame: &Frame, column| {
         (0..rows)
@@ -145,9 +146,9 @@ fn place(drawn: &[String], times: &[Duration], end: Duration, (x, y): (u16, u16)
     );
 }
 
-/// Cells side by side that are drawn as one.
+/// Adjacent cells that are drawn together.
 struct Run {
-    /// In columns from the beginning of its part.
+    /// Offset in columns from the beginning of its part.
     column: u16,
     columns: u16,
     text: String,
@@ -165,7 +166,7 @@ struct Look {
     underline: bool,
 }
 
-/// The cells of a part of a row.
+/// The runs of cells in a part of a row.
 fn cells(screen: &vt100::Screen, row: u16, part: &Range<u16>) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
     for column in part.clone() {
@@ -200,7 +201,7 @@ fn goes_on(before: &str, next: &str) -> bool {
     }
 }
 
-/// Signs that fonts of one width may lack: what comes in their place has a width of its own.
+/// Characters that monospaced fonts may lack. Their substitutes have another width, so they are drawn alone.
 fn stands_alone(text: &str) -> bool {
     let first = text.chars().next().unwrap_or(' ');
     first.width() == Some(2) || (first >= '\u{2190}' && first != '−')
@@ -219,10 +220,10 @@ fn look(cell: &vt100::Cell) -> Look {
     }
 }
 
-/// The name of the drawing of nothing.
+/// The id of an empty drawing.
 const EMPTY: &str = "_";
 
-/// Everything that is drawn, once, and how it looks.
+/// All drawings and styles, each stored once.
 struct Sheet<'a> {
     colours: &'a Colours,
     drawings: String,
@@ -242,7 +243,7 @@ impl Sheet<'_> {
         }
     }
 
-    /// The name of a drawing of these cells.
+    /// The id of the drawing of these cells.
     fn id_of(&mut self, runs: &[Run]) -> String {
         let drawn = self.drawn(runs);
         let next = name(self.ids.len());
@@ -279,7 +280,7 @@ impl Sheet<'_> {
         below
     }
 
-    /// The colours of a look: of what is written, where it is not the usual one, and of what is behind it.
+    /// The foreground and the background of a look; `None` for the default.
     fn paints(&self, look: &Look) -> (Option<String>, Option<String>) {
         let paint = |colour: Option<vt100::Color>| colour.and_then(|colour| self.paint(colour));
         let (foreground, background) = (paint(look.foreground), paint(look.background));
@@ -310,7 +311,7 @@ impl Sheet<'_> {
         }
     }
 
-    /// The attribute that makes an element look so.
+    /// The class attribute for a look.
     fn class(&mut self, look: &Look, foreground: Option<String>) -> String {
         let mut style = foreground.map_or_else(String::new, |colour| format!("color:{colour};"));
         for (is, rule) in [
@@ -335,7 +336,7 @@ impl Sheet<'_> {
     }
 }
 
-/// A short name for each number.
+/// A short id for each number.
 fn name(number: usize) -> String {
     const FIRST: &[u8; 52] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     let mut name = String::from(char::from(FIRST[number % FIRST.len()]));
@@ -351,7 +352,7 @@ fn from(x: u16) -> String {
     if x == 0 { String::new() } else { format!(" x=\"{x}\"") }
 }
 
-/// A run of text at its columns, without the blanks around it.
+/// A run of text as SVG at its columns, without surrounding blanks.
 fn written(run: &Run, x: u16, class: &str) -> String {
     let blank = |text: &str| u16::try_from(text.len()).unwrap_or(u16::MAX);
     let (leading, text) = match run.look.underline {
@@ -378,9 +379,9 @@ fn written(run: &Run, x: u16, class: &str) -> String {
     format!("<tspan x=\"{}\"{length}{class}>{text}</tspan>", x + leading * CELL.0)
 }
 
-/// What is drawn as lines, because fonts leave gaps between cells.
+/// A box-drawing character, drawn as lines because fonts leave gaps between cells.
 enum Line {
-    /// Where it goes from the middle of its cell, and how thick it is.
+    /// Lines from the middle of the cell, and their weight.
     Arms {
         left: bool,
         right: bool,

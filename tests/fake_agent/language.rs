@@ -8,7 +8,7 @@
 //! | `utf-8` | counts columns in bytes instead of UTF-16 |
 //! | `log PATH` | appends the names of received messages and requests |
 //! | `hang METHOD` | does not answer |
-//! | `die METHOD` · `die-once METHOD PATH` | exits with code 3 instead; only if PATH does not exist, and creates it |
+//! | `die METHOD` · `die-once METHOD PATH` | exits with code 3 instead; the second only once, and creates PATH |
 //! | `rubbish` | prints lines that are not messages, and messages that the protocol does not know |
 //! | `flood` | sends notifications without end, from its first message on |
 //! | `index PATH` | reports that it is indexing and knows nothing, until PATH exists |

@@ -65,7 +65,7 @@ fn installed(name: &str) -> Option<&'static Path> {
 pub fn skipped(what: &str) {
     // The test harness hides `eprintln!` output of a test that passes.
     let line = format!("SKIPPED: {what}\n");
-    _ = io::stderr().write_all(line.as_bytes()); // without stderr there is nobody to tell
+    _ = io::stderr().write_all(line.as_bytes()); // without stderr the notice is lost
 }
 
 /// Installs the agents unless they are installed; returns the directory that contains `node_modules`.

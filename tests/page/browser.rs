@@ -196,7 +196,7 @@ fn read_answers(answers: impl Read, replies: &Replies, complaints: &Complaints) 
         let Ok(message) = message else { break };
         let mut message: Value = serde_json::from_slice(&message).expect("the browser speaks JSON");
         if let Some(reply) = message["id"].as_u64().and_then(|id| lock(replies).remove(&id)) {
-            _ = reply.send(message); // whoever asked has given up
+            _ = reply.send(message); // the caller has given up
         } else if let Some(complaint) = complaint(&message) {
             let session = message["sessionId"].take();
             lock(complaints).push((session.as_str().unwrap_or_default().to_owned(), complaint));

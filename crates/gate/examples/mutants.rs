@@ -1,4 +1,4 @@
-//! Prints mutants of a file as JSON, one a line: `mutants work|test FILE SEED MOST`.
+//! Prints mutants of a file as JSON, one per line: `mutants work|test FILE SEED MOST`.
 
 use std::io::Write;
 

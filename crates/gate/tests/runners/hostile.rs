@@ -1,4 +1,4 @@
-//! Outputs of tests that print what looks like a runner's lines, by chance or on purpose.
+//! Outputs of tests that print lines of a runner, by chance or on purpose.
 
 use ralph_gate::runner::IdSource;
 
@@ -36,9 +36,9 @@ fn a_closing_line_for_other_tests_alone_leaves_the_announced_ones_open() {
 fn a_nested_run_that_is_not_captured_is_no_fault() {
     let runners = runners();
     for lines in [
-        // Both are whole.
+        // Both runs are complete.
         ["running 3 tests", "running 1 test", PASSED_1, PASSED_3],
-        // The inner ones end early, as tests of `exit` and `abort` do.
+        // The inner runs end early, as in tests of `exit` and `abort`.
         ["running 3 tests", "running 1 test", "running 1 test", PASSED_3],
     ] {
         let report = read(&runners, "cargo test", &lines.join("\n")).unwrap();
@@ -126,7 +126,7 @@ fn a_line_that_is_none_of_a_runner_changes_nothing() {
         "running 3 tests",
         "1..3",
     ];
-    // All but the last two announce nothing.
+    // Only the last two lines announce tests.
     assert_eq!(read(&runners, "./check.sh", &noise[..7].join("\n")), None);
     for line in &noise[..7] {
         let report = read(

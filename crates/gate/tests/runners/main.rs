@@ -1,4 +1,4 @@
-//! The runners that come with ralph, on real outputs and reports of theirs, and on some that were made up to deceive.
+//! The built-in runners, tested on real outputs and reports, and on some made up to deceive.
 
 mod hostile;
 mod manifests;

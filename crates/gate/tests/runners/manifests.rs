@@ -1,4 +1,4 @@
-//! The files of runners: what they say of command lines, and what is wrong with those that are none.
+//! Manifests of runners: the command lines that they match, and the errors in invalid ones.
 
 use ralph_gate::runner::Runner;
 

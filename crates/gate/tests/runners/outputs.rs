@@ -1,4 +1,4 @@
-//! What runners print, kept from runs of small projects.
+//! Real outputs of runners, recorded from runs of small projects.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -6,7 +6,7 @@ use ralph_gate::runner::IdSource;
 
 use super::{counts, output, read, runners};
 
-/// File below `outputs`, a command line that leads to it, and what it counts: passed, failed, skipped, expected to fail.
+/// A file below `outputs`, a command line for it, and its counts: passed, failed, skipped, expected to fail.
 type Row = (&'static str, &'static str, [u32; 4]);
 
 const ROWS: &[Row] = &[
@@ -100,7 +100,7 @@ const ROWS: &[Row] = &[
     ("vitest-verbose", "npx vitest run", [2, 1, 2, 1]),
 ];
 
-/// Outputs of runs that ended before their tests did, or that never had any.
+/// Outputs of runs without tests, or that ended before their tests did.
 const NO_EVIDENCE: &[(&str, &str)] = &[
     ("cargo-compile-error", "cargo test"),
     ("mix-compile-error", "mix test"),
@@ -109,7 +109,7 @@ const NO_EVIDENCE: &[(&str, &str)] = &[
     ("unittest-exits", "python -m unittest"),
 ];
 
-/// Outputs that show tests, and that not all of them came to an end.
+/// Outputs that show tests which did not all end.
 const INCONSISTENT: &[(&str, &str)] = &[
     ("cargo-exits", "cargo test"),
     ("pytest-exits", "pytest"),
@@ -153,7 +153,7 @@ fn tests_that_were_announced_and_did_not_end_are_inconsistent() {
     }
 }
 
-/// Where all of its tests pass, the same command line prints nothing.
+/// The same command line prints nothing when all tests pass.
 const QUIET: &str = "surefire-quiet";
 
 #[test]
@@ -195,7 +195,7 @@ fn ids_are_complete_where_every_test_is_named() {
     assert_eq!(report.id_source, IdSource::None);
 }
 
-/// Outputs of runners that could not be run for this: lines of public logs and of documentation.
+/// Outputs of runners that could not be run here, from public logs and documentation.
 const FROM_LOGS: &[(&str, &str, [u32; 4])] = &[
     (
         "swift test",
