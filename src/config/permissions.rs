@@ -9,8 +9,8 @@ use ralph_policy::{
     permissions::{List, Policy, Rule},
     settings,
     settings::{
-        Choice, Count, Duration, Grammar, Layer, Leaf, Limit, Merged, Mistake, Node, OneOf, Origin, Section, Shape,
-        Within, accept, accept_or,
+        Count, Duration, Grammar, Layer, Leaf, Limit, Merged, Mistake, Node, OneOf, Origin, Section, Shape, Within,
+        accept, accept_or,
     },
 };
 use serde_json::{Value, json};

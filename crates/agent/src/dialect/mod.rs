@@ -2,7 +2,7 @@
 //!
 //! Stop 3 of the tour in ARCHITECTURE.md: from here on no code knows which agent runs.
 //!
-//! A dialect decides whether a turn succeeded ([`TurnEnded`](crate::event::AgentSignal::TurnEnded)): an exit code alone
+//! A dialect decides whether a turn succeeded ([`TurnEnded`](ralph_core::event::AgentSignal::TurnEnded)): an exit code alone
 //! proves nothing, since agents exit with 0 without having done the work. Text that an agent merely quotes (in its
 //! messages, in the output of its tools) is never treated as an error of its own.
 
