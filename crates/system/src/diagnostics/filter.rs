@@ -6,8 +6,11 @@ use thiserror::Error;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
 
-/// The name of this crate, with which its module paths begin.
-const CRATE: &str = "ralph";
+/// The name with which the module paths of all of ralph's packages begin.
+const PREFIX: &str = "ralph";
+
+/// The packages that hold several modules, without the prefix. The other packages are a module each.
+const OF_MODULES: [&str; 5] = ["", "_policy", "_state", "_system", "_tools"];
 
 /// A level for all of ralph, and levels for single modules. Other crates never log: some of them would log headers, and
 /// with them passwords.
@@ -45,11 +48,12 @@ impl Filter {
     }
 
     pub(super) fn targets(&self) -> Targets {
-        let modules = self.modules.iter().map(|(module, level)| {
-            let target = format!("{CRATE}::{module}");
-            (target, *level)
+        let modules = self.modules.iter().flat_map(|(module, level)| {
+            let package = format!("{PREFIX}_{module}");
+            let modules = OF_MODULES.iter().map(move |name| format!("{PREFIX}{name}::{module}"));
+            modules.chain([package]).map(|target| (target, *level))
         });
-        Targets::new().with_target(CRATE, self.level).with_targets(modules)
+        Targets::new().with_target(PREFIX, self.level).with_targets(modules)
     }
 }
 

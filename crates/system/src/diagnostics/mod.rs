@@ -154,12 +154,14 @@ mod tests {
 
     #[test]
     fn a_level_for_one_module_leaves_the_others_as_they_are() {
-        let log = logged("warn,diagnostics=debug", || {
+        let log = logged("warn,diagnostics=debug,agent=debug", || {
             tracing::debug!("wanted");
-            tracing::info!(target: "ralph::git", "too much");
+            tracing::debug!(target: "ralph_agent::protocol", "of a package");
+            tracing::info!(target: "ralph_git::take", "too much");
+            tracing::info!(target: "ralph::driver", "too much");
             tracing::error!(target: "hyper_util", "another crate's");
         });
-        assert!(log.contains("wanted"), "{log}");
+        assert!(log.contains("wanted") && log.contains("of a package"), "{log}");
         assert!(!log.contains("too much") && !log.contains("another"), "{log}");
     }
 
