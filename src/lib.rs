@@ -6,6 +6,8 @@
 //!
 //! `ARCHITECTURE.md` shows the modules and a tour through them; [`glossary`] has the terms.
 
+#![deny(unreachable_pub)]
+
 mod app;
 mod assay;
 mod begin;

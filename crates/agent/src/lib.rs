@@ -3,6 +3,8 @@
 //! An adapter is data: a `manifest` that the [`catalog`] merges from several layers, and a [`dialect`] that turns the
 //! agent's output into signals. [`subprocess`] runs it.
 
+#![deny(unreachable_pub)]
+
 pub mod catalog;
 pub mod check;
 pub mod dialect;

@@ -8,6 +8,8 @@
 //!
 //! All functions block; each git process has a deadline.
 
+#![deny(unreachable_pub)]
+
 mod alone;
 mod beside;
 mod changes;

@@ -5,6 +5,8 @@
 //! Tasks are recognised in one place ([`read`]). Counting, listing, the gate and the prompt all use the resulting
 //! [`PlanSnapshot`](ralph_core::event::PlanSnapshot), so that they cannot disagree.
 
+#![deny(unreachable_pub)]
+
 pub mod batch;
 pub mod claims;
 pub mod prompt;

@@ -1,5 +1,7 @@
 //! The journal and the other files of a run, and how to reach the process that keeps them.
 
+#![deny(unreachable_pub)]
+
 pub mod control;
 pub mod http_client;
 pub mod store;

@@ -1,5 +1,7 @@
 //! Starts, watches, confines and ends processes, and reads and writes files that others change as well.
 
+#![deny(unreachable_pub)]
+
 pub mod diagnostics;
 pub mod files;
 pub mod os;

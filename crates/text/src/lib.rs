@@ -3,6 +3,8 @@
 //! The input comes in arbitrary pieces: an escape sequence, a character or a line may be cut anywhere. Memory is
 //! bounded for any input, and a sequence that never ends cannot swallow the rest of the output.
 
+#![deny(unreachable_pub)]
+
 pub mod console;
 
 pub mod escapes;

@@ -1,5 +1,7 @@
 //! The tools that ralph gives agents: its own agent, language servers and an MCP server.
 
+#![deny(unreachable_pub)]
+
 pub mod json_rpc;
 pub mod language;
 pub mod mcp;

@@ -3,6 +3,8 @@
 //! Events carry data. Sentences about them for users are made here, the same for every user interface. Text for an
 //! agent's next prompt is made in `prompt`: user and agent are told different things about the same fact.
 
+#![deny(unreachable_pub)]
+
 mod background;
 mod batch;
 mod board;

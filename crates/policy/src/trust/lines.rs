@@ -27,7 +27,7 @@ impl Kind {
 }
 
 /// Settings that neither start a program nor widen an agent's rights nor lead it elsewhere. All others may do so.
-pub const HARMLESS: [&str; 14] = [
+pub(crate) const HARMLESS: [&str; 14] = [
     "model",
     "serverTimeout",
     "channel",

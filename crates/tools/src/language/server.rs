@@ -129,7 +129,7 @@ impl Server {
     }
 
     /// Sends one request and waits for its response.
-    pub async fn request(&self, method: &str, params: &Value, until: Instant) -> Result<Value, Failed> {
+    pub(crate) async fn request(&self, method: &str, params: &Value, until: Instant) -> Result<Value, Failed> {
         let (id, answer) = self.link.ask(method, params);
         match timeout_at(until.into(), answer).await {
             Ok(Ok(answer)) => answer,

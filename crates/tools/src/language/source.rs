@@ -48,7 +48,7 @@ pub(super) struct Source {
 pub(super) const MARK: char = '\u{feff}';
 
 /// Reads a text. The stamp is taken before reading, so that changes meanwhile are noticed.
-pub fn read(path: &Path) -> Result<Source, ReadError> {
+pub(crate) fn read(path: &Path) -> Result<Source, ReadError> {
     let stamp = Stamp::of(path).ok_or_else(|| match files::read_head(path, 0) {
         Err(error) => error,
         Ok(_) => io::Error::from(io::ErrorKind::NotFound).into(),

@@ -14,7 +14,7 @@ pub(super) fn framed(message: &Value) -> Vec<u8> {
     format!("Content-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
 }
 
-pub fn request(id: i64, method: &str, params: &Value) -> Value {
+pub(crate) fn request(id: i64, method: &str, params: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
 }
 

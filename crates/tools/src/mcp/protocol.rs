@@ -21,7 +21,7 @@ pub(super) enum ErrorCode {
 
 /// A message from the client.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Message {
+pub(crate) enum Message {
     Request {
         id: Value,
         method: String,
@@ -36,7 +36,7 @@ pub enum Message {
 }
 
 /// Parses a line; a batch contains several messages. Responses are dropped, since the server sends no requests.
-pub fn read(line: &[u8]) -> Vec<Message> {
+pub(crate) fn read(line: &[u8]) -> Vec<Message> {
     if line.iter().all(u8::is_ascii_whitespace) {
         return Vec::new();
     }

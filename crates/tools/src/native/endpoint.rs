@@ -114,7 +114,7 @@ impl Options {
     ///
     /// # Errors
     /// An [`OptionsError`], with advice on what to set.
-    pub fn read(
+    pub(crate) fn read(
         variable: impl Fn(&str) -> Option<String>,
         model: Option<String>,
         has_tls: bool,

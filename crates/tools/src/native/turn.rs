@@ -90,7 +90,7 @@ impl Turn<'_> {
     ///
     /// # Errors
     /// The [`Failure`] that ended the turn.
-    pub async fn run(&mut self) -> Result<End, Failure> {
+    pub(crate) async fn run(&mut self) -> Result<End, Failure> {
         let (mut repeats, mut was_nudged, mut continued) = (Repeats::default(), false, 0);
         for _ in 0..self.options.max_requests {
             for text in self.client.take_messages() {

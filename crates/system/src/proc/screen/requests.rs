@@ -1,6 +1,6 @@
 //! Requests in device control strings, which vt100 ignores.
 
-pub use ralph_text::escapes::{Escapes, Params, Perform};
+pub(crate) use ralph_text::escapes::{Escapes, Params, Perform};
 
 /// Longest request that is kept; programs make none that long.
 const CAP_BYTES: usize = 1024;

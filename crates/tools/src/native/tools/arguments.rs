@@ -36,7 +36,7 @@ impl Arguments {
     ///
     /// # Errors
     /// The reason, as a message for the model.
-    pub fn read(tool: &'static str, written: &str) -> Result<Self, String> {
+    pub(crate) fn read(tool: &'static str, written: &str) -> Result<Self, String> {
         if written.len() > ARGUMENTS_CAP_BYTES {
             return Err(format!(
                 "the arguments of `{tool}` are longer than {} KiB; do it in smaller parts",

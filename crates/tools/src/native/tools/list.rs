@@ -14,7 +14,7 @@ pub(in crate::native) struct Entry {
     pub(in crate::native) status: String,
 }
 
-pub fn read(todos: Option<&Value>) -> Result<Vec<Entry>, String> {
+pub(crate) fn read(todos: Option<&Value>) -> Result<Vec<Entry>, String> {
     let Some(Value::Array(entries)) = todos else {
         return Err("`todo` needs `todos`, a list of objects with `content` and `status`".to_owned());
     };
