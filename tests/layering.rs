@@ -457,6 +457,7 @@ const READERS: &[&str] = &[
     "agent/opencode/session",
     "agent/reporter",
     "driver/jobs",
+    "gate/guard",
     "git",
     "os/disk",
     "store/journal",
@@ -506,6 +507,10 @@ fn text_leaves_by_one_module_alone() {
 
 /// Modules with process-wide state, each with the reason: the process itself asks for it.
 const PROCESS_WIDE: &[(&str, &str)] = &[
+    (
+        "gate/guard/place",
+        "its tests end the work of this thread after any number of steps",
+    ),
     (
         "proc/screen",
         "the panic hook asks it whether a panic of this thread is expected",
