@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
-use ralph_text::{Lines, one_line};
+use ralph_text::{LineIndex, one_line};
 
 use super::priority::{LOW, alone, plain, rank, without_priority};
 
@@ -150,7 +150,7 @@ enum Item {
 /// The reader's position in a document.
 struct Reader<'a> {
     text: &'a str,
-    lines: Lines,
+    lines: LineIndex,
     /// Offsets of the items of numbered lists that are headings.
     numbered: Vec<usize>,
     title: Option<String>,
@@ -183,7 +183,7 @@ impl<'a> Reader<'a> {
     fn new(text: &'a str) -> Self {
         Self {
             text,
-            lines: Lines::of(text),
+            lines: LineIndex::new(text),
             numbered: numbered_headings(text),
             title: None,
             titles: 0,

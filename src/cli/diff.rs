@@ -2,7 +2,7 @@
 
 use ralph_git::{Colour, Detail};
 use ralph_system::proc::Supervisor;
-use ralph_text::{Keep, PlainText, console};
+use ralph_text::{KeptEscapes, PlainText, console};
 
 use crate::{
     config,
@@ -55,7 +55,11 @@ pub(super) fn run(
     };
     let difference = difference(&place.paths, &run, request, supervisor)?;
     if is_shown {
-        let keep = if is_painted_by_git { Keep::Colour } else { Keep::Nothing };
+        let keep = if is_painted_by_git {
+            KeptEscapes::Colour
+        } else {
+            KeptEscapes::Nothing
+        };
         let lines = lines(&difference.bytes, keep);
         let lines = if style.colour && !stat {
             painted(lines, style)
@@ -92,7 +96,7 @@ fn detail(stat: bool, style: Style) -> Detail {
     }
 }
 
-fn lines(difference: &[u8], keep: Keep) -> Vec<String> {
+fn lines(difference: &[u8], keep: KeptEscapes) -> Vec<String> {
     let mut lines = Vec::new();
     let mut plain = PlainText::new(keep);
     plain.feed(difference, |line| lines.push(line.to_owned()));
@@ -128,7 +132,7 @@ mod tests {
             colour: true,
             ..Style::PLAIN
         };
-        let painted = painted(lines(patch.as_bytes(), Keep::Nothing), style);
+        let painted = painted(lines(patch.as_bytes(), KeptEscapes::Nothing), style);
         let codes: Vec<&str> = painted.iter().map(|line| line.split('m').next().unwrap()).collect();
         let bold = "\x1b[1";
         let expected = [bold, bold, bold, "\x1b[36", "\x1b[31", "\x1b[32", " sa", bold];

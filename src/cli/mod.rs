@@ -59,9 +59,9 @@ use std::{ffi::OsString, path::Path};
 use clap::FromArgMatches;
 use ralph_system::proc::Supervisor;
 use ralph_text::{
-    Form,
+    OutputFormat,
     console::{self, print},
-    pretty_json, shown,
+    escape_controls, pretty_json,
 };
 
 use crate::{
@@ -292,8 +292,8 @@ fn configure(args: &Args, command: &ConfigCommand) -> Result<u8, Failure> {
         ConfigCommand::Show => {
             let style = Presentation::of_stdout(Format::Text).style;
             let paint = |line: &str, is_set: bool| match is_set {
-                true => shown(line, Form::Plain),
-                false => style.paint("2", &shown(line, Form::Plain)),
+                true => escape_controls(line, OutputFormat::Plain),
+                false => style.paint("2", &escape_controls(line, OutputFormat::Plain)),
             };
             console::print_coloured(&config::show(&config::load(&run::sources(args, &place))?, paint));
             return Ok(0);

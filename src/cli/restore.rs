@@ -16,7 +16,7 @@ use ralph_state::store::{lock, paths::ProjectPaths};
 use ralph_system::proc::Supervisor;
 use ralph_text::{
     console::{complain, print, print_coloured, warn},
-    shown_name,
+    escape_name,
 };
 use ralph_words::counted;
 
@@ -245,7 +245,7 @@ fn in_words(restored: &Restored, named: Option<&str>) -> String {
     let mut text = String::new();
     let mut each = |sign: &str, paths: &[PathBuf]| {
         for path in paths {
-            writeln!(text, "{sign} {}", shown_name(&path.to_string_lossy())).expect("a string takes every write");
+            writeln!(text, "{sign} {}", escape_name(&path.to_string_lossy())).expect("a string takes every write");
         }
     };
     each("wrote  ", &restored.written);

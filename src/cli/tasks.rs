@@ -11,7 +11,7 @@ use ralph_state::control::{
     StartedBackground,
 };
 use ralph_text::{
-    Keep, PlainText,
+    KeptEscapes, PlainText,
     console::{complain, print, print_json},
     pretty_json,
 };
@@ -175,7 +175,7 @@ fn is_there(program: &str) -> bool {
 /// Prints the last `bytes` of a task's output; with `follow`, also all further output until the task is over.
 async fn output(socket: &Path, number: u32, bytes: u64, follow: bool) -> Result<(), Failure> {
     let client = Client::of_socket(socket)?;
-    let mut plain = PlainText::new(Keep::Nothing);
+    let mut plain = PlainText::new(KeptEscapes::Nothing);
     let mut show = |line: &str| print(&format!("{line}\n"));
     let mut next = None;
     loop {

@@ -18,7 +18,7 @@ use ralph_system::{
     diagnostics::inherited,
     proc::{Child, End, Output, Stop},
 };
-use ralph_text::{Keep, PlainText, with_causes};
+use ralph_text::{KeptEscapes, PlainText, with_causes};
 use tokio::{
     sync::{mpsc, oneshot, watch},
     task::{JoinSet, spawn_blocking},
@@ -127,7 +127,7 @@ async fn attend(task: Task, mut ordered: watch::Receiver<Order>, inputs: &mpsc::
     let (sender, mut ended) = oneshot::channel();
     let cap_bytes = u64::from(task.limits.output_mib) << 20;
     let collector = Collector {
-        plain: PlainText::new(Keep::Nothing),
+        plain: PlainText::new(KeptEscapes::Nothing),
         output: TaskOutput::new(task.output, cap_bytes),
         printed: Arc::clone(&printed),
         sender: Some(sender),

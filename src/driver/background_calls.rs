@@ -8,7 +8,7 @@ use ralph_state::{
     control::{Reply, Role, ToolAnswer},
     store::task_output::{self, Piece},
 };
-use ralph_text::{Keep, PlainText, last_line};
+use ralph_text::{KeptEscapes, PlainText, last_line};
 use ralph_words::{background_refusal_in_words, tools as words};
 use tokio::task::spawn_blocking;
 
@@ -115,7 +115,7 @@ fn plain(piece: &Piece) -> String {
         text.push_str(line.trim_end());
         text.push('\n');
     };
-    let mut plain = PlainText::new(Keep::Nothing);
+    let mut plain = PlainText::new(KeptEscapes::Nothing);
     plain.feed(&piece.bytes, &mut take);
     plain.finish(&mut take);
     text

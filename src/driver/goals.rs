@@ -16,7 +16,7 @@ use ralph_system::{
     proc::{End, Ladder, Launch, Output, Size, Stdin, Stdout, Stop, StopSignal, Supervisor},
     tree_copy::TreeCopy,
 };
-use ralph_text::{Keep, PlainText, with_causes};
+use ralph_text::{KeptEscapes, PlainText, with_causes};
 use tokio::{
     sync::{Mutex, OwnedMutexGuard, mpsc, oneshot},
     task::{JoinHandle, JoinSet, spawn_blocking},
@@ -179,7 +179,7 @@ async fn run_in(goal: Goal, place: Arc<Place>, turn: Turn) -> Checked {
     let printed = Arc::new(StdMutex::new(Printed::read_by(reader, place.kept_bytes)));
     let (sender, mut ended) = oneshot::channel();
     let collector = Collector {
-        plain: PlainText::new(Keep::Nothing),
+        plain: PlainText::new(KeptEscapes::Nothing),
         printed: Arc::clone(&printed),
         sender: Some(sender),
         _turn: turn,

@@ -10,7 +10,7 @@ pub use ralph_agent::transcript::unfolded::Unfold;
 use ralph_agent::transcript::unfolded::Unfolding;
 use ralph_state::store::{signal_log, task_output};
 use ralph_system::files::{self, ReadError};
-use ralph_text::{Keep, PlainText};
+use ralph_text::{KeptEscapes, PlainText};
 
 /// Renders the folded part `what` of the iteration with the signal log at `path`, as ANSI text for a terminal of
 /// `columns` columns; `None` if there is no such part.
@@ -38,7 +38,7 @@ const OUTPUT_BYTES: u64 = 1 << 20;
 /// As [`files::read_text`].
 pub(crate) fn prompt_text(path: &Path) -> Result<Vec<u8>, ReadError> {
     let text = files::read_text(path, PROMPT_CAP_BYTES)?;
-    Ok(lines(text.as_bytes(), Keep::Nothing))
+    Ok(lines(text.as_bytes(), KeptEscapes::Nothing))
 }
 
 /// Renders the end of a background task's output in `dir` for a terminal; `None` if it is empty.
@@ -47,11 +47,11 @@ pub(crate) fn prompt_text(path: &Path) -> Result<Vec<u8>, ReadError> {
 /// The error of reading.
 pub(crate) fn task_text(dir: &Path) -> io::Result<Option<Vec<u8>>> {
     let output = task_output::read_tail(dir, OUTPUT_BYTES)?;
-    Ok((!output.bytes.is_empty()).then(|| lines(&output.bytes, Keep::Colour)))
+    Ok((!output.bytes.is_empty()).then(|| lines(&output.bytes, KeptEscapes::Colour)))
 }
 
 /// Returns the lines of a foreign text, without control sequences that do more than show text.
-fn lines(bytes: &[u8], keep: Keep) -> Vec<u8> {
+fn lines(bytes: &[u8], keep: KeptEscapes) -> Vec<u8> {
     let (mut plain, mut shown) = (PlainText::new(keep), Vec::new());
     let mut take = |line: &str| {
         shown.extend_from_slice(line.as_bytes());

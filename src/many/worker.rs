@@ -22,7 +22,7 @@ use ralph_state::{
     store::{lock, paths::ProjectPaths, trust::trust},
 };
 use ralph_system::files::{self, PLAN_CAP_BYTES};
-use ralph_text::{Keep, PlainText, with_causes};
+use ralph_text::{KeptEscapes, PlainText, with_causes};
 use ralph_words::{
     conflict_in_words, plan_commit_message, repository_within, target_commit_message, target_lost,
     target_merge_message, trouble_task,
@@ -538,7 +538,7 @@ pub(super) fn said(tail: &str) -> String {
             None => line.clone_into(&mut last),
         }
     };
-    let mut plain = PlainText::new(Keep::Nothing);
+    let mut plain = PlainText::new(KeptEscapes::Nothing);
     plain.feed(tail.as_bytes(), &mut take);
     plain.finish(&mut take);
     error.unwrap_or(last)

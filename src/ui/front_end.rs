@@ -16,7 +16,7 @@ use ralph_core::event::{Record, RunId};
 use ralph_git::Differ;
 use ralph_state::store::paths::{ProjectPaths, RunPaths};
 use ralph_system::{diagnostics::inherited, proc::Supervisor};
-use ralph_text::{Form, console, with_causes};
+use ralph_text::{OutputFormat, console, with_causes};
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot};
 
@@ -192,7 +192,7 @@ impl FrontEnd {
         let style = self.presentation.style;
         let form = match format {
             Format::Text => style.form(),
-            Format::Jsonl => Form::Json,
+            Format::Jsonl => OutputFormat::Json,
         };
         let mut out = console::stdout(form);
         let mut teller = Teller::new(self.notifier(running));

@@ -15,7 +15,7 @@ use std::{
 use jiff::tz::TimeZone;
 use ralph_core::event::{ProblemKind, RunId};
 use ralph_system::proc::{Child, End, Launch, Output, Size, Stop, Supervisor};
-use ralph_text::{Keep, PlainText, one_line};
+use ralph_text::{KeptEscapes, PlainText, one_line};
 
 use super::{
     Display, SessionRequest,
@@ -108,7 +108,7 @@ fn greet(live: &Live, launch: Launch, supervisor: &Supervisor) -> Result<(), Str
     _ = child.write_input(&live.protocol.greeting());
     let until = Instant::now() + DEADLINE;
     let (mut answer, mut tail) = (Vec::new(), Tail::default());
-    let mut plain = PlainText::new(Keep::Nothing);
+    let mut plain = PlainText::new(KeptEscapes::Nothing);
     let found = loop {
         match heard.recv_timeout(until.saturating_duration_since(Instant::now())) {
             Ok(Heard::Stdout(bytes)) => {

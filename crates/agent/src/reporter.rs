@@ -18,7 +18,7 @@ use std::{
 use jiff::tz::TimeZone;
 use ralph_core::event::{AgentSignal, CancelReason, Exit, Finding, Problem, ProblemKind, SessionId, SteeringId};
 use ralph_system::proc::{Child, End, Output, Size, Stop};
-use ralph_text::{Keep, PlainText};
+use ralph_text::{KeptEscapes, PlainText};
 use tokio::sync::mpsc;
 
 use super::{
@@ -233,7 +233,7 @@ impl Reporter {
         let form = if is_structured {
             Form::Structured {
                 transcript: Box::new(Transcript::of(&request.cwd, request.size.cols)),
-                plain: PlainText::new(Keep::Nothing),
+                plain: PlainText::new(KeptEscapes::Nothing),
                 tail: Tail::default(),
                 mid_line: false,
                 mid_text: false,

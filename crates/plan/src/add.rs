@@ -9,7 +9,7 @@ use jsonc_parser::{
 };
 use pulldown_cmark::{Event, Options, Parser, Tag};
 use ralph_core::event::{PlanSnapshot, PlanTask};
-use ralph_text::{Lines, STRICT_JSON};
+use ralph_text::{LineIndex, STRICT_JSON};
 use serde_json::json;
 use thiserror::Error;
 
@@ -100,7 +100,7 @@ fn to_markdown(text: &str, before: &PlanSnapshot, task: &str, section: Option<&s
             None => (text.len()..text.len(), true),
         },
     };
-    let lines = Lines::of(text);
+    let lines = LineIndex::new(text);
     let tasks = before.tasks.iter().filter(|task| {
         let start = lines.start_of(task.line);
         range.contains(&start)
@@ -155,7 +155,7 @@ struct Sibling {
 }
 
 impl Sibling {
-    fn on(text: &str, lines: &Lines, line: u32) -> Option<Self> {
+    fn on(text: &str, lines: &LineIndex, line: u32) -> Option<Self> {
         let start = lines.start_of(line);
         let items = Parser::new_ext(text, Options::ENABLE_STRIKETHROUGH).into_offset_iter();
         let items = items.filter(|(event, _)| matches!(event, Event::Start(Tag::Item)));

@@ -7,7 +7,7 @@
 
 use pulldown_cmark::{Event, Options, Parser, Tag};
 use ralph_core::event::{PlanSnapshot, PlanTask};
-use ralph_text::{Lines, Position};
+use ralph_text::{LineIndex, Position};
 
 use super::{kind::PlanKind, reading::Reading};
 
@@ -238,7 +238,7 @@ fn almost_a_task(line: &str) -> Option<(&'static str, &'static str, &'static str
 /// Marks the lines that are in code, in a quote or in a comment.
 fn quoted_lines(text: &str, count: usize) -> Vec<bool> {
     let mut quoted = vec![false; count];
-    let places = Lines::of(text);
+    let places = LineIndex::new(text);
     for (event, range) in Parser::new_ext(text, Options::ENABLE_STRIKETHROUGH).into_offset_iter() {
         let is_quoted = match event {
             Event::Start(Tag::CodeBlock(_) | Tag::BlockQuote(_) | Tag::HtmlBlock) | Event::Html(_) => true,

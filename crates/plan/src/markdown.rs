@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use ralph_core::event::{PlanTask, TaskSettings};
-use ralph_text::Lines;
+use ralph_text::LineIndex;
 
 use super::{
     group::{self, Group},
@@ -86,7 +86,7 @@ struct Reader<'a> {
     heading: Option<String>,
     /// The latest heading that no task has followed yet.
     latest_heading: Option<String>,
-    lines: Lines,
+    lines: LineIndex,
 }
 
 /// A list item that is being read.
@@ -133,7 +133,7 @@ impl<'a> Reader<'a> {
             quotes: 0,
             heading: None,
             latest_heading: None,
-            lines: Lines::of(text),
+            lines: LineIndex::new(text),
         }
     }
 

@@ -6,7 +6,7 @@ use jsonc_parser::{
     parse_to_ast,
 };
 use ralph_core::event::{PlanTask, TaskSettings};
-use ralph_text::{Lines, Position, STRICT_JSON};
+use ralph_text::{LineIndex, Position, STRICT_JSON};
 
 use super::{
     error::PlanError,
@@ -23,7 +23,7 @@ use super::{
 pub(super) fn tasks(text: &str) -> Result<Found, PlanError> {
     // `jq` and agents read the file as well, so it has to be strict JSON.
     let parsed = parse_to_ast(text, &Default::default(), &STRICT_JSON).map_err(|error| PlanError::NotJson {
-        position: Position::of(text, error.range().start),
+        position: Position::at_offset(text, error.range().start),
         expected: lowercased(&error.kind().to_string()),
     })?;
     let reader = Reader { text };
@@ -31,7 +31,7 @@ pub(super) fn tasks(text: &str) -> Result<Found, PlanError> {
         kind: super::kind::PlanKind::Prd,
     })?;
     let (prefix, stories) = reader.stories(root)?;
-    let lines = Lines::of(text);
+    let lines = LineIndex::new(text);
     let mut found = Found::default();
     for (index, story) in stories.iter().enumerate() {
         let task = reader.task(&format!("{prefix}[{index}]"), story, &lines, &mut found)?;
@@ -54,7 +54,7 @@ impl Reader<'_> {
                 (Some(other), _) => Err(self.ill_typed("`userStories`", other, "a list of stories")),
                 (None, Some(Value::Array(list))) => Ok(("items", &list.elements)),
                 (None, _) => Err(PlanError::IllTyped {
-                    position: Position::of(self.text, object.range.start),
+                    position: Position::at_offset(self.text, object.range.start),
                     key: "the plan".to_owned(),
                     found: match object.properties.first() {
                         Some(first) => format!("an object with `{}` first and no `userStories`", first.name.as_str()),
@@ -69,7 +69,13 @@ impl Reader<'_> {
         }
     }
 
-    fn task(&self, place: &str, story: &Value<'_>, lines: &Lines, found: &mut Found) -> Result<PlanTask, PlanError> {
+    fn task(
+        &self,
+        place: &str,
+        story: &Value<'_>,
+        lines: &LineIndex,
+        found: &mut Found,
+    ) -> Result<PlanTask, PlanError> {
         let Value::Object(object) = story else {
             return Err(self.ill_typed(&quoted(place), story, "an object with `title` and `passes`"));
         };
@@ -88,7 +94,7 @@ impl Reader<'_> {
             (Some(only), None) | (None, Some(only)) => only,
             (None, None) => {
                 return Err(PlanError::IllTyped {
-                    position: Position::of(self.text, object.range.start),
+                    position: Position::at_offset(self.text, object.range.start),
                     key: quoted(place),
                     found: "a story without a text".to_owned(),
                     expected: "a `title` that says what to do",
@@ -106,7 +112,7 @@ impl Reader<'_> {
     }
 
     /// Reads the settings of the story that is about to be added; null counts as absent.
-    fn settings(&self, story: &Object<'_>, lines: &Lines, found: &mut Found) -> TaskSettings {
+    fn settings(&self, story: &Object<'_>, lines: &LineIndex, found: &mut Found) -> TaskSettings {
         let task = found.tasks.len();
         let mut settings = TaskSettings::default();
         let mut first = None;
@@ -145,7 +151,7 @@ impl Reader<'_> {
 
     fn ill_typed(&self, key: &str, value: &Value<'_>, expected: &'static str) -> PlanError {
         PlanError::IllTyped {
-            position: Position::of(self.text, value.range().start),
+            position: Position::at_offset(self.text, value.range().start),
             key: key.to_owned(),
             found: described(value),
             expected,

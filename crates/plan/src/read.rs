@@ -34,7 +34,7 @@ pub fn read_bytes(kind: PlanKind, bytes: &[u8]) -> Result<Reading, PlanError> {
 pub(super) fn not_utf8(bytes: &[u8]) -> PlanError {
     let valid = bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid());
     PlanError::NotUtf8 {
-        position: Position::of(valid, valid.len()),
+        position: Position::at_offset(valid, valid.len()),
         utf16: bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]),
     }
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, Options, Parser, Tag};
 use ralph_core::event::PlanTask;
-use ralph_text::Lines;
+use ralph_text::LineIndex;
 
 use super::{
     error::PlanError,
@@ -38,7 +38,7 @@ pub struct Sections {
 
 /// Divides a Markdown plan with the given `tasks` by its headings.
 pub fn sections(text: &str, tasks: &[PlanTask]) -> Sections {
-    let (headings, lines) = (headings(text), Lines::of(text));
+    let (headings, lines) = (headings(text), LineIndex::new(text));
     let within = |task: &&PlanTask, range: &Range<usize>| range.contains(&lines.start_of(task.line));
     let of_level = |level: usize| -> Vec<Section> {
         let of_level = headings
@@ -88,7 +88,7 @@ pub fn only_section(kind: PlanKind, bytes: &[u8], reading: Reading, title: &str)
         PlanKind::Markdown => below(&headings(text), title, text.len()),
         PlanKind::Prd => None,
     };
-    let lines = Lines::of(text);
+    let lines = LineIndex::new(text);
     let is_within = |task: &PlanTask| {
         body.as_ref()
             .is_some_and(|body| body.contains(&lines.start_of(task.line)))

@@ -143,7 +143,7 @@ pub fn secret() -> io::Result<String> {
 pub fn read_text(path: &Path, cap_bytes: u64) -> Result<String, ReadError> {
     let text = String::from_utf8(read_bytes(path, cap_bytes)?).map_err(|error| {
         let valid = String::from_utf8_lossy(&error.as_bytes()[..error.utf8_error().valid_up_to()]);
-        let position = Position::of(&valid, valid.len());
+        let position = Position::at_offset(&valid, valid.len());
         ReadError::NotUtf8 { position }
     })?;
     Ok(match text.strip_prefix('\u{feff}') {

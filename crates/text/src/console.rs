@@ -1,8 +1,8 @@
 //! The only output of text to stdout and stderr, except for what the screen draws.
 //!
 //! The name of a file, the id of a run, the words of an error, a reply over the socket: any text may contain sequences
-//! that set a clipboard, move a cursor or reverse a line. So all of it is made harmless here, as [`shown`] says, and
-//! callers need not do so. Colours pass only for callers that set some themselves.
+//! that set a clipboard, move a cursor or reverse a line. All of it is therefore made harmless here with
+//! [`escape_controls`], and callers need not do so. Colours pass only for callers that set some themselves.
 //!
 //! Output that cannot be written is dropped silently: its reader has gone away.
 
@@ -11,7 +11,7 @@ use std::{
     io::{self, BufWriter, IsTerminal, Write},
 };
 
-use crate::{Form, Shown, shown};
+use crate::{OutputFilter, OutputFormat, escape_controls};
 
 /// Bytes that are collected before they are written, unless flushed.
 const BUFFER_BYTES: usize = 64 * 1024;
@@ -28,17 +28,17 @@ pub fn is_answered() -> bool {
 
 /// Writes text to stdout.
 pub fn print(text: &str) {
-    put(text, Form::Plain);
+    put(text, OutputFormat::Plain);
 }
 
 /// Writes text to stdout that may have colours of its own.
 pub fn print_coloured(text: &str) {
-    put(text, Form::Coloured);
+    put(text, OutputFormat::Coloured);
 }
 
 /// Writes serialised JSON to stdout.
 pub fn print_json(text: &str) {
-    put(text, Form::Json);
+    put(text, OutputFormat::Json);
 }
 
 /// Writes text to a terminal over the last `lines` lines.
@@ -48,20 +48,22 @@ pub fn print_over(text: &str, lines: usize) {
         lines => format!("\x1b[{lines}A\x1b[J"),
     };
     let mut out = io::stdout().lock();
-    let written = write!(out, "{back}{}", shown(text, Form::Plain));
+    let written = write!(out, "{back}{}", escape_controls(text, OutputFormat::Plain));
     _ = written.and_then(|()| out.flush());
 }
 
-fn put(text: &str, form: Form) {
+fn put(text: &str, format: OutputFormat) {
     let mut out = io::stdout().lock();
-    _ = out.write_all(shown(text, form).as_bytes()).and_then(|()| out.flush());
+    _ = out
+        .write_all(escape_controls(text, format).as_bytes())
+        .and_then(|()| out.flush());
 }
 
 /// Writes bytes to stdout unchanged, for a program that reads them; on a terminal, makes them harmless first.
 pub fn pass_on(bytes: &[u8]) {
     let mut out = io::stdout().lock();
     if out.is_terminal() {
-        _ = out.write_all(shown(&String::from_utf8_lossy(bytes), Form::Plain).as_bytes());
+        _ = out.write_all(escape_controls(&String::from_utf8_lossy(bytes), OutputFormat::Plain).as_bytes());
     } else {
         _ = out.write_all(bytes);
     }
@@ -75,7 +77,7 @@ pub fn warn(text: &str) {
 /// Writes lines to stderr. On a terminal, a leading word such as `error:` is coloured.
 pub fn complain(text: &str) {
     let text = format!("{}\n", text.trim_end_matches('\n'));
-    let text = shown(&text, Form::Plain);
+    let text = escape_controls(&text, OutputFormat::Plain);
     let text = match io::stderr().is_terminal() && is_colour_wanted() {
         true => with_coloured_marks(&text),
         false => text,
@@ -111,9 +113,9 @@ fn with_coloured_marks(text: &str) -> String {
 }
 
 /// Returns stdout for a writer of many pieces.
-pub fn stdout(form: Form) -> Stdout {
-    Stdout {
-        shown: Shown::new(form),
+pub fn stdout(format: OutputFormat) -> FilteredStdout {
+    FilteredStdout {
+        filter: OutputFilter::new(format),
         text: String::new(),
         out: BufWriter::with_capacity(BUFFER_BYTES, io::stdout()),
     }
@@ -123,17 +125,17 @@ pub fn stdout(form: Form) -> Stdout {
 ///
 /// Stdout is not locked meanwhile: a writer that hangs on a stopped terminal must not keep others from writing.
 #[derive(Debug)]
-pub struct Stdout {
-    shown: Shown,
+pub struct FilteredStdout {
+    filter: OutputFilter,
     /// Kept to reuse its memory.
     text: String,
     out: BufWriter<io::Stdout>,
 }
 
-impl Write for Stdout {
+impl Write for FilteredStdout {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.text.clear();
-        self.shown.feed(bytes, &mut self.text);
+        self.filter.feed(bytes, &mut self.text);
         self.out.write_all(self.text.as_bytes())?;
         Ok(bytes.len())
     }
@@ -143,10 +145,10 @@ impl Write for Stdout {
     }
 }
 
-impl Drop for Stdout {
+impl Drop for FilteredStdout {
     fn drop(&mut self) {
         self.text.clear();
-        self.shown.finish(&mut self.text);
+        self.filter.finish(&mut self.text);
         _ = self.out.write_all(self.text.as_bytes()).and_then(|()| self.out.flush());
     }
 }

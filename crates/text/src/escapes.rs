@@ -86,7 +86,7 @@ impl Escapes {
                 if rest.is_empty() {
                     break;
                 }
-                let mut sequence = Sequence {
+                let mut sequence = SequenceForwarder {
                     performer,
                     has_ended: false,
                 };
@@ -128,12 +128,12 @@ fn feed_text(parser: &mut vte::Parser, bytes: &[u8], performer: &mut impl Perfor
 }
 
 /// Forwards events up to the end of a sequence, after which text follows.
-struct Sequence<'a, P> {
+struct SequenceForwarder<'a, P> {
     performer: &'a mut P,
     has_ended: bool,
 }
 
-impl<P: Perform> Perform for Sequence<'_, P> {
+impl<P: Perform> Perform for SequenceForwarder<'_, P> {
     fn print(&mut self, character: char) {
         self.performer.print(character);
     }

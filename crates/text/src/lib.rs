@@ -9,8 +9,8 @@ pub mod console;
 
 pub mod escapes;
 mod json;
+pub mod output_filter;
 mod position;
-pub mod shown;
 pub mod signs;
 pub mod wrap;
 
@@ -20,8 +20,8 @@ use escapes::{Escapes, Params, Perform, PerformRuns};
 use memchr::memchr;
 
 pub use json::{JSON_WITH_COMMENTS, STRICT_JSON, pretty_json};
-pub use position::{Lines, Position};
-pub use shown::{Form, Shown, shown, shown_name};
+pub use output_filter::{OutputFilter, OutputFormat, escape_controls, escape_name};
+pub use position::{LineIndex, Position};
 
 /// Maximum bytes of a line; the rest of a longer line is dropped and the cut is marked.
 pub const LINE_CAP_BYTES: usize = 16 * 1024;
@@ -39,7 +39,7 @@ pub const RESET: &str = "\x1b[0m";
 
 /// The sequences that are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keep {
+pub enum KeptEscapes {
     Nothing,
     /// Colours and weights (SGR). Each line ends with a reset, so that its colours do not affect later text.
     Colour,
@@ -53,13 +53,13 @@ pub enum Keep {
 #[derive(Debug)]
 pub struct PlainText {
     escapes: Escapes,
-    line: Line,
+    line: CurrentLine,
 }
 
 /// The current line.
 #[derive(Debug)]
-struct Line {
-    keep: Keep,
+struct CurrentLine {
+    keep: KeptEscapes,
     text: String,
     /// The colours in force, as the sequences that set them.
     open: String,
@@ -75,10 +75,10 @@ struct Line {
 }
 
 impl PlainText {
-    pub fn new(keep: Keep) -> Self {
+    pub fn new(keep: KeptEscapes) -> Self {
         Self {
             escapes: Escapes::default(),
-            line: Line {
+            line: CurrentLine {
                 keep,
                 text: String::new(),
                 open: String::new(),
@@ -93,8 +93,8 @@ impl PlainText {
 
     /// Creates a reader without colours in which text after a backspace replaces earlier text, as on a screen: that is
     /// how spinners remove themselves. Not for texts that need approval, since a backspace would hide a part of them.
-    pub fn of_screen() -> Self {
-        let mut plain = Self::new(Keep::Nothing);
+    pub fn for_screen() -> Self {
+        let mut plain = Self::new(KeptEscapes::Nothing);
         plain.line.back = Some(0);
         plain
     }
@@ -135,7 +135,7 @@ impl PlainText {
     }
 }
 
-impl Line {
+impl CurrentLine {
     fn is_within_device(&self) -> bool {
         self.device_bytes.is_some_and(|bytes| bytes < DEVICE_CAP_BYTES)
     }
@@ -227,7 +227,7 @@ impl Line {
     }
 }
 
-impl Perform for Line {
+impl Perform for CurrentLine {
     fn print(&mut self, character: char) {
         match character {
             // Line and paragraph separators act as spaces.
@@ -247,7 +247,7 @@ impl Perform for Line {
     }
 
     fn csi_dispatch(&mut self, params: &Params, intermediates: &[u8], ignore: bool, action: char) {
-        if action == 'm' && self.keep == Keep::Colour && intermediates.is_empty() && !ignore {
+        if action == 'm' && self.keep == KeptEscapes::Colour && intermediates.is_empty() && !ignore {
             self.colour(params);
         }
     }
@@ -265,7 +265,7 @@ impl Perform for Line {
     }
 }
 
-impl PerformRuns for Line {
+impl PerformRuns for CurrentLine {
     fn print_run(&mut self, run: &str) {
         self.push(run);
     }
@@ -293,7 +293,7 @@ pub fn sanitized(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
-    let mut plain = PlainText::new(Keep::Nothing);
+    let mut plain = PlainText::new(KeptEscapes::Nothing);
     let mut add = |line: &str| {
         out.push_str(line);
         out.push('\n');
@@ -352,7 +352,7 @@ impl Perform for Clean {
 /// The last non-blank line of `bytes`, without escape sequences.
 pub fn last_line(bytes: &[u8]) -> String {
     let mut last = String::new();
-    let mut plain = PlainText::new(Keep::Nothing);
+    let mut plain = PlainText::new(KeptEscapes::Nothing);
     let mut take = |line: &str| {
         if !line.trim().is_empty() {
             line.trim_end().clone_into(&mut last);
@@ -399,7 +399,7 @@ pub fn with_causes(error: &dyn std::error::Error) -> String {
 mod tests {
     use super::*;
 
-    fn lines(keep: Keep, input: &[u8]) -> Vec<String> {
+    fn lines(keep: KeptEscapes, input: &[u8]) -> Vec<String> {
         let mut plain = PlainText::new(keep);
         let mut out = Vec::new();
         plain.feed(input, |line| out.push(line.to_owned()));
@@ -408,7 +408,7 @@ mod tests {
     }
 
     fn plain(input: &str) -> Vec<String> {
-        lines(Keep::Nothing, input.as_bytes())
+        lines(KeptEscapes::Nothing, input.as_bytes())
     }
 
     const ZOO: &str = "\x1b[1;31mred\x1b[0m\r\n\x1b]0;title\x07a\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\\n\
@@ -424,7 +424,7 @@ mod tests {
 
     #[test]
     fn where_the_input_is_cut_makes_no_difference() {
-        for keep in [Keep::Nothing, Keep::Colour] {
+        for keep in [KeptEscapes::Nothing, KeptEscapes::Colour] {
             let whole = lines(keep, ZOO.as_bytes());
             for at in 0..=ZOO.len() {
                 let (head, tail) = ZOO.as_bytes().split_at(at);
@@ -441,7 +441,7 @@ mod tests {
     #[test]
     fn broken_utf8_is_replaced_and_nothing_after_it_is_lost() {
         assert_eq!(
-            lines(Keep::Nothing, b"a\xffb\xe2\x82\nc\xe2\x82"),
+            lines(KeptEscapes::Nothing, b"a\xffb\xe2\x82\nc\xe2\x82"),
             ["a\u{FFFD}b\u{FFFD}", "c\u{FFFD}"]
         );
     }
@@ -463,7 +463,7 @@ mod tests {
         let on_screen = |input: &str| {
             let mut whole = Vec::new();
             for at in 0..=input.len() {
-                let (mut plain, mut out) = (PlainText::of_screen(), Vec::new());
+                let (mut plain, mut out) = (PlainText::for_screen(), Vec::new());
                 for piece in [&input.as_bytes()[..at], &input.as_bytes()[at..]] {
                     plain.feed(piece, |line| out.push(line.to_owned()));
                 }
@@ -508,7 +508,10 @@ mod tests {
 
     #[test]
     fn colours_are_kept_on_request_and_closed_at_each_line_end() {
-        let out = lines(Keep::Colour, b"\x1b[31mred\nstill\x1b[0m plain\n\x1b[2J\x1b[?25hx\n");
+        let out = lines(
+            KeptEscapes::Colour,
+            b"\x1b[31mred\nstill\x1b[0m plain\n\x1b[2J\x1b[?25hx\n",
+        );
         assert_eq!(out, ["\x1b[31mred\x1b[0m", "\x1b[31mstill\x1b[0m plain", "x"]);
     }
 

@@ -14,7 +14,7 @@ impl Position {
     /// boundary.
     ///
     /// Lines end with LF, CR LF or a lone CR.
-    pub fn of(text: &str, offset: usize) -> Self {
+    pub fn at_offset(text: &str, offset: usize) -> Self {
         let mut end = offset.min(text.len());
         while !text.is_char_boundary(end) {
             end -= 1;
@@ -42,12 +42,12 @@ impl fmt::Display for Position {
 
 /// The line starts of a text, to look up many positions.
 #[derive(Debug, Clone)]
-pub struct Lines {
+pub struct LineIndex {
     starts: Vec<usize>,
 }
 
-impl Lines {
-    pub fn of(text: &str) -> Self {
+impl LineIndex {
+    pub fn new(text: &str) -> Self {
         let bytes = text.as_bytes();
         let ends_line = |at: usize| match bytes[at] {
             b'\n' => true,
@@ -56,7 +56,7 @@ impl Lines {
         };
         let mut starts = vec![0];
         starts.extend((0..bytes.len()).filter(|&at| ends_line(at)).map(|at| at + 1));
-        Lines { starts }
+        LineIndex { starts }
     }
 
     /// Returns the byte offset of a line's start. Lines count from 1; a line past the last one has the last one's
@@ -71,7 +71,7 @@ impl Lines {
     pub fn position(&self, text: &str, offset: usize) -> Position {
         let line = self.line_of(offset);
         let in_line = text.get(self.start_of(line)..).unwrap_or_default();
-        let column = Position::of(in_line, offset.saturating_sub(self.start_of(line))).column;
+        let column = Position::at_offset(in_line, offset.saturating_sub(self.start_of(line))).column;
         Position { line, column }
     }
 
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     fn at(text: &str, offset: usize) -> (u32, u32) {
-        let Position { line, column } = Position::of(text, offset);
+        let Position { line, column } = Position::at_offset(text, offset);
         (line, column)
     }
 
@@ -112,10 +112,18 @@ mod tests {
     #[test]
     fn lines_agree_with_positions() {
         let text = "a\nb\r\n\rc\n\nä";
-        let lines = Lines::of(text);
+        let lines = LineIndex::new(text);
         for (offset, _) in text.char_indices() {
-            assert_eq!(lines.line_of(offset), Position::of(text, offset).line, "at {offset}");
-            assert_eq!(lines.position(text, offset), Position::of(text, offset), "at {offset}");
+            assert_eq!(
+                lines.line_of(offset),
+                Position::at_offset(text, offset).line,
+                "at {offset}"
+            );
+            assert_eq!(
+                lines.position(text, offset),
+                Position::at_offset(text, offset),
+                "at {offset}"
+            );
         }
     }
 

@@ -21,7 +21,7 @@ const MOST_LEAD: usize = 1024;
 
 /// The treatment of a word that is still being written and may not fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Word {
+pub enum UnfinishedWord {
     /// Shown at once, and moved if it does not fit: for a screen.
     Moves,
     /// Held back until its place is known.
@@ -31,30 +31,30 @@ pub enum Word {
 #[derive(Debug)]
 pub struct Wrapper {
     columns: usize,
-    word: Word,
+    word: UnfinishedWord,
     /// The text that ends a line before its continuation.
     line_end: String,
     characters: Characters,
-    sequence: Sequence,
+    sequence: PartialSequence,
     /// The colours in force, as the sequences that set them.
     colours: String,
-    line: Line,
+    line: WrappedLine,
 }
 
 /// The current line.
 #[derive(Debug, Default)]
-struct Line {
+struct WrappedLine {
     column: usize,
     lead: Lead,
     /// The text since the last place where the line can be wrapped.
-    run: Run,
+    run: WordRun,
     returned: bool,
     /// Whether the line contains more than text and is left unchanged.
     is_left_alone: bool,
 }
 
 #[derive(Debug, Default)]
-struct Run {
+struct WordRun {
     text: String,
     begin: usize,
     /// The colours in force at its beginning.
@@ -86,13 +86,13 @@ enum LeadState {
 
 /// An unfinished escape sequence.
 #[derive(Debug, Default)]
-struct Sequence {
+struct PartialSequence {
     text: String,
-    kind: Kind,
+    kind: SequenceKind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Kind {
+enum SequenceKind {
     #[default]
     None,
     Escape,
@@ -102,15 +102,15 @@ enum Kind {
 
 impl Wrapper {
     /// Creates a wrapper for `columns` columns. A continuation line begins after `line_end`.
-    pub fn new(columns: usize, word: Word, line_end: &str) -> Self {
+    pub fn new(columns: usize, word: UnfinishedWord, line_end: &str) -> Self {
         Self {
             columns: columns.max(2),
             word,
             line_end: line_end.to_owned(),
             characters: Characters::default(),
-            sequence: Sequence::default(),
+            sequence: PartialSequence::default(),
             colours: String::new(),
-            line: Line::default(),
+            line: WrappedLine::default(),
         }
     }
 
@@ -131,7 +131,7 @@ impl Wrapper {
     }
 
     fn take(&mut self, character: char, out: &mut Vec<u8>) {
-        if self.sequence.kind != Kind::None || character == '\x1b' {
+        if self.sequence.kind != SequenceKind::None || character == '\x1b' {
             self.in_sequence(character, out);
             return;
         }
@@ -139,7 +139,7 @@ impl Wrapper {
         if character == '\n' {
             self.show_run(out);
             out.push(b'\n');
-            self.line = Line {
+            self.line = WrappedLine {
                 // Without a carriage return, the next line begins at an unknown column.
                 is_left_alone: !returned,
                 ..Line::default()
@@ -174,8 +174,8 @@ impl Wrapper {
         if self.line.column < self.columns {
             self.line.column += 1;
             match self.word {
-                Word::Moves => out.push(b' '),
-                Word::Waits => self.line.run.blanks += 1,
+                UnfinishedWord::Moves => out.push(b' '),
+                UnfinishedWord::Waits => self.line.run.blanks += 1,
             }
         }
         self.begin_run();
@@ -205,8 +205,8 @@ impl Wrapper {
         }
         self.line.column += width;
         match self.word {
-            Word::Moves => push(out, character),
-            Word::Waits => {}
+            UnfinishedWord::Moves => push(out, character),
+            UnfinishedWord::Waits => {}
         }
         self.line.run.text.push(character);
         if width > 1 || self.line.run.text.len() > WORD_CAP_BYTES {
@@ -226,14 +226,14 @@ impl Wrapper {
         }
         let run = &mut self.line.run;
         run.blanks = 0;
-        let back = moves && self.word == Word::Moves && !run.text.is_empty();
+        let back = moves && self.word == UnfinishedWord::Moves && !run.text.is_empty();
         if back {
             out.extend_from_slice(RESET.as_bytes());
             out.push(b'\r');
             out.extend_from_slice(format!("\x1b[{}C\x1b[K", run.begin).as_bytes());
         }
         let is_gutter = lead.contains([QUOTE, CODE]);
-        let colours = if back || (self.word == Word::Waits && moves) {
+        let colours = if back || (self.word == UnfinishedWord::Waits && moves) {
             run.colours.clone()
         } else {
             self.colours.clone()
@@ -267,7 +267,7 @@ impl Wrapper {
     /// Shows the word if it is held back. It cannot be moved any more.
     fn show_run(&mut self, out: &mut Vec<u8>) {
         let run = &mut self.line.run;
-        if self.word == Word::Waits {
+        if self.word == UnfinishedWord::Waits {
             out.extend(std::iter::repeat_n(b' ', std::mem::take(&mut run.blanks)));
             out.extend_from_slice(run.text.as_bytes());
         }
@@ -290,19 +290,19 @@ impl Wrapper {
         let sequence = &mut self.sequence;
         sequence.text.push(character);
         sequence.kind = match (sequence.kind, character) {
-            (Kind::None, _) => Kind::Escape,
-            (Kind::Escape, '[') => Kind::Csi,
-            (Kind::Escape, ']') => Kind::Osc,
-            (Kind::Csi, ' '..='?') if sequence.text.len() < COLOURS_CAP_BYTES => Kind::Csi,
-            (Kind::Osc, ' '..) if sequence.text.len() < WORD_CAP_BYTES => Kind::Osc,
+            (SequenceKind::None, _) => SequenceKind::Escape,
+            (SequenceKind::Escape, '[') => SequenceKind::Csi,
+            (SequenceKind::Escape, ']') => SequenceKind::Osc,
+            (SequenceKind::Csi, ' '..='?') if sequence.text.len() < COLOURS_CAP_BYTES => SequenceKind::Csi,
+            (SequenceKind::Osc, ' '..) if sequence.text.len() < WORD_CAP_BYTES => SequenceKind::Osc,
             // An escape begins another sequence, which ends the title or link.
-            (Kind::Osc, '\x1b') => Kind::Osc,
-            (Kind::Escape | Kind::Csi | Kind::Osc, _) => Kind::None,
+            (SequenceKind::Osc, '\x1b') => SequenceKind::Osc,
+            (SequenceKind::Escape | SequenceKind::Csi | SequenceKind::Osc, _) => SequenceKind::None,
         };
-        if sequence.kind != Kind::None && !sequence.text.ends_with("\x1b\\") {
+        if sequence.kind != SequenceKind::None && !sequence.text.ends_with("\x1b\\") {
             return;
         }
-        sequence.kind = Kind::None;
+        sequence.kind = SequenceKind::None;
         let text = std::mem::take(&mut sequence.text);
         let is_colour = text.starts_with("\x1b[") && character == 'm';
         if is_colour && !self.line.is_left_alone {
@@ -330,7 +330,7 @@ impl Wrapper {
             self.begin_run();
             return;
         }
-        if self.word == Word::Moves {
+        if self.word == UnfinishedWord::Moves {
             out.extend_from_slice(text.as_bytes());
         }
         self.line.run.text.push_str(text);
@@ -428,7 +428,7 @@ mod tests {
     }
 
     fn wrapped_in(columns: usize, pieces: &[&str]) -> String {
-        let mut wrapper = Wrapper::new(columns, Word::Waits, "\n");
+        let mut wrapper = Wrapper::new(columns, UnfinishedWord::Waits, "\n");
         let mut out = Vec::new();
         for piece in pieces {
             wrapper.feed(piece.as_bytes(), &mut out);
@@ -444,7 +444,7 @@ mod tests {
 
     /// The rows of a screen on which words move.
     fn rows(columns: usize, pieces: &[&str]) -> Vec<String> {
-        let mut wrapper = Wrapper::new(columns, Word::Moves, "\r\n");
+        let mut wrapper = Wrapper::new(columns, UnfinishedWord::Moves, "\r\n");
         let mut screen = screen(columns);
         for piece in pieces {
             let mut out = Vec::new();

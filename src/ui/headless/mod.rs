@@ -1,7 +1,7 @@
 //! A run without a screen: records and transcript as text for people, or the records as JSON lines for machines.
 //!
 //! Agent output never reaches the terminal raw: it passes through `text::PlainText`, which keeps colours at most.
-//! Callers pass a writer from `text::Shown`.
+//! Callers pass a writer from `ralph_text::OutputFilter`.
 
 mod text;
 

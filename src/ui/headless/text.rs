@@ -10,8 +10,8 @@ use ralph_core::{
     run::RunView,
 };
 use ralph_text::{
-    Form, Keep, PlainText, RESET, one_line,
-    wrap::{Word, Wrapper},
+    KeptEscapes, OutputFormat, PlainText, RESET, one_line,
+    wrap::{UnfinishedWord, Wrapper},
 };
 use ralph_words::{Tone, agent_with_channel, counted, date_ahead, narrate, short_count};
 
@@ -212,7 +212,7 @@ impl Fit {
         let Some(columns) = self.columns else {
             return Cow::Borrowed(line);
         };
-        let mut wrapper = Wrapper::new(columns, Word::Waits, &self.line_end);
+        let mut wrapper = Wrapper::new(columns, UnfinishedWord::Waits, &self.line_end);
         let mut out = Vec::with_capacity(line.len() + line.len() / 8);
         wrapper.feed(line.as_bytes(), &mut out);
         end(&mut wrapper, &mut out);
@@ -290,10 +290,10 @@ pub(crate) fn dated_line(at_ms: u64, line: &ralph_words::Line, style: Style) -> 
     format!("{} {text}\n", style.paint("2", &clock_time(at_ms)))
 }
 
-fn keep(style: Style) -> Keep {
+fn keep(style: Style) -> KeptEscapes {
     match style.form() {
-        Form::Coloured => Keep::Colour,
-        Form::Plain | Form::Json => Keep::Nothing,
+        OutputFormat::Coloured => KeptEscapes::Colour,
+        OutputFormat::Plain | OutputFormat::Json => KeptEscapes::Nothing,
     }
 }
 

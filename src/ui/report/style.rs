@@ -1,6 +1,6 @@
 //! Presentation of text output.
 
-use ralph_text::Form;
+use ralph_text::OutputFormat;
 
 /// Colour and width of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,8 +24,12 @@ impl Style {
     };
 
     /// The kind of text that this style produces.
-    pub fn form(self) -> Form {
-        if self.colour { Form::Coloured } else { Form::Plain }
+    pub fn form(self) -> OutputFormat {
+        if self.colour {
+            OutputFormat::Coloured
+        } else {
+            OutputFormat::Plain
+        }
     }
 
     /// Colours `text` with an SGR code, if colour is on.

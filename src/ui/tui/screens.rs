@@ -4,7 +4,7 @@ use ralph_system::proc::{
     Size,
     screen::{Screen, Scrollback},
 };
-use ralph_text::wrap::{Word, Wrapper};
+use ralph_text::wrap::{UnfinishedWord, Wrapper};
 
 use super::skim::{self, Skimmer};
 
@@ -47,7 +47,7 @@ impl Page {
         let columns = usize::from(screen.size().cols);
         Self {
             screen,
-            wrapper: transcript.then(|| Wrapper::new(columns, Word::Moves, "\r\n")),
+            wrapper: transcript.then(|| Wrapper::new(columns, UnfinishedWord::Moves, "\r\n")),
         }
     }
 

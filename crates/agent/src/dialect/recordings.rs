@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ralph_core::event::{AgentSignal, Exit, Problem, ProblemKind};
-use ralph_text::{Keep, PlainText};
+use ralph_text::{KeptEscapes, PlainText};
 
 use crate::transcript::Transcript;
 
@@ -42,7 +42,7 @@ impl Recording {
         } else {
             Exit::Code { code: exit }
         };
-        let (mut plain, mut tail) = (PlainText::new(Keep::Nothing), Tail::default());
+        let (mut plain, mut tail) = (PlainText::new(KeptEscapes::Nothing), Tail::default());
         plain.feed(stderr, |line| tail.push(line));
         plain.finish(|line| tail.push(line));
         Self {

@@ -29,7 +29,7 @@ impl Default for Terminal {
 impl Terminal {
     pub(super) fn with(patterns: Arc<Patterns>) -> Self {
         Self {
-            plain: PlainText::of_screen(),
+            plain: PlainText::for_screen(),
             tail: Tail::default(),
             patterns,
         }

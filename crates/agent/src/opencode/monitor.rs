@@ -6,7 +6,7 @@ use std::{
 };
 
 use ralph_system::proc::{End, Output};
-use ralph_text::{Keep, PlainText, one_line};
+use ralph_text::{KeptEscapes, PlainText, one_line};
 use ralph_words::exit_in_words;
 use tokio::sync::watch;
 
@@ -37,7 +37,7 @@ impl ProcessMonitor {
     pub(super) fn output(self: &Arc<Self>) -> Box<dyn Output> {
         Box::new(Listener {
             monitor: Arc::clone(self),
-            plain: PlainText::new(Keep::Nothing),
+            plain: PlainText::new(KeptEscapes::Nothing),
         })
     }
 

@@ -144,7 +144,7 @@ impl Template {
                 .into_iter()
                 .find(|placeholder| placeholder.name() == name);
             let placeholder = known.ok_or_else(|| PromptError::UnknownPlaceholder {
-                position: Position::of(text, text.len() - braced.len()),
+                position: Position::at_offset(text, text.len() - braced.len()),
                 name: name.to_owned(),
             })?;
             if !literal.is_empty() {

@@ -26,7 +26,7 @@ use super::{
 pub fn from_json(path: &Path, text: &str) -> Result<(Option<Node>, Vec<Mistake>), Mistake> {
     let parsed = parse_to_ast(text, &Default::default(), &JSON_WITH_COMMENTS).map_err(|error| Mistake::Syntax {
         path: path.to_owned(),
-        position: Position::of(text, error.range().start),
+        position: Position::at_offset(text, error.range().start),
         language: "JSON",
         why: error.kind().to_string().to_lowercase(),
     })?;

@@ -2,7 +2,7 @@
 
 use std::{fmt, path::Path, sync::Arc};
 
-use ralph_text::{Lines, Position};
+use ralph_text::{LineIndex, Position};
 
 /// The origin of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,7 +55,7 @@ impl fmt::Display for Origin {
 /// Determines the origins of values in one text.
 pub struct Place<'t> {
     text: &'t str,
-    lines: Lines,
+    lines: LineIndex,
     source: Source,
     /// The last requested byte and its position. Most requests are in the order of the text, and a text may be one long
     /// line.
@@ -81,7 +81,7 @@ impl<'t> Place<'t> {
     fn of(text: &'t str, source: Source) -> Self {
         Place {
             text,
-            lines: Lines::of(text),
+            lines: LineIndex::new(text),
             source,
             last: (0, Position { line: 1, column: 1 }),
         }
@@ -124,7 +124,7 @@ mod tests {
         let offsets: Vec<usize> = text.char_indices().map(|(offset, _)| offset).collect();
         let mut place = Place::file(Path::new("x"), text);
         for &offset in offsets.iter().chain(offsets.iter().rev()) {
-            let origin = Origin::file(Path::new("x"), Position::of(text, offset));
+            let origin = Origin::file(Path::new("x"), Position::at_offset(text, offset));
             assert_eq!(place.at(offset), origin, "at {offset}");
         }
     }

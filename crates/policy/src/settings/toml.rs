@@ -19,7 +19,7 @@ use super::{
 pub fn from_toml(path: &Path, text: &str, mut place: Place<'_>) -> Result<Node, Mistake> {
     let table = DeTable::parse(text).map_err(|error| Mistake::Syntax {
         path: path.to_owned(),
-        position: Position::of(text, error.span().map_or(0, |span| span.start)),
+        position: Position::at_offset(text, error.span().map_or(0, |span| span.start)),
         language: "TOML",
         why: error.message().to_owned(),
     })?;

@@ -12,7 +12,7 @@ use ralph_system::{
     diagnostics::inherited,
     proc::{End, Output, Stop},
 };
-use ralph_text::{Keep, PlainText, with_causes};
+use ralph_text::{KeptEscapes, PlainText, with_causes};
 use serde_json::Value;
 use tokio::{sync::oneshot, task::spawn_blocking, time::timeout_at};
 
@@ -200,7 +200,7 @@ async fn printed(home: &Home, args: Vec<String>, until: Instant) -> Result<Print
     let collector = Collector {
         stdout: Vec::new(),
         stderr: String::new(),
-        plain: PlainText::new(Keep::Nothing),
+        plain: PlainText::new(KeptEscapes::Nothing),
         told: Some(told),
     };
     let home = home.clone();

@@ -11,7 +11,7 @@ use super::{
 
 /// The control characters and sequences that a text may contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum OutputFormat {
     /// Line ends and tabs.
     Plain,
     /// Also colours and weights (SGR), which are reset at the end of their line.
@@ -21,21 +21,21 @@ pub enum Form {
 }
 
 /// Makes `text` safe for a terminal.
-pub fn shown(text: &str, form: Form) -> String {
+pub fn escape_controls(text: &str, format: OutputFormat) -> String {
     let mut out = String::with_capacity(text.len());
-    let mut shown = Shown::new(form);
-    shown.feed(text.as_bytes(), &mut out);
-    shown.finish(&mut out);
+    let mut filter = OutputFilter::new(format);
+    filter.feed(text.as_bytes(), &mut out);
+    filter.finish(&mut out);
     out
 }
 
 /// Makes `text` safe for a terminal and keeps it on one line, for names.
-pub fn shown_name(text: &str) -> String {
+pub fn escape_name(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
         match character {
             '\n' | '\t' => out.extend(character.escape_default()),
-            _ => put(character, Form::Plain, &mut out),
+            _ => put(character, OutputFormat::Plain, &mut out),
         }
     }
     out
@@ -43,18 +43,18 @@ pub fn shown_name(text: &str) -> String {
 
 /// Makes a stream of bytes, cut anywhere, safe for a terminal.
 #[derive(Debug)]
-pub struct Shown {
-    form: Form,
+pub struct OutputFilter {
+    format: OutputFormat,
     /// The beginning of an incomplete character or colour.
     partial: Vec<u8>,
     /// Whether a colour is in force.
     open: bool,
 }
 
-impl Shown {
-    pub(crate) fn new(form: Form) -> Self {
+impl OutputFilter {
+    pub(crate) fn new(format: OutputFormat) -> Self {
         Self {
-            form,
+            format,
             partial: Vec::new(),
             open: false,
         }
@@ -99,7 +99,7 @@ impl Shown {
 
     /// The length of the part of `text` that can be shown now: all except the beginning of a colour.
     fn whole(&self, text: &str) -> usize {
-        if self.form != Form::Coloured {
+        if self.format != OutputFormat::Coloured {
             return text.len();
         }
         match text.rfind('\x1b') {
@@ -117,9 +117,9 @@ impl Shown {
                 rest = &rest[run..];
                 continue;
             }
-            let colour = match self.form {
-                Form::Coloured => colour(rest),
-                Form::Plain | Form::Json => None,
+            let colour = match self.format {
+                OutputFormat::Coloured => colour(rest),
+                OutputFormat::Plain | OutputFormat::Json => None,
             };
             if let Some(colour) = colour {
                 out.push_str(colour);
@@ -135,7 +135,7 @@ impl Shown {
                     out.push('\n');
                 }
                 '\t' => out.push('\t'),
-                _ => put(character, self.form, out),
+                _ => put(character, self.format, out),
             }
             rest = &rest[character.len_utf8()..];
         }
@@ -148,12 +148,12 @@ impl Shown {
     }
 }
 
-fn put(character: char, form: Form, out: &mut String) {
-    match form {
+fn put(character: char, format: OutputFormat, out: &mut String) {
+    match format {
         _ if !is_dropped(character) => out.push(character),
         // All of them are in the Basic Multilingual Plane, so four digits suffice.
-        Form::Json => out.push_str(&format!("\\u{:04x}", u32::from(character))),
-        Form::Plain | Form::Coloured => out.extend(character.escape_unicode()),
+        OutputFormat::Json => out.push_str(&format!("\\u{:04x}", u32::from(character))),
+        OutputFormat::Plain | OutputFormat::Coloured => out.extend(character.escape_unicode()),
     }
 }
 
@@ -169,60 +169,69 @@ mod tests {
     fn what_could_command_a_terminal_is_shown_as_an_escape_and_nothing_is_dropped() {
         for character in HARMFUL.chars() {
             let text = format!("a{character}b\n\tc");
-            for form in [Form::Plain, Form::Coloured] {
+            for format in [OutputFormat::Plain, OutputFormat::Coloured] {
                 let expected = format!("a\\u{{{:x}}}b\n\tc", u32::from(character));
-                assert_eq!(shown(&text, form), expected);
+                assert_eq!(escape_controls(&text, format), expected);
             }
         }
-        assert_eq!(shown("a\x1b]0;never ended", Form::Plain), "a\\u{1b}]0;never ended");
-        assert_eq!(shown("ü 日本語 🎉 \u{200d}", Form::Plain), "ü 日本語 🎉 \u{200d}");
+        assert_eq!(
+            escape_controls("a\x1b]0;never ended", OutputFormat::Plain),
+            "a\\u{1b}]0;never ended"
+        );
+        assert_eq!(
+            escape_controls("ü 日本語 🎉 \u{200d}", OutputFormat::Plain),
+            "ü 日本語 🎉 \u{200d}"
+        );
     }
 
     #[test]
     fn colours_pass_only_where_they_are_ones_own_and_end_with_the_line() {
         let text = "\x1b[31mred\nnext\x1b[0m \x1b[2J\x1b[1;4mx\x1b[m\x1b[38:5:1my\x1b";
         assert_eq!(
-            shown(text, Form::Coloured),
+            escape_controls(text, OutputFormat::Coloured),
             "\x1b[31mred\x1b[0m\nnext\x1b[0m \\u{1b}[2J\x1b[1;4mx\x1b[m\x1b[38:5:1my\\u{1b}\x1b[0m"
         );
-        assert!(!shown(text, Form::Plain).contains('\x1b'));
+        assert!(!escape_controls(text, OutputFormat::Plain).contains('\x1b'));
         let long = format!("\x1b[{}m", "1;".repeat(COLOUR_CAP_BYTES));
-        assert!(!shown(&long, Form::Coloured).contains('\x1b'));
+        assert!(!escape_controls(&long, OutputFormat::Coloured).contains('\x1b'));
     }
 
     #[test]
     fn json_keeps_its_value() {
         let value = serde_json::json!({ "text": HARMFUL, "key\u{9b}\u{202e}": "ü\u{1b}" });
         for text in [value.to_string(), format!("{value:#}")] {
-            let shown = shown(&text, Form::Json);
+            let shown = escape_controls(&text, OutputFormat::Json);
             assert!(!shown.contains(|c| c != '\n' && is_dropped(c)), "{shown:?}");
             assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), value);
         }
-        assert_eq!(shown("\"\u{9b}\u{202e}\"", Form::Json), "\"\\u009b\\u202e\"");
+        assert_eq!(
+            escape_controls("\"\u{9b}\u{202e}\"", OutputFormat::Json),
+            "\"\\u009b\\u202e\""
+        );
     }
 
     #[test]
     fn where_the_bytes_are_cut_makes_no_difference() {
         let text = "ä\x1b[31mö\x1b[0m\x1b[2J\u{9b}\n\x1b[1mz\nü\x1b".as_bytes();
         let text = [text, b"\xff\xc3"].concat();
-        for form in [Form::Plain, Form::Coloured, Form::Json] {
-            let whole = in_pieces(form, &[&text]);
+        for format in [OutputFormat::Plain, OutputFormat::Coloured, OutputFormat::Json] {
+            let whole = in_pieces(format, &[&text]);
             for at in 0..=text.len() {
                 let (head, tail) = text.split_at(at);
-                assert_eq!(in_pieces(form, &[head, tail]), whole, "cut at {at}");
+                assert_eq!(in_pieces(format, &[head, tail]), whole, "cut at {at}");
             }
         }
     }
 
-    fn in_pieces(form: Form, pieces: &[&[u8]]) -> String {
-        let (mut shown, mut out) = (Shown::new(form), String::new());
-        pieces.iter().for_each(|piece| shown.feed(piece, &mut out));
-        shown.finish(&mut out);
+    fn in_pieces(format: OutputFormat, pieces: &[&[u8]]) -> String {
+        let (mut filter, mut out) = (OutputFilter::new(format), String::new());
+        pieces.iter().for_each(|piece| filter.feed(piece, &mut out));
+        filter.finish(&mut out);
         out
     }
 
     #[test]
     fn a_name_stays_on_its_line() {
-        assert_eq!(shown_name("a\nb\t\x1b[31mc"), "a\\nb\\t\\u{1b}[31mc");
+        assert_eq!(escape_name("a\nb\t\x1b[31mc"), "a\\nb\\t\\u{1b}[31mc");
     }
 }
