@@ -10,7 +10,7 @@ use ralph_state::{
     store::paths::ProjectPaths,
 };
 use ralph_text::console::print;
-use ralph_words::{command_refusal_in_words, left_in_words, tests_confirmed_in_words};
+use ralph_words::{command_refusal_in_words, queued_message_in_words, tests_confirmed_in_words};
 
 use crate::{
     app::{Place, judge},
@@ -54,7 +54,7 @@ pub(super) fn steer(args: &Args, now: bool, standing: bool, text: &[String]) -> 
 fn leave(paths: &ProjectPaths, message: &Message, judge: Option<&dyn Judge>) -> Result<u8, Failure> {
     match driver::leave(paths, message, judge)? {
         Left::Queued { id, plan, rules } => {
-            print(&format!("{}\n", left_in_words(id, &plan, &rules)));
+            print(&format!("{}\n", queued_message_in_words(id, &plan, &rules)));
             Ok(0)
         }
         Left::Confirmed => {

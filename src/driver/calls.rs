@@ -11,7 +11,7 @@ use ralph_core::{
 };
 use ralph_state::control::{Called, Request, Role, SAID_CAP_BYTES, ToolAnswer, ToolCall};
 use ralph_system::diagnostics::inherited;
-use ralph_words::{NoTool, no_tool_in_words, prompt::plan_in_prompt, tools as words};
+use ralph_words::{ToolRefusal, prompt::plan_in_prompt, tool_refusal_in_words, tools as words};
 use tokio::{task::spawn_blocking, time::Instant};
 
 use super::{
@@ -41,15 +41,15 @@ impl Driver {
             return Ok(());
         }
         if called.run != self.jobs.run {
-            refuse(reply, NoTool::OtherRun);
+            refuse(reply, ToolRefusal::OtherRun);
             return Ok(());
         }
         let Phase::Running { iteration, .. } = self.state().view.phase else {
-            refuse(reply, NoTool::NoSession);
+            refuse(reply, ToolRefusal::NoSession);
             return Ok(());
         };
         if !self.state().view.role.is_work() && !only_looks(&called.call) {
-            refuse(reply, NoTool::Reviewing);
+            refuse(reply, ToolRefusal::Reviewing);
             return Ok(());
         }
         match called.call {
@@ -76,7 +76,7 @@ impl Driver {
                 let answer = said("reason", reason).map(|why| AgentCall::TestsChanged { why });
                 self.take_said(iteration, answer, words::tests_changed_taken(), reply)?;
             }
-            ToolCall::TaskAdd { .. } if !self.takes_proposals => refuse(reply, NoTool::ProposalsOff),
+            ToolCall::TaskAdd { .. } if !self.takes_proposals => refuse(reply, ToolRefusal::ProposalsOff),
             ToolCall::TaskAdd { task } => {
                 let answer = said("task", task).map(|task| AgentCall::Proposed { task });
                 self.take_said(iteration, answer, words::proposal_taken(), reply)?;
@@ -110,7 +110,7 @@ impl Driver {
                 let plan = match plan {
                     Ok(plan) if self.is_at_work(iteration) => plan,
                     Ok(_) => {
-                        refuse(reply, NoTool::Ended);
+                        refuse(reply, ToolRefusal::Ended);
                         return Ok(());
                     }
                     Err(why) => {
@@ -151,7 +151,7 @@ impl Driver {
             let taken = self.record_call(iteration, AgentCall::Claimed { reasons })?;
             answer(
                 reply,
-                ToolAnswer::refused(taken.map_or_else(no_tool_in_words, |_| text)),
+                ToolAnswer::refused(taken.map_or_else(tool_refusal_in_words, |_| text)),
             );
             return Ok(());
         }
@@ -193,12 +193,12 @@ impl Driver {
     ) -> Result<(), DriverError> {
         let goals = self.goals_for_agents();
         if goals.is_empty() {
-            refuse(reply, NoTool::NoGoals);
+            refuse(reply, ToolRefusal::NoGoals);
             return Ok(());
         }
         let latest = self.tools.ticket;
         if let Some(ticket) = ticket.filter(|ticket| *ticket != latest) {
-            refuse(reply, NoTool::NoSuchTicket { ticket });
+            refuse(reply, ToolRefusal::NoSuchTicket { ticket });
             return Ok(());
         }
         if let Some(check) = &mut self.tools.check {
@@ -222,7 +222,7 @@ impl Driver {
                 let results = self.tools.checked.clone();
                 self.tell_goals(purpose, iteration, &results, reply)?;
             }
-            (Some(ticket), false) => refuse(reply, NoTool::NoSuchTicket { ticket }),
+            (Some(ticket), false) => refuse(reply, ToolRefusal::NoSuchTicket { ticket }),
             (None, _) => self.begin_check(goals, (purpose, reply)),
         }
         Ok(())
@@ -340,7 +340,7 @@ impl Driver {
         let is_live = self.is_steerable();
         match self.record_call(iteration, AgentCall::Asked { ask: 0, question })? {
             Ok(AgentCall::Asked { ask, .. }) => answer(reply, ToolAnswer::done(words::question_taken(ask, is_live))),
-            Ok(_) => refuse(reply, NoTool::Ended),
+            Ok(_) => refuse(reply, ToolRefusal::Ended),
             Err(why) => refuse(reply, why),
         }
         Ok(())
@@ -357,7 +357,7 @@ impl Driver {
                 answer(reply, ToolAnswer::done(words::question_answered(&text)));
             }
             None if is_open => answer(reply, ToolAnswer::done(words::question_open(ticket))),
-            None => refuse(reply, NoTool::NoSuchTicket { ticket }),
+            None => refuse(reply, ToolRefusal::NoSuchTicket { ticket }),
         }
         Ok(())
     }
@@ -381,9 +381,9 @@ impl Driver {
     }
 
     /// Records a call. Returns it as recorded.
-    fn record_call(&mut self, iteration: u32, call: AgentCall) -> Result<Result<AgentCall, NoTool>, DriverError> {
+    fn record_call(&mut self, iteration: u32, call: AgentCall) -> Result<Result<AgentCall, ToolRefusal>, DriverError> {
         let events = self.advance(&Input::AgentCalled { iteration, call })?;
-        Ok(recorded(events).ok_or(NoTool::TooMany))
+        Ok(recorded(events).ok_or(ToolRefusal::TooMany))
     }
 
     fn is_at_work(&self, iteration: u32) -> bool {

@@ -18,7 +18,7 @@ use ralph_state::{
     control::{Asked, Request, Role},
     store::{lock::Lock, paths::ProjectPaths, rules},
 };
-use ralph_words::{closed_in_words, command_refusal_in_words, fate_in_words, no_answer_in_words};
+use ralph_words::{closed_in_words, command_refusal_in_words, late_answer_in_words, no_answer_in_words};
 
 use super::{
     clock::now_ms,
@@ -275,7 +275,7 @@ fn answered_late(
     }
     late_answer(view, ask, answer, at).map_err(|why| match why {
         Some(why) => no_answer_in_words(ask, &why),
-        None => fate_in_words(view, ask),
+        None => late_answer_in_words(view, ask),
     })
 }
 

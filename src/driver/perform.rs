@@ -14,7 +14,7 @@ use ralph_state::store::{
 };
 use ralph_system::diagnostics::{inherited, kind};
 use ralph_text::with_causes;
-use ralph_words::{Advice, denial, no_answer, tools::edits_checked};
+use ralph_words::{DenialAdvice, denial, no_answer, tools::edits_checked};
 use tracing::debug;
 
 use super::{
@@ -71,8 +71,8 @@ impl Driver {
                 ..
             } => {
                 let advice = match self.state().view.settings.denials.warns_at(denials) {
-                    true => Advice::StopTrying,
-                    false => Advice::FindAnotherWay,
+                    true => DenialAdvice::StopTrying,
+                    false => DenialAdvice::FindAnotherWay,
                 };
                 let answer = match allowed {
                     true => PermissionAnswer::Allow,

@@ -13,9 +13,9 @@ use ralph_core::{
 use ralph_state::control::{BreakerStatus, PendingAsk, QueuedSteering, Quiet, Reply, Request, Reviewer, Role, Status};
 use ralph_text::one_line;
 use ralph_words::{
-    NoTool, agent_command_in_words, background_refusal_in_words, breaker_cause_in_words, closed_in_words,
-    command_refusal_in_words, fate_in_words, mode_in_words, mode_word, new_limits_in_words, no_answer_in_words,
-    no_tool_in_words, phase_in_words, scope_in_words, tests_confirmed_in_words,
+    ToolRefusal, agent_command_in_words, background_refusal_in_words, breaker_cause_in_words, closed_in_words,
+    command_refusal_in_words, late_answer_in_words, mode_in_words, mode_word, new_limits_in_words, no_answer_in_words,
+    phase_in_words, scope_in_words, tests_confirmed_in_words, tool_refusal_in_words,
 };
 
 use super::{
@@ -121,7 +121,7 @@ impl Driver {
             Request::Personal(_) => Ok(done("")),
             // The loop replies when it knows the answer: see `calls`.
             Request::Tool { .. } => Ok(Reply::Refused {
-                why: no_tool_in_words(NoTool::NoSession),
+                why: tool_refusal_in_words(ToolRefusal::NoSession),
             }),
             Request::Status => Ok(Reply::Status {
                 status: {
@@ -323,7 +323,7 @@ fn no_answer_taken(ask: u32, answer: &Answer, at: AnswerPlace, view: &RunView) -
     };
     match read {
         Err(Some(why)) => no_answer_in_words(ask, &why),
-        Err(None) => fate_in_words(view, ask),
+        Err(None) => late_answer_in_words(view, ask),
         // The limits of the run are used up.
         Ok(()) => format!("question {ask} was not answered: the run cannot resume"),
     }

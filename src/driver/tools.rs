@@ -3,7 +3,7 @@
 use ralph_core::event::{GoalResult, PlanSnapshot};
 use ralph_state::control::{Reply, ToolAnswer};
 use ralph_tools::language::News;
-use ralph_words::{NoTool, no_tool_in_words};
+use ralph_words::{ToolRefusal, tool_refusal_in_words};
 use tokio::{
     sync::{mpsc, oneshot},
     time::Instant,
@@ -118,7 +118,7 @@ impl Tools {
     /// Refuses the calls that still wait, because their iteration has ended.
     pub(super) fn end_iteration(&mut self) {
         for (_, reply) in self.check.take().into_iter().flat_map(|check| check.waiting) {
-            refuse(reply, NoTool::Ended);
+            refuse(reply, ToolRefusal::Ended);
         }
         self.checked.clear();
     }
@@ -128,6 +128,6 @@ pub(super) fn answer(reply: Answering, answer: ToolAnswer) {
     _ = reply.send(Reply::Tool { answer }); // the client may have gone
 }
 
-pub(super) fn refuse(reply: Answering, why: NoTool) {
-    answer(reply, ToolAnswer::refused(no_tool_in_words(why)));
+pub(super) fn refuse(reply: Answering, why: ToolRefusal) {
+    answer(reply, ToolAnswer::refused(tool_refusal_in_words(why)));
 }

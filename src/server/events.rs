@@ -18,7 +18,7 @@ use jiff::Timestamp;
 use ralph_core::event::{EndKind, Event as Happened, Record};
 use ralph_state::control::{Role, Status};
 use ralph_system::diagnostics::kind;
-use ralph_words::{Line, Tone, narrate, stop_in_words};
+use ralph_words::{EventLine, Tone, narrate, stop_in_words};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -63,7 +63,7 @@ struct Narrated<'r> {
     at_ms: u64,
     event: &'r Happened,
     #[serde(skip_serializing_if = "Option::is_none")]
-    words: Option<Line>,
+    words: Option<EventLine>,
 }
 
 pub(super) async fn events(
@@ -223,9 +223,9 @@ pub(super) fn of_record(record: &Record, words: bool) -> Event {
 }
 
 /// The line of text for an event. Other screens show the end of a run outside of their log.
-fn in_words(event: &Happened) -> Option<Line> {
+fn in_words(event: &Happened) -> Option<EventLine> {
     match event {
-        Happened::RunStopped { reason, .. } => Some(Line {
+        Happened::RunStopped { reason, .. } => Some(EventLine {
             tone: match reason.kind() {
                 EndKind::Good => Tone::Good,
                 EndKind::Bad => Tone::Bad,

@@ -21,7 +21,7 @@ use ralph_state::{
     store::journal::Reader,
 };
 use ralph_text::with_causes;
-use ralph_words::{left_in_words, tests_confirmed_in_words};
+use ralph_words::{queued_message_in_words, tests_confirmed_in_words};
 use serde_json::Value;
 
 use crate::driver::{self, Left, Message, OpenError, read_view, status_of};
@@ -121,7 +121,7 @@ async fn answer(
         })
     });
     match left.await?.0 {
-        Left::Queued { id, plan, rules } => Ok(Json(Done::without_record(left_in_words(id, &plan, &rules)))),
+        Left::Queued { id, plan, rules } => Ok(Json(Done::without_record(queued_message_in_words(id, &plan, &rules)))),
         Left::Confirmed => Ok(Json(Done::without_record(tests_confirmed_in_words().to_owned()))),
         Left::NoRun => Err(Problem::not_found("there is no such run")),
         Left::Refused { why } => Err(Problem::conflict(why)),

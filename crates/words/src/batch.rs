@@ -11,7 +11,7 @@ use ralph_plan::batch::{
 use super::{
     Tone, breaker_cause_in_words, counted,
     limit::{raising, spending_in_words},
-    line::Line,
+    line::EventLine,
     merge::tests_task,
     proof_word, short_duration, stop_in_words, test_trouble_in_words,
 };
@@ -24,7 +24,7 @@ const OUTPUT_CHARACTERS: usize = 600;
 const DIGITS: usize = 10;
 
 /// The line for an event; `None` if the next event's line covers it. `batch` already includes the event.
-pub fn batch_line(event: &BatchEvent, batch: &Batch) -> Option<Line> {
+pub fn batch_line(event: &BatchEvent, batch: &Batch) -> Option<EventLine> {
     let (tone, text) = match event {
         BatchEvent::BatchStarted {
             target,
@@ -138,10 +138,10 @@ pub fn batch_line(event: &BatchEvent, batch: &Batch) -> Option<Line> {
         | BatchEvent::MergeVerified { .. }
         | BatchEvent::WorkTreeRemoved { .. } => return None,
     };
-    Some(Line { tone, text })
+    Some(EventLine { tone, text })
 }
 
-fn end_line(batch: &Batch, end: BatchEnd) -> Line {
+fn end_line(batch: &Batch, end: BatchEnd) -> EventLine {
     let merged = batch
         .plans
         .iter()
@@ -166,7 +166,7 @@ fn end_line(batch: &Batch, end: BatchEnd) -> Line {
             (Tone::Warning, format!("{by}: {count}"))
         }
     };
-    Line { tone, text }
+    EventLine { tone, text }
 }
 
 fn tone_of(end: &JobEnd) -> Tone {

@@ -11,11 +11,11 @@ mod board;
 mod channel;
 mod claim;
 mod end;
-mod fate;
 mod figures;
 mod hint;
 mod iteration;
 pub mod language;
+mod late_answer;
 mod limit;
 mod line;
 mod merge;
@@ -48,20 +48,20 @@ pub use claim::{
     claim_in_words, confidence_in_words, goal_failure_in_words, goal_in_words, missing_in_words, status_in_words,
 };
 pub use end::stop_in_words;
-pub use fate::{fate_in_words, left_in_words, place_of_decision};
 pub use figures::{changes_in_words, counted, date_ahead, short_count, short_duration, ticking, usage_in_words};
 pub use hint::{hint_for, hint_in_words};
 pub use iteration::{
     breaker_cause_in_words, breaker_in_words, breaker_state_word, outcome_in_words, outcome_word, wait_cause_in_words,
 };
+pub use late_answer::{late_answer_in_words, place_of_decision, queued_message_in_words};
 pub use limit::{limit_word, new_limits_in_words, raising};
 pub use limit::{more_of, spent_in_words, task_at_limit_in_words};
-pub use line::{Line, narrate};
+pub use line::{EventLine, narrate};
 pub use merge::{proof_word, test_trouble_in_words, too_little_proof, untried_tests};
 pub use notice::{
     agent_command_in_words, closed_in_words, command_refusal_in_words, notice_in_words, used_up_in_words,
 };
-pub use permission::{Advice, denial, message_in_prompt, no_answer};
+pub use permission::{DenialAdvice, denial, message_in_prompt, no_answer};
 pub use permission::{
     answer_command, answers_in_words, asked_in_words, decider_in_words, mode_in_words, mode_word, no_answer_in_words,
     not_an_answer_in_words, scope_in_words,
@@ -81,4 +81,4 @@ pub use tests_run::{
     tests_in_words, trial_in_words,
 };
 pub use tone::Tone;
-pub use tools::{NoTool, no_tool_in_words};
+pub use tools::{ToolRefusal, tool_refusal_in_words};

@@ -22,13 +22,13 @@ use super::{
 
 /// One event in words, without its time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Line {
+pub struct EventLine {
     pub tone: Tone,
     pub text: String,
 }
 
-fn line(tone: Tone, text: impl Into<String>) -> Option<Line> {
-    Some(Line {
+fn line(tone: Tone, text: impl Into<String>) -> Option<EventLine> {
+    Some(EventLine {
         tone,
         text: text.into(),
     })
@@ -37,7 +37,7 @@ fn line(tone: Tone, text: impl Into<String>) -> Option<Line> {
 /// The line for an event; `None` for events that are shown elsewhere (the transcript, the summary) or not at all.
 ///
 /// `time` renders a moment, given in milliseconds since the Unix epoch, on the user's clock.
-pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
+pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<EventLine> {
     match event {
         Event::RunResumed { .. } => line(Tone::Note, "resuming the run where it left off"),
         Event::Noticed { notice } => match notice.level() {
@@ -346,7 +346,7 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<Line> {
 }
 
 /// Changed results of goals that were run after edits.
-fn edits_checked(results: &[GoalResult], news: &[String], live: bool) -> Option<Line> {
+fn edits_checked(results: &[GoalResult], news: &[String], live: bool) -> Option<EventLine> {
     let told: Vec<&GoalResult> = results.iter().filter(|result| news.contains(&result.name)).collect();
     let tone = match told.iter().all(|result| result.passed) {
         true => Tone::Good,
@@ -361,7 +361,7 @@ fn edits_checked(results: &[GoalResult], news: &[String], live: bool) -> Option<
 }
 
 /// The line for a call of one of ralph's tools by the agent.
-fn narrate_call(call: &AgentCall) -> Option<Line> {
+fn narrate_call(call: &AgentCall) -> Option<EventLine> {
     match call {
         AgentCall::Claimed { reasons } if reasons.is_empty() => {
             line(Tone::Note, "the agent claims to be done: judged at the end of its turn")
@@ -390,7 +390,7 @@ fn narrate_call(call: &AgentCall) -> Option<Line> {
 }
 
 /// The line for a signal that concerns the loop itself; others are in the transcript.
-fn narrate_signal(signal: &AgentSignal, time: impl Fn(u64) -> String) -> Option<Line> {
+fn narrate_signal(signal: &AgentSignal, time: impl Fn(u64) -> String) -> Option<EventLine> {
     match signal {
         AgentSignal::LimitHit { until_ms, text, .. } => {
             let until = until_ms

@@ -201,14 +201,14 @@ pub fn no_answer_in_words(ask: u32, why: &NoAnswer) -> String {
 
 /// The advice after the reason of a denial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Advice {
+pub enum DenialAdvice {
     FindAnotherWay,
     /// The agent was denied the same request too often.
     StopTrying,
 }
 
 /// The reply to an agent whose request is denied.
-pub fn denial(by: &Decider, message: Option<&str>, advice: Advice) -> String {
+pub fn denial(by: &Decider, message: Option<&str>, advice: DenialAdvice) -> String {
     let why = match by {
         Decider::Rule { rule, .. } => format!("The rule `{rule}` of this project's user forbids this."),
         Decider::Mode { .. } => "The user of this project allows only what is listed, and this is not.".to_owned(),
@@ -221,8 +221,8 @@ pub fn denial(by: &Decider, message: Option<&str>, advice: Advice) -> String {
     };
     let then = match (message, advice) {
         (Some(message), _) => format!("The user says: {message}"),
-        (None, Advice::FindAnotherWay) => "Go on without it, or find another way.".to_owned(),
-        (None, Advice::StopTrying) => {
+        (None, DenialAdvice::FindAnotherWay) => "Go on without it, or find another way.".to_owned(),
+        (None, DenialAdvice::StopTrying) => {
             "Do not try this again. If the task cannot be done without it, say what blocks it and end.".to_owned()
         }
     };
@@ -239,7 +239,7 @@ mod tests {
             rule: "Bash(git push *)".to_owned(),
             origin: "config.json:3:5".to_owned(),
         };
-        let first = denial(&rule, None, Advice::FindAnotherWay);
+        let first = denial(&rule, None, DenialAdvice::FindAnotherWay);
         assert!(
             first.contains("`Bash(git push *)`") && first.contains("another way"),
             "{first}"
@@ -248,10 +248,14 @@ mod tests {
             !first.contains("config.json"),
             "where the rule is, is nothing to the agent: {first}"
         );
-        assert!(denial(&rule, None, Advice::StopTrying).contains("Do not try this again"));
+        assert!(denial(&rule, None, DenialAdvice::StopTrying).contains("Do not try this again"));
         assert!(
-            denial(&Decider::User { at: None }, Some("use a branch"), Advice::StopTrying)
-                .ends_with("The user says: use a branch")
+            denial(
+                &Decider::User { at: None },
+                Some("use a branch"),
+                DenialAdvice::StopTrying
+            )
+            .ends_with("The user says: use a branch")
         );
     }
 

@@ -23,7 +23,7 @@ const TAIL_BYTES: usize = 4 * 1024;
 
 /// The reason why a tool call was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NoTool {
+pub enum ToolRefusal {
     NoSession,
     Reviewing,
     OtherRun,
@@ -35,26 +35,28 @@ pub enum NoTool {
 }
 
 /// Why a tool call was refused.
-pub fn no_tool_in_words(why: NoTool) -> String {
+pub fn tool_refusal_in_words(why: ToolRefusal) -> String {
     match why {
-        NoTool::NoSession => "no session of the run is at work now: ralph takes this only from its agent".to_owned(),
-        NoTool::Reviewing => {
+        ToolRefusal::NoSession => {
+            "no session of the run is at work now: ralph takes this only from its agent".to_owned()
+        }
+        ToolRefusal::Reviewing => {
             "this session is a review: say what you found in your last message, which is all that counts".to_owned()
         }
-        NoTool::OtherRun => {
+        ToolRefusal::OtherRun => {
             "this tool belongs to another run than the one that goes on now; nothing was done".to_owned()
         }
-        NoTool::TooMany => {
+        ToolRefusal::TooMany => {
             "ralph takes no more of this in this session: go on with the task, and say the rest in your last \
                             message"
                 .to_owned()
         }
-        NoTool::NoSuchTicket { ticket } => format!("there is no ticket {ticket}: call the tool without one"),
-        NoTool::Ended => "the session has ended".to_owned(),
-        NoTool::ProposalsOff => {
+        ToolRefusal::NoSuchTicket { ticket } => format!("there is no ticket {ticket}: call the tool without one"),
+        ToolRefusal::Ended => "the session has ended".to_owned(),
+        ToolRefusal::ProposalsOff => {
             "the user takes no proposals in this run: leave a note with the task in the plan instead".to_owned()
         }
-        NoTool::NoGoals => "this run has no goals that you can have checked".to_owned(),
+        ToolRefusal::NoGoals => "this run has no goals that you can have checked".to_owned(),
     }
 }
 

@@ -284,7 +284,7 @@ fn code_and_sign(tone: Tone) -> (&'static str, &'static str) {
 }
 
 /// A dated line, as a run without a screen prints it.
-pub(crate) fn dated_line(at_ms: u64, line: &ralph_words::Line, style: Style) -> String {
+pub(crate) fn dated_line(at_ms: u64, line: &ralph_words::EventLine, style: Style) -> String {
     let (code, sign) = code_and_sign(line.tone);
     let text = style.paint(code, &format!("{sign} {}", one_line(&line.text)));
     format!("{} {text}\n", style.paint("2", &clock_time(at_ms)))

@@ -8,7 +8,7 @@ use ralph_core::{
 };
 use ralph_text::one_line;
 use ralph_words::{
-    Line, Tone, changes_in_words, narrate, outcome_word, reported_problem, short_duration, usage_in_words,
+    EventLine, Tone, changes_in_words, narrate, outcome_word, reported_problem, short_duration, usage_in_words,
 };
 
 use crate::driver::Detail;
@@ -179,7 +179,7 @@ impl Log {
         record: &Record,
         iteration: Option<&Iteration>,
         clock: impl Fn(u64) -> String,
-    ) -> Option<Line> {
+    ) -> Option<EventLine> {
         if let Event::IterationSettled { .. } = &record.event
             && let Some(iteration) = iteration
         {

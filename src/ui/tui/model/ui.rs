@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ralph_core::event::{Checkpoint, SteeringId};
-use ralph_words::{Line, Tone};
+use ralph_words::{EventLine, Tone};
 
 use super::{
     answering::{Answering, TooLate},
@@ -350,7 +350,7 @@ pub struct Ui {
 
 impl Ui {
     /// Shows a line of the log as a toast, if it is important.
-    pub fn announce(&mut self, line: Line, at_ms: u64) {
+    pub fn announce(&mut self, line: EventLine, at_ms: u64) {
         match line.tone {
             Tone::User | Tone::Wait | Tone::Warning | Tone::Bad => self.toast(line.tone, line.text, at_ms),
             Tone::Start | Tone::Good | Tone::Note => {}

@@ -5,7 +5,7 @@ use ralph_core::{
     event::{Answer, AnswerPlace, ConfirmedBy, Decider, PermissionMode, Question, Remember, RuleScope, UserCommand},
     run::ConfirmedTests,
 };
-use ralph_words::{Tone, fate_in_words, not_an_answer_in_words};
+use ralph_words::{Tone, late_answer_in_words, not_an_answer_in_words};
 
 use crate::ui::tui::{
     editor::Editor,
@@ -52,7 +52,7 @@ fn follow(model: &mut Model, mut answering: Answering) {
         None => return close(model, answering),
     };
     if is_late && !answering.late {
-        let fate = fate_in_words(&model.run, answering.ask);
+        let fate = late_answer_in_words(&model.run, answering.ask);
         let how = match answering.step {
             AnswerStep::Choosing => "P answers it late",
             AnswerStep::Denying(_) | AnswerStep::Wording(_) | AnswerStep::Remembering(..) => {
@@ -96,7 +96,7 @@ fn close(model: &mut Model, mut answering: Answering) {
     if was_here {
         return;
     }
-    let fate = fate_in_words(&model.run, answering.ask);
+    let fate = late_answer_in_words(&model.run, answering.ask);
     let is_message = matches!(answering.step, AnswerStep::Denying(_) | AnswerStep::Wording(_));
     let Some(editor) = answering.editor() else {
         return model.ui.toast(Tone::Wait, fate, model.now_ms);

@@ -10,7 +10,7 @@ use ralph_core::{
 use super::permission::{answers_in_words, asked_in_words, decider_in_words};
 
 /// Describes how a question was settled that cannot be answered any more, and who settled it where.
-pub fn fate_in_words(view: &RunView, ask: u32) -> String {
+pub fn late_answer_in_words(view: &RunView, ask: u32) -> String {
     let permissions = &view.permissions;
     if let Some(answered) = permissions.answers.iter().rev().find(|answered| answered.ask == ask) {
         let by = place_of_decision(&answered.by);
@@ -59,7 +59,7 @@ pub fn fate_in_words(view: &RunView, ask: u32) -> String {
 
 /// The notice that a message, or an answer that became one, waits for `ralph continue`; `rules` describes the rules
 /// that the answer adds.
-pub fn left_in_words(message: SteeringId, plan: &Path, rules: &str) -> String {
+pub fn queued_message_in_words(message: SteeringId, plan: &Path, rules: &str) -> String {
     let (number, plan) = (message.0, plan.display());
     format!("message {number} is queued for {plan}: `ralph continue` delivers it{rules}")
 }
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn whoever_answers_second_reads_what_was_decided_and_by_whom_and_where() {
         let at = |place| Decider::User { at: Some(place) };
-        for (event, fate) in [
+        for (event, expected) in [
             (
                 permission_decided(Some(1), true, at(AnswerPlace::CommandLine), None),
                 "question 1 was allowed by you with `ralph answer`: Bash: git push",
@@ -126,9 +126,12 @@ mod tests {
                 "question 1 waits no more: the agent withdrew it",
             ),
         ] {
-            assert_eq!(fate_in_words(&view(vec![permission_asked(1), event]), 1), fate);
+            assert_eq!(
+                late_answer_in_words(&view(vec![permission_asked(1), event]), 1),
+                expected
+            );
         }
-        assert_eq!(fate_in_words(&view(Vec::new()), 7), "there is no question 7");
+        assert_eq!(late_answer_in_words(&view(Vec::new()), 7), "there is no question 7");
     }
 
     #[test]
@@ -149,7 +152,7 @@ mod tests {
         let screen = Decider::User {
             at: Some(AnswerPlace::Screen),
         };
-        for (event, fate) in [
+        for (event, expected) in [
             (
                 answered(&["red"], screen.clone(), None),
                 "question 1 was answered by you on the screen: Which colour? → red",
@@ -159,7 +162,10 @@ mod tests {
                 "question 1 was declined by you on the screen, saying \"ask the designer\": Which colour?",
             ),
         ] {
-            assert_eq!(fate_in_words(&view(vec![question_asked(1, false), event]), 1), fate);
+            assert_eq!(
+                late_answer_in_words(&view(vec![question_asked(1, false), event]), 1),
+                expected
+            );
         }
         let late = Event::SteeringQueued {
             id: ralph_core::event::SteeringId(4),
@@ -173,7 +179,7 @@ mod tests {
         };
         let view = view(vec![permission_asked(1), iteration_ended(3), late]);
         assert_eq!(
-            fate_in_words(&view, 1),
+            late_answer_in_words(&view, 1),
             "question 1 was answered by you with `ralph answer`, in message 4: yes"
         );
     }
