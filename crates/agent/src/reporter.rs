@@ -232,7 +232,7 @@ impl Reporter {
         };
         let form = if is_structured {
             Form::Structured {
-                transcript: Box::new(Transcript::of(&request.cwd, request.size.cols)),
+                transcript: Box::new(Transcript::new(&request.cwd, request.size.cols)),
                 plain: PlainText::new(KeptEscapes::Nothing),
                 tail: Tail::default(),
                 mid_line: false,

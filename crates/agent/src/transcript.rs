@@ -5,10 +5,10 @@
 
 mod block;
 mod folded;
-mod ink;
 mod inline;
 mod lines;
 mod markdown;
+mod style;
 mod table;
 mod thought;
 pub mod unfolded;
@@ -20,11 +20,11 @@ use ralph_text::{Sanitizer, one_line, sanitized};
 use ralph_words::{Tone, reported_problem};
 
 use self::{
-    folded::{Folded, SHOWN_LINES, counted, more_lines},
-    ink::Face,
+    folded::{FoldedOutput, SHOWN_LINES, counted, more_lines},
     lines::{BOLD, CYAN, DIM, GREEN, RED, RESET, YELLOW, line},
     markdown::Markdown,
-    thought::Thought,
+    style::Style,
+    thought::FoldedThought,
 };
 
 use super::live_output::LiveOutput;
@@ -43,19 +43,19 @@ pub(crate) struct Transcript {
     columns: Option<u16>,
     /// Whether everything is shown in full.
     is_unfolded: bool,
-    last: Last,
+    last: LastBlock,
     /// The last message that was shown.
     said: Option<String>,
     /// The text that is being written.
-    live: Option<Live>,
+    live: Option<LiveText>,
     /// Whether the reason of a failed turn has been shown.
     explained: bool,
     /// The tool calls in progress, the latest last.
-    calls: VecDeque<Call>,
+    calls: VecDeque<ShownCall>,
     /// The call whose head was shown last, until another result follows.
     head: Option<String>,
     /// The output of the running tool so far, and its shown part.
-    output: Option<(LiveOutput, Folded)>,
+    output: Option<(LiveOutput, FoldedOutput)>,
     /// The input of the latest tool: a changed path that it names is not repeated.
     input: String,
     /// Usage that was not shown yet. Some agents report it after every step; it is shown at the end.
@@ -64,29 +64,29 @@ pub(crate) struct Transcript {
 
 /// A text whose pieces are shown as they arrive.
 #[derive(Debug)]
-struct Live {
-    voice: Voice,
+struct LiveText {
+    kind: TextKind,
     /// The text so far, up to a bound. If the signal with the whole text equals it, that is not shown again.
     text: String,
     sanitizer: Sanitizer,
     markdown: Markdown,
     /// The folding of a thought.
-    fold: Option<Thought>,
+    fold: Option<FoldedThought>,
     /// Whether something else was shown since.
     ended: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Voice {
+enum TextKind {
     Said,
     Thought,
 }
 
-impl Voice {
-    fn face(self) -> Face {
+impl TextKind {
+    fn style(self) -> Style {
         match self {
-            Voice::Said => Face::PLAIN,
-            Voice::Thought => Face::THOUGHT,
+            TextKind::Said => Style::PLAIN,
+            TextKind::Thought => Style::THOUGHT,
         }
     }
 }
@@ -99,7 +99,7 @@ const LIVE_CAP_BYTES: usize = 1024 * 1024;
 
 /// A tool call, as shown at its beginning.
 #[derive(Debug)]
-struct Call {
+struct ShownCall {
     id: String,
     tool: String,
     /// The first line of its input.
@@ -107,7 +107,7 @@ struct Call {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Last {
+enum LastBlock {
     #[default]
     Nothing,
     Text,
@@ -117,7 +117,7 @@ enum Last {
 
 impl Transcript {
     /// Creates a transcript of an agent that works in `project`, for a terminal of width `columns`.
-    pub(crate) fn of(project: &Path, columns: u16) -> Self {
+    pub(crate) fn new(project: &Path, columns: u16) -> Self {
         let project = project.to_str().map(|path| format!("{}/", path.trim_end_matches('/')));
         Self {
             project: project.filter(|path| path != "/"),
@@ -138,13 +138,13 @@ impl Transcript {
     /// still being written.
     pub(crate) fn render(&mut self, signal: &AgentSignal, out: &mut Vec<u8>) {
         match signal {
-            AgentSignal::TextDelta { text } => return self.grow(Voice::Said, text, out),
-            AgentSignal::ThoughtDelta { text } => return self.grow(Voice::Thought, text, out),
-            AgentSignal::Said { text } if self.was_live(Voice::Said, text, out) => {
+            AgentSignal::TextDelta { text } => return self.grow(TextKind::Said, text, out),
+            AgentSignal::ThoughtDelta { text } => return self.grow(TextKind::Thought, text, out),
+            AgentSignal::Said { text } if self.was_live(TextKind::Said, text, out) => {
                 self.said = Some(text.clone());
                 return;
             }
-            AgentSignal::Thought { text } if self.was_live(Voice::Thought, text, out) => return,
+            AgentSignal::Thought { text } if self.was_live(TextKind::Thought, text, out) => return,
             AgentSignal::Usage { usage } => {
                 self.usage = Some(self.usage.map_or(*usage, |sum| sum.plus(*usage)));
                 return;
@@ -153,7 +153,7 @@ impl Transcript {
             AgentSignal::PermissionRequested { .. }
             | AgentSignal::PermissionWithdrawn { .. }
             | AgentSignal::MessageAnswered { text: None, .. } => return,
-            AgentSignal::ToolOutput { .. } if self.last != Last::Tool => return,
+            AgentSignal::ToolOutput { .. } if self.last != LastBlock::Tool => return,
             _ => self.end_live(out),
         }
         match signal {
@@ -165,7 +165,7 @@ impl Transcript {
                 }
             }
             AgentSignal::Said { text } => self.said(text, out),
-            AgentSignal::Thought { text } => self.whole(Voice::Thought, text, out),
+            AgentSignal::Thought { text } => self.whole(TextKind::Thought, text, out),
             AgentSignal::ToolStarted { call, tool, input } => self.tool_started(call, tool, input, out),
             AgentSignal::ToolEnded {
                 call,
@@ -213,8 +213,8 @@ impl Transcript {
     }
 
     /// Shows a piece of a text as it arrives.
-    fn grow(&mut self, voice: Voice, piece: &str, out: &mut Vec<u8>) {
-        let is_more = |live: &Live| live.voice == voice && self.last == Last::Text && !live.ended;
+    fn grow(&mut self, kind: TextKind, piece: &str, out: &mut Vec<u8>) {
+        let is_more = |live: &LiveText| live.kind == kind && self.last == LastBlock::Text && !live.ended;
         if !self.live.as_ref().is_some_and(is_more) {
             self.end_live(out);
             self.live = None;
@@ -224,15 +224,15 @@ impl Transcript {
             if piece.trim().is_empty() {
                 return;
             }
-            self.begin(Last::Text, out);
+            self.begin(LastBlock::Text, out);
         }
-        let (columns, fold) = (self.columns(), self.fold(voice));
+        let (columns, fold) = (self.columns(), self.fold(kind));
         let is_first = self.live.is_none();
-        let live = self.live.get_or_insert_with(|| Live {
-            voice,
+        let live = self.live.get_or_insert_with(|| LiveText {
+            kind,
             text: String::new(),
             sanitizer: Sanitizer::default(),
-            markdown: Markdown::new(voice.face(), columns),
+            markdown: Markdown::new(kind.style(), columns),
             fold,
             ended: false,
         });
@@ -247,8 +247,8 @@ impl Transcript {
         live.markdown.feed(&live.sanitizer.take(shown), out);
     }
 
-    fn fold(&self, voice: Voice) -> Option<Thought> {
-        (voice == Voice::Thought && !self.is_unfolded).then(Thought::default)
+    fn fold(&self, kind: TextKind) -> Option<FoldedThought> {
+        (kind == TextKind::Thought && !self.is_unfolded).then(FoldedThought::default)
     }
 
     /// Most lines that are shown of a tool's input, and of its result.
@@ -261,9 +261,9 @@ impl Transcript {
     }
 
     /// Ends the live text. Returns whether `text` equals it and is thus already shown.
-    fn was_live(&mut self, voice: Voice, text: &str, out: &mut Vec<u8>) -> bool {
+    fn was_live(&mut self, kind: TextKind, text: &str, out: &mut Vec<u8>) -> bool {
         self.end_live(out);
-        let shown = self.live.take_if(|live| live.voice == voice);
+        let shown = self.live.take_if(|live| live.kind == kind);
         shown.is_some_and(|live| live.text.trim() == text.trim())
     }
 
@@ -278,16 +278,16 @@ impl Transcript {
 
     fn said(&mut self, text: &str, out: &mut Vec<u8>) {
         if !text.trim().is_empty() {
-            self.whole(Voice::Said, text, out);
+            self.whole(TextKind::Said, text, out);
             self.said = Some(text.to_owned());
         }
     }
 
     /// Shows a text that arrived as a whole.
-    fn whole(&mut self, voice: Voice, text: &str, out: &mut Vec<u8>) {
-        self.begin(Last::Text, out);
-        let mut markdown = Markdown::new(voice.face(), self.columns());
-        let mut fold = self.fold(voice);
+    fn whole(&mut self, kind: TextKind, text: &str, out: &mut Vec<u8>) {
+        self.begin(LastBlock::Text, out);
+        let mut markdown = Markdown::new(kind.style(), self.columns());
+        let mut fold = self.fold(kind);
         let shown = fold.as_mut().map_or(text, |fold| fold.shown(text.trim_start()));
         markdown.feed(&Sanitizer::default().take(shown), out);
         markdown.finish(out);
@@ -296,7 +296,7 @@ impl Transcript {
 
     /// Shows a message to the agent, in full.
     fn message(&mut self, from: &str, text: &str, out: &mut Vec<u8>) {
-        self.begin(Last::Note, out);
+        self.begin(LastBlock::Note, out);
         let text = sanitized(text.trim());
         let mut lines = text.lines();
         let first = lines.next().unwrap_or_default();
@@ -305,12 +305,12 @@ impl Transcript {
     }
 
     fn tool_started(&mut self, call: &str, tool: &str, input: &str, out: &mut Vec<u8>) {
-        self.begin(Last::Tool, out);
+        self.begin(LastBlock::Tool, out);
         self.head = Some(call.to_owned());
         if self.calls.len() >= CALLS_CAP {
             self.calls.pop_front();
         }
-        self.calls.push_back(Call {
+        self.calls.push_back(ShownCall {
             id: call.to_owned(),
             tool: tool.to_owned(),
             input: input.trim().lines().next().unwrap_or_default().to_owned(),
@@ -357,12 +357,12 @@ impl Transcript {
 
     /// Shows the output of a running tool, if its head was the last thing shown.
     fn tool_output(&mut self, call: &str, piece: &str, out: &mut Vec<u8>) {
-        if self.head.as_deref() != Some(call) || self.last != Last::Tool {
+        if self.head.as_deref() != Some(call) || self.last != LastBlock::Tool {
             return;
         }
         if !self.output.as_ref().is_some_and(|(live, _)| live.is_of(call)) {
             let tool = self.calls.iter().find(|known| known.id == call);
-            let folded = Folded::of(tool.map_or("", |call| &call.tool), self.most_lines());
+            let folded = FoldedOutput::for_tool(tool.map_or("", |call| &call.tool), self.most_lines());
             self.output = Some((LiveOutput::new(call), folded));
         }
         let Some((live, folded)) = &mut self.output else { return };
@@ -375,7 +375,7 @@ impl Transcript {
             return;
         };
         let under_its_head = self.head.take().as_deref() == Some(call);
-        let Some(Call { tool, input, .. }) = self.calls.remove(at).filter(|_| !under_its_head) else {
+        let Some(ShownCall { tool, input, .. }) = self.calls.remove(at).filter(|_| !under_its_head) else {
             return;
         };
         let input = one_line(&self.relative(&input));
@@ -384,7 +384,7 @@ impl Transcript {
 
     /// Shows the rest of a tool's result, folded, and how the tool ended.
     fn result(&mut self, call: &str, tool: &str, output: &str, ok: bool, ms: Option<u64>, out: &mut Vec<u8>) {
-        self.last = Last::Tool;
+        self.last = LastBlock::Tool;
         let whole = output.trim_end();
         let (kept, lines) = counted(whole);
         let live = self.output.take_if(|(live, _)| live.is_of(call));
@@ -394,9 +394,9 @@ impl Transcript {
                 Some(left) => (left.before, counted(left.after.trim_end()).0, folded),
                 // A long output is truncated differently at its end.
                 None if folded.is_full() => ("", "", folded),
-                None => ("", kept, Folded::of(tool, most)),
+                None => ("", kept, FoldedOutput::for_tool(tool, most)),
             },
-            None => ("", kept, Folded::of(tool, most)),
+            None => ("", kept, FoldedOutput::for_tool(tool, most)),
         };
         folded.show(&sanitized(&self.with_relative_places(left)), out);
         if !before.is_empty() && !folded.is_full() {
@@ -426,10 +426,10 @@ impl Transcript {
         };
         // Options follow the path in the input.
         let is_named = |rest: &str| rest.is_empty() || rest.starts_with(' ');
-        if self.last == Last::Tool && self.input.strip_prefix(path).is_some_and(is_named) {
+        if self.last == LastBlock::Tool && self.input.strip_prefix(path).is_some_and(is_named) {
             line(out, &["  ", colour, sign, " ", word, RESET]);
         } else {
-            self.begin(Last::Tool, out);
+            self.begin(LastBlock::Tool, out);
             line(out, &[colour, sign, RESET, " ", &one_line(&self.relative(path))]);
         }
     }
@@ -461,16 +461,16 @@ impl Transcript {
 
     /// Shows one line that is not part of the conversation.
     fn note(&mut self, colour: &str, text: &str, out: &mut Vec<u8>) {
-        self.begin(Last::Note, out);
+        self.begin(LastBlock::Note, out);
         line(out, &[colour, &one_line(text), RESET]);
     }
 
     /// Separates blocks by an empty line, except consecutive notes and consecutive tools.
-    fn begin(&mut self, next: Last, out: &mut Vec<u8>) {
+    fn begin(&mut self, next: LastBlock, out: &mut Vec<u8>) {
         let last = std::mem::replace(&mut self.last, next);
         let apart = match (last, next) {
-            (Last::Nothing, _) | (Last::Note, Last::Note) | (Last::Tool, Last::Tool) => false,
-            (Last::Text | Last::Tool | Last::Note, _) => true,
+            (LastBlock::Nothing, _) | (LastBlock::Note, LastBlock::Note) | (LastBlock::Tool, LastBlock::Tool) => false,
+            (LastBlock::Text | LastBlock::Tool | LastBlock::Note, _) => true,
         };
         if apart {
             out.extend_from_slice(b"\r\n");
@@ -478,8 +478,8 @@ impl Transcript {
     }
 }
 
-fn folded_thought(fold: Option<&Thought>, out: &mut Vec<u8>) {
-    match fold.map_or(0, Thought::hidden) {
+fn folded_thought(fold: Option<&FoldedThought>, out: &mut Vec<u8>) {
+    match fold.map_or(0, FoldedThought::hidden) {
         0 => {}
         hidden => line(out, &[DIM, &more_lines(hidden), RESET]),
     }

@@ -108,7 +108,7 @@ pub(super) fn assert_reviewed(kind: DialectKind, cli: &str, recordings: &[Record
 /// Compares the transcript of each recording with the reviewed snapshot.
 pub(super) fn assert_reads_well(kind: DialectKind, cli: &str, recordings: Vec<Recording>) {
     for recording in recordings {
-        let (mut transcript, mut out) = (Transcript::of(Path::new("/repo"), 80), Vec::new());
+        let (mut transcript, mut out) = (Transcript::new(Path::new("/repo"), 80), Vec::new());
         for signal in signals(kind, &recording) {
             transcript.render(&signal, &mut out);
         }

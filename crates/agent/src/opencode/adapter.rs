@@ -113,7 +113,7 @@ impl AgentAdapter for ServerAdapter {
         }
         let servers = self.mcp.of_run(&request.run);
         let prompt_options = prompt_options(&request);
-        let transcript = Transcript::of(&request.cwd, request.size.cols);
+        let transcript = Transcript::new(&request.cwd, request.size.cols);
         let (Ok(runtime), Ok(writer)) = (
             Handle::try_current(),
             SignalWriter::start(transcript, request.display, out.clone()),

@@ -1,13 +1,13 @@
 //! Recognises the Markdown block that a line begins. Pure.
 
-use super::inline::Rest;
+use super::inline::RestOfLine;
 
 /// Most bytes of a line whose block only its end decides; a longer line is text.
 pub(super) const LINE_CAP_BYTES: usize = 2048;
 
 /// The block that a line, or the rest of it, begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Block {
+pub(super) enum MarkdownBlock {
     /// Undecided until more of the line arrives.
     Open,
     Text,
@@ -37,7 +37,7 @@ pub(super) enum Block {
 
 /// The effect of earlier lines on this one.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Context {
+pub(super) struct LineContext {
     /// The line above is text: a line of equals signs underlines it.
     pub(super) below_text: bool,
     /// Whether indented text is code.
@@ -46,7 +46,7 @@ pub(super) struct Context {
     pub(super) within: bool,
 }
 
-pub(super) fn block(line: &str, rest: Rest, context: Context) -> Block {
+pub(super) fn block(line: &str, rest: RestOfLine, context: LineContext) -> MarkdownBlock {
     let bytes = line.as_bytes();
     let blanks = bytes.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
     let columns: usize = bytes[..blanks]
@@ -54,93 +54,93 @@ pub(super) fn block(line: &str, rest: Rest, context: Context) -> Block {
         .map(|byte| if *byte == b'\t' { 4 } else { 1 })
         .sum();
     let Some(first) = bytes.get(blanks) else {
-        return if_open(line, rest, Block::Text);
+        return if_open(line, rest, MarkdownBlock::Text);
     };
     if columns >= 4 && context.may_be_code && !context.within {
-        return Block::Code;
+        return MarkdownBlock::Code;
     }
     let marked = &line[blanks..];
     let count = marked.bytes().take_while(|byte| byte == first).count();
     let next = marked.as_bytes().get(count);
     match first {
-        b'>' if marked.len() == 1 && rest == Rest::MayCome => Block::Open,
-        b'>' => Block::Quote(blanks + 1 + usize::from(marked.as_bytes().get(1) == Some(&b' '))),
+        b'>' if marked.len() == 1 && rest == RestOfLine::MayCome => MarkdownBlock::Open,
+        b'>' => MarkdownBlock::Quote(blanks + 1 + usize::from(marked.as_bytes().get(1) == Some(&b' '))),
         b'#' => match next {
-            _ if count > 6 => Block::Text,
-            None if rest == Rest::MayCome => Block::Open,
-            None | Some(b' ' | b'\t') => Block::Heading {
+            _ if count > 6 => MarkdownBlock::Text,
+            None if rest == RestOfLine::MayCome => MarkdownBlock::Open,
+            None | Some(b' ' | b'\t') => MarkdownBlock::Heading {
                 length: blanks + count + usize::from(next.is_some()),
                 level: count,
             },
-            Some(_) => Block::Text,
+            Some(_) => MarkdownBlock::Text,
         },
         b'-' | b'*' | b'_' | b'+' | b'=' => dashes(line, blanks, rest, context),
         b'`' | b'~' => match next {
-            None if rest == Rest::MayCome => if_open(line, rest, Block::Text),
-            _ if count < 3 => Block::Text,
-            _ if *first == b'`' && marked[count..].contains('`') => Block::Text,
+            None if rest == RestOfLine::MayCome => if_open(line, rest, MarkdownBlock::Text),
+            _ if count < 3 => MarkdownBlock::Text,
+            _ if *first == b'`' && marked[count..].contains('`') => MarkdownBlock::Text,
             _ => if_open(
                 line,
                 rest,
-                Block::Fence {
+                MarkdownBlock::Fence {
                     indent: columns,
                     marker: *first,
                     count,
                 },
             ),
         },
-        b'|' if !context.within => if_open(line, rest, Block::Row),
+        b'|' if !context.within => if_open(line, rest, MarkdownBlock::Row),
         b'0'..=b'9' => number(marked, blanks, rest),
-        _ => Block::Text,
+        _ => MarkdownBlock::Text,
     }
 }
 
 /// `block` if the line is complete, otherwise undecided.
-fn if_open(line: &str, rest: Rest, block: Block) -> Block {
+fn if_open(line: &str, rest: RestOfLine, block: MarkdownBlock) -> MarkdownBlock {
     match rest {
-        _ if line.len() > LINE_CAP_BYTES => Block::Text,
-        Rest::MayCome => Block::Open,
-        Rest::IsHere => block,
+        _ if line.len() > LINE_CAP_BYTES => MarkdownBlock::Text,
+        RestOfLine::MayCome => MarkdownBlock::Open,
+        RestOfLine::IsHere => block,
     }
 }
 
-fn dashes(line: &str, blanks: usize, rest: Rest, context: Context) -> Block {
+fn dashes(line: &str, blanks: usize, rest: RestOfLine, context: LineContext) -> MarkdownBlock {
     let marked = &line[blanks..];
     let first = marked.as_bytes()[0];
     let is_marker = matches!(first, b'-' | b'*' | b'+');
     if marked.bytes().all(|byte| byte == first || matches!(byte, b' ' | b'\t')) {
         let count = marked.bytes().filter(|byte| *byte == first).count();
         let at_end = match first {
-            b'-' | b'*' | b'_' if count >= 3 => Block::Rule,
-            b'=' if count >= 3 && context.below_text && !marked.contains([' ', '\t']) => Block::Rule,
-            _ if is_marker && count == 1 => Block::Bullet {
+            b'-' | b'*' | b'_' if count >= 3 => MarkdownBlock::Rule,
+            b'=' if count >= 3 && context.below_text && !marked.contains([' ', '\t']) => MarkdownBlock::Rule,
+            _ if is_marker && count == 1 => MarkdownBlock::Bullet {
                 indent: blanks,
                 length: 1,
             },
-            _ => Block::Text,
+            _ => MarkdownBlock::Text,
         };
         return if_open(line, rest, at_end);
     }
     match marked.as_bytes()[1] {
-        b' ' | b'\t' if is_marker => Block::Bullet {
+        b' ' | b'\t' if is_marker => MarkdownBlock::Bullet {
             indent: blanks,
             length: 2,
         },
-        _ => Block::Text,
+        _ => MarkdownBlock::Text,
     }
 }
 
-fn number(marked: &str, blanks: usize, rest: Rest) -> Block {
+fn number(marked: &str, blanks: usize, rest: RestOfLine) -> MarkdownBlock {
     let digits = marked.bytes().take_while(u8::is_ascii_digit).count();
     if digits > 9 {
-        return Block::Text;
+        return MarkdownBlock::Text;
     }
     let mut after = marked[digits..].bytes();
     match (after.next(), after.next()) {
-        (Some(b'.' | b')'), Some(b' ' | b'\t')) => Block::Number {
+        (Some(b'.' | b')'), Some(b' ' | b'\t')) => MarkdownBlock::Number {
             length: blanks + digits + 2,
         },
-        (None, _) | (Some(b'.' | b')'), None) if rest == Rest::MayCome => Block::Open,
-        _ => Block::Text,
+        (None, _) | (Some(b'.' | b')'), None) if rest == RestOfLine::MayCome => MarkdownBlock::Open,
+        _ => MarkdownBlock::Text,
     }
 }

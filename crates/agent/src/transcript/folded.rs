@@ -7,16 +7,16 @@ pub(super) const SHOWN_LINES: usize = 8;
 
 /// A result whose lines are shown as they arrive.
 #[derive(Debug)]
-pub(super) struct Folded {
+pub(super) struct FoldedOutput {
     shown: usize,
     most: usize,
     is_difference: bool,
 }
 
-impl Folded {
+impl FoldedOutput {
     /// A fold with at most `most` lines. The result of a tool that changes files is coloured as a diff, even without a
     /// diff header.
-    pub(super) fn of(tool: &str, most: usize) -> Self {
+    pub(super) fn for_tool(tool: &str, most: usize) -> Self {
         let tool = tool.to_ascii_lowercase();
         Self {
             shown: 0,

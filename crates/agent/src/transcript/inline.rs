@@ -4,7 +4,7 @@
 //! then the text between them is held back, and a marker without a counterpart is shown as written. Output is therefore
 //! never revised, and does not depend on how the line was cut into pieces.
 
-use super::ink::{Colour, Face};
+use super::style::{Style, ThemeColour};
 
 /// Most bytes of a span.
 pub(super) const SPAN_CAP_BYTES: usize = 512;
@@ -15,20 +15,20 @@ const DEPTH_CAP: usize = 6;
 
 /// The text before a piece of a line.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Before {
+pub(super) struct PrecedingText {
     last: char,
     /// The length of the prefix of `://` seen in the current word. At 3 the word is an address, which contains no
     /// markers.
     address: u8,
 }
 
-impl Default for Before {
+impl Default for PrecedingText {
     fn default() -> Self {
         Self { last: ' ', address: 0 }
     }
 }
 
-impl Before {
+impl PrecedingText {
     fn pass(&mut self, text: &str) {
         let Some(last) = text.chars().next_back() else { return };
         self.last = last;
@@ -57,7 +57,7 @@ impl Before {
 
 /// Whether more of the line may follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Rest {
+pub(super) enum RestOfLine {
     MayCome,
     IsHere,
 }
@@ -74,11 +74,11 @@ const BEGINS: [bool; 256] = {
     begins
 };
 
-type Write<'a> = &'a mut dyn FnMut(Face, &str);
+type Write<'a> = &'a mut dyn FnMut(Style, &str);
 
 /// Writes the decided part of `text` and returns its length in bytes.
-pub(super) fn write(text: &str, rest: Rest, before: &mut Before, face: Face, out: Write<'_>) -> usize {
-    write_within(text, rest, before, face, 0, out)
+pub(super) fn write(text: &str, rest: RestOfLine, before: &mut PrecedingText, style: Style, out: Write<'_>) -> usize {
+    write_within(text, rest, before, style, 0, out)
 }
 
 /// Whether a byte may decide text that is held back.
@@ -89,38 +89,45 @@ pub(super) fn is_special(byte: u8) -> bool {
     )
 }
 
-fn write_within(text: &str, rest: Rest, before: &mut Before, face: Face, depth: usize, out: Write<'_>) -> usize {
+fn write_within(
+    text: &str,
+    rest: RestOfLine,
+    before: &mut PrecedingText,
+    style: Style,
+    depth: usize,
+    out: Write<'_>,
+) -> usize {
     let mut at = 0;
     while at < text.len() {
         let special = text.as_bytes()[at..].iter().position(|byte| BEGINS[usize::from(*byte)]);
         let plain = special.unwrap_or(text.len() - at);
         if plain > 0 {
             let plain = &text[at..at + plain];
-            out(face, plain);
+            out(style, plain);
             before.pass(plain);
             at += plain.len();
             continue;
         }
         let (window, window_rest) = window(&text[at..], rest);
         let taken = match span(window, window_rest, *before) {
-            Found::Text(length) => {
-                out(face, &window[..length]);
+            InlineToken::Text(length) => {
+                out(style, &window[..length]);
                 before.pass(&window[..length]);
                 length
             }
-            Found::Open if text.len() - at >= SPAN_CAP_BYTES => {
+            InlineToken::Open if text.len() - at >= SPAN_CAP_BYTES => {
                 let marker = run(window).max(1);
-                out(face, &window[..marker]);
+                out(style, &window[..marker]);
                 before.pass(&window[..marker]);
                 marker
             }
-            Found::Open => return at,
-            Found::Span(span) => {
+            InlineToken::Open => return at,
+            InlineToken::Span(span) => {
                 let marked = &window[..span.length];
                 if depth < DEPTH_CAP {
-                    span.write(face, depth, out);
+                    span.write(style, depth, out);
                 } else {
-                    out(face, marked);
+                    out(style, marked);
                 }
                 before.pass(marked);
                 span.length
@@ -132,7 +139,7 @@ fn write_within(text: &str, rest: Rest, before: &mut Before, face: Face, depth: 
 }
 
 /// The part of the text that a span may cover.
-fn window(text: &str, rest: Rest) -> (&str, Rest) {
+fn window(text: &str, rest: RestOfLine) -> (&str, RestOfLine) {
     if text.len() < SPAN_CAP_BYTES {
         return (text, rest);
     }
@@ -140,11 +147,11 @@ fn window(text: &str, rest: Rest) -> (&str, Rest) {
     while !text.is_char_boundary(end) {
         end -= 1;
     }
-    (&text[..end], Rest::MayCome)
+    (&text[..end], RestOfLine::MayCome)
 }
 
 /// The meaning of a text that begins with a special character.
-enum Found<'a> {
+enum InlineToken<'a> {
     /// Plain text, with its length in bytes.
     Text(usize),
     /// Undecided until more of the line arrives.
@@ -154,11 +161,11 @@ enum Found<'a> {
 
 struct Span<'a> {
     length: usize,
-    kind: Kind,
+    kind: SpanKind,
     inner: &'a str,
 }
 
-enum Kind {
+enum SpanKind {
     Escaped,
     Italic,
     Bold,
@@ -169,25 +176,25 @@ enum Kind {
 }
 
 impl Span<'_> {
-    fn write(&self, face: Face, depth: usize, out: Write<'_>) {
-        let mut nested = |face: Face| {
-            let mut before = Before::default();
-            write_within(self.inner, Rest::IsHere, &mut before, face, depth + 1, out);
+    fn write(&self, style: Style, depth: usize, out: Write<'_>) {
+        let mut nested = |style: Style| {
+            let mut before = PrecedingText::default();
+            write_within(self.inner, RestOfLine::IsHere, &mut before, style, depth + 1, out);
         };
         match &self.kind {
-            Kind::Escaped => out(face, self.inner),
-            Kind::Italic => nested(face.italic()),
-            Kind::Bold => nested(face.bold()),
-            Kind::BoldItalic => nested(face.bold().italic()),
-            Kind::Struck => nested(face.struck()),
-            Kind::Code => out(face.coloured(Colour::Cyan), code_of(self.inner)),
-            Kind::Link { address } if self.inner.is_empty() || self.inner == address => {
-                out(face.underlined(), address);
+            SpanKind::Escaped => out(style, self.inner),
+            SpanKind::Italic => nested(style.italic()),
+            SpanKind::Bold => nested(style.bold()),
+            SpanKind::BoldItalic => nested(style.bold().italic()),
+            SpanKind::Struck => nested(style.struck()),
+            SpanKind::Code => out(style.coloured(ThemeColour::Cyan), code_of(self.inner)),
+            SpanKind::Link { address } if self.inner.is_empty() || self.inner == address => {
+                out(style.underlined(), address);
             }
-            Kind::Link { address } => {
-                nested(face.underlined());
+            SpanKind::Link { address } => {
+                nested(style.underlined());
                 if !address.is_empty() {
-                    out(face.dim(), &format!(" ({address})"));
+                    out(style.dim(), &format!(" ({address})"));
                 }
             }
         }
@@ -200,21 +207,21 @@ fn code_of(inner: &str) -> &str {
     padded.filter(|_| inner.contains(|other| other != ' ')).unwrap_or(inner)
 }
 
-fn span(text: &str, rest: Rest, before: Before) -> Found<'_> {
+fn span(text: &str, rest: RestOfLine, before: PrecedingText) -> InlineToken<'_> {
     match text.as_bytes()[0] {
         b'\\' => escaped(text, rest),
         b'`' => code(text, rest),
-        b'*' | b'_' | b'~' if before.is_in_address() => Found::Text(run(text)),
+        b'*' | b'_' | b'~' if before.is_in_address() => InlineToken::Text(run(text)),
         b'*' | b'_' => emphasis(text, rest, before.last),
         b'~' => struck(text, rest),
         b'[' => link(text, 0, rest),
         b'!' => match text.as_bytes().get(1) {
-            None if rest == Rest::MayCome => Found::Open,
+            None if rest == RestOfLine::MayCome => InlineToken::Open,
             Some(b'[') => link(text, 1, rest),
-            None | Some(_) => Found::Text(1),
+            None | Some(_) => InlineToken::Text(1),
         },
         b'<' => tag(text, rest),
-        _ => Found::Text(text.chars().next().map_or(1, char::len_utf8)),
+        _ => InlineToken::Text(text.chars().next().map_or(1, char::len_utf8)),
     }
 }
 
@@ -224,46 +231,46 @@ fn run(text: &str) -> usize {
     text.bytes().take_while(|byte| Some(byte) == first).count()
 }
 
-fn open_or(rest: Rest, length: usize) -> Found<'static> {
+fn open_or(rest: RestOfLine, length: usize) -> InlineToken<'static> {
     match rest {
-        Rest::MayCome => Found::Open,
-        Rest::IsHere => Found::Text(length),
+        RestOfLine::MayCome => InlineToken::Open,
+        RestOfLine::IsHere => InlineToken::Text(length),
     }
 }
 
-fn escaped(text: &str, rest: Rest) -> Found<'_> {
+fn escaped(text: &str, rest: RestOfLine) -> InlineToken<'_> {
     match text.as_bytes().get(1) {
         None => open_or(rest, 1),
-        Some(next) if next.is_ascii_punctuation() => Found::Span(Span {
+        Some(next) if next.is_ascii_punctuation() => InlineToken::Span(Span {
             length: 2,
-            kind: Kind::Escaped,
+            kind: SpanKind::Escaped,
             inner: &text[1..2],
         }),
-        Some(_) => Found::Text(1),
+        Some(_) => InlineToken::Text(1),
     }
 }
 
-fn code(text: &str, rest: Rest) -> Found<'_> {
+fn code(text: &str, rest: RestOfLine) -> InlineToken<'_> {
     let ticks = run(text);
     match end_of_code(text, rest) {
-        Some(Some(end)) => Found::Span(Span {
+        Some(Some(end)) => InlineToken::Span(Span {
             length: end + ticks,
-            kind: Kind::Code,
+            kind: SpanKind::Code,
             inner: &text[ticks..end],
         }),
-        Some(None) => Found::Text(ticks),
-        None => Found::Open,
+        Some(None) => InlineToken::Text(ticks),
+        None => InlineToken::Open,
     }
 }
 
 /// The position of the closing backticks: `Some(None)` if they are missing, `None` if undecided.
-fn end_of_code(text: &str, rest: Rest) -> Option<Option<usize>> {
+fn end_of_code(text: &str, rest: RestOfLine) -> Option<Option<usize>> {
     let ticks = run(text);
     let mut at = ticks;
     while let Some(next) = text[at..].find('`') {
         let length = run(&text[at + next..]);
         let is_last = at + next + length == text.len();
-        if is_last && rest == Rest::MayCome {
+        if is_last && rest == RestOfLine::MayCome {
             return None;
         }
         if length == ticks {
@@ -271,32 +278,34 @@ fn end_of_code(text: &str, rest: Rest) -> Option<Option<usize>> {
         }
         at += next + length;
     }
-    (rest == Rest::IsHere).then_some(None)
+    (rest == RestOfLine::IsHere).then_some(None)
 }
 
-fn emphasis(text: &str, rest: Rest, last: char) -> Found<'_> {
+fn emphasis(text: &str, rest: RestOfLine, last: char) -> InlineToken<'_> {
     let marker = text.as_bytes()[0];
     let length = run(text);
     let Some(next) = next_char(text, length, rest) else {
-        return Found::Open;
+        return InlineToken::Open;
     };
     if length > 3 || !can_open(marker, length, last, next) {
-        return Found::Text(length);
+        return InlineToken::Text(length);
     }
     match end_of_emphasis(text, rest) {
         // Names such as `__init__` are not emphasis.
-        Some(Some(end)) if marker == b'_' && length == 2 && is_name(&text[length..end]) => Found::Text(end + length),
-        Some(Some(end)) => Found::Span(Span {
+        Some(Some(end)) if marker == b'_' && length == 2 && is_name(&text[length..end]) => {
+            InlineToken::Text(end + length)
+        }
+        Some(Some(end)) => InlineToken::Span(Span {
             length: end + length,
             kind: match length {
-                1 => Kind::Italic,
-                2 => Kind::Bold,
-                _ => Kind::BoldItalic,
+                1 => SpanKind::Italic,
+                2 => SpanKind::Bold,
+                _ => SpanKind::BoldItalic,
             },
             inner: &text[length..end],
         }),
-        Some(None) => Found::Text(length),
-        None => Found::Open,
+        Some(None) => InlineToken::Text(length),
+        None => InlineToken::Open,
     }
 }
 
@@ -305,10 +314,10 @@ fn is_name(text: &str) -> bool {
 }
 
 /// The character at an index, or a space at the end of the line; `None` if it has not arrived.
-fn next_char(text: &str, at: usize, rest: Rest) -> Option<char> {
+fn next_char(text: &str, at: usize, rest: RestOfLine) -> Option<char> {
     match text[at..].chars().next() {
         Some(next) => Some(next),
-        None if rest == Rest::IsHere => Some(' '),
+        None if rest == RestOfLine::IsHere => Some(' '),
         None => None,
     }
 }
@@ -339,7 +348,7 @@ fn can_close(marker: u8, length: usize, last: char, next: char) -> bool {
 }
 
 /// The position of the closing markers: `Some(None)` if they are missing, `None` if undecided.
-fn end_of_emphasis(text: &str, rest: Rest) -> Option<Option<usize>> {
+fn end_of_emphasis(text: &str, rest: RestOfLine) -> Option<Option<usize>> {
     let marker = text.as_bytes()[0];
     let first = run(text);
     // The lengths of the open markers, the outermost first.
@@ -355,7 +364,7 @@ fn end_of_emphasis(text: &str, rest: Rest) -> Option<Option<usize>> {
         match text.as_bytes()[at] {
             b'\\' => match text[at + 1..].chars().next() {
                 Some(escaped) => at += 1 + escaped.len_utf8(),
-                None if rest == Rest::MayCome => return None,
+                None if rest == RestOfLine::MayCome => return None,
                 None => at += 1,
             },
             b'`' => {
@@ -387,27 +396,27 @@ fn end_of_emphasis(text: &str, rest: Rest) -> Option<Option<usize>> {
             }
         }
     }
-    (rest == Rest::IsHere).then_some(None)
+    (rest == RestOfLine::IsHere).then_some(None)
 }
 
-fn struck(text: &str, rest: Rest) -> Found<'_> {
+fn struck(text: &str, rest: RestOfLine) -> InlineToken<'_> {
     let length = run(text);
     let Some(next) = next_char(text, length, rest) else {
-        return Found::Open;
+        return InlineToken::Open;
     };
     if length != 2 || next.is_whitespace() {
-        return Found::Text(length);
+        return InlineToken::Text(length);
     }
     let mut at = length;
     while let Some(next) = text[at..].find('~') {
         let length = run(&text[at + next..]);
-        if at + next + length == text.len() && rest == Rest::MayCome {
-            return Found::Open;
+        if at + next + length == text.len() && rest == RestOfLine::MayCome {
+            return InlineToken::Open;
         }
         if length == 2 && !text[..at + next].ends_with(char::is_whitespace) {
-            return Found::Span(Span {
+            return InlineToken::Span(Span {
                 length: at + next + 2,
-                kind: Kind::Struck,
+                kind: SpanKind::Struck,
                 inner: &text[2..at + next],
             });
         }
@@ -417,35 +426,35 @@ fn struck(text: &str, rest: Rest) -> Found<'_> {
 }
 
 /// A tag or an address in angle brackets, which is shown unchanged and contains no markers.
-fn tag(text: &str, rest: Rest) -> Found<'_> {
+fn tag(text: &str, rest: RestOfLine) -> InlineToken<'_> {
     match text.as_bytes().get(1) {
         None => return open_or(rest, 1),
         Some(next) if next.is_ascii_alphabetic() || matches!(next, b'/' | b'!') => {}
-        Some(_) => return Found::Text(1),
+        Some(_) => return InlineToken::Text(1),
     }
     match text[1..].find(['<', '>']) {
-        Some(end) if text.as_bytes()[end + 1] == b'>' => Found::Text(end + 2),
-        Some(_) => Found::Text(1),
+        Some(end) if text.as_bytes()[end + 1] == b'>' => InlineToken::Text(end + 2),
+        Some(_) => InlineToken::Text(1),
         None => open_or(rest, 1),
     }
 }
 
 /// Parses `[text](address "title")` at `start`; an image has an exclamation mark before it.
-fn link(text: &str, start: usize, rest: Rest) -> Found<'_> {
+fn link(text: &str, start: usize, rest: RestOfLine) -> InlineToken<'_> {
     match linked(text, start, rest) {
-        Some(Some((inner, address, length))) => Found::Span(Span {
+        Some(Some((inner, address, length))) => InlineToken::Span(Span {
             length,
-            kind: Kind::Link { address },
+            kind: SpanKind::Link { address },
             inner: &text[start + 1..inner],
         }),
-        Some(None) => Found::Text(start + 1),
+        Some(None) => InlineToken::Text(start + 1),
         None => open_or(rest, start + 1),
     }
 }
 
 /// The end of the link's text, its address, and the end of the link: `Some(None)` if it is not a link, `None` if
 /// undecided.
-fn linked(text: &str, start: usize, rest: Rest) -> Option<Option<(usize, String, usize)>> {
+fn linked(text: &str, start: usize, rest: RestOfLine) -> Option<Option<(usize, String, usize)>> {
     let bytes = text.as_bytes();
     let mut depth = 0;
     let mut at = start;

@@ -5,10 +5,10 @@
 //! including its line ends, and so is HTML. The output does not depend on how a text was cut into pieces.
 
 use super::{
-    block::{Block, Context, LINE_CAP_BYTES, block},
-    ink::{Colour, Face, Ink},
-    inline::{self, Before, Rest, SPAN_CAP_BYTES},
-    table::Table,
+    block::{LINE_CAP_BYTES, LineContext, MarkdownBlock, block},
+    inline::{self, PrecedingText, RestOfLine, SPAN_CAP_BYTES},
+    style::{Style, StyledWriter, ThemeColour},
+    table::MarkdownTable,
 };
 
 /// Most markers of quotes and items at the beginning of one line.
@@ -19,40 +19,40 @@ const MOST_INDENT: usize = 32;
 
 #[derive(Debug)]
 pub(super) struct Markdown {
-    base: Face,
+    base: Style,
     /// The terminal's width, which a table should fit.
     columns: usize,
-    ink: Ink,
-    line: Line,
+    writer: StyledWriter,
+    line: LineState,
     /// The part of the line that is held back.
     held: String,
-    before: Before,
+    before: PrecedingText,
     /// Blank lines before the next output. At the end of the text they are dropped.
     blanks: usize,
-    above: Above,
+    above: PreviousLine,
     in_list: bool,
-    code: Option<Code>,
-    table: Option<Table>,
+    code: Option<CodeFence>,
+    table: Option<MarkdownTable>,
 }
 
 /// The state of the current line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Line {
+enum LineState {
     /// Only its markers have been shown: the number of quotes, and of all markers.
     Start {
         quotes: usize,
         leads: usize,
     },
-    Text(Face),
+    Text(Style),
     /// Text without markup.
-    Code(Face),
+    Code(Style),
 }
 
-const START: Line = Line::Start { quotes: 0, leads: 0 };
+const START: LineState = LineState::Start { quotes: 0, leads: 0 };
 
 /// The line above.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Above {
+enum PreviousLine {
     /// There is no line above.
     Nothing,
     Blank,
@@ -63,7 +63,7 @@ enum Above {
 
 /// An open code block.
 #[derive(Debug, Clone, Copy)]
-struct Code {
+struct CodeFence {
     indent: usize,
     marker: u8,
     count: usize,
@@ -73,16 +73,16 @@ struct Code {
 }
 
 impl Markdown {
-    pub(super) fn new(base: Face, columns: usize) -> Self {
+    pub(super) fn new(base: Style, columns: usize) -> Self {
         Self {
             base,
             columns,
-            ink: Ink::default(),
+            writer: StyledWriter::default(),
             line: START,
             held: String::new(),
-            before: Before::default(),
+            before: PrecedingText::default(),
             blanks: 0,
-            above: Above::Nothing,
+            above: PreviousLine::Nothing,
             in_list: false,
             code: None,
             table: None,
@@ -99,7 +99,7 @@ impl Markdown {
                 self.take(part, out);
             }
         }
-        self.ink.lift(out);
+        self.writer.lift(out);
     }
 
     /// Ends the text and its current line.
@@ -111,56 +111,56 @@ impl Markdown {
         if let Some(code) = self.code.take() {
             self.end_code(code, out);
         }
-        self.ink.lift(out);
+        self.writer.lift(out);
         self.blanks = 0;
     }
 
     fn take(&mut self, part: &str, out: &mut Vec<u8>) {
         match self.line {
-            Line::Start { .. } => {
+            LineState::Start { .. } => {
                 self.held.push_str(part);
-                self.begin_line(Rest::MayCome, out);
+                self.begin_line(RestOfLine::MayCome, out);
             }
-            Line::Text(face) if self.held.is_empty() => self.text(part, Rest::MayCome, face, out),
-            Line::Text(face) => {
+            LineState::Text(style) if self.held.is_empty() => self.text(part, RestOfLine::MayCome, style, out),
+            LineState::Text(style) => {
                 let waits_for_next = self.held.bytes().next_back().is_some_and(inline::is_special);
                 self.held.push_str(part);
                 // Only a special character or too great a length decides the held text.
                 if waits_for_next || part.bytes().any(inline::is_special) || self.held.len() >= SPAN_CAP_BYTES {
                     let held = std::mem::take(&mut self.held);
-                    self.text(&held, Rest::MayCome, face, out);
+                    self.text(&held, RestOfLine::MayCome, style, out);
                 }
             }
-            Line::Code(face) => self.ink.write(face, part, out),
+            LineState::Code(style) => self.writer.write(style, part, out),
         }
     }
 
     /// Writes the decided text of a line, and holds back the rest.
-    fn text(&mut self, text: &str, rest: Rest, face: Face, out: &mut Vec<u8>) {
-        let ink = &mut self.ink;
-        let taken = inline::write(text, rest, &mut self.before, face, &mut |face, text| {
-            ink.write(face, text, out);
+    fn text(&mut self, text: &str, rest: RestOfLine, style: Style, out: &mut Vec<u8>) {
+        let writer = &mut self.writer;
+        let taken = inline::write(text, rest, &mut self.before, style, &mut |style, text| {
+            writer.write(style, text, out);
         });
         self.held.push_str(&text[taken..]);
     }
 
     fn end_line(&mut self, out: &mut Vec<u8>) {
         match self.line {
-            Line::Start { quotes: 0, leads: 0 } if self.code.is_none() && self.held.trim().is_empty() => {
+            LineState::Start { quotes: 0, leads: 0 } if self.code.is_none() && self.held.trim().is_empty() => {
                 self.held.clear();
                 self.end_table(out);
-                if self.above != Above::Nothing {
+                if self.above != PreviousLine::Nothing {
                     self.blanks += 1;
-                    self.above = Above::Blank;
+                    self.above = PreviousLine::Blank;
                 }
                 return;
             }
-            Line::Start { .. } => self.begin_line(Rest::IsHere, out),
-            Line::Text(_) | Line::Code(_) => {}
+            LineState::Start { .. } => self.begin_line(RestOfLine::IsHere, out),
+            LineState::Text(_) | LineState::Code(_) => {}
         }
-        if let Line::Text(face) = self.line {
+        if let LineState::Text(style) = self.line {
             let held = std::mem::take(&mut self.held);
-            self.text(&held, Rest::IsHere, face, out);
+            self.text(&held, RestOfLine::IsHere, style, out);
         }
         // A row was stored in the table, and the line of a closing fence has ended itself.
         if self.line != START {
@@ -169,11 +169,11 @@ impl Markdown {
     }
 
     fn close_line(&mut self, out: &mut Vec<u8>) {
-        self.ink.lift(out);
+        self.writer.lift(out);
         out.extend_from_slice(b"\r\n");
         self.line = START;
         self.held.clear();
-        self.before = Before::default();
+        self.before = PrecedingText::default();
     }
 
     /// Writes pending blank lines. Called before any other output.
@@ -184,26 +184,29 @@ impl Markdown {
     }
 
     /// Decides the blocks of the line, as far as they are known.
-    fn begin_line(&mut self, rest: Rest, out: &mut Vec<u8>) {
-        while let Line::Start { quotes, leads } = self.line {
+    fn begin_line(&mut self, rest: RestOfLine, out: &mut Vec<u8>) {
+        while let LineState::Start { quotes, leads } = self.line {
             if let Some(code) = self.code {
                 if self.code_line(code, rest, out) {
                     return;
                 }
                 continue;
             }
-            let context = Context {
-                below_text: self.above == Above::Text,
-                may_be_code: matches!(self.above, Above::Nothing | Above::Blank | Above::Code) && !self.in_list,
+            let context = LineContext {
+                below_text: self.above == PreviousLine::Text,
+                may_be_code: matches!(
+                    self.above,
+                    PreviousLine::Nothing | PreviousLine::Blank | PreviousLine::Code
+                ) && !self.in_list,
                 within: leads > 0,
             };
             let block = match leads {
-                LEADS_CAP.. => Block::Text,
+                LEADS_CAP.. => MarkdownBlock::Text,
                 _ => block(&self.held, rest, context),
             };
             match block {
-                Block::Open => return,
-                Block::Row => {
+                MarkdownBlock::Open => return,
+                MarkdownBlock::Row => {
                     let row = std::mem::take(&mut self.held);
                     self.row(row, out);
                     return;
@@ -212,82 +215,82 @@ impl Markdown {
             }
             self.show_blanks(out);
             self.begin_block(block, quotes, leads, out);
-            if rest == Rest::MayCome && self.held.is_empty() {
+            if rest == RestOfLine::MayCome && self.held.is_empty() {
                 return;
             }
         }
-        if let Line::Text(face) = self.line {
+        if let LineState::Text(style) = self.line {
             let held = std::mem::take(&mut self.held);
-            self.text(&held, rest, face, out);
+            self.text(&held, rest, style, out);
         }
     }
 
-    fn begin_block(&mut self, block: Block, quotes: usize, leads: usize, out: &mut Vec<u8>) {
+    fn begin_block(&mut self, block: MarkdownBlock, quotes: usize, leads: usize, out: &mut Vec<u8>) {
         let base = self.base;
         let within = leads > 0;
         match block {
-            Block::Quote(length) => {
+            MarkdownBlock::Quote(length) => {
                 self.held.drain(..length);
-                self.ink.write(base.dim(), "▎ ", out);
-                self.line = Line::Start {
+                self.writer.write(base.dim(), "▎ ", out);
+                self.line = LineState::Start {
                     quotes: quotes + 1,
                     leads: leads + 1,
                 };
-                self.above = Above::Other;
+                self.above = PreviousLine::Other;
             }
-            Block::Bullet { indent, length } => {
+            MarkdownBlock::Bullet { indent, length } => {
                 let marker: String = self.held.drain(..indent + length).collect();
-                self.ink.write(base, &marker[..indent], out);
-                self.ink.write(base, "•", out);
-                self.ink.write(base, &marker[indent + 1..], out);
-                self.line = Line::Start {
+                self.writer.write(base, &marker[..indent], out);
+                self.writer.write(base, "•", out);
+                self.writer.write(base, &marker[indent + 1..], out);
+                self.line = LineState::Start {
                     quotes,
                     leads: leads + 1,
                 };
                 self.in_list = true;
-                self.above = Above::Other;
+                self.above = PreviousLine::Other;
             }
-            Block::Number { length } => {
+            MarkdownBlock::Number { length } => {
                 let marker: String = self.held.drain(..length).collect();
-                self.ink.write(base, &marker, out);
-                self.line = Line::Start {
+                self.writer.write(base, &marker, out);
+                self.line = LineState::Start {
                     quotes,
                     leads: leads + 1,
                 };
                 self.in_list = true;
-                self.above = Above::Other;
+                self.above = PreviousLine::Other;
             }
-            Block::Heading { length, level } => {
+            MarkdownBlock::Heading { length, level } => {
                 self.held.drain(..length);
-                let face = if level == 1 {
+                let style = if level == 1 {
                     base.bold().underlined()
                 } else {
                     base.bold()
                 };
-                self.line = Line::Text(face);
+                self.line = LineState::Text(style);
                 self.leave_list(within);
-                self.above = Above::Other;
+                self.above = PreviousLine::Other;
             }
-            Block::Rule => {
+            MarkdownBlock::Rule => {
                 self.held.clear();
-                self.ink.write(base.dim(), &"─".repeat(RULE_COLUMNS), out);
-                self.line = Line::Code(base);
+                self.writer.write(base.dim(), &"─".repeat(RULE_COLUMNS), out);
+                self.line = LineState::Code(base);
                 self.leave_list(within);
-                self.above = Above::Other;
+                self.above = PreviousLine::Other;
             }
-            Block::Fence { indent, marker, count } => self.begin_code(indent, marker, count, quotes, out),
-            Block::Code => {
+            MarkdownBlock::Fence { indent, marker, count } => self.begin_code(indent, marker, count, quotes, out),
+            MarkdownBlock::Code => {
                 let held = std::mem::take(&mut self.held);
-                self.ink.write(base, &held, out);
-                self.line = Line::Code(base);
-                self.above = Above::Code;
+                self.writer.write(base, &held, out);
+                self.line = LineState::Code(base);
+                self.above = PreviousLine::Code;
             }
-            Block::Text | Block::Open | Block::Row => {
-                if self.above == Above::Blank && !self.held.starts_with([' ', '\t']) {
+            MarkdownBlock::Text | MarkdownBlock::Open | MarkdownBlock::Row => {
+                if self.above == PreviousLine::Blank && !self.held.starts_with([' ', '\t']) {
                     self.leave_list(within);
                 }
-                self.line = Line::Text(base);
-                self.above = Above::Text;
+                self.line = LineState::Text(base);
+                self.above = PreviousLine::Text;
             }
         }
     }
@@ -299,41 +302,41 @@ impl Markdown {
     fn begin_code(&mut self, indent: usize, marker: u8, count: usize, quotes: usize, out: &mut Vec<u8>) {
         let held = std::mem::take(&mut self.held);
         let language = held.trim_start().trim_start_matches(char::from(marker)).trim();
-        let face = self.base.dim();
+        let style = self.base.dim();
         // The indent is repeated on every line, so it is bounded.
         let indent = indent.min(MOST_INDENT);
-        self.ink.write(face, &" ".repeat(indent), out);
-        self.ink.write(face, "╭─", out);
+        self.writer.write(style, &" ".repeat(indent), out);
+        self.writer.write(style, "╭─", out);
         if !language.is_empty() {
-            self.ink.write(face, &format!(" {language}"), out);
+            self.writer.write(style, &format!(" {language}"), out);
         }
-        self.code = Some(Code {
+        self.code = Some(CodeFence {
             indent,
             marker,
             count,
             quotes,
             is_difference: matches!(language, "diff" | "patch"),
         });
-        self.line = Line::Code(face);
-        self.above = Above::Other;
+        self.line = LineState::Code(style);
+        self.above = PreviousLine::Other;
     }
 
-    fn end_code(&mut self, code: Code, out: &mut Vec<u8>) {
-        let face = self.base.dim();
+    fn end_code(&mut self, code: CodeFence, out: &mut Vec<u8>) {
+        let style = self.base.dim();
         self.quotes_of(code, out);
-        self.ink.write(face, &" ".repeat(code.indent), out);
-        self.ink.write(face, "╰─", out);
+        self.writer.write(style, &" ".repeat(code.indent), out);
+        self.writer.write(style, "╰─", out);
         self.close_line(out);
-        self.above = Above::Other;
+        self.above = PreviousLine::Other;
     }
 
-    fn quotes_of(&mut self, code: Code, out: &mut Vec<u8>) {
-        self.ink.write(self.base.dim(), &"▎ ".repeat(code.quotes), out);
+    fn quotes_of(&mut self, code: CodeFence, out: &mut Vec<u8>) {
+        self.writer.write(self.base.dim(), &"▎ ".repeat(code.quotes), out);
     }
 
     /// Begins a line of code. Returns false if the line is not code, because the quote around the code has ended.
-    fn code_line(&mut self, code: Code, rest: Rest, out: &mut Vec<u8>) -> bool {
-        let is_open = rest == Rest::MayCome && self.held.len() <= LINE_CAP_BYTES;
+    fn code_line(&mut self, code: CodeFence, rest: RestOfLine, out: &mut Vec<u8>) -> bool {
+        let is_open = rest == RestOfLine::MayCome && self.held.len() <= LINE_CAP_BYTES;
         let Some(start) = behind_quotes(&self.held, code.quotes) else {
             if is_open && self.held.trim_start_matches(['>', ' ']).is_empty() {
                 return true;
@@ -360,31 +363,31 @@ impl Markdown {
         }
         let text = content[blanks.min(code.indent)..].to_owned();
         self.held.clear();
-        let face = match text.bytes().next() {
-            Some(b'+') if code.is_difference => self.base.coloured(Colour::Green),
-            Some(b'-') if code.is_difference => self.base.coloured(Colour::Red),
-            Some(b'@') if code.is_difference => self.base.coloured(Colour::Cyan),
+        let style = match text.bytes().next() {
+            Some(b'+') if code.is_difference => self.base.coloured(ThemeColour::Green),
+            Some(b'-') if code.is_difference => self.base.coloured(ThemeColour::Red),
+            Some(b'@') if code.is_difference => self.base.coloured(ThemeColour::Cyan),
             _ => self.base,
         };
         self.quotes_of(code, out);
-        self.ink.write(self.base.dim(), &" ".repeat(code.indent), out);
-        self.ink.write(self.base.dim(), "│ ", out);
-        self.ink.write(face, &text, out);
-        self.line = Line::Code(face);
+        self.writer.write(self.base.dim(), &" ".repeat(code.indent), out);
+        self.writer.write(self.base.dim(), "│ ", out);
+        self.writer.write(style, &text, out);
+        self.line = LineState::Code(style);
         true
     }
 
     fn row(&mut self, row: String, out: &mut Vec<u8>) {
-        self.above = Above::Other;
+        self.above = PreviousLine::Other;
         let Some(table) = &mut self.table else {
-            self.table = Some(Table::of(row));
+            self.table = Some(MarkdownTable::new(row));
             return;
         };
         match table.take(row) {
             Ok(()) if table.is_full() => self.write_table(out),
             Ok(()) => {}
             Err((text, row)) => {
-                self.table = Some(Table::of(row));
+                self.table = Some(MarkdownTable::new(row));
                 self.row_as_text(&text, out);
             }
         }
@@ -393,8 +396,8 @@ impl Markdown {
     fn row_as_text(&mut self, text: &str, out: &mut Vec<u8>) {
         self.show_blanks(out);
         let held = std::mem::take(&mut self.held);
-        self.before = Before::default();
-        self.text(text, Rest::IsHere, self.base, out);
+        self.before = PrecedingText::default();
+        self.text(text, RestOfLine::IsHere, self.base, out);
         self.close_line(out);
         self.held = held;
     }
@@ -402,7 +405,7 @@ impl Markdown {
     fn write_table(&mut self, out: &mut Vec<u8>) {
         self.show_blanks(out);
         if let Some(table) = &mut self.table {
-            table.write(self.columns, self.base, &mut self.ink, out);
+            table.write(self.columns, self.base, &mut self.writer, out);
         }
     }
 
@@ -417,7 +420,7 @@ impl Markdown {
             }
             Err(text) => {
                 self.row_as_text(&text, out);
-                self.above = Above::Text;
+                self.above = PreviousLine::Text;
             }
         }
     }

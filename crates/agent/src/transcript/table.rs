@@ -5,8 +5,8 @@
 use unicode_width::UnicodeWidthStr;
 
 use super::{
-    ink::{Face, Ink},
-    inline::{self, Before, Rest},
+    inline::{self, PrecedingText, RestOfLine},
+    style::{Style, StyledWriter},
 };
 
 /// Bounds for the held part of a table; later rows are written as they arrive.
@@ -14,7 +14,7 @@ const ROWS_CAP: usize = 256;
 const BYTES_CAP: usize = 64 * 1024;
 
 #[derive(Debug, Default)]
-pub(super) struct Table {
+pub(super) struct MarkdownTable {
     /// The rows as written: the head, then the rows below the rule.
     rows: Vec<String>,
     bytes: usize,
@@ -22,11 +22,11 @@ pub(super) struct Table {
     /// Whether the rule below the head has arrived, which makes it a table.
     has_rule: bool,
     /// The layout, once rows have been written.
-    set: Option<Set>,
+    layout: Option<TableLayout>,
 }
 
 #[derive(Debug)]
-struct Set {
+struct TableLayout {
     widths: Vec<usize>,
     head: Vec<String>,
     is_wide: bool,
@@ -40,14 +40,14 @@ enum Alignment {
 }
 
 /// A rendered cell.
-struct Cell {
-    runs: Vec<(Face, String)>,
+struct StyledCell {
+    runs: Vec<(Style, String)>,
     width: usize,
 }
 
-impl Table {
+impl MarkdownTable {
     /// Starts with a row that may be the head of a table.
-    pub(super) fn of(head: String) -> Self {
+    pub(super) fn new(head: String) -> Self {
         Self {
             bytes: head.len(),
             rows: vec![head],
@@ -74,7 +74,7 @@ impl Table {
     }
 
     pub(super) fn is_full(&self) -> bool {
-        self.set.is_some() || self.rows.len() >= ROWS_CAP || self.bytes >= BYTES_CAP
+        self.layout.is_some() || self.rows.len() >= ROWS_CAP || self.bytes >= BYTES_CAP
     }
 
     /// Returns the table, or its only row as text if no rule followed.
@@ -86,53 +86,60 @@ impl Table {
     }
 
     /// Writes the held rows.
-    pub(super) fn write(&mut self, columns: usize, face: Face, ink: &mut Ink, out: &mut Vec<u8>) {
+    pub(super) fn write(&mut self, columns: usize, style: Style, writer: &mut StyledWriter, out: &mut Vec<u8>) {
         let rows = std::mem::take(&mut self.rows);
         self.bytes = 0;
-        let is_first = self.set.is_none();
-        let mut rows: Vec<Vec<Cell>> = rows
+        let is_first = self.layout.is_none();
+        let mut rows: Vec<Vec<StyledCell>> = rows
             .iter()
             .enumerate()
             .map(|(at, row)| {
-                let face = if is_first && at == 0 { face.bold() } else { face };
+                let style = if is_first && at == 0 { style.bold() } else { style };
                 let mut row = cells(row);
                 // Surplus cells are shown in the last column.
                 let last = row.split_off(row.len().min(self.alignment.len() - 1)).join(" | ");
                 row.push(last);
-                row.iter().map(|cell| Cell::of(cell, face)).collect()
+                row.iter().map(|cell| StyledCell::new(cell, style)).collect()
             })
             .collect();
-        let set = self.set.get_or_insert_with(|| {
+        let layout = self.layout.get_or_insert_with(|| {
             let width = |column: usize| rows.iter().filter_map(|row| Some(row.get(column)?.width)).max();
             let widths: Vec<_> = (0..self.alignment.len())
                 .map(|at| width(at).unwrap_or(0).max(1))
                 .collect();
             let is_wide = widths.iter().sum::<usize>() + 3 * (widths.len() - 1) > columns;
-            let head = rows[0].iter().map(Cell::text).collect();
-            Set { widths, head, is_wide }
+            let head = rows[0].iter().map(StyledCell::text).collect();
+            TableLayout { widths, head, is_wide }
         });
-        if is_first && set.is_wide {
+        if is_first && layout.is_wide {
             rows.remove(0);
         }
         for (at, row) in rows.iter().enumerate() {
-            if set.is_wide {
-                set.paragraph(row, face, ink, out);
+            if layout.is_wide {
+                layout.paragraph(row, style, writer, out);
             } else {
-                set.row(row, &self.alignment, face, ink, out);
+                layout.row(row, &self.alignment, style, writer, out);
                 if is_first && at == 0 {
-                    set.rule(face, ink, out);
+                    layout.rule(style, writer, out);
                 }
             }
         }
     }
 }
 
-impl Set {
-    fn row(&self, row: &[Cell], alignment: &[Alignment], face: Face, ink: &mut Ink, out: &mut Vec<u8>) {
+impl TableLayout {
+    fn row(
+        &self,
+        row: &[StyledCell],
+        alignment: &[Alignment],
+        style: Style,
+        writer: &mut StyledWriter,
+        out: &mut Vec<u8>,
+    ) {
         let last = self.widths.len() - 1;
         for (at, width) in self.widths.iter().enumerate() {
             if at > 0 {
-                ink.write(face.dim(), " │ ", out);
+                writer.write(style.dim(), " │ ", out);
             }
             let cell = row.get(at);
             let spare = width.saturating_sub(cell.map_or(0, |cell| cell.width));
@@ -141,44 +148,50 @@ impl Set {
                 Alignment::Centre => spare / 2,
                 Alignment::Right => spare,
             };
-            ink.write(face, &" ".repeat(before), out);
-            for (face, text) in cell.map_or(&[][..], |cell| &cell.runs) {
-                ink.write(*face, text, out);
+            writer.write(style, &" ".repeat(before), out);
+            for (style, text) in cell.map_or(&[][..], |cell| &cell.runs) {
+                writer.write(*style, text, out);
             }
             if at < last {
-                ink.write(face, &" ".repeat(spare - before), out);
+                writer.write(style, &" ".repeat(spare - before), out);
             }
         }
-        end_line(ink, out);
+        end_line(writer, out);
     }
 
-    fn rule(&self, face: Face, ink: &mut Ink, out: &mut Vec<u8>) {
+    fn rule(&self, style: Style, writer: &mut StyledWriter, out: &mut Vec<u8>) {
         let rules: Vec<_> = self.widths.iter().map(|width| "─".repeat(*width)).collect();
-        ink.write(face.dim(), &rules.join("─┼─"), out);
-        end_line(ink, out);
+        writer.write(style.dim(), &rules.join("─┼─"), out);
+        end_line(writer, out);
     }
 
-    fn paragraph(&self, row: &[Cell], face: Face, ink: &mut Ink, out: &mut Vec<u8>) {
+    fn paragraph(&self, row: &[StyledCell], style: Style, writer: &mut StyledWriter, out: &mut Vec<u8>) {
         for (at, cell) in row.iter().enumerate().filter(|(_, cell)| cell.width > 0) {
             let name = self.head.get(at).map_or("", String::as_str);
             let sign = if at == 0 { "• " } else { "  " };
-            ink.write(face, sign, out);
+            writer.write(style, sign, out);
             if !name.is_empty() {
-                ink.write(face.dim(), &format!("{name}: "), out);
+                writer.write(style.dim(), &format!("{name}: "), out);
             }
-            for (face, text) in &cell.runs {
-                ink.write(*face, text, out);
+            for (style, text) in &cell.runs {
+                writer.write(*style, text, out);
             }
-            end_line(ink, out);
+            end_line(writer, out);
         }
     }
 }
 
-impl Cell {
-    fn of(text: &str, face: Face) -> Self {
+impl StyledCell {
+    fn new(text: &str, style: Style) -> Self {
         let mut runs = Vec::new();
-        let mut take = |face, text: &str| runs.push((face, text.to_owned()));
-        inline::write(text, Rest::IsHere, &mut Before::default(), face, &mut take);
+        let mut take = |style, text: &str| runs.push((style, text.to_owned()));
+        inline::write(
+            text,
+            RestOfLine::IsHere,
+            &mut PrecedingText::default(),
+            style,
+            &mut take,
+        );
         let width = runs.iter().map(|(_, text)| text.width()).sum();
         Self { runs, width }
     }
@@ -188,8 +201,8 @@ impl Cell {
     }
 }
 
-fn end_line(ink: &mut Ink, out: &mut Vec<u8>) {
-    ink.lift(out);
+fn end_line(writer: &mut StyledWriter, out: &mut Vec<u8>) {
+    writer.lift(out);
     out.extend_from_slice(b"\r\n");
 }
 

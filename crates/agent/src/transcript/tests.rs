@@ -300,7 +300,7 @@ fn a_long_result_is_cut_and_the_cut_is_counted() {
 
 #[test]
 fn paths_are_shown_as_the_project_names_them_and_commands_as_they_are_run() {
-    let mut transcript = Transcript::of(Path::new("/home/me/project"), 80);
+    let mut transcript = Transcript::new(Path::new("/home/me/project"), 80);
     let mut out = Vec::new();
     let started = |input: &str| AgentSignal::ToolStarted {
         call: "1".to_owned(),
@@ -353,7 +353,7 @@ fn a_difference_in_a_result_is_coloured_and_a_list_is_not() {
 
 #[test]
 fn what_the_user_said_stands_where_the_agent_took_it() {
-    let mut transcript = Transcript::of(Path::new("/p"), 80);
+    let mut transcript = Transcript::new(Path::new("/p"), 80);
     let mut out = Vec::new();
     let answered = |taken: bool, text: Option<&str>| AgentSignal::MessageAnswered {
         id: SteeringId(1),

@@ -2,7 +2,7 @@
 
 /// A thought that arrives in pieces. Only its first line is shown; later non-blank lines are counted.
 #[derive(Debug, Default)]
-pub(super) struct Thought {
+pub(super) struct FoldedThought {
     /// Whether the first line is complete.
     is_folded: bool,
     hidden: usize,
@@ -10,7 +10,7 @@ pub(super) struct Thought {
     counted: bool,
 }
 
-impl Thought {
+impl FoldedThought {
     /// The part of `piece` that is shown.
     pub(super) fn shown<'a>(&mut self, piece: &'a str) -> &'a str {
         let (shown, rest) = match (self.is_folded, piece.split_once('\n')) {

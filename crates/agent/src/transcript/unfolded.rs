@@ -153,7 +153,7 @@ mod tests {
             .collect();
         pieces.extend(whole.clone());
         for signals in [&whole[..], &pieces[..]] {
-            let (mut transcript, mut out) = (Transcript::of(Path::new("/project"), 80), Vec::new());
+            let (mut transcript, mut out) = (Transcript::new(Path::new("/project"), 80), Vec::new());
             signals.iter().for_each(|signal| transcript.render(signal, &mut out));
             let shown = String::from_utf8(out).unwrap();
             assert!(shown.contains("The plan") && !shown.contains("this"), "{shown}");

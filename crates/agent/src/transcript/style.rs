@@ -2,25 +2,25 @@
 
 /// Weight, slant and colour of a piece of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Face {
+pub(super) struct Style {
     pub(super) bold: bool,
     pub(super) dim: bool,
     pub(super) italic: bool,
     pub(super) underlined: bool,
     pub(super) struck: bool,
-    pub(super) colour: Option<Colour>,
+    pub(super) colour: Option<ThemeColour>,
 }
 
 /// A colour of the terminal's theme.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Colour {
+pub(super) enum ThemeColour {
     Red,
     Green,
     Cyan,
 }
 
-impl Face {
-    pub(super) const PLAIN: Face = Face {
+impl Style {
+    pub(super) const PLAIN: Style = Style {
         bold: false,
         dim: false,
         italic: false,
@@ -28,7 +28,7 @@ impl Face {
         struck: false,
         colour: None,
     };
-    pub(super) const THOUGHT: Face = Face {
+    pub(super) const THOUGHT: Style = Style {
         dim: true,
         italic: true,
         ..Face::PLAIN
@@ -57,7 +57,7 @@ impl Face {
         Self { struck: true, ..self }
     }
 
-    pub(super) fn coloured(self, colour: Colour) -> Self {
+    pub(super) fn coloured(self, colour: ThemeColour) -> Self {
         Self {
             colour: Some(colour),
             ..self
@@ -66,9 +66,9 @@ impl Face {
 
     fn sequence(self) -> String {
         let colour = self.colour.map(|colour| match colour {
-            Colour::Red => "31",
-            Colour::Green => "32",
-            Colour::Cyan => "36",
+            ThemeColour::Red => "31",
+            ThemeColour::Green => "32",
+            ThemeColour::Cyan => "36",
         });
         let codes = [
             self.bold.then_some("1"),
@@ -85,28 +85,28 @@ impl Face {
 
 /// A writer that tracks the current style.
 #[derive(Debug, Default)]
-pub(super) struct Ink {
-    face: Face,
+pub(super) struct StyledWriter {
+    style: Style,
 }
 
-impl Ink {
-    pub(super) fn write(&mut self, face: Face, text: &str, out: &mut Vec<u8>) {
+impl StyledWriter {
+    pub(super) fn write(&mut self, style: Style, text: &str, out: &mut Vec<u8>) {
         if text.is_empty() {
             return;
         }
-        if face != self.face {
+        if style != self.style {
             self.lift(out);
-            if face != Face::PLAIN {
-                out.extend_from_slice(face.sequence().as_bytes());
+            if style != Style::PLAIN {
+                out.extend_from_slice(style.sequence().as_bytes());
             }
-            self.face = face;
+            self.style = style;
         }
         out.extend_from_slice(text.as_bytes());
     }
 
     /// Resets the style, so that other output in between is not affected.
     pub(super) fn lift(&mut self, out: &mut Vec<u8>) {
-        if std::mem::take(&mut self.face) != Face::PLAIN {
+        if std::mem::take(&mut self.style) != Style::PLAIN {
             out.extend_from_slice(b"\x1b[0m");
         }
     }
