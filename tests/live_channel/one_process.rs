@@ -10,7 +10,7 @@ use std::{
 };
 
 use ralph_agent::{
-    dialect::Clock,
+    dialect::ZonedClock,
     protocol::{Exchange, LiveKind, Opening, Protocol, SessionCommand, Steering},
 };
 use ralph_core::event::{AgentSignal, SteeringId};
@@ -133,8 +133,8 @@ impl Drop for Served {
     }
 }
 
-fn clock() -> Clock {
-    Clock {
+fn clock() -> ZonedClock {
+    ZonedClock {
         now_ms: 0,
         zone: jiff::tz::TimeZone::UTC,
         named: |_| None,

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::{
     Capabilities,
-    dialect::{Clock, DialectKind, Finish, terminal_with},
+    dialect::{DialectKind, Finish, ZonedClock, terminal_with},
 };
 
 use super::*;
@@ -386,7 +386,7 @@ fn told_by_aider(shown: &str) -> Vec<AgentSignal> {
         .manifest("aider")
         .expect("an adapter");
     let mut parser = terminal_with(manifest.patterns.expect("patterns"));
-    let clock = Clock::at("2026-11-20T10:00:00Z");
+    let clock = ZonedClock::at("2026-11-20T10:00:00Z");
     let mut out = Vec::new();
     parser.feed(shown.as_bytes(), &clock, &mut out);
     let exit = Some(Exit::Code { code: 0 });

@@ -19,7 +19,7 @@ use ralph_text::{KeptEscapes, PlainText, one_line};
 
 use super::{
     Display, SessionRequest,
-    dialect::{Clock, Tail, classify},
+    dialect::{Tail, ZonedClock, classify},
     invocation,
     manifest::{Live, Manifest},
 };
@@ -140,7 +140,7 @@ fn lacking(said: &str) -> Result<(), String> {
         return Err("it ended without a word".to_owned());
     };
     // The time of a limit is not used here.
-    let clock = Clock {
+    let clock = ZonedClock {
         now_ms: 0,
         zone: TimeZone::UTC,
         named: |_| None,

@@ -16,7 +16,7 @@ use ralph_system::proc::Ladder;
 
 use super::{
     AgentError, Capabilities,
-    dialect::{DialectKind, Patterns},
+    dialect::{DialectKind, LinePatterns},
     login::Credentials,
     manifest_error::ManifestError,
     model::{ModelForm, ProviderMissing},
@@ -40,7 +40,7 @@ pub struct Manifest {
     /// The format of the output in a one-way session. `None` if the agent has only a live channel.
     pub dialect: Option<DialectKind>,
     /// The patterns of the output, for agents with the `terminal` dialect.
-    pub patterns: Option<Arc<Patterns>>,
+    pub patterns: Option<Arc<LinePatterns>>,
     pub command: Command,
     /// The channel that can carry messages to a running agent.
     pub live: Option<Live>,

@@ -23,7 +23,7 @@ use tokio::sync::mpsc;
 
 use super::{
     Display, SessionRequest,
-    dialect::{Clock, DialectKind, Finish, Patterns, Tail, terminal_with},
+    dialect::{DialectKind, Finish, LinePatterns, Tail, ZonedClock, terminal_with},
     protocol::{Exchange, LiveKind, OneWay, Opening, Protocol, SessionCommand},
     queries::Queries,
     transcript::Transcript,
@@ -184,7 +184,7 @@ pub(super) struct Reporter {
 pub(super) enum Conversation {
     OneWay {
         dialect: DialectKind,
-        patterns: Option<Arc<Patterns>>,
+        patterns: Option<Arc<LinePatterns>>,
     },
     Live {
         kind: LiveKind,
@@ -262,9 +262,9 @@ impl Reporter {
         }
     }
 
-    fn clock(&self) -> Clock {
+    fn clock(&self) -> ZonedClock {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Clock {
+        ZonedClock {
             now_ms: u64::try_from(now.as_millis()).unwrap_or(u64::MAX),
             zone: self.zone.clone(),
             named: |name| TimeZone::get(name).ok(),

@@ -12,20 +12,20 @@ const CALLS_CAP: usize = 1024;
 
 /// The calls that have begun and not ended.
 #[derive(Debug, Default)]
-pub(super) struct Calls(HashMap<String, Call>);
+pub(super) struct OpenCalls(HashMap<String, OpenCall>);
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Call {
+pub(super) struct OpenCall {
     pub(super) tool: String,
     /// The file that the call concerns, if any.
     pub(super) path: Option<String>,
     started_ms: Option<u64>,
 }
 
-impl Calls {
+impl OpenCalls {
     pub(super) fn begin(&mut self, id: &str, tool: &str, path: Option<&str>, started_ms: u64) {
         if self.0.len() < CALLS_CAP {
-            let call = Call {
+            let call = OpenCall {
                 tool: tool.to_owned(),
                 path: path.map(str::to_owned),
                 started_ms: Some(started_ms),
@@ -35,12 +35,12 @@ impl Calls {
     }
 
     /// Removes and returns the call. If its beginning was not reported, the result has no tool.
-    pub(super) fn end(&mut self, id: &str) -> Call {
+    pub(super) fn end(&mut self, id: &str) -> OpenCall {
         self.0.remove(id).unwrap_or_default()
     }
 }
 
-impl Call {
+impl OpenCall {
     /// The duration until `ended_ms`; 0 if the clock was set back.
     pub(super) fn duration_ms(&self, ended_ms: u64) -> Option<u64> {
         Some(ended_ms.saturating_sub(self.started_ms?))
@@ -244,12 +244,12 @@ mod tests {
 
     #[test]
     fn a_call_knows_its_tool_and_how_long_it_took() {
-        let mut calls = Calls::default();
+        let mut calls = OpenCalls::default();
         calls.begin("1", "shell", None, 1000);
         let call = calls.end("1");
         assert_eq!((call.tool.as_str(), call.duration_ms(3500)), ("shell", Some(2500)));
         assert_eq!(call.duration_ms(500), Some(0), "the clock was set back");
-        assert_eq!(calls.end("1"), Call::default(), "it ends once");
+        assert_eq!(calls.end("1"), OpenCall::default(), "it ends once");
         assert_eq!(calls.end("1").duration_ms(1), None);
     }
 }

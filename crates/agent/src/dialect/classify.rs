@@ -8,13 +8,13 @@ use ralph_core::event::{Problem, ProblemKind};
 use serde_json::Value;
 
 use super::{
-    clock::Clock,
+    clock::ZonedClock,
     reset::{until_in_fields, until_in_text},
     wording::{REFUSALS, from_wording},
 };
 
 /// Classifies one error message as the agent put it, which may be the JSON body of an HTTP response.
-pub(crate) fn classify(message: &str, clock: &Clock) -> Problem {
+pub(crate) fn classify(message: &str, clock: &ZonedClock) -> Problem {
     let body: Option<Value> = message
         .find('{')
         .and_then(|at| serde_json::from_str(message[at..].trim()).ok());
@@ -29,7 +29,7 @@ pub(crate) fn classify(message: &str, clock: &Clock) -> Problem {
 }
 
 /// Classifies an error message that may come with the HTTP status of a response.
-pub(crate) fn classify_answer(message: &str, status: Option<u16>, clock: &Clock) -> Problem {
+pub(crate) fn classify_answer(message: &str, status: Option<u16>, clock: &ZonedClock) -> Problem {
     let problem = classify(message, clock);
     match (problem.kind, status.and_then(from_status)) {
         (ProblemKind::Other, Some(kind)) => Problem {
@@ -41,7 +41,7 @@ pub(crate) fn classify_answer(message: &str, status: Option<u16>, clock: &Clock)
 }
 
 /// Classifies the error with which a program ended.
-pub(super) fn classify_last(error: &str, clock: &Clock) -> Problem {
+pub(super) fn classify_last(error: &str, clock: &ZonedClock) -> Problem {
     let problem = classify(error, clock);
     let refused = REFUSALS.iter().any(|wording| error.to_lowercase().contains(wording));
     match problem.kind {
@@ -100,7 +100,7 @@ fn message_in(body: &Value) -> Option<&str> {
         .find_map(|path| body.pointer(path)?.as_str())
 }
 
-fn from_body(body: &Value, clock: &Clock) -> Option<ProblemKind> {
+fn from_body(body: &Value, clock: &ZonedClock) -> Option<ProblemKind> {
     let names = ["/error/code", "/code", "/error/type", "/error/status", "/type"];
     let by_name = names.iter().find_map(|path| from_name(body.pointer(path)?.as_str()?));
     let numbers = ["/status", "/error/status", "/error/code", "/statusCode"];
@@ -169,8 +169,8 @@ fn status_in(message: &str) -> Option<u16> {
 mod tests {
     use super::*;
 
-    fn clock() -> Clock {
-        Clock::at("2026-11-20T10:00:00Z")
+    fn clock() -> ZonedClock {
+        ZonedClock::at("2026-11-20T10:00:00Z")
     }
 
     #[test]

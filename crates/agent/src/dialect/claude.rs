@@ -10,12 +10,12 @@ use serde_json::Value;
 
 use super::{
     Dialect, Finish, TEXT_CAP_BYTES,
-    calls::{Calls, path_in, short_input, tool_input},
+    calls::{OpenCalls, path_in, short_input, tool_input},
     classify::{classify, from_name, from_status, one_line, repeated, with_time},
-    clock::Clock,
+    clock::ZonedClock,
     fields::{array, number, text},
     head,
-    lines::{Objects, Seen},
+    lines::{JsonLineParser, UnknownReports},
     reset::{epoch_ms, in_ms, until_in_text},
     tail,
     verdict::without_verdict,
@@ -23,8 +23,8 @@ use super::{
 
 #[derive(Debug, Default)]
 pub(super) struct ClaudeStreamJson {
-    objects: Objects,
-    turn: Turn,
+    objects: JsonLineParser,
+    turn: ClaudeTurn,
 }
 
 /// Most messages, of an agent and its sub-agents, whose parts may arrive interleaved.
@@ -32,9 +32,9 @@ const MESSAGES_AT_ONCE: usize = 32;
 
 /// One turn, built from its events.
 #[derive(Debug, Default)]
-pub(crate) struct Turn {
-    seen: Seen,
-    calls: Calls,
+pub(crate) struct ClaudeTurn {
+    unknown: UnknownReports,
+    calls: OpenCalls,
     opened: bool,
     /// The last message of the agent itself, not of one of its sub-agents.
     message: Option<String>,
@@ -50,21 +50,21 @@ pub(crate) struct Turn {
 }
 
 impl Dialect for ClaudeStreamJson {
-    fn feed(&mut self, bytes: &[u8], clock: &Clock, out: &mut Vec<AgentSignal>) {
+    fn feed(&mut self, bytes: &[u8], clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         let Self { objects, turn } = self;
         objects.feed(bytes, out, |event, out| turn.take(&Value::Object(event), clock, out));
     }
 
-    fn finish(&mut self, finish: Finish<'_>, clock: &Clock, out: &mut Vec<AgentSignal>) {
+    fn finish(&mut self, finish: Finish<'_>, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         let Self { objects, turn } = self;
         objects.finish(out, |event, out| turn.take(&Value::Object(event), clock, out));
         turn.finish(finish, clock, out);
     }
 }
 
-impl Turn {
+impl ClaudeTurn {
     /// Ends the turn if the program ended without a `result`.
-    pub(crate) fn finish(&mut self, finish: Finish<'_>, clock: &Clock, out: &mut Vec<AgentSignal>) {
+    pub(crate) fn finish(&mut self, finish: Finish<'_>, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         if !self.ended {
             without_verdict(finish, self.message.take(), clock, out);
         }
@@ -85,7 +85,7 @@ impl Turn {
         self.message = last.map(|text| tail(text, TEXT_CAP_BYTES)).or(self.message.take());
     }
 
-    pub(crate) fn take(&mut self, event: &Value, clock: &Clock, out: &mut Vec<AgentSignal>) {
+    pub(crate) fn take(&mut self, event: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         match text(event, "/type") {
             "system" => self.system(event, clock, out),
             "assistant" => self.assistant(event, clock, out),
@@ -99,10 +99,10 @@ impl Turn {
     }
 
     fn unknown(&mut self, kind: &str, event: &Value, out: &mut Vec<AgentSignal>) {
-        self.seen.unknown(kind, || format!("unknown event {event}"), out);
+        self.unknown.report(kind, || format!("unknown event {event}"), out);
     }
 
-    fn system(&mut self, event: &Value, clock: &Clock, out: &mut Vec<AgentSignal>) {
+    fn system(&mut self, event: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         match text(event, "/subtype") {
             // claude repeats it for every message of the user.
             "init" if self.opened => {}
@@ -121,7 +121,7 @@ impl Turn {
         }
     }
 
-    fn assistant(&mut self, event: &Value, clock: &Clock, out: &mut Vec<AgentSignal>) {
+    fn assistant(&mut self, event: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         if let Some(error) = event.get("error").and_then(Value::as_str) {
             // The result repeats it.
             self.error = Some(error.to_owned());
@@ -190,7 +190,7 @@ impl Turn {
         out.push(AgentSignal::Usage { usage });
     }
 
-    fn user(&mut self, event: &Value, clock: &Clock, out: &mut Vec<AgentSignal>) {
+    fn user(&mut self, event: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         for block in array(event, "/message/content") {
             if text(block, "/type") != "tool_result" {
                 continue;
@@ -210,7 +210,7 @@ impl Turn {
                 duration_ms: call.duration_ms(clock.now_ms),
                 tool: call.tool,
             });
-            if let Some(Changed { path, change, .. }) = changed {
+            if let Some(ClaudeFileChange { path, change, .. }) = changed {
                 out.push(AgentSignal::FileChanged { path, change });
             }
         }
@@ -241,7 +241,7 @@ impl Turn {
         });
     }
 
-    fn result(&mut self, event: &Value, clock: &Clock, out: &mut Vec<AgentSignal>) {
+    fn result(&mut self, event: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         if std::mem::replace(&mut self.ended, true) {
             return self.unknown("second result", event, out);
         }
@@ -266,7 +266,7 @@ impl Turn {
         });
     }
 
-    fn problem(&self, event: &Value, clock: &Clock) -> Problem {
+    fn problem(&self, event: &Value, clock: &ZonedClock) -> Problem {
         // Other programs that speak claude's dialect use `/error/message`.
         let errors: Vec<_> = array(event, "/errors")
             .filter_map(Value::as_str)
@@ -320,7 +320,7 @@ fn delta(event: &Value, out: &mut Vec<AgentSignal>) {
     }
 }
 
-fn retry(event: &Value, clock: &Clock) -> AgentSignal {
+fn retry(event: &Value, clock: &ZonedClock) -> AgentSignal {
     let count = |field: &str| number(event, field).and_then(|count| u32::try_from(count).ok());
     let status = count("/error_status").and_then(|status| u16::try_from(status).ok());
     let name = text(event, "/error");
@@ -362,14 +362,14 @@ fn usage(event: &Value) -> Option<Usage> {
     })
 }
 
-struct Tokens {
+struct TokenCounts {
     input: u64,
     cached: u64,
     output: u64,
 }
 
 /// The tokens of all models, including those of sub-agents.
-fn tokens_of_models(event: &Value) -> Option<Tokens> {
+fn tokens_of_models(event: &Value) -> Option<TokenCounts> {
     let models = event.get("modelUsage")?.as_object()?;
     let sum = |fields: &[&str]| -> u64 {
         let counts = models
@@ -377,7 +377,7 @@ fn tokens_of_models(event: &Value) -> Option<Tokens> {
             .flat_map(|model| fields.iter().filter_map(|field| model.get(*field)?.as_u64()));
         counts.fold(0, u64::saturating_add)
     };
-    Some(Tokens {
+    Some(TokenCounts {
         input: sum(&["inputTokens", "cacheReadInputTokens", "cacheCreationInputTokens"]),
         cached: sum(&["cacheReadInputTokens"]),
         output: sum(&["outputTokens"]),
@@ -385,7 +385,7 @@ fn tokens_of_models(event: &Value) -> Option<Tokens> {
 }
 
 /// The tokens of the turn, as reported by programs that speak this dialect and use one model.
-fn tokens_of_turn(event: &Value) -> Option<Tokens> {
+fn tokens_of_turn(event: &Value) -> Option<TokenCounts> {
     let usage = event.get("usage")?;
     let count = |field: &str| usage.get(field).and_then(Value::as_u64);
     let (input, output) = (count("input_tokens")?, count("output_tokens")?);
@@ -397,7 +397,7 @@ fn tokens_of_turn(event: &Value) -> Option<Tokens> {
     };
     // The total shows whether cached tokens are included in the input or counted separately.
     let input = count("total_tokens").map_or_else(apart, |total| total.saturating_sub(output));
-    Some(Tokens { input, cached, output })
+    Some(TokenCounts { input, cached, output })
 }
 
 /// The denied tool uses, for the user and the next prompt; `None` if there were none.
@@ -430,14 +430,14 @@ fn content(block: &Value) -> String {
     }
 }
 
-struct Changed {
+struct ClaudeFileChange {
     path: String,
     change: FileChange,
     diff: String,
 }
 
 /// The change to a file that a tool reports beside its result.
-fn file_change(event: &Value) -> Option<Changed> {
+fn file_change(event: &Value) -> Option<ClaudeFileChange> {
     let result = event.get("tool_use_result")?;
     let path = result.get("filePath")?.as_str()?.to_owned();
     let hunks = result.get("structuredPatch")?.as_array()?;
@@ -448,7 +448,7 @@ fn file_change(event: &Value) -> Option<Changed> {
         "create" => FileChange::Added,
         _ => FileChange::Updated,
     };
-    Some(Changed {
+    Some(ClaudeFileChange {
         path,
         change,
         diff: lines.collect::<Vec<_>>().join("\n"),

@@ -4,9 +4,9 @@ use serde_json::json;
 use crate::dialect::{
     DialectKind,
     recordings::{
-        OK, Recording, assert_cuts_change_nothing, assert_noise_is_said_once, assert_one_verdict_wherever_it_stops,
-        assert_pieces_change_nothing, assert_problems, assert_reads_well, assert_reviewed, ms, problem, recordings,
-        signals,
+        OK, RecordedSession, assert_cuts_change_nothing, assert_noise_is_said_once,
+        assert_one_verdict_wherever_it_stops, assert_pieces_change_nothing, assert_problems, assert_reads_well,
+        assert_reviewed, ms, problem, recordings, signals,
     },
 };
 
@@ -15,7 +15,7 @@ use super::*;
 const KIND: DialectKind = DialectKind::ClaudeStreamJson;
 
 /// Recordings of Claude Code 2.1.197, one for each situation.
-fn all() -> Vec<Recording> {
+fn all() -> Vec<RecordedSession> {
     recordings! {
         "claude": "bad-flag" "cut" "http401" "http403" "http404" "http429" "http429x2" "http500" "maxturns" "nokey"
         "overflow" "q-credit" "q-retry-after-3600" "q-unified-oauth" "resume-1" "resume-2" "resume-bad" "root"
@@ -101,14 +101,14 @@ fn event(event: Value) -> String {
 }
 
 fn parsed(stdout: &str, exit: Exit) -> Vec<AgentSignal> {
-    signals(KIND, &Recording::made_up(stdout, "", exit))
+    signals(KIND, &RecordedSession::made_up(stdout, "", exit))
 }
 
 fn refused(result: &str, error: &str) -> Problem {
     let said =
         event(json!({"type": "assistant", "error": error, "message": {"content": [{"type": "text", "text": result}]}}));
     let end = event(json!({"type": "result", "subtype": "success", "is_error": true, "result": result}));
-    let recording = Recording::made_up(&(said + &end), "", Exit::Code { code: 1 });
+    let recording = RecordedSession::made_up(&(said + &end), "", Exit::Code { code: 1 });
     problem(KIND, &recording).expect("a problem")
 }
 
@@ -184,7 +184,7 @@ fn what_an_agent_quotes_is_not_taken_for_an_error() {
     ] {
         let events = [Some(said.clone()), Some(result.clone()), end];
         let stdout: String = events.into_iter().flatten().map(event).collect();
-        let problem = problem(KIND, &Recording::made_up(&stdout, "", Exit::Code { code: 1 }));
+        let problem = problem(KIND, &RecordedSession::made_up(&stdout, "", Exit::Code { code: 1 }));
         assert_eq!(problem.map(|problem| problem.kind), expected);
     }
 }
@@ -241,7 +241,7 @@ fn an_error_is_understood_as_others_put_it_that_speak_like_claude() {
         "type": "result", "subtype": "error_during_execution", "is_error": true,
         "error": { "message": "[API Error: 429 rate limit reached]" },
     });
-    let recording = Recording::made_up(&event(end), "", Exit::Code { code: 1 });
+    let recording = RecordedSession::made_up(&event(end), "", Exit::Code { code: 1 });
     let problem = problem(KIND, &recording).expect("a problem");
     assert_eq!(problem.kind, ProblemKind::RateLimited { until_ms: None });
     assert_eq!(problem.text, "[API Error: 429 rate limit reached]");

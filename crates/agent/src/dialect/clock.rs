@@ -6,7 +6,7 @@ use jiff::{Timestamp, tz::TimeZone};
 
 /// The time at which bytes arrived, and the time zones that agents name. Dialects have no other clock.
 #[derive(Clone)]
-pub struct Clock {
+pub struct ZonedClock {
     /// Milliseconds since 1970.
     pub now_ms: u64,
     /// The zone of times that are given without one.
@@ -15,7 +15,7 @@ pub struct Clock {
     pub named: fn(&str) -> Option<TimeZone>,
 }
 
-impl Clock {
+impl ZonedClock {
     /// The current time; `None` if outside the calendar's range.
     pub(super) fn now(&self) -> Option<Timestamp> {
         Timestamp::from_millisecond(i64::try_from(self.now_ms).ok()?).ok()
@@ -30,7 +30,7 @@ impl Clock {
     }
 }
 
-impl fmt::Debug for Clock {
+impl fmt::Debug for ZonedClock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Clock")
             .field("now_ms", &self.now_ms)
@@ -40,7 +40,7 @@ impl fmt::Debug for Clock {
 }
 
 #[cfg(test)]
-impl Clock {
+impl ZonedClock {
     /// A clock that stands at `time`, as `2026-11-20T10:00:00Z`, in a zone two hours ahead of UTC.
     pub(crate) fn at(time: &str) -> Self {
         let now: Timestamp = time.parse().expect("a time");

@@ -7,13 +7,13 @@ use ralph_core::event::{AgentSignal, FileChange, Problem, SessionId, Usage, clip
 use serde_json::{Value, json};
 
 use super::{
-    Clock, Dialect, Finish, TEXT_CAP_BYTES,
-    calls::Calls,
+    Dialect, Finish, TEXT_CAP_BYTES, ZonedClock,
+    calls::OpenCalls,
     classify::{classify, one_line, repeated},
     command_line::bare_command,
     fields::text,
     head,
-    lines::{Objects, Seen},
+    lines::{JsonLineParser, UnknownReports},
     tail,
     todos::Todos,
     verdict::without_verdict,
@@ -24,15 +24,15 @@ pub(crate) const UNEXPLAINED: &str = "the turn failed, and codex does not say wh
 
 #[derive(Debug, Default)]
 pub(super) struct CodexJson {
-    objects: Objects,
-    turn: Turn,
+    objects: JsonLineParser,
+    turn: CodexTurn,
 }
 
 /// One turn, built from its events.
 #[derive(Debug, Default)]
-pub(crate) struct Turn {
-    seen: Seen,
-    calls: Calls,
+pub(crate) struct CodexTurn {
+    unknown: UnknownReports,
+    calls: OpenCalls,
     todos: Todos,
     /// The last assistant message; the final one once the turn has ended.
     message: Option<String>,
@@ -42,21 +42,21 @@ pub(crate) struct Turn {
 }
 
 impl Dialect for CodexJson {
-    fn feed(&mut self, bytes: &[u8], clock: &Clock, out: &mut Vec<AgentSignal>) {
+    fn feed(&mut self, bytes: &[u8], clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         let Self { objects, turn } = self;
         objects.feed(bytes, out, |event, out| turn.take(&Value::Object(event), clock, out));
     }
 
-    fn finish(&mut self, finish: Finish<'_>, clock: &Clock, out: &mut Vec<AgentSignal>) {
+    fn finish(&mut self, finish: Finish<'_>, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         let Self { objects, turn } = self;
         objects.finish(out, |event, out| turn.take(&Value::Object(event), clock, out));
         turn.finish(finish, clock, out);
     }
 }
 
-impl Turn {
+impl CodexTurn {
     /// Ends the turn with a failure if the program ended without a verdict.
-    pub(crate) fn finish(&mut self, finish: Finish<'_>, clock: &Clock, out: &mut Vec<AgentSignal>) {
+    pub(crate) fn finish(&mut self, finish: Finish<'_>, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         if self.ended {
             return;
         }
@@ -66,7 +66,7 @@ impl Turn {
         }
     }
 
-    pub(crate) fn take(&mut self, event: &Value, clock: &Clock, out: &mut Vec<AgentSignal>) {
+    pub(crate) fn take(&mut self, event: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         let kind = text(event, "/type");
         match kind {
             "thread.started" => out.push(AgentSignal::Opened {
@@ -91,10 +91,10 @@ impl Turn {
     }
 
     fn unknown(&mut self, kind: &str, event: &Value, out: &mut Vec<AgentSignal>) {
-        self.seen.unknown(kind, || format!("unknown event {event}"), out);
+        self.unknown.report(kind, || format!("unknown event {event}"), out);
     }
 
-    fn item_started(&mut self, event: &Value, clock: &Clock, out: &mut Vec<AgentSignal>) {
+    fn item_started(&mut self, event: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         let item = &event["item"];
         self.todo_list(item, out);
         if let Some((tool, input)) = tool(item) {
@@ -104,7 +104,7 @@ impl Turn {
         }
     }
 
-    fn item_completed(&mut self, event: &Value, clock: &Clock, out: &mut Vec<AgentSignal>) {
+    fn item_completed(&mut self, event: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         let item = &event["item"];
         match text(item, "/type") {
             "agent_message" => {
@@ -183,7 +183,7 @@ impl Turn {
         self.end(true, out);
     }
 
-    fn fail(&mut self, message: &str, clock: &Clock, out: &mut Vec<AgentSignal>) {
+    fn fail(&mut self, message: &str, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         let message = match (message.is_empty(), self.error.take()) {
             (true, Some(error)) => error,
             (true, None) => UNEXPLAINED.to_owned(),
@@ -209,7 +209,7 @@ impl Turn {
         }
     }
 
-    fn error(&mut self, message: &str, clock: &Clock, out: &mut Vec<AgentSignal>) {
+    fn error(&mut self, message: &str, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         let Some(retry) = message.strip_prefix("Reconnecting...") else {
             self.error = Some(message.to_owned());
             return;

@@ -3,8 +3,9 @@ use ralph_core::event::{Exit, ProblemKind};
 use crate::dialect::{
     DialectKind,
     recordings::{
-        OK, Recording, assert_cuts_change_nothing, assert_noise_is_said_once, assert_one_verdict_wherever_it_stops,
-        assert_pieces_change_nothing, assert_reads_well, assert_reviewed, recordings, signals,
+        OK, RecordedSession, assert_cuts_change_nothing, assert_noise_is_said_once,
+        assert_one_verdict_wherever_it_stops, assert_pieces_change_nothing, assert_reads_well, assert_reviewed,
+        recordings, signals,
     },
 };
 
@@ -13,7 +14,7 @@ use super::*;
 const KIND: DialectKind = DialectKind::CodexJson;
 
 /// Recordings of codex 0.169.0, one for each situation.
-fn all() -> Vec<Recording> {
+fn all() -> Vec<RecordedSession> {
     recordings! {
         "codex": "cut" "http401" "http404" "http429" "http429x2" "http500" "q-usage-limit" "resume-1" "resume-2"
         "resume-bad-2" "sig-SIGINT" "sig-SIGTERM" "stream_error" "success" "todo-list" "toolfail" "x-default-sandbox" "x-drip20"
@@ -61,7 +62,7 @@ fn noise_between_the_lines_changes_no_signal_but_is_said() {
 }
 
 fn parsed(stdout: &str, exit: Exit) -> Vec<AgentSignal> {
-    signals(KIND, &Recording::made_up(stdout, "", exit))
+    signals(KIND, &RecordedSession::made_up(stdout, "", exit))
 }
 
 #[test]

@@ -8,12 +8,12 @@ use serde_json::Value;
 
 use super::{
     Dialect, Finish, TEXT_CAP_BYTES,
-    calls::{Calls, path_in, tool_input},
+    calls::{OpenCalls, path_in, tool_input},
     classify::{classify, classify_last, from_status, one_line, repeated, with_time},
-    clock::Clock,
+    clock::ZonedClock,
     fields::{number, text},
     head,
-    lines::{Objects, Seen},
+    lines::{JsonLineParser, UnknownReports},
     reset::{next_midnight, until_in_text},
     tail, verdict,
 };
@@ -23,47 +23,47 @@ const QUOTA_ZONE: &str = "America/Los_Angeles";
 
 #[derive(Debug, Default)]
 pub(super) struct GeminiStreamJson {
-    objects: Objects,
-    turn: Turn,
+    objects: JsonLineParser,
+    turn: GeminiTurn,
 }
 
 #[derive(Debug, Default)]
-struct Turn {
-    seen: Seen,
-    calls: Calls,
+struct GeminiTurn {
+    unknown: UnknownReports,
+    calls: OpenCalls,
     /// The message whose pieces are arriving.
     saying: String,
     /// The last complete message.
     message: Option<String>,
     /// An error that was reported before the end.
     error: Option<String>,
-    end: Option<End>,
+    end: Option<GeminiResult>,
 }
 
 /// The outcome in the `result` event.
 #[derive(Debug)]
-enum End {
+enum GeminiResult {
     Good,
     Bad { kind: String, text: String },
 }
 
 impl Dialect for GeminiStreamJson {
-    fn feed(&mut self, bytes: &[u8], clock: &Clock, out: &mut Vec<AgentSignal>) {
+    fn feed(&mut self, bytes: &[u8], clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         let Self { objects, turn } = self;
         objects.feed(bytes, out, |event, out| turn.take(&Value::Object(event), clock, out));
     }
 
-    fn stderr_line(&mut self, line: &str, clock: &Clock, out: &mut Vec<AgentSignal>) {
+    fn stderr_line(&mut self, line: &str, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         out.extend(retry(line, clock));
     }
 
-    fn finish(&mut self, finish: Finish<'_>, clock: &Clock, out: &mut Vec<AgentSignal>) {
+    fn finish(&mut self, finish: Finish<'_>, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         let Self { objects, turn } = self;
         objects.finish(out, |event, out| turn.take(&Value::Object(event), clock, out));
         turn.say(out);
         let problem = match (turn.end.take(), turn.error.take()) {
-            (Some(End::Good), _) => None,
-            (Some(End::Bad { kind, text }), error) => {
+            (Some(GeminiResult::Good), _) => None,
+            (Some(GeminiResult::Bad { kind, text }), error) => {
                 let text = if text.is_empty() {
                     error.unwrap_or_default()
                 } else {
@@ -81,8 +81,8 @@ impl Dialect for GeminiStreamJson {
     }
 }
 
-impl Turn {
-    fn take(&mut self, event: &Value, clock: &Clock, out: &mut Vec<AgentSignal>) {
+impl GeminiTurn {
+    fn take(&mut self, event: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         let kind = text(event, "/type");
         if kind != "message" {
             self.say(out);
@@ -102,7 +102,7 @@ impl Turn {
             "result" => self.result(event, out),
             other => {
                 let other = other.to_owned();
-                self.seen.unknown(&other, || format!("unknown event {event}"), out);
+                self.unknown.report(&other, || format!("unknown event {event}"), out);
             }
         }
     }
@@ -140,7 +140,7 @@ impl Turn {
         }
     }
 
-    fn tool_use(&mut self, event: &Value, clock: &Clock, out: &mut Vec<AgentSignal>) {
+    fn tool_use(&mut self, event: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         let (call, tool) = (text(event, "/tool_id").to_owned(), text(event, "/tool_name").to_owned());
         let input = &event["parameters"];
         self.calls.begin(&call, &tool, path_in(input), at_ms(event, clock));
@@ -151,7 +151,7 @@ impl Turn {
         });
     }
 
-    fn tool_result(&mut self, event: &Value, clock: &Clock, out: &mut Vec<AgentSignal>) {
+    fn tool_result(&mut self, event: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         let id = text(event, "/tool_id");
         let call = self.calls.end(id);
         let ok = text(event, "/status") == "success";
@@ -200,8 +200,8 @@ impl Turn {
             });
         }
         self.end = Some(match text(event, "/status") {
-            "success" => End::Good,
-            _ => End::Bad {
+            "success" => GeminiResult::Good,
+            _ => GeminiResult::Bad {
                 kind: text(event, "/error/type").to_owned(),
                 text: text(event, "/error/message").to_owned(),
             },
@@ -210,14 +210,14 @@ impl Turn {
 }
 
 /// The time of an event: its own timestamp, or the time of arrival.
-fn at_ms(event: &Value, clock: &Clock) -> u64 {
+fn at_ms(event: &Value, clock: &ZonedClock) -> u64 {
     let said: Option<jiff::Timestamp> = text(event, "/timestamp").parse().ok();
     said.and_then(|said| u64::try_from(said.as_millisecond()).ok())
         .unwrap_or(clock.now_ms)
 }
 
 /// Parses `Attempt 1 failed with status 429. Retrying with backoff... why`.
-fn retry(line: &str, clock: &Clock) -> Option<AgentSignal> {
+fn retry(line: &str, clock: &ZonedClock) -> Option<AgentSignal> {
     let (attempt, rest) = line.strip_prefix("Attempt ")?.split_once(" failed")?;
     let (state, why) = rest.split_once("Retrying")?;
     let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
@@ -243,7 +243,7 @@ fn retry(line: &str, clock: &Clock) -> Option<AgentSignal> {
 }
 
 /// The problem of a failed turn, from the program's final error.
-fn failure(kind: &str, said: &str, exit: Option<Exit>, clock: &Clock) -> Problem {
+fn failure(kind: &str, said: &str, exit: Option<Exit>, clock: &ZonedClock) -> Problem {
     let said = match said {
         "" => "the turn failed, and gemini does not say why",
         said => bare(said),
@@ -294,7 +294,7 @@ fn http_status(exit: Exit) -> Option<u16> {
 }
 
 /// The problem of a program that ended before its turn began: from its exit code and stderr.
-fn without_result(finish: Finish<'_>, clock: &Clock) -> Problem {
+fn without_result(finish: Finish<'_>, clock: &ZonedClock) -> Problem {
     let problem = verdict::problem(finish, clock);
     let kind = match finish.exit {
         Some(Exit::Code { code: 41 }) => ProblemKind::Auth,

@@ -4,7 +4,7 @@ use serde_json::json;
 use crate::dialect::{
     DialectKind,
     recordings::{
-        NOW, OK, Recording, assert_cuts_change_nothing, assert_noise_is_said_once,
+        NOW, OK, RecordedSession, assert_cuts_change_nothing, assert_noise_is_said_once,
         assert_one_verdict_wherever_it_stops, assert_pieces_change_nothing, assert_problems, assert_reads_well,
         assert_reviewed, ms, problem, recordings, signals,
     },
@@ -15,7 +15,7 @@ use super::*;
 const KIND: DialectKind = DialectKind::GeminiStreamJson;
 
 /// Recordings of gemini-cli 0.61.0, one for each situation.
-fn all() -> Vec<Recording> {
+fn all() -> Vec<RecordedSession> {
     recordings! {
         "gemini": "bad-flag" "cut" "http401" "http403" "http404" "http429" "http429x2" "http500" "maxturns" "nokey"
         "overflow" "q-perday" "q-retry-3600" "resume-1" "resume-2" "resume-bad" "sig-SIGINT" "sig-SIGTERM"
@@ -102,7 +102,7 @@ fn the_pieces_of_a_message_are_said_as_one() {
     let piece = |text: &str| json!({"type": "message", "role": "assistant", "content": text, "delta": true});
     let tool = json!({"type": "tool_use", "tool_name": "x", "tool_id": "1", "parameters": {}});
     let stdout = events(&[piece("one "), piece("two"), tool, piece("three")]);
-    let out = signals(KIND, &Recording::made_up(&stdout, "", OK));
+    let out = signals(KIND, &RecordedSession::made_up(&stdout, "", OK));
     let said: Vec<_> = out
         .iter()
         .filter_map(|signal| match signal {
@@ -122,7 +122,7 @@ fn a_message_without_end_does_not_take_all_memory() {
     for _ in 0..20 {
         dialect.feed(
             events(std::slice::from_ref(&piece)).as_bytes(),
-            &Clock::at(NOW),
+            &ZonedClock::at(NOW),
             &mut out,
         );
         assert!(dialect.turn.saying.len() <= 3 * TEXT_CAP_BYTES);
@@ -133,7 +133,7 @@ fn a_message_without_end_does_not_take_all_memory() {
 fn the_exit_code_tells_what_the_words_do_not() {
     let failed = |code| {
         let end = json!({"type": "result", "status": "error", "error": {"type": "unknown", "message": "[API Error: It did not work.]"}});
-        let recording = Recording::made_up(&events(&[end]), "", Exit::Code { code });
+        let recording = RecordedSession::made_up(&events(&[end]), "", Exit::Code { code });
         problem(KIND, &recording).expect("a problem")
     };
     assert_eq!(failed(145).kind, ProblemKind::Auth);
@@ -154,7 +154,7 @@ fn retries_are_taken_from_what_it_writes_beside() {
         "Attempt to read a file failed",
     ];
     for line in lines {
-        GeminiStreamJson::default().stderr_line(line, &Clock::at(NOW), &mut out);
+        GeminiStreamJson::default().stderr_line(line, &ZonedClock::at(NOW), &mut out);
     }
     let retrying = |attempt, why: &str, kind| AgentSignal::Retrying {
         attempt: Some(attempt),
@@ -177,9 +177,9 @@ fn what_an_agent_quotes_is_not_taken_for_an_error() {
     let said = json!({"type": "message", "role": "assistant", "content": quoted});
     let result = json!({"type": "tool_result", "tool_id": "1", "status": "error", "output": quoted});
     let end = json!({"type": "result", "status": "success"});
-    let good = Recording::made_up(&events(&[said.clone(), result.clone(), end]), "", OK);
+    let good = RecordedSession::made_up(&events(&[said.clone(), result.clone(), end]), "", OK);
     assert_eq!(problem(KIND, &good), None);
-    let cut = Recording::made_up(&events(&[said, result]), "", Exit::Code { code: 1 });
+    let cut = RecordedSession::made_up(&events(&[said, result]), "", Exit::Code { code: 1 });
     assert_eq!(
         problem(KIND, &cut).map(|problem| problem.kind),
         Some(ProblemKind::Crashed)

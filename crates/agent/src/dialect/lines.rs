@@ -16,7 +16,7 @@ const UNKNOWN_CAP: usize = 32;
 
 /// Splits bytes into lines, independent of how they arrive in pieces.
 #[derive(Debug, Default)]
-pub(super) struct Lines {
+pub(super) struct LineSplitter {
     partial: Vec<u8>,
     /// The number of bytes so far of a line that is too long.
     oversized: usize,
@@ -24,18 +24,18 @@ pub(super) struct Lines {
 
 /// A line without its end.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line<'a> {
+pub(super) enum SplitLine<'a> {
     Whole(&'a [u8]),
     Oversized { bytes: usize },
 }
 
-impl Lines {
-    pub(super) fn feed(&mut self, bytes: &[u8], mut each: impl FnMut(Line<'_>)) {
+impl LineSplitter {
+    pub(super) fn feed(&mut self, bytes: &[u8], mut each: impl FnMut(SplitLine<'_>)) {
         let mut rest = bytes;
         while let Some(end) = memchr(b'\n', rest) {
             let (line, after) = (&rest[..end], &rest[end + 1..]);
             if self.partial.is_empty() && self.oversized == 0 && line.len() <= LINE_CAP_BYTES {
-                each(Line::Whole(line));
+                each(SplitLine::Whole(line));
             } else {
                 self.keep(line);
                 self.end(&mut each);
@@ -46,7 +46,7 @@ impl Lines {
     }
 
     /// Passes on the last line if it has no newline.
-    pub(super) fn finish(&mut self, mut each: impl FnMut(Line<'_>)) {
+    pub(super) fn finish(&mut self, mut each: impl FnMut(SplitLine<'_>)) {
         if !self.partial.is_empty() || self.oversized > 0 {
             self.end(&mut each);
         }
@@ -64,31 +64,31 @@ impl Lines {
         }
     }
 
-    fn end(&mut self, each: &mut impl FnMut(Line<'_>)) {
+    fn end(&mut self, each: &mut impl FnMut(SplitLine<'_>)) {
         let partial = std::mem::take(&mut self.partial);
         match std::mem::take(&mut self.oversized) {
-            0 => each(Line::Whole(&partial)),
-            bytes => each(Line::Oversized { bytes }),
+            0 => each(SplitLine::Whole(&partial)),
+            bytes => each(SplitLine::Oversized { bytes }),
         }
     }
 }
 
 /// Parses JSON objects, one per line, from a stream that may contain other text.
 #[derive(Debug, Default)]
-pub(crate) struct Objects {
-    lines: Lines,
-    seen: Seen,
+pub(crate) struct JsonLineParser {
+    lines: LineSplitter,
+    unknown: UnknownReports,
 }
 
-impl Objects {
+impl JsonLineParser {
     pub(crate) fn feed(
         &mut self,
         bytes: &[u8],
         out: &mut Vec<AgentSignal>,
         mut each: impl FnMut(Map<String, Value>, &mut Vec<AgentSignal>),
     ) {
-        let Self { lines, seen } = self;
-        lines.feed(bytes, |line| take(line, seen, out, &mut each));
+        let Self { lines, unknown } = self;
+        lines.feed(bytes, |line| take(line, unknown, out, &mut each));
     }
 
     pub(crate) fn finish(
@@ -96,22 +96,22 @@ impl Objects {
         out: &mut Vec<AgentSignal>,
         mut each: impl FnMut(Map<String, Value>, &mut Vec<AgentSignal>),
     ) {
-        let Self { lines, seen } = self;
-        lines.finish(|line| take(line, seen, out, &mut each));
+        let Self { lines, unknown } = self;
+        lines.finish(|line| take(line, unknown, out, &mut each));
     }
 }
 
 fn take(
-    line: Line<'_>,
-    seen: &mut Seen,
+    line: SplitLine<'_>,
+    unknown: &mut UnknownReports,
     out: &mut Vec<AgentSignal>,
     each: &mut impl FnMut(Map<String, Value>, &mut Vec<AgentSignal>),
 ) {
     let bytes = match line {
-        Line::Whole(bytes) => bytes,
-        Line::Oversized { bytes } => {
+        SplitLine::Whole(bytes) => bytes,
+        SplitLine::Oversized { bytes } => {
             let text = format!("a line of {bytes} bytes was dropped: longer than {LINE_CAP_BYTES}");
-            return seen.unknown("oversized line", || text, out);
+            return unknown.report("oversized line", || text, out);
         }
     };
     let text = String::from_utf8_lossy(bytes);
@@ -122,16 +122,16 @@ fn take(
     }
     match serde_json::from_str(text) {
         Ok(Value::Object(object)) => each(object, out),
-        Ok(_) | Err(_) => seen.unknown("not an object", || format!("not an event: {text}"), out),
+        Ok(_) | Err(_) => unknown.report("not an object", || format!("not an event: {text}"), out),
     }
 }
 
 /// Reports each kind of unknown input once.
 #[derive(Debug, Default)]
-pub(crate) struct Seen(BTreeSet<String>);
+pub(crate) struct UnknownReports(BTreeSet<String>);
 
-impl Seen {
-    pub(crate) fn unknown(&mut self, kind: &str, text: impl FnOnce() -> String, out: &mut Vec<AgentSignal>) {
+impl UnknownReports {
+    pub(crate) fn report(&mut self, kind: &str, text: impl FnOnce() -> String, out: &mut Vec<AgentSignal>) {
         if self.0.len() >= UNKNOWN_CAP || self.0.contains(kind) {
             return;
         }
@@ -147,12 +147,12 @@ mod tests {
     use super::*;
 
     fn lines(pieces: &[&[u8]]) -> Vec<String> {
-        let mut lines = Lines::default();
+        let mut lines = LineSplitter::default();
         let mut out = Vec::new();
-        let mut add = |line: Line<'_>| {
+        let mut add = |line: SplitLine<'_>| {
             out.push(match line {
-                Line::Whole(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-                Line::Oversized { bytes } => format!("oversized {bytes}"),
+                SplitLine::Whole(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+                SplitLine::Oversized { bytes } => format!("oversized {bytes}"),
             });
         };
         for piece in pieces {
@@ -174,7 +174,7 @@ mod tests {
     #[test]
     fn a_line_of_fifty_megabytes_is_dropped_without_being_held() {
         let piece = vec![b'x'; 1024 * 1024];
-        let mut lines = Lines::default();
+        let mut lines = LineSplitter::default();
         let mut out = Vec::new();
         for _ in 0..50 {
             lines.feed(&piece, |line| out.push(format!("{line:?}")));
@@ -182,8 +182,8 @@ mod tests {
         }
         lines.feed(b"\nnext\n", |line| {
             out.push(match line {
-                Line::Whole(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-                Line::Oversized { bytes } => bytes.to_string(),
+                SplitLine::Whole(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+                SplitLine::Oversized { bytes } => bytes.to_string(),
             });
         });
         assert_eq!(out, ["52428800", "next"]);
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn objects_are_found_among_noise_and_the_noise_is_said_once() {
-        let mut objects = Objects::default();
+        let mut objects = JsonLineParser::default();
         let mut out = Vec::new();
         let mut found = Vec::new();
         objects.feed(

@@ -33,17 +33,17 @@ use std::sync::Arc;
 
 pub(super) use calls::{path_in, short_input, tool_input};
 pub(super) use classify::{classify, classify_answer, from_status, one_line, repeated, with_time};
-pub(super) use claude::Turn as ClaudeTurn;
-pub use clock::Clock;
-pub(super) use codex::{Turn as CodexTurn, UNEXPLAINED as UNEXPLAINED_BY_CODEX, attempts};
+pub(super) use claude::ClaudeTurn;
+pub use clock::ZonedClock;
+pub(super) use codex::{CodexTurn, UNEXPLAINED as UNEXPLAINED_BY_CODEX, attempts};
 pub(super) use command_line::script;
 pub use excerpt::{OUTPUT_CAP_BYTES, OUTPUT_CAP_LINES, TEXT_CAP_BYTES};
 pub(super) use excerpt::{head, tail};
 pub(super) use fields::{array, choices, number, text};
-pub(super) use lines::{Objects, Seen};
+pub(super) use lines::{JsonLineParser, UnknownReports};
 pub(super) use opencode_parts::{file_change, is_denial, problem_of, tool_ended, tool_started, usage};
 pub use parser::{Dialect, Finish};
-pub use patterns::{Pattern, Patterns};
+pub use patterns::{LinePattern, LinePatterns};
 pub(super) use reset::{epoch_ms, until_in_text};
 pub(super) use terminal::Tail;
 pub(super) use todos::Todos;
@@ -132,14 +132,14 @@ impl DialectKind {
             DialectKind::GeminiStreamJson => Box::new(gemini::GeminiStreamJson::default()),
             DialectKind::OpencodeJson => Box::new(opencode::OpencodeJson::default()),
             DialectKind::RalphJsonl => Box::new(ralph::RalphJsonl::default()),
-            DialectKind::Terminal => Box::new(terminal::Terminal::default()),
+            DialectKind::Terminal => Box::new(terminal::TerminalDialect::default()),
         }
     }
 }
 
 /// Creates a parser of terminal output for a new session of an adapter with patterns.
-pub(super) fn terminal_with(patterns: Arc<Patterns>) -> Box<dyn Dialect> {
-    Box::new(terminal::Terminal::with(patterns))
+pub(super) fn terminal_with(patterns: Arc<LinePatterns>) -> Box<dyn Dialect> {
+    Box::new(terminal::TerminalDialect::with(patterns))
 }
 
 #[cfg(test)]
@@ -199,7 +199,7 @@ mod tests {
         let mut dice = Dice::new(0x5eed);
         for (name, kind) in DialectKind::NAMES {
             for round in 0..500 {
-                let clock = Clock::at("2026-11-20T10:00:00Z");
+                let clock = ZonedClock::at("2026-11-20T10:00:00Z");
                 let mut parser = kind.parser();
                 let mut out = Vec::new();
                 for _ in 0..dice.index(40) {

@@ -10,9 +10,9 @@ use super::{
     Dialect, Finish, TEXT_CAP_BYTES,
     calls::tool_input,
     classify::{classify, is_transient, one_line},
-    clock::Clock,
+    clock::ZonedClock,
     fields::text,
-    lines::{Objects, Seen},
+    lines::{JsonLineParser, UnknownReports},
     opencode_parts::{file_change, is_denial, problem_of, tool_ended, tool_started, usage},
     tail,
     verdict::without_verdict,
@@ -26,13 +26,13 @@ const DENIALS_CAP: usize = 8;
 
 #[derive(Debug, Default)]
 pub(super) struct OpencodeJson {
-    objects: Objects,
-    turn: Turn,
+    objects: JsonLineParser,
+    turn: OpencodeTurn,
 }
 
 #[derive(Debug, Default)]
-struct Turn {
-    seen: Seen,
+struct OpencodeTurn {
+    unknown: UnknownReports,
     opened: bool,
     /// The last message.
     message: Option<String>,
@@ -54,12 +54,12 @@ struct Turn {
 }
 
 impl Dialect for OpencodeJson {
-    fn feed(&mut self, bytes: &[u8], clock: &Clock, out: &mut Vec<AgentSignal>) {
+    fn feed(&mut self, bytes: &[u8], clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         let Self { objects, turn } = self;
         objects.feed(bytes, out, |event, out| turn.take(&Value::Object(event), clock, out));
     }
 
-    fn stderr_line(&mut self, line: &str, clock: &Clock, out: &mut Vec<AgentSignal>) {
+    fn stderr_line(&mut self, line: &str, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         self.turn.stderr_line(line, clock, out);
     }
 
@@ -67,7 +67,7 @@ impl Dialect for OpencodeJson {
         self.turn.ended
     }
 
-    fn finish(&mut self, finish: Finish<'_>, clock: &Clock, out: &mut Vec<AgentSignal>) {
+    fn finish(&mut self, finish: Finish<'_>, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         let Self { objects, turn } = self;
         objects.finish(out, |event, out| turn.take(&Value::Object(event), clock, out));
         if !turn.ended {
@@ -76,8 +76,8 @@ impl Dialect for OpencodeJson {
     }
 }
 
-impl Turn {
-    fn take(&mut self, event: &Value, clock: &Clock, out: &mut Vec<AgentSignal>) {
+impl OpencodeTurn {
+    fn take(&mut self, event: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         if self.ended {
             return;
         }
@@ -96,7 +96,7 @@ impl Turn {
             "error" => self.error(&event["error"], clock, out),
             other => {
                 let other = other.to_owned();
-                self.seen.unknown(&other, || format!("unknown event {event}"), out);
+                self.unknown.report(&other, || format!("unknown event {event}"), out);
             }
         }
     }
@@ -155,7 +155,7 @@ impl Turn {
         out.extend(usage(part));
     }
 
-    fn error(&mut self, error: &Value, clock: &Clock, out: &mut Vec<AgentSignal>) {
+    fn error(&mut self, error: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         let problem = problem_of(error, clock);
         let again = self.error.as_ref().is_some_and(|before| before.kind == problem.kind);
         self.rounds = if again { self.rounds + 1 } else { 1 };
@@ -168,7 +168,7 @@ impl Turn {
         self.error = Some(problem);
     }
 
-    fn stderr_line(&mut self, line: &str, clock: &Clock, out: &mut Vec<AgentSignal>) {
+    fn stderr_line(&mut self, line: &str, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         if self.ended {
             return;
         }
@@ -187,7 +187,7 @@ impl Turn {
         }
     }
 
-    fn logged_error(&mut self, line: &str, clock: &Clock, out: &mut Vec<AgentSignal>) {
+    fn logged_error(&mut self, line: &str, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         let Some(error) = value_in(line, "error.error").or_else(|| value_in(line, "error")) else {
             return;
         };
@@ -218,7 +218,7 @@ impl Turn {
         out.push(AgentSignal::TurnEnded { ok: false, message });
     }
 
-    fn finish(&mut self, finish: Finish<'_>, clock: &Clock, out: &mut Vec<AgentSignal>) {
+    fn finish(&mut self, finish: Finish<'_>, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         let denials = [&self.denied, &self.refused]
             .into_iter()
             .find(|denials| !denials.is_empty());

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{
     calls::{path_in, tool_input},
     classify::{classify, from_status, with_time},
-    clock::Clock,
+    clock::ZonedClock,
     fields::{number, text},
     head,
     reset::until_in_header,
@@ -85,7 +85,7 @@ pub(crate) fn usage(part: &Value) -> Option<AgentSignal> {
 }
 
 /// Classifies an error that opencode or its server reports.
-pub(crate) fn problem_of(error: &Value, clock: &Clock) -> Problem {
+pub(crate) fn problem_of(error: &Value, clock: &ZonedClock) -> Problem {
     let said = match text(error, "/data/message") {
         "" => text(error, "/name"),
         said => said,

@@ -4,7 +4,7 @@ use serde_json::json;
 use crate::dialect::{
     DialectKind,
     recordings::{
-        NOW, OK, Recording, assert_cuts_change_nothing, assert_noise_is_said_once,
+        NOW, OK, RecordedSession, assert_cuts_change_nothing, assert_noise_is_said_once,
         assert_one_verdict_wherever_it_stops, assert_pieces_change_nothing, assert_problems, assert_reads_well,
         assert_reviewed, ms, problem, recordings, signals,
     },
@@ -15,7 +15,7 @@ use super::*;
 const KIND: DialectKind = DialectKind::OpencodeJson;
 
 /// Recordings of opencode 1.18.33, one for each situation.
-fn all() -> Vec<Recording> {
+fn all() -> Vec<RecordedSession> {
     recordings! {
         "opencode": "bad-agent" "bad-flag" "cut" "deny" "http401" "http404" "http429" "http429x2" "http500"
         "overflow-loop" "q-quota" "q-retry-after-3600" "resume-1" "resume-2" "resume-bad-2" "sig-SIGINT" "sig-SIGTERM"
@@ -111,7 +111,7 @@ fn stop() -> Value {
 /// Whether the program has to be ended after these events.
 fn is_stuck(stdout: &[Value]) -> bool {
     let mut dialect = OpencodeJson::default();
-    dialect.feed(events(stdout).as_bytes(), &Clock::at(NOW), &mut Vec::new());
+    dialect.feed(events(stdout).as_bytes(), &ZonedClock::at(NOW), &mut Vec::new());
     dialect.is_stuck()
 }
 
@@ -124,7 +124,7 @@ fn the_third_overflow_with_nothing_done_in_between_ends_the_program() {
 
 #[test]
 fn a_turn_that_went_on_after_an_overflow_succeeds() {
-    let recording = Recording::made_up(
+    let recording = RecordedSession::made_up(
         &events(&[overflow(), stop(), tool("done"), stop()]),
         "",
         Exit::Code { code: 1 },
@@ -138,7 +138,7 @@ fn a_turn_that_went_on_after_an_overflow_succeeds() {
 
 #[test]
 fn what_the_log_says_of_a_silent_wait_is_what_it_waits_for() {
-    let waits = |name: Recording| match signals(KIND, &name).first() {
+    let waits = |name: RecordedSession| match signals(KIND, &name).first() {
         Some(AgentSignal::Retrying { kind, attempt, .. }) => (*kind, *attempt),
         other => panic!("{other:?}"),
     };
@@ -161,7 +161,7 @@ fn another_agent_than_the_one_asked_for_is_not_run() {
     let mut out = Vec::new();
     dialect.stderr_line(
         "!  agent \"nosuch\" not found. Falling back to default agent",
-        &Clock::at(NOW),
+        &ZonedClock::at(NOW),
         &mut out,
     );
     assert!(dialect.is_stuck());
@@ -172,7 +172,7 @@ fn another_agent_than_the_one_asked_for_is_not_run() {
 fn a_model_that_stopped_for_another_reason_has_not_succeeded() {
     let stopped = |reason: &str| {
         let end = json!({"type": "step_finish", "part": {"reason": reason}});
-        problem(KIND, &Recording::made_up(&events(&[end]), "", OK)).map(|problem| problem.kind)
+        problem(KIND, &RecordedSession::made_up(&events(&[end]), "", OK)).map(|problem| problem.kind)
     };
     assert_eq!(stopped("stop"), None);
     assert_eq!(stopped("length"), Some(ProblemKind::Other));
@@ -184,7 +184,7 @@ fn what_opencode_tells_the_model_is_not_said_by_it() {
     let text = |text: &str, synthetic: bool| json!({"type": "text", "part": {"text": text, "synthetic": synthetic}});
     let out = signals(
         KIND,
-        &Recording::made_up(&events(&[text("mine", false), text("not mine", true), stop()]), "", OK),
+        &RecordedSession::made_up(&events(&[text("mine", false), text("not mine", true), stop()]), "", OK),
     );
     let said: Vec<_> = out
         .iter()
@@ -197,7 +197,7 @@ fn what_opencode_tells_the_model_is_not_said_by_it() {
 #[test]
 fn a_price_of_nothing_is_a_price_nobody_knows() {
     let end = json!({"type": "step_finish", "part": {"reason": "stop", "tokens": {"input": 900, "output": 40, "reasoning": 10, "cache": {"read": 100, "write": 0}}, "cost": 0}});
-    let out = signals(KIND, &Recording::made_up(&events(&[end]), "", OK));
+    let out = signals(KIND, &RecordedSession::made_up(&events(&[end]), "", OK));
     assert_eq!(
         out[0],
         AgentSignal::Usage {
@@ -215,6 +215,6 @@ fn a_price_of_nothing_is_a_price_nobody_knows() {
 fn what_an_agent_quotes_is_not_taken_for_an_error() {
     let quoted = "AI_APICallError: rate limit 429; The user rejected permission to use this specific tool call";
     let said = json!({"type": "text", "part": {"text": quoted}});
-    let recording = Recording::made_up(&events(&[said, tool(quoted), stop()]), "", OK);
+    let recording = RecordedSession::made_up(&events(&[said, tool(quoted), stop()]), "", OK);
     assert_eq!(problem(KIND, &recording), None);
 }

@@ -2,7 +2,7 @@
 
 use ralph_core::event::{AgentSignal, Exit};
 
-use super::clock::Clock;
+use super::clock::ZonedClock;
 
 /// How a program ended, for a dialect to judge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,13 +16,13 @@ pub struct Finish<'a> {
 /// A parser of one session's output.
 pub trait Dialect: Send {
     /// Takes the next bytes, cut at any position, at the time of their arrival.
-    fn feed(&mut self, bytes: &[u8], clock: &Clock, out: &mut Vec<AgentSignal>);
+    fn feed(&mut self, bytes: &[u8], clock: &ZonedClock, out: &mut Vec<AgentSignal>);
     /// Takes a line of stderr as plain text. It may contain anything.
-    fn stderr_line(&mut self, _line: &str, _clock: &Clock, _out: &mut Vec<AgentSignal>) {}
+    fn stderr_line(&mut self, _line: &str, _clock: &ZonedClock, _out: &mut Vec<AgentSignal>) {}
     /// Whether the program has to be ended: its turn is over, but it would continue forever.
     fn is_stuck(&self) -> bool {
         false
     }
     /// Takes the exit of the program. On return, exactly one `TurnEnded` has been produced.
-    fn finish(&mut self, finish: Finish<'_>, clock: &Clock, out: &mut Vec<AgentSignal>);
+    fn finish(&mut self, finish: Finish<'_>, clock: &ZonedClock, out: &mut Vec<AgentSignal>);
 }

@@ -6,24 +6,24 @@
 use ralph_core::event::{Problem, ProblemKind, Usage, clip};
 use regex_lite::{Captures, Regex};
 
-use super::{classify::with_time, clock::Clock, one_line, reset::until_in_text};
+use super::{classify::with_time, clock::ZonedClock, one_line, reset::until_in_text};
 
 /// Most bytes of a line that are matched.
 const LINE_CAP_BYTES: usize = 4096;
 
 /// A regular expression with matching time linear in the input.
 #[derive(Debug, Clone)]
-pub struct Pattern(Regex);
+pub struct LinePattern(Regex);
 
-impl PartialEq for Pattern {
+impl PartialEq for LinePattern {
     fn eq(&self, other: &Self) -> bool {
         self.0.as_str() == other.0.as_str()
     }
 }
 
-impl Eq for Pattern {}
+impl Eq for LinePattern {}
 
-impl Pattern {
+impl LinePattern {
     /// Compiles a regular expression.
     ///
     /// # Errors
@@ -44,22 +44,22 @@ impl Pattern {
 
 /// The patterns of an adapter.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Patterns {
+pub struct LinePatterns {
     /// Patterns of failures; the first that matches a line decides its kind.
-    pub problems: Vec<(ProblemKind, Pattern)>,
+    pub problems: Vec<(ProblemKind, LinePattern)>,
     /// The line that reports the usage of a request, with groups `input`, `cached` and `output`.
-    pub usage: Option<Pattern>,
+    pub usage: Option<LinePattern>,
     /// The line that reports the cost of a request, with a group `cost` in dollars.
-    pub cost: Option<Pattern>,
+    pub cost: Option<LinePattern>,
     /// A line with which the agent asks the user a question.
-    pub asks: Option<Pattern>,
+    pub asks: Option<LinePattern>,
     /// The line with which the agent's last message begins.
-    pub message: Option<Pattern>,
+    pub message: Option<LinePattern>,
     /// A sign of progress: lines before it are ignored.
-    pub after: Option<Pattern>,
+    pub after: Option<LinePattern>,
 }
 
-impl Patterns {
+impl LinePatterns {
     /// The usage that `line` reports.
     pub(super) fn usage(&self, line: &str) -> Option<Usage> {
         let line = clip(line, LINE_CAP_BYTES);
@@ -83,7 +83,7 @@ impl Patterns {
     }
 
     /// The failure reported by the last line that matches a problem pattern.
-    pub(super) fn problem(&self, lines: &[String], clock: &Clock) -> Option<Problem> {
+    pub(super) fn problem(&self, lines: &[String], clock: &ZonedClock) -> Option<Problem> {
         lines.iter().rev().find_map(|line| {
             let (kind, _) = self.problems.iter().find(|(_, pattern)| pattern.fits(line))?;
             let kind = with_time(*kind, || until_in_text(line, clock));
@@ -148,8 +148,8 @@ mod tests {
 
     #[test]
     fn a_pattern_takes_no_more_time_than_its_text_is_long() {
-        let patterns = Patterns {
-            asks: Some(Pattern::new("^(a+)+$").expect("a pattern")),
+        let patterns = LinePatterns {
+            asks: Some(LinePattern::new("^(a+)+$").expect("a pattern")),
             ..Patterns::default()
         };
         let lines = vec![format!("{}b", "a".repeat(100_000))];

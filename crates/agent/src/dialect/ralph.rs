@@ -4,10 +4,10 @@ use ralph_core::event::{AgentSignal, clip};
 use serde_json::Value;
 
 use super::{
-    Clock, Dialect, Finish, OUTPUT_CAP_BYTES, TEXT_CAP_BYTES,
+    Dialect, Finish, OUTPUT_CAP_BYTES, TEXT_CAP_BYTES, ZonedClock,
     classify::with_time,
     head,
-    lines::{Objects, Seen},
+    lines::{JsonLineParser, UnknownReports},
     reset::until_in_text,
     tail,
     verdict::without_verdict,
@@ -15,24 +15,24 @@ use super::{
 
 #[derive(Debug, Default)]
 pub(super) struct RalphJsonl {
-    objects: Objects,
-    turn: Turn,
+    objects: JsonLineParser,
+    turn: RalphTurn,
 }
 
 #[derive(Debug, Default)]
-struct Turn {
-    seen: Seen,
+struct RalphTurn {
+    unknown: UnknownReports,
     message: Option<String>,
     ended: bool,
 }
 
 impl Dialect for RalphJsonl {
-    fn feed(&mut self, bytes: &[u8], clock: &Clock, out: &mut Vec<AgentSignal>) {
+    fn feed(&mut self, bytes: &[u8], clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         let Self { objects, turn } = self;
         objects.feed(bytes, out, |object, out| turn.take(Value::Object(object), clock, out));
     }
 
-    fn finish(&mut self, finish: Finish<'_>, clock: &Clock, out: &mut Vec<AgentSignal>) {
+    fn finish(&mut self, finish: Finish<'_>, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         let Self { objects, turn } = self;
         objects.finish(out, |object, out| turn.take(Value::Object(object), clock, out));
         if !std::mem::replace(&mut turn.ended, true) {
@@ -41,8 +41,8 @@ impl Dialect for RalphJsonl {
     }
 }
 
-impl Turn {
-    fn take(&mut self, object: Value, clock: &Clock, out: &mut Vec<AgentSignal>) {
+impl RalphTurn {
+    fn take(&mut self, object: Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         let kind = object
             .get("type")
             .and_then(Value::as_str)
@@ -56,8 +56,8 @@ impl Turn {
             Ok(signal) => signal,
             Err(error) => {
                 return self
-                    .seen
-                    .unknown(&kind, || format!("not a signal: {shown}: {error}"), out);
+                    .unknown
+                    .report(&kind, || format!("not a signal: {shown}: {error}"), out);
             }
         };
         match signal {
@@ -67,7 +67,7 @@ impl Turn {
             | AgentSignal::PermissionWithdrawn { .. }
             | AgentSignal::Ended { .. } => {}
             AgentSignal::TurnEnded { .. } if self.ended => {
-                self.seen.unknown(
+                self.unknown.report(
                     "second turn-ended",
                     || "a second turn-ended was ignored".to_owned(),
                     out,
@@ -139,13 +139,13 @@ mod tests {
     use super::{
         super::{
             DialectKind,
-            recordings::{Recording, assert_cuts_change_nothing, assert_pieces_change_nothing, ms},
+            recordings::{RecordedSession, assert_cuts_change_nothing, assert_pieces_change_nothing, ms},
         },
         *,
     };
 
     fn parsed(input: &str, exit: Exit, stderr: &str) -> Vec<AgentSignal> {
-        let clock = Clock::at("2026-11-20T10:00:00Z");
+        let clock = ZonedClock::at("2026-11-20T10:00:00Z");
         let mut out = Vec::new();
         let mut dialect = RalphJsonl::default();
         dialect.feed(input.as_bytes(), &clock, &mut out);
@@ -286,7 +286,7 @@ mod tests {
         let input = r#"{"type":"opened","session":"s1","model":null}
 {"type":"said","text":"wörds"}
 {"type":"turn-ended","ok":true}"#;
-        let recording = Recording::made_up(input, "", OK);
+        let recording = RecordedSession::made_up(input, "", OK);
         assert_cuts_change_nothing(DialectKind::RalphJsonl, &recording);
         assert_pieces_change_nothing(DialectKind::RalphJsonl, &[recording]);
     }

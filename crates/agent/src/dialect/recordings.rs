@@ -7,13 +7,13 @@ use ralph_text::{KeptEscapes, PlainText};
 
 use crate::transcript::Transcript;
 
-use super::{Clock, DialectKind, Finish, Tail};
+use super::{DialectKind, Finish, Tail, ZonedClock};
 
 /// The distance between two cuts of a recording: about the length of a line.
 const CUT_BYTES: usize = 997;
 
 #[derive(Clone)]
-pub(super) struct Recording {
+pub(super) struct RecordedSession {
     pub(super) name: &'static str,
     pub(super) stdout: Vec<u8>,
     /// The lines of stderr as plain text.
@@ -24,7 +24,7 @@ pub(super) struct Recording {
 /// The recordings of one program, by name.
 macro_rules! recordings {
     ($cli:literal: $($name:literal)*) => {
-        vec![$($crate::dialect::recordings::Recording::new(
+        vec![$($crate::dialect::recordings::RecordedSession::new(
             $name,
             include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/", $cli, "/", $name, ".jsonl")),
             include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/", $cli, "/", $name, ".stderr")),
@@ -34,7 +34,7 @@ macro_rules! recordings {
 }
 pub(super) use recordings;
 
-impl Recording {
+impl RecordedSession {
     pub(super) fn new(name: &'static str, stdout: &[u8], stderr: &[u8], exit: &str) -> Self {
         let exit: i32 = exit.trim().parse().expect("an exit code");
         let exit = if exit < 0 {
@@ -69,12 +69,12 @@ pub(super) const NOW: &str = "2026-11-20T10:00:00Z";
 
 pub(super) const OK: Exit = Exit::Code { code: 0 };
 
-pub(super) fn signals(kind: DialectKind, recording: &Recording) -> Vec<AgentSignal> {
+pub(super) fn signals(kind: DialectKind, recording: &RecordedSession) -> Vec<AgentSignal> {
     signals_of_pieces(kind, &[&recording.stdout], recording)
 }
 
-fn signals_of_pieces(kind: DialectKind, pieces: &[&[u8]], recording: &Recording) -> Vec<AgentSignal> {
-    let clock = Clock::at(NOW);
+fn signals_of_pieces(kind: DialectKind, pieces: &[&[u8]], recording: &RecordedSession) -> Vec<AgentSignal> {
+    let clock = ZonedClock::at(NOW);
     let mut dialect = kind.parser();
     let mut out = Vec::new();
     for line in recording.stderr.lines() {
@@ -92,7 +92,7 @@ fn signals_of_pieces(kind: DialectKind, pieces: &[&[u8]], recording: &Recording)
 }
 
 /// Compares the signals of each recording with the reviewed snapshot.
-pub(super) fn assert_reviewed(kind: DialectKind, cli: &str, recordings: &[Recording]) {
+pub(super) fn assert_reviewed(kind: DialectKind, cli: &str, recordings: &[RecordedSession]) {
     for recording in recordings {
         let lines = signals(kind, recording)
             .into_iter()
@@ -106,7 +106,7 @@ pub(super) fn assert_reviewed(kind: DialectKind, cli: &str, recordings: &[Record
 }
 
 /// Compares the transcript of each recording with the reviewed snapshot.
-pub(super) fn assert_reads_well(kind: DialectKind, cli: &str, recordings: Vec<Recording>) {
+pub(super) fn assert_reads_well(kind: DialectKind, cli: &str, recordings: Vec<RecordedSession>) {
     for recording in recordings {
         let (mut transcript, mut out) = (Transcript::new(Path::new("/repo"), 80), Vec::new());
         for signal in signals(kind, &recording) {
@@ -122,7 +122,7 @@ pub(super) fn assert_reads_well(kind: DialectKind, cli: &str, recordings: Vec<Re
 }
 
 /// Checks that the signals do not depend on where the bytes of a recording are cut.
-pub(super) fn assert_cuts_change_nothing(kind: DialectKind, recording: &Recording) {
+pub(super) fn assert_cuts_change_nothing(kind: DialectKind, recording: &RecordedSession) {
     let name = recording.name;
     let whole = signals(kind, recording);
     // The cuts are far apart, so that few lines are cut twice; all rounds together cut at every byte.
@@ -135,7 +135,7 @@ pub(super) fn assert_cuts_change_nothing(kind: DialectKind, recording: &Recordin
 }
 
 /// Checks that the signals do not depend on the size of the pieces.
-pub(super) fn assert_pieces_change_nothing(kind: DialectKind, recordings: &[Recording]) {
+pub(super) fn assert_pieces_change_nothing(kind: DialectKind, recordings: &[RecordedSession]) {
     for recording in recordings {
         let whole = signals(kind, recording);
         for size in [1, 2, 3, 7, 64, 4096] {
@@ -152,7 +152,7 @@ pub(super) fn assert_pieces_change_nothing(kind: DialectKind, recordings: &[Reco
 
 /// Checks that a recording cut off at any byte ends with exactly one verdict, which is success only after its last
 /// line.
-pub(super) fn assert_one_verdict_wherever_it_stops(kind: DialectKind, recording: &Recording) {
+pub(super) fn assert_one_verdict_wherever_it_stops(kind: DialectKind, recording: &RecordedSession) {
     let name = recording.name;
     let last_line = recording.stdout.trim_ascii_end().len();
     for at in 0..=recording.stdout.len() {
@@ -174,7 +174,7 @@ pub(super) fn assert_one_verdict_wherever_it_stops(kind: DialectKind, recording:
 }
 
 /// Checks that unknown input changes no other signal and is reported once.
-pub(super) fn assert_noise_is_said_once(kind: DialectKind, recording: &Recording) {
+pub(super) fn assert_noise_is_said_once(kind: DialectKind, recording: &RecordedSession) {
     let name = recording.name;
     let whole = signals(kind, recording);
     let mut noisy = b"npm warn something\n".to_vec();
@@ -192,7 +192,7 @@ pub(super) fn assert_noise_is_said_once(kind: DialectKind, recording: &Recording
 }
 
 /// The problem with which a recording ends; `None` if its turn succeeded without one.
-pub(super) fn problem(kind: DialectKind, recording: &Recording) -> Option<Problem> {
+pub(super) fn problem(kind: DialectKind, recording: &RecordedSession) -> Option<Problem> {
     let problems: Vec<_> = signals(kind, recording)
         .into_iter()
         .filter_map(|signal| match signal {
@@ -205,7 +205,7 @@ pub(super) fn problem(kind: DialectKind, recording: &Recording) -> Option<Proble
 }
 
 /// Checks the kind of problem with which each recording ends.
-pub(super) fn assert_problems(kind: DialectKind, expected: &[(Recording, ProblemKind)]) {
+pub(super) fn assert_problems(kind: DialectKind, expected: &[(RecordedSession, ProblemKind)]) {
     for (recording, expected) in expected {
         let problem = problem(kind, recording);
         assert_eq!(

@@ -11,7 +11,7 @@ use jiff::{
 };
 use serde_json::Value;
 
-use super::clock::Clock;
+use super::clock::ZonedClock;
 
 const DAY_MS: u64 = 24 * 3_600_000;
 /// Longer waits are treated as a misunderstanding.
@@ -41,7 +41,7 @@ const MONTHS: [&str; 12] = [
 ];
 
 /// The time that `text` names as the end of a limit, in milliseconds since 1970.
-pub(crate) fn until_in_text(text: &str, clock: &Clock) -> Option<u64> {
+pub(crate) fn until_in_text(text: &str, clock: &ZonedClock) -> Option<u64> {
     // ASCII lowercase keeps every byte position.
     let lower = text.to_ascii_lowercase();
     let mut found: Vec<_> = MARKERS
@@ -67,7 +67,7 @@ pub(crate) fn until_in_text(text: &str, clock: &Clock) -> Option<u64> {
 }
 
 /// The time that the fields of an error name as the end of a limit, in milliseconds since 1970.
-pub(super) fn until_in_fields(body: &Value, clock: &Clock) -> Option<u64> {
+pub(super) fn until_in_fields(body: &Value, clock: &ZonedClock) -> Option<u64> {
     let moment = ["/error/resets_at", "/resets_at", "/resetsAt", "/error/reset_at"]
         .iter()
         .find_map(|path| body.pointer(path)?.as_u64());
@@ -92,7 +92,7 @@ pub(super) fn until_in_fields(body: &Value, clock: &Clock) -> Option<u64> {
 }
 
 /// Parses the value of a `retry-after` header: seconds, or a date.
-pub(super) fn until_in_header(value: &str, clock: &Clock) -> Option<u64> {
+pub(super) fn until_in_header(value: &str, clock: &ZonedClock) -> Option<u64> {
     match value.trim().parse::<f64>() {
         Ok(seconds) => in_ms(seconds * 1000.0, clock),
         Err(_) => jiff::fmt::rfc2822::parse(value.trim())
@@ -112,7 +112,7 @@ pub(crate) fn epoch_ms(number: u64) -> u64 {
 }
 
 /// The next midnight in the zone called `name`.
-pub(super) fn next_midnight(name: &str, clock: &Clock) -> Option<u64> {
+pub(super) fn next_midnight(name: &str, clock: &ZonedClock) -> Option<u64> {
     let now = clock.now()?.to_zoned(clock.zone_called(name)?);
     ms_of(&now.tomorrow().ok()?.start_of_day().ok()?)
 }
@@ -153,7 +153,7 @@ enum Bare {
 }
 
 /// Parses a duration: `3600s`, `1m30s`, `3 days 3 hours 5 minutes`.
-fn in_a_while(text: &str, bare: Bare, clock: &Clock) -> Option<u64> {
+fn in_a_while(text: &str, bare: Bare, clock: &ZonedClock) -> Option<u64> {
     let mut rest = text;
     let mut sum_ms = None;
     while let Some((number, after)) = number_at(rest) {
@@ -185,7 +185,7 @@ fn unit_ms(unit: &str) -> Option<f64> {
 }
 
 /// The time after a wait; `None` if the wait is too long to be plausible.
-pub(super) fn in_ms(wait_ms: f64, clock: &Clock) -> Option<u64> {
+pub(super) fn in_ms(wait_ms: f64, clock: &ZonedClock) -> Option<u64> {
     // The bound is far below the maximum of either type.
     #[allow(
         clippy::cast_possible_truncation,
@@ -211,7 +211,7 @@ fn instant(text: &str) -> Option<u64> {
 }
 
 /// Parses a local time: `6:40pm (UTC)`, `Oct 3, 9am`, `Nov 21st, 2026 6:40 PM`. Returns its next occurrence.
-fn on_the_clock(text: &str, clock: &Clock) -> Option<u64> {
+fn on_the_clock(text: &str, clock: &ZonedClock) -> Option<u64> {
     let (date, rest) = match month_day(text).or_else(|| date_in_numbers(text)) {
         Some((date, rest)) => (Some(date), rest),
         None => (None, text),
@@ -335,7 +335,7 @@ fn time_of_day(text: &str) -> Option<(Time, &str)> {
 }
 
 /// The zone in brackets, or `UTC`. An unknown or missing zone is the local one, which the agent shares.
-fn zone_after(text: &str, clock: &Clock) -> TimeZone {
+fn zone_after(text: &str, clock: &ZonedClock) -> TimeZone {
     let text = text.trim_start();
     let name = match text.strip_prefix('(') {
         Some(inner) => inner.split(')').next().unwrap_or_default().trim(),
@@ -357,7 +357,7 @@ mod tests {
 
     /// The end of the limit in `text`, for a local clock at `now`, two hours ahead of UTC.
     fn until(now: &str, text: &str) -> Option<String> {
-        shown(until_in_text(text, &Clock::at(now)))
+        shown(until_in_text(text, &ZonedClock::at(now)))
     }
 
     fn shown(until_ms: Option<u64>) -> Option<String> {
@@ -471,7 +471,7 @@ mod tests {
 
     #[test]
     fn fields_name_moments_and_delays() {
-        let clock = Clock::at("2026-11-20T10:00:00Z");
+        let clock = ZonedClock::at("2026-11-20T10:00:00Z");
         for (body, expected) in [
             (json!({"error": {"resets_at": 1_795_200_000}}), "2026-11-20T18:40:00Z"),
             (json!({"resetsAt": 1_795_200_000_000_u64}), "2026-11-20T18:40:00Z"),
@@ -492,7 +492,7 @@ mod tests {
 
     #[test]
     fn a_header_is_a_number_of_seconds_or_a_moment() {
-        let clock = Clock::at("2026-11-20T10:00:00Z");
+        let clock = ZonedClock::at("2026-11-20T10:00:00Z");
         for (value, expected) in [
             ("3600", Some("2026-11-20T11:00:00Z")),
             ("Fri, 20 Nov 2026 18:40:00 GMT", Some("2026-11-20T18:40:00Z")),
@@ -505,7 +505,7 @@ mod tests {
 
     #[test]
     fn midnight_is_that_of_its_zone() {
-        let clock = Clock::at("2026-11-20T10:00:00Z");
+        let clock = ZonedClock::at("2026-11-20T10:00:00Z");
         assert_eq!(
             shown(next_midnight("America/Los_Angeles", &clock)).as_deref(),
             Some("2026-11-21T08:00:00Z")

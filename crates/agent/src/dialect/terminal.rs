@@ -6,28 +6,28 @@ use ralph_core::event::{AgentSignal, Exit, Problem, ProblemKind};
 use ralph_text::PlainText;
 use ralph_words::exit_in_words;
 
-use super::{Clock, Dialect, Finish, Patterns};
+use super::{Dialect, Finish, LinePatterns, ZonedClock};
 
 /// Most bytes and lines kept from the end of the output.
 const TAIL_CAP_BYTES: usize = 64 * 1024;
 const TAIL_CAP_LINES: usize = 400;
 
 #[derive(Debug)]
-pub(super) struct Terminal {
+pub(super) struct TerminalDialect {
     plain: PlainText,
     tail: Tail,
     /// The adapter's patterns for the agent's output.
-    patterns: Arc<Patterns>,
+    patterns: Arc<LinePatterns>,
 }
 
-impl Default for Terminal {
+impl Default for TerminalDialect {
     fn default() -> Self {
         Self::with(Arc::default())
     }
 }
 
-impl Terminal {
-    pub(super) fn with(patterns: Arc<Patterns>) -> Self {
+impl TerminalDialect {
+    pub(super) fn with(patterns: Arc<LinePatterns>) -> Self {
         Self {
             plain: PlainText::for_screen(),
             tail: Tail::default(),
@@ -36,13 +36,13 @@ impl Terminal {
     }
 }
 
-impl Dialect for Terminal {
-    fn feed(&mut self, bytes: &[u8], _clock: &Clock, out: &mut Vec<AgentSignal>) {
+impl Dialect for TerminalDialect {
+    fn feed(&mut self, bytes: &[u8], _clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         let Self { plain, tail, patterns } = self;
         plain.feed(bytes, |line| take(line, tail, patterns, out));
     }
 
-    fn finish(&mut self, finish: Finish<'_>, clock: &Clock, out: &mut Vec<AgentSignal>) {
+    fn finish(&mut self, finish: Finish<'_>, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         let Self { plain, tail, patterns } = self;
         plain.finish(|line| take(line, tail, patterns, out));
         let lines = Vec::from(std::mem::take(&mut tail.lines));
@@ -66,7 +66,7 @@ impl Dialect for Terminal {
 }
 
 /// Takes one line of output. Usage is reported at once, since a session may have many requests.
-fn take(line: &str, tail: &mut Tail, patterns: &Patterns, out: &mut Vec<AgentSignal>) {
+fn take(line: &str, tail: &mut Tail, patterns: &LinePatterns, out: &mut Vec<AgentSignal>) {
     tail.push(line);
     out.extend(patterns.usage(line).map(|usage| AgentSignal::Usage { usage }));
 }
@@ -121,17 +121,17 @@ impl Tail {
 mod tests {
     use super::{
         super::{
-            DialectKind, Pattern,
-            recordings::{Recording, assert_cuts_change_nothing, assert_pieces_change_nothing},
+            DialectKind, LinePattern,
+            recordings::{RecordedSession, assert_cuts_change_nothing, assert_pieces_change_nothing},
         },
         *,
     };
     use ralph_core::event::Usage;
 
     fn parsed(pieces: &[&[u8]], exit: Option<Exit>) -> Vec<AgentSignal> {
-        let clock = Clock::at("2026-11-20T10:00:00Z");
+        let clock = ZonedClock::at("2026-11-20T10:00:00Z");
         let mut out = Vec::new();
-        let mut dialect = Terminal::default();
+        let mut dialect = TerminalDialect::default();
         for piece in pieces {
             dialect.feed(piece, &clock, &mut out);
         }
@@ -173,31 +173,31 @@ mod tests {
         }
     }
 
-    fn read_with(patterns: Patterns, shown: &str) -> Vec<AgentSignal> {
-        let clock = Clock::at("2026-11-20T10:00:00Z");
+    fn read_with(patterns: LinePatterns, shown: &str) -> Vec<AgentSignal> {
+        let clock = ZonedClock::at("2026-11-20T10:00:00Z");
         let mut out = Vec::new();
-        let mut dialect = Terminal::with(Arc::new(patterns));
+        let mut dialect = TerminalDialect::with(Arc::new(patterns));
         dialect.feed(shown.as_bytes(), &clock, &mut out);
         let exit = Some(Exit::Code { code: 0 });
         dialect.finish(Finish { exit, stderr: "" }, &clock, &mut out);
         out
     }
 
-    fn pattern(text: &str) -> Option<Pattern> {
-        Some(Pattern::new(text).expect("a pattern"))
+    fn pattern(text: &str) -> Option<LinePattern> {
+        Some(LinePattern::new(text).expect("a pattern"))
     }
 
     #[test]
     fn a_refusal_that_is_only_shown_fails_the_turn_whatever_the_exit_code_is() {
-        let patterns = Patterns {
+        let patterns = LinePatterns {
             problems: vec![
                 (
                     ProblemKind::Auth,
-                    Pattern::new("^AuthenticationError").expect("a pattern"),
+                    LinePattern::new("^AuthenticationError").expect("a pattern"),
                 ),
                 (
                     ProblemKind::RateLimited { until_ms: None },
-                    Pattern::new("^RateLimitError").expect("a pattern"),
+                    LinePattern::new("^RateLimitError").expect("a pattern"),
                 ),
             ],
             after: pattern("^Done with "),
@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn usage_cost_question_and_message_are_found_in_what_is_shown() {
-        let patterns = Patterns {
+        let patterns = LinePatterns {
             usage: pattern(
                 r"^Tokens: (?<input>\S+) sent, (?:(?<cached>\S+) cache hit, )?(?<output>[\d.,]+[kM]?) received",
             ),
@@ -268,7 +268,7 @@ mod tests {
     #[test]
     fn output_cut_at_every_byte_and_in_pieces_gives_the_same() {
         let output = "\x1b[1;32mwörking\x1b[0m\r\n\x1b]0;title\x07\r\n<promise>x</promise>\r\n";
-        let recording = Recording::made_up(output, "", Exit::Code { code: 0 });
+        let recording = RecordedSession::made_up(output, "", Exit::Code { code: 0 });
         assert_cuts_change_nothing(DialectKind::Terminal, &recording);
         assert_pieces_change_nothing(DialectKind::Terminal, &[recording]);
     }

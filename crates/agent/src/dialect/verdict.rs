@@ -2,17 +2,22 @@
 
 use ralph_core::event::{AgentSignal, Exit, Problem, ProblemKind};
 
-use super::{Finish, classify::classify_last, clock::Clock, wording::last_error};
+use super::{Finish, classify::classify_last, clock::ZonedClock, wording::last_error};
 
 /// Reports a session that ended without a verdict: always a failure, independent of the exit code.
-pub(crate) fn without_verdict(finish: Finish<'_>, message: Option<String>, clock: &Clock, out: &mut Vec<AgentSignal>) {
+pub(crate) fn without_verdict(
+    finish: Finish<'_>,
+    message: Option<String>,
+    clock: &ZonedClock,
+    out: &mut Vec<AgentSignal>,
+) {
     out.push(AgentSignal::Problem {
         problem: problem(finish, clock),
     });
     out.push(AgentSignal::TurnEnded { ok: false, message });
 }
 
-pub(super) fn problem(finish: Finish<'_>, clock: &Clock) -> Problem {
+pub(super) fn problem(finish: Finish<'_>, clock: &ZonedClock) -> Problem {
     let said = last_error(finish.stderr).map(|error| classify_last(error, clock));
     let crashed = |text: String| Problem::said(ProblemKind::Crashed, text);
     match (finish.exit, said) {

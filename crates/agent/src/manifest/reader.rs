@@ -10,7 +10,7 @@ use ralph_text::Position;
 use super::{
     super::{
         Capabilities,
-        dialect::{DialectKind, Pattern, Patterns},
+        dialect::{DialectKind, LinePattern, LinePatterns},
         login::Credentials,
         manifest_error::ManifestError,
         protocol::Steering,
@@ -153,7 +153,7 @@ impl Reader<'_> {
     }
 
     /// The patterns of the agent's output; `None` if none are set.
-    pub(super) fn patterns(&self, dialect: Option<DialectKind>) -> Result<Option<Arc<Patterns>>, ManifestError> {
+    pub(super) fn patterns(&self, dialect: Option<DialectKind>) -> Result<Option<Arc<LinePatterns>>, ManifestError> {
         let written = &self.written.patterns;
         let named = &written.problem;
         let problems = [
@@ -167,7 +167,7 @@ impl Reader<'_> {
             (ProblemKind::Other, &named.other),
         ];
         let problems = problems.into_iter();
-        let patterns = Patterns {
+        let patterns = LinePatterns {
             problems: problems
                 .filter_map(|(kind, pattern)| Some((kind, pattern.clone()?)))
                 .collect(),
@@ -177,7 +177,7 @@ impl Reader<'_> {
             message: written.message.clone(),
             after: written.after.clone(),
         };
-        if patterns == Patterns::default() {
+        if patterns == LinePatterns::default() {
             return Ok(None);
         }
         if dialect != Some(DialectKind::Terminal) {
@@ -185,7 +185,7 @@ impl Reader<'_> {
                 at: self.at("patterns"),
             });
         }
-        let groups: [(&str, &Option<Pattern>, &[&'static str]); 2] = [
+        let groups: [(&str, &Option<LinePattern>, &[&'static str]); 2] = [
             ("patterns.usage", &patterns.usage, &["input", "cached", "output"]),
             ("patterns.cost", &patterns.cost, &["cost"]),
         ];

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::{
     super::{
-        dialect::{DialectKind, Pattern},
+        dialect::{DialectKind, LinePattern},
         mcp::McpForm,
         model::ModelForm,
         protocol::{LiveKind, Steering},
@@ -250,11 +250,11 @@ settings! {
 pub(crate) struct Expression;
 
 impl Grammar for Expression {
-    type Held = Pattern;
+    type Held = LinePattern;
 
-    fn read(node: &Node, key: &str) -> Result<Pattern, Vec<Mistake>> {
+    fn read(node: &Node, key: &str) -> Result<LinePattern, Vec<Mistake>> {
         let read = match node.text() {
-            Some(text) => Pattern::new(text).map_err(Some),
+            Some(text) => LinePattern::new(text).map_err(Some),
             None => Err(None),
         };
         accept_or::<Self>(node, key, read)

@@ -4,7 +4,7 @@ use ralph_core::event::{Problem, ProblemKind};
 use ralph_text::with_causes;
 use serde_json::Value;
 
-use crate::dialect::{Clock, classify, is_denial, one_line, problem_of, short_input};
+use crate::dialect::{ZonedClock, classify, is_denial, one_line, problem_of, short_input};
 
 use super::ServerError;
 
@@ -13,7 +13,7 @@ use super::ServerError;
 const LONG_WAIT_MS: u64 = 60_000;
 
 /// Classifies an error of a session.
-pub(super) fn of_error(error: &Value, clock: &Clock) -> Problem {
+pub(super) fn of_error(error: &Value, clock: &ZonedClock) -> Problem {
     let mut problem = problem_of(error, clock);
     let said = error
         .pointer("/data/message")
@@ -26,7 +26,7 @@ pub(super) fn of_error(error: &Value, clock: &Clock) -> Problem {
 }
 
 /// The problem behind a retry at `next_ms`, if that is too far away to wait for it.
-pub(super) fn long_wait(message: &str, next_ms: Option<u64>, clock: &Clock) -> Option<Problem> {
+pub(super) fn long_wait(message: &str, next_ms: Option<u64>, clock: &ZonedClock) -> Option<Problem> {
     let until_ms = next_ms.filter(|next_ms| next_ms.saturating_sub(clock.now_ms) > LONG_WAIT_MS);
     until_ms?;
     let problem = classify(message, clock);

@@ -11,7 +11,7 @@ use jiff::tz::TimeZone;
 use ralph_core::event::{AgentSignal, SessionId};
 use tokio::{sync::mpsc, task::JoinSet, time::Instant};
 
-use crate::{dialect::Clock, signal_writer::SignalWriter};
+use crate::{dialect::ZonedClock, signal_writer::SignalWriter};
 
 use super::{
     ServerOptions,
@@ -69,9 +69,9 @@ pub(super) struct SessionTask {
 }
 
 impl SessionTask {
-    pub(super) fn clock(&self) -> Clock {
+    pub(super) fn clock(&self) -> ZonedClock {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Clock {
+        ZonedClock {
             now_ms: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
             zone: self.zone.clone(),
             named: |name| TimeZone::get(name).ok(),

@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashMap};
 use ralph_core::event::{AgentSignal, Problem, ProblemKind};
 use serde_json::Value;
 
-use crate::dialect::{Clock, classify, one_line, usage, with_time};
+use crate::dialect::{ZonedClock, classify, one_line, usage, with_time};
 
 use super::{
     ignored_events::{Recent, is_ignored, progress_of},
@@ -95,7 +95,7 @@ impl Turn {
     }
 
     /// Applies one event.
-    pub(super) fn take(&mut self, event: Event, clock: &Clock, out: &mut Vec<AgentSignal>) -> Next {
+    pub(super) fn take(&mut self, event: Event, clock: &ZonedClock, out: &mut Vec<AgentSignal>) -> Next {
         if !event.id.is_empty() && !self.events.is_new(&event.id) {
             return Next::GoOn;
         }
@@ -150,7 +150,7 @@ impl Turn {
     }
 
     /// Applies the messages of the session, oldest first, to catch up on missed events.
-    pub(super) fn catch_up(&mut self, listed: &[ListedMessage], clock: &Clock, out: &mut Vec<AgentSignal>) {
+    pub(super) fn catch_up(&mut self, listed: &[ListedMessage], clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         for message in listed {
             let id = &message.info.id;
             if *id <= self.baseline {
@@ -189,7 +189,7 @@ impl Turn {
 
     /// The problem because of which waiting for the end of the turn is useless: the server's next retry is hours away,
     /// or the error repeats forever.
-    pub(super) fn is_hopeless(&self, clock: &Clock) -> Option<Problem> {
+    pub(super) fn is_hopeless(&self, clock: &ZonedClock) -> Option<Problem> {
         if self.rounds >= ROUNDS {
             let error = self.error.as_ref()?;
             return Some(Problem::said(
@@ -218,7 +218,7 @@ impl Turn {
         self.family.insert(session);
     }
 
-    fn status(&mut self, session: &str, status: Status, clock: &Clock, out: &mut Vec<AgentSignal>) -> Next {
+    fn status(&mut self, session: &str, status: Status, clock: &ZonedClock, out: &mut Vec<AgentSignal>) -> Next {
         if session != self.session {
             return Next::GoOn;
         }
@@ -239,7 +239,7 @@ impl Turn {
         if idle { Next::Look } else { Next::GoOn }
     }
 
-    fn failed(&mut self, error: &Value, clock: &Clock) {
+    fn failed(&mut self, error: &Value, clock: &ZonedClock) {
         let problem = of_error(error, clock);
         let again = self.error.as_ref().is_some_and(|before| before.kind == problem.kind);
         if problem.kind == ProblemKind::ContextOverflow {
@@ -262,7 +262,7 @@ impl Turn {
         }
     }
 
-    fn message(&mut self, info: MessageInfo, clock: &Clock, out: &mut Vec<AgentSignal>) {
+    fn message(&mut self, info: MessageInfo, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         if info.session != self.session || info.id <= self.baseline {
             return;
         }

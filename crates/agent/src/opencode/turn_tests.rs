@@ -117,8 +117,8 @@ impl Played {
     }
 }
 
-fn clock() -> Clock {
-    Clock::at("2026-11-20T09:20:00Z")
+fn clock() -> ZonedClock {
+    ZonedClock::at("2026-11-20T09:20:00Z")
 }
 
 #[test]

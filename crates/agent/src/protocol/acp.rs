@@ -20,7 +20,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Exchange, Opening, Protocol, SessionCommand, Steering, seam::used_without_asking};
 use crate::{
-    dialect::{Clock, Finish, Objects, Seen, array, text, without_verdict},
+    dialect::{Finish, JsonLineParser, UnknownReports, ZonedClock, array, text, without_verdict},
     mcp::of_acp,
 };
 
@@ -34,7 +34,7 @@ const UNASKING_MODES: [&str; 3] = ["yolo", "bypassPermissions", "full-access"];
 
 #[derive(Debug, Default)]
 pub(super) struct Acp {
-    objects: Objects,
+    objects: JsonLineParser,
     conversation: Conversation,
 }
 
@@ -54,7 +54,7 @@ struct Conversation {
     early: Vec<(SteeringId, String)>,
     asks: Asks,
     updates: Updates,
-    seen: Seen,
+    unknown: UnknownReports,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -99,7 +99,7 @@ impl Protocol for Acp {
             .request(Sent::Initialize, "initialize", &params, exchange);
     }
 
-    fn feed(&mut self, bytes: &[u8], clock: &Clock, exchange: &mut Exchange) {
+    fn feed(&mut self, bytes: &[u8], clock: &ZonedClock, exchange: &mut Exchange) {
         let Self { objects, conversation } = self;
         let mut signals = std::mem::take(&mut exchange.signals);
         objects.feed(bytes, &mut signals, |object, out| {
@@ -120,7 +120,7 @@ impl Protocol for Acp {
         self.conversation.opening.stays && self.conversation.stage == Stage::Closed
     }
 
-    fn finish(&mut self, finish: Finish<'_>, clock: &Clock, exchange: &mut Exchange) {
+    fn finish(&mut self, finish: Finish<'_>, clock: &ZonedClock, exchange: &mut Exchange) {
         let Self { objects, conversation } = self;
         let mut signals = std::mem::take(&mut exchange.signals);
         objects.finish(&mut signals, |object, out| {
@@ -137,7 +137,13 @@ impl Protocol for Acp {
 }
 
 impl Conversation {
-    fn take(&mut self, object: Map<String, Value>, clock: &Clock, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
+    fn take(
+        &mut self,
+        object: Map<String, Value>,
+        clock: &ZonedClock,
+        exchange: &mut Exchange,
+        out: &mut Vec<AgentSignal>,
+    ) {
         match Message::of(object) {
             Some(Message::Request { id, method, params }) if method == "session/request_permission" => {
                 self.asked(id, &params, clock, exchange, out);
@@ -147,7 +153,7 @@ impl Conversation {
             Some(Message::Request { id, method, .. }) if method == "elicitation/create" => {
                 exchange.write(&json_rpc::result(&id, &json!({"action": "decline"})));
                 let text = || "the agent has a form for its user, which was declined".to_owned();
-                self.seen.unknown(&method, text, out);
+                self.unknown.report(&method, text, out);
             }
             Some(Message::Request { id, method, .. }) => {
                 exchange.write(&json_rpc::refusal(
@@ -158,7 +164,7 @@ impl Conversation {
                 // opencode also writes files this way, even though the client declares no such capability.
                 if !method.starts_with("fs/") && !method.starts_with("terminal/") {
                     let text = || format!("the agent asks for {method}, which is not known");
-                    self.seen.unknown(&method, text, out);
+                    self.unknown.report(&method, text, out);
                 }
             }
             Some(Message::Notification { method, params }) => self.told(&method, &params, clock, exchange, out),
@@ -168,8 +174,8 @@ impl Conversation {
                 }
             }
             None => self
-                .seen
-                .unknown("no message", || "a line is no message of ACP".to_owned(), out),
+                .unknown
+                .report("no message", || "a line is no message of ACP".to_owned(), out),
         }
     }
 
@@ -177,7 +183,7 @@ impl Conversation {
         &mut self,
         method: &str,
         params: &Value,
-        clock: &Clock,
+        clock: &ZonedClock,
         exchange: &mut Exchange,
         out: &mut Vec<AgentSignal>,
     ) {
@@ -208,7 +214,7 @@ impl Conversation {
             (other, _) if !other.starts_with("session/") => {}
             (other, _) => {
                 let text = || format!("the agent tells {other}, which is not known");
-                self.seen.unknown(other, text, out);
+                self.unknown.report(other, text, out);
             }
         }
     }
@@ -217,7 +223,7 @@ impl Conversation {
         &mut self,
         sent: Sent,
         outcome: Result<Value, Value>,
-        clock: &Clock,
+        clock: &ZonedClock,
         exchange: &mut Exchange,
         out: &mut Vec<AgentSignal>,
     ) {
@@ -408,7 +414,14 @@ impl Conversation {
         exchange.close = true;
     }
 
-    fn asked(&mut self, id: Value, params: &Value, clock: &Clock, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
+    fn asked(
+        &mut self,
+        id: Value,
+        params: &Value,
+        clock: &ZonedClock,
+        exchange: &mut Exchange,
+        out: &mut Vec<AgentSignal>,
+    ) {
         let name = asks::name(&id);
         let ask = Ask::of(id, params);
         let tool = self.updates.tools.ask(&params["toolCall"]);

@@ -22,7 +22,10 @@ use serde_json::{Map, Value, json};
 use super::{
     Exchange, Opening, PENDING_CAP, Protocol, SessionCommand, difference::difference, seam::used_without_asking,
 };
-use crate::dialect::{ClaudeTurn, Clock, Finish, Objects, Seen, array, choices, one_line, path_in, short_input, text};
+use crate::dialect::{
+    ClaudeTurn, Finish, JsonLineParser, UnknownReports, ZonedClock, array, choices, one_line, path_in, short_input,
+    text,
+};
 
 /// The timeout of the hook in seconds: longer than ralph ever waits for the user.
 const HOOK_TIMEOUT_S: u64 = 7 * 24 * 3600;
@@ -36,14 +39,14 @@ pub(super) fn initialize() -> Value {
 
 #[derive(Debug, Default)]
 pub(super) struct ClaudeLive {
-    objects: Objects,
+    objects: JsonLineParser,
     conversation: Conversation,
 }
 
 #[derive(Debug, Default)]
 struct Conversation {
     turn: ClaudeTurn,
-    seen: Seen,
+    unknown: UnknownReports,
     /// The seed from which line ids are computed, so that they differ between sessions.
     seed: String,
     /// Messages that claude has not repeated yet, by the ids of their lines; `None` for the prompt.
@@ -79,7 +82,7 @@ impl Protocol for ClaudeLive {
         conversation.say(None, &opening.prompt, exchange);
     }
 
-    fn feed(&mut self, bytes: &[u8], clock: &Clock, exchange: &mut Exchange) {
+    fn feed(&mut self, bytes: &[u8], clock: &ZonedClock, exchange: &mut Exchange) {
         let Self { objects, conversation } = self;
         let mut signals = std::mem::take(&mut exchange.signals);
         objects.feed(bytes, &mut signals, |event, out| {
@@ -96,7 +99,7 @@ impl Protocol for ClaudeLive {
         self.conversation.stuck
     }
 
-    fn finish(&mut self, finish: Finish<'_>, clock: &Clock, exchange: &mut Exchange) {
+    fn finish(&mut self, finish: Finish<'_>, clock: &ZonedClock, exchange: &mut Exchange) {
         let Self { objects, conversation } = self;
         let mut signals = std::mem::take(&mut exchange.signals);
         objects.finish(&mut signals, |event, out| {
@@ -108,7 +111,7 @@ impl Protocol for ClaudeLive {
 }
 
 impl Conversation {
-    fn take(&mut self, event: &Value, clock: &Clock, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
+    fn take(&mut self, event: &Value, clock: &ZonedClock, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
         let kind = event.get("type").and_then(Value::as_str);
         match kind {
             // The process is being ended. Requests that are not answered wait until then.
@@ -169,7 +172,7 @@ impl Conversation {
         self.closed = true;
     }
 
-    fn result(&mut self, event: &Value, clock: &Clock, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
+    fn result(&mut self, event: &Value, clock: &ZonedClock, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
         let failed = event.get("is_error").and_then(Value::as_bool) != Some(false);
         let waiting = self.sent.values().any(Option::is_some);
         if waiting && !failed && !self.closed {
@@ -214,8 +217,8 @@ impl Conversation {
                 let refusal =
                     json!({"subtype": "error", "request_id": id.0, "error": format!("{what} is not supported")});
                 exchange.write(&json!({"type": "control_response", "response": refusal}));
-                self.seen
-                    .unknown(&what, || format!("claude asks for {what}, which is not known"), out);
+                self.unknown
+                    .report(&what, || format!("claude asks for {what}, which is not known"), out);
                 return;
             }
         };

@@ -19,7 +19,8 @@ use super::{
     codex_steering::SteeringQueue,
 };
 use crate::dialect::{
-    Clock, CodexTurn, Finish, Objects, Seen, UNEXPLAINED_BY_CODEX, attempts, classify, one_line, repeated,
+    CodexTurn, Finish, JsonLineParser, UNEXPLAINED_BY_CODEX, UnknownReports, ZonedClock, attempts, classify, one_line,
+    repeated,
 };
 
 /// The JSON-RPC error code for an unknown method.
@@ -27,7 +28,7 @@ const METHOD_NOT_FOUND: i32 = -32601;
 
 #[derive(Debug, Default)]
 pub(super) struct CodexLive {
-    objects: Objects,
+    objects: JsonLineParser,
     conversation: Conversation,
 }
 
@@ -37,7 +38,7 @@ struct Conversation {
     thread: Option<String>,
     turn_id: Option<String>,
     turn: CodexTurn,
-    seen: Seen,
+    unknown: UnknownReports,
     steering: SteeringQueue,
     asks: Asks,
     /// The usage of the thread, over all its turns.
@@ -61,7 +62,7 @@ impl Protocol for CodexLive {
         exchange.write(&json!({"id": "initialize", "method": "initialize", "params": params}));
     }
 
-    fn feed(&mut self, bytes: &[u8], clock: &Clock, exchange: &mut Exchange) {
+    fn feed(&mut self, bytes: &[u8], clock: &ZonedClock, exchange: &mut Exchange) {
         let Self { objects, conversation } = self;
         let mut signals = std::mem::take(&mut exchange.signals);
         objects.feed(bytes, &mut signals, |message, out| {
@@ -88,7 +89,7 @@ impl Protocol for CodexLive {
         }
     }
 
-    fn finish(&mut self, finish: Finish<'_>, clock: &Clock, exchange: &mut Exchange) {
+    fn finish(&mut self, finish: Finish<'_>, clock: &ZonedClock, exchange: &mut Exchange) {
         let Self { objects, conversation } = self;
         let mut signals = std::mem::take(&mut exchange.signals);
         objects.finish(&mut signals, |message, out| {
@@ -104,7 +105,7 @@ impl Protocol for CodexLive {
 }
 
 impl Conversation {
-    fn take(&mut self, message: &Value, clock: &Clock, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
+    fn take(&mut self, message: &Value, clock: &ZonedClock, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
         if self.closed {
             return;
         }
@@ -117,8 +118,8 @@ impl Conversation {
             (Some(_), None) => {}
             (None, Some(id)) => self.answered(id.as_str().unwrap_or_default(), message, clock, exchange, out),
             (None, None) => self
-                .seen
-                .unknown("neither", || format!("unknown message {message}"), out),
+                .unknown
+                .report("neither", || format!("unknown message {message}"), out),
         }
     }
 
@@ -134,7 +135,7 @@ impl Conversation {
         &mut self,
         id: &str,
         message: &Value,
-        clock: &Clock,
+        clock: &ZonedClock,
         exchange: &mut Exchange,
         out: &mut Vec<AgentSignal>,
     ) {
@@ -239,7 +240,7 @@ impl Conversation {
         &mut self,
         method: &str,
         params: &Value,
-        clock: &Clock,
+        clock: &ZonedClock,
         exchange: &mut Exchange,
         out: &mut Vec<AgentSignal>,
     ) {
@@ -271,12 +272,12 @@ impl Conversation {
             "serverRequest/resolved" => self.asks.resolved(&params["requestId"], out),
             other if is_beside_the_turn(other) => {}
             other => self
-                .seen
-                .unknown(other, || format!("unknown event {other} {params}"), out),
+                .unknown
+                .report(other, || format!("unknown event {other} {params}"), out),
         }
     }
 
-    fn item_started(&mut self, item: &Value, clock: &Clock, out: &mut Vec<AgentSignal>) {
+    fn item_started(&mut self, item: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         self.asks.item_started(item);
         match item["type"].as_str() {
             Some("userMessage") => self.steering.taken(item["clientId"].as_str().unwrap_or_default(), out),
@@ -285,7 +286,13 @@ impl Conversation {
         }
     }
 
-    fn item_completed(&mut self, item: &Value, clock: &Clock, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
+    fn item_completed(
+        &mut self,
+        item: &Value,
+        clock: &ZonedClock,
+        exchange: &mut Exchange,
+        out: &mut Vec<AgentSignal>,
+    ) {
         let unasked = self.asks.item_completed(item, self.opening.asks);
         self.item("item.completed", item, clock, out);
         if unasked.is_some() {
@@ -293,7 +300,7 @@ impl Conversation {
         }
     }
 
-    fn item(&mut self, kind: &str, item: &Value, clock: &Clock, out: &mut Vec<AgentSignal>) {
+    fn item(&mut self, kind: &str, item: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         if let Some(item) = as_exec(item) {
             self.turn.take(&json!({"type": kind, "item": item}), clock, out);
         }
@@ -315,7 +322,7 @@ impl Conversation {
         }
     }
 
-    fn failed(&mut self, params: &Value, clock: &Clock, out: &mut Vec<AgentSignal>) {
+    fn failed(&mut self, params: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         let error = &params["error"];
         let problem = problem_of(error, &self.limits, clock);
         if params["willRetry"] != json!(true) {
@@ -334,7 +341,7 @@ impl Conversation {
         });
     }
 
-    fn completed(&mut self, turn: &Value, clock: &Clock, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
+    fn completed(&mut self, turn: &Value, clock: &ZonedClock, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
         let other = |ours: &String| turn["id"].as_str() != Some(ours);
         if self.turn_id.as_ref().is_some_and(other) {
             return;
@@ -378,12 +385,12 @@ impl Conversation {
             if method == "mcpServer/elicitation/request" {
                 exchange.write(&json!({"id": id, "result": {"action": "decline"}}));
                 let text = || "an MCP server has a form for the user, which was declined".to_owned();
-                return self.seen.unknown(method, text, out);
+                return self.unknown.report(method, text, out);
             }
             let error = json!({"code": METHOD_NOT_FOUND, "message": format!("{method} is not supported")});
             exchange.write(&json!({"id": id, "error": error}));
             let text = || format!("codex asks for {method}, which is not known");
-            self.seen.unknown(method, text, out);
+            self.unknown.report(method, text, out);
         }
     }
 

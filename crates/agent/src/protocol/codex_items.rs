@@ -4,7 +4,8 @@ use ralph_core::event::{AskId, PermissionRequest, Problem, ProblemKind, Question
 use serde_json::{Value, json};
 
 use crate::dialect::{
-    Clock, array, choices, classify, epoch_ms, from_status, one_line, script, short_input, until_in_text, with_time,
+    ZonedClock, array, choices, classify, epoch_ms, from_status, one_line, script, short_input, until_in_text,
+    with_time,
 };
 
 /// The item in the format of `codex exec --json`; `None` for an item that this format does not report.
@@ -81,7 +82,7 @@ impl Limits {
 }
 
 /// Classifies an error of codex: its own name first, then the wording.
-pub(super) fn problem_of(error: &Value, limits: &Limits, clock: &Clock) -> Problem {
+pub(super) fn problem_of(error: &Value, limits: &Limits, clock: &ZonedClock) -> Problem {
     let said = match text(error, "additionalDetails") {
         "" => text(error, "message"),
         details => details,
@@ -248,7 +249,7 @@ mod tests {
     use super::*;
 
     fn problem(error: &Value) -> Problem {
-        problem_of(error, &Limits::default(), &Clock::at("2026-11-20T10:00:00Z"))
+        problem_of(error, &Limits::default(), &ZonedClock::at("2026-11-20T10:00:00Z"))
     }
 
     #[test]
@@ -299,7 +300,7 @@ mod tests {
             "secondary": {"usedPercent": 40, "resetsAt": 1_795_900_000_u64},
         }));
         let error = json!({"message": "try again at 6:40 PM", "codexErrorInfo": "usageLimitExceeded"});
-        let clock = Clock::at("2026-11-20T10:00:00Z");
+        let clock = ZonedClock::at("2026-11-20T10:00:00Z");
         let until_ms = Some(1_795_400_000_000);
         assert_eq!(
             problem_of(&error, &limits, &clock).kind,

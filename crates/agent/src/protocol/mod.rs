@@ -19,7 +19,7 @@ use ralph_text::one_line;
 use serde_json::Value;
 
 use super::{
-    dialect::{Clock, Dialect, Finish},
+    dialect::{Dialect, Finish, ZonedClock},
     template::Placeholder,
 };
 
@@ -144,11 +144,11 @@ fn verdict(is_good: bool, error: &Value) -> Result<(), String> {
 pub struct OneWay(pub Box<dyn Dialect>);
 
 impl Protocol for OneWay {
-    fn feed(&mut self, bytes: &[u8], clock: &Clock, exchange: &mut Exchange) {
+    fn feed(&mut self, bytes: &[u8], clock: &ZonedClock, exchange: &mut Exchange) {
         self.0.feed(bytes, clock, &mut exchange.signals);
     }
 
-    fn stderr_line(&mut self, line: &str, clock: &Clock, exchange: &mut Exchange) {
+    fn stderr_line(&mut self, line: &str, clock: &ZonedClock, exchange: &mut Exchange) {
         self.0.stderr_line(line, clock, &mut exchange.signals);
     }
 
@@ -170,7 +170,7 @@ impl Protocol for OneWay {
         self.0.is_stuck()
     }
 
-    fn finish(&mut self, finish: Finish<'_>, clock: &Clock, exchange: &mut Exchange) {
+    fn finish(&mut self, finish: Finish<'_>, clock: &ZonedClock, exchange: &mut Exchange) {
         self.0.finish(finish, clock, &mut exchange.signals);
     }
 }

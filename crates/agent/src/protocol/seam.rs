@@ -4,7 +4,7 @@ use ralph_core::event::{AgentSignal, AskId, PermissionAnswer, Problem, ProblemKi
 use serde_json::Value;
 
 use crate::{
-    dialect::{Clock, Finish},
+    dialect::{Finish, ZonedClock},
     mcp::McpServer,
 };
 
@@ -96,9 +96,9 @@ pub trait Protocol: Send {
     /// Begins the conversation.
     fn start(&mut self, _opening: Opening, _exchange: &mut Exchange) {}
     /// Takes the next bytes of the agent's stdout, cut at any position, at the time of their arrival.
-    fn feed(&mut self, bytes: &[u8], clock: &Clock, exchange: &mut Exchange);
+    fn feed(&mut self, bytes: &[u8], clock: &ZonedClock, exchange: &mut Exchange);
     /// Takes a line of the program's stderr as plain text. It may contain anything.
-    fn stderr_line(&mut self, _line: &str, _clock: &Clock, _exchange: &mut Exchange) {}
+    fn stderr_line(&mut self, _line: &str, _clock: &ZonedClock, _exchange: &mut Exchange) {}
     /// Takes a command. A message that comes too late is answered as not taken.
     fn command(&mut self, command: SessionCommand, exchange: &mut Exchange);
     /// Whether the program has to be ended: its turn is over, but it would continue forever.
@@ -106,5 +106,5 @@ pub trait Protocol: Send {
         false
     }
     /// Takes the exit of the program. On return, exactly one `TurnEnded` has been produced.
-    fn finish(&mut self, finish: Finish<'_>, clock: &Clock, exchange: &mut Exchange);
+    fn finish(&mut self, finish: Finish<'_>, clock: &ZonedClock, exchange: &mut Exchange);
 }

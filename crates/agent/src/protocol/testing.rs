@@ -4,12 +4,12 @@ use ralph_core::event::AgentSignal;
 use serde_json::Value;
 
 use super::{Exchange, Opening, Protocol, SessionCommand};
-use crate::dialect::Clock;
+use crate::dialect::ZonedClock;
 
 /// A protocol under test, with the signals and messages it has produced.
 pub(super) struct Session<P> {
     pub(super) protocol: P,
-    pub(super) clock: Clock,
+    pub(super) clock: ZonedClock,
     pub(super) signals: Vec<AgentSignal>,
     pub(super) written: Vec<Value>,
     pub(super) closed: bool,
@@ -19,7 +19,7 @@ impl<P: Protocol + Default> Session<P> {
     pub(super) fn begin(opening: Opening) -> Self {
         let mut session = Self {
             protocol: P::default(),
-            clock: Clock::at("2026-11-20T10:00:00Z"),
+            clock: ZonedClock::at("2026-11-20T10:00:00Z"),
             signals: Vec::new(),
             written: Vec::new(),
             closed: false,
@@ -28,7 +28,7 @@ impl<P: Protocol + Default> Session<P> {
         session
     }
 
-    pub(super) fn with(&mut self, act: impl FnOnce(&mut P, &Clock, &mut Exchange)) {
+    pub(super) fn with(&mut self, act: impl FnOnce(&mut P, &ZonedClock, &mut Exchange)) {
         let mut exchange = Exchange::default();
         act(&mut self.protocol, &self.clock, &mut exchange);
         self.signals.append(&mut exchange.signals);

@@ -3,13 +3,13 @@
 use ralph_core::event::{Problem, ProblemKind};
 use serde_json::Value;
 
-use crate::dialect::{Clock, classify_answer, one_line, text};
+use crate::dialect::{ZonedClock, classify_answer, one_line, text};
 
 /// The error code with which an agent reports that no user is logged in.
 const AUTH_REQUIRED: i64 = -32000;
 
 /// Classifies an error response of the agent. Some agents use the HTTP status of a failed request as the code.
-pub(super) fn of_error(error: &Value, clock: &Clock) -> Problem {
+pub(super) fn of_error(error: &Value, clock: &ZonedClock) -> Problem {
     let code = error["code"].as_i64();
     let status = code.and_then(|code| u16::try_from(code).ok());
     let said = match text(error, "/message") {

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use ralph_core::event::{AgentSignal, FileChange, ToolKind, ToolKinds};
 use serde_json::Value;
 
-use crate::dialect::{Clock, array, head, one_line, path_in, short_input, text, tool_input};
+use crate::dialect::{ZonedClock, array, head, one_line, path_in, short_input, text, tool_input};
 
 /// Most uses that are remembered. Further open uses are not recorded.
 const TOOLS_CAP: usize = 1024;
@@ -48,7 +48,7 @@ impl Tools {
     }
 
     /// Takes a `tool_call` or a `tool_call_update`.
-    pub(super) fn take(&mut self, update: &Value, clock: &Clock, out: &mut Vec<AgentSignal>) {
+    pub(super) fn take(&mut self, update: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         let call = text(update, "/toolCallId");
         let status = text(update, "/status");
         if status.is_empty() && text(update, "/sessionUpdate") == "tool_call_update" && !self.knows(call) {
@@ -111,7 +111,7 @@ impl Tools {
         });
     }
 
-    fn end(&mut self, call: &str, completed: bool, clock: &Clock, out: &mut Vec<AgentSignal>) {
+    fn end(&mut self, call: &str, completed: bool, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         let Some(tool) = self.uses.remove(call) else { return };
         // A failed use may have been refused before it was asked for, and a tool of unknown kind may do anything.
         if completed && !tool.asked && tool.kind() != ToolKind::Other {

@@ -4,11 +4,11 @@ use ralph_core::event::{AgentSignal, Usage};
 use serde_json::Value;
 
 use super::tools::Tools;
-use crate::dialect::{Clock, Seen, TEXT_CAP_BYTES, Todos, number, tail, text};
+use crate::dialect::{TEXT_CAP_BYTES, Todos, UnknownReports, ZonedClock, number, tail, text};
 
 #[derive(Debug, Default)]
 pub(super) struct Updates {
-    seen: Seen,
+    unknown: UnknownReports,
     pub(super) tools: Tools,
     /// The text that is being written.
     writing: Writing,
@@ -52,7 +52,7 @@ impl Updates {
         self.take_cost(update);
     }
 
-    pub(super) fn take(&mut self, update: &Value, clock: &Clock, out: &mut Vec<AgentSignal>) {
+    pub(super) fn take(&mut self, update: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         match text(update, "/sessionUpdate") {
             "agent_message_chunk" => self.grow(Voice::Said, update, out),
             "agent_thought_chunk" => self.grow(Voice::Thought, update, out),
@@ -74,7 +74,7 @@ impl Updates {
             | "session_info_update" => {}
             other => {
                 let other = other.to_owned();
-                self.seen.unknown(&other, || format!("unknown update {update}"), out);
+                self.unknown.report(&other, || format!("unknown update {update}"), out);
             }
         }
     }
