@@ -11,7 +11,7 @@ use std::{
 
 use ralph_agent::{
     dialect::ZonedClock,
-    protocol::{Exchange, LiveKind, Opening, Protocol, SessionCommand, Steering},
+    protocol::{Exchange, LiveKind, Protocol, SessionCommand, SessionOpening, Steering},
 };
 use ralph_core::event::{AgentSignal, SteeringId};
 
@@ -68,7 +68,7 @@ impl Served {
     /// messages, each with whether it was taken.
     fn turn(&mut self, first: u32, last: u32, model: &StandIn) -> Vec<(u32, bool)> {
         let mut protocol = LiveKind::Acp.protocol();
-        let opening = Opening {
+        let opening = SessionOpening {
             prompt: format!("Turn {first}."),
             cwd: self.cwd.clone(),
             seed: first.to_string(),

@@ -18,7 +18,7 @@ pub struct McpServer {
 
 impl McpServer {
     /// The server in opencode's format.
-    pub(super) fn of_opencode(&self) -> Value {
+    pub(super) fn to_opencode(&self) -> Value {
         let command: Vec<&String> = [&self.command].into_iter().chain(&self.args).collect();
         json!({"type": "local", "command": command, "environment": self.variables(), "enabled": true})
     }
@@ -83,7 +83,7 @@ impl McpForm {
             McpForm::Json => {
                 object(|server| json!({"command": server.command, "args": server.args, "env": server.variables()}))
             }
-            McpForm::Opencode => object(McpServer::of_opencode),
+            McpForm::Opencode => object(McpServer::to_opencode),
             McpForm::Toml => {
                 let tables: Vec<String> = servers.iter().map(toml_table).collect();
                 format!("{{{}}}", tables.join(","))
@@ -98,7 +98,7 @@ impl McpServers {
     }
 
     /// All servers of a session of `run`, ralph's own first.
-    pub(super) fn of_run(&self, run: &RunId) -> Vec<McpServer> {
+    pub(super) fn for_run(&self, run: &RunId) -> Vec<McpServer> {
         let own = self.own.iter().map(|own| own.server(run));
         own.chain(self.others.iter().cloned()).collect()
     }
@@ -122,7 +122,7 @@ impl OwnServer {
 }
 
 /// The servers in the format of the Agent Client Protocol.
-pub(super) fn of_acp(servers: &[McpServer]) -> Value {
+pub(super) fn acp_servers(servers: &[McpServer]) -> Value {
     let described = servers.iter().map(|server| {
         let env = server
             .env
@@ -201,7 +201,7 @@ mod tests {
             own: Some(own),
             others: vec![other],
         };
-        servers.of_run(&RunId("r1".to_owned()))
+        servers.for_run(&RunId("r1".to_owned()))
     }
 
     #[test]
@@ -228,7 +228,7 @@ mod tests {
         let toml: toml::Table = toml::from_str(&text).unwrap();
         assert_eq!(serde_json::to_value(&toml["x"]).unwrap(), json);
         assert_eq!(
-            of_acp(&servers())[1]["env"],
+            acp_servers(&servers())[1]["env"],
             json!([{"name": "A", "value": "b\u{7f}\n"}])
         );
     }

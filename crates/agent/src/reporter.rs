@@ -24,7 +24,7 @@ use tokio::sync::mpsc;
 use super::{
     Display, SessionRequest,
     dialect::{DialectKind, Finish, LinePatterns, Tail, ZonedClock, terminal_with},
-    protocol::{Exchange, LiveKind, OneWay, Opening, Protocol, SessionCommand},
+    protocol::{Exchange, LiveKind, OneWay, Protocol, SessionCommand, SessionOpening},
     queries::Queries,
     transcript::Transcript,
     usage::Meter,
@@ -160,7 +160,7 @@ pub(super) struct Reporter {
     display: Box<dyn Display>,
     protocol: Box<dyn Protocol>,
     /// The opening of a live session, until it was sent.
-    opening: Option<(Opening, PathBuf)>,
+    opening: Option<(SessionOpening, PathBuf)>,
     /// The local time zone, for times without a zone.
     zone: TimeZone,
     form: Form,
@@ -188,7 +188,7 @@ pub(super) enum Conversation {
     },
     Live {
         kind: LiveKind,
-        opening: Opening,
+        opening: SessionOpening,
         /// Whether the agent has a one-way channel as well.
         has_another: bool,
     },
@@ -298,7 +298,7 @@ impl Reporter {
         };
         let mut exchange = Exchange::default();
         match fs::read_to_string(&path) {
-            Ok(prompt) => self.protocol.start(Opening { prompt, ..opening }, &mut exchange),
+            Ok(prompt) => self.protocol.start(SessionOpening { prompt, ..opening }, &mut exchange),
             Err(error) => {
                 let text = format!("{}: the prompt cannot be read: {error}", path.display());
                 let kind = ProblemKind::Other;

@@ -21,7 +21,7 @@ use super::{
     invocation,
     manifest::{Live, Manifest},
     mcp::{McpServer, McpServers},
-    protocol::Opening,
+    protocol::SessionOpening,
     reporter::{Conversation, Link, Reporter, broke_down, send_apart},
     template::Placeholder,
     usage::Meter,
@@ -119,7 +119,7 @@ impl AgentAdapter for SubprocessAdapter {
 
     fn start(&self, request: SessionRequest, out: mpsc::Sender<AgentSignal>) -> Box<dyn Session> {
         let live = self.manifest.live.as_ref().filter(|_| self.live && !request.one_way);
-        let servers = self.servers.of_run(&request.run);
+        let servers = self.servers.for_run(&request.run);
         let mut launch = match invocation::launch(&self.manifest, &request, live, &servers) {
             Ok(launch) => Launch {
                 guard: self.guard.clone(),
@@ -223,12 +223,12 @@ fn opening(
     request: &SessionRequest,
     asking: ToolKinds,
     servers: Vec<McpServer>,
-) -> Opening {
+) -> SessionOpening {
     let named = request
         .model
         .as_deref()
         .and_then(|model| manifest.model_form.of(model).ok());
-    Opening {
+    SessionOpening {
         cwd: request.cwd.display().to_string(),
         seed: format!("{}/{}", request.run, request.iteration),
         model: named

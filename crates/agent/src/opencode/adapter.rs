@@ -111,7 +111,7 @@ impl AgentAdapter for ServerAdapter {
             let (kind, text) = (ProblemKind::Usage, error.to_string());
             return NeverRan::report(Problem::said(kind, text), out);
         }
-        let servers = self.mcp.of_run(&request.run);
+        let servers = self.mcp.for_run(&request.run);
         let prompt_options = prompt_options(&request);
         let transcript = Transcript::new(&request.cwd, request.size.cols);
         let (Ok(runtime), Ok(writer)) = (

@@ -136,7 +136,7 @@ impl Client {
 
     /// Makes opencode start an MCP server. It replaces one of the same name.
     pub(super) async fn connect_mcp_server(&self, server: &McpServer) -> Result<(), ServerError> {
-        let body = json!({"name": server.name, "config": server.of_opencode()});
+        let body = json!({"name": server.name, "config": server.to_opencode()});
         self.done(self.post("/mcp").json(&body)).await
     }
 

@@ -18,47 +18,47 @@ use ralph_core::event::{AgentSignal, AskId, PermissionAnswer, Problem, ProblemKi
 use ralph_tools::json_rpc::{self, METHOD_NOT_FOUND, Message};
 use serde_json::{Map, Value, json};
 
-use super::{Exchange, Opening, Protocol, SessionCommand, Steering, seam::used_without_asking};
+use super::{Exchange, Protocol, SessionCommand, SessionOpening, Steering, seam::used_without_asking};
 use crate::{
     dialect::{Finish, JsonLineParser, UnknownReports, ZonedClock, array, text, without_verdict},
-    mcp::of_acp,
+    mcp::acp_servers,
 };
 
-use asks::{Ask, Asks};
+use asks::{AcpAsk, AcpAsks};
 use updates::Updates;
 
 /// The protocol version that ralph supports.
 pub(super) const VERSION: u64 = 1;
 /// Names that agents use for a mode in which they ask for nothing.
-const UNASKING_MODES: [&str; 3] = ["yolo", "bypassPermissions", "full-access"];
+const BYPASS_MODES: [&str; 3] = ["yolo", "bypassPermissions", "full-access"];
 
 #[derive(Debug, Default)]
 pub(super) struct Acp {
     objects: JsonLineParser,
-    conversation: Conversation,
+    conversation: AcpConversation,
 }
 
 #[derive(Debug, Default)]
-struct Conversation {
-    opening: Opening,
-    stage: Stage,
+struct AcpConversation {
+    opening: SessionOpening,
+    stage: AcpStage,
     session: String,
     /// Whether the agent accepts messages for the running turn by the extension.
     is_steerable: bool,
     requests: u64,
     /// The requests that the agent has not answered.
-    sent: HashMap<u64, Sent>,
+    sent: HashMap<u64, SentRequest>,
     /// The answer to the prompt, while other prompts have no answer yet.
     result: Option<Value>,
     /// Messages that arrived before the prompt was sent.
     early: Vec<(SteeringId, String)>,
-    asks: Asks,
+    asks: AcpAsks,
     updates: Updates,
     unknown: UnknownReports,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Stage {
+enum AcpStage {
     /// The prompt is not sent yet.
     #[default]
     Opening,
@@ -69,7 +69,7 @@ enum Stage {
 
 /// A request that was sent to the agent.
 #[derive(Debug)]
-enum Sent {
+enum SentRequest {
     Initialize,
     Session,
     Model,
@@ -87,7 +87,7 @@ enum Sent {
 }
 
 impl Protocol for Acp {
-    fn start(&mut self, opening: Opening, exchange: &mut Exchange) {
+    fn start(&mut self, opening: SessionOpening, exchange: &mut Exchange) {
         self.conversation.updates.tools.named_calls = opening.named_calls;
         self.conversation.opening = opening;
         let params = json!({
@@ -96,7 +96,7 @@ impl Protocol for Acp {
             "clientInfo": {"name": "ralph", "title": "ralph", "version": env!("CARGO_PKG_VERSION")},
         });
         self.conversation
-            .request(Sent::Initialize, "initialize", &params, exchange);
+            .request(SentRequest::Initialize, "initialize", &params, exchange);
     }
 
     fn feed(&mut self, bytes: &[u8], clock: &ZonedClock, exchange: &mut Exchange) {
@@ -117,7 +117,7 @@ impl Protocol for Acp {
     }
 
     fn is_stuck(&self) -> bool {
-        self.conversation.opening.stays && self.conversation.stage == Stage::Closed
+        self.conversation.opening.stays && self.conversation.stage == AcpStage::Closed
     }
 
     fn finish(&mut self, finish: Finish<'_>, clock: &ZonedClock, exchange: &mut Exchange) {
@@ -126,8 +126,8 @@ impl Protocol for Acp {
         objects.finish(&mut signals, |object, out| {
             conversation.take(object, clock, exchange, out);
         });
-        if conversation.stage != Stage::Closed {
-            conversation.stage = Stage::Closed;
+        if conversation.stage != AcpStage::Closed {
+            conversation.stage = AcpStage::Closed;
             let message = conversation.updates.end(&Value::Null, &mut signals);
             without_verdict(finish, message, clock, &mut signals);
         }
@@ -136,7 +136,7 @@ impl Protocol for Acp {
     }
 }
 
-impl Conversation {
+impl AcpConversation {
     fn take(
         &mut self,
         object: Map<String, Value>,
@@ -189,8 +189,8 @@ impl Conversation {
     ) {
         match (method, self.stage) {
             // Updates before the prompt are the history of a loaded session.
-            ("session/update", Stage::Opening) => self.updates.take_before(&params["update"]),
-            ("session/update", Stage::Working) if text(params, "/sessionId") == self.session => {
+            ("session/update", AcpStage::Opening) => self.updates.take_before(&params["update"]),
+            ("session/update", AcpStage::Working) if text(params, "/sessionId") == self.session => {
                 let update = &params["update"];
                 self.updates.take(update, clock, out);
                 if matches!(text(update, "/status"), "completed" | "failed") {
@@ -202,7 +202,7 @@ impl Conversation {
                     self.fail(used_without_asking("the agent", &tool), exchange, out);
                 }
             }
-            ("session/update", Stage::Working | Stage::Closed) => {}
+            ("session/update", AcpStage::Working | AcpStage::Closed) => {}
             ("$/cancel_request", _) => {
                 let id = asks::name(&params["requestId"]);
                 if self.asks.take(&id).is_some() {
@@ -221,47 +221,54 @@ impl Conversation {
 
     fn answered(
         &mut self,
-        sent: Sent,
+        sent: SentRequest,
         outcome: Result<Value, Value>,
         clock: &ZonedClock,
         exchange: &mut Exchange,
         out: &mut Vec<AgentSignal>,
     ) {
         match (sent, outcome) {
-            (Sent::Initialize, Ok(result)) => self.initialized(&result, exchange, out),
-            (Sent::Session, Ok(result)) => self.opened(&result, exchange, out),
-            (Sent::Model | Sent::Mode { .. }, Ok(_)) | (Sent::Mode { wanted: false }, Err(_)) => self.prompt(exchange),
-            (Sent::Prompt, Ok(result)) => self.stopped(result, exchange, out),
-            (Sent::Message { id, is_prompt: true }, Ok(result)) => {
+            (SentRequest::Initialize, Ok(result)) => self.initialized(&result, exchange, out),
+            (SentRequest::Session, Ok(result)) => self.opened(&result, exchange, out),
+            (SentRequest::Model | SentRequest::Mode { .. }, Ok(_)) | (SentRequest::Mode { wanted: false }, Err(_)) => {
+                self.prompt(exchange)
+            }
+            (SentRequest::Prompt, Ok(result)) => self.stopped(result, exchange, out),
+            (SentRequest::Message { id, is_prompt: true }, Ok(result)) => {
                 answer_message(id, text(&result, "/stopReason") != "cancelled", out);
                 self.stopped(result, exchange, out);
             }
-            (Sent::Message { id, is_prompt: false }, Ok(result)) => {
+            (SentRequest::Message { id, is_prompt: false }, Ok(result)) => {
                 // A turn that the agent begins for the message would end with the program.
                 answer_message(id, text(&result, "/outcome") == "injected", out);
             }
-            (Sent::Message { id, is_prompt }, Err(_)) => {
+            (SentRequest::Message { id, is_prompt }, Err(_)) => {
                 answer_message(id, false, out);
                 // A refused message does not change how the turn ended.
                 if let Some(result) = self.result.take().filter(|_| is_prompt) {
                     self.stopped(result, exchange, out);
                 }
             }
-            (Sent::Session, Err(error)) if self.opening.resume.is_some() => {
-                let problem = or_else(failure::of_error(&error, clock), ProblemKind::SessionLost);
+            (SentRequest::Session, Err(error)) if self.opening.resume.is_some() => {
+                let problem = or_else(failure::problem_from_error(&error, clock), ProblemKind::SessionLost);
                 self.fail(problem, exchange, out);
             }
-            (Sent::Model, Err(error)) => {
-                let problem = or_else(failure::of_error(&error, clock), ProblemKind::ModelUnknown);
+            (SentRequest::Model, Err(error)) => {
+                let problem = or_else(failure::problem_from_error(&error, clock), ProblemKind::ModelUnknown);
                 self.fail(problem, exchange, out);
             }
-            (Sent::Mode { wanted: true }, Err(error)) => {
-                let problem = or_else(failure::of_error(&error, clock), ProblemKind::Usage);
+            (SentRequest::Mode { wanted: true }, Err(error)) => {
+                let problem = or_else(failure::problem_from_error(&error, clock), ProblemKind::Usage);
                 self.fail(problem, exchange, out);
             }
             // Some agents report the usage of the turn with the error.
-            (Sent::Initialize | Sent::Session | Sent::Prompt, Err(error)) => {
-                self.close(&error["data"], Some(failure::of_error(&error, clock)), exchange, out);
+            (SentRequest::Initialize | SentRequest::Session | SentRequest::Prompt, Err(error)) => {
+                self.close(
+                    &error["data"],
+                    Some(failure::problem_from_error(&error, clock)),
+                    exchange,
+                    out,
+                );
             }
         }
     }
@@ -276,10 +283,10 @@ impl Conversation {
             .iter()
             .any(|place| result.pointer(&format!("{place}/steering/supported")) == Some(&Value::Bool(true)));
         let cwd = self.opening.cwd.clone();
-        let servers = of_acp(&self.opening.servers);
+        let servers = acp_servers(&self.opening.servers);
         let Some(SessionId(session)) = self.opening.resume.clone() else {
             let params = json!({"cwd": cwd, "mcpServers": servers});
-            return self.request(Sent::Session, "session/new", &params, exchange);
+            return self.request(SentRequest::Session, "session/new", &params, exchange);
         };
         let can = |pointer: &str| !matches!(result.pointer(pointer), None | Some(Value::Null | Value::Bool(false)));
         let method = if can("/agentCapabilities/sessionCapabilities/resume") {
@@ -292,7 +299,7 @@ impl Conversation {
         };
         let params = json!({"sessionId": session, "cwd": cwd, "mcpServers": servers});
         self.session = session;
-        self.request(Sent::Session, method, &params, exchange);
+        self.request(SentRequest::Session, method, &params, exchange);
     }
 
     /// Configures the opened session, then sends the prompt.
@@ -316,7 +323,13 @@ impl Conversation {
                 let text = "the agent takes no model over ACP".to_owned();
                 return self.fail(Problem::said(ProblemKind::Usage, text), exchange, out);
             }
-            self.set(Sent::Model, models, "session/set_model", ("modelId", &model), exchange);
+            self.set(
+                SentRequest::Model,
+                models,
+                "session/set_model",
+                ("modelId", &model),
+                exchange,
+            );
         }
         let modes = option(result, "mode");
         let offered: Vec<&str> = match modes {
@@ -325,8 +338,8 @@ impl Conversation {
                 .map(|mode| text(mode, "/id"))
                 .collect(),
         };
-        let unasking = UNASKING_MODES.iter().find(|mode| offered.contains(mode));
-        let (wanted, mode) = match (&self.opening.agent, unasking) {
+        let bypass = BYPASS_MODES.iter().find(|mode| offered.contains(mode));
+        let (wanted, mode) = match (&self.opening.agent, bypass) {
             (Some(agent), _) if offered.contains(&agent.as_str()) => (true, Some(agent.clone())),
             (Some(agent), _) => {
                 let text = format!("the agent has no mode `{agent}`; it has: {}", offered.join(", "));
@@ -336,7 +349,7 @@ impl Conversation {
             (None, _) => (false, None),
         };
         if let Some(mode) = mode {
-            let sent = Sent::Mode { wanted };
+            let sent = SentRequest::Mode { wanted };
             self.set(sent, modes, "session/set_mode", ("modeId", &mode), exchange);
         }
         self.prompt(exchange);
@@ -345,7 +358,7 @@ impl Conversation {
     /// Sets a configuration option, or uses the older method if the agent has no such option.
     fn set(
         &mut self,
-        sent: Sent,
+        sent: SentRequest,
         option: Option<&Value>,
         method: &str,
         (name, value): (&str, &str),
@@ -367,15 +380,15 @@ impl Conversation {
         let is_set = !self
             .sent
             .values()
-            .any(|sent| matches!(sent, Sent::Model | Sent::Mode { .. }));
-        if self.stage != Stage::Opening || !is_set {
+            .any(|sent| matches!(sent, SentRequest::Model | SentRequest::Mode { .. }));
+        if self.stage != AcpStage::Opening || !is_set {
             return;
         }
-        self.stage = Stage::Working;
+        self.stage = AcpStage::Working;
         self.updates
             .begin(self.opening.resume.is_none(), self.opening.without_tokens);
         let prompt = std::mem::take(&mut self.opening.prompt);
-        self.request(Sent::Prompt, "session/prompt", &self.content(&prompt), exchange);
+        self.request(SentRequest::Prompt, "session/prompt", &self.content(&prompt), exchange);
         for (id, text) in std::mem::take(&mut self.early) {
             self.steer(id, text, exchange);
         }
@@ -387,12 +400,13 @@ impl Conversation {
             self.result = Some(result);
             return;
         }
-        let problem = failure::of_stop(text(&result, "/stopReason"));
+        let problem = failure::problem_from_stop(text(&result, "/stopReason"));
         self.close(&result, problem, exchange, out);
     }
 
     fn waits_for_prompts(&self) -> bool {
-        let is_prompt = |sent: &Sent| matches!(sent, Sent::Prompt | Sent::Message { is_prompt: true, .. });
+        let is_prompt =
+            |sent: &SentRequest| matches!(sent, SentRequest::Prompt | SentRequest::Message { is_prompt: true, .. });
         self.sent.values().any(is_prompt)
     }
 
@@ -401,7 +415,7 @@ impl Conversation {
     }
 
     fn close(&mut self, result: &Value, problem: Option<Problem>, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
-        if std::mem::replace(&mut self.stage, Stage::Closed) == Stage::Closed {
+        if std::mem::replace(&mut self.stage, AcpStage::Closed) == AcpStage::Closed {
             return;
         }
         for (id, _) in std::mem::take(&mut self.early) {
@@ -423,7 +437,7 @@ impl Conversation {
         out: &mut Vec<AgentSignal>,
     ) {
         let name = asks::name(&id);
-        let ask = Ask::of(id, params);
+        let ask = AcpAsk::from_params(id, params);
         let tool = self.updates.tools.ask(&params["toolCall"]);
         if self.opening.asks.is_empty() {
             self.updates.tools.start(&ask.call, Some(clock.now_ms), out);
@@ -465,9 +479,9 @@ impl Conversation {
 
     fn steer(&mut self, id: SteeringId, text: String, exchange: &mut Exchange) {
         match self.stage {
-            Stage::Opening => self.early.push((id, text)),
-            Stage::Working => self.say(Some(id), &text, exchange),
-            Stage::Closed => answer_message(Some(id), false, &mut exchange.signals),
+            AcpStage::Opening => self.early.push((id, text)),
+            AcpStage::Working => self.say(Some(id), &text, exchange),
+            AcpStage::Closed => answer_message(Some(id), false, &mut exchange.signals),
         }
     }
 
@@ -482,14 +496,14 @@ impl Conversation {
             }
             Steering::Protocol | Steering::Never => return answer_message(id, false, &mut exchange.signals),
         };
-        self.request(Sent::Message { id, is_prompt }, method, &params, exchange);
+        self.request(SentRequest::Message { id, is_prompt }, method, &params, exchange);
     }
 
     fn content(&self, text: &str) -> Value {
         json!({"sessionId": self.session, "prompt": [{"type": "text", "text": text}]})
     }
 
-    fn request(&mut self, sent: Sent, method: &str, params: &Value, exchange: &mut Exchange) {
+    fn request(&mut self, sent: SentRequest, method: &str, params: &Value, exchange: &mut Exchange) {
         self.requests += 1;
         exchange.write(&json_rpc::request(self.requests, method, params));
         self.sent.insert(self.requests, sent);

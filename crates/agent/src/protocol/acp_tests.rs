@@ -8,8 +8,8 @@ const OPENCODE: &str = include_str!("../../../../tests/fixtures/opencode/acp.jso
 type Session = testing::Session<Acp>;
 
 impl Session {
-    fn start(opening: Opening) -> Self {
-        let opening = Opening {
+    fn start(opening: SessionOpening) -> Self {
+        let opening = SessionOpening {
             prompt: "Do the work".to_owned(),
             cwd: "/repo".to_owned(),
             ..opening
@@ -18,7 +18,7 @@ impl Session {
     }
 
     /// A session whose prompt was sent, as request 3.
-    fn open(opening: Opening) -> Self {
+    fn open(opening: SessionOpening) -> Self {
         let mut session = Self::start(opening);
         session.reply(json!({"protocolVersion": 1}));
         session.reply(json!({"sessionId": "s"}));
@@ -89,15 +89,15 @@ impl Session {
     }
 }
 
-fn asking() -> Opening {
-    Opening {
+fn asking() -> SessionOpening {
+    SessionOpening {
         asks: ToolKinds::ALL,
         ..Opening::default()
     }
 }
 
-fn steered_by(steering: Steering) -> Opening {
-    Opening {
+fn steered_by(steering: Steering) -> SessionOpening {
+    SessionOpening {
         steering,
         ..Opening::default()
     }
@@ -115,7 +115,7 @@ fn said(text: &str) -> Value {
 
 #[test]
 fn a_turn_is_over_when_its_prompt_is_answered() {
-    let mut session = Session::start(Opening::default());
+    let mut session = Session::start(SessionOpening::default());
     assert_eq!(session.last()["params"]["clientCapabilities"]["terminal"], false);
     session.reply(json!({"protocolVersion": 1}));
     assert_eq!(session.last()["params"], json!({"cwd": "/repo", "mcpServers": []}));
@@ -144,7 +144,7 @@ fn every_reason_to_stop_but_the_end_of_the_turn_is_a_failure() {
         ("new", ProblemKind::Other),
         ("", ProblemKind::Other),
     ] {
-        let mut session = Session::open(Opening::default());
+        let mut session = Session::open(SessionOpening::default());
         session.stop(3, reason);
         assert_eq!(session.verdicts(), [(false, None)], "{reason}");
         assert_eq!(session.problem(), Some(kind), "{reason}");
@@ -165,7 +165,7 @@ fn errors_are_classified_by_their_words_and_then_by_their_codes() {
         (-32000, "Authentication required", ProblemKind::Auth),
         (-32603, "Internal error", ProblemKind::Other),
     ] {
-        let mut session = Session::open(Opening::default());
+        let mut session = Session::open(SessionOpening::default());
         session.refuse(3, code, message);
         assert_eq!(session.problem(), Some(kind), "{code} {message}");
         assert_eq!(session.verdicts(), [(false, None)]);
@@ -175,7 +175,7 @@ fn errors_are_classified_by_their_words_and_then_by_their_codes() {
 #[test]
 fn an_agent_that_speaks_another_version_is_refused() {
     for version in [json!(2), json!("1"), Value::Null] {
-        let mut session = Session::start(Opening::default());
+        let mut session = Session::start(SessionOpening::default());
         session.reply(json!({"protocolVersion": version}));
         assert_eq!(session.problem(), Some(ProblemKind::Usage));
         assert!(session.closed);
@@ -185,7 +185,7 @@ fn an_agent_that_speaks_another_version_is_refused() {
 #[test]
 fn without_rules_the_agent_is_set_to_ask_for_nothing_and_what_it_asks_is_allowed() {
     let modes = json!({"sessionId": "s", "modes": {"availableModes": [{"id": "default"}, {"id": "yolo"}]}});
-    let mut session = Session::start(Opening::default());
+    let mut session = Session::start(SessionOpening::default());
     session.reply(json!({"protocolVersion": 1}));
     session.reply(modes.clone());
     assert_eq!(session.last()["params"]["modeId"], "yolo");
@@ -211,7 +211,7 @@ fn without_rules_the_agent_is_set_to_ask_for_nothing_and_what_it_asks_is_allowed
 
 #[test]
 fn an_agent_that_refuses_to_ask_for_nothing_works_all_the_same() {
-    let mut session = Session::start(Opening::default());
+    let mut session = Session::start(SessionOpening::default());
     session.reply(json!({"protocolVersion": 1}));
     session.reply(json!({"sessionId": "s", "modes": {"availableModes": [{"id": "bypassPermissions"}]}}));
     session.refuse(3, -32603, "not as root");
@@ -220,7 +220,7 @@ fn an_agent_that_refuses_to_ask_for_nothing_works_all_the_same() {
 
 #[test]
 fn model_and_agent_are_set_before_the_prompt_or_the_turn_fails() {
-    let opening = Opening {
+    let opening = SessionOpening {
         model: Some("p/m".to_owned()),
         agent: Some("plan".to_owned()),
         ..Opening::default()
@@ -272,7 +272,7 @@ fn model_and_agent_are_set_before_the_prompt_or_the_turn_fails() {
 
 #[test]
 fn a_session_is_resumed_or_loaded_as_the_agent_can_and_its_past_is_not_told_again() {
-    let opening = Opening {
+    let opening = SessionOpening {
         resume: Some(SessionId("s".to_owned())),
         ..Opening::default()
     };
@@ -354,7 +354,7 @@ fn what_is_asked_is_told_and_answered_by_kind() {
 
 #[test]
 fn the_reason_of_a_denial_goes_before_it_as_a_message_where_the_agent_takes_one() {
-    let opening = Opening {
+    let opening = SessionOpening {
         steering: Steering::Prompt,
         ..asking()
     };
@@ -407,7 +407,7 @@ fn an_agent_that_asks_without_end_is_denied_what_comes_on_top() {
     let asked = session.count(|signal| matches!(signal, AgentSignal::PermissionRequested { .. }));
     assert_eq!(session.written.len(), 3 + 1_000 - asked);
     assert!(asked < 100, "{asked}");
-    let mut session = Session::open(Opening::default());
+    let mut session = Session::open(SessionOpening::default());
     for number in 0..1_000 {
         session.ask(json!(number), json!({"toolCallId": "a", "kind": "execute"}));
     }
@@ -416,7 +416,7 @@ fn an_agent_that_asks_without_end_is_denied_what_comes_on_top() {
 
 #[test]
 fn a_form_for_the_user_is_declined_and_said_once() {
-    let mut session = Session::open(Opening::default());
+    let mut session = Session::open(SessionOpening::default());
     let form =
         json!({"mode": "form", "sessionId": "s", "message": "Which colour?", "requestedSchema": {"type": "object"}});
     for id in ["a", "b"] {
@@ -434,7 +434,7 @@ fn a_form_for_the_user_is_declined_and_said_once() {
 
 #[test]
 fn what_is_asked_in_another_way_is_refused_and_said_once() {
-    let mut session = Session::open(Opening::default());
+    let mut session = Session::open(SessionOpening::default());
     for method in ["fs/write_text_file", "terminal/create", "mcp/connect", "mcp/connect"] {
         session.hear(&json!({"jsonrpc": "2.0", "id": method, "method": method, "params": {}}));
         assert_eq!(session.last()["error"]["code"], METHOD_NOT_FOUND);
@@ -445,7 +445,7 @@ fn what_is_asked_in_another_way_is_refused_and_said_once() {
 
 #[test]
 fn what_is_told_in_another_way_is_said_once_unless_it_is_an_extension() {
-    let mut session = Session::open(Opening::default());
+    let mut session = Session::open(SessionOpening::default());
     for method in ["qwen/notify", "_meta/new", "session/new_in_acp", "session/new_in_acp"] {
         session.hear(&json!({"jsonrpc": "2.0", "method": method, "params": {}}));
     }
@@ -455,7 +455,7 @@ fn what_is_told_in_another_way_is_said_once_unless_it_is_an_extension() {
 
 #[test]
 fn a_message_reaches_the_turn_by_the_extension_where_it_is_announced() {
-    let mut session = Session::start(Opening::default());
+    let mut session = Session::start(SessionOpening::default());
     session.reply(json!({"protocolVersion": 1, "_meta": {"steering": {"supported": true}}}));
     session.steer(1);
     session.reply(json!({"sessionId": "s"}));
@@ -514,7 +514,7 @@ fn a_message_that_is_another_prompt_holds_the_turn_open_until_it_is_answered() {
 
 #[test]
 fn a_use_of_a_tool_is_told_when_it_starts_with_what_is_known_then() {
-    let mut session = Session::open(Opening::default());
+    let mut session = Session::open(SessionOpening::default());
     session.update(said("I look"));
     session.update(
         json!({"sessionUpdate": "tool_call", "toolCallId": "a", "title": "bash", "kind": "execute",
@@ -554,7 +554,7 @@ fn a_use_of_a_tool_is_told_when_it_starts_with_what_is_known_then() {
 
 #[test]
 fn a_plan_is_told_when_it_changes() {
-    let mut session = Session::open(Opening::default());
+    let mut session = Session::open(SessionOpening::default());
     for status in ["pending", "pending", "completed"] {
         let entries = json!([{"content": "write it", "priority": "high", "status": status}]);
         session.update(json!({"sessionUpdate": "plan", "entries": entries}));
@@ -572,7 +572,7 @@ fn a_plan_is_told_when_it_changes() {
 
 #[test]
 fn tokens_are_those_of_the_whole_turn_with_the_cache_counted_once() {
-    let used = |opening: Opening, result: Value| {
+    let used = |opening: SessionOpening, result: Value| {
         let mut session = Session::open(opening);
         session.reply(result);
         session.signals.iter().find_map(|signal| match signal {
@@ -583,19 +583,22 @@ fn tokens_are_those_of_the_whole_turn_with_the_cache_counted_once() {
     let beside = json!({"stopReason": "end_turn", "usage": {"inputTokens": 900, "outputTokens": 40,
         "totalTokens": 1050, "thoughtTokens": 10, "cachedReadTokens": 100}});
     assert_eq!(
-        used(Opening::default(), beside.clone()),
+        used(SessionOpening::default(), beside.clone()),
         Some((Some(1000), Some(100), Some(50)))
     );
     let within = json!({"stopReason": "end_turn", "usage": {"inputTokens": 1000, "outputTokens": 50,
         "totalTokens": 1050, "thoughtTokens": 10, "cachedReadTokens": 100}});
     assert_eq!(
-        used(Opening::default(), within),
+        used(SessionOpening::default(), within),
         Some((Some(1000), Some(100), Some(50)))
     );
     let quota = json!({"stopReason": "end_turn",
         "_meta": {"quota": {"token_count": {"input_tokens": 5000, "output_tokens": 250}}}});
-    assert_eq!(used(Opening::default(), quota), Some((Some(5000), None, Some(250))));
-    let without_tokens = Opening {
+    assert_eq!(
+        used(SessionOpening::default(), quota),
+        Some((Some(5000), None, Some(250)))
+    );
+    let without_tokens = SessionOpening {
         without_tokens: true,
         ..Opening::default()
     };
@@ -604,7 +607,7 @@ fn tokens_are_those_of_the_whole_turn_with_the_cache_counted_once() {
 
 #[test]
 fn what_an_update_says_of_the_turn_so_far_is_told_at_once_and_not_again_with_its_end() {
-    let mut session = Session::open(Opening::default());
+    let mut session = Session::open(SessionOpening::default());
     let update = |input: u64, cost: f64| {
         json!({"sessionUpdate": "usage_update", "used": input, "size": 1000, "cost": {"amount": cost, "currency": "USD"},
             "_meta": {"usage": {"inputTokens": input, "outputTokens": 10, "totalTokens": input + 10}}})
@@ -627,7 +630,7 @@ fn what_an_update_says_of_the_turn_so_far_is_told_at_once_and_not_again_with_its
 
 #[test]
 fn lines_that_are_no_messages_are_said_once_and_change_nothing() {
-    let mut session = Session::open(Opening::default());
+    let mut session = Session::open(SessionOpening::default());
     for line in [
         "Debug: hello",
         "[]",
@@ -651,7 +654,7 @@ fn lines_that_are_no_messages_are_said_once_and_change_nothing() {
 fn a_program_that_ends_in_the_middle_has_failed_its_turn_once() {
     let exit = Some(ralph_core::event::Exit::Code { code: 0 });
     for stop in [false, true] {
-        let mut session = Session::open(Opening::default());
+        let mut session = Session::open(SessionOpening::default());
         session.update(said("half of it"));
         if stop {
             session.stop(3, "end_turn");
@@ -746,7 +749,7 @@ fn recorded_conversations_are_understood_however_they_are_cut() {
 #[test]
 fn a_tool_that_is_used_without_asking_ends_the_turn() {
     let call = |id: &str, kind: &str, status: &str| json!({"sessionUpdate": "tool_call_update", "toolCallId": id, "kind": kind, "status": status, "title": "touch x"});
-    let opening = Opening {
+    let opening = SessionOpening {
         asks: ToolKinds::of(&[ToolKind::Shell]),
         ..Opening::default()
     };
@@ -773,7 +776,7 @@ fn a_tool_that_is_used_without_asking_ends_the_turn() {
 
 #[test]
 fn a_tool_is_told_from_the_name_of_its_use_where_titles_say_something_else() {
-    let opening = Opening {
+    let opening = SessionOpening {
         named_calls: true,
         ..asking()
     };

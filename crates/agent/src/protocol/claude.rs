@@ -20,7 +20,7 @@ use ralph_core::event::{
 use serde_json::{Map, Value, json};
 
 use super::{
-    Exchange, Opening, PENDING_CAP, Protocol, SessionCommand, difference::difference, seam::used_without_asking,
+    Exchange, PENDING_CAP, Protocol, SessionCommand, SessionOpening, difference::difference, seam::used_without_asking,
 };
 use crate::dialect::{
     ClaudeTurn, Finish, JsonLineParser, UnknownReports, ZonedClock, array, choices, one_line, path_in, short_input,
@@ -40,11 +40,11 @@ pub(super) fn initialize() -> Value {
 #[derive(Debug, Default)]
 pub(super) struct ClaudeLive {
     objects: JsonLineParser,
-    conversation: Conversation,
+    conversation: ClaudeConversation,
 }
 
 #[derive(Debug, Default)]
-struct Conversation {
+struct ClaudeConversation {
     turn: ClaudeTurn,
     unknown: UnknownReports,
     /// The seed from which line ids are computed, so that they differ between sessions.
@@ -55,7 +55,7 @@ struct Conversation {
     /// The kinds of tools whose use requires permission.
     asks: ToolKinds,
     /// Pending requests, and how they were asked.
-    pending: HashMap<AskId, Asked>,
+    pending: HashMap<AskId, ClaudeAsk>,
     /// Tool uses that were asked for and have not ended.
     asked: HashSet<String>,
     /// The turn is over.
@@ -66,13 +66,13 @@ struct Conversation {
 
 /// The form of a permission request, and its input: that is sent back, with the answers to questions.
 #[derive(Debug, Clone)]
-enum Asked {
+enum ClaudeAsk {
     Hook { input: Value },
     Prompt { input: Value },
 }
 
 impl Protocol for ClaudeLive {
-    fn start(&mut self, opening: Opening, exchange: &mut Exchange) {
+    fn start(&mut self, opening: SessionOpening, exchange: &mut Exchange) {
         let conversation = &mut self.conversation;
         conversation.seed = opening.seed;
         conversation.asks = opening.asks;
@@ -110,7 +110,7 @@ impl Protocol for ClaudeLive {
     }
 }
 
-impl Conversation {
+impl ClaudeConversation {
     fn take(&mut self, event: &Value, clock: &ZonedClock, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
         let kind = event.get("type").and_then(Value::as_str);
         match kind {
@@ -199,7 +199,7 @@ impl Conversation {
             Some("hook_callback") if request["input"]["hook_event_name"] == "PreToolUse" => {
                 let told = &request["input"];
                 (
-                    Asked::Hook {
+                    ClaudeAsk::Hook {
                         input: told["tool_input"].clone(),
                     },
                     &told["tool_name"],
@@ -209,7 +209,7 @@ impl Conversation {
             }
             Some("can_use_tool") => {
                 let input = request["input"].clone();
-                let asked = Asked::Prompt { input };
+                let asked = ClaudeAsk::Prompt { input };
                 (asked, &request["tool_name"], &request["input"], &request["tool_use_id"])
             }
             other => {
@@ -271,24 +271,26 @@ impl Conversation {
     fn answer(&mut self, id: &AskId, answer: &PermissionAnswer, exchange: &mut Exchange) {
         let Some(asked) = self.pending.remove(id) else { return };
         let response = match (asked, answer) {
-            (Asked::Hook { .. }, PermissionAnswer::Allow) => {
+            (ClaudeAsk::Hook { .. }, PermissionAnswer::Allow) => {
                 json!({"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "allow"}})
             }
-            (Asked::Hook { input }, PermissionAnswer::Words { answers }) => json!({"hookSpecificOutput": {
+            (ClaudeAsk::Hook { input }, PermissionAnswer::Words { answers }) => json!({"hookSpecificOutput": {
                 "hookEventName": "PreToolUse",
                 "permissionDecision": "allow",
                 "updatedInput": answered(input, answers),
             }}),
-            (Asked::Hook { .. }, PermissionAnswer::Deny { message }) => json!({"hookSpecificOutput": {
+            (ClaudeAsk::Hook { .. }, PermissionAnswer::Deny { message }) => json!({"hookSpecificOutput": {
                 "hookEventName": "PreToolUse",
                 "permissionDecision": "deny",
                 "permissionDecisionReason": message,
             }}),
-            (Asked::Prompt { input }, PermissionAnswer::Allow) => json!({"behavior": "allow", "updatedInput": input}),
-            (Asked::Prompt { input }, PermissionAnswer::Words { answers }) => {
+            (ClaudeAsk::Prompt { input }, PermissionAnswer::Allow) => {
+                json!({"behavior": "allow", "updatedInput": input})
+            }
+            (ClaudeAsk::Prompt { input }, PermissionAnswer::Words { answers }) => {
                 json!({"behavior": "allow", "updatedInput": answered(input, answers)})
             }
-            (Asked::Prompt { .. }, PermissionAnswer::Deny { message }) => {
+            (ClaudeAsk::Prompt { .. }, PermissionAnswer::Deny { message }) => {
                 json!({"behavior": "deny", "message": message})
             }
         };

@@ -7,7 +7,7 @@ type Session = testing::Session<ClaudeLive>;
 
 impl Session {
     fn open(asks: bool) -> Self {
-        let opening = Opening {
+        let opening = SessionOpening {
             prompt: "Do the work".to_owned(),
             seed: "run/1".to_owned(),
             asks: if asks { ToolKinds::ALL } else { ToolKinds::NONE },

@@ -13,9 +13,9 @@ use ralph_core::event::{AgentSignal, AskId, PermissionAnswer, Problem, ProblemKi
 use serde_json::{Value, json};
 
 use super::{
-    Exchange, Opening, Protocol, SessionCommand, codex_asking,
-    codex_asking::{Answer, Asks},
-    codex_items::{Limits, as_exec, problem_of, used},
+    Exchange, Protocol, SessionCommand, SessionOpening, codex_asking,
+    codex_asking::{CodexAnswer, CodexAsks},
+    codex_items::{AccountLimits, as_exec, problem_of, used},
     codex_steering::SteeringQueue,
 };
 use crate::dialect::{
@@ -29,21 +29,21 @@ const METHOD_NOT_FOUND: i32 = -32601;
 #[derive(Debug, Default)]
 pub(super) struct CodexLive {
     objects: JsonLineParser,
-    conversation: Conversation,
+    conversation: CodexConversation,
 }
 
 #[derive(Debug, Default)]
-struct Conversation {
-    opening: Opening,
+struct CodexConversation {
+    opening: SessionOpening,
     thread: Option<String>,
     turn_id: Option<String>,
     turn: CodexTurn,
     unknown: UnknownReports,
     steering: SteeringQueue,
-    asks: Asks,
+    asks: CodexAsks,
     /// The usage of the thread, over all its turns.
     used: Option<Usage>,
-    limits: Limits,
+    limits: AccountLimits,
     /// The last reported error. It may turn out to be the failure of the turn.
     error: Option<Problem>,
     /// The turn is over.
@@ -51,7 +51,7 @@ struct Conversation {
 }
 
 impl Protocol for CodexLive {
-    fn start(&mut self, opening: Opening, exchange: &mut Exchange) {
+    fn start(&mut self, opening: SessionOpening, exchange: &mut Exchange) {
         let conversation = &mut self.conversation;
         conversation.steering = SteeringQueue::new(&opening.seed);
         conversation.opening = opening;
@@ -104,7 +104,7 @@ impl Protocol for CodexLive {
     }
 }
 
-impl Conversation {
+impl CodexConversation {
     fn take(&mut self, message: &Value, clock: &ZonedClock, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
         if self.closed {
             return;
@@ -397,7 +397,7 @@ impl Conversation {
     /// Sends a decision. codex tells the model only that a use was refused, so the reason is sent before: the next
     /// request to the model contains it.
     fn answer(&mut self, id: &AskId, answer: &PermissionAnswer, exchange: &mut Exchange) {
-        let Some(Answer { reason, response }) = self.asks.answer(id, answer) else {
+        let Some(CodexAnswer { reason, response }) = self.asks.answer(id, answer) else {
             return;
         };
         if let (Some(reason), Some(thread), Some(turn)) = (reason, &self.thread, &self.turn_id) {

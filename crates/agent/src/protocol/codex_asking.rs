@@ -25,9 +25,9 @@ const ASKED_CAP: usize = 4096;
 
 /// The requests of one turn.
 #[derive(Debug, Default)]
-pub(super) struct Asks {
+pub(super) struct CodexAsks {
     /// Pending requests.
-    pending: HashMap<AskId, Pending>,
+    pending: HashMap<AskId, PendingCodexAsk>,
     /// Uses that were asked for.
     asked: HashSet<String>,
     /// File changes in progress: a request contains only their id.
@@ -36,16 +36,16 @@ pub(super) struct Asks {
 
 /// A pending request.
 #[derive(Debug)]
-struct Pending {
+struct PendingCodexAsk {
     /// The id as codex wrote it.
     id: Value,
     title: String,
-    form: Form,
+    form: AnswerForm,
 }
 
 /// The form of an answer.
 #[derive(Debug)]
-enum Form {
+enum AnswerForm {
     Approval,
     /// An elicitation of an MCP server.
     Elicitation,
@@ -54,12 +54,12 @@ enum Form {
 }
 
 /// A response to write, and a reason that the model has to be sent before it.
-pub(super) struct Answer {
+pub(super) struct CodexAnswer {
     pub(super) reason: Option<String>,
     pub(super) response: Value,
 }
 
-impl Asks {
+impl CodexAsks {
     /// Takes the start of an item.
     pub(super) fn item_started(&mut self, item: &Value) {
         if text(item, "/type") == "fileChange" && self.changes.len() < PENDING_CAP {
@@ -99,17 +99,17 @@ impl Asks {
     ) -> Result<(), ()> {
         let ask = ask_id(id);
         let (form, request) = match method {
-            "item/commandExecution/requestApproval" => (Form::Approval, command_request(ask, params)),
+            "item/commandExecution/requestApproval" => (AnswerForm::Approval, command_request(ask, params)),
             "item/fileChange/requestApproval" => {
                 let changes = self.changes.get(text(params, "/itemId")).unwrap_or(&Value::Null);
-                (Form::Approval, change_request(ask, params, changes))
+                (AnswerForm::Approval, change_request(ask, params, changes))
             }
             "mcpServer/elicitation/request" if text(params, "/_meta/codex_approval_kind") == "mcp_tool_call" => {
-                (Form::Elicitation, tool_request(ask, params))
+                (AnswerForm::Elicitation, tool_request(ask, params))
             }
             "item/tool/requestUserInput" if array(params, "/questions").next().is_some() => {
                 let names = array(params, "/questions").map(|question| text(question, "/id").to_owned());
-                (Form::Questions(names.collect()), question_request(ask, params))
+                (AnswerForm::Questions(names.collect()), question_request(ask, params))
             }
             _ => return Err(()),
         };
@@ -119,7 +119,7 @@ impl Asks {
             return Ok(());
         }
         self.remember(&request);
-        let pending = Pending {
+        let pending = PendingCodexAsk {
             id: id.clone(),
             title: request.title.clone(),
             form,
@@ -140,22 +140,22 @@ impl Asks {
     }
 
     /// The answer to a pending request; `None` for any other request.
-    pub(super) fn answer(&mut self, id: &AskId, answer: &PermissionAnswer) -> Option<Answer> {
-        let Pending { id, title, form } = self.pending.remove(id)?;
+    pub(super) fn answer(&mut self, id: &AskId, answer: &PermissionAnswer) -> Option<CodexAnswer> {
+        let PendingCodexAsk { id, title, form } = self.pending.remove(id)?;
         let (reason, result) = match (answer, &form) {
             (PermissionAnswer::Words { answers }, _) => (None, form.words(answers)),
             // The answer's text says that no user is available.
-            (PermissionAnswer::Deny { message }, Form::Questions(names)) => {
+            (PermissionAnswer::Deny { message }, AnswerForm::Questions(names)) => {
                 (None, form.words(&vec![vec![message.clone()]; names.len()]))
             }
             (PermissionAnswer::Allow, _) => (None, form.permission()),
-            (PermissionAnswer::Deny { message }, Form::Approval | Form::Elicitation) => {
+            (PermissionAnswer::Deny { message }, AnswerForm::Approval | AnswerForm::Elicitation) => {
                 let reason = (!message.is_empty()).then(|| format!("Denied: {title}\n{message}"));
                 (reason, form.denial())
             }
         };
         let response = json!({"id": id, "result": result});
-        Some(Answer { reason, response })
+        Some(CodexAnswer { reason, response })
     }
 
     /// Removes a request that is no longer pending.
@@ -167,29 +167,29 @@ impl Asks {
     }
 }
 
-impl Form {
+impl AnswerForm {
     /// Only for this use: a permission for the session would keep codex from asking again.
     fn permission(&self) -> Value {
         match self {
-            Form::Approval => json!({"decision": "accept"}),
-            Form::Elicitation => json!({"action": "accept", "content": {}}),
-            Form::Questions(_) => self.words(&[]),
+            AnswerForm::Approval => json!({"decision": "accept"}),
+            AnswerForm::Elicitation => json!({"action": "accept", "content": {}}),
+            AnswerForm::Questions(_) => self.words(&[]),
         }
     }
 
     fn denial(&self) -> Value {
         match self {
-            Form::Approval => json!({"decision": "decline"}),
-            Form::Elicitation => json!({"action": "decline"}),
-            Form::Questions(_) => self.words(&[]),
+            AnswerForm::Approval => json!({"decision": "decline"}),
+            AnswerForm::Elicitation => json!({"action": "decline"}),
+            AnswerForm::Questions(_) => self.words(&[]),
         }
     }
 
     /// Answers to the questions, in order.
     fn words(&self, answers: &[Vec<String>]) -> Value {
         let names: &[String] = match self {
-            Form::Questions(names) => names,
-            Form::Approval | Form::Elicitation => &[],
+            AnswerForm::Questions(names) => names,
+            AnswerForm::Approval | AnswerForm::Elicitation => &[],
         };
         let pairs = names.iter().zip(answers);
         let answers: Map<String, Value> = pairs

@@ -65,12 +65,12 @@ pub(super) fn used(counts: &Value) -> Usage {
 
 /// The account's limits as last reported.
 #[derive(Debug, Default)]
-pub(super) struct Limits {
+pub(super) struct AccountLimits {
     /// The time when the reached limits end.
     until_ms: Option<u64>,
 }
 
-impl Limits {
+impl AccountLimits {
     pub(super) fn update(&mut self, told: &Value) {
         let windows = [&told["primary"], &told["secondary"]].into_iter();
         let reached = windows.filter(|window| window["usedPercent"].as_f64() >= Some(100.0));
@@ -82,7 +82,7 @@ impl Limits {
 }
 
 /// Classifies an error of codex: its own name first, then the wording.
-pub(super) fn problem_of(error: &Value, limits: &Limits, clock: &ZonedClock) -> Problem {
+pub(super) fn problem_of(error: &Value, limits: &AccountLimits, clock: &ZonedClock) -> Problem {
     let said = match text(error, "additionalDetails") {
         "" => text(error, "message"),
         details => details,
@@ -249,7 +249,11 @@ mod tests {
     use super::*;
 
     fn problem(error: &Value) -> Problem {
-        problem_of(error, &Limits::default(), &ZonedClock::at("2026-11-20T10:00:00Z"))
+        problem_of(
+            error,
+            &AccountLimits::default(),
+            &ZonedClock::at("2026-11-20T10:00:00Z"),
+        )
     }
 
     #[test]
@@ -294,7 +298,7 @@ mod tests {
 
     #[test]
     fn a_quota_ends_when_the_last_window_that_is_used_up_does() {
-        let mut limits = Limits::default();
+        let mut limits = AccountLimits::default();
         limits.update(&json!({
             "primary": {"usedPercent": 100, "resetsAt": 1_795_400_000_u64},
             "secondary": {"usedPercent": 40, "resetsAt": 1_795_900_000_u64},

@@ -11,11 +11,11 @@ pub(super) struct SteeringQueue {
     seed: String,
     lines: u64,
     /// Messages that are not part of the conversation yet.
-    waiting: Vec<Message>,
+    waiting: Vec<WaitingMessage>,
 }
 
 #[derive(Debug)]
-struct Message {
+struct WaitingMessage {
     id: SteeringId,
     text: String,
     /// The number under which it was sent; `None` if it was not sent yet.
@@ -32,7 +32,7 @@ impl SteeringQueue {
 
     /// Queues a message until there is a turn to send it to.
     pub(super) fn add(&mut self, id: SteeringId, text: String) {
-        self.waiting.push(Message { id, text, line: None });
+        self.waiting.push(WaitingMessage { id, text, line: None });
     }
 
     /// Sends the messages that were not sent yet.
@@ -66,7 +66,7 @@ impl SteeringQueue {
     /// Reports all remaining messages as not delivered.
     pub(super) fn give_up(&mut self, out: &mut Vec<AgentSignal>) {
         let left = self.waiting.drain(..);
-        out.extend(left.map(|Message { id, .. }| AgentSignal::MessageAnswered {
+        out.extend(left.map(|WaitingMessage { id, .. }| AgentSignal::MessageAnswered {
             id,
             taken: false,
             text: None,
@@ -74,9 +74,9 @@ impl SteeringQueue {
     }
 }
 
-fn settle(waiting: &mut Vec<Message>, is_it: impl Fn(u64) -> bool, taken: bool, out: &mut Vec<AgentSignal>) {
+fn settle(waiting: &mut Vec<WaitingMessage>, is_it: impl Fn(u64) -> bool, taken: bool, out: &mut Vec<AgentSignal>) {
     if let Some(at) = waiting.iter().position(|message| message.line.is_some_and(&is_it)) {
-        let Message { id, .. } = waiting.remove(at);
+        let WaitingMessage { id, .. } = waiting.remove(at);
         out.push(AgentSignal::MessageAnswered { id, taken, text: None });
     }
 }

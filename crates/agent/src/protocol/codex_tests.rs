@@ -107,8 +107,8 @@ impl Session {
     }
 }
 
-fn opening(asks: bool) -> Opening {
-    Opening {
+fn opening(asks: bool) -> SessionOpening {
+    SessionOpening {
         prompt: "Do the work".to_owned(),
         cwd: "/repo".to_owned(),
         seed: "run/1".to_owned(),
@@ -144,7 +144,7 @@ fn a_session_is_one_thread_with_one_turn() {
 
 #[test]
 fn model_and_session_are_named_where_the_thread_is_opened_and_rules_have_it_ask() {
-    let mut session = Session::begin(Opening {
+    let mut session = Session::begin(SessionOpening {
         model: Some("large".to_owned()),
         resume: Some(SessionId("before".to_owned())),
         ..opening(true)
@@ -640,7 +640,7 @@ fn questions_are_answered_by_their_names_and_nobody_there_is_said_in_words() {
 #[test]
 fn a_thread_is_opened_so_that_what_rules_concern_is_asked_for_or_not_there() {
     let opened = |asks: ToolKinds| {
-        let mut session = Session::begin(Opening { asks, ..opening(true) });
+        let mut session = Session::begin(SessionOpening { asks, ..opening(true) });
         session.hear(&json!({"id": "initialize", "result": {}}));
         let servers = json!({"a": {"tools": {"t": {"approval_mode": "approve"}}}, "b": {}});
         if session.written.last().unwrap()["method"] == "config/read" {

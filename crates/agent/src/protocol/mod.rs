@@ -24,7 +24,7 @@ use super::{
 };
 
 pub(super) use seam::PENDING_CAP;
-pub use seam::{Exchange, Opening, Protocol, SessionCommand, Steering};
+pub use seam::{Exchange, Protocol, SessionCommand, SessionOpening, Steering};
 
 /// The supported live protocols.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,8 +100,8 @@ impl LiveKind {
         let mut exchange = Exchange::default();
         match self {
             LiveKind::ClaudeStreamJson => exchange.write(&claude::initialize()),
-            LiveKind::CodexAppServer => codex::CodexLive::default().start(Opening::default(), &mut exchange),
-            LiveKind::Acp => acp::Acp::default().start(Opening::default(), &mut exchange),
+            LiveKind::CodexAppServer => codex::CodexLive::default().start(SessionOpening::default(), &mut exchange),
+            LiveKind::Acp => acp::Acp::default().start(SessionOpening::default(), &mut exchange),
         }
         exchange.input
     }

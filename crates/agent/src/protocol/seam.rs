@@ -19,7 +19,7 @@ pub(super) fn used_without_asking(agent: &str, what: &str) -> Problem {
 
 /// The data with which a session is opened, for protocols that transmit it themselves.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Opening {
+pub struct SessionOpening {
     pub prompt: String,
     /// The project's root.
     pub cwd: String,
@@ -94,7 +94,7 @@ impl Exchange {
 /// One session's conversation with its agent.
 pub trait Protocol: Send {
     /// Begins the conversation.
-    fn start(&mut self, _opening: Opening, _exchange: &mut Exchange) {}
+    fn start(&mut self, _opening: SessionOpening, _exchange: &mut Exchange) {}
     /// Takes the next bytes of the agent's stdout, cut at any position, at the time of their arrival.
     fn feed(&mut self, bytes: &[u8], clock: &ZonedClock, exchange: &mut Exchange);
     /// Takes a line of the program's stderr as plain text. It may contain anything.

@@ -3,7 +3,7 @@
 use ralph_core::event::AgentSignal;
 use serde_json::Value;
 
-use super::{Exchange, Opening, Protocol, SessionCommand};
+use super::{Exchange, Protocol, SessionCommand, SessionOpening};
 use crate::dialect::ZonedClock;
 
 /// A protocol under test, with the signals and messages it has produced.
@@ -16,7 +16,7 @@ pub(super) struct Session<P> {
 }
 
 impl<P: Protocol + Default> Session<P> {
-    pub(super) fn begin(opening: Opening) -> Self {
+    pub(super) fn begin(opening: SessionOpening) -> Self {
         let mut session = Self {
             protocol: P::default(),
             clock: ZonedClock::at("2026-11-20T10:00:00Z"),

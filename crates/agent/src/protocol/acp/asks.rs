@@ -5,13 +5,13 @@ use std::collections::HashMap;
 use ralph_core::event::{AskId, PermissionAnswer, PermissionRequest};
 use serde_json::{Value, json};
 
-use super::{super::PENDING_CAP, tools::Tool};
+use super::{super::PENDING_CAP, tools::AcpToolUse};
 use crate::dialect::{array, text};
 
 /// The requests that wait for an answer.
 #[derive(Debug, Default)]
-pub(super) struct Asks {
-    waiting: HashMap<AskId, Ask>,
+pub(super) struct AcpAsks {
+    waiting: HashMap<AskId, AcpAsk>,
     /// Denials held back while other requests are pending: after the first denial, some agents treat all pending
     /// requests as denied.
     denials: Vec<Value>,
@@ -19,7 +19,7 @@ pub(super) struct Asks {
 
 /// One request, with the data needed to answer it.
 #[derive(Debug, Clone)]
-pub(super) struct Ask {
+pub(super) struct AcpAsk {
     pub(super) id: Value,
     pub(super) call: String,
     once: Option<String>,
@@ -27,8 +27,8 @@ pub(super) struct Ask {
     reject: Option<String>,
 }
 
-impl Ask {
-    pub(super) fn of(id: Value, params: &Value) -> Self {
+impl AcpAsk {
+    pub(super) fn from_params(id: Value, params: &Value) -> Self {
         let option = |kind: &str| {
             let mut options = array(params, "/options");
             let found = options.find(|option| text(option, "/kind") == kind)?;
@@ -58,9 +58,9 @@ impl Ask {
     }
 }
 
-impl Asks {
+impl AcpAsks {
     /// Stores a request until it is answered; returns false if too many are pending.
-    pub(super) fn keep(&mut self, id: &AskId, ask: &Ask) -> bool {
+    pub(super) fn keep(&mut self, id: &AskId, ask: &AcpAsk) -> bool {
         let room = self.waiting.len() < PENDING_CAP;
         if room {
             self.waiting.insert(id.clone(), ask.clone());
@@ -68,7 +68,7 @@ impl Asks {
         room
     }
 
-    pub(super) fn take(&mut self, id: &AskId) -> Option<Ask> {
+    pub(super) fn take(&mut self, id: &AskId) -> Option<AcpAsk> {
         self.waiting.remove(id)
     }
 
@@ -97,7 +97,7 @@ pub(super) fn name(id: &Value) -> AskId {
     AskId(id.to_string())
 }
 
-pub(super) fn request(id: AskId, ask: &Ask, tool: &Tool) -> PermissionRequest {
+pub(super) fn request(id: AskId, ask: &AcpAsk, tool: &AcpToolUse) -> PermissionRequest {
     PermissionRequest {
         id,
         call: Some(ask.call.clone()).filter(|call| !call.is_empty()),

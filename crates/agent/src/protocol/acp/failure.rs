@@ -9,7 +9,7 @@ use crate::dialect::{ZonedClock, classify_answer, one_line, text};
 const AUTH_REQUIRED: i64 = -32000;
 
 /// Classifies an error response of the agent. Some agents use the HTTP status of a failed request as the code.
-pub(super) fn of_error(error: &Value, clock: &ZonedClock) -> Problem {
+pub(super) fn problem_from_error(error: &Value, clock: &ZonedClock) -> Problem {
     let code = error["code"].as_i64();
     let status = code.and_then(|code| u16::try_from(code).ok());
     let said = match text(error, "/message") {
@@ -38,7 +38,7 @@ pub(super) fn of_error(error: &Value, clock: &ZonedClock) -> Problem {
 }
 
 /// The problem of a turn that stopped for `reason`; `None` if it succeeded.
-pub(super) fn of_stop(reason: &str) -> Option<Problem> {
+pub(super) fn problem_from_stop(reason: &str) -> Option<Problem> {
     let (kind, text) = match reason {
         "end_turn" => return None,
         "cancelled" => (ProblemKind::Other, "the turn was cancelled".to_owned()),

@@ -16,8 +16,8 @@ const TOOLS_CAP: usize = 1024;
 
 /// The uses that were announced and have not ended.
 #[derive(Debug, Default)]
-pub(super) struct Tools {
-    uses: HashMap<String, Tool>,
+pub(super) struct AcpToolUses {
+    uses: HashMap<String, AcpToolUse>,
     /// Whether the ids of uses begin with the names of their tools.
     pub(super) named_calls: bool,
     /// The last use that ended without a permission request.
@@ -26,7 +26,7 @@ pub(super) struct Tools {
 
 /// The known data of one tool use.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Tool {
+pub(super) struct AcpToolUse {
     kind: String,
     title: String,
     input: Value,
@@ -42,7 +42,7 @@ pub(super) struct Tool {
     started_ms: Option<u64>,
 }
 
-impl Tools {
+impl AcpToolUses {
     pub(super) fn knows(&self, call: &str) -> bool {
         self.uses.contains_key(call)
     }
@@ -67,7 +67,7 @@ impl Tools {
     }
 
     /// Merges the data in a permission request, and returns all known data of the use.
-    pub(super) fn ask(&mut self, update: &Value) -> Tool {
+    pub(super) fn ask(&mut self, update: &Value) -> AcpToolUse {
         let mut tool = self.merge(update);
         tool.asked = true;
         if let Some(known) = self.uses.get_mut(text(update, "/toolCallId")) {
@@ -82,10 +82,10 @@ impl Tools {
         concerned.has(kind).then_some(tool)
     }
 
-    fn merge(&mut self, update: &Value) -> Tool {
+    fn merge(&mut self, update: &Value) -> AcpToolUse {
         let call = text(update, "/toolCallId");
         let named_calls = self.named_calls;
-        let mut tool = self.uses.remove(call).unwrap_or_else(|| Tool {
+        let mut tool = self.uses.remove(call).unwrap_or_else(|| AcpToolUse {
             name: named_calls.then(|| name_in(call)).flatten(),
             announced: text(update, "/title").to_owned(),
             ..Tool::default()
@@ -131,7 +131,7 @@ impl Tools {
     }
 }
 
-impl Tool {
+impl AcpToolUse {
     fn merge(&mut self, update: &Value) {
         for (known, told) in [
             (&mut self.kind, text(update, "/kind")),

@@ -3,13 +3,13 @@
 use ralph_core::event::{AgentSignal, Usage};
 use serde_json::Value;
 
-use super::tools::Tools;
+use super::tools::AcpToolUses;
 use crate::dialect::{TEXT_CAP_BYTES, Todos, UnknownReports, ZonedClock, number, tail, text};
 
 #[derive(Debug, Default)]
 pub(super) struct Updates {
     unknown: UnknownReports,
-    pub(super) tools: Tools,
+    pub(super) tools: AcpToolUses,
     /// The text that is being written.
     writing: Writing,
     /// The last complete message.
@@ -26,14 +26,14 @@ pub(super) struct Updates {
 
 #[derive(Debug, Default)]
 struct Writing {
-    voice: Voice,
+    kind: ChunkKind,
     /// The agent's id of the message, if any.
     id: String,
     text: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Voice {
+enum ChunkKind {
     #[default]
     Said,
     Thought,
@@ -54,8 +54,8 @@ impl Updates {
 
     pub(super) fn take(&mut self, update: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         match text(update, "/sessionUpdate") {
-            "agent_message_chunk" => self.grow(Voice::Said, update, out),
-            "agent_thought_chunk" => self.grow(Voice::Thought, update, out),
+            "agent_message_chunk" => self.grow(ChunkKind::Said, update, out),
+            "agent_thought_chunk" => self.grow(ChunkKind::Thought, update, out),
             "tool_call" | "tool_call_update" => {
                 if !self.tools.knows(text(update, "/toolCallId")) {
                     self.say(out);
@@ -79,12 +79,12 @@ impl Updates {
         }
     }
 
-    fn grow(&mut self, voice: Voice, update: &Value, out: &mut Vec<AgentSignal>) {
+    fn grow(&mut self, kind: ChunkKind, update: &Value, out: &mut Vec<AgentSignal>) {
         let id = text(update, "/messageId");
-        if self.writing.voice != voice || self.writing.id != id {
+        if self.writing.kind != kind || self.writing.id != id {
             self.say(out);
             self.writing = Writing {
-                voice,
+                kind,
                 id: id.to_owned(),
                 text: String::new(),
             };
@@ -98,22 +98,22 @@ impl Updates {
         if writing.text.len() > 2 * TEXT_CAP_BYTES {
             writing.text = tail(&writing.text, TEXT_CAP_BYTES);
         }
-        out.push(match voice {
-            Voice::Said => AgentSignal::TextDelta { text: piece },
-            Voice::Thought => AgentSignal::ThoughtDelta { text: piece },
+        out.push(match kind {
+            ChunkKind::Said => AgentSignal::TextDelta { text: piece },
+            ChunkKind::Thought => AgentSignal::ThoughtDelta { text: piece },
         });
     }
 
     /// Reports the text whose pieces have arrived, if any.
     fn say(&mut self, out: &mut Vec<AgentSignal>) {
         let said = tail(&std::mem::take(&mut self.writing.text), TEXT_CAP_BYTES);
-        match self.writing.voice {
+        match self.writing.kind {
             _ if said.is_empty() => {}
-            Voice::Said => {
+            ChunkKind::Said => {
                 self.message = Some(said.clone());
                 out.push(AgentSignal::Said { text: said });
             }
-            Voice::Thought => out.push(AgentSignal::Thought { text: said }),
+            ChunkKind::Thought => out.push(AgentSignal::Thought { text: said }),
         }
     }
 
