@@ -4,7 +4,7 @@ use std::{net::TcpListener, path::Path, time::Duration};
 
 use ralph_agent::{
     AgentAdapter, AgentError, NotLive, SessionCommand,
-    opencode::{Credentials, Patience, ServerError, ServerOptions},
+    opencode::{Credentials, ServerError, ServerOptions, ServerTimeouts},
 };
 use ralph_core::event::{AgentSignal, AskId, PermissionAnswer, ProblemKind, SteeringId};
 use ralph_system::proc::Stop;
@@ -26,7 +26,7 @@ fn steer(id: SteeringId, text: &str) -> SessionCommand {
 fn options(url: &str) -> ServerOptions {
     ServerOptions {
         url: Some(url.parse().expect("a URL")),
-        patience: Patience {
+        patience: ServerTimeouts {
             reconnect: BRIEFLY,
             abort: BRIEFLY,
             ..Patience::default()

@@ -16,12 +16,12 @@ use crate::{
 
 use super::{
     ServerError, ServerOptions,
-    client::{Client, PromptOptions},
-    handle::{ServerSession, Shared},
-    server::{ServerSpec, Servers},
+    client::{OpencodeClient, PromptOptions},
+    handle::{ServerSession, SharedSession},
+    server::{ServerProvider, ServerSpec},
     server_url::ServerUrl,
     session::run_session,
-    task::Job,
+    task::SessionJob,
 };
 
 /// Runs sessions on an opencode server.
@@ -30,13 +30,13 @@ pub struct ServerAdapter {
     manifest: Manifest,
     options: ServerOptions,
     supervisor: Supervisor,
-    servers: Arc<Servers>,
+    servers: Arc<ServerProvider>,
     mcp: McpServers,
 }
 
 impl ServerAdapter {
     pub fn new(manifest: Manifest, options: ServerOptions, supervisor: &Supervisor) -> Self {
-        let servers = Servers::new(manifest.clone(), options.clone(), supervisor.clone(), None);
+        let servers = ServerProvider::new(manifest.clone(), options.clone(), supervisor.clone(), None);
         Self {
             servers: Arc::new(servers),
             supervisor: supervisor.clone(),
@@ -58,7 +58,12 @@ impl ServerAdapter {
     pub fn guarded_by(self, guard: std::path::PathBuf) -> Self {
         let (manifest, options) = (self.manifest.clone(), self.options.clone());
         Self {
-            servers: Arc::new(Servers::new(manifest, options, self.supervisor.clone(), Some(guard))),
+            servers: Arc::new(ServerProvider::new(
+                manifest,
+                options,
+                self.supervisor.clone(),
+                Some(guard),
+            )),
             ..self
         }
     }
@@ -121,9 +126,9 @@ impl AgentAdapter for ServerAdapter {
             let problem = Problem::said(ProblemKind::Other, "cannot start a runtime or a thread for the session");
             return NeverRan::report(problem, out);
         };
-        let (shared, steering, answers) = Shared::new();
+        let (shared, steering, answers) = SharedSession::new();
         let (stop, stopped) = watch::channel(None);
-        let job = Job {
+        let job = SessionJob {
             servers: Arc::clone(&self.servers),
             options: self.options.clone(),
             spec: ServerSpec {
@@ -169,7 +174,7 @@ fn probe(url: &ServerUrl, options: &ServerOptions, cwd: &Path) -> Result<(), Ser
     let broken = || ServerError::NotStarted {
         why: "no thread or runtime could be started".to_owned(),
     };
-    let client = Client::new(
+    let client = OpencodeClient::new(
         url.clone(),
         options.credentials.clone(),
         cwd.to_string_lossy().into_owned(),

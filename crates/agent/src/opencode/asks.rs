@@ -10,26 +10,26 @@ use ralph_core::event::{AskId, PermissionAnswer};
 
 use crate::protocol::PENDING_CAP;
 
-use super::wire::Permission;
+use super::wire::WirePermission;
 
 /// The requests of a session.
 #[derive(Debug, Default)]
-pub(super) struct Asks {
+pub(super) struct OpencodeAsks {
     /// Requests whose answer the server has not confirmed.
-    open: Vec<Ask>,
+    open: Vec<OpencodeAsk>,
     /// All allowed requests: the server's confirmation may come late, or twice.
     allowed: BTreeSet<String>,
 }
 
 #[derive(Debug)]
-struct Ask {
+struct OpencodeAsk {
     id: String,
     session: String,
-    state: State,
+    state: AskState,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum State {
+enum AskState {
     Waits,
     Allowed,
     /// With the message for the agent.
@@ -38,7 +38,7 @@ enum State {
 
 /// The answer to one request, for the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Reply {
+pub(super) struct PermissionReply {
     pub(super) id: String,
     pub(super) session: String,
     /// The answer with which the agent continues.
@@ -47,7 +47,7 @@ pub(super) struct Reply {
 
 /// The outcome of receiving a request.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Heard {
+pub(super) enum ReceivedRequest {
     Asked,
     /// The request is already known.
     Known,
@@ -55,32 +55,36 @@ pub(super) enum Heard {
     NoRoom,
 }
 
-impl Asks {
+impl OpencodeAsks {
     /// Adds a request that needs a decision.
-    pub(super) fn hear(&mut self, request: &Permission) -> Heard {
+    pub(super) fn receive(&mut self, request: &WirePermission) -> ReceivedRequest {
         if self.knows(&request.id) {
-            return Heard::Known;
+            return ReceivedRequest::Known;
         }
-        let waiting = self.open.iter().filter(|ask| ask.state == State::Waits).count();
+        let waiting = self.open.iter().filter(|ask| ask.state == AskState::Waits).count();
         let room = waiting < PENDING_CAP;
         self.keep(
             request,
             match room {
-                true => State::Waits,
-                false => State::Denied("Too many requests wait for an answer.".to_owned()),
+                true => AskState::Waits,
+                false => AskState::Denied("Too many requests wait for an answer.".to_owned()),
             },
         );
-        if room { Heard::Asked } else { Heard::NoRoom }
+        if room {
+            ReceivedRequest::Asked
+        } else {
+            ReceivedRequest::NoRoom
+        }
     }
 
     /// Adds a request that is allowed without a decision; returns the reply, unless the request is already known.
-    pub(super) fn allow(&mut self, request: &Permission) -> Option<Reply> {
+    pub(super) fn allow(&mut self, request: &WirePermission) -> Option<PermissionReply> {
         if self.knows(&request.id) {
             return None;
         }
-        self.keep(request, State::Allowed);
+        self.keep(request, AskState::Allowed);
         self.allowed.insert(request.id.clone());
-        Some(Reply {
+        Some(PermissionReply {
             id: request.id.clone(),
             session: request.session.clone(),
             answer: PermissionAnswer::Allow,
@@ -88,24 +92,24 @@ impl Asks {
     }
 
     /// Records a decision and returns the replies that are due now.
-    pub(super) fn decided(&mut self, id: &AskId, answer: PermissionAnswer) -> Vec<Reply> {
-        let waits = |ask: &&mut Ask| ask.id == id.0 && ask.state == State::Waits;
+    pub(super) fn decided(&mut self, id: &AskId, answer: PermissionAnswer) -> Vec<PermissionReply> {
+        let waits = |ask: &&mut OpencodeAsk| ask.id == id.0 && ask.state == AskState::Waits;
         let Some(ask) = self.open.iter_mut().find(waits) else {
             return Vec::new();
         };
         let session = ask.session.clone();
         match answer {
             PermissionAnswer::Allow | PermissionAnswer::Words { .. } => {
-                ask.state = State::Allowed;
+                ask.state = AskState::Allowed;
                 self.allowed.insert(id.0.clone());
-                vec![Reply {
+                vec![PermissionReply {
                     id: id.0.clone(),
                     session,
                     answer: PermissionAnswer::Allow,
                 }]
             }
             PermissionAnswer::Deny { message } => {
-                ask.state = State::Denied(message);
+                ask.state = AskState::Denied(message);
                 self.denials(&session)
             }
         }
@@ -113,17 +117,17 @@ impl Asks {
 
     /// Records that the server has an answer to a request. Returns whether a decision was still pending, and the
     /// replies that are due now.
-    pub(super) fn answered(&mut self, id: &str) -> (bool, Vec<Reply>) {
+    pub(super) fn answered(&mut self, id: &str) -> (bool, Vec<PermissionReply>) {
         let Some(index) = self.open.iter().position(|ask| ask.id == id) else {
             return (false, Vec::new());
         };
         let ask = self.open.remove(index);
-        (ask.state == State::Waits, self.denials(&ask.session))
+        (ask.state == AskState::Waits, self.denials(&ask.session))
     }
 
     /// The open requests that are missing in the server's list.
-    pub(super) fn gone(&self, listed: &[Permission]) -> Vec<String> {
-        let is_gone = |ask: &&Ask| !listed.iter().any(|request| request.id == ask.id);
+    pub(super) fn gone(&self, listed: &[WirePermission]) -> Vec<String> {
+        let is_gone = |ask: &&OpencodeAsk| !listed.iter().any(|request| request.id == ask.id);
         self.open.iter().filter(is_gone).map(|ask| ask.id.clone()).collect()
     }
 
@@ -136,8 +140,8 @@ impl Asks {
         self.open.iter().any(|ask| ask.id == id)
     }
 
-    fn keep(&mut self, request: &Permission, state: State) {
-        self.open.push(Ask {
+    fn keep(&mut self, request: &WirePermission, state: AskState) {
+        self.open.push(OpencodeAsk {
             id: request.id.clone(),
             session: request.session.clone(),
             state,
@@ -146,11 +150,11 @@ impl Asks {
 
     /// The denials of a session, if none of its requests is pending or unconfirmed. The first carries the messages of
     /// all: it may be the only one that the server still processes.
-    fn denials(&mut self, session: &str) -> Vec<Reply> {
-        let of_session = |ask: &&Ask| ask.session == session;
-        let denied = |ask: &Ask| match &ask.state {
-            State::Denied(message) => Some((ask.id.clone(), message.clone())),
-            State::Waits | State::Allowed => None,
+    fn denials(&mut self, session: &str) -> Vec<PermissionReply> {
+        let of_session = |ask: &&OpencodeAsk| ask.session == session;
+        let denied = |ask: &OpencodeAsk| match &ask.state {
+            AskState::Denied(message) => Some((ask.id.clone(), message.clone())),
+            AskState::Waits | AskState::Allowed => None,
         };
         let all: Option<Vec<_>> = self.open.iter().filter(of_session).map(denied).collect();
         let Some(mut all) = all else { return Vec::new() };
@@ -160,7 +164,7 @@ impl Asks {
         if let Some((_, first)) = all.first_mut() {
             *first = words.join("\n");
         }
-        let reply = |(id, message)| Reply {
+        let reply = |(id, message)| PermissionReply {
             id,
             session: session.to_owned(),
             answer: PermissionAnswer::Deny { message },
@@ -173,8 +177,8 @@ impl Asks {
 mod tests {
     use super::*;
 
-    fn request(id: &str, session: &str) -> Permission {
-        Permission {
+    fn request(id: &str, session: &str) -> WirePermission {
+        WirePermission {
             id: id.to_owned(),
             session: session.to_owned(),
             ..Permission::default()
@@ -187,18 +191,18 @@ mod tests {
         }
     }
 
-    fn ids(replies: &[Reply]) -> Vec<&str> {
+    fn ids(replies: &[PermissionReply]) -> Vec<&str> {
         replies.iter().map(|reply| reply.id.as_str()).collect()
     }
 
     #[test]
     fn a_no_waits_for_the_other_requests_of_its_session_and_carries_the_words_of_all() {
-        let mut asks = Asks::default();
+        let mut asks = OpencodeAsks::default();
         for id in ["a", "b", "c"] {
-            assert_eq!(asks.hear(&request(id, "s")), Heard::Asked);
+            assert_eq!(asks.receive(&request(id, "s")), ReceivedRequest::Asked);
         }
-        assert_eq!(asks.hear(&request("x", "other")), Heard::Asked);
-        assert_eq!(asks.hear(&request("a", "s")), Heard::Known);
+        assert_eq!(asks.receive(&request("x", "other")), ReceivedRequest::Asked);
+        assert_eq!(asks.receive(&request("a", "s")), ReceivedRequest::Known);
         assert_eq!(asks.decided(&AskId("a".to_owned()), deny("not a")), []);
         assert_eq!(
             ids(&asks.decided(&AskId("b".to_owned()), PermissionAnswer::Allow)),
@@ -223,9 +227,9 @@ mod tests {
 
     #[test]
     fn a_request_that_the_server_has_an_answer_to_is_withdrawn_and_lets_the_others_go() {
-        let mut asks = Asks::default();
-        asks.hear(&request("a", "s"));
-        asks.hear(&request("b", "s"));
+        let mut asks = OpencodeAsks::default();
+        asks.receive(&request("a", "s"));
+        asks.receive(&request("b", "s"));
         assert_eq!(asks.decided(&AskId("a".to_owned()), deny("no")), []);
         assert_eq!(asks.gone(&[request("a", "s")]), ["b"]);
         let (withdrawn, replies) = asks.answered("b");
@@ -236,10 +240,10 @@ mod tests {
 
     #[test]
     fn an_agent_that_asks_without_end_is_denied_what_comes_on_top() {
-        let mut asks = Asks::default();
+        let mut asks = OpencodeAsks::default();
         for number in 0..PENDING_CAP {
-            assert_eq!(asks.hear(&request(&number.to_string(), "s")), Heard::Asked);
+            assert_eq!(asks.receive(&request(&number.to_string(), "s")), ReceivedRequest::Asked);
         }
-        assert_eq!(asks.hear(&request("one more", "s")), Heard::NoRoom);
+        assert_eq!(asks.receive(&request("one more", "s")), ReceivedRequest::NoRoom);
     }
 }

@@ -14,11 +14,11 @@ use tracing::debug;
 
 use super::{
     Credentials, ServerError,
-    asks::Reply,
+    asking_rules::{KnownAgent, OwnRule},
+    asks::PermissionReply,
     feed::Feed,
-    held::{KnownAgent, OwnRule},
     server_url::ServerUrl,
-    wire::{Health, ListedMessage, Paths, Permission, Question, SessionInfo, Status},
+    wire::{Health, ListedMessage, ServerPaths, SessionInfo, SessionStatus, WirePermission, WireQuestion},
 };
 use crate::mcp::McpServer;
 
@@ -34,7 +34,7 @@ const ERROR_CAP_BYTES: usize = 64 * 1024;
 
 /// A client of one server, for one directory.
 #[derive(Debug, Clone)]
-pub(super) struct Client {
+pub(super) struct OpencodeClient {
     http: reqwest::Client,
     /// The client for streams, which may last forever but must not be silent for long.
     streams: reqwest::Client,
@@ -52,7 +52,7 @@ pub(super) struct PromptOptions {
     pub(super) agent: Option<String>,
 }
 
-impl Client {
+impl OpencodeClient {
     /// Creates a client of the server at `url`, for `directory`. `connect` is the timeout of a connection, `silence`
     /// the longest silence of a stream.
     ///
@@ -121,7 +121,7 @@ impl Client {
     }
 
     /// Adds rules to a session, which take precedence over those of its agent.
-    pub(super) async fn rule(&self, id: &str, rules: &[OwnRule]) -> Result<SessionInfo, ServerError> {
+    pub(super) async fn set_rules(&self, id: &str, rules: &[OwnRule]) -> Result<SessionInfo, ServerError> {
         let request = self.request(&self.http, Method::PATCH, &session_path(id, ""));
         self.ask(request.json(&json!({ "permission": rules }))).await
     }
@@ -130,7 +130,7 @@ impl Client {
         self.list(self.get("/agent")).await
     }
 
-    pub(super) async fn paths(&self) -> Result<Paths, ServerError> {
+    pub(super) async fn paths(&self) -> Result<ServerPaths, ServerError> {
         self.ask(self.get("/path")).await
     }
 
@@ -182,7 +182,7 @@ impl Client {
     }
 
     /// The states of all sessions that are not idle.
-    pub(super) async fn statuses(&self) -> Result<HashMap<String, Status>, ServerError> {
+    pub(super) async fn statuses(&self) -> Result<HashMap<String, SessionStatus>, ServerError> {
         self.ask(self.get("/session/status")).await
     }
 
@@ -204,17 +204,17 @@ impl Client {
         self.done(self.post(&session_path(id, "/abort")).timeout(timeout)).await
     }
 
-    pub(super) async fn permissions(&self) -> Result<Vec<Permission>, ServerError> {
+    pub(super) async fn permissions(&self) -> Result<Vec<WirePermission>, ServerError> {
         self.list(self.get("/permission")).await
     }
 
-    pub(super) async fn questions(&self) -> Result<Vec<Question>, ServerError> {
+    pub(super) async fn questions(&self) -> Result<Vec<WireQuestion>, ServerError> {
         self.list(self.get("/question")).await
     }
 
     /// Answers a permission request, unless another client has already done so. A denial without a message would end
     /// the turn.
-    pub(super) async fn answer_permission(&self, reply: &Reply) -> Result<(), ServerError> {
+    pub(super) async fn answer_permission(&self, reply: &PermissionReply) -> Result<(), ServerError> {
         let (word, body) = match &reply.answer {
             PermissionAnswer::Allow | PermissionAnswer::Words { .. } => ("once", json!({ "reply": "once" })),
             PermissionAnswer::Deny { message } => ("reject", json!({ "reply": "reject", "message": message })),

@@ -7,16 +7,16 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::{
     ServerError,
-    asks::{Heard, Reply},
-    client::Client,
+    asks::{PermissionReply, ReceivedRequest},
+    client::OpencodeClient,
     feed::Feed,
-    handle::Message,
+    handle::SteeringMessage,
     outbox, permission,
-    problem::of_server,
+    problem::problem_from_server,
     server::ManagedServer,
     task::SessionTask,
-    turn::{Next, Turn},
-    wire::{EventKind, Permission, Question, Status},
+    turn::{NextAction, ServerTurn},
+    wire::{EventKind, SessionStatus, WirePermission, WireQuestion},
 };
 
 /// How long the server may take to confirm that a stream is open.
@@ -34,7 +34,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(500);
 const LOOKS: u32 = 120;
 
 /// The result of a look at the server.
-enum Look {
+enum TurnCheck {
     Over,
     Works,
     /// The session is idle, and has not finished its turn.
@@ -42,7 +42,7 @@ enum Look {
 }
 
 /// The reason why a step failed.
-pub(super) enum Broken {
+pub(super) enum StepFailure {
     /// The stream was lost; the turn may go on.
     Stream(String),
     Turn(Problem),
@@ -50,7 +50,12 @@ pub(super) enum Broken {
 
 impl SessionTask {
     /// Processes the next event or request, and returns whether the turn is over.
-    pub(super) async fn step(&mut self, client: &Client, feed: &mut Feed, turn: &mut Turn) -> Result<bool, Broken> {
+    pub(super) async fn step(
+        &mut self,
+        client: &OpencodeClient,
+        feed: &mut Feed,
+        turn: &mut ServerTurn,
+    ) -> Result<bool, StepFailure> {
         let managed = self.managed();
         let look_at = self.look_at;
         let look = async {
@@ -61,7 +66,9 @@ impl SessionTask {
         };
         let event = tokio::select! {
             biased;
-            why = end_of(managed.as_ref()) => return Err(Broken::Turn(crashed(format!("the server ended: {why}")))),
+            why = end_of(managed.as_ref()) => {
+                return Err(StepFailure::Turn(crashed(format!("the server ended: {why}"))));
+            }
             Some(message) = self.job.steering.recv() => {
                 self.steer(client, turn.session(), message);
                 return Ok(false);
@@ -77,7 +84,7 @@ impl SessionTask {
             () = look => return Ok(self.look(client, turn).await),
             event = feed.next() => event,
         };
-        let (event, bytes) = event.map_err(Broken::Stream)?;
+        let (event, bytes) = event.map_err(StepFailure::Stream)?;
         let beat = event.kind == EventKind::Heartbeat;
         if event.kind.session().is_some_and(|session| turn.is_family(session)) {
             self.quiet_beats = 0;
@@ -88,28 +95,28 @@ impl SessionTask {
         self.job.shared.set_using_a_tool(turn.is_using_a_tool());
         self.say(signals).await;
         if let Some(problem) = turn.is_hopeless(&self.clock()) {
-            return Err(Broken::Turn(problem));
+            return Err(StepFailure::Turn(problem));
         }
         if beat {
             self.job.shared.beat();
             self.quiet_beats += 1;
         }
         match next {
-            Next::AskPermission(permission) => self.ask_permission(client, permission).await,
-            Next::PermissionAnswered { id, allowed } => {
+            NextAction::AskPermission(permission) => self.ask_permission(client, permission).await,
+            NextAction::PermissionAnswered { id, allowed } => {
                 if allowed && self.is_allowed_by_another(&id) {
-                    return Err(Broken::Turn(answered_by_another()));
+                    return Err(StepFailure::Turn(answered_by_another()));
                 }
                 self.permission_answered(client, &id).await;
             }
-            Next::AskQuestion(question) => self.ask_question(question).await,
-            Next::QuestionAnswered(id) => self.question_answered(id).await,
-            Next::GoOn if beat && self.quiet_beats >= QUIET_BEATS => {
+            NextAction::AskQuestion(question) => self.ask_question(question).await,
+            NextAction::QuestionAnswered(id) => self.question_answered(id).await,
+            NextAction::GoOn if beat && self.quiet_beats >= QUIET_BEATS => {
                 self.quiet_beats = 0;
                 return Ok(self.look(client, turn).await);
             }
-            Next::GoOn => {}
-            Next::Look => return Ok(self.look(client, turn).await),
+            NextAction::GoOn => {}
+            NextAction::Look => return Ok(self.look(client, turn).await),
         }
         Ok(false)
     }
@@ -119,15 +126,15 @@ impl SessionTask {
     }
 
     /// Asks the server whether the turn is over. A failed or unclear look is repeated later.
-    async fn look(&mut self, client: &Client, turn: &mut Turn) -> bool {
+    async fn look(&mut self, client: &OpencodeClient, turn: &mut ServerTurn) -> bool {
         self.look_at = None;
-        match self.see(client, turn, LAST_MESSAGES).await {
-            Ok(Look::Over) => true,
-            Ok(Look::Works) => {
+        match self.check_turn(client, turn, LAST_MESSAGES).await {
+            Ok(TurnCheck::Over) => true,
+            Ok(TurnCheck::Works) => {
                 self.looks = 0;
                 false
             }
-            Ok(Look::Unclear) | Err(_) => {
+            Ok(TurnCheck::Unclear) | Err(_) => {
                 self.looks += 1;
                 self.look_at = Some(Instant::now() + LOOK_AGAIN);
                 self.looks > LOOKS
@@ -135,7 +142,12 @@ impl SessionTask {
         }
     }
 
-    async fn see(&mut self, client: &Client, turn: &mut Turn, limit: u32) -> Result<Look, ServerError> {
+    async fn check_turn(
+        &mut self,
+        client: &OpencodeClient,
+        turn: &mut ServerTurn,
+        limit: u32,
+    ) -> Result<TurnCheck, ServerError> {
         // A message that is still being sent keeps the turn going, or starts it again.
         while let Some(signals) = self.outbox.join_next().await {
             self.request_ended(signals.unwrap_or_default()).await;
@@ -146,14 +158,14 @@ impl SessionTask {
         turn.catch_up(&listed, &self.clock(), &mut signals);
         self.say(signals).await;
         Ok(match statuses.get(turn.session()) {
-            Some(Status::Busy | Status::Retry { .. } | Status::Other) => Look::Works,
-            Some(Status::Idle) | None if turn.is_unanswered(self.prompts) => Look::Unclear,
-            Some(Status::Idle) | None => Look::Over,
+            Some(SessionStatus::Busy | SessionStatus::Retry { .. } | SessionStatus::Other) => TurnCheck::Works,
+            Some(SessionStatus::Idle) | None if turn.is_unanswered(self.prompts) => TurnCheck::Unclear,
+            Some(SessionStatus::Idle) | None => TurnCheck::Over,
         })
     }
 
     /// Closes steering and returns whether the turn is done. A message that was accepted but not sent yet reopens it.
-    pub(super) fn is_done(&mut self, client: &Client, turn: &Turn) -> bool {
+    pub(super) fn is_done(&mut self, client: &OpencodeClient, turn: &ServerTurn) -> bool {
         self.job.shared.close_steering();
         let Ok(message) = self.job.steering.try_recv() else {
             return true;
@@ -172,7 +184,7 @@ impl SessionTask {
         self.say(signals).await;
     }
 
-    fn steer(&mut self, client: &Client, session: &str, message: Message) {
+    fn steer(&mut self, client: &OpencodeClient, session: &str, message: SteeringMessage) {
         self.prompts += 1;
         let prompt_options = self.job.prompt_options.clone();
         self.outbox.spawn(outbox::steer(
@@ -184,17 +196,17 @@ impl SessionTask {
     }
 
     /// Requests a decision on a permission, unless a more detailed request for the same use follows.
-    async fn ask_permission(&mut self, client: &Client, permission: Permission) {
+    async fn ask_permission(&mut self, client: &OpencodeClient, permission: WirePermission) {
         if self.job.asks && permission::is_followed_by_another(&permission) {
             let reply = self.asks.allow(&permission);
             return self.reply(client, reply.into_iter().collect());
         }
-        match self.asks.hear(&permission) {
-            Heard::Asked => {
-                let request = Box::new(permission::request(&permission, &self.place));
+        match self.asks.receive(&permission) {
+            ReceivedRequest::Asked => {
+                let request = Box::new(permission::request(&permission, &self.context));
                 self.say(vec![AgentSignal::PermissionRequested { request }]).await;
             }
-            Heard::Known | Heard::NoRoom => {}
+            ReceivedRequest::Known | ReceivedRequest::NoRoom => {}
         }
     }
 
@@ -204,7 +216,7 @@ impl SessionTask {
         self.job.asks && self.managed().is_some() && !self.asks.has_allowed(id)
     }
 
-    async fn permission_answered(&mut self, client: &Client, id: &str) {
+    async fn permission_answered(&mut self, client: &OpencodeClient, id: &str) {
         let (withdrawn, replies) = self.asks.answered(id);
         if withdrawn {
             let id = AskId(id.to_owned());
@@ -213,14 +225,14 @@ impl SessionTask {
         self.reply(client, replies);
     }
 
-    fn reply(&mut self, client: &Client, replies: Vec<Reply>) {
+    fn reply(&mut self, client: &OpencodeClient, replies: Vec<PermissionReply>) {
         if !replies.is_empty() {
             self.outbox.spawn(outbox::answer_permissions(client.clone(), replies));
         }
     }
 
     /// Passes a question on to the user.
-    async fn ask_question(&mut self, question: Question) {
+    async fn ask_question(&mut self, question: WireQuestion) {
         if self.questions.contains_key(&question.id) {
             return;
         }
@@ -236,7 +248,7 @@ impl SessionTask {
     }
 
     /// Sends the server a decision or an answer.
-    fn answer(&mut self, client: &Client, id: &AskId, answer: PermissionAnswer) {
+    fn answer(&mut self, client: &OpencodeClient, id: &AskId, answer: PermissionAnswer) {
         let Some(count) = self.questions.remove(&id.0) else {
             let replies = self.asks.decided(id, answer);
             return self.reply(client, replies);
@@ -253,8 +265,8 @@ impl SessionTask {
     /// Reopens a lost stream and catches up on missed events. Also returns whether the turn has ended meanwhile.
     pub(super) async fn reconnect(
         &mut self,
-        client: &Client,
-        turn: &mut Turn,
+        client: &OpencodeClient,
+        turn: &mut ServerTurn,
         why: String,
     ) -> Result<(Feed, bool), Problem> {
         let managed = self.managed();
@@ -270,7 +282,7 @@ impl SessionTask {
                     }
                     return Ok(resumed);
                 }
-                Err(error @ ServerError::Unauthorized { .. }) => return Err(of_server(&error)),
+                Err(error @ ServerError::Unauthorized { .. }) => return Err(problem_from_server(&error)),
                 Err(error) => error,
             };
             tokio::select! {
@@ -278,7 +290,7 @@ impl SessionTask {
                 () = sleep(pause) => {}
             }
             if Instant::now() >= deadline {
-                let problem = of_server(&error);
+                let problem = problem_from_server(&error);
                 let text = format!(
                     "the server's stream was lost ({why}) and does not come back: {}",
                     problem.text
@@ -289,7 +301,11 @@ impl SessionTask {
         }
     }
 
-    async fn resume_stream(&mut self, client: &Client, turn: &mut Turn) -> Result<(Feed, bool), ServerError> {
+    async fn resume_stream(
+        &mut self,
+        client: &OpencodeClient,
+        turn: &mut ServerTurn,
+    ) -> Result<(Feed, bool), ServerError> {
         // The stream is opened before the messages are read: events in between are in both, and count once.
         let feed = connect(client).await?;
         for child in client.children(turn.session()).await.unwrap_or_default() {
@@ -314,10 +330,10 @@ impl SessionTask {
                 self.ask_question(question).await;
             }
         }
-        let over = match self.see(client, turn, MISSED_MESSAGES).await? {
-            Look::Over => true,
-            Look::Works => false,
-            Look::Unclear => {
+        let over = match self.check_turn(client, turn, MISSED_MESSAGES).await? {
+            TurnCheck::Over => true,
+            TurnCheck::Works => false,
+            TurnCheck::Unclear => {
                 self.look_at = Some(Instant::now() + LOOK_AGAIN);
                 false
             }
@@ -335,7 +351,7 @@ async fn end_of(managed: Option<&Arc<ManagedServer>>) -> String {
 }
 
 /// Opens the stream of events and waits until the server confirms it.
-pub(super) async fn connect(client: &Client) -> Result<Feed, ServerError> {
+pub(super) async fn connect(client: &OpencodeClient) -> Result<Feed, ServerError> {
     let foreign = || ServerError::Foreign {
         url: client.url().clone(),
     };

@@ -10,7 +10,7 @@ use eventsource_stream::{EventStreamError, Eventsource};
 use futures_util::{Stream, StreamExt};
 use reqwest::Response;
 
-use super::wire::{self, Event};
+use super::wire::{self, ServerEvent};
 
 /// Most bytes of one event; the parser buffers it up to its end.
 const EVENT_CAP_BYTES: usize = 64 * 1024 * 1024;
@@ -22,7 +22,7 @@ pub(super) struct Feed {
 
 impl Feed {
     pub(super) fn new(response: Response) -> Self {
-        Self::of(
+        Self::from_bytes(
             response
                 .bytes_stream()
                 .map(|chunk| chunk.map_err(|error| error.without_url())),
@@ -30,7 +30,7 @@ impl Feed {
     }
 
     /// Reads events from a stream of bytes, cut at any position.
-    pub(super) fn of<B, E>(bytes: impl Stream<Item = Result<B, E>> + Send + 'static) -> Self
+    pub(super) fn from_bytes<B, E>(bytes: impl Stream<Item = Result<B, E>> + Send + 'static) -> Self
     where
         B: AsRef<[u8]> + Send + 'static,
         E: std::error::Error + Send + Sync + 'static,
@@ -67,7 +67,7 @@ impl Feed {
     /// else.
     ///
     /// Cancel safe.
-    pub(super) async fn next(&mut self) -> Result<(Event, usize), String> {
+    pub(super) async fn next(&mut self) -> Result<(ServerEvent, usize), String> {
         loop {
             let data = match self.events.next().await {
                 Some(data) => data?,

@@ -23,17 +23,17 @@ const IDLE_SHARE: f64 = 0.1;
 
 /// A message for the running turn.
 #[derive(Debug)]
-pub(super) struct Message {
+pub(super) struct SteeringMessage {
     pub(super) id: SteeringId,
     pub(super) text: String,
 }
 
 /// Receives the decisions on the agent's requests.
-pub(super) type Answers = mpsc::Receiver<(AskId, PermissionAnswer)>;
+pub(super) type PermissionAnswers = mpsc::Receiver<(AskId, PermissionAnswer)>;
 
 /// State shared by a session's handle and its task.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct SharedSession {
     /// Bytes of events about the session.
     output: AtomicU64,
     /// Signs of life that are not output: polls of a starting server, which has its own time limit, and heartbeats
@@ -41,8 +41,8 @@ pub(super) struct Shared {
     beats: AtomicU64,
     using_a_tool: AtomicBool,
     finished: AtomicBool,
-    managed: Mutex<Option<ServerUse>>,
-    steering: mpsc::Sender<Message>,
+    managed: Mutex<Option<ManagedServerUse>>,
+    steering: mpsc::Sender<SteeringMessage>,
     answers: mpsc::Sender<(AskId, PermissionAnswer)>,
     /// Whether messages are accepted.
     live: Mutex<bool>,
@@ -50,9 +50,9 @@ pub(super) struct Shared {
     ended_for: OnceLock<CancelReason>,
 }
 
-impl Shared {
+impl SharedSession {
     /// Creates the state, and the receivers of messages and answers for the running turn.
-    pub(super) fn new() -> (Arc<Self>, mpsc::Receiver<Message>, Answers) {
+    pub(super) fn new() -> (Arc<Self>, mpsc::Receiver<SteeringMessage>, PermissionAnswers) {
         let (steering, messages) = mpsc::channel(STEERING);
         // One place for each request that may be pending.
         let (answers, received) = mpsc::channel(PENDING_CAP);
@@ -74,7 +74,7 @@ impl Shared {
     pub(super) fn starts(&self, managed: &Arc<ManagedServer>) {
         let mut used = lock(&self.managed);
         if used.is_none() {
-            *used = Some(ServerUse::new(Arc::clone(managed)));
+            *used = Some(ManagedServerUse::new(Arc::clone(managed)));
         }
         self.beats.fetch_add(1, Ordering::Relaxed);
     }
@@ -117,7 +117,7 @@ impl Shared {
         self.finished.store(true, Ordering::Relaxed);
     }
 
-    fn steer(&self, message: Message) -> Result<(), NotLive> {
+    fn steer(&self, message: SteeringMessage) -> Result<(), NotLive> {
         let live = lock(&self.live);
         match *live && self.steering.try_send(message).is_ok() {
             true => Ok(()),
@@ -128,12 +128,12 @@ impl Shared {
 
 /// The handle of a session. Dropping it before the session has ended aborts the session at once.
 pub(super) struct ServerSession {
-    shared: Arc<Shared>,
+    shared: Arc<SharedSession>,
     stop: watch::Sender<Option<Stop>>,
 }
 
 impl ServerSession {
-    pub(super) fn new(shared: Arc<Shared>, stop: watch::Sender<Option<Stop>>) -> Self {
+    pub(super) fn new(shared: Arc<SharedSession>, stop: watch::Sender<Option<Stop>>) -> Self {
         Self { shared, stop }
     }
 }
@@ -160,7 +160,7 @@ impl Session for ServerSession {
 
     fn send(&self, command: SessionCommand) -> Result<(), NotLive> {
         match command {
-            SessionCommand::Steer { id, text } => self.shared.steer(Message { id, text }),
+            SessionCommand::Steer { id, text } => self.shared.steer(SteeringMessage { id, text }),
             SessionCommand::Answer { id, answer } => self.shared.answers.try_send((id, answer)).map_err(|_| NotLive),
         }
     }
@@ -169,7 +169,7 @@ impl Session for ServerSession {
     /// visible: a silent build counts as work by its CPU time. On other servers a running tool counts as work as long
     /// as heartbeats arrive; only the iteration's time limits it.
     fn activity(&self) -> Activity {
-        let used = lock(&self.shared.managed).as_mut().map(ServerUse::work);
+        let used = lock(&self.shared.managed).as_mut().map(ManagedServerUse::work);
         Activity {
             output_bytes: self.shared.output_bytes() + self.shared.beats.load(Ordering::Relaxed),
             cpu: used.unwrap_or_default(),
@@ -187,12 +187,12 @@ impl Drop for ServerSession {
 
 /// A process that ralph started, and its work since the session began.
 #[derive(Debug)]
-struct ServerUse {
+struct ManagedServerUse {
     managed: Arc<ManagedServer>,
     work: WorkMeter,
 }
 
-impl ServerUse {
+impl ManagedServerUse {
     fn new(managed: Arc<ManagedServer>) -> Self {
         let work = WorkMeter::new(managed.child.activity().cpu, Instant::now());
         Self { managed, work }
@@ -245,8 +245,8 @@ mod tests {
         assert_eq!(meter.take(ms(12_500), seconds(30)), ms(2_000), "it never falls");
     }
 
-    fn message(text: &str) -> Message {
-        Message {
+    fn message(text: &str) -> SteeringMessage {
+        SteeringMessage {
             id: SteeringId(1),
             text: text.to_owned(),
         }
@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn messages_are_taken_only_while_a_turn_runs() {
-        let (shared, mut received, _answers) = Shared::new();
+        let (shared, mut received, _answers) = SharedSession::new();
         assert_eq!(shared.steer(message("early")), Err(NotLive));
         shared.open_steering();
         assert_eq!(shared.steer(message("now")), Ok(()));
@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn stopping_gets_faster_and_never_slower() {
         let (stop, seen) = watch::channel(None);
-        let session = ServerSession::new(Shared::new().0, stop);
+        let session = ServerSession::new(SharedSession::new().0, stop);
         for (asked, then) in [
             (Stop::Graceful, Stop::Graceful),
             (Stop::Immediate, Stop::Immediate),

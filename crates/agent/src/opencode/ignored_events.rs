@@ -13,12 +13,12 @@ const EVENTS_CAP: usize = 512;
 
 /// The ids of the last events.
 #[derive(Debug, Default)]
-pub(super) struct Recent {
+pub(super) struct RecentEvents {
     order: VecDeque<String>,
     known: BTreeSet<String>,
 }
 
-impl Recent {
+impl RecentEvents {
     /// Whether an event is new. One that was seen too long ago counts as new again.
     pub(super) fn is_new(&mut self, id: &str) -> bool {
         if !self.known.insert(id.to_owned()) {

@@ -4,18 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::dialect::{TEXT_CAP_BYTES, tail};
 
-use super::wire::{MessageInfo, Part, PartKind, Role};
+use super::wire::{MessageInfo, MessagePart, MessageRole, PartKind};
 
 /// Messages by id; ids grow with time.
 #[derive(Debug, Default)]
-pub(super) struct Messages {
-    all: BTreeMap<String, Message>,
+pub(super) struct TurnMessages {
+    all: BTreeMap<String, TurnMessage>,
     /// Messages with text of the user, as opposed to text that opencode adds in the user's name.
     prompts: BTreeSet<String>,
 }
 
 #[derive(Debug)]
-struct Message {
+struct TurnMessage {
     speaker: Speaker,
     /// The reason why the model stopped; `None` before that.
     reason: Option<String>,
@@ -29,18 +29,18 @@ pub(super) enum Speaker {
     User,
     Assistant,
     /// opencode itself: the summary of a session that has become too long.
-    Nobody,
+    Other,
 }
 
-impl Messages {
+impl TurnMessages {
     /// Updates the state of a message, and returns whether the assistant has just finished it.
     pub(super) fn update(&mut self, info: MessageInfo) -> bool {
         let speaker = match info.role {
-            Role::User => Speaker::User,
-            Role::Assistant if info.is_said() => Speaker::Assistant,
-            Role::Assistant | Role::Other => Speaker::Nobody,
+            MessageRole::User => Speaker::User,
+            MessageRole::Assistant if info.is_said() => Speaker::Assistant,
+            MessageRole::Assistant | MessageRole::Other => Speaker::Other,
         };
-        let message = self.all.entry(info.id).or_insert_with(|| Message {
+        let message = self.all.entry(info.id).or_insert_with(|| TurnMessage {
             speaker,
             reason: None,
             texts: BTreeMap::new(),
@@ -57,7 +57,7 @@ impl Messages {
     }
 
     /// Takes a part of a user message.
-    pub(super) fn prompted(&mut self, part: &Part) {
+    pub(super) fn prompted(&mut self, part: &MessagePart) {
         if part.kind == PartKind::Text && !part.synthetic {
             self.prompts.insert(part.message.clone());
         }
@@ -115,7 +115,7 @@ impl Messages {
     }
 
     /// The messages of the assistant, newest first.
-    fn said(&self) -> impl Iterator<Item = &Message> {
+    fn said(&self) -> impl Iterator<Item = &TurnMessage> {
         self.all
             .values()
             .rev()

@@ -5,16 +5,16 @@
 //! requests in the background, `server` owns the process.
 //!
 //! The end of a stream means nothing: connections break while the server keeps working. A permission request keeps a
-//! turn waiting forever, so it is decided by the rules and the user (`held`, `asks`).
+//! turn waiting forever, so it is decided by the rules and the user (`asking_rules`, `asks`).
 
 mod adapter;
+mod asking_rules;
 mod asks;
 mod client;
 mod error;
 mod event_loop;
 mod feed;
 mod handle;
-mod held;
 mod ignored_events;
 mod messages;
 mod monitor;
@@ -33,5 +33,5 @@ mod wire;
 
 pub use adapter::ServerAdapter;
 pub use error::ServerError;
-pub use options::{Credentials, Patience, ServerOptions};
+pub use options::{Credentials, ServerOptions, ServerTimeouts};
 pub use server_url::ServerUrl;

@@ -35,7 +35,7 @@ impl Default for ProcessMonitor {
 impl ProcessMonitor {
     /// Creates the receiver of the process's output.
     pub(super) fn output(self: &Arc<Self>) -> Box<dyn Output> {
-        Box::new(Listener {
+        Box::new(MonitorOutput {
             monitor: Arc::clone(self),
             plain: PlainText::new(KeptEscapes::Nothing),
         })
@@ -93,12 +93,12 @@ impl ProcessMonitor {
     }
 }
 
-struct Listener {
+struct MonitorOutput {
     monitor: Arc<ProcessMonitor>,
     plain: PlainText,
 }
 
-impl Output for Listener {
+impl Output for MonitorOutput {
     fn terminal(&mut self, bytes: &[u8]) {
         let mut tail = lock(&self.monitor.tail);
         self.plain.feed(bytes, |line| tail.push(line));
@@ -118,7 +118,7 @@ impl Output for Listener {
     }
 }
 
-impl Drop for Listener {
+impl Drop for MonitorOutput {
     /// A listener that is dropped without an end has panicked, or its thread has: threads that wait must not wait
     /// forever.
     fn drop(&mut self) {

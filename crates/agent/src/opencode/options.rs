@@ -19,7 +19,7 @@ pub struct ServerOptions {
     pub credentials: Option<Credentials>,
     /// The first local port that is tried for a new server.
     pub port: u16,
-    pub patience: Patience,
+    pub patience: ServerTimeouts,
 }
 
 impl Default for ServerOptions {
@@ -29,14 +29,14 @@ impl Default for ServerOptions {
             timeout: Duration::from_millis(5000),
             credentials: None,
             port: PORT,
-            patience: Patience::default(),
+            patience: ServerTimeouts::default(),
         }
     }
 }
 
 /// Time limits for waiting.
 #[derive(Debug, Clone, Copy)]
-pub struct Patience {
+pub struct ServerTimeouts {
     /// For the next byte of the stream; the server sends a heartbeat every ten seconds.
     pub silence: Duration,
     /// For reopening a lost stream.
@@ -47,7 +47,7 @@ pub struct Patience {
     pub abort: Duration,
 }
 
-impl Default for Patience {
+impl Default for ServerTimeouts {
     fn default() -> Self {
         Self {
             silence: Duration::from_secs(30),

@@ -7,9 +7,9 @@ use tokio::time::sleep;
 
 use super::{
     ServerError,
-    asks::Reply,
-    client::{Client, PromptOptions},
-    handle::Message,
+    asks::PermissionReply,
+    client::{OpencodeClient, PromptOptions},
+    handle::SteeringMessage,
 };
 
 /// The number of attempts for a request, and the pause after the first; each further pause is twice as long.
@@ -18,12 +18,12 @@ const PAUSE: Duration = Duration::from_millis(200);
 
 /// Sends a message to a working session. It counts as delivered once the server has accepted it.
 pub(super) async fn steer(
-    client: Client,
+    client: OpencodeClient,
     session: String,
-    message: Message,
+    message: SteeringMessage,
     prompt_options: PromptOptions,
 ) -> Vec<AgentSignal> {
-    let Message { id, text } = message;
+    let SteeringMessage { id, text } = message;
     let failed = tried(|| client.prompt(&session, &text, &prompt_options)).await;
     let taken = failed.is_none();
     let mut signals = failed.map_or_else(Vec::new, |failed| {
@@ -38,7 +38,7 @@ pub(super) async fn steer(
 }
 
 /// Answers permission requests, one after the other.
-pub(super) async fn answer_permissions(client: Client, replies: Vec<Reply>) -> Vec<AgentSignal> {
+pub(super) async fn answer_permissions(client: OpencodeClient, replies: Vec<PermissionReply>) -> Vec<AgentSignal> {
     let mut signals = Vec::new();
     for reply in replies {
         if let Some(failed) = tried(|| client.answer_permission(&reply)).await {
@@ -49,7 +49,7 @@ pub(super) async fn answer_permissions(client: Client, replies: Vec<Reply>) -> V
 }
 
 /// Answers a question.
-pub(super) async fn answer_question(client: Client, id: String, answers: Vec<Vec<String>>) -> Vec<AgentSignal> {
+pub(super) async fn answer_question(client: OpencodeClient, id: String, answers: Vec<Vec<String>>) -> Vec<AgentSignal> {
     let failed = tried(|| client.answer_question(&id, &answers)).await;
     failed.map_or_else(Vec::new, |failed| {
         note(format!("a question could not be answered: {failed}"))

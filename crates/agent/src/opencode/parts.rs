@@ -4,7 +4,7 @@ use ralph_core::event::{AgentSignal, clip};
 
 use crate::dialect::{TEXT_CAP_BYTES, file_change, tail, tool_ended, tool_started};
 
-use super::wire::{Part, ToolStatus};
+use super::wire::{MessagePart, ToolStatus};
 
 /// The known state of a part.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ impl TextPart {
     }
 
     /// Takes a new state of the part.
-    pub(super) fn update(&mut self, part: &Part) {
+    pub(super) fn update(&mut self, part: &MessagePart) {
         if self.whole {
             return;
         }
@@ -112,7 +112,7 @@ impl ToolPart {
     }
 
     /// Takes a new state of the tool use, and returns whether the tool has just completed.
-    pub(super) fn update(&mut self, part: &Part, out: &mut Vec<AgentSignal>) -> bool {
+    pub(super) fn update(&mut self, part: &MessagePart, out: &mut Vec<AgentSignal>) -> bool {
         let ends = matches!(part.tool_status(), ToolStatus::Completed | ToolStatus::Failed);
         if self.ended || !(ends || part.tool_status() == ToolStatus::Running) {
             return false;

@@ -10,28 +10,28 @@ use serde_json::Value;
 
 use crate::dialect::{array, choices, one_line, path_in, text};
 
-use super::wire::{Permission, Question};
+use super::wire::{WirePermission, WireQuestion};
 
 /// The context in which names in a request are resolved.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Place {
+pub(super) struct RequestContext {
     /// The directory to which file names are relative.
     pub(super) worktree: String,
     pub(super) mcp_servers: Vec<String>,
 }
 
 /// Whether a second request with the same content and more details follows this one.
-pub(super) fn is_followed_by_another(asked: &Permission) -> bool {
+pub(super) fn is_followed_by_another(asked: &WirePermission) -> bool {
     asked.permission == "external_directory"
 }
 
 /// A permission request for the rules and the user.
-pub(super) fn request(asked: &Permission, place: &Place) -> PermissionRequest {
+pub(super) fn request(asked: &WirePermission, context: &RequestContext) -> PermissionRequest {
     let field = |name: &str| asked.metadata.get(name).and_then(Value::as_str);
-    let (tool, kind) = place.tool(&asked.permission);
+    let (tool, kind) = context.tool(&asked.permission);
     let command = field("command").filter(|_| kind == ToolKind::Shell);
     let url = field("url").filter(|_| kind == ToolKind::Fetch);
-    let paths = place.paths(asked, kind);
+    let paths = context.paths(asked, kind);
     let title = match command.or(url).or(field("query")).or(field("description")) {
         Some(said) => said.to_owned(),
         None => field("filepath").map_or_else(|| asked.patterns.join(", "), str::to_owned),
@@ -52,7 +52,7 @@ pub(super) fn request(asked: &Permission, place: &Place) -> PermissionRequest {
 }
 
 /// The questions of a request for the user.
-pub(super) fn questions(asked: &Question) -> PermissionRequest {
+pub(super) fn questions(asked: &WireQuestion) -> PermissionRequest {
     let question = |asked: &Value| event::Question {
         header: text(asked, "/header").to_owned(),
         text: text(asked, "/question").to_owned(),
@@ -76,7 +76,7 @@ pub(super) fn questions(asked: &Question) -> PermissionRequest {
     }
 }
 
-impl Place {
+impl RequestContext {
     /// The tool's name in rules, and its kind.
     fn tool(&self, name: &str) -> (String, ToolKind) {
         let kind = match name {
@@ -103,7 +103,7 @@ impl Place {
         Some(format!("mcp__{server}__{tool}"))
     }
 
-    fn paths(&self, asked: &Permission, kind: ToolKind) -> Vec<String> {
+    fn paths(&self, asked: &WirePermission, kind: ToolKind) -> Vec<String> {
         let said = match kind {
             ToolKind::Edit => asked.patterns.clone(),
             ToolKind::Read if asked.permission == "read" => asked.patterns.clone(),
@@ -147,11 +147,11 @@ mod tests {
         for (key, value) in properties.as_object().unwrap() {
             whole[key] = value.clone();
         }
-        let place = Place {
+        let context = RequestContext {
             worktree: "/repo".to_owned(),
             mcp_servers: vec!["my".to_owned(), "my.db".to_owned()],
         };
-        request(&serde_json::from_value(whole).unwrap(), &place)
+        request(&serde_json::from_value(whole).unwrap(), &context)
     }
 
     #[test]

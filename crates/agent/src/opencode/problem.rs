@@ -13,7 +13,7 @@ use super::ServerError;
 const LONG_WAIT_MS: u64 = 60_000;
 
 /// Classifies an error of a session.
-pub(super) fn of_error(error: &Value, clock: &ZonedClock) -> Problem {
+pub(super) fn problem_from_error(error: &Value, clock: &ZonedClock) -> Problem {
     let mut problem = problem_of(error, clock);
     let said = error
         .pointer("/data/message")
@@ -45,7 +45,7 @@ pub(super) fn denial(part: &Value) -> Option<String> {
 }
 
 /// Classifies a failure of a server.
-pub(super) fn of_server(error: &ServerError) -> Problem {
+pub(super) fn problem_from_server(error: &ServerError) -> Problem {
     let kind = match error {
         ServerError::Unreachable { .. } | ServerError::TimedOut { .. } => ProblemKind::Network,
         ServerError::Unauthorized { .. } => ProblemKind::Auth,

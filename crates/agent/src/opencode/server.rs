@@ -1,7 +1,7 @@
 //! The server that all sessions of a run share: named by the user, or started under a guard.
 //!
-//! A server that ralph started ends at the latest with the run: in order by [`Servers::close`], and by its guard if
-//! ralph itself dies. A server named by the user is never stopped.
+//! A server that ralph started ends at the latest with the run: in order by [`ServerProvider::close`], and by its guard
+//! if ralph itself dies. A server named by the user is never stopped.
 
 use std::{
     net::{Ipv4Addr, TcpListener},
@@ -24,7 +24,8 @@ use crate::{
 };
 
 use super::{
-    Credentials, ServerError, ServerOptions, client::Client, held, monitor::ProcessMonitor, server_url::ServerUrl,
+    Credentials, ServerError, ServerOptions, asking_rules, client::OpencodeClient, monitor::ProcessMonitor,
+    server_url::ServerUrl,
 };
 
 /// The number of ports that are tried, from the first one on.
@@ -41,8 +42,8 @@ const OF_ONE_SESSION: &str = "RALPH_ITERATION";
 
 /// A server that responds.
 #[derive(Debug, Clone)]
-pub(super) struct Server {
-    pub(super) client: Client,
+pub(super) struct ReadyServer {
+    pub(super) client: OpencodeClient,
     /// The process, if ralph started it.
     pub(super) managed: Option<Arc<ManagedServer>>,
     /// A message for the user about the server.
@@ -76,7 +77,7 @@ pub(super) struct ServerSpec {
 
 /// Finds or starts the server of a run.
 #[derive(Debug)]
-pub(super) struct Servers {
+pub(super) struct ServerProvider {
     manifest: Manifest,
     options: ServerOptions,
     supervisor: Supervisor,
@@ -87,7 +88,7 @@ pub(super) struct Servers {
     started: Mutex<Option<Arc<ManagedServer>>>,
 }
 
-impl Servers {
+impl ServerProvider {
     pub(super) fn new(
         manifest: Manifest,
         options: ServerOptions,
@@ -109,7 +110,7 @@ impl Servers {
     ///
     /// Calls `starting` with the process again and again until it responds. Cancel safe: a server that is starting
     /// keeps starting.
-    pub(super) async fn ready(&self, spec: &ServerSpec, starting: &OnStarting<'_>) -> Result<Server, ServerError> {
+    pub(super) async fn ready(&self, spec: &ServerSpec, starting: &OnStarting<'_>) -> Result<ReadyServer, ServerError> {
         let _one_at_a_time = self.looking.lock().await;
         if let Some(url) = &self.options.url {
             let credentials = self.options.credentials.clone();
@@ -140,20 +141,20 @@ impl Servers {
         url: ServerUrl,
         credentials: Option<Credentials>,
         spec: &ServerSpec,
-    ) -> Result<Client, ServerError> {
+    ) -> Result<OpencodeClient, ServerError> {
         let directory = spec.cwd.to_string_lossy().into_owned();
         let patience = &self.options.patience;
-        Client::new(url, credentials, directory, self.options.timeout, patience.silence)
+        OpencodeClient::new(url, credentials, directory, self.options.timeout, patience.silence)
     }
 
-    async fn found(&self, client: Client) -> Result<Server, ServerError> {
+    async fn found(&self, client: OpencodeClient) -> Result<ReadyServer, ServerError> {
         let health = client.greet(self.options.timeout).await?;
         let version = health.version.unwrap_or_else(|| "unknown".to_owned());
         let tested = self.manifest.verified.as_ref().filter(|verified| **verified != version);
         let tested = tested
             .map(|tested| format!(" (tested with {tested})"))
             .unwrap_or_default();
-        Ok(Server {
+        Ok(ReadyServer {
             notice: Some(format!("attached to {}, opencode {version}{tested}", client.url())),
             client,
             managed: None,
@@ -161,7 +162,7 @@ impl Servers {
     }
 
     /// Starts a server on the first free port.
-    async fn start(&self, spec: &ServerSpec, starting: &OnStarting<'_>) -> Result<Server, ServerError> {
+    async fn start(&self, spec: &ServerSpec, starting: &OnStarting<'_>) -> Result<ReadyServer, ServerError> {
         let first = self.options.port;
         for port in (first..=u16::MAX)
             .take(usize::from(PORTS))
@@ -208,8 +209,8 @@ impl Servers {
                 .map(|(_, value)| value.clone());
             set.or_else(|| std::env::var(name).ok())
         };
-        let held = held::variables(spec.asks, inherited);
-        env.extend(held);
+        let asking = asking_rules::variables(spec.asks, inherited);
+        env.extend(asking);
         env.push((Credentials::USERNAME_VAR.to_owned(), credentials.username.clone()));
         env.push((Credentials::PASSWORD_VAR.to_owned(), credentials.password.clone()));
         let monitor = Arc::new(ProcessMonitor::default());
@@ -252,7 +253,7 @@ impl Servers {
         spec: &ServerSpec,
         starting: &OnStarting<'_>,
         notice: Option<String>,
-    ) -> Result<Server, ServerError> {
+    ) -> Result<ReadyServer, ServerError> {
         let url = ServerUrl::local(managed.port);
         let client = self.client(url, Some(managed.credentials.clone()), spec)?;
         let deadline = Instant::now() + self.options.patience.start;
@@ -267,7 +268,7 @@ impl Servers {
             }
             match answer {
                 Some(Ok(_)) => {
-                    return Ok(Server {
+                    return Ok(ReadyServer {
                         client: client.clone(),
                         managed: Some(managed),
                         notice,
@@ -306,7 +307,7 @@ impl Servers {
     }
 }
 
-impl Drop for Servers {
+impl Drop for ServerProvider {
     fn drop(&mut self) {
         if let Some(managed) = self.started() {
             managed.child.stop(Stop::Graceful);

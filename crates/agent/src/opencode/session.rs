@@ -18,18 +18,18 @@ use crate::{dialect::one_line, mcp::OWN_NAME};
 
 use super::{
     ServerError,
-    asks::Asks,
-    client::Client,
-    event_loop::{Broken, connect},
-    held::asking,
-    permission::Place,
-    problem::of_server,
+    asking_rules::asking_rules,
+    asks::OpencodeAsks,
+    client::OpencodeClient,
+    event_loop::{StepFailure, connect},
+    permission::RequestContext,
+    problem::problem_from_server,
     server::ManagedServer,
     server_url::ServerUrl,
-    task::{Job, SessionTask},
-    turn::Turn,
-    verdict::Verdict,
-    wire::Status,
+    task::{SessionJob, SessionTask},
+    turn::ServerTurn,
+    verdict::TurnVerdict,
+    wire::SessionStatus,
 };
 
 /// The pause between two polls of an aborted session.
@@ -37,22 +37,22 @@ const ABORT_POLL: Duration = Duration::from_millis(50);
 /// How long a server may take to abort a session that has to end at once.
 const AT_ONCE: Duration = Duration::from_secs(1);
 /// How long a server may take to start an MCP server.
-const HANDING: Duration = Duration::from_secs(30);
+const MCP_START: Duration = Duration::from_secs(30);
 /// The time after which a prompt that was being sent when the session was stopped has arrived.
 const PROMPT_UNDER_WAY: Duration = Duration::from_millis(500);
 
 /// Runs a session to its end. A value on `stop` stops it.
-pub(super) async fn run_session(job: Job, mut stop: watch::Receiver<Option<Stop>>) {
+pub(super) async fn run_session(job: SessionJob, mut stop: watch::Receiver<Option<Stop>>) {
     let mut task = SessionTask {
         job,
         server: None,
-        handed: Vec::new(),
+        connected_servers: Vec::new(),
         session: None,
         prompting: false,
         outbox: JoinSet::new(),
         questions: BTreeMap::new(),
-        asks: Asks::default(),
-        place: Place::default(),
+        asks: OpencodeAsks::default(),
+        context: RequestContext::default(),
         quiet_beats: 0,
         looks: 0,
         look_at: None,
@@ -82,7 +82,7 @@ pub(super) async fn run_session(job: Job, mut stop: watch::Receiver<Option<Stop>
             (false, None)
         }
     };
-    task.take_servers_back(client).await;
+    task.disconnect_mcp_servers(client).await;
     let output_bytes = task.job.shared.output_bytes();
     task.job.shared.finish();
     let last = [
@@ -96,25 +96,25 @@ pub(super) async fn run_session(job: Job, mut stop: watch::Receiver<Option<Stop>
 }
 
 impl SessionTask {
-    async fn work(&mut self) -> Result<Verdict, Problem> {
+    async fn work(&mut self) -> Result<TurnVerdict, Problem> {
         let prompt = read_prompt(self.job.prompt.clone()).await?;
         // A server that starts counts as working, not as idle.
         let starts = |managed: &Arc<ManagedServer>| self.job.shared.starts(managed);
         let server = self.job.servers.ready(&self.job.spec, &starts).await;
-        let server = server.map_err(|error| of_server(&error))?;
+        let server = server.map_err(|error| problem_from_server(&error))?;
         self.note(server.notice.clone()).await;
         self.server = Some(server.clone());
         let client = server.client;
-        self.hand_servers(&client).await;
+        self.connect_mcp_servers(&client).await;
         let (session, baseline) = self.open(&client).await?;
-        self.place = place(&client).await;
+        self.context = request_context(&client).await;
         if self.job.asks {
-            self.hold(&client, &session).await?;
+            self.apply_rules(&client, &session).await?;
         }
         self.session = Some(session.clone());
         // Opened before the prompt is sent, so that no event is missed.
-        let mut feed = connect(&client).await.map_err(|error| of_server(&error))?;
-        let mut turn = Turn::new(&session, baseline);
+        let mut feed = connect(&client).await.map_err(|error| problem_from_server(&error))?;
+        let mut turn = ServerTurn::new(&session, baseline);
         self.say(vec![AgentSignal::Opened {
             session: Some(SessionId(session.clone())),
             model: self.job.model.clone(),
@@ -123,18 +123,18 @@ impl SessionTask {
         self.prompting = true;
         self.prompts = 1;
         let prompted = client.prompt(&session, &prompt, &self.job.prompt_options).await;
-        prompted.map_err(|error| of_server(&error))?;
+        prompted.map_err(|error| problem_from_server(&error))?;
         self.prompting = false;
         self.job.shared.open_steering();
         loop {
             let over = match self.step(&client, &mut feed, &mut turn).await {
                 Ok(over) => over,
-                Err(Broken::Stream(why)) => {
+                Err(StepFailure::Stream(why)) => {
                     let over;
                     (feed, over) = self.reconnect(&client, &mut turn, why).await?;
                     over
                 }
-                Err(Broken::Turn(problem)) => return Err(problem),
+                Err(StepFailure::Turn(problem)) => return Err(problem),
             };
             if over && self.is_done(&client, &turn) {
                 let mut signals = Vec::new();
@@ -147,7 +147,7 @@ impl SessionTask {
 
     /// Makes a server that the user named run the session's MCP servers, if it is on this machine. A server that
     /// already runs under the same name belongs to the user and is kept, except for ralph's own.
-    async fn hand_servers(&mut self, client: &Client) {
+    async fn connect_mcp_servers(&mut self, client: &OpencodeClient) {
         let is_near = self.job.options.url.as_ref().is_some_and(ServerUrl::is_local);
         if !is_near || self.job.spec.servers.is_empty() {
             return;
@@ -157,15 +157,15 @@ impl SessionTask {
             if server.name != OWN_NAME && running.contains(&server.name) {
                 continue;
             }
-            match timeout(HANDING, client.connect_mcp_server(&server)).await {
-                Ok(Ok(())) => self.handed.push(server.name),
+            match timeout(MCP_START, client.connect_mcp_server(&server)).await {
+                Ok(Ok(())) => self.connected_servers.push(server.name),
                 Ok(Err(error)) => {
                     let text = format!("the MCP server `{}` could not be handed over: {error}", server.name);
                     self.note(Some(text)).await;
                 }
                 Err(_) => {
                     let text = format!("the MCP server `{}` does not begin", server.name);
-                    self.handed.push(server.name);
+                    self.connected_servers.push(server.name);
                     self.note(Some(text)).await;
                 }
             }
@@ -173,16 +173,16 @@ impl SessionTask {
     }
 
     /// Ends the MCP servers that this session started.
-    async fn take_servers_back(&mut self, client: Option<Client>) {
+    async fn disconnect_mcp_servers(&mut self, client: Option<OpencodeClient>) {
         let Some(client) = client else { return };
-        for name in std::mem::take(&mut self.handed) {
+        for name in std::mem::take(&mut self.connected_servers) {
             _ = timeout(AT_ONCE, client.disconnect_mcp_server(&name)).await; // it may have ended already
         }
     }
 
     /// The session to work in, and its newest message.
-    async fn open(&self, client: &Client) -> Result<(String, Option<String>), Problem> {
-        let failed = |error: ServerError| of_server(&error);
+    async fn open(&self, client: &OpencodeClient) -> Result<(String, Option<String>), Problem> {
+        let failed = |error: ServerError| problem_from_server(&error);
         let Some(SessionId(id)) = &self.job.resume else {
             let session = client.create_session(&self.job.title).await.map_err(failed)?;
             return Ok((session.id, None));
@@ -198,19 +198,19 @@ impl SessionTask {
     }
 
     /// Adds rules to the session that make it ask before every tool use.
-    async fn hold(&self, client: &Client, session: &str) -> Result<(), Problem> {
-        let failed = |error: ServerError| of_server(&error);
+    async fn apply_rules(&self, client: &OpencodeClient, session: &str) -> Result<(), Problem> {
+        let failed = |error: ServerError| problem_from_server(&error);
         let agents = client.agents().await.map_err(failed)?;
-        let (rules, unheld) = asking(&agents, self.job.prompt_options.agent.as_deref());
-        let held = client.rule(session, &rules).await.map_err(failed)?;
-        if !held.permission.ends_with(&rules) {
+        let (rules, excluded) = asking_rules(&agents, self.job.prompt_options.agent.as_deref());
+        let updated = client.set_rules(session, &rules).await.map_err(failed)?;
+        if !updated.permission.ends_with(&rules) {
             let text = "this version of opencode cannot be held to rules: it takes none for a session";
             return Err(Problem::said(ProblemKind::Usage, text));
         }
-        if !unheld.is_empty() {
+        if !excluded.is_empty() {
             let text = format!(
                 "the agent does without these subagents, whose own settings allow tools without asking: {}",
-                unheld.join(", ")
+                excluded.join(", ")
             );
             self.note(Some(text)).await;
         }
@@ -218,7 +218,11 @@ impl SessionTask {
     }
 
     /// Reports the verdict. A failed turn is aborted, since it may only seem to be over.
-    async fn judge(&mut self, verdict: Verdict, stop: &mut watch::Receiver<Option<Stop>>) -> (bool, Option<String>) {
+    async fn judge(
+        &mut self,
+        verdict: TurnVerdict,
+        stop: &mut watch::Receiver<Option<Stop>>,
+    ) -> (bool, Option<String>) {
         let problem = verdict.problem.map(|problem| AgentSignal::Problem { problem });
         self.say(problem.into_iter().collect()).await;
         if !verdict.ok {
@@ -254,7 +258,7 @@ impl SessionTask {
     }
 
     /// Aborts the session and waits until it is idle. Returns whether it became idle in time.
-    async fn abort(&self, client: &Client, session: &str) -> bool {
+    async fn abort(&self, client: &OpencodeClient, session: &str) -> bool {
         let patience = self.job.options.patience.abort;
         let idle = async {
             if self.prompting {
@@ -263,7 +267,7 @@ impl SessionTask {
             client.abort(session, patience).await?;
             loop {
                 match client.statuses().await?.get(session) {
-                    None | Some(Status::Idle) => return Ok::<(), ServerError>(()),
+                    None | Some(SessionStatus::Idle) => return Ok::<(), ServerError>(()),
                     Some(_) => sleep(ABORT_POLL).await,
                 }
             }
@@ -273,9 +277,9 @@ impl SessionTask {
 }
 
 /// The server's worktree and MCP servers, with defaults if the server does not report them.
-async fn place(client: &Client) -> Place {
+async fn request_context(client: &OpencodeClient) -> RequestContext {
     let worktree = client.paths().await.map(|paths| paths.worktree);
-    Place {
+    RequestContext {
         worktree: worktree.unwrap_or_else(|_| client.directory().to_owned()),
         mcp_servers: client.mcp_servers().await.unwrap_or_default(),
     }

@@ -15,16 +15,16 @@ use crate::{dialect::ZonedClock, signal_writer::SignalWriter};
 
 use super::{
     ServerOptions,
-    asks::Asks,
+    asks::OpencodeAsks,
     client::PromptOptions,
-    handle::{Answers, Message, Shared},
-    permission::Place,
-    server::{Server, ServerSpec, Servers},
+    handle::{PermissionAnswers, SharedSession, SteeringMessage},
+    permission::RequestContext,
+    server::{ReadyServer, ServerProvider, ServerSpec},
 };
 
 /// The job of a session.
-pub(super) struct Job {
-    pub(super) servers: Arc<Servers>,
+pub(super) struct SessionJob {
+    pub(super) servers: Arc<ServerProvider>,
     pub(super) options: ServerOptions,
     pub(super) spec: ServerSpec,
     pub(super) title: String,
@@ -34,19 +34,19 @@ pub(super) struct Job {
     pub(super) model: Option<String>,
     pub(super) resume: Option<SessionId>,
     pub(super) writer: SignalWriter,
-    pub(super) shared: Arc<Shared>,
-    pub(super) steering: mpsc::Receiver<Message>,
-    pub(super) answers: Answers,
+    pub(super) shared: Arc<SharedSession>,
+    pub(super) steering: mpsc::Receiver<SteeringMessage>,
+    pub(super) answers: PermissionAnswers,
     /// Whether the agent asks before every tool use.
     pub(super) asks: bool,
 }
 
 /// A running session.
 pub(super) struct SessionTask {
-    pub(super) job: Job,
-    pub(super) server: Option<Server>,
+    pub(super) job: SessionJob,
+    pub(super) server: Option<ReadyServer>,
     /// Names of the MCP servers that a user's server runs for this session.
-    pub(super) handed: Vec<String>,
+    pub(super) connected_servers: Vec<String>,
     pub(super) session: Option<String>,
     /// A prompt is being sent, and may arrive even if the request is cancelled.
     pub(super) prompting: bool,
@@ -55,9 +55,9 @@ pub(super) struct SessionTask {
     /// Pending requests with questions, and the number of questions in each.
     pub(super) questions: BTreeMap<String, usize>,
     /// Pending permission requests.
-    pub(super) asks: Asks,
+    pub(super) asks: OpencodeAsks,
     /// The context of names in permission requests.
-    pub(super) place: Place,
+    pub(super) context: RequestContext,
     pub(super) quiet_beats: u32,
     pub(super) looks: u32,
     pub(super) look_at: Option<Instant>,

@@ -12,12 +12,15 @@ use serde_json::Value;
 use crate::dialect::{ZonedClock, classify, one_line, usage, with_time};
 
 use super::{
-    ignored_events::{Recent, is_ignored, progress_of},
-    messages::{Messages, Speaker},
+    ignored_events::{RecentEvents, is_ignored, progress_of},
+    messages::{Speaker, TurnMessages},
     parts::{PartState, TextPart, ToolPart},
-    problem::{denial, long_wait, of_error},
-    verdict::Verdict,
-    wire::{Event, EventKind, ListedMessage, MessageInfo, Part, PartKind, Permission, Question, Status, ToolStatus},
+    problem::{denial, long_wait, problem_from_error},
+    verdict::TurnVerdict,
+    wire::{
+        EventKind, ListedMessage, MessageInfo, MessagePart, PartKind, ServerEvent, SessionStatus, ToolStatus,
+        WirePermission, WireQuestion,
+    },
 };
 
 /// The number of equal errors, with nothing done in between, after which the turn fails: opencode compacts a session
@@ -29,22 +32,22 @@ const DENIALS_CAP: usize = 8;
 
 /// The state of a turn.
 #[derive(Debug)]
-pub(super) struct Turn {
+pub(super) struct ServerTurn {
     session: String,
     /// The session and the sessions of its subagents.
     family: BTreeSet<String>,
     /// The newest message before the turn; empty if there was none.
     baseline: String,
-    events: Recent,
-    messages: Messages,
+    events: RecentEvents,
+    messages: TurnMessages,
     /// Parts that arrived before their message.
-    early: HashMap<String, Vec<Part>>,
+    early: HashMap<String, Vec<MessagePart>>,
     parts: HashMap<String, PartState>,
     /// Incomplete texts, in the order in which they began.
     open: Vec<String>,
     /// Running tool uses, including those of subagents.
     running: BTreeSet<String>,
-    status: Option<Status>,
+    status: Option<SessionStatus>,
     /// The error with which the turn fails, unless something is done after it.
     error: Option<Problem>,
     rounds: u32,
@@ -55,29 +58,29 @@ pub(super) struct Turn {
 
 /// The next action after an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Next {
+pub(super) enum NextAction {
     GoOn,
     /// The turn may be over; the server's list of messages tells.
     Look,
-    AskPermission(Permission),
+    AskPermission(WirePermission),
     /// A permission request has been answered.
     PermissionAnswered {
         id: String,
         allowed: bool,
     },
-    AskQuestion(Question),
+    AskQuestion(WireQuestion),
     QuestionAnswered(String),
 }
 
-impl Turn {
+impl ServerTurn {
     /// Creates the turn of `session` that begins after message `baseline`.
     pub(super) fn new(session: &str, baseline: Option<String>) -> Self {
         Self {
             session: session.to_owned(),
             family: BTreeSet::from([session.to_owned()]),
             baseline: baseline.unwrap_or_default(),
-            events: Recent::default(),
-            messages: Messages::default(),
+            events: RecentEvents::default(),
+            messages: TurnMessages::default(),
             early: HashMap::new(),
             parts: HashMap::new(),
             open: Vec::new(),
@@ -95,9 +98,9 @@ impl Turn {
     }
 
     /// Applies one event.
-    pub(super) fn take(&mut self, event: Event, clock: &ZonedClock, out: &mut Vec<AgentSignal>) -> Next {
+    pub(super) fn take(&mut self, event: ServerEvent, clock: &ZonedClock, out: &mut Vec<AgentSignal>) -> NextAction {
         if !event.id.is_empty() && !self.events.is_new(&event.id) {
-            return Next::GoOn;
+            return NextAction::GoOn;
         }
         match event.kind {
             EventKind::Connected | EventKind::Heartbeat => {}
@@ -116,25 +119,25 @@ impl Turn {
             EventKind::PartDelta(_) => {}
             EventKind::Status { session, status } => return self.status(&session, status, clock, out),
             EventKind::Idle { session } if session == self.session => {
-                self.status = Some(Status::Idle);
-                return Next::Look;
+                self.status = Some(SessionStatus::Idle);
+                return NextAction::Look;
             }
             EventKind::Idle { .. } => {}
             EventKind::Failed { session, error } if session.as_deref() == Some(&self.session) => {
                 self.failed(&error, clock);
                 // A refused prompt fails before the session was ever busy.
-                let works = matches!(self.status, Some(Status::Busy | Status::Retry { .. }));
-                return if works { Next::GoOn } else { Next::Look };
+                let works = matches!(self.status, Some(SessionStatus::Busy | SessionStatus::Retry { .. }));
+                return if works { NextAction::GoOn } else { NextAction::Look };
             }
             EventKind::Failed { .. } => {}
             EventKind::PermissionAsked(permission) if self.is_family(&permission.session) => {
-                return Next::AskPermission(permission);
+                return NextAction::AskPermission(permission);
             }
-            EventKind::PermissionAnswered { id, allowed, .. } => return Next::PermissionAnswered { id, allowed },
+            EventKind::PermissionAnswered { id, allowed, .. } => return NextAction::PermissionAnswered { id, allowed },
             EventKind::QuestionAsked(question) if self.is_family(&question.session) => {
-                return Next::AskQuestion(question);
+                return NextAction::AskQuestion(question);
             }
-            EventKind::QuestionAnswered { id, .. } => return Next::QuestionAnswered(id),
+            EventKind::QuestionAnswered { id, .. } => return NextAction::QuestionAnswered(id),
             EventKind::PermissionAsked(_) | EventKind::QuestionAsked(_) => {}
             EventKind::Todos { session, todos } if session == self.session => out.extend(progress_of(&todos)),
             EventKind::Todos { .. } => {}
@@ -146,7 +149,7 @@ impl Turn {
             EventKind::Other { .. } => {}
             EventKind::Garbled { name, .. } => self.odd(&name, "unreadable event", out),
         }
-        Next::GoOn
+        NextAction::GoOn
     }
 
     /// Applies the messages of the session, oldest first, to catch up on missed events.
@@ -178,8 +181,8 @@ impl Turn {
     }
 
     /// The verdict on the turn, once it is over.
-    pub(super) fn verdict(&self) -> Verdict {
-        Verdict::of(&self.messages, self.error.as_ref(), &self.denied)
+    pub(super) fn verdict(&self) -> TurnVerdict {
+        TurnVerdict::from_messages(&self.messages, self.error.as_ref(), &self.denied)
     }
 
     /// Whether one of `prompts` user messages has not arrived, or the newest has no answer yet.
@@ -198,8 +201,8 @@ impl Turn {
             ));
         }
         match &self.status {
-            Some(Status::Retry { message, next, .. }) => long_wait(message, *next, clock),
-            Some(Status::Idle | Status::Busy | Status::Other) | None => None,
+            Some(SessionStatus::Retry { message, next, .. }) => long_wait(message, *next, clock),
+            Some(SessionStatus::Idle | SessionStatus::Busy | SessionStatus::Other) | None => None,
         }
     }
 
@@ -218,12 +221,18 @@ impl Turn {
         self.family.insert(session);
     }
 
-    fn status(&mut self, session: &str, status: Status, clock: &ZonedClock, out: &mut Vec<AgentSignal>) -> Next {
+    fn status(
+        &mut self,
+        session: &str,
+        status: SessionStatus,
+        clock: &ZonedClock,
+        out: &mut Vec<AgentSignal>,
+    ) -> NextAction {
         if session != self.session {
-            return Next::GoOn;
+            return NextAction::GoOn;
         }
         let again = self.status.as_ref() == Some(&status);
-        if let Status::Retry { attempt, message, next } = &status
+        if let SessionStatus::Retry { attempt, message, next } = &status
             && !again
         {
             let problem = classify(message, clock);
@@ -234,13 +243,13 @@ impl Turn {
                 kind: Some(with_time(problem.kind, || *next)).filter(|kind| *kind != ProblemKind::Other),
             });
         }
-        let idle = status == Status::Idle;
+        let idle = status == SessionStatus::Idle;
         self.status = Some(status);
-        if idle { Next::Look } else { Next::GoOn }
+        if idle { NextAction::Look } else { NextAction::GoOn }
     }
 
     fn failed(&mut self, error: &Value, clock: &ZonedClock) {
-        let problem = of_error(error, clock);
+        let problem = problem_from_error(error, clock);
         let again = self.error.as_ref().is_some_and(|before| before.kind == problem.kind);
         if problem.kind == ProblemKind::ContextOverflow {
             self.rounds = if again { self.rounds + 1 } else { 1 };
@@ -281,7 +290,7 @@ impl Turn {
         }
     }
 
-    fn part(&mut self, part: Part, out: &mut Vec<AgentSignal>) {
+    fn part(&mut self, part: MessagePart, out: &mut Vec<AgentSignal>) {
         if part.session != self.session {
             return self.part_of_subagent(&part, out);
         }
@@ -292,7 +301,7 @@ impl Turn {
             None => return self.early.entry(part.message.clone()).or_default().push(part),
             Some(Speaker::Assistant) => {}
             Some(Speaker::User) => return self.messages.prompted(&part),
-            Some(Speaker::Nobody) => return self.usage(&part, out),
+            Some(Speaker::Other) => return self.usage(&part, out),
         }
         match part.kind {
             PartKind::Text | PartKind::Reasoning => self.text(part, out),
@@ -303,7 +312,7 @@ impl Turn {
     }
 
     /// A subagent's work is a tool use of the agent; only its usage and its running tools are tracked.
-    fn part_of_subagent(&mut self, part: &Part, out: &mut Vec<AgentSignal>) {
+    fn part_of_subagent(&mut self, part: &MessagePart, out: &mut Vec<AgentSignal>) {
         if !self.is_family(&part.session) {
             return;
         }
@@ -314,7 +323,7 @@ impl Turn {
         }
     }
 
-    fn text(&mut self, part: Part, out: &mut Vec<AgentSignal>) {
+    fn text(&mut self, part: MessagePart, out: &mut Vec<AgentSignal>) {
         if part.synthetic {
             return;
         }
@@ -338,7 +347,7 @@ impl Turn {
         }
     }
 
-    fn tool(&mut self, part: &Part, out: &mut Vec<AgentSignal>) {
+    fn tool(&mut self, part: &MessagePart, out: &mut Vec<AgentSignal>) {
         self.track(part);
         let told = self
             .parts
@@ -364,7 +373,7 @@ impl Turn {
         }
     }
 
-    fn track(&mut self, part: &Part) {
+    fn track(&mut self, part: &MessagePart) {
         match part.tool_status() {
             ToolStatus::Running => {
                 let ended = matches!(self.parts.get(&part.id), Some(PartState::Tool(tool)) if tool.has_ended());
@@ -379,7 +388,7 @@ impl Turn {
         }
     }
 
-    fn usage(&mut self, part: &Part, out: &mut Vec<AgentSignal>) {
+    fn usage(&mut self, part: &MessagePart, out: &mut Vec<AgentSignal>) {
         if part.kind == PartKind::StepFinish && self.parts.insert(part.id.clone(), PartState::Done).is_none() {
             out.extend(usage(&part.raw));
         }

@@ -4,8 +4,8 @@ use futures_util::{FutureExt, stream};
 
 use crate::opencode::{
     feed::Feed,
-    verdict::Verdict,
-    wire::{self, Role},
+    verdict::TurnVerdict,
+    wire::{self, MessageRole},
 };
 
 use super::*;
@@ -32,13 +32,13 @@ fn recording(name: &str) -> &'static str {
 }
 
 /// The events in a recording.
-fn events(text: &str) -> Vec<Event> {
+fn events(text: &str) -> Vec<ServerEvent> {
     events_of_pieces(vec![text.as_bytes().to_vec()])
 }
 
-fn events_of_pieces(pieces: Vec<Vec<u8>>) -> Vec<Event> {
+fn events_of_pieces(pieces: Vec<Vec<u8>>) -> Vec<ServerEvent> {
     let pieces = pieces.into_iter().map(Ok::<_, std::io::Error>);
-    let mut feed = Feed::of(stream::iter(pieces));
+    let mut feed = Feed::from_bytes(stream::iter(pieces));
     let mut events = Vec::new();
     // All data is available, so nothing has to be awaited.
     while let Some(Ok((event, _))) = feed.next().now_or_never() {
@@ -48,16 +48,16 @@ fn events_of_pieces(pieces: Vec<Vec<u8>>) -> Vec<Event> {
 }
 
 /// The turn of a recording: that of its first user message.
-fn turn_of(events: &[Event]) -> Turn {
+fn turn_of(events: &[ServerEvent]) -> ServerTurn {
     let first = events.iter().find_map(|event| match &event.kind {
-        EventKind::MessageUpdated(info) if info.role == Role::User => Some(info),
+        EventKind::MessageUpdated(info) if info.role == MessageRole::User => Some(info),
         _ => None,
     });
     let first = first.expect("a message of the user");
     // Ids are compared as texts; this baseline is just below the id.
     let mut baseline = first.id.clone();
     baseline.pop();
-    Turn::new(&first.session, Some(baseline))
+    ServerTurn::new(&first.session, Some(baseline))
 }
 
 /// The result of playing events: signals, next actions, and the verdict.
@@ -65,10 +65,10 @@ fn turn_of(events: &[Event]) -> Turn {
 struct Played {
     signals: Vec<AgentSignal>,
     nexts: Vec<String>,
-    verdict: Option<Verdict>,
+    verdict: Option<TurnVerdict>,
 }
 
-fn play(events: Vec<Event>) -> Played {
+fn play(events: Vec<ServerEvent>) -> Played {
     let mut turn = turn_of(&events);
     let mut played = Played::default();
     played.take(&mut turn, events);
@@ -77,21 +77,21 @@ fn play(events: Vec<Event>) -> Played {
 }
 
 impl Played {
-    fn take(&mut self, turn: &mut Turn, events: Vec<Event>) {
+    fn take(&mut self, turn: &mut ServerTurn, events: Vec<ServerEvent>) {
         for event in events {
             let next = match turn.take(event, &clock(), &mut self.signals) {
-                Next::GoOn => continue,
-                Next::Look => "look".to_owned(),
-                Next::AskPermission(permission) => format!("ask permission {}", permission.permission),
-                Next::PermissionAnswered { .. } => "permission answered".to_owned(),
-                Next::AskQuestion(question) => format!("ask {} question", question.questions.len()),
-                Next::QuestionAnswered(_) => "question answered".to_owned(),
+                NextAction::GoOn => continue,
+                NextAction::Look => "look".to_owned(),
+                NextAction::AskPermission(permission) => format!("ask permission {}", permission.permission),
+                NextAction::PermissionAnswered { .. } => "permission answered".to_owned(),
+                NextAction::AskQuestion(question) => format!("ask {} question", question.questions.len()),
+                NextAction::QuestionAnswered(_) => "question answered".to_owned(),
             };
             self.nexts.push(next);
         }
     }
 
-    fn end(&mut self, turn: &mut Turn) {
+    fn end(&mut self, turn: &mut ServerTurn) {
         turn.finish(&mut self.signals);
         self.verdict = Some(turn.verdict());
     }
@@ -258,8 +258,8 @@ fn a_turn_without_its_last_messages_is_no_success() {
 }
 
 /// A turn of session `s`, and its signals for these events.
-fn told(lines: &[serde_json::Value]) -> (Turn, Vec<AgentSignal>) {
-    let mut turn = Turn::new("s", None);
+fn told(lines: &[serde_json::Value]) -> (ServerTurn, Vec<AgentSignal>) {
+    let mut turn = ServerTurn::new("s", None);
     let mut signals = Vec::new();
     for line in lines {
         let event = wire::event(&line.to_string()).expect("an event");

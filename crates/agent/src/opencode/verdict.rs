@@ -4,10 +4,10 @@ use ralph_core::event::{Problem, ProblemKind};
 
 use crate::dialect::one_line;
 
-use super::messages::Messages;
+use super::messages::TurnMessages;
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Verdict {
+pub(super) struct TurnVerdict {
     pub(super) ok: bool,
     /// The error of a failed turn, or the denied permissions of a successful one.
     pub(super) problem: Option<Problem>,
@@ -15,10 +15,10 @@ pub(super) struct Verdict {
     pub(super) message: Option<String>,
 }
 
-impl Verdict {
+impl TurnVerdict {
     /// Judges a finished turn by the error after which nothing more was done, the denied permissions, and the reason
     /// why the last message ended.
-    pub(super) fn of(messages: &Messages, error: Option<&Problem>, denied: &[String]) -> Self {
+    pub(super) fn from_messages(messages: &TurnMessages, error: Option<&Problem>, denied: &[String]) -> Self {
         let problem = |kind, text| Some(Problem::said(kind, text));
         let without = denied.join(", ");
         let (ok, problem) = match (error, messages.last_reason()) {

@@ -3,11 +3,11 @@
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use super::held::OwnRule;
+use super::asking_rules::OwnRule;
 
 /// One event of the server's stream.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Event {
+pub(super) struct ServerEvent {
     /// Identifies an event that arrives twice.
     pub(super) id: String,
     pub(super) kind: EventKind,
@@ -19,11 +19,11 @@ pub(super) enum EventKind {
     Heartbeat,
     SessionCreated(SessionInfo),
     MessageUpdated(MessageInfo),
-    PartUpdated(Box<Part>),
+    PartUpdated(Box<MessagePart>),
     PartDelta(Delta),
     Status {
         session: String,
-        status: Status,
+        status: SessionStatus,
     },
     /// `session.idle`; an equivalent `session.status` precedes it.
     Idle {
@@ -34,14 +34,14 @@ pub(super) enum EventKind {
         session: Option<String>,
         error: Value,
     },
-    PermissionAsked(Permission),
+    PermissionAsked(WirePermission),
     /// A permission request was answered, by any client.
     PermissionAnswered {
         session: String,
         id: String,
         allowed: bool,
     },
-    QuestionAsked(Question),
+    QuestionAsked(WireQuestion),
     /// A question was answered or rejected, by any client.
     QuestionAnswered {
         session: String,
@@ -79,7 +79,7 @@ pub(super) struct MessageInfo {
     pub(super) id: String,
     #[serde(rename = "sessionID")]
     pub(super) session: String,
-    pub(super) role: Role,
+    pub(super) role: MessageRole,
     /// The reason why the model stopped; `None` before that.
     pub(super) finish: Option<String>,
     pub(super) error: Option<Value>,
@@ -90,7 +90,7 @@ pub(super) struct MessageInfo {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Role {
+pub(super) enum MessageRole {
     User,
     Assistant,
     #[serde(other)]
@@ -100,13 +100,13 @@ pub(super) enum Role {
 impl MessageInfo {
     /// Whether the assistant addresses the user, as opposed to summarising the session for itself.
     pub(super) fn is_said(&self) -> bool {
-        self.role == Role::Assistant && self.summary != Value::Bool(true)
+        self.role == MessageRole::Assistant && self.summary != Value::Bool(true)
     }
 }
 
 /// A part of a message: a text, a thought, a tool use, the end of a step.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub(super) struct Part {
+pub(super) struct MessagePart {
     pub(super) id: String,
     #[serde(rename = "sessionID")]
     pub(super) session: String,
@@ -120,15 +120,15 @@ pub(super) struct Part {
     #[serde(default)]
     pub(super) synthetic: bool,
     #[serde(default)]
-    pub(super) time: Time,
+    pub(super) time: PartTimes,
     /// The complete part.
     #[serde(skip)]
     pub(super) raw: Value,
 }
 
-impl Part {
+impl MessagePart {
     fn read(raw: Value) -> Option<Self> {
-        let part = Part::deserialize(&raw).ok()?;
+        let part = MessagePart::deserialize(&raw).ok()?;
         Some(Self { raw, ..part })
     }
 
@@ -167,7 +167,7 @@ pub(super) enum PartKind {
 /// The times at which a part began and ended, in milliseconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Time {
+pub(super) struct PartTimes {
     pub(super) start: Option<u64>,
     pub(super) end: Option<u64>,
 }
@@ -187,7 +187,7 @@ pub(super) struct Delta {
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
-pub(super) enum Status {
+pub(super) enum SessionStatus {
     Idle,
     Busy,
     /// The server retries a request at `next`, in milliseconds since 1970.
@@ -202,7 +202,7 @@ pub(super) enum Status {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
-pub(super) struct Permission {
+pub(super) struct WirePermission {
     pub(super) id: String,
     #[serde(rename = "sessionID")]
     pub(super) session: String,
@@ -224,12 +224,12 @@ pub(super) struct ToolUse {
 
 /// The directories in which the server works.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(super) struct Paths {
+pub(super) struct ServerPaths {
     pub(super) worktree: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(super) struct Question {
+pub(super) struct WireQuestion {
     pub(super) id: String,
     #[serde(rename = "sessionID")]
     pub(super) session: String,
@@ -257,8 +257,8 @@ pub(super) struct ListedMessage {
 
 impl ListedMessage {
     /// The parts that can be parsed.
-    pub(super) fn parts(&self) -> impl Iterator<Item = Part> {
-        self.parts.iter().cloned().filter_map(Part::read)
+    pub(super) fn parts(&self) -> impl Iterator<Item = MessagePart> {
+        self.parts.iter().cloned().filter_map(MessagePart::read)
     }
 }
 
@@ -277,7 +277,7 @@ impl Health {
 }
 
 /// Parses the data of one event; `None` if it is not a JSON object with a type.
-pub(super) fn event(data: &str) -> Option<Event> {
+pub(super) fn event(data: &str) -> Option<ServerEvent> {
     #[derive(Deserialize)]
     struct Envelope {
         #[serde(default)]
@@ -290,7 +290,7 @@ pub(super) fn event(data: &str) -> Option<Event> {
     let Envelope { id, name, properties } = serde_json::from_str(data).ok()?;
     let session = properties.get("sessionID").and_then(Value::as_str).map(str::to_owned);
     let kind = known(&name, &session, properties).unwrap_or(EventKind::Garbled { name, session });
-    Some(Event { id, kind })
+    Some(ServerEvent { id, kind })
 }
 
 fn known(name: &str, session: &Option<String>, mut properties: Value) -> Option<EventKind> {
@@ -300,7 +300,7 @@ fn known(name: &str, session: &Option<String>, mut properties: Value) -> Option<
         "server.heartbeat" => EventKind::Heartbeat,
         "session.created" => EventKind::SessionCreated(read(field("info")?)?),
         "message.updated" => EventKind::MessageUpdated(read(field("info")?)?),
-        "message.part.updated" => EventKind::PartUpdated(Box::new(Part::read(field("part")?)?)),
+        "message.part.updated" => EventKind::PartUpdated(Box::new(MessagePart::read(field("part")?)?)),
         "message.part.delta" => EventKind::PartDelta(read(properties)?),
         "session.status" => EventKind::Status {
             session: session.clone()?,
@@ -381,7 +381,7 @@ mod tests {
             event(status).map(|event| event.kind),
             Some(EventKind::Status {
                 session: "s".to_owned(),
-                status: Status::Other
+                status: SessionStatus::Other
             })
         );
     }

@@ -59,7 +59,7 @@ pub(super) fn variables(asks: bool, before: impl Fn(&str) -> Option<String>) -> 
 
 /// The rules that make a session ask for everything that its agent is not denied, and the names of subagents that the
 /// rules exclude, since they would not ask.
-pub(super) fn asking(agents: &[KnownAgent], chosen: Option<&str>) -> (Vec<OwnRule>, Vec<String>) {
+pub(super) fn asking_rules(agents: &[KnownAgent], chosen: Option<&str>) -> (Vec<OwnRule>, Vec<String>) {
     let mut rules = vec![everything()];
     let is_chosen = |agent: &&KnownAgent| match chosen {
         Some(name) => agent.name == name,
@@ -76,14 +76,14 @@ pub(super) fn asking(agents: &[KnownAgent], chosen: Option<&str>) -> (Vec<OwnRul
             ..rule
         }));
     }
-    let unheld = agents.iter().filter(|agent| agent.mode != "primary" && !agent.asks());
-    let unheld: Vec<String> = unheld.map(|agent| agent.name.clone()).collect();
-    rules.extend(unheld.iter().map(|name| OwnRule {
+    let excluded = agents.iter().filter(|agent| agent.mode != "primary" && !agent.asks());
+    let excluded: Vec<String> = excluded.map(|agent| agent.name.clone()).collect();
+    rules.extend(excluded.iter().map(|name| OwnRule {
         permission: "task".to_owned(),
         pattern: name.clone(),
         action: "deny".to_owned(),
     }));
-    (rules, unheld)
+    (rules, excluded)
 }
 
 impl KnownAgent {
@@ -143,7 +143,7 @@ mod tests {
             agent("foreign", "subagent", &[("*", "*", "ask")]),
             serde_json::from_value(json!({"name": "odd", "permission": {"bash": "ask"}})).unwrap(),
         ];
-        let (rules, unheld) = asking(&agents, None);
+        let (rules, excluded) = asking_rules(&agents, None);
         let shown: Vec<String> = rules
             .iter()
             .map(|rule| format!("{} {} {}", rule.permission, rule.pattern, rule.action))
@@ -159,8 +159,8 @@ mod tests {
                 "task odd deny"
             ]
         );
-        assert_eq!(unheld, ["free", "foreign", "odd"], "they would not ask");
-        let (rules, _) = asking(&agents, Some("free"));
+        assert_eq!(excluded, ["free", "foreign", "odd"], "they would not ask");
+        let (rules, _) = asking_rules(&agents, Some("free"));
         assert_eq!(rules[1].action, "ask", "whatever its own settings allow");
     }
 
