@@ -9,7 +9,7 @@ use std::{
 
 use ralph_agent::{
     AgentAdapter, Display, SessionRequest,
-    catalog::{Catalog, Sources},
+    catalog::{AdapterSources, Catalog},
     subprocess::SubprocessAdapter,
 };
 use ralph_core::event::{AgentSignal, CancelReason, Exit, Finding, ProblemKind, RunId};
@@ -98,7 +98,7 @@ impl Place {
 fn adapter(id: &str, settings: serde_json::Value) -> SubprocessAdapter {
     let adapters = serde_json::json!({ id: settings });
     let config = vec![Node::of(adapters, &Origin::Default)];
-    let catalog = Catalog::load(&Sources {
+    let catalog = Catalog::load(&AdapterSources {
         config,
         ..Sources::default()
     });

@@ -4,10 +4,10 @@ use std::{collections::BTreeMap, env, path::Path, sync::Arc, time::Duration};
 
 use ralph_agent::{
     AgentAdapter, Channel, GitIdentity,
-    catalog::{Catalog, Sources},
+    catalog::{AdapterSources, Catalog},
     dialect::DialectKind,
     greeting,
-    manifest::{Live, Manifest, Transport},
+    manifest::{LiveLaunch, Manifest, Transport},
     mcp::{McpServers, OwnServer},
     opencode::{Credentials, ServerAdapter, ServerOptions},
     subprocess::SubprocessAdapter,
@@ -171,12 +171,12 @@ impl<'a> Chooser<'a> {
     }
 
     /// Whether the run needs to continue sessions, and the live channel cannot.
-    fn loses_sessions(&self, manifest: &Manifest, live: &Live) -> bool {
+    fn loses_sessions(&self, manifest: &Manifest, live: &LiveLaunch) -> bool {
         self.config.session == SessionMode::Resume && manifest.capabilities.resume && !live.capabilities.resume
     }
 
     /// Whether a watching user gains from the live channel, and the run loses nothing by it.
-    fn is_better(&self, manifest: &Manifest, live: &Live) -> bool {
+    fn is_better(&self, manifest: &Manifest, live: &LiveLaunch) -> bool {
         let writes_along = manifest.dialect.is_some_and(DialectKind::tells_text_as_it_comes);
         let gains = live.capabilities.live_steering || !writes_along;
         let (limits, one_way) = (&self.config.limits, manifest.capabilities);
@@ -215,7 +215,7 @@ impl<'a> Chooser<'a> {
     }
 
     /// Whether only the live channel reports usage during a turn, and a limit needs that.
-    fn needs_counts(&self, manifest: &Manifest, live: &Live) -> bool {
+    fn needs_counts(&self, manifest: &Manifest, live: &LiveLaunch) -> bool {
         let is_bound = self.config.limits.bound_tokens() || self.config.limits.bound_cost();
         is_bound
             && !manifest.capabilities.usage_in_turn
@@ -225,7 +225,7 @@ impl<'a> Chooser<'a> {
     }
 
     /// Whether only the live channel can pass on the user's MCP servers.
-    fn needs_servers(&self, manifest: &Manifest, live: &Live) -> bool {
+    fn needs_servers(&self, manifest: &Manifest, live: &LiveLaunch) -> bool {
         !self.config.mcp.is_empty()
             && !manifest.takes_servers(None)
             && manifest.takes_servers(Some(live))
@@ -246,7 +246,7 @@ impl<'a> Chooser<'a> {
     }
 
     /// Whether there are permission rules, and this channel can ask about tool calls.
-    fn needs_answers(&self, live: &Live) -> bool {
+    fn needs_answers(&self, live: &LiveLaunch) -> bool {
         !live.capabilities.asks.is_empty() && !self.config.permissions.policy().allows_all()
     }
 
@@ -345,7 +345,7 @@ impl<'a> Chooser<'a> {
     }
 
     /// Checks that the agent answers on the live channel, if this run requires that.
-    fn answers(&self, manifest: &Manifest, live: &Live, supervisor: &Supervisor) -> Result<(), Failure> {
+    fn answers(&self, manifest: &Manifest, live: &LiveLaunch, supervisor: &Supervisor) -> Result<(), Failure> {
         let asks = self.needs_answers(live);
         if !self.starting || !asks && self.config.channel != Channel::Live {
             return Ok(());
@@ -439,7 +439,7 @@ pub(super) fn check_model_is_reached(agent: &Agent, config: &Config) -> Result<(
 /// All adapters that are visible from `place`.
 pub(crate) fn catalog(place: &Place, config: &Config) -> Catalog {
     let user = dirs::config_dir().map(|dir| dir.join("ralph").join("adapters"));
-    Catalog::load(&Sources {
+    Catalog::load(&AdapterSources {
         directories: user.into_iter().collect(),
         project: place.own.adapters.clone(),
         config: [of_native(&config.native)]

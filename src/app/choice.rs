@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use ralph_agent::{
-    catalog::{Catalog, Listed},
+    catalog::{Catalog, ListedAdapter},
     login::Login,
 };
 use ralph_core::event::{ChoiceReason, Notice};
@@ -85,8 +85,8 @@ pub(crate) fn open_choice(catalog: &Catalog, loaded: &Loaded, project: &Path) ->
 }
 
 /// The installed adapters that may be chosen: those of `order`, then the user's own.
-fn candidates(listed: &[Listed], order: &[impl AsRef<str>]) -> Vec<Candidate> {
-    let of = |adapter: &Listed, is_own| Candidate {
+fn candidates(listed: &[ListedAdapter], order: &[impl AsRef<str>]) -> Vec<Candidate> {
+    let of = |adapter: &ListedAdapter, is_own| Candidate {
         id: adapter.id.clone(),
         title: adapter.title.clone(),
         is_ready: !matches!(adapter.login, Login::NotFound { .. }),
@@ -155,9 +155,9 @@ mod tests {
 
     use super::*;
 
-    fn listed(id: &str, is_installed: bool, login: Login) -> Listed {
+    fn listed(id: &str, is_installed: bool, login: Login) -> ListedAdapter {
         let is_own = ["mine", "one", "two"].contains(&id);
-        Listed {
+        ListedAdapter {
             id: id.to_owned(),
             title: id.to_uppercase(),
             channels: "-",

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, path::Path, slice, sync::Arc};
 
-use ralph_agent::{Capabilities, manifest::Live};
+use ralph_agent::{Capabilities, manifest::LiveLaunch};
 use ralph_core::{
     event::{Decider, Decision, Offer, PermissionMode, PermissionRequest, Ruling, ToolKind, ToolKinds},
     run::{AddedRule, Permissions},
@@ -219,7 +219,12 @@ fn can_be_held(capabilities: Capabilities, rule: &Rule, list: List) -> bool {
 ///
 /// # Errors
 /// A [`Failure`] that names the file with such a setting.
-pub(super) fn unbypassed(adapter: &str, live: &Live, concerned: ToolKinds, project: &Path) -> Result<(), Failure> {
+pub(super) fn unbypassed(
+    adapter: &str,
+    live: &LiveLaunch,
+    concerned: ToolKinds,
+    project: &Path,
+) -> Result<(), Failure> {
     if !concerned.has(ToolKind::Shell) {
         return Ok(());
     }

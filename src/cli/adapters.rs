@@ -5,7 +5,7 @@ use std::{fmt::Write as _, path::Path};
 use ralph_agent::{
     AgentError,
     catalog::Catalog,
-    check::{CheckReport, Comparison, Version},
+    check::{CheckReport, Comparison, InstalledVersion},
     login::Login,
 };
 use ralph_state::control::Personal;
@@ -123,10 +123,10 @@ fn in_words(report: &CheckReport) -> String {
         None => line("program", &format!("`{}` is not on PATH", report.program)),
     }
     match &report.version {
-        Version::NotAsked => {}
-        Version::Said(version) => line("version", version),
-        Version::Failed { why } => line("version", &format!("unknown: {why}")),
-        Version::TimedOut { after } => {
+        InstalledVersion::NotAsked => {}
+        InstalledVersion::Said(version) => line("version", version),
+        InstalledVersion::Failed { why } => line("version", &format!("unknown: {why}")),
+        InstalledVersion::TimedOut { after } => {
             let after_ms = u64::try_from(after.as_millis()).unwrap_or(u64::MAX);
             line(
                 "version",

@@ -176,7 +176,7 @@ impl Driver {
             before,
             has_tools: self.agent_tools
                 && self.state().view.role.is_work()
-                && self.agent().adapter.hands_on_servers(self.is_one_way()),
+                && self.agent().adapter.passes_mcp_servers(self.is_one_way()),
             ..Prepare::of(self.state(), iteration, untouched, live_steering)
         };
         let jobs = Arc::clone(&self.jobs);

@@ -13,7 +13,7 @@ use std::{
 
 use ralph_agent::{
     AgentAdapter, Display, Session, SessionRequest,
-    catalog::{Catalog, Sources},
+    catalog::{AdapterSources, Catalog},
     opencode::{ServerAdapter, ServerOptions},
 };
 use ralph_core::event::{AgentSignal, Problem, RunId, SessionId};
@@ -50,7 +50,7 @@ impl Live {
     /// An adapter with changes to its manifest.
     pub fn with(options: ServerOptions, changes: Value) -> Live {
         let adapters = serde_json::json!({ "opencode-server": changes });
-        let catalog = Catalog::load(&Sources {
+        let catalog = Catalog::load(&AdapterSources {
             config: vec![Node::of(adapters, &Origin::Default)],
             ..Sources::default()
         });

@@ -19,7 +19,7 @@ use super::{
     AgentError,
     check::{self, CheckReport},
     login::Login,
-    manifest::{LANGUAGE, Manifest, Transport, Written},
+    manifest::{LANGUAGE, Manifest, Transport, WrittenAdapter},
     opencode::Credentials,
     subprocess::SubprocessAdapter,
 };
@@ -47,7 +47,7 @@ pub fn built_in() -> impl Iterator<Item = &'static str> {
 
 /// The sources of adapters beside the built-in ones, weakest first.
 #[derive(Debug, Clone, Default)]
-pub struct Sources {
+pub struct AdapterSources {
     /// Directories with `<id>.toml` files. A missing directory counts as empty.
     pub directories: Vec<PathBuf>,
     /// The adapter files of the project's own directory, as far as the project is trusted.
@@ -62,7 +62,7 @@ pub struct Catalog(Layered);
 
 /// One line of a list of adapters.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListedAdapter {
     pub id: String,
     pub title: String,
     /// The channels through which ralph can talk to the agent.
@@ -81,17 +81,17 @@ pub struct Listed {
 
 impl Catalog {
     /// Reads every layer. Errors in an adapter are reported when it is asked for.
-    pub fn load(sources: &Sources) -> Self {
+    pub fn load(sources: &AdapterSources) -> Self {
         let mut layered = Layered::new(&LANGUAGE, "an adapter");
         for (id, text) in BUILT_IN {
-            layered.add_built_in::<Written>(id, text);
+            layered.add_built_in::<WrittenAdapter>(id, text);
         }
         for directory in &sources.directories {
-            layered.add_directory::<Written>(&Directory::read(directory));
+            layered.add_directory::<WrittenAdapter>(&Directory::read(directory));
         }
-        layered.add_directory::<Written>(&sources.project);
+        layered.add_directory::<WrittenAdapter>(&sources.project);
         for (id, node) in sources.config.iter().filter_map(Node::fields).flatten() {
-            layered.add_node::<Written>(id, node);
+            layered.add_node::<WrittenAdapter>(id, node);
         }
         Catalog(layered)
     }
@@ -119,7 +119,7 @@ impl Catalog {
         if let Some(broken) = &adapter.broken {
             return Err(wrong(broken.clone().into()));
         }
-        Manifest::of(id, &adapter.merged).map_err(wrong)
+        Manifest::from_merged(id, &adapter.merged).map_err(wrong)
     }
 
     /// Returns an adapter that runs sessions.
@@ -187,8 +187,8 @@ impl Catalog {
         }
         let set = manifest.command.env.iter().map(|(name, _)| name.as_str());
         // ralph sets a password for a server that it starts itself.
-        let of_server = (manifest.transport == Transport::Http).then_some(Credentials::PASSWORD_VAR);
-        let kept: Vec<&str> = own.into_iter().chain(set).chain(of_server).collect();
+        let password = (manifest.transport == Transport::Http).then_some(Credentials::PASSWORD_VAR);
+        let kept: Vec<&str> = own.into_iter().chain(set).chain(password).collect();
         self.keys()
             .into_iter()
             .filter(|name| !kept.contains(&name.as_str()))
@@ -196,13 +196,13 @@ impl Catalog {
     }
 
     /// All adapters, and whether each can be used in `cwd`.
-    pub fn list(&self, cwd: &Path) -> Vec<Listed> {
+    pub fn list(&self, cwd: &Path) -> Vec<ListedAdapter> {
         let listed = |(id, adapter): (&String, &Entry)| {
             let manifest = self.manifest(id);
             let title = manifest
                 .as_ref()
                 .map_or_else(|_| id.clone(), |manifest| manifest.title.clone());
-            Listed {
+            ListedAdapter {
                 id: id.clone(),
                 title,
                 channels: manifest.as_ref().map_or("-", Manifest::channels),
@@ -224,7 +224,7 @@ impl Catalog {
     /// # Errors
     /// [`AgentError::UnknownAdapter`]. A broken adapter is shown as well, with its error as a comment.
     pub fn show(&self, id: &str) -> Result<String, AgentError> {
-        let mut out = self.get(id)?.show::<Written>(is_secret);
+        let mut out = self.get(id)?.show::<WrittenAdapter>(is_secret);
         if let Err(error) = self.manifest(id) {
             // Writing to a String does not fail.
             _ = writeln!(out, "# broken: {}", why(&error));

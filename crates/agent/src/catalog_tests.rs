@@ -42,7 +42,7 @@ impl Home {
     }
 
     fn catalog(&self) -> Catalog {
-        Catalog::load(&Sources {
+        Catalog::load(&AdapterSources {
             directories: ["user", "project", "missing"]
                 .map(|layer| self.dir.path().join(layer))
                 .to_vec(),
@@ -76,7 +76,7 @@ fn error_in_command(lines: &str) -> String {
 
 #[test]
 fn every_built_in_adapter_is_complete() {
-    let catalog = Catalog::load(&Sources::default());
+    let catalog = Catalog::load(&AdapterSources::default());
     let ids: Vec<_> = catalog.ids().collect();
     assert_eq!(
         ids,
@@ -119,7 +119,7 @@ fn told(cells: &[&str]) -> [bool; 4] {
 fn the_tables_have_every_built_in_adapter_as_it_is() {
     let reference = include_str!("../../../docs/guide/adapters.md");
     let guide = include_str!("../../../docs/guide/agents.md");
-    let catalog = Catalog::load(&Sources::default());
+    let catalog = Catalog::load(&AdapterSources::default());
     for id in catalog.ids() {
         let manifest = catalog.manifest(id).expect("a good manifest");
         let Capabilities {
@@ -254,7 +254,7 @@ fn an_adapter_with_nothing_but_a_live_channel_is_complete() {
 
 #[test]
 fn an_unknown_adapter_is_an_error_with_a_suggestion_and_the_list() {
-    let error = Catalog::load(&Sources::default())
+    let error = Catalog::load(&AdapterSources::default())
         .manifest("codxe")
         .expect_err("no such adapter");
     assert_eq!(error.to_string(), "there is no adapter `codxe`");
@@ -265,7 +265,7 @@ fn an_unknown_adapter_is_an_error_with_a_suggestion_and_the_list() {
             "there are: aider, claude, codex, demo, gemini, native, opencode-run, opencode-server, qwen-code"
         ]
     );
-    let error = Catalog::load(&Sources::default())
+    let error = Catalog::load(&AdapterSources::default())
         .manifest("zzz")
         .expect_err("no such adapter");
     assert_eq!(
@@ -363,7 +363,10 @@ fn a_program_is_found_from_the_directory_the_session_runs_in() {
         .check("codex", home.dir.path(), &Supervisor::default())
         .expect("a report");
     assert_eq!(report.path, Some(program.clone()));
-    assert_eq!(report.version, check::Version::Said("codex-cli 0.169.0".to_owned()));
+    assert_eq!(
+        report.version,
+        check::InstalledVersion::Said("codex-cli 0.169.0".to_owned())
+    );
     assert_eq!(report.comparison(), check::Comparison::Same);
     let listed = home.catalog().list(home.dir.path());
     assert!(
@@ -382,7 +385,7 @@ fn a_program_is_found_from_the_directory_the_session_runs_in() {
 
 /// The signals for output of aider 0.86.2 in a session that ended with exit code 0.
 fn told_by_aider(shown: &str) -> Vec<AgentSignal> {
-    let manifest = Catalog::load(&Sources::default())
+    let manifest = Catalog::load(&AdapterSources::default())
         .manifest("aider")
         .expect("an adapter");
     let mut parser = terminal_with(manifest.patterns.expect("patterns"));
@@ -480,7 +483,7 @@ fn a_pattern_that_is_none_is_refused_with_its_place() {
 
 #[test]
 fn every_agent_that_comes_with_ralph_gets_its_own_keys_and_not_those_of_the_others() {
-    let catalog = Catalog::load(&Sources::default());
+    let catalog = Catalog::load(&AdapterSources::default());
     let all = catalog.keys();
     for (id, own) in [
         (

@@ -16,7 +16,7 @@ use super::{
     AgentError,
     login::Login,
     manifest::Manifest,
-    template::{Placeholder, Template},
+    template::{AdapterPlaceholder, AdapterTemplate},
 };
 
 /// How long a program may take to print its version.
@@ -33,7 +33,7 @@ pub struct CheckReport {
     pub program: String,
     /// The program's path; `None` if it is not on PATH.
     pub path: Option<PathBuf>,
-    pub version: Version,
+    pub version: InstalledVersion,
     /// The version the adapter was written for.
     pub verified: Option<String>,
     pub login: Login,
@@ -42,7 +42,7 @@ pub struct CheckReport {
 
 /// The version that a program reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Version {
+pub enum InstalledVersion {
     /// The adapter does not say how to ask, or the program is missing.
     NotAsked,
     /// The first line of the output.
@@ -73,8 +73,8 @@ impl CheckReport {
     /// The version number in the program's answer: `0.169.0` in `codex-cli 0.169.0`.
     pub fn version_number(&self) -> Option<&str> {
         match &self.version {
-            Version::Said(line) => number_in(line),
-            Version::NotAsked | Version::Failed { .. } | Version::TimedOut { .. } => None,
+            InstalledVersion::Said(line) => number_in(line),
+            InstalledVersion::NotAsked | InstalledVersion::Failed { .. } | InstalledVersion::TimedOut { .. } => None,
         }
     }
 }
@@ -98,7 +98,7 @@ fn check_within(
             let helper = supervisor.helper(path).args(args).deadline(deadline);
             probe(keys.iter().fold(helper, Helper::env_remove))
         }
-        (Some(_) | None, None) | (None, Some(_)) => Version::NotAsked,
+        (Some(_) | None, None) | (None, Some(_)) => InstalledVersion::NotAsked,
     };
     CheckReport {
         id: manifest.id.clone(),
@@ -143,17 +143,17 @@ fn named(manifest: &Manifest) -> String {
     fill_program(&manifest.command.program)
 }
 
-fn fill_program(program: &Template) -> String {
+fn fill_program(program: &AdapterTemplate) -> String {
     let own = |placeholder| match placeholder {
-        Placeholder::Ralph => own_executable(),
-        Placeholder::Agent
-        | Placeholder::AskingFile
-        | Placeholder::McpServers
-        | Placeholder::Model
-        | Placeholder::Port
-        | Placeholder::PromptFile
-        | Placeholder::Resume
-        | Placeholder::Session => None,
+        AdapterPlaceholder::Ralph => own_executable(),
+        AdapterPlaceholder::Agent
+        | AdapterPlaceholder::AskingFile
+        | AdapterPlaceholder::McpServers
+        | AdapterPlaceholder::Model
+        | AdapterPlaceholder::Port
+        | AdapterPlaceholder::PromptFile
+        | AdapterPlaceholder::Resume
+        | AdapterPlaceholder::Session => None,
     };
     program.fill(own).unwrap_or_else(|| "ralph".to_owned())
 }
@@ -165,12 +165,12 @@ pub(super) fn own_executable() -> Option<String> {
         .map(|path| path.to_string_lossy().into_owned())
 }
 
-fn probe(helper: Helper) -> Version {
+fn probe(helper: Helper) -> InstalledVersion {
     let finished = match helper.output_cap(PROBE_CAP_BYTES).run() {
         Ok(finished) => finished,
-        Err(HelperError::TimedOut { deadline }) => return Version::TimedOut { after: deadline },
+        Err(HelperError::TimedOut { deadline }) => return InstalledVersion::TimedOut { after: deadline },
         Err(error) => {
-            return Version::Failed {
+            return InstalledVersion::Failed {
                 why: with_causes(&error),
             };
         }
@@ -181,11 +181,11 @@ fn probe(helper: Helper) -> Version {
     }
     let status = finished.status;
     match said.lines().map(str::trim).find(|line| !line.is_empty()) {
-        Some(line) if status.success() => Version::Said(one_line(line)),
-        Some(line) => Version::Failed {
+        Some(line) if status.success() => InstalledVersion::Said(one_line(line)),
+        Some(line) => InstalledVersion::Failed {
             why: format!("{status}: {}", one_line(line)),
         },
-        None => Version::Failed {
+        None => InstalledVersion::Failed {
             why: format!("{status}, and it printed nothing"),
         },
     }
@@ -218,7 +218,7 @@ mod tests {
     };
     use serde_json::json;
 
-    use crate::catalog::{Catalog, Sources};
+    use crate::catalog::{AdapterSources, Catalog};
     use ralph_policy::settings::{Node, Origin};
 
     use super::*;
@@ -227,7 +227,7 @@ mod tests {
     fn report_of(version: &str, deadline: Duration) -> CheckReport {
         let codex = json!({"command": {"program": "sh"}, "probe": {"args": ["-c", version]}});
         let config = vec![Node::of(json!({ "codex": codex }), &Origin::Default)];
-        let catalog = Catalog::load(&Sources {
+        let catalog = Catalog::load(&AdapterSources {
             config,
             ..Sources::default()
         });
@@ -255,14 +255,14 @@ mod tests {
         let failed = report_of("echo 'cannot find node' >&2; exit 3", PROBE_DEADLINE).version;
         assert_eq!(
             failed,
-            Version::Failed {
+            InstalledVersion::Failed {
                 why: "exit status: 3: cannot find node".to_owned()
             }
         );
         let silent = report_of("exit 0", PROBE_DEADLINE).version;
         assert_eq!(
             silent,
-            Version::Failed {
+            InstalledVersion::Failed {
                 why: "exit status: 0, and it printed nothing".to_owned()
             }
         );
@@ -286,8 +286,8 @@ mod tests {
             // is gone.
             let report = report_of(&format!("exec 3<>'{}'; {script}", fifo.display()), deadline);
             match version {
-                Some(version) => assert_eq!(report.version, Version::Said(version.to_owned())),
-                None => assert_eq!(report.version, Version::TimedOut { after: deadline }),
+                Some(version) => assert_eq!(report.version, InstalledVersion::Said(version.to_owned())),
+                None => assert_eq!(report.version, InstalledVersion::TimedOut { after: deadline }),
             }
             let mut fds = [PollFd::new(alive.as_fd(), PollFlags::POLLIN)];
             assert_eq!(poll(&mut fds, PollTimeout::from(30_000u16)), Ok(1), "{script}");

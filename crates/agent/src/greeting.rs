@@ -21,7 +21,7 @@ use super::{
     Display, SessionRequest,
     dialect::{Tail, ZonedClock, classify},
     invocation,
-    manifest::{Live, Manifest},
+    manifest::{LiveLaunch, Manifest},
 };
 
 /// How long to wait for an answer. A slower agent counts as able, and the first session finds out.
@@ -36,7 +36,7 @@ const ANSWER_CAP_BYTES: usize = 4 << 20;
 /// The last words of the agent if it has no such channel. An inconclusive check is `Ok`.
 pub fn answers(
     manifest: &Manifest,
-    live: &Live,
+    live: &LiveLaunch,
     asks: bool,
     project: &Path,
     supervisor: &Supervisor,
@@ -60,7 +60,7 @@ pub fn answers(
         one_way: false,
         env: Vec::new(),
         scratch: scratch.path().to_owned(),
-        display: Box::new(Nobody),
+        display: Box::new(NullDisplay),
     };
     // An agent that cannot be started is reported by the first session.
     let (Ok(launch), Ok(()), Ok(())) = (
@@ -99,9 +99,9 @@ fn known(launch: &Launch, scratch: &Path) -> Option<PathBuf> {
 }
 
 /// Starts the agent, greets it, and ends it after its answer or the deadline.
-fn greet(live: &Live, launch: Launch, supervisor: &Supervisor) -> Result<(), String> {
-    let (sender, heard) = mpsc::channel();
-    let Ok(child) = supervisor.spawn(launch, Box::new(Listener(sender))) else {
+fn greet(live: &LiveLaunch, launch: Launch, supervisor: &Supervisor) -> Result<(), String> {
+    let (sender, events) = mpsc::channel();
+    let Ok(child) = supervisor.spawn(launch, Box::new(ProcessListener(sender))) else {
         return Ok(());
     };
     // If the agent does not read its input, it does not answer either.
@@ -110,8 +110,8 @@ fn greet(live: &Live, launch: Launch, supervisor: &Supervisor) -> Result<(), Str
     let (mut answer, mut tail) = (Vec::new(), Tail::default());
     let mut plain = PlainText::new(KeptEscapes::Nothing);
     let found = loop {
-        match heard.recv_timeout(until.saturating_duration_since(Instant::now())) {
-            Ok(Heard::Stdout(bytes)) => {
+        match events.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            Ok(ProcessEvent::Stdout(bytes)) => {
                 answer.extend(bytes);
                 if let Some(found) = live.protocol.answer(&answer) {
                     break found;
@@ -120,15 +120,15 @@ fn greet(live: &Live, launch: Launch, supervisor: &Supervisor) -> Result<(), Str
                     break Ok(());
                 }
             }
-            Ok(Heard::Terminal(bytes)) => plain.feed(&bytes, |line| tail.push(line)),
-            Ok(Heard::Exited) => {
+            Ok(ProcessEvent::Terminal(bytes)) => plain.feed(&bytes, |line| tail.push(line)),
+            Ok(ProcessEvent::Exited) => {
                 plain.finish(|line| tail.push(line));
                 break lacking(&tail.text());
             }
-            Ok(Heard::Lost) | Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break Ok(()),
+            Ok(ProcessEvent::Lost) | Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break Ok(()),
         }
     };
-    end(&child, &heard);
+    end(&child, &events);
     found
 }
 
@@ -152,13 +152,13 @@ fn lacking(said: &str) -> Result<(), String> {
 }
 
 /// Ends the agent and waits for its exit, since its files are removed next.
-fn end(child: &Child, heard: &mpsc::Receiver<Heard>) {
+fn end(child: &Child, events: &mpsc::Receiver<ProcessEvent>) {
     child.stop(Stop::Immediate);
-    while let Ok(Heard::Stdout(_) | Heard::Terminal(_)) = heard.recv_timeout(DEADLINE) {}
+    while let Ok(ProcessEvent::Stdout(_) | ProcessEvent::Terminal(_)) = events.recv_timeout(DEADLINE) {}
 }
 
 /// An event of the agent's process.
-enum Heard {
+enum ProcessEvent {
     Stdout(Vec<u8>),
     Terminal(Vec<u8>),
     /// The agent ended by itself.
@@ -167,28 +167,28 @@ enum Heard {
     Lost,
 }
 
-struct Listener(Sender<Heard>);
+struct ProcessListener(Sender<ProcessEvent>);
 
-impl Output for Listener {
+impl Output for ProcessListener {
     fn terminal(&mut self, bytes: &[u8]) {
-        _ = self.0.send(Heard::Terminal(bytes.to_vec())); // the greeting is already over
+        _ = self.0.send(ProcessEvent::Terminal(bytes.to_vec())); // the greeting is already over
     }
 
     fn stdout(&mut self, bytes: &[u8]) {
-        _ = self.0.send(Heard::Stdout(bytes.to_vec())); // the greeting is already over
+        _ = self.0.send(ProcessEvent::Stdout(bytes.to_vec())); // the greeting is already over
     }
 
     fn ended(&mut self, end: End) {
-        let heard = match end {
-            End::Exited(_) => Heard::Exited,
-            End::NotStarted { .. } | End::GuardLost => Heard::Lost,
+        let event = match end {
+            End::Exited(_) => ProcessEvent::Exited,
+            End::NotStarted { .. } | End::GuardLost => ProcessEvent::Lost,
         };
-        _ = self.0.send(heard); // the greeting is already over
+        _ = self.0.send(event); // the greeting is already over
     }
 }
 
-struct Nobody;
+struct NullDisplay;
 
-impl Display for Nobody {
+impl Display for NullDisplay {
     fn show(&mut self, _: &[u8]) {}
 }

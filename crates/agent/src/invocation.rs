@@ -11,9 +11,9 @@ use ralph_system::proc::{Launch, Stdin, Stdout};
 use super::{
     Capabilities, SessionRequest, check,
     dialect::DialectKind,
-    manifest::{Live, Manifest, PromptBy},
+    manifest::{LiveLaunch, Manifest, PromptBy},
     mcp::{McpServer, with_before},
-    template::{Placeholder, Template},
+    template::{AdapterPlaceholder, AdapterTemplate},
 };
 
 /// The launch of a session, without its guard.
@@ -24,7 +24,7 @@ use super::{
 pub(super) fn launch(
     manifest: &Manifest,
     request: &SessionRequest,
-    live: Option<&Live>,
+    live: Option<&LiveLaunch>,
     servers: &[McpServer],
 ) -> Result<Launch, Problem> {
     let capabilities = live.map_or(manifest.capabilities, |live| live.capabilities);
@@ -57,7 +57,7 @@ pub(super) fn launch(
         let told = live.asking.env.iter();
         env.extend(told.filter_map(|(name, value)| Some((name.clone(), values.fill(value)?))));
     }
-    let in_messages = live.is_some_and(|live| live.protocol.hands_over(Placeholder::McpServers));
+    let in_messages = live.is_some_and(|live| live.protocol.hands_over(AdapterPlaceholder::McpServers));
     if !servers.is_empty() && !in_messages {
         let mcp = &manifest.mcp;
         let servers = mcp.form.written(servers);
@@ -109,8 +109,8 @@ pub(super) fn mcp_variables(manifest: &Manifest, written: &str, before: &[(Strin
 }
 
 /// Fills a template that contains no placeholder but the MCP servers.
-fn named(template: &Template, servers: &str) -> Option<String> {
-    template.fill(|placeholder| (placeholder == Placeholder::McpServers).then(|| servers.to_owned()))
+fn named(template: &AdapterTemplate, servers: &str) -> Option<String> {
+    template.fill(|placeholder| (placeholder == AdapterPlaceholder::McpServers).then(|| servers.to_owned()))
 }
 
 /// The path of a session's file that makes its agent ask.
@@ -134,7 +134,7 @@ impl Values {
         manifest
             .can_be_given(request.model.as_deref(), request.agent.as_deref())
             .map_err(|error| Problem::said(ProblemKind::Usage, error.to_string()))?;
-        let takes_session = manifest.command.takes(Placeholder::Session);
+        let takes_session = manifest.command.takes(AdapterPlaceholder::Session);
         if request.resume.is_some() && !capabilities.resume && !takes_session {
             return Err(Problem::said(
                 ProblemKind::SessionLost,
@@ -150,7 +150,7 @@ impl Values {
             model: request
                 .model
                 .as_deref()
-                .and_then(|model| manifest.model_form.of(model).ok())
+                .and_then(|model| manifest.model_form.apply(model).ok())
                 .map(|named| named.name.to_owned()),
             agent: request.agent.clone(),
             session: request.resume.as_ref().map(|session| session.0.clone()),
@@ -160,21 +160,21 @@ impl Values {
         })
     }
 
-    fn args(&self, manifest: &Manifest, written: &[Template]) -> Vec<OsString> {
+    fn args(&self, manifest: &Manifest, written: &[AdapterTemplate]) -> Vec<OsString> {
         let command = &manifest.command;
         let mut args = Vec::new();
         for arg in written {
             let group = match arg.whole() {
-                Some(Placeholder::Model) => &command.model,
-                Some(Placeholder::Agent) => &command.agent,
-                Some(Placeholder::Resume) => &command.resume,
+                Some(AdapterPlaceholder::Model) => &command.model,
+                Some(AdapterPlaceholder::Agent) => &command.agent,
+                Some(AdapterPlaceholder::Resume) => &command.resume,
                 Some(
-                    Placeholder::AskingFile
-                    | Placeholder::McpServers
-                    | Placeholder::Port
-                    | Placeholder::PromptFile
-                    | Placeholder::Ralph
-                    | Placeholder::Session,
+                    AdapterPlaceholder::AskingFile
+                    | AdapterPlaceholder::McpServers
+                    | AdapterPlaceholder::Port
+                    | AdapterPlaceholder::PromptFile
+                    | AdapterPlaceholder::Ralph
+                    | AdapterPlaceholder::Session,
                 )
                 | None => {
                     args.extend(self.fill(arg).map(OsString::from));
@@ -187,16 +187,16 @@ impl Values {
         args
     }
 
-    fn fill(&self, template: &Template) -> Option<String> {
+    fn fill(&self, template: &AdapterTemplate) -> Option<String> {
         template.fill(|placeholder| match placeholder {
-            Placeholder::Model => self.model.clone(),
-            Placeholder::Agent => self.agent.clone(),
-            Placeholder::AskingFile => self.asking_file.clone(),
-            Placeholder::Session => self.session.clone(),
-            Placeholder::PromptFile => Some(self.prompt.clone()),
-            Placeholder::Ralph => self.ralph.clone(),
+            AdapterPlaceholder::Model => self.model.clone(),
+            AdapterPlaceholder::Agent => self.agent.clone(),
+            AdapterPlaceholder::AskingFile => self.asking_file.clone(),
+            AdapterPlaceholder::Session => self.session.clone(),
+            AdapterPlaceholder::PromptFile => Some(self.prompt.clone()),
+            AdapterPlaceholder::Ralph => self.ralph.clone(),
             // `{resume}` stands for a list, never for a value; the others are not allowed here.
-            Placeholder::Resume | Placeholder::Port | Placeholder::McpServers => None,
+            AdapterPlaceholder::Resume | AdapterPlaceholder::Port | AdapterPlaceholder::McpServers => None,
         })
     }
 }
@@ -211,7 +211,7 @@ mod tests {
 
     use crate::{
         Display,
-        catalog::{Catalog, Sources},
+        catalog::{AdapterSources, Catalog},
     };
 
     use super::*;
@@ -243,7 +243,7 @@ mod tests {
     fn manifest(id: &str, settings: serde_json::Value) -> Manifest {
         let adapters = serde_json::json!({ id: settings });
         let config = vec![Node::of(adapters, &Origin::Default)];
-        Catalog::load(&Sources {
+        Catalog::load(&AdapterSources {
             config,
             ..Sources::default()
         })

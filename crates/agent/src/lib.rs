@@ -58,7 +58,7 @@ pub trait AgentAdapter: Send + Sync {
         Ok(())
     }
     /// Whether sessions are given MCP servers on the live channel, or on the one-way channel if `one_way`.
-    fn hands_on_servers(&self, _one_way: bool) -> bool {
+    fn passes_mcp_servers(&self, _one_way: bool) -> bool {
         false
     }
     /// Starts a session that reports to `out` and writes output for the user to `request.display`. Returns at once;

@@ -1,6 +1,6 @@
 //! The output of a running tool, line by line as it arrives. Pure.
 //!
-//! The end of the tool repeats the whole output; [`LiveOutput::left_of`] returns the parts that were not shown yet.
+//! The end of the tool repeats the whole output; [`LiveOutput::unshown_in`] returns the parts that were not shown yet.
 
 use super::dialect::{OUTPUT_CAP_BYTES, OUTPUT_CAP_LINES};
 
@@ -16,7 +16,7 @@ pub(super) struct LiveOutput {
 
 /// The parts of an output that were not shown, before and after the shown part.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Left<'a> {
+pub(super) struct UnshownParts<'a> {
     /// Whole lines that never arrived as pieces: codex leaves out the first output of a command.
     pub(super) before: &'a str,
     pub(super) after: &'a str,
@@ -32,7 +32,7 @@ impl LiveOutput {
         }
     }
 
-    pub(super) fn is_of(&self, call: &str) -> bool {
+    pub(super) fn belongs_to(&self, call: &str) -> bool {
         self.call == call
     }
 
@@ -51,14 +51,14 @@ impl LiveOutput {
     }
 
     /// Compares the whole output of a call with the shown part; `None` if the shown part does not occur in it.
-    pub(super) fn left_of<'a>(&self, call: &str, whole: &'a str) -> Option<Left<'a>> {
-        if !self.is_of(call) {
+    pub(super) fn unshown_in<'a>(&self, call: &str, whole: &'a str) -> Option<UnshownParts<'a>> {
+        if !self.belongs_to(call) {
             return None;
         }
         // Agents may strip the final newline from the whole output.
         let Some(shown) = self.text[..self.shown].strip_suffix('\n') else {
             let (before, after) = ("", whole);
-            return Some(Left { before, after });
+            return Some(UnshownParts { before, after });
         };
         let places = whole.match_indices(shown).map(|(at, _)| at);
         places
@@ -77,7 +77,7 @@ impl LiveOutput {
                     at
                 };
                 let before = &whole[..end];
-                Some(Left { before, after })
+                Some(UnshownParts { before, after })
             })
     }
 }
@@ -91,19 +91,19 @@ mod tests {
         let mut output = LiveOutput::new("1");
         assert_eq!(output.grow("li"), "");
         assert_eq!(output.grow("ne 1\nline 2\nli"), "line 1\nline 2\n");
-        let left = |before, after| Some(Left { before, after });
-        assert_eq!(output.left_of("1", "line 1\nline 2\nline 3"), left("", "line 3"));
-        assert_eq!(output.left_of("1", "line 1\nline 2\n"), left("", ""));
-        assert_eq!(output.left_of("1", "line 1\nline 2"), left("", ""));
-        assert_eq!(output.left_of("1", "line 1\nline 25\n"), None);
-        assert_eq!(output.left_of("1", "line 0\nline 1\nline 2\n"), left("line 0\n", ""));
+        let left = |before, after| Some(UnshownParts { before, after });
+        assert_eq!(output.unshown_in("1", "line 1\nline 2\nline 3"), left("", "line 3"));
+        assert_eq!(output.unshown_in("1", "line 1\nline 2\n"), left("", ""));
+        assert_eq!(output.unshown_in("1", "line 1\nline 2"), left("", ""));
+        assert_eq!(output.unshown_in("1", "line 1\nline 25\n"), None);
+        assert_eq!(output.unshown_in("1", "line 0\nline 1\nline 2\n"), left("line 0\n", ""));
         assert_eq!(
-            output.left_of("1", "a\nin line 1\nline 2\nb"),
+            output.unshown_in("1", "a\nin line 1\nline 2\nb"),
             left("a\nin line 1", "b")
         );
-        assert_eq!(output.left_of("1", "another"), None);
-        assert_eq!(output.left_of("2", "line 1\nline 2\n"), None);
-        assert_eq!(LiveOutput::new("1").left_of("1", "x"), left("", "x"));
+        assert_eq!(output.unshown_in("1", "another"), None);
+        assert_eq!(output.unshown_in("2", "line 1\nline 2\n"), None);
+        assert_eq!(LiveOutput::new("1").unshown_in("1", "x"), left("", "x"));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::{env, path::PathBuf};
 
 /// The places where an agent keeps its credentials.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Credentials {
+pub struct CredentialSources {
     /// Variables, each of which is sufficient.
     pub env: Vec<String>,
     /// Further variables with keys that the agent may use, such as those of other providers.
@@ -30,7 +30,7 @@ pub enum Login {
     },
 }
 
-impl Credentials {
+impl CredentialSources {
     /// The agent's own key variables; empty if the adapter names none.
     pub(super) fn variables(&self) -> impl Iterator<Item = &str> {
         self.env.iter().chain(&self.keys).map(String::as_str)
@@ -85,7 +85,7 @@ mod tests {
     fn a_variable_or_a_file_is_enough_and_neither_is_said_with_what_to_do() {
         let dir = tempfile::tempdir().expect("a directory");
         let file = dir.path().join("auth.json");
-        let credentials = Credentials {
+        let credentials = CredentialSources {
             env: vec!["RALPH_TEST_NO_SUCH_KEY".to_owned()],
             files: vec!["$RALPH_TEST_NO_SUCH_DIR/x".to_owned(), file.display().to_string()],
             hint: Some("log in".to_owned()),
@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(credentials.look(iter::empty()), Login::File(file));
         let name = "RALPH_TEST_NO_SUCH_KEY";
         assert_eq!(credentials.look(iter::once(name)), Login::Variable(name.to_owned()));
-        assert_eq!(Credentials::default().look(iter::empty()), Login::NotAsked);
+        assert_eq!(CredentialSources::default().look(iter::empty()), Login::NotAsked);
     }
 
     #[test]

@@ -17,17 +17,17 @@ use ralph_system::proc::Ladder;
 use super::{
     AgentError, Capabilities,
     dialect::{DialectKind, LinePatterns},
-    login::Credentials,
+    login::CredentialSources,
     manifest_error::ManifestError,
     model::{ModelForm, ProviderMissing},
-    template::Placeholder,
+    template::AdapterPlaceholder,
 };
-use reader::Reader;
-use written::Counts;
+use reader::AdapterReader;
+use written::UsageScope;
 
-pub(super) use parts::{Asking, Command, Mcp, PromptBy};
-pub use parts::{Live, Transport};
-pub(super) use written::{LANGUAGE, Written};
+pub(super) use parts::{AskSettings, CommandTemplate, McpDelivery, PromptBy};
+pub use parts::{LiveLaunch, Transport};
+pub(super) use written::{LANGUAGE, WrittenAdapter};
 
 /// A complete adapter.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,17 +41,17 @@ pub struct Manifest {
     pub dialect: Option<DialectKind>,
     /// The patterns of the output, for agents with the `terminal` dialect.
     pub patterns: Option<Arc<LinePatterns>>,
-    pub command: Command,
+    pub command: CommandTemplate,
     /// The channel that can carry messages to a running agent.
-    pub live: Option<Live>,
-    pub mcp: Mcp,
+    pub live: Option<LiveLaunch>,
+    pub mcp: McpDelivery,
     pub model_form: ModelForm,
     /// Whether usage is reported as the sum over a session, including its earlier turns.
     pub sums_usage: bool,
     pub stop: Ladder,
     /// Arguments that make the program print its version.
     pub probe: Option<Vec<String>>,
-    pub credentials: Credentials,
+    pub credentials: CredentialSources,
     /// The directories of the agent's own state, each beginning with `~/` or with `$NAME`.
     pub state: Vec<String>,
     /// The files of the agent's own state outside of these directories.
@@ -76,7 +76,7 @@ impl Manifest {
 
     /// Whether the program is ralph itself.
     pub fn is_ralph(&self) -> bool {
-        self.command.program.whole() == Some(Placeholder::Ralph)
+        self.command.program.whole() == Some(AdapterPlaceholder::Ralph)
     }
 
     /// The ways in which ralph can talk to the agent, as text.
@@ -93,9 +93,9 @@ impl Manifest {
     ///
     /// # Errors
     /// The first error, with the place where it was written.
-    pub fn of(id: &str, merged: &Merged) -> Result<Self, ManifestError> {
-        let written: Written = merged.read().map_err(ManifestError::written)?;
-        let reader = Reader {
+    pub fn from_merged(id: &str, merged: &Merged) -> Result<Self, ManifestError> {
+        let written: WrittenAdapter = merged.read().map_err(ManifestError::written)?;
+        let reader = AdapterReader {
             id,
             written: &written,
             merged,
@@ -112,7 +112,8 @@ impl Manifest {
                 Transport::Http => ToolKinds::ALL,
             },
             goes_without: ToolKinds::NONE,
-            resume: transport == Transport::Http || command.resume.is_some() && command.takes(Placeholder::Resume),
+            resume: transport == Transport::Http
+                || command.resume.is_some() && command.takes(AdapterPlaceholder::Resume),
             usage: written.capabilities.usage,
             cost: written.capabilities.cost,
             usage_in_turn: written
@@ -134,8 +135,8 @@ impl Manifest {
             mcp: reader.mcp()?,
             model_form: written.model.form,
             sums_usage: match written.usage.counts {
-                Some(Counts::Turn) => false,
-                Some(Counts::Session) => true,
+                Some(UsageScope::Turn) => false,
+                Some(UsageScope::Session) => true,
                 None => dialect.is_some_and(DialectKind::sums_usage),
             },
             stop: reader.stop(),
@@ -154,8 +155,8 @@ impl Manifest {
 
 impl Manifest {
     /// Whether sessions can be given MCP servers on the channel; `None` is the one-way channel.
-    pub fn takes_servers(&self, live: Option<&Live>) -> bool {
-        let in_messages = live.is_some_and(|live| live.protocol.hands_over(Placeholder::McpServers));
+    pub fn takes_servers(&self, live: Option<&LiveLaunch>) -> bool {
+        let in_messages = live.is_some_and(|live| live.protocol.hands_over(AdapterPlaceholder::McpServers));
         in_messages || self.mcp.is_there()
     }
 
@@ -177,18 +178,18 @@ impl Manifest {
             (_, _) => self.command.takes(placeholder),
         };
         if let Some(model) = model {
-            if !takes(Placeholder::Model) {
+            if !takes(AdapterPlaceholder::Model) {
                 return Err(no_place("model", model));
             }
             self.model_form
-                .of(model)
+                .apply(model)
                 .map_err(|ProviderMissing| AgentError::ProviderMissing {
                     id: self.id.clone(),
                     model: model.to_owned(),
                 })?;
         }
         match agent {
-            Some(agent) if !takes(Placeholder::Agent) => Err(no_place("agent", agent)),
+            Some(agent) if !takes(AdapterPlaceholder::Agent) => Err(no_place("agent", agent)),
             Some(_) | None => Ok(()),
         }
     }

@@ -28,7 +28,7 @@ impl ModelForm {
     ///
     /// # Errors
     /// [`ProviderMissing`].
-    pub fn of(self, model: &str) -> Result<NamedModel<'_>, ProviderMissing> {
+    pub fn apply(self, model: &str) -> Result<NamedModel<'_>, ProviderMissing> {
         let as_it_is = NamedModel {
             name: model,
             stripped: None,
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn a_provider_is_taken_off_where_there_is_only_one_and_missed_where_there_are_many() {
-        let taken_off = ModelForm::Name.of("openai/gpt-5");
+        let taken_off = ModelForm::Name.apply("openai/gpt-5");
         assert_eq!(
             taken_off,
             Ok(NamedModel {
@@ -61,15 +61,15 @@ mod tests {
                 stripped: Some("openai")
             })
         );
-        assert_eq!(ModelForm::Name.of("gpt-5").map(|named| named.stripped), Ok(None));
+        assert_eq!(ModelForm::Name.apply("gpt-5").map(|named| named.stripped), Ok(None));
         assert_eq!(
-            ModelForm::Any.of("Qwen/Qwen3-8B").map(|named| named.name),
+            ModelForm::Any.apply("Qwen/Qwen3-8B").map(|named| named.name),
             Ok("Qwen/Qwen3-8B")
         );
-        let whole = ModelForm::ProviderName.of("openrouter/x/y");
+        let whole = ModelForm::ProviderName.apply("openrouter/x/y");
         assert_eq!(whole.map(|named| named.name), Ok("openrouter/x/y"));
         for incomplete in ["gpt-5", "/gpt-5", "openai/"] {
-            assert_eq!(ModelForm::ProviderName.of(incomplete), Err(ProviderMissing));
+            assert_eq!(ModelForm::ProviderName.apply(incomplete), Err(ProviderMissing));
         }
     }
 }

@@ -19,7 +19,7 @@ const KEEP_BYTES: usize = 1024 * 1024;
 
 pub(super) struct Queries {
     size: Size,
-    asking: Asking,
+    asking: QueryDetector,
     /// The latest output, at most twice [`RECENT_BYTES`]; empty while there is a screen.
     recent: Vec<u8>,
     screen: Option<Box<Screen>>,
@@ -30,7 +30,7 @@ impl Queries {
     pub(super) fn new(size: Size) -> Self {
         Self {
             size,
-            asking: Asking::default(),
+            asking: QueryDetector::default(),
             recent: Vec::new(),
             screen: None,
             since_asked: 0,
@@ -86,24 +86,24 @@ impl Queries {
 
 /// Detects sequences that may be queries. A false positive costs time; a miss leaves a program waiting.
 #[derive(Debug, Default)]
-struct Asking {
+struct QueryDetector {
     escapes: Escapes,
-    questions: Questions,
+    questions: QueryFinder,
 }
 
 #[derive(Debug, Default)]
-struct Questions {
+struct QueryFinder {
     asked: bool,
 }
 
-impl Asking {
+impl QueryDetector {
     fn asks(&mut self, bytes: &[u8]) -> bool {
         self.escapes.feed_sequences(bytes, &mut self.questions);
         mem::take(&mut self.questions.asked)
     }
 }
 
-impl Perform for Questions {
+impl Perform for QueryFinder {
     fn csi_dispatch(&mut self, _params: &Params, _intermediates: &[u8], _ignore: bool, action: char) {
         self.asked |= matches!(action, 'n' | 'c' | 'q' | 'u' | 'p' | 't');
     }

@@ -27,18 +27,18 @@ use super::{
     protocol::{Exchange, LiveKind, OneWay, Protocol, SessionCommand, SessionOpening},
     queries::Queries,
     transcript::Transcript,
-    usage::Meter,
+    usage::TurnUsageMeter,
 };
 
 /// State shared by a session and its reporter.
-pub(super) struct Link {
+pub(super) struct SessionLink {
     /// Weak, so that the reporter does not keep a dropped session's child alive.
     child: OnceLock<Weak<Child>>,
     /// The terminal's size; columns and rows packed into one number.
     size: AtomicU32,
     /// Whether the session has started. Before that, the starting thread reports its end; afterwards the reporter does,
     /// even if it panics. The reporter may already be gone at the start.
-    start: Mutex<Start>,
+    start: Mutex<StartState>,
     /// Commands for the agent.
     commands: Mutex<VecDeque<SessionCommand>>,
     /// The reason for which ralph ends the session.
@@ -46,7 +46,7 @@ pub(super) struct Link {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Start {
+enum StartState {
     #[default]
     Pending,
     Started,
@@ -54,7 +54,7 @@ enum Start {
     Missed,
 }
 
-impl Link {
+impl SessionLink {
     pub(super) fn new(size: Size) -> Self {
         Self {
             child: OnceLock::new(),
@@ -90,9 +90,9 @@ impl Link {
 
     fn hand_over(&self) -> bool {
         let mut start = self.start.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_there = *start == Start::Pending;
+        let is_there = *start == StartState::Pending;
         if is_there {
-            *start = Start::Started;
+            *start = StartState::Started;
         }
         is_there
     }
@@ -100,9 +100,9 @@ impl Link {
     /// Records that the reporter is gone. Returns whether it has to report the end.
     fn leave(&self) -> bool {
         let mut start = self.start.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_started = *start == Start::Started;
+        let is_started = *start == StartState::Started;
         if !is_started {
-            *start = Start::Missed;
+            *start = StartState::Missed;
         }
         is_started
     }
@@ -163,10 +163,10 @@ pub(super) struct Reporter {
     opening: Option<(SessionOpening, PathBuf)>,
     /// The local time zone, for times without a zone.
     zone: TimeZone,
-    form: Form,
-    link: Arc<Link>,
+    form: TerminalRole,
+    link: Arc<SessionLink>,
     /// The usage meter, for dialects that sum up usage over a session.
-    meter: Option<Arc<Meter>>,
+    meter: Option<Arc<TurnUsageMeter>>,
     session: Option<SessionId>,
     continued: bool,
     /// Messages that were sent to the agent and not answered.
@@ -181,7 +181,7 @@ pub(super) struct Reporter {
 }
 
 /// The channel to an agent.
-pub(super) enum Conversation {
+pub(super) enum AgentChannel {
     OneWay {
         dialect: DialectKind,
         patterns: Option<Arc<LinePatterns>>,
@@ -195,7 +195,7 @@ pub(super) enum Conversation {
 }
 
 /// The role of the terminal in a dialect.
-enum Form {
+enum TerminalRole {
     /// The terminal carries the whole output.
     Terminal { queries: Queries },
     /// The terminal carries only the program's other output; the signals are shown as a transcript.
@@ -212,26 +212,26 @@ enum Form {
 
 impl Reporter {
     pub(super) fn new(
-        conversation: Conversation,
+        conversation: AgentChannel,
         request: SessionRequest,
         out: mpsc::Sender<AgentSignal>,
-        link: Arc<Link>,
-        meter: Option<Arc<Meter>>,
+        link: Arc<SessionLink>,
+        meter: Option<Arc<TurnUsageMeter>>,
     ) -> Self {
-        let may_lack_channel = matches!(&conversation, Conversation::Live { has_another: true, .. });
+        let may_lack_channel = matches!(&conversation, AgentChannel::Live { has_another: true, .. });
         let is_structured = match &conversation {
-            Conversation::OneWay { dialect, .. } => dialect.is_structured(),
-            Conversation::Live { .. } => true,
+            AgentChannel::OneWay { dialect, .. } => dialect.is_structured(),
+            AgentChannel::Live { .. } => true,
         };
         let (protocol, opening): (Box<dyn Protocol>, _) = match conversation {
-            Conversation::OneWay { dialect, patterns } => {
+            AgentChannel::OneWay { dialect, patterns } => {
                 let parser = patterns.map_or_else(|| dialect.parser(), terminal_with);
                 (Box::new(OneWay(parser)), None)
             }
-            Conversation::Live { kind, opening, .. } => (kind.protocol(), Some((opening, request.prompt.clone()))),
+            AgentChannel::Live { kind, opening, .. } => (kind.protocol(), Some((opening, request.prompt.clone()))),
         };
         let form = if is_structured {
-            Form::Structured {
+            TerminalRole::Structured {
                 transcript: Box::new(Transcript::new(&request.cwd, request.size.cols)),
                 plain: PlainText::new(KeptEscapes::Nothing),
                 tail: Tail::default(),
@@ -239,7 +239,7 @@ impl Reporter {
                 mid_text: false,
             }
         } else {
-            Form::Terminal {
+            TerminalRole::Terminal {
                 queries: Queries::new(request.size),
             }
         };
@@ -317,7 +317,7 @@ impl Reporter {
             .into_iter()
             .filter_map(|signal| self.completed(signal))
             .collect();
-        if let Form::Structured {
+        if let TerminalRole::Structured {
             transcript,
             mid_line,
             mid_text,
@@ -371,14 +371,14 @@ impl Reporter {
         let clock = self.clock();
         let Self { form, protocol, .. } = self;
         let stderr = match form {
-            Form::Structured { plain, tail, .. } => {
+            TerminalRole::Structured { plain, tail, .. } => {
                 plain.finish(|line| {
                     tail.push(line);
                     protocol.stderr_line(line, &clock, exchange);
                 });
                 tail.text()
             }
-            Form::Terminal { .. } => String::new(),
+            TerminalRole::Terminal { .. } => String::new(),
         };
         protocol.finish(Finish { exit, stderr: &stderr }, &clock, exchange);
     }
@@ -401,7 +401,7 @@ fn blame_channel(signal: &mut AgentSignal) {
 impl Output for Reporter {
     fn terminal(&mut self, bytes: &[u8]) {
         self.output_bytes += bytes.len() as u64;
-        if let Form::Structured { mid_text, .. } = &mut self.form
+        if let TerminalRole::Structured { mid_text, .. } = &mut self.form
             && std::mem::take(mid_text)
         {
             self.display.show(b"\r\n");
@@ -411,7 +411,7 @@ impl Output for Reporter {
         let clock = self.clock();
         let Self { form, protocol, .. } = self;
         match form {
-            Form::Structured {
+            TerminalRole::Structured {
                 plain, tail, mid_line, ..
             } => {
                 plain.feed(bytes, |line| {
@@ -420,7 +420,7 @@ impl Output for Reporter {
                 });
                 *mid_line = bytes.last() != Some(&b'\n');
             }
-            Form::Terminal { queries } => {
+            TerminalRole::Terminal { queries } => {
                 queries.resize(self.link.size());
                 let replies = queries.take(bytes);
                 let child = self.link.child.get().and_then(Weak::upgrade);
@@ -515,10 +515,10 @@ mod tests {
     #[test]
     fn whoever_comes_second_answers_for_the_end_of_a_session() {
         let size = Size { cols: 80, rows: 24 };
-        let link = Link::new(size);
+        let link = SessionLink::new(size);
         assert!(link.hand_over(), "the reporter is there");
         assert!(link.leave(), "it answers for the end");
-        let link = Link::new(size);
+        let link = SessionLink::new(size);
         assert!(!link.leave(), "nobody knows yet whether there is a session");
         assert!(!link.hand_over(), "whoever starts answers for the end");
     }

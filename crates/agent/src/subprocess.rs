@@ -19,12 +19,12 @@ use super::{
     check,
     dialect::DialectKind,
     invocation,
-    manifest::{Live, Manifest},
+    manifest::{LiveLaunch, Manifest},
     mcp::{McpServer, McpServers},
     protocol::SessionOpening,
-    reporter::{Conversation, Link, Reporter, broke_down, send_apart},
-    template::Placeholder,
-    usage::Meter,
+    reporter::{AgentChannel, Reporter, SessionLink, broke_down, send_apart},
+    template::AdapterPlaceholder,
+    usage::TurnUsageMeter,
 };
 
 /// The adapter of the agent that a manifest describes.
@@ -34,7 +34,7 @@ pub struct SubprocessAdapter {
     supervisor: Supervisor,
     guard: Option<PathBuf>,
     identity: Option<GitIdentity>,
-    meter: Arc<Meter>,
+    meter: Arc<TurnUsageMeter>,
     live: bool,
     asking: ToolKinds,
     servers: McpServers,
@@ -112,7 +112,7 @@ impl AgentAdapter for SubprocessAdapter {
         check::find(&self.manifest, cwd).map(|_| ())
     }
 
-    fn hands_on_servers(&self, one_way: bool) -> bool {
+    fn passes_mcp_servers(&self, one_way: bool) -> bool {
         let live = self.manifest.live.as_ref().filter(|_| self.live && !one_way);
         !self.servers.is_empty() && self.manifest.takes_servers(live)
     }
@@ -147,15 +147,15 @@ impl AgentAdapter for SubprocessAdapter {
                 return NeverRan::report(Problem::said(kind, text), out);
             }
         }
-        let link = Arc::new(Link::new(request.size));
+        let link = Arc::new(SessionLink::new(request.size));
         let conversation = match live {
-            Some(live) => Conversation::Live {
+            Some(live) => AgentChannel::Live {
                 kind: live.protocol,
                 opening: opening(&self.manifest, live, &request, self.asking, servers),
                 has_another: self.manifest.dialect.is_some(),
             },
             // Without a dialect the session is always live.
-            None => Conversation::OneWay {
+            None => AgentChannel::OneWay {
                 dialect: self.manifest.dialect.unwrap_or(DialectKind::Terminal),
                 patterns: self.manifest.patterns.clone(),
             },
@@ -181,7 +181,7 @@ impl AgentAdapter for SubprocessAdapter {
                     // The reporter begins the conversation, now that it can write.
                     child.wake();
                 }
-                Box::new(Running {
+                Box::new(RunningSession {
                     child,
                     link,
                     live: is_live,
@@ -219,7 +219,7 @@ fn is_missing(error: &io::Error) -> bool {
 /// The opening of a live session, without the prompt.
 fn opening(
     manifest: &Manifest,
-    live: &Live,
+    live: &LiveLaunch,
     request: &SessionRequest,
     asking: ToolKinds,
     servers: Vec<McpServer>,
@@ -227,14 +227,14 @@ fn opening(
     let named = request
         .model
         .as_deref()
-        .and_then(|model| manifest.model_form.of(model).ok());
+        .and_then(|model| manifest.model_form.apply(model).ok());
     SessionOpening {
         cwd: request.cwd.display().to_string(),
         seed: format!("{}/{}", request.run, request.iteration),
         model: named
-            .filter(|_| !live.takes(Placeholder::Model))
+            .filter(|_| !live.takes(AdapterPlaceholder::Model))
             .map(|model| model.name.to_owned()),
-        agent: request.agent.clone().filter(|_| !live.takes(Placeholder::Agent)),
+        agent: request.agent.clone().filter(|_| !live.takes(AdapterPlaceholder::Agent)),
         resume: request.resume.clone(),
         steering: live.steering,
         without_tokens: manifest.capabilities.usage && !live.capabilities.usage,
@@ -246,13 +246,13 @@ fn opening(
     }
 }
 
-struct Running {
+struct RunningSession {
     child: Arc<Child>,
-    link: Arc<Link>,
+    link: Arc<SessionLink>,
     live: bool,
 }
 
-impl Session for Running {
+impl Session for RunningSession {
     fn stop(&self, stop: Stop) {
         self.child.stop(stop);
     }

@@ -6,7 +6,7 @@ use ralph_policy::settings::{self, Slot};
 
 /// A placeholder in a manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Placeholder {
+pub enum AdapterPlaceholder {
     Agent,
     /// The file whose settings make an agent ask.
     AskingFile,
@@ -22,42 +22,42 @@ pub enum Placeholder {
     Session,
 }
 
-impl Slot for Placeholder {
-    const ALL: &[Placeholder] = &[
-        Placeholder::Agent,
-        Placeholder::AskingFile,
-        Placeholder::McpServers,
-        Placeholder::Model,
-        Placeholder::PromptFile,
-        Placeholder::Port,
-        Placeholder::Ralph,
-        Placeholder::Resume,
-        Placeholder::Session,
+impl Slot for AdapterPlaceholder {
+    const ALL: &[AdapterPlaceholder] = &[
+        AdapterPlaceholder::Agent,
+        AdapterPlaceholder::AskingFile,
+        AdapterPlaceholder::McpServers,
+        AdapterPlaceholder::Model,
+        AdapterPlaceholder::PromptFile,
+        AdapterPlaceholder::Port,
+        AdapterPlaceholder::Ralph,
+        AdapterPlaceholder::Resume,
+        AdapterPlaceholder::Session,
     ];
 
     fn name(self) -> &'static str {
         match self {
-            Placeholder::Agent => "agent",
-            Placeholder::AskingFile => "asking_file",
-            Placeholder::McpServers => "mcp_servers",
-            Placeholder::Model => "model",
-            Placeholder::PromptFile => "prompt_file",
-            Placeholder::Port => "port",
-            Placeholder::Ralph => "ralph",
-            Placeholder::Resume => "resume",
-            Placeholder::Session => "session",
+            AdapterPlaceholder::Agent => "agent",
+            AdapterPlaceholder::AskingFile => "asking_file",
+            AdapterPlaceholder::McpServers => "mcp_servers",
+            AdapterPlaceholder::Model => "model",
+            AdapterPlaceholder::PromptFile => "prompt_file",
+            AdapterPlaceholder::Port => "port",
+            AdapterPlaceholder::Ralph => "ralph",
+            AdapterPlaceholder::Resume => "resume",
+            AdapterPlaceholder::Session => "session",
         }
     }
 }
 
-impl fmt::Display for Placeholder {
+impl fmt::Display for AdapterPlaceholder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{{{}}}", self.name())
     }
 }
 
 /// A template in a manifest.
-pub(super) type Template = settings::Template<Placeholder>;
+pub(super) type AdapterTemplate = settings::Template<AdapterPlaceholder>;
 
 #[cfg(test)]
 mod tests {
@@ -65,17 +65,17 @@ mod tests {
     use ralph_policy::settings::UnknownPlaceholder;
 
     fn filled(text: &str) -> Option<String> {
-        let template: Template = text.parse().expect("a template");
+        let template: AdapterTemplate = text.parse().expect("a template");
         template.fill(|placeholder| match placeholder {
-            Placeholder::Model => Some("gpt".to_owned()),
-            Placeholder::PromptFile => Some("/p.md".to_owned()),
-            Placeholder::Agent
-            | Placeholder::AskingFile
-            | Placeholder::McpServers
-            | Placeholder::Port
-            | Placeholder::Ralph
-            | Placeholder::Resume
-            | Placeholder::Session => None,
+            AdapterPlaceholder::Model => Some("gpt".to_owned()),
+            AdapterPlaceholder::PromptFile => Some("/p.md".to_owned()),
+            AdapterPlaceholder::Agent
+            | AdapterPlaceholder::AskingFile
+            | AdapterPlaceholder::McpServers
+            | AdapterPlaceholder::Port
+            | AdapterPlaceholder::Ralph
+            | AdapterPlaceholder::Resume
+            | AdapterPlaceholder::Session => None,
         })
     }
 
@@ -118,14 +118,17 @@ mod tests {
     #[test]
     fn a_word_that_is_no_placeholder_is_refused_by_name() {
         assert_eq!(
-            "a {modle}".parse::<Template>(),
+            "a {modle}".parse::<AdapterTemplate>(),
             Err(UnknownPlaceholder("modle".to_owned()))
         );
     }
 
     #[test]
     fn a_lone_placeholder_is_told_from_one_with_text_around_it() {
-        assert_eq!("{model}".parse::<Template>().unwrap().whole(), Some(Placeholder::Model));
-        assert_eq!("={model}".parse::<Template>().unwrap().whole(), None);
+        assert_eq!(
+            "{model}".parse::<AdapterTemplate>().unwrap().whole(),
+            Some(AdapterPlaceholder::Model)
+        );
+        assert_eq!("={model}".parse::<AdapterTemplate>().unwrap().whole(), None);
     }
 }

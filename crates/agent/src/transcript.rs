@@ -360,7 +360,7 @@ impl Transcript {
         if self.head.as_deref() != Some(call) || self.last != LastBlock::Tool {
             return;
         }
-        if !self.output.as_ref().is_some_and(|(live, _)| live.is_of(call)) {
+        if !self.output.as_ref().is_some_and(|(live, _)| live.belongs_to(call)) {
             let tool = self.calls.iter().find(|known| known.id == call);
             let folded = FoldedOutput::for_tool(tool.map_or("", |call| &call.tool), self.most_lines());
             self.output = Some((LiveOutput::new(call), folded));
@@ -387,10 +387,10 @@ impl Transcript {
         self.last = LastBlock::Tool;
         let whole = output.trim_end();
         let (kept, lines) = counted(whole);
-        let live = self.output.take_if(|(live, _)| live.is_of(call));
+        let live = self.output.take_if(|(live, _)| live.belongs_to(call));
         let most = self.most_lines();
         let (before, left, mut folded) = match live {
-            Some((live, folded)) => match live.left_of(call, output) {
+            Some((live, folded)) => match live.unshown_in(call, output) {
                 Some(left) => (left.before, counted(left.after.trim_end()).0, folded),
                 // A long output is truncated differently at its end.
                 None if folded.is_full() => ("", "", folded),

@@ -9,11 +9,11 @@ use ralph_core::event::{SessionId, Usage};
 
 /// Remembers the last session's sum. Shared by the sessions of one adapter.
 #[derive(Debug, Default)]
-pub(super) struct Meter {
+pub(super) struct TurnUsageMeter {
     last: Mutex<Option<(SessionId, Usage)>>,
 }
 
-impl Meter {
+impl TurnUsageMeter {
     /// The usage since the session's last report. `None`, rather than too much, for a continued session whose earlier
     /// sum is unknown, as after a restart of ralph.
     pub(super) fn turn(&self, session: Option<&SessionId>, continued: bool, total: Usage) -> Option<Usage> {
@@ -48,7 +48,7 @@ mod tests {
 
     #[test]
     fn each_turn_of_a_session_counts_for_itself() {
-        let meter = Meter::default();
+        let meter = TurnUsageMeter::default();
         let a = session("a");
         assert_eq!(meter.turn(Some(&a), false, tokens(100)), Some(tokens(100)));
         assert_eq!(meter.turn(Some(&a), true, tokens(150)), Some(tokens(50)));
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn a_continued_session_whose_sum_is_not_known_counts_from_its_next_turn() {
-        let meter = Meter::default();
+        let meter = TurnUsageMeter::default();
         let a = session("a");
         assert_eq!(meter.turn(Some(&a), true, tokens(900)), None);
         assert_eq!(meter.turn(Some(&a), true, tokens(910)), Some(tokens(10)));

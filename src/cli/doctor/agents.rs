@@ -3,7 +3,7 @@
 use ralph_agent::{
     AgentError,
     catalog::Catalog,
-    check::{CheckReport, Comparison, Version},
+    check::{CheckReport, Comparison, InstalledVersion},
     login::Login,
 };
 use ralph_system::proc::Supervisor;
@@ -156,8 +156,8 @@ fn finding(id: &str, checked: Checked, is_chosen: bool) -> Finding {
 /// Whether the program reports its version, and how it compares to the verified one.
 fn version(report: &CheckReport) -> (bool, String) {
     match &report.version {
-        Version::NotAsked => (true, "is there".to_owned()),
-        Version::Said(said) => {
+        InstalledVersion::NotAsked => (true, "is there".to_owned()),
+        InstalledVersion::Said(said) => {
             let version = report.version_number().unwrap_or(said);
             let text = match (report.comparison(), &report.verified) {
                 (Comparison::Same, _) => format!("{version}, as verified"),
@@ -168,8 +168,8 @@ fn version(report: &CheckReport) -> (bool, String) {
             };
             (true, text)
         }
-        Version::Failed { why } => (false, format!("does not report its version: {why}")),
-        Version::TimedOut { after } => {
+        InstalledVersion::Failed { why } => (false, format!("does not report its version: {why}")),
+        InstalledVersion::TimedOut { after } => {
             let after_ms = u64::try_from(after.as_millis()).unwrap_or(u64::MAX);
             (
                 false,

@@ -11,7 +11,7 @@ use crate::{
     Capabilities, login,
     mcp::McpForm,
     protocol::{LiveKind, Steering},
-    template::{Placeholder, Template},
+    template::{AdapterPlaceholder, AdapterTemplate},
 };
 
 /// Most entries of a directory that are read.
@@ -21,16 +21,16 @@ const BYPASS_CAP_BYTES: u64 = 1024 * 1024;
 
 /// The command line of one session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Command {
-    pub program: Template,
-    pub args: Vec<Template>,
+pub struct CommandTemplate {
+    pub program: AdapterTemplate,
+    pub args: Vec<AdapterTemplate>,
     /// The replacements of `{model}`, `{agent}` and `{resume}` in `args`. Each is left out if the session has no such
     /// value.
-    pub model: Option<Vec<Template>>,
-    pub agent: Option<Vec<Template>>,
-    pub resume: Option<Vec<Template>>,
+    pub model: Option<Vec<AdapterTemplate>>,
+    pub agent: Option<Vec<AdapterTemplate>>,
+    pub resume: Option<Vec<AdapterTemplate>>,
     pub prompt: PromptBy,
-    pub env: Vec<(String, Template)>,
+    pub env: Vec<(String, AdapterTemplate)>,
     pub env_remove: Vec<String>,
     /// The variable that names the directory into which the program unpacks its libraries at each start. The directory
     /// is removed with the program.
@@ -39,28 +39,28 @@ pub struct Command {
     pub git_identity: bool,
 }
 
-/// The launch of a live session: the program of [`Command`] with other arguments and an open standard input.
+/// The launch of a live session: the program of [`CommandTemplate`] with other arguments and an open standard input.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Live {
+pub struct LiveLaunch {
     pub protocol: LiveKind,
-    pub args: Vec<Template>,
+    pub args: Vec<AdapterTemplate>,
     pub steering: Steering,
     /// The capabilities of the agent on this channel.
     pub capabilities: Capabilities,
     /// Whether the id of each tool use begins with the tool's own name.
     pub named_calls: bool,
-    pub asking: Asking,
+    pub asking: AskSettings,
     /// Whether the live arguments and the command's arguments come from the same level: both built in, or both changed.
     pub is_current: bool,
 }
 
 /// Settings that make an agent ask before it uses a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Asking {
+pub struct AskSettings {
     /// Arguments in addition to those of the channel.
-    pub args: Vec<Template>,
+    pub args: Vec<AdapterTemplate>,
     /// Variables in addition to those of the command.
-    pub env: Vec<(String, Template)>,
+    pub env: Vec<(String, AdapterTemplate)>,
     /// The content of the file named by `{asking_file}`.
     pub file: Option<String>,
     /// Files in which the agent's user allows it to run commands without asking, as paths or patterns.
@@ -69,12 +69,12 @@ pub struct Asking {
 
 /// The way in which an agent is given its MCP servers. Not used with ACP, whose messages carry them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mcp {
+pub struct McpDelivery {
     pub form: McpForm,
     /// Arguments in addition to those of the command, or of the live channel.
-    pub args: Vec<Template>,
+    pub args: Vec<AdapterTemplate>,
     /// Variables in addition to those of the command.
-    pub env: Vec<(String, Template)>,
+    pub env: Vec<(String, AdapterTemplate)>,
     /// Whether a program with servers keeps running after its turn.
     pub stays: bool,
 }
@@ -97,7 +97,7 @@ pub enum PromptBy {
     File,
 }
 
-impl Asking {
+impl AskSettings {
     /// The first file that lets the agent run commands without asking. A file that contains only comments does not
     /// count.
     pub fn bypassed_by(&self, project: &Path) -> Option<PathBuf> {
@@ -132,23 +132,23 @@ fn says_something(file: &Path) -> bool {
     }
 }
 
-impl Mcp {
+impl McpDelivery {
     /// Whether the agent can be given servers.
     pub fn is_there(&self) -> bool {
         !(self.args.is_empty() && self.env.is_empty())
     }
 }
 
-impl Live {
+impl LiveLaunch {
     /// Whether the arguments carry `placeholder`.
-    pub fn takes(&self, placeholder: Placeholder) -> bool {
+    pub fn takes(&self, placeholder: AdapterPlaceholder) -> bool {
         self.args.iter().any(|arg| arg.whole() == Some(placeholder))
     }
 }
 
-impl Command {
+impl CommandTemplate {
     /// Whether the arguments or the environment can carry `placeholder`.
-    pub fn takes(&self, placeholder: Placeholder) -> bool {
+    pub fn takes(&self, placeholder: AdapterPlaceholder) -> bool {
         let of_env = self.env.iter().map(|(_, value)| value);
         self.args
             .iter()

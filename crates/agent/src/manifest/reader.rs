@@ -11,54 +11,58 @@ use super::{
     super::{
         Capabilities,
         dialect::{DialectKind, LinePattern, LinePatterns},
-        login::Credentials,
+        login::CredentialSources,
         manifest_error::ManifestError,
         protocol::Steering,
-        template::{Placeholder, Template},
+        template::{AdapterPlaceholder, AdapterTemplate},
     },
-    Asking, Command, Live, Mcp, PromptBy, Transport,
-    written::Written,
+    AskSettings, CommandTemplate, LiveLaunch, McpDelivery, PromptBy, Transport,
+    written::WrittenAdapter,
 };
 
 /// The placeholders that are allowed in each kind of value.
-const IN_PROGRAM: &[Placeholder] = &[Placeholder::Ralph];
-const IN_ARGS: &[Placeholder] = &[
-    Placeholder::Model,
-    Placeholder::Agent,
-    Placeholder::Resume,
-    Placeholder::PromptFile,
-    Placeholder::Ralph,
+const IN_PROGRAM: &[AdapterPlaceholder] = &[AdapterPlaceholder::Ralph];
+const IN_ARGS: &[AdapterPlaceholder] = &[
+    AdapterPlaceholder::Model,
+    AdapterPlaceholder::Agent,
+    AdapterPlaceholder::Resume,
+    AdapterPlaceholder::PromptFile,
+    AdapterPlaceholder::Ralph,
 ];
 /// The live channel has no prompt file, since the prompt is a message.
-const IN_LIVE: &[Placeholder] = &[
-    Placeholder::Model,
-    Placeholder::Agent,
-    Placeholder::Resume,
-    Placeholder::Ralph,
+const IN_LIVE: &[AdapterPlaceholder] = &[
+    AdapterPlaceholder::Model,
+    AdapterPlaceholder::Agent,
+    AdapterPlaceholder::Resume,
+    AdapterPlaceholder::Ralph,
 ];
 /// For the settings that make an agent ask.
-const IN_ASKING: &[Placeholder] = &[Placeholder::AskingFile, Placeholder::Ralph];
-const IN_ASKING_ENV: &[Placeholder] = &[Placeholder::Agent, Placeholder::AskingFile, Placeholder::Ralph];
+const IN_ASKING: &[AdapterPlaceholder] = &[AdapterPlaceholder::AskingFile, AdapterPlaceholder::Ralph];
+const IN_ASKING_ENV: &[AdapterPlaceholder] = &[
+    AdapterPlaceholder::Agent,
+    AdapterPlaceholder::AskingFile,
+    AdapterPlaceholder::Ralph,
+];
 /// For the settings with MCP servers.
-const IN_MCP: &[Placeholder] = &[Placeholder::McpServers];
+const IN_MCP: &[AdapterPlaceholder] = &[AdapterPlaceholder::McpServers];
 /// A server is started for no session in particular.
-const IN_SERVER: &[Placeholder] = &[Placeholder::Port, Placeholder::Ralph];
-const IN_ENV: &[Placeholder] = &[
-    Placeholder::Model,
-    Placeholder::Agent,
-    Placeholder::Session,
-    Placeholder::PromptFile,
-    Placeholder::Ralph,
+const IN_SERVER: &[AdapterPlaceholder] = &[AdapterPlaceholder::Port, AdapterPlaceholder::Ralph];
+const IN_ENV: &[AdapterPlaceholder] = &[
+    AdapterPlaceholder::Model,
+    AdapterPlaceholder::Agent,
+    AdapterPlaceholder::Session,
+    AdapterPlaceholder::PromptFile,
+    AdapterPlaceholder::Ralph,
 ];
 
 /// The written settings of one adapter; its checks return errors with their place.
-pub(super) struct Reader<'a> {
+pub(super) struct AdapterReader<'a> {
     pub(super) id: &'a str,
-    pub(super) written: &'a Written,
+    pub(super) written: &'a WrittenAdapter,
     pub(super) merged: &'a Merged,
 }
 
-impl Reader<'_> {
+impl AdapterReader<'_> {
     /// Fails if one of `keys` is not set.
     fn require(&self, keys: &[&'static str]) -> Result<(), ManifestError> {
         let missing: Vec<_> = keys
@@ -102,7 +106,7 @@ impl Reader<'_> {
         }
     }
 
-    pub(super) fn live(&self, command: &Command) -> Result<Option<Live>, ManifestError> {
+    pub(super) fn live(&self, command: &CommandTemplate) -> Result<Option<LiveLaunch>, ManifestError> {
         let written = &self.written.live;
         let (Some(protocol), Some(args)) = (written.protocol, &written.args) else {
             let half = [
@@ -119,17 +123,18 @@ impl Reader<'_> {
             };
         };
         let args = self.templates("live.args", args, IN_LIVE)?;
-        let live = Command {
+        let live = CommandTemplate {
             args: args.clone(),
             ..command.clone()
         };
         self.check_groups("live.args", &live)?;
         let built_in = |key| self.merged.get(key).is_some_and(|node| node.origin == Origin::BuiltIn);
-        Ok(Some(Live {
+        Ok(Some(LiveLaunch {
             protocol,
             capabilities: Capabilities {
                 live_steering: written.steering != Steering::Never,
-                resume: written.resume && (protocol.hands_over(Placeholder::Resume) || live.takes(Placeholder::Resume)),
+                resume: written.resume
+                    && (protocol.hands_over(AdapterPlaceholder::Resume) || live.takes(AdapterPlaceholder::Resume)),
                 usage: written.usage && self.written.capabilities.usage,
                 cost: self.written.capabilities.cost,
                 usage_in_turn: self
@@ -201,7 +206,7 @@ impl Reader<'_> {
         Ok(Some(Arc::new(patterns)))
     }
 
-    fn asking(&self) -> Result<Asking, ManifestError> {
+    fn asking(&self) -> Result<AskSettings, ManifestError> {
         let written = &self.written.live.asking;
         let env = written.env.iter().map(|(name, value)| {
             let template = self.template(&format!("live.asking.env.{name}"), value, IN_ASKING_ENV)?;
@@ -209,7 +214,7 @@ impl Reader<'_> {
         });
         let mut env = env.collect::<Result<Vec<_>, ManifestError>>()?;
         env.sort_by(|(one, _), (other, _)| one.cmp(other));
-        Ok(Asking {
+        Ok(AskSettings {
             args: self.templates("live.asking.args", &written.args, IN_ASKING)?,
             env,
             file: written.file.clone(),
@@ -217,7 +222,7 @@ impl Reader<'_> {
         })
     }
 
-    pub(super) fn mcp(&self) -> Result<Mcp, ManifestError> {
+    pub(super) fn mcp(&self) -> Result<McpDelivery, ManifestError> {
         let written = &self.written.mcp;
         let env = written.env.iter().map(|(name, value)| {
             let template = self.template(&format!("mcp.env.{name}"), value, IN_MCP)?;
@@ -225,7 +230,7 @@ impl Reader<'_> {
         });
         let mut env = env.collect::<Result<Vec<_>, ManifestError>>()?;
         env.sort_by(|(one, _), (other, _)| one.cmp(other));
-        Ok(Mcp {
+        Ok(McpDelivery {
             form: written.form,
             args: self.templates("mcp.args", &written.args, IN_MCP)?,
             env,
@@ -233,9 +238,9 @@ impl Reader<'_> {
         })
     }
 
-    pub(super) fn credentials(&self) -> Credentials {
+    pub(super) fn credentials(&self) -> CredentialSources {
         let login = &self.written.login;
-        Credentials {
+        CredentialSources {
             env: login.env.clone(),
             keys: login.keys.clone(),
             files: login.files.clone(),
@@ -276,23 +281,23 @@ impl Reader<'_> {
         }
     }
 
-    pub(super) fn command(&self) -> Result<Command, ManifestError> {
+    pub(super) fn command(&self) -> Result<CommandTemplate, ManifestError> {
         let (in_args, in_env) = match self.written.transport {
             Transport::Pty => (IN_ARGS, IN_ENV),
             Transport::Http => (IN_SERVER, IN_SERVER),
         };
         let written = &self.written.command;
-        let list = |key: &str, texts: &Option<Vec<String>>, allowed: &[Placeholder]| {
+        let list = |key: &str, texts: &Option<Vec<String>>, allowed: &[AdapterPlaceholder]| {
             let texts = texts.as_ref().map(|texts| self.templates(key, texts, allowed));
             texts.transpose()
         };
         let program = written.program.as_deref().unwrap_or_default();
-        let command = Command {
+        let command = CommandTemplate {
             program: self.template("command.program", program, IN_PROGRAM)?,
             args: list("command.args", &written.args, in_args)?.unwrap_or_default(),
-            model: list("command.model", &written.model, &[Placeholder::Model])?,
-            agent: list("command.agent", &written.agent, &[Placeholder::Agent])?,
-            resume: list("command.resume", &written.resume, &[Placeholder::Session])?,
+            model: list("command.model", &written.model, &[AdapterPlaceholder::Model])?,
+            agent: list("command.agent", &written.agent, &[AdapterPlaceholder::Agent])?,
+            resume: list("command.resume", &written.resume, &[AdapterPlaceholder::Session])?,
             prompt: written.prompt.unwrap_or(PromptBy::Stdin),
             env: self.env(in_env)?,
             env_remove: written.env_remove.clone(),
@@ -311,17 +316,17 @@ impl Reader<'_> {
     }
 
     /// Checks that the prompt and the port of a server have a place where they are passed on.
-    fn check_use(&self, command: &Command) -> Result<(), ManifestError> {
+    fn check_use(&self, command: &CommandTemplate) -> Result<(), ManifestError> {
         let takes_port = command
             .args
             .iter()
-            .any(|arg| arg.placeholders().any(|found| found == Placeholder::Port));
+            .any(|arg| arg.placeholders().any(|found| found == AdapterPlaceholder::Port));
         if self.written.transport == Transport::Http && !takes_port {
             return Err(ManifestError::PortUnused {
                 at: self.at("command.args"),
             });
         }
-        if command.prompt == PromptBy::File && !command.takes(Placeholder::PromptFile) {
+        if command.prompt == PromptBy::File && !command.takes(AdapterPlaceholder::PromptFile) {
             return Err(ManifestError::PromptUnused {
                 at: self.at("command.prompt"),
             });
@@ -331,11 +336,11 @@ impl Reader<'_> {
 
     /// Checks that `{model}`, `{agent}` and `{resume}` in `args` are elements of their own and are defined, since they
     /// stand for whole lists.
-    fn check_groups(&self, key: &str, command: &Command) -> Result<(), ManifestError> {
+    fn check_groups(&self, key: &str, command: &CommandTemplate) -> Result<(), ManifestError> {
         let groups = [
-            (Placeholder::Model, &command.model),
-            (Placeholder::Agent, &command.agent),
-            (Placeholder::Resume, &command.resume),
+            (AdapterPlaceholder::Model, &command.model),
+            (AdapterPlaceholder::Agent, &command.agent),
+            (AdapterPlaceholder::Resume, &command.resume),
         ];
         for (placeholder, group) in groups {
             let key = key.to_owned();
@@ -364,7 +369,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn env(&self, allowed: &[Placeholder]) -> Result<Vec<(String, Template)>, ManifestError> {
+    fn env(&self, allowed: &[AdapterPlaceholder]) -> Result<Vec<(String, AdapterTemplate)>, ManifestError> {
         let mut env: Vec<_> = self.written.command.env.iter().collect();
         env.sort();
         let filled = env.into_iter().map(|(name, value)| {
@@ -374,18 +379,28 @@ impl Reader<'_> {
         filled.collect()
     }
 
-    fn templates(&self, key: &str, texts: &[String], allowed: &[Placeholder]) -> Result<Vec<Template>, ManifestError> {
+    fn templates(
+        &self,
+        key: &str,
+        texts: &[String],
+        allowed: &[AdapterPlaceholder],
+    ) -> Result<Vec<AdapterTemplate>, ManifestError> {
         texts.iter().map(|text| self.template(key, text, allowed)).collect()
     }
 
-    fn template(&self, key: &str, text: &str, allowed: &[Placeholder]) -> Result<Template, ManifestError> {
+    fn template(
+        &self,
+        key: &str,
+        text: &str,
+        allowed: &[AdapterPlaceholder],
+    ) -> Result<AdapterTemplate, ManifestError> {
         let unknown = |name: String| ManifestError::UnknownPlaceholder {
             at: self.at(key),
             key: key.to_owned(),
             name,
             allowed: allowed.iter().map(ToString::to_string).collect(),
         };
-        let template = Template::from_str(text).map_err(|UnknownPlaceholder(name)| unknown(name))?;
+        let template = AdapterTemplate::from_str(text).map_err(|UnknownPlaceholder(name)| unknown(name))?;
         let misplaced = template.placeholders().find(|found| !allowed.contains(found));
         misplaced.map_or(Ok(template), |misplaced| Err(unknown(misplaced.name().to_owned())))
     }

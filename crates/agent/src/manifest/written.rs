@@ -31,7 +31,7 @@ pub(crate) const LANGUAGE: Language = Language {
 
 settings! {
     /// An adapter as it is written, its layers merged.
-    pub(crate) struct Written {
+    pub(crate) struct WrittenAdapter {
         /// Has to agree with the name of the file.
         id("id"): Maybe<Text>,
         /// What people call it.
@@ -145,7 +145,7 @@ settings! {
     /// What the agent says about usage.
     pub(crate) struct WrittenUsage {
         /// Whether a continued session tells what the turn used, or the sum so far.
-        counts("counts"): Maybe<OneOf<Counts>>,
+        counts("counts"): Maybe<OneOf<UsageScope>>,
     }
 }
 
@@ -271,15 +271,15 @@ impl Grammar for Expression {
 
 /// The meaning of a continued session's usage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Counts {
+pub(crate) enum UsageScope {
     /// The usage of the turn.
     Turn,
     /// The sum over the session.
     Session,
 }
 
-impl Choice for Counts {
-    const CHOICES: &'static [(&'static str, Self)] = &[("turn", Counts::Turn), ("session", Counts::Session)];
+impl Choice for UsageScope {
+    const CHOICES: &'static [(&'static str, Self)] = &[("turn", UsageScope::Turn), ("session", UsageScope::Session)];
 }
 
 impl Choice for Transport {
@@ -331,7 +331,7 @@ mod tests {
             .lines()
             .filter_map(|line| line.strip_prefix("| `")?.split('`').next())
             .collect();
-        let declared = Keys::of::<Written>();
+        let declared = Keys::of::<WrittenAdapter>();
         let declared = declared.iter().map(|(key, field)| match field.kind.form {
             Form::Open => format!("{key}.NAME"),
             Form::Leaf | Form::Section { .. } => key.to_owned(),
@@ -345,7 +345,7 @@ mod tests {
     fn the_page_of_all_keys_is_the_committed_one() {
         let head = "# Keys of an adapter\n\nEvery key of an adapter's file, as it is declared. \
                     [Adapters](../guide/adapters.md) explains them and how they work together.\n";
-        let page = reference::page::<Written>(&|_, _| Vec::new());
+        let page = reference::page::<WrittenAdapter>(&|_, _| Vec::new());
         assert_committed(
             "docs/reference/adapter.md",
             &format!("{head}{page}"),
@@ -355,7 +355,7 @@ mod tests {
 
     #[test]
     fn a_key_is_suggested_by_likeness_of_the_whole_or_of_its_last_part() {
-        let keys = Keys::of::<Written>();
+        let keys = Keys::of::<WrittenAdapter>();
         assert_eq!(keys.nearest("command.arg"), Some("command.args"));
         assert_eq!(keys.nearest("program"), Some("command.program"));
         assert_eq!(keys.nearest("zzzzz"), None);

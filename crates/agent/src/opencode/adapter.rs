@@ -101,7 +101,7 @@ impl AgentAdapter for ServerAdapter {
         }
     }
 
-    fn hands_on_servers(&self, _one_way: bool) -> bool {
+    fn passes_mcp_servers(&self, _one_way: bool) -> bool {
         // A server on another machine has neither the run's socket nor the programs.
         let is_near = self.options.url.as_ref().is_none_or(ServerUrl::is_local);
         is_near && !self.mcp.is_empty() && self.manifest.mcp.is_there()

@@ -20,7 +20,7 @@ use crate::{
     invocation::mcp_variables,
     manifest::Manifest,
     mcp::McpServer,
-    template::{Placeholder, Template},
+    template::{AdapterPlaceholder, AdapterTemplate},
 };
 
 use super::{
@@ -315,17 +315,17 @@ impl Drop for ServerProvider {
     }
 }
 
-fn filled(template: &Template, port: u16) -> Option<String> {
+fn filled(template: &AdapterTemplate, port: u16) -> Option<String> {
     template.fill(|placeholder| match placeholder {
-        Placeholder::Port => Some(port.to_string()),
-        Placeholder::Ralph => check::own_executable(),
-        Placeholder::Agent
-        | Placeholder::AskingFile
-        | Placeholder::McpServers
-        | Placeholder::Model
-        | Placeholder::PromptFile
-        | Placeholder::Resume
-        | Placeholder::Session => None,
+        AdapterPlaceholder::Port => Some(port.to_string()),
+        AdapterPlaceholder::Ralph => check::own_executable(),
+        AdapterPlaceholder::Agent
+        | AdapterPlaceholder::AskingFile
+        | AdapterPlaceholder::McpServers
+        | AdapterPlaceholder::Model
+        | AdapterPlaceholder::PromptFile
+        | AdapterPlaceholder::Resume
+        | AdapterPlaceholder::Session => None,
     })
 }
 

@@ -20,7 +20,7 @@ use serde_json::Value;
 
 use super::{
     dialect::{Dialect, Finish, ZonedClock},
-    template::Placeholder,
+    template::AdapterPlaceholder,
 };
 
 pub(super) use seam::PENDING_CAP;
@@ -54,16 +54,19 @@ impl LiveKind {
     }
 
     /// Whether the protocol itself carries values that other agents get as arguments.
-    pub(super) fn hands_over(self, placeholder: Placeholder) -> bool {
+    pub(super) fn hands_over(self, placeholder: AdapterPlaceholder) -> bool {
         match self {
             LiveKind::ClaudeStreamJson => false,
             LiveKind::CodexAppServer => matches!(
                 placeholder,
-                Placeholder::Model | Placeholder::Resume | Placeholder::McpServers
+                AdapterPlaceholder::Model | AdapterPlaceholder::Resume | AdapterPlaceholder::McpServers
             ),
             LiveKind::Acp => matches!(
                 placeholder,
-                Placeholder::Model | Placeholder::Agent | Placeholder::Resume | Placeholder::McpServers
+                AdapterPlaceholder::Model
+                    | AdapterPlaceholder::Agent
+                    | AdapterPlaceholder::Resume
+                    | AdapterPlaceholder::McpServers
             ),
         }
     }
