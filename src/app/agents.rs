@@ -8,7 +8,7 @@ use ralph_agent::{
     dialect::DialectKind,
     greeting,
     manifest::{LiveLaunch, Manifest, Transport},
-    mcp::{McpServers, OwnServer},
+    mcp::{McpServers, RalphServer},
     opencode::{Credentials, ServerAdapter, ServerOptions},
     subprocess::SubprocessAdapter,
 };
@@ -177,7 +177,7 @@ impl<'a> Chooser<'a> {
 
     /// Whether a watching user gains from the live channel, and the run loses nothing by it.
     fn is_better(&self, manifest: &Manifest, live: &LiveLaunch) -> bool {
-        let writes_along = manifest.dialect.is_some_and(DialectKind::tells_text_as_it_comes);
+        let writes_along = manifest.dialect.is_some_and(DialectKind::streams_text);
         let gains = live.capabilities.live_steering || !writes_along;
         let (limits, one_way) = (&self.config.limits, manifest.capabilities);
         let uncounted = limits.bound_tokens() && one_way.usage && !live.capabilities.usage
@@ -333,7 +333,7 @@ impl<'a> Chooser<'a> {
     /// The MCP servers that agents get.
     fn servers(&self) -> McpServers {
         let program = std::env::current_exe().ok().filter(|_| self.has_tools());
-        let own = program.zip(self.socket).map(|(program, socket)| OwnServer {
+        let own = program.zip(self.socket).map(|(program, socket)| RalphServer {
             program,
             socket: socket.to_owned(),
             without: self.tools_left_out(),

@@ -178,7 +178,7 @@ pub(super) fn enforceable(agent: &Agent, policy: &Policy) -> Result<(), Failure>
         unheld.map(move |rule| format!("`{}` of `permissions.{}` ({})", rule.text, list.name(), rule.origin))
     });
     let mut unenforced: Vec<String> = rules.collect();
-    let everything = capabilities.asks.plus(capabilities.goes_without) == ToolKinds::ALL;
+    let everything = capabilities.asks.plus(capabilities.dispensable) == ToolKinds::ALL;
     if policy.mode != PermissionMode::Auto && !everything {
         unenforced.insert(0, format!("the mode `{}`", mode_word(policy.mode)));
     }
@@ -212,7 +212,7 @@ fn can_be_held(capabilities: Capabilities, rule: &Rule, list: List) -> bool {
     let unasked = rule.kinds().without(capabilities.asks);
     // An agent without tools for reading still reads with its shell. An agent without a web tool stays off the web.
     let fetch = ToolKinds::of(&[ToolKind::Fetch]);
-    unasked.is_empty() || list == List::Deny && unasked == fetch && capabilities.goes_without.has(ToolKind::Fetch)
+    unasked.is_empty() || list == List::Deny && unasked == fetch && capabilities.dispensable.has(ToolKind::Fetch)
 }
 
 /// Checks that the agent's own settings do not let it run commands without asking.

@@ -28,7 +28,7 @@ pub(super) fn launch(
     servers: &[McpServer],
 ) -> Result<Launch, Problem> {
     let capabilities = live.map_or(manifest.capabilities, |live| live.capabilities);
-    let values = Values::new(manifest, capabilities, request)?;
+    let values = PlaceholderValues::new(manifest, capabilities, request)?;
     let program = check::find(manifest, &request.cwd).map_err(|error| {
         Problem::said(
             ProblemKind::NotInstalled,
@@ -57,7 +57,7 @@ pub(super) fn launch(
         let told = live.asking.env.iter();
         env.extend(told.filter_map(|(name, value)| Some((name.clone(), values.fill(value)?))));
     }
-    let in_messages = live.is_some_and(|live| live.protocol.hands_over(AdapterPlaceholder::McpServers));
+    let in_messages = live.is_some_and(|live| live.protocol.transmits(AdapterPlaceholder::McpServers));
     if !servers.is_empty() && !in_messages {
         let mcp = &manifest.mcp;
         let servers = mcp.form.written(servers);
@@ -119,7 +119,7 @@ pub(super) fn asking_file(scratch: &Path) -> PathBuf {
 }
 
 /// The values of the placeholders in one session.
-struct Values {
+struct PlaceholderValues {
     model: Option<String>,
     agent: Option<String>,
     session: Option<String>,
@@ -128,7 +128,7 @@ struct Values {
     ralph: Option<String>,
 }
 
-impl Values {
+impl PlaceholderValues {
     fn new(manifest: &Manifest, capabilities: Capabilities, request: &SessionRequest) -> Result<Self, Problem> {
         let id = &manifest.id;
         manifest

@@ -76,7 +76,7 @@ pub struct Capabilities {
     /// The kinds of tools before every use of which the agent asks, in sessions that are to ask.
     pub asks: ToolKinds,
     /// The kinds of tools that the agent can do without if rules concern them.
-    pub goes_without: ToolKinds,
+    pub dispensable: ToolKinds,
     pub resume: bool,
     pub usage: bool,
     pub cost: bool,

@@ -111,7 +111,7 @@ impl Manifest {
                 Transport::Pty => ToolKinds::NONE,
                 Transport::Http => ToolKinds::ALL,
             },
-            goes_without: ToolKinds::NONE,
+            dispensable: ToolKinds::NONE,
             resume: transport == Transport::Http
                 || command.resume.is_some() && command.takes(AdapterPlaceholder::Resume),
             usage: written.capabilities.usage,
@@ -119,7 +119,7 @@ impl Manifest {
             usage_in_turn: written
                 .capabilities
                 .usage_in_turn
-                .unwrap_or_else(|| dialect.is_none_or(DialectKind::tells_usage_in_turn)),
+                .unwrap_or_else(|| dialect.is_none_or(DialectKind::reports_usage_in_turn)),
         };
         let capabilities = match (&live, dialect) {
             (Some(live), None) => live.capabilities,
@@ -156,7 +156,7 @@ impl Manifest {
 impl Manifest {
     /// Whether sessions can be given MCP servers on the channel; `None` is the one-way channel.
     pub fn takes_servers(&self, live: Option<&LiveLaunch>) -> bool {
-        let in_messages = live.is_some_and(|live| live.protocol.hands_over(AdapterPlaceholder::McpServers));
+        let in_messages = live.is_some_and(|live| live.protocol.transmits(AdapterPlaceholder::McpServers));
         in_messages || self.mcp.is_there()
     }
 
@@ -174,7 +174,7 @@ impl Manifest {
         // A server gets both with each request.
         let takes = |placeholder| match (&self.live, self.dialect) {
             _ if self.transport == Transport::Http => true,
-            (Some(live), None) => live.protocol.hands_over(placeholder) || live.takes(placeholder),
+            (Some(live), None) => live.protocol.transmits(placeholder) || live.takes(placeholder),
             (_, _) => self.command.takes(placeholder),
         };
         if let Some(model) = model {

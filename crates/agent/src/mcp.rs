@@ -35,14 +35,14 @@ impl McpServer {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct McpServers {
     /// ralph's own, if the run has it.
-    pub own: Option<OwnServer>,
+    pub own: Option<RalphServer>,
     /// The servers of the user's settings.
     pub others: Vec<McpServer>,
 }
 
 /// ralph's own server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OwnServer {
+pub struct RalphServer {
     pub program: PathBuf,
     /// The socket on which the run listens. It is passed as an argument, since agents start their servers with few
     /// variables.
@@ -104,7 +104,7 @@ impl McpServers {
     }
 }
 
-impl OwnServer {
+impl RalphServer {
     fn server(&self, run: &RunId) -> McpServer {
         let socket = self.socket.to_string_lossy().into_owned();
         let fixed = ["mcp", "--socket", &socket, "--run", &run.0].map(str::to_owned);
@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     fn servers() -> Vec<McpServer> {
-        let own = OwnServer {
+        let own = RalphServer {
             program: "/opt/a b/ralph".into(),
             socket: "/state/\"x\"/control.sock".into(),
             without: vec!["task_add".to_owned()],

@@ -125,7 +125,7 @@ fn packed(size: Size) -> u32 {
 }
 
 /// Sends the signals on a separate thread: the caller may be the thread that has to empty the channel first.
-pub(super) fn send_apart(signals: [AgentSignal; 2], out: mpsc::Sender<AgentSignal>) {
+pub(super) fn send_from_thread(signals: [AgentSignal; 2], out: mpsc::Sender<AgentSignal>) {
     let sending = thread::Builder::new().spawn({
         let (signals, out) = (signals.clone(), out.clone());
         move || {
@@ -143,7 +143,7 @@ pub(super) fn send_apart(signals: [AgentSignal; 2], out: mpsc::Sender<AgentSigna
 }
 
 /// The final signals of a session whose reporter panicked.
-pub(super) fn broke_down(output_bytes: u64) -> [AgentSignal; 2] {
+pub(super) fn breakdown_signals(output_bytes: u64) -> [AgentSignal; 2] {
     let text = "ralph's reader of this agent broke down".to_owned();
     let problem = AgentSignal::Problem {
         problem: Problem::said(ProblemKind::Crashed, text),
@@ -496,7 +496,7 @@ impl Drop for Reporter {
     /// session.
     fn drop(&mut self) {
         if !self.ended && self.link.leave() {
-            send_apart(broke_down(self.output_bytes), self.out.clone());
+            send_from_thread(breakdown_signals(self.output_bytes), self.out.clone());
         }
     }
 }

@@ -22,7 +22,7 @@ use super::{
     manifest::{LiveLaunch, Manifest},
     mcp::{McpServer, McpServers},
     protocol::SessionOpening,
-    reporter::{AgentChannel, Reporter, SessionLink, broke_down, send_apart},
+    reporter::{AgentChannel, Reporter, SessionLink, breakdown_signals, send_from_thread},
     template::AdapterPlaceholder,
     usage::TurnUsageMeter,
 };
@@ -125,14 +125,14 @@ impl AgentAdapter for SubprocessAdapter {
                 guard: self.guard.clone(),
                 ..launch
             },
-            Err(problem) => return NeverRan::report(problem, out),
+            Err(problem) => return UnstartedSession::report(problem, out),
         };
         let asking = live.filter(|_| request.asks).and_then(|live| live.asking.file.as_ref());
         if let Some(text) = asking {
             let path = invocation::asking_file(&request.scratch);
             if let Err(error) = fs::write(&path, text) {
                 let text = format!("{}: {error}", path.display());
-                return NeverRan::report(Problem::said(ProblemKind::Other, text), out);
+                return UnstartedSession::report(Problem::said(ProblemKind::Other, text), out);
             }
         }
         let told = self
@@ -144,7 +144,7 @@ impl AgentAdapter for SubprocessAdapter {
             Err(error) => {
                 let text = format!("{}: {error}", request.scratch.display());
                 let kind = ProblemKind::Other;
-                return NeverRan::report(Problem::said(kind, text), out);
+                return UnstartedSession::report(Problem::said(kind, text), out);
             }
         }
         let link = Arc::new(SessionLink::new(request.size));
@@ -175,7 +175,7 @@ impl AgentAdapter for SubprocessAdapter {
                 info!(adapter = self.id(), ?program, "agent started");
                 let child = Arc::new(child);
                 if !link.start(&child) {
-                    send_apart(broke_down(0), out);
+                    send_from_thread(breakdown_signals(0), out);
                 }
                 if is_live {
                     // The reporter begins the conversation, now that it can write.
@@ -189,7 +189,7 @@ impl AgentAdapter for SubprocessAdapter {
             }
             Err(error) => {
                 warn!(adapter = self.id(), ?program, %error, "agent not started");
-                NeverRan::report(problem_of(error), out)
+                UnstartedSession::report(problem_of(error), out)
             }
         }
     }
@@ -285,9 +285,9 @@ impl Session for RunningSession {
 }
 
 /// A session that could not be started. It has ended from the beginning.
-pub(super) struct NeverRan;
+pub(super) struct UnstartedSession;
 
-impl NeverRan {
+impl UnstartedSession {
     pub(super) fn report(problem: Problem, out: mpsc::Sender<AgentSignal>) -> Box<dyn Session> {
         let signals = [
             AgentSignal::Problem { problem },
@@ -296,12 +296,12 @@ impl NeverRan {
                 output_bytes: 0,
             },
         ];
-        send_apart(signals, out);
-        Box::new(NeverRan)
+        send_from_thread(signals, out);
+        Box::new(UnstartedSession)
     }
 }
 
-impl Session for NeverRan {
+impl Session for UnstartedSession {
     fn stop(&self, _stop: Stop) {}
 
     fn resize(&self, _size: Size) {}

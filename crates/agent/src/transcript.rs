@@ -23,7 +23,7 @@ use self::{
     folded::{FoldedOutput, SHOWN_LINES, counted, more_lines},
     lines::{BOLD, CYAN, DIM, GREEN, RED, RESET, YELLOW, line},
     markdown::Markdown,
-    style::Style,
+    style::TextStyle,
     thought::FoldedThought,
 };
 
@@ -83,10 +83,10 @@ enum TextKind {
 }
 
 impl TextKind {
-    fn style(self) -> Style {
+    fn style(self) -> TextStyle {
         match self {
-            TextKind::Said => Style::PLAIN,
-            TextKind::Thought => Style::THOUGHT,
+            TextKind::Said => TextStyle::PLAIN,
+            TextKind::Thought => TextStyle::THOUGHT,
         }
     }
 }

@@ -320,7 +320,7 @@ impl Sanitizer {
             return Cow::Borrowed(piece);
         }
         let escapes = self.escapes.get_or_insert_default();
-        let mut out = Clean(String::with_capacity(piece.len()));
+        let mut out = CleanText(String::with_capacity(piece.len()));
         for (at, line) in piece.split('\n').enumerate() {
             if at > 0 {
                 escapes.cancel(&mut out);
@@ -333,9 +333,9 @@ impl Sanitizer {
 }
 
 /// The remaining text.
-struct Clean(String);
+struct CleanText(String);
 
-impl Perform for Clean {
+impl Perform for CleanText {
     fn print(&mut self, character: char) {
         if !is_dropped(character) {
             self.0.push(character);

@@ -45,7 +45,7 @@ pub struct Wrapper {
 #[derive(Debug, Default)]
 struct WrappedLine {
     column: usize,
-    lead: Lead,
+    lead: LineLead,
     /// The text since the last place where the line can be wrapped.
     run: WordRun,
     returned: bool,
@@ -65,7 +65,7 @@ struct WordRun {
 
 /// The lead of a line: gutter, indent and list sign.
 #[derive(Debug, Default)]
-struct Lead {
+struct LineLead {
     text: String,
     width: usize,
     is_code: bool,
@@ -352,7 +352,7 @@ impl Wrapper {
     }
 }
 
-impl Lead {
+impl LineLead {
     /// Takes the next character of the line.
     fn take(&mut self, character: char) {
         self.state = match (self.state, character) {

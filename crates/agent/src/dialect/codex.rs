@@ -15,7 +15,7 @@ use super::{
     head,
     lines::{JsonLineParser, UnknownReports},
     tail,
-    todos::Todos,
+    todos::TodoList,
     verdict::without_verdict,
 };
 
@@ -33,7 +33,7 @@ pub(super) struct CodexJson {
 pub(crate) struct CodexTurn {
     unknown: UnknownReports,
     calls: OpenCalls,
-    todos: Todos,
+    todos: TodoList,
     /// The last assistant message; the final one once the turn has ended.
     message: Option<String>,
     /// The last reported error. It may turn out to be the failure of the turn.
@@ -147,7 +147,7 @@ impl CodexTurn {
             };
             json!({"content": text(todo, "/text"), "status": status})
         });
-        self.todos.tell(todos.collect(), out);
+        self.todos.report(todos.collect(), out);
     }
 
     /// Takes a plan of the live channel, which also marks steps in progress.
@@ -159,7 +159,7 @@ impl CodexTurn {
             };
             json!({"content": text(step, "/step"), "status": status})
         });
-        self.todos.tell(todos.collect(), out);
+        self.todos.report(todos.collect(), out);
     }
 
     fn completed(&mut self, event: &Value, out: &mut Vec<AgentSignal>) {

@@ -46,7 +46,7 @@ pub use parser::{Dialect, Finish};
 pub use patterns::{LinePattern, LinePatterns};
 pub(super) use reset::{epoch_ms, until_in_text};
 pub(super) use terminal::Tail;
-pub(super) use todos::Todos;
+pub(super) use todos::TodoList;
 pub(super) use verdict::without_verdict;
 
 /// The supported dialects.
@@ -90,7 +90,7 @@ impl DialectKind {
     }
 
     /// Whether the agent's text arrives while it is written, and not in whole messages.
-    pub fn tells_text_as_it_comes(self) -> bool {
+    pub fn streams_text(self) -> bool {
         match self {
             DialectKind::ClaudeStreamJson
             | DialectKind::GeminiStreamJson
@@ -101,7 +101,7 @@ impl DialectKind {
     }
 
     /// Whether usage is reported during a turn, unless the manifest says otherwise.
-    pub fn tells_usage_in_turn(self) -> bool {
+    pub fn reports_usage_in_turn(self) -> bool {
         match self {
             DialectKind::ClaudeStreamJson
             | DialectKind::OpencodeJson

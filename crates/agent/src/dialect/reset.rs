@@ -56,9 +56,9 @@ pub(crate) fn until_in_text(text: &str, clock: &ZonedClock) -> Option<u64> {
     found.into_iter().find_map(|(at, marker)| {
         let rest = after_fillers(&text[at..]);
         let bare = if marker.starts_with("retry") {
-            Bare::Seconds
+            BareNumber::Seconds
         } else {
-            Bare::Nothing
+            BareNumber::Nothing
         };
         in_a_while(rest, bare, clock)
             .or_else(|| instant(rest))
@@ -88,7 +88,7 @@ pub(super) fn until_in_fields(body: &Value, clock: &ZonedClock) -> Option<u64> {
         .into_iter()
         .flatten()
         .find_map(|detail| detail.get("retryDelay")?.as_str())?;
-    in_a_while(delay, Bare::Seconds, clock)
+    in_a_while(delay, BareNumber::Seconds, clock)
 }
 
 /// Parses the value of a `retry-after` header: seconds, or a date.
@@ -147,20 +147,20 @@ fn number_at(text: &str) -> Option<(f64, &str)> {
 
 /// The meaning of a number without a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Bare {
+enum BareNumber {
     Seconds,
     Nothing,
 }
 
 /// Parses a duration: `3600s`, `1m30s`, `3 days 3 hours 5 minutes`.
-fn in_a_while(text: &str, bare: Bare, clock: &ZonedClock) -> Option<u64> {
+fn in_a_while(text: &str, bare: BareNumber, clock: &ZonedClock) -> Option<u64> {
     let mut rest = text;
     let mut sum_ms = None;
     while let Some((number, after)) = number_at(rest) {
         let after = after.trim_start();
         let unit = word_at(after);
         let Some(unit_ms) = unit_ms(unit) else {
-            if sum_ms.is_none() && bare == Bare::Seconds && unit.is_empty() && !after.starts_with([':', '-']) {
+            if sum_ms.is_none() && bare == BareNumber::Seconds && unit.is_empty() && !after.starts_with([':', '-']) {
                 sum_ms = Some(number * 1000.0);
             }
             break;

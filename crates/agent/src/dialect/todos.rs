@@ -10,29 +10,29 @@ use super::calls::short_input;
 
 /// The most recently reported list.
 #[derive(Debug, Default)]
-pub(crate) struct Todos {
-    told: Value,
+pub(crate) struct TodoList {
+    reported: Value,
     times: u32,
 }
 
-impl Todos {
+impl TodoList {
     /// Whether `todos` differ from the list reported last.
     pub(crate) fn are_new(&self, todos: &Value) -> bool {
-        self.told != *todos
+        self.reported != *todos
     }
 
     /// Reports `todos`, objects with `content` and `status`, as a tool use; does nothing if they are unchanged.
-    pub(crate) fn tell(&mut self, todos: Value, out: &mut Vec<AgentSignal>) {
+    pub(crate) fn report(&mut self, todos: Value, out: &mut Vec<AgentSignal>) {
         if !self.are_new(&todos) {
             return;
         }
-        self.told = todos;
+        self.reported = todos;
         self.times += 1;
         let (call, tool) = (format!("plan-{}", self.times), "plan".to_owned());
         out.push(AgentSignal::ToolStarted {
             call: call.clone(),
             tool: tool.clone(),
-            input: short_input(&json!({"todos": self.told})),
+            input: short_input(&json!({"todos": self.reported})),
         });
         out.push(AgentSignal::ToolEnded {
             call,

@@ -134,19 +134,19 @@ impl AdapterReader<'_> {
             capabilities: Capabilities {
                 live_steering: written.steering != Steering::Never,
                 resume: written.resume
-                    && (protocol.hands_over(AdapterPlaceholder::Resume) || live.takes(AdapterPlaceholder::Resume)),
+                    && (protocol.transmits(AdapterPlaceholder::Resume) || live.takes(AdapterPlaceholder::Resume)),
                 usage: written.usage && self.written.capabilities.usage,
                 cost: self.written.capabilities.cost,
                 usage_in_turn: self
                     .written
                     .capabilities
                     .usage_in_turn
-                    .unwrap_or_else(|| protocol.tells_usage_in_turn()),
+                    .unwrap_or_else(|| protocol.reports_usage_in_turn()),
                 asks: match &written.asking.kinds {
                     Some(kinds) => ToolKinds::of(kinds),
                     None => protocol.asks(),
                 },
-                goes_without: protocol.goes_without(),
+                dispensable: protocol.dispensable(),
                 ..Capabilities::default()
             },
             args,

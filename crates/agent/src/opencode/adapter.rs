@@ -11,7 +11,7 @@ use tokio::{
 
 use crate::{
     AgentAdapter, AgentError, Capabilities, Session, SessionRequest, check, manifest::Manifest, mcp::McpServers,
-    signal_writer::SignalWriter, subprocess::NeverRan, transcript::Transcript,
+    signal_writer::SignalWriter, subprocess::UnstartedSession, transcript::Transcript,
 };
 
 use super::{
@@ -114,7 +114,7 @@ impl AgentAdapter for ServerAdapter {
             .can_be_given(request.model.as_deref(), request.agent.as_deref())
         {
             let (kind, text) = (ProblemKind::Usage, error.to_string());
-            return NeverRan::report(Problem::said(kind, text), out);
+            return UnstartedSession::report(Problem::said(kind, text), out);
         }
         let servers = self.mcp.for_run(&request.run);
         let prompt_options = prompt_options(&request);
@@ -124,7 +124,7 @@ impl AgentAdapter for ServerAdapter {
             SignalWriter::start(transcript, request.display, out.clone()),
         ) else {
             let problem = Problem::said(ProblemKind::Other, "cannot start a runtime or a thread for the session");
-            return NeverRan::report(problem, out);
+            return UnstartedSession::report(problem, out);
         };
         let (shared, steering, answers) = SharedSession::new();
         let (stop, stopped) = watch::channel(None);

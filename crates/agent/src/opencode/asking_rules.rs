@@ -14,7 +14,7 @@ const CONFIG_VAR: &str = "OPENCODE_CONFIG_CONTENT";
 
 /// A permission rule of opencode.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct OwnRule {
+pub(super) struct OpencodeRule {
     pub(super) permission: String,
     pub(super) pattern: String,
     pub(super) action: String,
@@ -59,7 +59,7 @@ pub(super) fn variables(asks: bool, before: impl Fn(&str) -> Option<String>) -> 
 
 /// The rules that make a session ask for everything that its agent is not denied, and the names of subagents that the
 /// rules exclude, since they would not ask.
-pub(super) fn asking_rules(agents: &[KnownAgent], chosen: Option<&str>) -> (Vec<OwnRule>, Vec<String>) {
+pub(super) fn asking_rules(agents: &[KnownAgent], chosen: Option<&str>) -> (Vec<OpencodeRule>, Vec<String>) {
     let mut rules = vec![everything()];
     let is_chosen = |agent: &&KnownAgent| match chosen {
         Some(name) => agent.name == name,
@@ -68,7 +68,7 @@ pub(super) fn asking_rules(agents: &[KnownAgent], chosen: Option<&str>) -> (Vec<
     };
     if let Some(agent) = agents.iter().find(is_chosen) {
         let own = agent.rules().into_iter().filter(|rule| *rule != everything());
-        rules.extend(own.map(|rule| OwnRule {
+        rules.extend(own.map(|rule| OpencodeRule {
             action: match rule.action.as_str() {
                 "deny" => "deny".to_owned(),
                 _ => "ask".to_owned(),
@@ -78,7 +78,7 @@ pub(super) fn asking_rules(agents: &[KnownAgent], chosen: Option<&str>) -> (Vec<
     }
     let excluded = agents.iter().filter(|agent| agent.mode != "primary" && !agent.asks());
     let excluded: Vec<String> = excluded.map(|agent| agent.name.clone()).collect();
-    rules.extend(excluded.iter().map(|name| OwnRule {
+    rules.extend(excluded.iter().map(|name| OpencodeRule {
         permission: "task".to_owned(),
         pattern: name.clone(),
         action: "deny".to_owned(),
@@ -87,7 +87,7 @@ pub(super) fn asking_rules(agents: &[KnownAgent], chosen: Option<&str>) -> (Vec<
 }
 
 impl KnownAgent {
-    fn rules(&self) -> Vec<OwnRule> {
+    fn rules(&self) -> Vec<OpencodeRule> {
         serde_json::from_value(self.permission.clone()).unwrap_or_default()
     }
 
@@ -98,13 +98,13 @@ impl KnownAgent {
             return false;
         };
         // A use outside of the project is also asked for under its own permission.
-        let allows = |rule: &OwnRule| rule.action == "allow" && rule.permission != "external_directory";
+        let allows = |rule: &OpencodeRule| rule.action == "allow" && rule.permission != "external_directory";
         !rules[at..].iter().any(allows)
     }
 }
 
-fn everything() -> OwnRule {
-    OwnRule {
+fn everything() -> OpencodeRule {
+    OpencodeRule {
         permission: EVERYTHING.to_owned(),
         pattern: "*".to_owned(),
         action: "ask".to_owned(),
@@ -116,12 +116,12 @@ mod tests {
     use super::*;
 
     fn agent(name: &str, mode: &str, rules: &[(&str, &str, &str)]) -> KnownAgent {
-        let rule = |(permission, pattern, action): &(&str, &str, &str)| OwnRule {
+        let rule = |(permission, pattern, action): &(&str, &str, &str)| OpencodeRule {
             permission: (*permission).to_owned(),
             pattern: (*pattern).to_owned(),
             action: (*action).to_owned(),
         };
-        let rules: Vec<OwnRule> = rules.iter().map(rule).collect();
+        let rules: Vec<OpencodeRule> = rules.iter().map(rule).collect();
         let told = json!({"name": name, "mode": mode, "hidden": null, "permission": rules});
         serde_json::from_value(told).unwrap()
     }

@@ -14,7 +14,7 @@ use tracing::debug;
 
 use super::{
     Credentials, ServerError,
-    asking_rules::{KnownAgent, OwnRule},
+    asking_rules::{KnownAgent, OpencodeRule},
     asks::PermissionReply,
     feed::Feed,
     server_url::ServerUrl,
@@ -121,7 +121,7 @@ impl OpencodeClient {
     }
 
     /// Adds rules to a session, which take precedence over those of its agent.
-    pub(super) async fn set_rules(&self, id: &str, rules: &[OwnRule]) -> Result<SessionInfo, ServerError> {
+    pub(super) async fn set_rules(&self, id: &str, rules: &[OpencodeRule]) -> Result<SessionInfo, ServerError> {
         let request = self.request(&self.http, Method::PATCH, &session_path(id, ""));
         self.ask(request.json(&json!({ "permission": rules }))).await
     }

@@ -94,7 +94,7 @@ impl SessionTask {
         let next = turn.take(event, &self.clock(), &mut signals);
         self.job.shared.set_using_a_tool(turn.is_using_a_tool());
         self.say(signals).await;
-        if let Some(problem) = turn.is_hopeless(&self.clock()) {
+        if let Some(problem) = turn.fatal_problem(&self.clock()) {
             return Err(StepFailure::Turn(problem));
         }
         if beat {

@@ -192,7 +192,7 @@ impl ServerTurn {
 
     /// The problem because of which waiting for the end of the turn is useless: the server's next retry is hours away,
     /// or the error repeats forever.
-    pub(super) fn is_hopeless(&self, clock: &ZonedClock) -> Option<Problem> {
+    pub(super) fn fatal_problem(&self, clock: &ZonedClock) -> Option<Problem> {
         if self.rounds >= ROUNDS {
             let error = self.error.as_ref()?;
             return Some(Problem::said(

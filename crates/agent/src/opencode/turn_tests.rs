@@ -284,7 +284,7 @@ fn a_repetition_in_an_hour_is_not_waited_for() {
         status(serde_json::json!({"type": "retry", "attempt": 1, "message": message, "next": next}))
     };
     let (turn, signals) = told(&[retry("Rate limit reached", now_ms + 2_000)]);
-    assert_eq!(turn.is_hopeless(&clock()), None);
+    assert_eq!(turn.fatal_problem(&clock()), None);
     let until_ms = Some(now_ms + 2_000);
     let kind = Some(ProblemKind::RateLimited { until_ms });
     assert!(matches!(&signals[..], [AgentSignal::Retrying { attempt: Some(1), kind: told, .. }] if *told == kind));
@@ -299,7 +299,7 @@ fn a_repetition_in_an_hour_is_not_waited_for() {
     ] {
         let (turn, _) = told(&[retry(message, now_ms + 3_600_000)]);
         assert_eq!(
-            turn.is_hopeless(&clock()).map(|problem| problem.kind),
+            turn.fatal_problem(&clock()).map(|problem| problem.kind),
             Some(kind),
             "{message}"
         );
@@ -310,9 +310,9 @@ fn a_repetition_in_an_hour_is_not_waited_for() {
 fn a_session_that_is_compacted_in_vain_is_given_up() {
     let overflow = || error("ContextOverflowError", "prompt is too long");
     let (turn, _) = told(&[overflow(), overflow()]);
-    assert_eq!(turn.is_hopeless(&clock()), None);
+    assert_eq!(turn.fatal_problem(&clock()), None);
     let (turn, _) = told(&[overflow(), overflow(), overflow()]);
-    let problem = turn.is_hopeless(&clock()).expect("a problem");
+    let problem = turn.fatal_problem(&clock()).expect("a problem");
     assert_eq!(problem.kind, ProblemKind::ContextOverflow);
     assert!(problem.text.contains("3 times"), "{}", problem.text);
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use super::asking_rules::OwnRule;
+use super::asking_rules::OpencodeRule;
 
 /// One event of the server's stream.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,7 +20,7 @@ pub(super) enum EventKind {
     SessionCreated(SessionInfo),
     MessageUpdated(MessageInfo),
     PartUpdated(Box<MessagePart>),
-    PartDelta(Delta),
+    PartDelta(PartDelta),
     Status {
         session: String,
         status: SessionStatus,
@@ -70,7 +70,7 @@ pub(super) struct SessionInfo {
     pub(super) parent: Option<String>,
     /// The session's own rules.
     #[serde(default)]
-    pub(super) permission: Vec<OwnRule>,
+    pub(super) permission: Vec<OpencodeRule>,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -174,7 +174,7 @@ pub(super) struct PartTimes {
 
 /// A piece of a part's text.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(super) struct Delta {
+pub(super) struct PartDelta {
     #[serde(rename = "sessionID")]
     pub(super) session: String,
     #[serde(rename = "partID")]

@@ -25,7 +25,7 @@ use crate::{
 };
 
 use asks::{AcpAsk, AcpAsks};
-use updates::Updates;
+use updates::AcpUpdates;
 
 /// The protocol version that ralph supports.
 pub(super) const VERSION: u64 = 1;
@@ -33,7 +33,7 @@ pub(super) const VERSION: u64 = 1;
 const BYPASS_MODES: [&str; 3] = ["yolo", "bypassPermissions", "full-access"];
 
 #[derive(Debug, Default)]
-pub(super) struct Acp {
+pub(super) struct AcpLive {
     objects: JsonLineParser,
     conversation: AcpConversation,
 }
@@ -53,7 +53,7 @@ struct AcpConversation {
     /// Messages that arrived before the prompt was sent.
     early: Vec<(SteeringId, String)>,
     asks: AcpAsks,
-    updates: Updates,
+    updates: AcpUpdates,
     unknown: UnknownReports,
 }
 
@@ -86,7 +86,7 @@ enum SentRequest {
     },
 }
 
-impl Protocol for Acp {
+impl Protocol for AcpLive {
     fn start(&mut self, opening: SessionOpening, exchange: &mut Exchange) {
         self.conversation.updates.tools.named_calls = opening.named_calls;
         self.conversation.opening = opening;
@@ -167,7 +167,7 @@ impl AcpConversation {
                     self.unknown.report(&method, text, out);
                 }
             }
-            Some(Message::Notification { method, params }) => self.told(&method, &params, clock, exchange, out),
+            Some(Message::Notification { method, params }) => self.notified(&method, &params, clock, exchange, out),
             Some(Message::Response { id, outcome }) => {
                 if let Some(sent) = self.sent.remove(&id) {
                     self.answered(sent, outcome, clock, exchange, out);
@@ -179,7 +179,7 @@ impl AcpConversation {
         }
     }
 
-    fn told(
+    fn notified(
         &mut self,
         method: &str,
         params: &Value,
@@ -194,11 +194,11 @@ impl AcpConversation {
                 let update = &params["update"];
                 self.updates.take(update, clock, out);
                 if matches!(text(update, "/status"), "completed" | "failed") {
-                    let ended = self.asks.take_of(text(update, "/toolCallId"));
+                    let ended = self.asks.take_for_call(text(update, "/toolCallId"));
                     out.extend(ended.into_iter().map(|id| AgentSignal::PermissionWithdrawn { id }));
-                    self.deny_what_is_due(exchange);
+                    self.send_due_denials(exchange);
                 }
-                if let Some(tool) = self.updates.tools.unasked(self.opening.asks) {
+                if let Some(tool) = self.updates.tools.unasked_use(self.opening.asks) {
                     self.fail(used_without_asking("the agent", &tool), exchange, out);
                 }
             }
@@ -207,7 +207,7 @@ impl AcpConversation {
                 let id = asks::name(&params["requestId"]);
                 if self.asks.take(&id).is_some() {
                     out.push(AgentSignal::PermissionWithdrawn { id });
-                    self.deny_what_is_due(exchange);
+                    self.send_due_denials(exchange);
                 }
             }
             // Extensions of agents may be ignored.
@@ -465,14 +465,14 @@ impl AcpConversation {
             }
             PermissionAnswer::Deny { message } => {
                 self.say(None, message, exchange);
-                self.asks.hold(response);
+                self.asks.defer_denial(response);
             }
         }
-        self.deny_what_is_due(exchange);
+        self.send_due_denials(exchange);
     }
 
-    fn deny_what_is_due(&mut self, exchange: &mut Exchange) {
-        for denial in self.asks.due() {
+    fn send_due_denials(&mut self, exchange: &mut Exchange) {
+        for denial in self.asks.due_denials() {
             exchange.write(&denial);
         }
     }

@@ -5,7 +5,7 @@ use super::{super::testing, *};
 const GEMINI: &str = include_str!("../../../../tests/fixtures/gemini/acp.jsonl");
 const OPENCODE: &str = include_str!("../../../../tests/fixtures/opencode/acp.jsonl");
 
-type Session = testing::Session<Acp>;
+type Session = testing::Session<AcpLive>;
 
 impl Session {
     fn start(opening: SessionOpening) -> Self {

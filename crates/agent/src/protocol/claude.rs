@@ -138,7 +138,10 @@ impl ClaudeConversation {
             _ => {
                 let told = out.len();
                 self.turn.take(event, clock, out);
-                let unasked: Vec<Problem> = out[told..].iter().filter_map(|signal| self.unasked(signal)).collect();
+                let unasked: Vec<Problem> = out[told..]
+                    .iter()
+                    .filter_map(|signal| self.unasked_use(signal))
+                    .collect();
                 if let Some(problem) = unasked.into_iter().next() {
                     self.fail(problem, out);
                 }
@@ -147,7 +150,7 @@ impl ClaudeConversation {
     }
 
     /// The problem of a tool use that ended without a permission request, if rules concern it.
-    fn unasked(&mut self, signal: &AgentSignal) -> Option<Problem> {
+    fn unasked_use(&mut self, signal: &AgentSignal) -> Option<Problem> {
         let AgentSignal::ToolEnded {
             call, tool, ok, output, ..
         } = signal

@@ -112,7 +112,7 @@ impl CodexConversation {
         let params = &message["params"];
         match (message["method"].as_str(), message.get("id")) {
             (Some(method), Some(id)) => self.asked(method, id, params, exchange, out),
-            (Some(method), None) if self.is_ours(params) => self.told(method, params, clock, exchange, out),
+            (Some(method), None) if self.is_ours(params) => self.notified(method, params, clock, exchange, out),
             // Events of threads of sub-agents, which request permission here as well.
             (Some("item/started"), None) => self.asks.item_started(&params["item"]),
             (Some(_), None) => {}
@@ -236,7 +236,7 @@ impl CodexConversation {
         }
     }
 
-    fn told(
+    fn notified(
         &mut self,
         method: &str,
         params: &Value,

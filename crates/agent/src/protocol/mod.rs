@@ -54,7 +54,7 @@ impl LiveKind {
     }
 
     /// Whether the protocol itself carries values that other agents get as arguments.
-    pub(super) fn hands_over(self, placeholder: AdapterPlaceholder) -> bool {
+    pub(super) fn transmits(self, placeholder: AdapterPlaceholder) -> bool {
         match self {
             LiveKind::ClaudeStreamJson => false,
             LiveKind::CodexAppServer => matches!(
@@ -73,7 +73,7 @@ impl LiveKind {
 
     /// Whether usage is reported during a turn, unless the manifest says otherwise. ACP reports tokens only at the end
     /// of a turn.
-    pub fn tells_usage_in_turn(self) -> bool {
+    pub fn reports_usage_in_turn(self) -> bool {
         match self {
             LiveKind::ClaudeStreamJson | LiveKind::CodexAppServer => true,
             LiveKind::Acp => false,
@@ -91,7 +91,7 @@ impl LiveKind {
     }
 
     /// The kinds of tools that are switched off if rules concern them, since the agent would use them without asking.
-    pub fn goes_without(self) -> ToolKinds {
+    pub fn dispensable(self) -> ToolKinds {
         match self {
             LiveKind::ClaudeStreamJson | LiveKind::Acp => ToolKinds::NONE,
             LiveKind::CodexAppServer => codex_asking::SWITCHED_OFF,
@@ -104,7 +104,7 @@ impl LiveKind {
         match self {
             LiveKind::ClaudeStreamJson => exchange.write(&claude::initialize()),
             LiveKind::CodexAppServer => codex::CodexLive::default().start(SessionOpening::default(), &mut exchange),
-            LiveKind::Acp => acp::Acp::default().start(SessionOpening::default(), &mut exchange),
+            LiveKind::Acp => acp::AcpLive::default().start(SessionOpening::default(), &mut exchange),
         }
         exchange.input
     }
@@ -133,7 +133,7 @@ impl LiveKind {
         match self {
             LiveKind::ClaudeStreamJson => Box::new(claude::ClaudeLive::default()),
             LiveKind::CodexAppServer => Box::new(codex::CodexLive::default()),
-            LiveKind::Acp => Box::new(acp::Acp::default()),
+            LiveKind::Acp => Box::new(acp::AcpLive::default()),
         }
     }
 }

@@ -4,7 +4,7 @@
 //! then the text between them is held back, and a marker without a counterpart is shown as written. Output is therefore
 //! never revised, and does not depend on how the line was cut into pieces.
 
-use super::style::{Style, ThemeColour};
+use super::style::{TextStyle, ThemeColour};
 
 /// Most bytes of a span.
 pub(super) const SPAN_CAP_BYTES: usize = 512;
@@ -74,10 +74,16 @@ const BEGINS: [bool; 256] = {
     begins
 };
 
-type Write<'a> = &'a mut dyn FnMut(Style, &str);
+type StyledSink<'a> = &'a mut dyn FnMut(TextStyle, &str);
 
 /// Writes the decided part of `text` and returns its length in bytes.
-pub(super) fn write(text: &str, rest: RestOfLine, before: &mut PrecedingText, style: Style, out: Write<'_>) -> usize {
+pub(super) fn write(
+    text: &str,
+    rest: RestOfLine,
+    before: &mut PrecedingText,
+    style: TextStyle,
+    out: StyledSink<'_>,
+) -> usize {
     write_within(text, rest, before, style, 0, out)
 }
 
@@ -93,9 +99,9 @@ fn write_within(
     text: &str,
     rest: RestOfLine,
     before: &mut PrecedingText,
-    style: Style,
+    style: TextStyle,
     depth: usize,
-    out: Write<'_>,
+    out: StyledSink<'_>,
 ) -> usize {
     let mut at = 0;
     while at < text.len() {
@@ -176,8 +182,8 @@ enum SpanKind {
 }
 
 impl Span<'_> {
-    fn write(&self, style: Style, depth: usize, out: Write<'_>) {
-        let mut nested = |style: Style| {
+    fn write(&self, style: TextStyle, depth: usize, out: StyledSink<'_>) {
+        let mut nested = |style: TextStyle| {
             let mut before = PrecedingText::default();
             write_within(self.inner, RestOfLine::IsHere, &mut before, style, depth + 1, out);
         };

@@ -7,7 +7,7 @@
 use super::{
     block::{LINE_CAP_BYTES, LineContext, MarkdownBlock, block},
     inline::{self, PrecedingText, RestOfLine, SPAN_CAP_BYTES},
-    style::{Style, StyledWriter, ThemeColour},
+    style::{StyledWriter, TextStyle, ThemeColour},
     table::MarkdownTable,
 };
 
@@ -19,7 +19,7 @@ const MOST_INDENT: usize = 32;
 
 #[derive(Debug)]
 pub(super) struct Markdown {
-    base: Style,
+    base: TextStyle,
     /// The terminal's width, which a table should fit.
     columns: usize,
     writer: StyledWriter,
@@ -43,9 +43,9 @@ enum LineState {
         quotes: usize,
         leads: usize,
     },
-    Text(Style),
+    Text(TextStyle),
     /// Text without markup.
-    Code(Style),
+    Code(TextStyle),
 }
 
 const START: LineState = LineState::Start { quotes: 0, leads: 0 };
@@ -73,7 +73,7 @@ struct CodeFence {
 }
 
 impl Markdown {
-    pub(super) fn new(base: Style, columns: usize) -> Self {
+    pub(super) fn new(base: TextStyle, columns: usize) -> Self {
         Self {
             base,
             columns,
@@ -136,7 +136,7 @@ impl Markdown {
     }
 
     /// Writes the decided text of a line, and holds back the rest.
-    fn text(&mut self, text: &str, rest: RestOfLine, style: Style, out: &mut Vec<u8>) {
+    fn text(&mut self, text: &str, rest: RestOfLine, style: TextStyle, out: &mut Vec<u8>) {
         let writer = &mut self.writer;
         let taken = inline::write(text, rest, &mut self.before, style, &mut |style, text| {
             writer.write(style, text, out);

@@ -8,7 +8,7 @@ use super::*;
 const COLUMNS: usize = 80;
 
 fn shown_in(pieces: &[&str]) -> String {
-    let mut markdown = Markdown::new(Style::PLAIN, COLUMNS);
+    let mut markdown = Markdown::new(TextStyle::PLAIN, COLUMNS);
     let mut out = Vec::new();
     for piece in pieces {
         markdown.feed(piece, &mut out);
@@ -128,7 +128,7 @@ fn what_is_no_markdown_comes_out_as_it_is() {
 
 #[test]
 fn what_can_be_shown_is_not_held_back() {
-    let mut markdown = Markdown::new(Style::PLAIN, COLUMNS);
+    let mut markdown = Markdown::new(TextStyle::PLAIN, COLUMNS);
     let mut after = |piece: &str| {
         let mut out = Vec::new();
         markdown.feed(piece, &mut out);
@@ -310,7 +310,7 @@ fn what_never_ends_is_shown_and_not_kept() {
         "```\n~",
         "|a|\n|-|\n|",
     ] {
-        let mut markdown = Markdown::new(Style::PLAIN, COLUMNS);
+        let mut markdown = Markdown::new(TextStyle::PLAIN, COLUMNS);
         let (mut out, mut most) = (Vec::new(), 0);
         markdown.feed(lead, &mut out);
         for _ in 0..20_000 {

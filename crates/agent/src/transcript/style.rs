@@ -2,7 +2,7 @@
 
 /// Weight, slant and colour of a piece of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Style {
+pub(super) struct TextStyle {
     pub(super) bold: bool,
     pub(super) dim: bool,
     pub(super) italic: bool,
@@ -19,8 +19,8 @@ pub(super) enum ThemeColour {
     Cyan,
 }
 
-impl Style {
-    pub(super) const PLAIN: Style = Style {
+impl TextStyle {
+    pub(super) const PLAIN: TextStyle = TextStyle {
         bold: false,
         dim: false,
         italic: false,
@@ -28,7 +28,7 @@ impl Style {
         struck: false,
         colour: None,
     };
-    pub(super) const THOUGHT: Style = Style {
+    pub(super) const THOUGHT: TextStyle = TextStyle {
         dim: true,
         italic: true,
         ..Face::PLAIN
@@ -86,17 +86,17 @@ impl Style {
 /// A writer that tracks the current style.
 #[derive(Debug, Default)]
 pub(super) struct StyledWriter {
-    style: Style,
+    style: TextStyle,
 }
 
 impl StyledWriter {
-    pub(super) fn write(&mut self, style: Style, text: &str, out: &mut Vec<u8>) {
+    pub(super) fn write(&mut self, style: TextStyle, text: &str, out: &mut Vec<u8>) {
         if text.is_empty() {
             return;
         }
         if style != self.style {
             self.lift(out);
-            if style != Style::PLAIN {
+            if style != TextStyle::PLAIN {
                 out.extend_from_slice(style.sequence().as_bytes());
             }
             self.style = style;
@@ -106,7 +106,7 @@ impl StyledWriter {
 
     /// Resets the style, so that other output in between is not affected.
     pub(super) fn lift(&mut self, out: &mut Vec<u8>) {
-        if std::mem::take(&mut self.style) != Style::PLAIN {
+        if std::mem::take(&mut self.style) != TextStyle::PLAIN {
             out.extend_from_slice(b"\x1b[0m");
         }
     }

@@ -6,7 +6,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::{
     inline::{self, PrecedingText, RestOfLine},
-    style::{Style, StyledWriter},
+    style::{StyledWriter, TextStyle},
 };
 
 /// Bounds for the held part of a table; later rows are written as they arrive.
@@ -41,7 +41,7 @@ enum Alignment {
 
 /// A rendered cell.
 struct StyledCell {
-    runs: Vec<(Style, String)>,
+    runs: Vec<(TextStyle, String)>,
     width: usize,
 }
 
@@ -86,7 +86,7 @@ impl MarkdownTable {
     }
 
     /// Writes the held rows.
-    pub(super) fn write(&mut self, columns: usize, style: Style, writer: &mut StyledWriter, out: &mut Vec<u8>) {
+    pub(super) fn write(&mut self, columns: usize, style: TextStyle, writer: &mut StyledWriter, out: &mut Vec<u8>) {
         let rows = std::mem::take(&mut self.rows);
         self.bytes = 0;
         let is_first = self.layout.is_none();
@@ -132,7 +132,7 @@ impl TableLayout {
         &self,
         row: &[StyledCell],
         alignment: &[Alignment],
-        style: Style,
+        style: TextStyle,
         writer: &mut StyledWriter,
         out: &mut Vec<u8>,
     ) {
@@ -159,13 +159,13 @@ impl TableLayout {
         end_line(writer, out);
     }
 
-    fn rule(&self, style: Style, writer: &mut StyledWriter, out: &mut Vec<u8>) {
+    fn rule(&self, style: TextStyle, writer: &mut StyledWriter, out: &mut Vec<u8>) {
         let rules: Vec<_> = self.widths.iter().map(|width| "─".repeat(*width)).collect();
         writer.write(style.dim(), &rules.join("─┼─"), out);
         end_line(writer, out);
     }
 
-    fn paragraph(&self, row: &[StyledCell], style: Style, writer: &mut StyledWriter, out: &mut Vec<u8>) {
+    fn paragraph(&self, row: &[StyledCell], style: TextStyle, writer: &mut StyledWriter, out: &mut Vec<u8>) {
         for (at, cell) in row.iter().enumerate().filter(|(_, cell)| cell.width > 0) {
             let name = self.head.get(at).map_or("", String::as_str);
             let sign = if at == 0 { "• " } else { "  " };
@@ -182,7 +182,7 @@ impl TableLayout {
 }
 
 impl StyledCell {
-    fn new(text: &str, style: Style) -> Self {
+    fn new(text: &str, style: TextStyle) -> Self {
         let mut runs = Vec::new();
         let mut take = |style, text: &str| runs.push((style, text.to_owned()));
         inline::write(

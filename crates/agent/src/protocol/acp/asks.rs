@@ -73,18 +73,18 @@ impl AcpAsks {
     }
 
     /// Removes the requests for a tool use that has ended.
-    pub(super) fn take_of(&mut self, call: &str) -> Vec<AskId> {
+    pub(super) fn take_for_call(&mut self, call: &str) -> Vec<AskId> {
         let about = self.waiting.extract_if(|_, ask| ask.call == call);
         about.map(|(id, _)| id).collect()
     }
 
     /// Holds a denial back until it may be sent.
-    pub(super) fn hold(&mut self, denial: Value) {
+    pub(super) fn defer_denial(&mut self, denial: Value) {
         self.denials.push(denial);
     }
 
     /// The denials that may be sent now.
-    pub(super) fn due(&mut self) -> Vec<Value> {
+    pub(super) fn due_denials(&mut self) -> Vec<Value> {
         match self.waiting.is_empty() {
             true => std::mem::take(&mut self.denials),
             false => Vec::new(),

@@ -21,7 +21,7 @@ pub(super) struct AcpToolUses {
     /// Whether the ids of uses begin with the names of their tools.
     pub(super) named_calls: bool,
     /// The last use that ended without a permission request.
-    unasked: Option<(ToolKind, String)>,
+    unasked_use: Option<(ToolKind, String)>,
 }
 
 /// The known data of one tool use.
@@ -77,8 +77,8 @@ impl AcpToolUses {
     }
 
     /// A use of one of these kinds that ended without a permission request; returned once.
-    pub(super) fn unasked(&mut self, concerned: ToolKinds) -> Option<String> {
-        let (kind, tool) = self.unasked.take()?;
+    pub(super) fn unasked_use(&mut self, concerned: ToolKinds) -> Option<String> {
+        let (kind, tool) = self.unasked_use.take()?;
         concerned.has(kind).then_some(tool)
     }
 
@@ -115,7 +115,7 @@ impl AcpToolUses {
         let Some(tool) = self.uses.remove(call) else { return };
         // A failed use may have been refused before it was asked for, and a tool of unknown kind may do anything.
         if completed && !tool.asked && tool.kind() != ToolKind::Other {
-            self.unasked = Some((tool.kind(), one_line(&format!("{}: {}", tool.name(), tool.title()))));
+            self.unasked_use = Some((tool.kind(), one_line(&format!("{}: {}", tool.name(), tool.title()))));
         }
         let ok = completed && tool.exit_code().is_none_or(|code| code == 0);
         out.push(AgentSignal::ToolEnded {

@@ -4,17 +4,17 @@ use ralph_core::event::{AgentSignal, Usage};
 use serde_json::Value;
 
 use super::tools::AcpToolUses;
-use crate::dialect::{TEXT_CAP_BYTES, Todos, UnknownReports, ZonedClock, number, tail, text};
+use crate::dialect::{TEXT_CAP_BYTES, TodoList, UnknownReports, ZonedClock, number, tail, text};
 
 #[derive(Debug, Default)]
-pub(super) struct Updates {
+pub(super) struct AcpUpdates {
     unknown: UnknownReports,
     pub(super) tools: AcpToolUses,
     /// The text that is being written.
-    writing: Writing,
+    writing: PartialMessage,
     /// The last complete message.
     message: Option<String>,
-    todos: Todos,
+    todos: TodoList,
     /// Whether the agent's token counts are ignored.
     without_tokens: bool,
     /// The session's cost when the turn began, and now.
@@ -25,7 +25,7 @@ pub(super) struct Updates {
 }
 
 #[derive(Debug, Default)]
-struct Writing {
+struct PartialMessage {
     kind: ChunkKind,
     /// The agent's id of the message, if any.
     id: String,
@@ -39,7 +39,7 @@ enum ChunkKind {
     Thought,
 }
 
-impl Updates {
+impl AcpUpdates {
     /// Begins a turn of a new or an existing session.
     pub(super) fn begin(&mut self, is_new: bool, without_tokens: bool) {
         self.without_tokens = without_tokens;
@@ -83,7 +83,7 @@ impl Updates {
         let id = text(update, "/messageId");
         if self.writing.kind != kind || self.writing.id != id {
             self.say(out);
-            self.writing = Writing {
+            self.writing = PartialMessage {
                 kind,
                 id: id.to_owned(),
                 text: String::new(),
@@ -121,7 +121,7 @@ impl Updates {
         let entries = &update["entries"];
         if self.todos.are_new(entries) {
             self.say(out);
-            self.todos.tell(entries.clone(), out);
+            self.todos.report(entries.clone(), out);
         }
     }
 
