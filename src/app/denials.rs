@@ -84,7 +84,7 @@ impl Denials {
     /// Returns the notice that an agent tried to read the files of a sealed goal, which no setting allows.
     fn sealed(&self, directory: &Path) -> Option<Notice> {
         self.is_new(directory)
-            .then(|| Notice::warning(ralph_words::sealed_was_wanted(directory)))
+            .then(|| Notice::warning(ralph_words::sealed_read_attempt(directory)))
     }
 
     fn is_new(&self, path: &Path) -> bool {

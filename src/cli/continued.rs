@@ -14,7 +14,7 @@ use ralph_core::{
 use ralph_state::control::{self, Reply, Request};
 use ralph_system::files::is_same_file;
 use ralph_text::console::{complain, is_answered};
-use ralph_words::{counted, hint_for, limit_word, more_of, raising, short_duration, stop_in_words};
+use ralph_words::{counted, hint_for, limit_word, raise_option, short_duration, stop_in_words, sufficient_raise};
 
 use crate::{
     app::{self, Place},
@@ -272,7 +272,7 @@ fn used_up(args: &Args, view: &RunView) -> Option<(String, String)> {
         .reached(view.iterations.counted, elapsed_ms, &view.usage)
         .or_else(|| used_up_by_tasks(&limits.per_task, view))?;
     let more = |how: &str| {
-        let option = more_of(reached, &limits, view).map(|option| option.join(" "));
+        let option = sufficient_raise(reached, &limits, view).map(|option| option.join(" "));
         format!("`ralph continue {}` {how}", option.unwrap_or_default())
     };
     Some(match reached {
@@ -291,7 +291,7 @@ fn used_up(args: &Args, view: &RunView) -> Option<(String, String)> {
         LimitKind::MaxTokens => ("has used up its tokens".to_owned(), more("continues it")),
         LimitKind::TaskIterations | LimitKind::TaskCost | LimitKind::TaskTokens => (
             format!("has only tasks left that are at their {} limit", limit_word(reached)),
-            format!("`ralph continue {}` allows each of them more", raising(reached)),
+            format!("`ralph continue {}` allows each of them more", raise_option(reached)),
         ),
         // Daily limits depend on the date, which is not known here.
         LimitKind::DayCost | LimitKind::DayTokens => return None,

@@ -14,8 +14,8 @@ use ralph_text::{
     one_line, pretty_json,
 };
 use ralph_words::{
-    batch_usage_in_words, confirm_hint, counted, kept_in_words, plan_state_in_words, proof_word, short_duration,
-    showing, tests_in_words, trouble_in_words, usage_in_words,
+    batch_usage_in_words, confirm_hint, counted, kept_in_words, log_command, plan_state_in_words, proof_word,
+    short_duration, tests_in_words, trouble_in_words, usage_in_words,
 };
 use serde::Serialize;
 
@@ -194,7 +194,7 @@ fn plan_report(
             .map(|merge| merge.tests.clone())
             .unwrap_or_default(),
         confirm: confirm_hint(plan),
-        shows: (!is_merged && !commits.is_empty()).then(|| showing(batch, &batch.id, &plan.name)),
+        shows: (!is_merged && !commits.is_empty()).then(|| log_command(batch, &batch.id, &plan.name)),
         phase: plan.phase.clone(),
         tasks_done: last.map_or(0, |view| view.plan.done()),
         tasks: last.map_or(0, |view| view.plan.tasks.len()),

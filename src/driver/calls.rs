@@ -66,20 +66,20 @@ impl Driver {
             ToolCall::Question { question, choices, .. } => self.put_question(iteration, question, choices, reply)?,
             ToolCall::Blocked { reason } => {
                 let answer = said("reason", reason).map(|reason| AgentCall::Blocked { reason });
-                self.take_said(iteration, answer, words::blocked_taken(), reply)?;
+                self.take_said(iteration, answer, words::blocked_recorded(), reply)?;
             }
             ToolCall::Progress { note } => {
                 let answer = said("note", note).map(|note| AgentCall::Noted { note });
-                self.take_said(iteration, answer, words::progress_taken(), reply)?;
+                self.take_said(iteration, answer, words::progress_recorded(), reply)?;
             }
             ToolCall::TestsChanged { reason } => {
                 let answer = said("reason", reason).map(|why| AgentCall::TestsChanged { why });
-                self.take_said(iteration, answer, words::tests_changed_taken(), reply)?;
+                self.take_said(iteration, answer, words::tests_changed_recorded(), reply)?;
             }
             ToolCall::TaskAdd { .. } if !self.takes_proposals => refuse(reply, ToolRefusal::ProposalsOff),
             ToolCall::TaskAdd { task } => {
                 let answer = said("task", task).map(|task| AgentCall::Proposed { task });
-                self.take_said(iteration, answer, words::proposal_taken(), reply)?;
+                self.take_said(iteration, answer, words::proposal_recorded(), reply)?;
             }
             ToolCall::BackgroundStart { command } => self.start_for_agent(command, reply)?,
             ToolCall::BackgroundStatus { number } => self.tell_background(number, reply),
@@ -165,7 +165,7 @@ impl Driver {
     fn judge_claim(&mut self, iteration: u32, results: &[GoalResult], reply: Answering) -> Result<(), DriverError> {
         let reasons: Vec<Missing> = goal_reasons(results).collect();
         let told = match reasons.is_empty() {
-            true => ToolAnswer::done(words::claim_taken(results.len())),
+            true => ToolAnswer::done(words::claim_recorded(results.len())),
             false => ToolAnswer::refused(words::claim_refused(&reasons, &self.state().view.settings.goals)),
         };
         match self.record_call(iteration, AgentCall::Claimed { reasons })? {
@@ -205,7 +205,7 @@ impl Driver {
             match waits {
                 true => check.waiting.push((purpose, reply)),
                 false => {
-                    let text = words::goals_run_on(purpose.tool(), latest, millis(check.since.elapsed()));
+                    let text = words::goals_still_running(purpose.tool(), latest, millis(check.since.elapsed()));
                     answer(reply, ToolAnswer::done(text));
                 }
             }
@@ -339,7 +339,7 @@ impl Driver {
         });
         let is_live = self.is_steerable();
         match self.record_call(iteration, AgentCall::Asked { ask: 0, question })? {
-            Ok(AgentCall::Asked { ask, .. }) => answer(reply, ToolAnswer::done(words::question_taken(ask, is_live))),
+            Ok(AgentCall::Asked { ask, .. }) => answer(reply, ToolAnswer::done(words::question_recorded(ask, is_live))),
             Ok(_) => refuse(reply, ToolRefusal::Ended),
             Err(why) => refuse(reply, why),
         }
@@ -452,6 +452,6 @@ fn said(name: &str, text: String) -> Result<String, String> {
     let text = text.trim();
     match text.len() {
         1..=SAID_CAP_BYTES => Ok(text.to_owned()),
-        bytes => Err(words::not_said(name, SAID_CAP_BYTES, bytes)),
+        bytes => Err(words::invalid_argument(name, SAID_CAP_BYTES, bytes)),
     }
 }

@@ -18,7 +18,7 @@ impl Driver {
     pub(super) fn ask_language_server(&self, call: ToolCall, waits: bool, reply: Answering) {
         let Some(question) = question(call) else { return };
         if !waits {
-            answer(reply, ToolAnswer::done(words::goes_on()));
+            answer(reply, ToolAnswer::done(words::still_running()));
             return;
         }
         let (languages, permitted) = (self.languages.clone(), self.edits_permitted());

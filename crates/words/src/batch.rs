@@ -10,7 +10,7 @@ use ralph_plan::batch::{
 
 use super::{
     Tone, breaker_cause_in_words, counted,
-    limit::{raising, spending_in_words},
+    limit::{raise_option, spending_in_words},
     line::EventLine,
     merge::tests_task,
     proof_word, short_duration, stop_in_words, test_trouble_in_words,
@@ -463,7 +463,7 @@ pub fn repository_change_in_words(change: &RepositoryChange) -> String {
 }
 
 /// The command that shows the unmerged commits of a plan.
-pub fn showing(batch: &Batch, id: &BatchId, plan: &PlanName) -> String {
+pub fn log_command(batch: &Batch, id: &BatchId, plan: &PlanName) -> String {
     format!("git log {}..{}", batch.target, id.branch(plan))
 }
 
@@ -484,10 +484,13 @@ pub fn batch_hints(batch: &Batch, id: &BatchId) -> Vec<String> {
         .plans
         .iter()
         .filter(|plan| matches!(plan.phase, Phase::Kept { .. }) && plan.work_tree != WorkTree::None);
-    let kept = kept.map(|plan| format!("`{}` shows what {} did", showing(batch, id, &plan.name), plan.name));
+    let kept = kept.map(|plan| format!("`{}` shows what {} did", log_command(batch, id, &plan.name), plan.name));
     let resume = match batch.spent {
         None => "`ralph many resume` goes on with what is not merged".to_owned(),
-        Some(limit) => format!("`ralph many resume {}` goes on with a larger budget", raising(limit)),
+        Some(limit) => format!(
+            "`ralph many resume {}` goes on with a larger budget",
+            raise_option(limit)
+        ),
     };
     let confirm = batch.plans.iter().filter_map(confirm_hint);
     confirm.chain(kept).chain([resume]).collect()

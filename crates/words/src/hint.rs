@@ -5,7 +5,7 @@ use ralph_core::{
     run::RunView,
 };
 
-use super::limit::raising;
+use super::limit::raise_option;
 
 /// Returns a hint like [`hint_in_words`], with the question's number if the run of `view` has exactly one open
 /// question.
@@ -65,7 +65,7 @@ pub fn hint_in_words(hint: &Hint) -> String {
             }
         },
         Hint::RaiseLimit { limit } => {
-            let higher = format!("`ralph continue {}`", raising(*limit));
+            let higher = format!("`ralph continue {}`", raise_option(*limit));
             match limit {
                 LimitKind::DayCost | LimitKind::DayTokens => {
                     format!("`ralph continue` continues this run tomorrow, {higher} with a higher limit now")

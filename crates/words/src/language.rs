@@ -219,6 +219,6 @@ pub fn no_answer(why: &NoAnswer) -> String {
 }
 
 /// The answer if a query takes longer than a call may.
-pub fn goes_on() -> &'static str {
+pub fn still_running() -> &'static str {
     "It takes longer than a call may, and goes on meanwhile: ask again later."
 }

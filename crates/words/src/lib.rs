@@ -38,8 +38,8 @@ pub use background::{
 };
 pub use batch::{
     batch_hints, batch_line, batch_usage_in_words, budget_in_words, confirm_hint, conflict_in_words, held_in_words,
-    kept_in_words, plan_commit_message, plan_phase_in_words, plan_state_in_words, repair_in_words,
-    repository_change_in_words, repository_within, showing, target_commit_message, target_lost, target_merge_message,
+    kept_in_words, log_command, plan_commit_message, plan_phase_in_words, plan_state_in_words, repair_in_words,
+    repository_change_in_words, repository_within, target_commit_message, target_lost, target_merge_message,
     trouble_in_words, trouble_task,
 };
 pub use board::{plan_phase_word, run_phase_word};
@@ -54,8 +54,8 @@ pub use iteration::{
     breaker_cause_in_words, breaker_in_words, breaker_state_word, outcome_in_words, outcome_word, wait_cause_in_words,
 };
 pub use late_answer::{late_answer_in_words, place_of_decision, queued_message_in_words};
-pub use limit::{limit_word, new_limits_in_words, raising};
-pub use limit::{more_of, spent_in_words, task_at_limit_in_words};
+pub use limit::{limit_word, new_limits_in_words, raise_option};
+pub use limit::{spent_in_words, sufficient_raise, task_at_limit_in_words};
 pub use line::{EventLine, narrate};
 pub use merge::{proof_word, test_trouble_in_words, too_little_proof, untried_tests};
 pub use notice::{
@@ -74,7 +74,7 @@ pub use problem::{exit_in_words, problem_in_words, problem_kind_in_words};
 pub use review::{findings_in_words, review_in_words, review_word, role_in_words, task_in_words};
 pub use sealed::{
     doubt_of_sealed, passed_of_all, sealed_goal_failed, sealed_not_started, sealed_output_in_words,
-    sealed_was_readable, sealed_was_wanted, sealed_without_sandbox,
+    sealed_read_attempt, sealed_was_readable, sealed_without_sandbox,
 };
 pub use tests_run::{
     guarded_change_in_words, guarded_changes_in_words, mutant_in_words, mutants_in_words, tests_confirmed_in_words,

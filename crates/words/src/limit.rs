@@ -38,7 +38,7 @@ pub fn new_limits_in_words(limits: &NewLimits) -> String {
 }
 
 /// The option that raises a limit, with its value.
-pub fn raising(limit: LimitKind) -> &'static str {
+pub fn raise_option(limit: LimitKind) -> &'static str {
     match limit {
         LimitKind::MaxIterations => "--iterations N",
         LimitKind::MaxTime => "--max-time TIME",
@@ -54,7 +54,7 @@ pub fn raising(limit: LimitKind) -> &'static str {
 
 /// The option of `ralph continue` that raises a limit of the run, with a sufficient value; `None` for limits of tasks
 /// and days.
-pub fn more_of(limit: LimitKind, limits: &Limits, view: &RunView) -> Option<[String; 2]> {
+pub fn sufficient_raise(limit: LimitKind, limits: &Limits, view: &RunView) -> Option<[String; 2]> {
     let (flag, value) = match limit {
         // Additional iterations.
         LimitKind::MaxIterations => ("--iterations", "10".to_owned()),
@@ -87,14 +87,17 @@ pub(super) fn set_aside_in_words(task: &str, limit: LimitKind, iterations: u32, 
         "set aside at the {} limit ({}): {task}; `ralph continue {}` allows more once this run is over",
         limit_word(limit),
         had.join(", "),
-        raising(limit),
+        raise_option(limit),
     )
 }
 
 /// The limit at which a task is set aside, and how to raise it.
 pub fn task_at_limit_in_words(limit: LimitKind) -> String {
     let word = limit_word(limit);
-    format!("{word} limit reached, `ralph continue {}` allows more", raising(limit))
+    format!(
+        "{word} limit reached, `ralph continue {}` allows more",
+        raise_option(limit)
+    )
 }
 
 /// Usage of the existing cost and token limits of the run, the task and the day.

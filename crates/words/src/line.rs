@@ -16,7 +16,7 @@ use super::{
     notice_in_words, outcome_in_words,
     permission::{answered, asked_in_words, decided, mode_in_words, scope_in_words},
     problem::cancel_reason,
-    review::review_told,
+    review::logged_review,
     role_in_words, short_duration, status_in_words, trial_in_words,
 };
 
@@ -110,7 +110,7 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<EventLine>
         } if !claims.contains(&Claim::DoneFile) => line(Tone::Note, status_in_words(status)),
         Event::AgentCalled { call, .. } => narrate_call(call),
         Event::ReviewConcluded { result, .. } => {
-            let (tone, text) = review_told(result);
+            let (tone, text) = logged_review(result);
             line(tone, text)
         }
         Event::ClaimMade { claim, .. } => line(Tone::Note, claim_in_words(*claim)),

@@ -9,7 +9,7 @@ use ralph_core::{
 
 use super::{
     counted,
-    limit::raising,
+    limit::raise_option,
     place::lacking_in_words,
     review::{obstacle_in_words, role_in_words},
     short_duration,
@@ -360,7 +360,7 @@ pub fn closed_in_words(closed: Closed) -> String {
 pub fn used_up_in_words(limit: LimitKind) -> String {
     let more = match limit {
         LimitKind::MaxIterations => "`ralph continue --iterations 10` allows 10 more".to_owned(),
-        limit => format!("`ralph continue {}` allows more", raising(limit)),
+        limit => format!("`ralph continue {}` allows more", raise_option(limit)),
     };
     let used_up = match limit {
         LimitKind::MaxIterations => "the run has used up its iterations",

@@ -32,7 +32,7 @@ pub fn review_word(result: &ReviewResult) -> String {
 }
 
 /// The result of a review with its findings and what follows, for the log.
-pub(super) fn review_told(result: &ReviewResult) -> (Tone, String) {
+pub(super) fn logged_review(result: &ReviewResult) -> (Tone, String) {
     let (tone, what) = review_in_words(result);
     let text = match result {
         ReviewResult::Approved | ReviewResult::Skipped => format!("review: {what}"),
@@ -101,7 +101,7 @@ mod tests {
             sent_back,
         };
         assert_eq!(
-            review_told(&of(true)).1,
+            logged_review(&of(true)).1,
             "review: 5 findings; back to the author: 1. a.rs:1: a stub 2. b.rs:2: a panic … and 3 more"
         );
         assert_eq!(

@@ -58,7 +58,7 @@ pub fn sealed_was_readable(directory: &Path, runs: usize) -> String {
 }
 
 /// A warning that an agent tried to read the tests of a sealed goal.
-pub fn sealed_was_wanted(directory: &Path) -> String {
+pub fn sealed_read_attempt(directory: &Path) -> String {
     format!(
         "The agent wanted to read {}, which belongs to a sealed goal; the sandbox refused it.",
         directory.display()

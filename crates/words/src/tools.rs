@@ -119,7 +119,7 @@ pub fn edits_checked(results: &[GoalResult]) -> String {
 }
 
 /// The reply if the goals run longer than a call may take.
-pub fn goals_run_on(tool: &str, ticket: u32, running_ms: u64) -> String {
+pub fn goals_still_running(tool: &str, ticket: u32, running_ms: u64) -> String {
     format!(
         "The goals have been running for {} and go on. Call `{tool}` again with {{\"ticket\": {ticket}}} for what comes of them; \
          what you change meanwhile they may not see.",
@@ -128,7 +128,7 @@ pub fn goals_run_on(tool: &str, ticket: u32, running_ms: u64) -> String {
 }
 
 /// The reply to a claim that is judged at the end of the turn.
-pub fn claim_taken(goals: usize) -> String {
+pub fn claim_recorded(goals: usize) -> String {
     let proof = match goals {
         0 => "No task is open".to_owned(),
         goals => format!("No task is open, and {} passed", counted(goals as u64, "goal")),
@@ -148,24 +148,24 @@ pub fn claim_refused(reasons: &[Missing], goals: &[Goal]) -> String {
     )
 }
 
-pub fn blocked_taken() -> &'static str {
+pub fn blocked_recorded() -> &'static str {
     "Recorded: the task is set aside, and the user is told why. Leave the tree as you want to find it, and end your turn."
 }
 
-pub fn progress_taken() -> &'static str {
+pub fn progress_recorded() -> &'static str {
     "Recorded: the user sees it, and the next session reads it."
 }
 
-pub fn tests_changed_taken() -> &'static str {
+pub fn tests_changed_recorded() -> &'static str {
     "Recorded: when your turn is over, the user is asked whether the tests count as you changed them. Until then they count as they were."
 }
 
-pub fn proposal_taken() -> &'static str {
+pub fn proposal_recorded() -> &'static str {
     "Recorded as a proposal: the user decides whether it goes into the plan. Go on with your task."
 }
 
 /// The reply to a question that was put to the user.
-pub fn question_taken(ticket: u32, live: bool) -> String {
+pub fn question_recorded(ticket: u32, live: bool) -> String {
     let how = match live {
         true => "An answer reaches you as a message while you work",
         false => "An answer is in the next session's prompt",
@@ -247,7 +247,7 @@ fn background_headline(task: &BackgroundTask, now_ms: u64) -> String {
 }
 
 /// The reply if an argument of the agent is empty or too long.
-pub fn not_said(name: &str, most_bytes: usize, bytes: usize) -> String {
+pub fn invalid_argument(name: &str, most_bytes: usize, bytes: usize) -> String {
     match bytes {
         0 => format!("`{name}` is empty: say it in words"),
         bytes => format!("`{name}` has {bytes} bytes, and at most {most_bytes} are taken: say it shorter"),

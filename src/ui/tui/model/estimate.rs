@@ -4,7 +4,7 @@ use ralph_core::{
     event::LimitKind,
     run::{Phase, RunView},
 };
-use ralph_words::more_of;
+use ralph_words::sufficient_raise;
 
 /// Minimum number of iterations for an estimate.
 const LEAST: usize = 2;
@@ -49,7 +49,7 @@ pub fn used_up(run: &RunView) -> Option<LimitKind> {
 
 /// The option that continues a finished run with a raised limit.
 pub fn more(run: &RunView) -> Option<[String; 2]> {
-    more_of(used_up(run)?, &run.settings.limits, run)
+    sufficient_raise(used_up(run)?, &run.settings.limits, run)
 }
 
 #[cfg(test)]
