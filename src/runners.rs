@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use ralph_core::event::Goal;
 use ralph_gate::{
     guard::GuardRules,
-    runner::{Blocks, Runner, Runners},
+    runner::{InlineTests, Runner, Runners},
 };
 use ralph_system::files::Directory;
 
@@ -124,7 +124,7 @@ fn add(rules: &mut GuardRules, runner: &Runner) {
     for (file, parts) in &runner.sections {
         extend(rules.sections.entry(file.clone()).or_default(), parts);
     }
-    rules.rust_blocks |= runner.blocks == Some(Blocks::Rust);
+    rules.rust_blocks |= runner.blocks == Some(InlineTests::Rust);
 }
 
 /// Programs that run the file that is their first argument.

@@ -8,7 +8,7 @@ use std::{
 
 use ralph_core::event::{Event, GateSettings, GoalResult, Missing, StopReason, TestCounts};
 use ralph_gate::{
-    cheats::{Cheat, Edit},
+    cheats::{Cheat, EditedFile},
     guard::{GuardError, Originals},
     runner::Runners,
 };
@@ -170,7 +170,7 @@ struct Tried {
     name: String,
     what: String,
     kind: Kind,
-    edits: Vec<Edit>,
+    edits: Vec<EditedFile>,
 }
 
 impl Tried {
@@ -188,7 +188,7 @@ impl Tried {
             name: "repair".to_owned(),
             what: "The work is put right.".to_owned(),
             kind: Kind::Repair,
-            edits: vec![Edit {
+            edits: vec![EditedFile {
                 path: by.path.clone(),
                 text: Some(by.whole.clone()),
             }],
@@ -335,7 +335,7 @@ impl Trying<'_> {
             .collect()
     }
 
-    fn verdict(&mut self, edits: &[Edit]) -> Result<Verdict, Failure> {
+    fn verdict(&mut self, edits: &[EditedFile]) -> Result<Verdict, Failure> {
         let (state, config) = (self.copy.beside("state"), self.copy.beside("config.json"));
         empty(&state)?;
         // A plan that git ignores still has the tick of the last agent.

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use ralph_gate::cheats::Edit;
+use ralph_gate::cheats::EditedFile;
 use ralph_system::{
     files::read_bytes,
     proc::Supervisor,
@@ -157,7 +157,7 @@ impl Copy {
     }
 
     /// Remembers the present contents of the edits' files for [`Copy::restore`].
-    pub(crate) fn remember_all(&mut self, edits: &[Edit]) {
+    pub(crate) fn remember_all(&mut self, edits: &[EditedFile]) {
         for edit in edits {
             self.remember(&edit.path);
         }
@@ -212,8 +212,8 @@ mod tests {
 
     use super::*;
 
-    fn edit(path: &str, text: Option<&str>) -> Edit {
-        Edit {
+    fn edit(path: &str, text: Option<&str>) -> EditedFile {
+        EditedFile {
             path: path.to_owned(),
             text: text.map(str::to_owned),
         }

@@ -1,6 +1,6 @@
 //! The cheats that come with ralph.
 
-use ralph_gate::cheats::{Cheat, CheatError};
+use ralph_gate::{DataFileError, cheats::Cheat};
 
 /// The files of cheats: name without `.toml`, and text.
 const BUILT_IN: [(&str, &str); 5] = [
@@ -14,8 +14,8 @@ const BUILT_IN: [(&str, &str); 5] = [
 /// Reads the known cheats in the order in which they are tried. Cheats in several languages may share a name.
 ///
 /// # Errors
-/// [`CheatError`] if a built-in file is invalid.
-pub(crate) fn cheats() -> Result<Vec<Cheat>, CheatError> {
+/// [`DataFileError`] if a built-in file is invalid.
+pub(crate) fn cheats() -> Result<Vec<Cheat>, DataFileError> {
     let mut cheats = Vec::new();
     for (name, text) in BUILT_IN {
         cheats.extend(Cheat::parse(&format!("assay/{name}.toml"), text)?);

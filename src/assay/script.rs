@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ralph_gate::cheats::Edit;
+use ralph_gate::cheats::EditedFile;
 
 /// The plan of each run, relative to the project.
 pub(crate) const PLAN: &str = ".ralph/plans/assay.md";
@@ -33,14 +33,14 @@ impl Agent {
     ///
     /// # Errors
     /// [`io::Error`] if the directory cannot be written.
-    pub(crate) fn new(directory: &Path, edits: &[Edit]) -> io::Result<Agent> {
+    pub(crate) fn new(directory: &Path, edits: &[EditedFile]) -> io::Result<Agent> {
         match fs::remove_dir_all(directory) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             Ok(()) | Err(_) => {}
         }
         fs::create_dir_all(directory)?;
         let mut deleted = String::new();
-        for Edit { path, text } in edits {
+        for EditedFile { path, text } in edits {
             match text {
                 None => deleted += &format!("{path}\n"),
                 Some(text) => {

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use regex_lite::Regex;
 
-pub use manifest::CheatError;
+use crate::data_file::DataFileError;
 
 /// Most files that one cheat changes.
 const FILES: usize = 1000;
@@ -52,26 +52,26 @@ pub struct Cheat {
     language: Option<&'static str>,
     /// Ids of runners, one of which must be in use; empty for any.
     runners: Vec<String>,
-    edits: Vec<Rule>,
+    edits: Vec<CheatEdit>,
 }
 
 /// A change of certain files.
 #[derive(Debug, Clone)]
-struct Rule {
-    place: Place,
-    change: Change,
+struct CheatEdit {
+    place: EditTarget,
+    change: EditAction,
 }
 
 #[derive(Debug, Clone)]
-enum Place {
-    Parts(Vec<Part>),
+enum EditTarget {
+    Parts(Vec<FilePurpose>),
     /// A path below each directory in which goals run.
     Path(String),
 }
 
 /// Files of a project by their purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum FilePurpose {
     /// Files that contain only tests.
     Tests,
     /// Source files that contain tests.
@@ -83,18 +83,18 @@ enum Part {
 }
 
 #[derive(Debug, Clone)]
-enum Change {
+enum EditAction {
     Empty,
     Delete,
     /// The new file name, in which `*` stands for the old one.
     Rename(String),
     Write(String),
-    Within(Within),
+    Within(TextChange),
 }
 
 /// A change within a text. A replacement must find its pattern.
 #[derive(Debug, Clone, Default)]
-struct Within {
+struct TextChange {
     prepend: String,
     append: String,
     replace: Vec<(Regex, String)>,
@@ -123,7 +123,7 @@ pub struct Scene {
 
 /// A file after a cheat.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Edit {
+pub struct EditedFile {
     pub path: String,
     /// The new text; `None` if the file is deleted.
     pub text: Option<String>,
@@ -133,20 +133,20 @@ impl Cheat {
     /// Parses the cheats of a file. `name` is the file's name, for errors.
     ///
     /// # Errors
-    /// [`CheatError`] names the line of an invalid cheat.
-    pub fn parse(name: &str, text: &str) -> Result<Vec<Cheat>, CheatError> {
+    /// [`DataFileError`] names the line of an invalid cheat.
+    pub fn parse(name: &str, text: &str) -> Result<Vec<Cheat>, DataFileError> {
         manifest::parse(name, text)
     }
 
     /// Returns the files that the cheat changes in a project; empty if it does not apply. `read` returns the text of
     /// a file.
-    pub fn edits(&self, scene: &Scene, read: impl Fn(&str) -> Option<String>) -> Vec<Edit> {
+    pub fn edits(&self, scene: &Scene, read: impl Fn(&str) -> Option<String>) -> Vec<EditedFile> {
         let is_of_language = |language: &str| scene.work.iter().any(|path| self::language(path) == Some(language));
         let uses = |runner: &String| scene.runners.contains(runner);
         if !self.language.is_none_or(is_of_language) || !self.runners.is_empty() && !self.runners.iter().any(uses) {
             return Vec::new();
         }
-        let mut tree = Tree {
+        let mut tree = EditedTree {
             read: &read,
             changed: BTreeMap::new(),
         };
@@ -160,14 +160,14 @@ impl Cheat {
             }
         }
         let changed = tree.changed.into_iter();
-        changed.map(|(path, text)| Edit { path, text }).collect()
+        changed.map(|(path, text)| EditedFile { path, text }).collect()
     }
 
-    fn paths(&self, place: &Place, scene: &Scene) -> Vec<String> {
+    fn paths(&self, place: &EditTarget, scene: &Scene) -> Vec<String> {
         let parts = match place {
-            Place::Parts(parts) => parts,
-            Place::Path(path) if path == REPORT => return scene.reports.clone(),
-            Place::Path(path) => {
+            EditTarget::Parts(parts) => parts,
+            EditTarget::Path(path) if path == REPORT => return scene.reports.clone(),
+            EditTarget::Path(path) => {
                 let below = |directory: &String| match directory.is_empty() {
                     true => path.clone(),
                     false => format!("{directory}/{path}"),
@@ -178,16 +178,16 @@ impl Cheat {
         let mut paths = Vec::new();
         for part in parts {
             let files = match part {
-                Part::Tests => &scene.tests,
-                Part::Blocks => &scene.blocks,
-                Part::Work => &scene.work,
-                Part::Scripts => &scene.scripts,
+                FilePurpose::Tests => &scene.tests,
+                FilePurpose::Blocks => &scene.blocks,
+                FilePurpose::Work => &scene.work,
+                FilePurpose::Scripts => &scene.scripts,
             };
             let is_meant = |path: &&String| match (part, language(path)) {
                 // A script in a known language is replaced by one in that language, any other by a shell script.
-                (Part::Scripts, language) => self.language == language,
-                (Part::Tests | Part::Blocks | Part::Work, None) => false,
-                (Part::Tests | Part::Blocks | Part::Work, Some(language)) => {
+                (FilePurpose::Scripts, language) => self.language == language,
+                (FilePurpose::Tests | FilePurpose::Blocks | FilePurpose::Work, None) => false,
+                (FilePurpose::Tests | FilePurpose::Blocks | FilePurpose::Work, Some(language)) => {
                     self.language.is_none_or(|meant| meant == language)
                 }
             };
@@ -213,13 +213,13 @@ fn filled(text: &str, scene: &Scene) -> Option<String> {
 }
 
 /// The files of the project, with the changes made so far.
-struct Tree<'t> {
+struct EditedTree<'t> {
     read: &'t dyn Fn(&str) -> Option<String>,
     /// The new text of each changed file; `None` if it is deleted.
     changed: BTreeMap<String, Option<String>>,
 }
 
-impl Tree<'_> {
+impl EditedTree<'_> {
     fn text(&self, path: &str) -> Option<String> {
         match self.changed.get(path) {
             Some(text) => text.clone(),
@@ -228,18 +228,18 @@ impl Tree<'_> {
     }
 
     /// Changes a file; `None` if the change does not apply to it.
-    fn change(&mut self, path: &str, change: &Change, scene: &Scene) -> Option<()> {
+    fn change(&mut self, path: &str, change: &EditAction, scene: &Scene) -> Option<()> {
         let before = self.text(path);
         let after = match change {
-            Change::Delete => {
+            EditAction::Delete => {
                 before?;
                 None
             }
-            Change::Empty => {
+            EditAction::Empty => {
                 before.filter(|text| !text.is_empty())?;
                 Some(String::new())
             }
-            Change::Rename(to) => {
+            EditAction::Rename(to) => {
                 let (directory, name) = path.rsplit_once('/').map_or(("", path), |(above, name)| (above, name));
                 let to = to.replace('*', name);
                 let to = if directory.is_empty() {
@@ -250,18 +250,18 @@ impl Tree<'_> {
                 self.changed.insert(to, Some(before?));
                 None
             }
-            Change::Write(text) => {
+            EditAction::Write(text) => {
                 let text = filled(text, scene)?;
                 (before.as_ref() != Some(&text)).then_some(Some(text))?
             }
-            Change::Within(within) => Some(within.apply(before, scene)?),
+            EditAction::Within(within) => Some(within.apply(before, scene)?),
         };
         self.changed.insert(path.to_owned(), after);
         Some(())
     }
 }
 
-impl Within {
+impl TextChange {
     /// Returns the text with the changes. A missing file counts as empty, unless something must be replaced in it.
     fn apply(&self, before: Option<String>, scene: &Scene) -> Option<String> {
         let mut text = match (before, self.replace.is_empty()) {

@@ -8,6 +8,9 @@
 #![deny(unreachable_pub)]
 
 pub mod cheats;
+mod data_file;
 pub mod guard;
 pub mod mutants;
 pub mod runner;
+
+pub use data_file::DataFileError;

@@ -1,43 +1,21 @@
 //! Cheats as described in their file.
 
-use std::{error::Error, fmt};
-
 use regex_lite::Regex;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{Change, Cheat, LANGUAGES, Part, Place, Rule, Within};
-
-/// An error in a file of cheats: its location, and the allowed values.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CheatError {
-    pub file: String,
-    /// Counted from 1.
-    pub line: Option<usize>,
-    message: String,
-}
-
-impl fmt::Display for CheatError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.file)?;
-        if let Some(line) = self.line {
-            write!(formatter, ", line {line}")?;
-        }
-        write!(formatter, ": {}", self.message)
-    }
-}
-
-impl Error for CheatError {}
+use super::{Cheat, CheatEdit, EditAction, EditTarget, FilePurpose, LANGUAGES, TextChange};
+use crate::data_file::{DataFile, DataFileError};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WrittenFile {
-    cheat: Vec<Written>,
+    cheat: Vec<WrittenCheat>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct WrittenCheat {
     name: Spanned<String>,
     what: Spanned<String>,
     language: Option<Spanned<String>>,
@@ -50,7 +28,7 @@ struct Written {
 #[serde(deny_unknown_fields)]
 struct WrittenEdit {
     #[serde(rename = "in", default)]
-    parts: Vec<WrittenPart>,
+    parts: Vec<WrittenPurpose>,
     path: Option<Spanned<String>>,
     #[serde(default)]
     empty: bool,
@@ -66,7 +44,7 @@ struct WrittenEdit {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum WrittenPart {
+enum WrittenPurpose {
     Tests,
     Blocks,
     Work,
@@ -80,46 +58,28 @@ struct WrittenReplacement {
     with: String,
 }
 
-/// The file being parsed, for errors.
-struct Reading<'t> {
-    file: &'t str,
-    text: &'t str,
+/// The file being parsed.
+struct CheatParser<'t>(DataFile<'t>);
+
+pub(super) fn parse(file: &str, text: &str) -> Result<Vec<Cheat>, DataFileError> {
+    let name = file.to_owned();
+    let parser = CheatParser(DataFile { name, text });
+    let written: WrittenFile = parser.0.parse()?;
+    written.cheat.into_iter().map(|cheat| parser.cheat(cheat)).collect()
 }
 
-pub(super) fn parse(file: &str, text: &str) -> Result<Vec<Cheat>, CheatError> {
-    let reading = Reading { file, text };
-    let written: WrittenFile = toml::from_str(text).map_err(|error| {
-        let offset = error.span().map(|span| span.start);
-        reading.error(offset, error.message().to_owned())
-    })?;
-    written.cheat.into_iter().map(|cheat| reading.cheat(cheat)).collect()
-}
-
-impl Reading<'_> {
-    fn error(&self, offset: Option<usize>, message: String) -> CheatError {
-        let line = offset.and_then(|offset| Some(self.text.get(..offset)?.matches('\n').count() + 1));
-        CheatError {
-            file: self.file.to_owned(),
-            line,
-            message,
-        }
-    }
-
-    fn at<T>(&self, spanned: &Spanned<T>, message: String) -> CheatError {
-        self.error(Some(spanned.span().start), message)
-    }
-
-    fn cheat(&self, written: Written) -> Result<Cheat, CheatError> {
+impl CheatParser<'_> {
+    fn cheat(&self, written: WrittenCheat) -> Result<Cheat, DataFileError> {
         let name = written.name.get_ref();
         let is_plain = |sign: char| sign.is_ascii_lowercase() || sign.is_ascii_digit() || sign == '-';
         if name.is_empty() || !name.chars().all(is_plain) {
             let message = format!("`name`: `{name}` has more in it than small letters, digits and `-`");
-            return Err(self.at(&written.name, message));
+            return Err(self.0.error_at(&written.name, message));
         }
         let what = written.what.get_ref();
         if !what.ends_with('.') || what.contains('\n') {
             let message = "`what`: write one sentence in one line, with a full stop".to_owned();
-            return Err(self.at(&written.what, message));
+            return Err(self.0.error_at(&written.what, message));
         }
         let language = written.language.as_ref().map(|written| {
             let names = LANGUAGES.map(|(name, _)| name);
@@ -130,7 +90,7 @@ impl Reading<'_> {
                     written.get_ref(),
                     names.join(", ")
                 );
-                self.at(written, message)
+                self.0.error_at(written, message)
             })
         });
         let language = language.transpose()?;
@@ -144,51 +104,55 @@ impl Reading<'_> {
         })
     }
 
-    fn edit(&self, spanned: Spanned<WrittenEdit>) -> Result<Rule, CheatError> {
+    fn edit(&self, spanned: Spanned<WrittenEdit>) -> Result<CheatEdit, DataFileError> {
         let start = Some(spanned.span().start);
         let edit = spanned.into_inner();
         let place = match (&edit.path, edit.parts.is_empty()) {
             (Some(path), true) => {
                 let is_outside = path.get_ref().starts_with('/') || path.get_ref().split('/').any(|part| part == "..");
                 if path.get_ref().is_empty() || is_outside {
-                    return Err(self.at(path, "`path`: it has to lead to a file in the project".to_owned()));
+                    return Err(self
+                        .0
+                        .error_at(path, "`path`: it has to lead to a file in the project".to_owned()));
                 }
-                Place::Path(path.get_ref().clone())
+                EditTarget::Path(path.get_ref().clone())
             }
-            (None, false) => Place::Parts(edit.parts.iter().map(part).collect()),
+            (None, false) => EditTarget::Parts(edit.parts.iter().map(part).collect()),
             (Some(_), false) | (None, true) => {
                 let message = "an edit has either `in`, a list of `tests`, `blocks`, `work` and `scripts`, or `path`";
-                return Err(self.error(start, message.to_owned()));
+                return Err(self.0.error(start, message.to_owned()));
             }
         };
         let change = self.change(start, edit)?;
-        Ok(Rule { place, change })
+        Ok(CheatEdit { place, change })
     }
 
-    fn change(&self, start: Option<usize>, edit: WrittenEdit) -> Result<Change, CheatError> {
+    fn change(&self, start: Option<usize>, edit: WrittenEdit) -> Result<EditAction, DataFileError> {
         let mut changes = Vec::new();
         if edit.empty {
-            changes.push(Change::Empty);
+            changes.push(EditAction::Empty);
         }
         if edit.delete {
-            changes.push(Change::Delete);
+            changes.push(EditAction::Delete);
         }
         if let Some(to) = edit.rename {
             if !to.get_ref().contains('*') || to.get_ref().contains('/') {
                 let message = "`rename`: write the new name of the file, with `*` for the old one: \"*.old\"";
-                return Err(self.at(&to, message.to_owned()));
+                return Err(self.0.error_at(&to, message.to_owned()));
             }
-            changes.push(Change::Rename(to.into_inner()));
+            changes.push(EditAction::Rename(to.into_inner()));
         }
-        changes.extend(edit.write.map(Change::Write));
+        changes.extend(edit.write.map(EditAction::Write));
         if edit.prepend.is_some() || edit.append.is_some() || !edit.replace.is_empty() {
             let replace = edit.replace.into_iter().map(|replacement| {
                 let pattern = Regex::new(replacement.find.get_ref());
-                let pattern = pattern
-                    .map_err(|error| self.at(&replacement.find, format!("`replace.find`: not a pattern: {error}")))?;
+                let pattern = pattern.map_err(|error| {
+                    self.0
+                        .error_at(&replacement.find, format!("`replace.find`: not a pattern: {error}"))
+                })?;
                 Ok((pattern, replacement.with))
             });
-            changes.push(Change::Within(Within {
+            changes.push(EditAction::Within(TextChange {
                 prepend: edit.prepend.unwrap_or_default(),
                 append: edit.append.unwrap_or_default(),
                 replace: replace.collect::<Result<_, _>>()?,
@@ -199,17 +163,17 @@ impl Reading<'_> {
             (Some(_), false) | (None, _) => {
                 let message = "an edit does one thing: `empty`, `delete`, `rename`, `write`, or any of `prepend`, `append` and \
                                `replace`";
-                Err(self.error(start, message.to_owned()))
+                Err(self.0.error(start, message.to_owned()))
             }
         }
     }
 }
 
-fn part(written: &WrittenPart) -> Part {
+fn part(written: &WrittenPurpose) -> FilePurpose {
     match written {
-        WrittenPart::Tests => Part::Tests,
-        WrittenPart::Blocks => Part::Blocks,
-        WrittenPart::Work => Part::Work,
-        WrittenPart::Scripts => Part::Scripts,
+        WrittenPurpose::Tests => FilePurpose::Tests,
+        WrittenPurpose::Blocks => FilePurpose::Blocks,
+        WrittenPurpose::Work => FilePurpose::Work,
+        WrittenPurpose::Scripts => FilePurpose::Scripts,
     }
 }

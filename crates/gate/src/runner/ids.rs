@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::tally::Kind;
+use super::tally::CountKind;
 
 /// Most tests that are kept of one output.
 const ID_CAP: usize = 20_000;
@@ -12,15 +12,15 @@ const ID_BYTES: usize = 512;
 /// Ids of tests in the order of first appearance, bounded.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Ids {
-    order: Vec<(String, Kind)>,
+    order: Vec<(String, CountKind)>,
     places: HashMap<String, usize>,
     /// Number of lines that named a test, by kind. It exceeds the number of ids if a line is repeated, or if two
     /// programs have a test of the same name.
-    lines: [u32; Kind::COUNT],
+    lines: [u32; CountKind::COUNT],
 }
 
 impl Ids {
-    pub(super) fn add(&mut self, id: &str, kind: Kind) {
+    pub(super) fn add(&mut self, id: &str, kind: CountKind) {
         let line_count = &mut self.lines[kind as usize];
         *line_count = line_count.saturating_add(1);
         let id = cut(id.trim());
@@ -42,30 +42,31 @@ impl Ids {
     }
 
     /// Returns the number of lines that named a test of this kind.
-    pub(super) fn line_count(&self, kind: Kind) -> u32 {
+    pub(super) fn line_count(&self, kind: CountKind) -> u32 {
         self.lines[kind as usize]
     }
 
-    pub(super) fn of(&self, kind: Kind) -> Vec<String> {
-        let of_kind = self.order.iter().filter(|(_, other)| *other == kind);
-        of_kind.map(|(id, _)| id.clone()).collect()
+    /// Returns the ids of tests of a kind, in the order in which they were first named.
+    pub(super) fn with_kind(&self, kind: CountKind) -> Vec<String> {
+        let matching = self.order.iter().filter(|(_, other)| *other == kind);
+        matching.map(|(id, _)| id.clone()).collect()
     }
 
     /// Whether the ids account for `count` tests of a kind: either a repeated line is one test, or tests of the same
     /// name in two programs are two.
-    pub(super) fn has_all(&self, kind: Kind, count: u32) -> bool {
+    pub(super) fn has_all(&self, kind: CountKind, count: u32) -> bool {
         let distinct = self.order.iter().filter(|(_, other)| *other == kind).count();
         self.order.len() < ID_CAP && (usize::try_from(count) == Ok(distinct) || self.line_count(kind) == count)
     }
 }
 
 /// Ranks the results of a test that is named twice; the worse one counts.
-fn severity(kind: Kind) -> u8 {
+fn severity(kind: CountKind) -> u8 {
     match kind {
-        Kind::Failed => 3,
-        Kind::Passed => 2,
-        Kind::Expected => 1,
-        Kind::Skipped | Kind::Other | Kind::Total => 0,
+        CountKind::Failed => 3,
+        CountKind::Passed => 2,
+        CountKind::Expected => 1,
+        CountKind::Skipped | CountKind::Other | CountKind::Total => 0,
     }
 }
 

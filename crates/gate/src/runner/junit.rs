@@ -11,7 +11,7 @@ use quick_xml::{
 use super::{
     ids::Ids,
     report::{ReportError, TestReport},
-    tally::{Figures, Kind},
+    tally::{CountKind, Figures},
 };
 
 /// Deepest nesting of elements.
@@ -20,7 +20,7 @@ const DEPTH_CAP: usize = 64;
 pub(super) fn read(bytes: &[u8]) -> Result<TestReport, ReportError> {
     let text = String::from_utf8_lossy(bytes);
     let mut reader = Reader::from_str(&text);
-    let mut report = Report::default();
+    let mut report = JunitReport::default();
     loop {
         match reader.read_event().map_err(xml)? {
             Event::Start(element) => {
@@ -55,39 +55,39 @@ pub(super) fn read(bytes: &[u8]) -> Result<TestReport, ReportError> {
 }
 
 #[derive(Default)]
-struct Report {
+struct JunitReport {
     depth: usize,
     has_suite: bool,
     /// The current test case: its id and result.
-    case: Option<(String, Kind)>,
+    case: Option<(String, CountKind)>,
     is_todo: bool,
     figures: Figures,
     ids: Ids,
 }
 
-impl Report {
+impl JunitReport {
     fn start(&mut self, element: &BytesStart) -> Result<(), ReportError> {
         match element.local_name().as_ref() {
             "testsuites" | "testsuite" => self.has_suite = true,
             "testcase" => {
-                self.case = Some((case_id(element)?, Kind::Passed));
+                self.case = Some((case_id(element)?, CountKind::Passed));
                 self.is_todo = false;
             }
-            "failure" | "error" => self.became(Kind::Failed),
+            "failure" | "error" => self.became(CountKind::Failed),
             "skipped" => match attribute(element, "type")?.as_deref() {
-                Some("pytest.xfail") => self.became(Kind::Expected),
+                Some("pytest.xfail") => self.became(CountKind::Expected),
                 // A `todo` test of Node.js has run, and may have failed.
                 Some("todo") => self.is_todo = true,
-                Some(_) | None => self.became(Kind::Skipped),
+                Some(_) | None => self.became(CountKind::Skipped),
             },
             _ => {}
         }
         Ok(())
     }
 
-    fn became(&mut self, kind: Kind) {
+    fn became(&mut self, kind: CountKind) {
         if let Some((_, known)) = &mut self.case
-            && *known != Kind::Failed
+            && *known != CountKind::Failed
         {
             *known = kind;
         }
@@ -97,7 +97,7 @@ impl Report {
         if name == "testcase"
             && let Some((id, kind)) = self.case.take()
         {
-            let kind = if self.is_todo { Kind::Expected } else { kind };
+            let kind = if self.is_todo { CountKind::Expected } else { kind };
             self.figures.add(kind, 1);
             self.ids.add(&id, kind);
         }

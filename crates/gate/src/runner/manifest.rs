@@ -1,11 +1,12 @@
 //! A runner as described in its file.
 
-use std::{collections::BTreeMap, error::Error, fmt};
+use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{pattern::Pattern, tally::Kind};
+use super::{pattern::LinePattern, tally::CountKind};
+use crate::data_file::{DataFile, DataFileError};
 
 /// A test runner: the files that decide the results of its tests, and the patterns of its output.
 #[derive(Debug, Clone)]
@@ -22,64 +23,64 @@ pub struct Runner {
     /// Guarded sections, as dotted keys, of files that also configure other things.
     pub sections: BTreeMap<String, Vec<String>>,
     /// How to find tests in source files; `None` if it has none there.
-    pub blocks: Option<Blocks>,
-    pub(super) command: Vec<Pattern>,
+    pub blocks: Option<InlineTests>,
+    pub(super) command: Vec<LinePattern>,
     /// `None` for a runner that only starts others, such as `make`.
-    pub(super) output: Option<Output>,
+    pub(super) output: Option<OutputFormat>,
     /// Its output is only considered if no other runner's is recognised.
     pub(super) fallback: bool,
     /// Command lines with which it prints nothing about passed tests, so that its output cannot be counted.
-    pub(super) silent: Vec<Pattern>,
+    pub(super) silent: Vec<LinePattern>,
 }
 
 /// The kind of tests inside source files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Blocks {
+pub enum InlineTests {
     /// `#[cfg(test)]`, `#[test]` and documentation.
     Rust,
 }
 
 /// The format of a runner's output.
 #[derive(Debug, Clone)]
-pub(super) enum Output {
-    Lines(Box<Lines>),
+pub(super) enum OutputFormat {
+    Lines(Box<OutputPatterns>),
     Tap,
 }
 
 /// Patterns of output lines.
 #[derive(Debug, Clone)]
-pub(super) struct Lines {
-    pub(super) open: Vec<Pattern>,
-    pub(super) line: Vec<Counting>,
-    pub(super) first: Vec<Counting>,
-    pub(super) part: Vec<Counting>,
-    pub(super) last: Vec<Counting>,
-    pub(super) none: Vec<Pattern>,
-    pub(super) count: Count,
-    words: BTreeMap<String, Kind>,
-    pub(super) test: Vec<(Kind, Pattern)>,
+pub(super) struct OutputPatterns {
+    pub(super) open: Vec<LinePattern>,
+    pub(super) line: Vec<CountingPattern>,
+    pub(super) first: Vec<CountingPattern>,
+    pub(super) part: Vec<CountingPattern>,
+    pub(super) last: Vec<CountingPattern>,
+    pub(super) none: Vec<LinePattern>,
+    pub(super) count: CountSource,
+    words: BTreeMap<String, CountKind>,
+    pub(super) test: Vec<(CountKind, LinePattern)>,
 }
 
 /// A pattern, with its groups that count tests.
 #[derive(Debug, Clone)]
-pub(super) struct Counting {
-    pub(super) pattern: Pattern,
-    pub(super) groups: Vec<(String, Kind)>,
+pub(super) struct CountingPattern {
+    pub(super) pattern: LinePattern,
+    pub(super) groups: Vec<(String, CountKind)>,
 }
 
 /// The lines that counts are taken from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Count {
+pub(super) enum CountSource {
     #[default]
     Closing,
     /// The lines of single tests, if there are any for passed ones.
     Tests,
 }
 
-impl Lines {
-    pub(super) fn kind_of_word(&self, word: &str) -> Option<Kind> {
+impl OutputPatterns {
+    pub(super) fn kind_of_word(&self, word: &str) -> Option<CountKind> {
         self.words.get(word).copied()
     }
 }
@@ -93,13 +94,13 @@ impl Runner {
     /// Parses the file of the runner `id`.
     ///
     /// # Errors
-    /// [`RunnerError`] names the line, the key and the allowed values of the first error.
-    pub fn parse(id: &str, text: &str) -> Result<Runner, RunnerError> {
-        let reading = Reading { id, text };
-        let written: Written = toml::from_str(text).map_err(|error| {
-            let offset = error.span().map(|span| span.start);
-            reading.error(offset, error.message().to_owned())
-        })?;
+    /// [`DataFileError`] names the line, the key and the allowed values of the first error.
+    pub fn parse(id: &str, text: &str) -> Result<Runner, DataFileError> {
+        let parser = RunnerParser(DataFile {
+            name: format!("runner `{id}`"),
+            text,
+        });
+        let written: WrittenRunner = parser.0.parse()?;
         Ok(Runner {
             id: id.to_owned(),
             title: written.title,
@@ -108,17 +109,17 @@ impl Runner {
             shadows: written.shadows,
             sections: written.sections,
             blocks: written.blocks,
-            command: reading.patterns("command", &written.command, &[])?,
-            output: written.output.map(|output| reading.output(output)).transpose()?,
+            command: parser.patterns("command", &written.command, &[])?,
+            output: written.output.map(|output| parser.output(output)).transpose()?,
             fallback: written.fallback,
-            silent: reading.patterns("silent", &written.silent, &[])?,
+            silent: parser.patterns("silent", &written.silent, &[])?,
         })
     }
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct WrittenRunner {
     title: String,
     #[serde(default)]
     command: Vec<Spanned<String>>,
@@ -130,7 +131,7 @@ struct Written {
     shadows: Vec<String>,
     #[serde(default)]
     sections: BTreeMap<String, Vec<String>>,
-    blocks: Option<Blocks>,
+    blocks: Option<InlineTests>,
     #[serde(default)]
     fallback: bool,
     #[serde(default)]
@@ -141,7 +142,7 @@ struct Written {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WrittenOutput {
-    form: Option<Form>,
+    form: Option<OutputForm>,
     #[serde(default)]
     open: Vec<Spanned<String>>,
     #[serde(default)]
@@ -155,7 +156,7 @@ struct WrittenOutput {
     #[serde(default)]
     none: Vec<Spanned<String>>,
     #[serde(default)]
-    count: Count,
+    count: CountSource,
     #[serde(default)]
     words: BTreeMap<String, Spanned<String>>,
     #[serde(default)]
@@ -164,7 +165,7 @@ struct WrittenOutput {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Form {
+enum OutputForm {
     Tap,
 }
 
@@ -177,42 +178,30 @@ struct WrittenTest {
     expected: Vec<Spanned<String>>,
 }
 
-/// The file being parsed, for errors.
-struct Reading<'t> {
-    id: &'t str,
-    text: &'t str,
-}
+/// The file being parsed.
+struct RunnerParser<'t>(DataFile<'t>);
 
-impl Reading<'_> {
-    fn error(&self, offset: Option<usize>, message: String) -> RunnerError {
-        let line = offset.and_then(|offset| Some(self.text.get(..offset)?.matches('\n').count() + 1));
-        RunnerError {
-            id: self.id.to_owned(),
-            line,
-            message,
-        }
-    }
-
-    fn output(&self, written: WrittenOutput) -> Result<Output, RunnerError> {
-        if let Some(Form::Tap) = written.form {
-            return Ok(Output::Tap);
+impl RunnerParser<'_> {
+    fn output(&self, written: WrittenOutput) -> Result<OutputFormat, DataFileError> {
+        if let Some(OutputForm::Tap) = written.form {
+            return Ok(OutputFormat::Tap);
         }
         let mut test = Vec::new();
         for (key, kind, patterns) in [
-            ("output.test.passed", Kind::Passed, &written.test.passed),
-            ("output.test.failed", Kind::Failed, &written.test.failed),
-            ("output.test.skipped", Kind::Skipped, &written.test.skipped),
-            ("output.test.expected", Kind::Expected, &written.test.expected),
+            ("output.test.passed", CountKind::Passed, &written.test.passed),
+            ("output.test.failed", CountKind::Failed, &written.test.failed),
+            ("output.test.skipped", CountKind::Skipped, &written.test.skipped),
+            ("output.test.expected", CountKind::Expected, &written.test.expected),
         ] {
             for (spanned, pattern) in patterns.iter().zip(self.patterns(key, patterns, &["id"])?) {
                 if pattern.groups().next().is_none() {
                     let message = format!("`{key}`: the pattern names no test; write a group `(?<id>…)`");
-                    return Err(self.error(Some(spanned.span().start), message));
+                    return Err(self.0.error_at(spanned, message));
                 }
                 test.push((kind, pattern));
             }
         }
-        Ok(Output::Lines(Box::new(Lines {
+        Ok(OutputFormat::Lines(Box::new(OutputPatterns {
             open: self.patterns("output.open", &written.open, &["planned"])?,
             line: self.counting("output.line", &written.line)?,
             first: self.counting("output.first", &written.first)?,
@@ -225,42 +214,47 @@ impl Reading<'_> {
         })))
     }
 
-    fn words(&self, written: &BTreeMap<String, Spanned<String>>) -> Result<BTreeMap<String, Kind>, RunnerError> {
+    fn words(&self, written: &BTreeMap<String, Spanned<String>>) -> Result<BTreeMap<String, CountKind>, DataFileError> {
         let words = written.iter().map(|(word, name)| {
-            let kind = Kind::ALL.into_iter().find(|kind| kind.name() == name.get_ref());
+            let kind = CountKind::ALL.into_iter().find(|kind| kind.name() == name.get_ref());
             let kind = kind.ok_or_else(|| {
                 let message = format!(
                     "`output.words`: `{}` is nothing to count; write one of {}",
                     name.get_ref(),
                     kinds()
                 );
-                self.error(Some(name.span().start), message)
+                self.0.error_at(name, message)
             })?;
             Ok((word.to_lowercase(), kind))
         });
         words.collect()
     }
 
-    fn counting(&self, key: &str, written: &[Spanned<String>]) -> Result<Vec<Counting>, RunnerError> {
+    fn counting(&self, key: &str, written: &[Spanned<String>]) -> Result<Vec<CountingPattern>, DataFileError> {
         let patterns = written.iter().map(|text| {
             let pattern = self.pattern(key, text)?;
             let mut groups = Vec::new();
             for group in pattern.groups().filter(|group| *group != "list") {
-                let kind = Kind::of_group(group).ok_or_else(|| {
+                let kind = CountKind::from_group(group).ok_or_else(|| {
                     let message = format!(
                         "`{key}`: the group `{group}` is nothing to count; name it {}, or `list`",
                         kinds()
                     );
-                    self.error(Some(text.span().start), message)
+                    self.0.error_at(text, message)
                 })?;
                 groups.push((group.to_owned(), kind));
             }
-            Ok(Counting { pattern, groups })
+            Ok(CountingPattern { pattern, groups })
         });
         patterns.collect()
     }
 
-    fn patterns(&self, key: &str, written: &[Spanned<String>], known: &[&str]) -> Result<Vec<Pattern>, RunnerError> {
+    fn patterns(
+        &self,
+        key: &str,
+        written: &[Spanned<String>],
+        known: &[&str],
+    ) -> Result<Vec<LinePattern>, DataFileError> {
         let patterns = written.iter().map(|text| {
             let pattern = self.pattern(key, text)?;
             if let Some(group) = pattern.groups().find(|group| !known.contains(group)) {
@@ -269,42 +263,21 @@ impl Reading<'_> {
                     known => format!("name it `{}`", known.join("` or `")),
                 };
                 let message = format!("`{key}`: the group `{group}` means nothing here; {instead}");
-                return Err(self.error(Some(text.span().start), message));
+                return Err(self.0.error_at(text, message));
             }
             Ok(pattern)
         });
         patterns.collect()
     }
 
-    fn pattern(&self, key: &str, text: &Spanned<String>) -> Result<Pattern, RunnerError> {
-        Pattern::new(text.get_ref()).map_err(|error| {
+    fn pattern(&self, key: &str, text: &Spanned<String>) -> Result<LinePattern, DataFileError> {
+        LinePattern::new(text.get_ref()).map_err(|error| {
             let message = format!("`{key}`: not a pattern: {error}; write one of the syntax of the crate `regex-lite`");
-            self.error(Some(text.span().start), message)
+            self.0.error_at(text, message)
         })
     }
 }
 
 fn kinds() -> String {
-    Kind::ALL.map(|kind| format!("`{}`", kind.name())).join(", ")
+    CountKind::ALL.map(|kind| format!("`{}`", kind.name())).join(", ")
 }
-
-/// An error in the file of a runner: its location, and the allowed values.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RunnerError {
-    pub id: String,
-    /// Counted from 1.
-    pub line: Option<usize>,
-    message: String,
-}
-
-impl fmt::Display for RunnerError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "runner `{}`", self.id)?;
-        if let Some(line) = self.line {
-            write!(formatter, ", line {line}")?;
-        }
-        write!(formatter, ": {}", self.message)
-    }
-}
-
-impl Error for RunnerError {}

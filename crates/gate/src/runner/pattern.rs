@@ -5,7 +5,7 @@ use regex_lite::{Captures, Regex};
 
 /// A pattern that is tested against every line of an output.
 #[derive(Debug, Clone)]
-pub(super) struct Pattern {
+pub(super) struct LinePattern {
     regex: Regex,
     /// Every matching line begins with it.
     start: String,
@@ -13,13 +13,13 @@ pub(super) struct Pattern {
     literal: Finder<'static>,
 }
 
-impl Pattern {
-    pub(super) fn new(text: &str) -> Result<Pattern, regex_lite::Error> {
+impl LinePattern {
+    pub(super) fn new(text: &str) -> Result<LinePattern, regex_lite::Error> {
         let regex = Regex::new(text)?;
         let chars: Vec<char> = text.chars().collect();
         // Flags change the meaning of plain characters.
         let plain = !text.contains("(?i") && !text.contains("(?x") && !text.contains("(?s");
-        Ok(Pattern {
+        Ok(LinePattern {
             regex,
             start: if plain { start(&chars) } else { String::new() },
             literal: Finder::new(&if plain { literal(&chars) } else { String::new() }).into_owned(),
@@ -180,7 +180,7 @@ fn without_name(group: &[char]) -> &[char] {
 
 #[cfg(test)]
 mod tests {
-    use super::Pattern;
+    use super::LinePattern;
 
     #[test]
     fn a_pattern_knows_what_is_in_all_that_it_matches() {
@@ -206,7 +206,7 @@ mod tests {
             (r"(?i)passed", "", ""),
             (r"\d+ passing", "", " passing"),
         ] {
-            let known = Pattern::new(pattern).unwrap();
+            let known = LinePattern::new(pattern).unwrap();
             assert_eq!(
                 (known.start.as_str(), known.literal.needle()),
                 (start, literal.as_bytes()),

@@ -2,9 +2,9 @@
 
 use super::{
     ids::Ids,
-    manifest::{Count, Lines, Output, Runner},
+    manifest::{CountSource, OutputFormat, OutputPatterns, Runner},
     report::TestReport,
-    tally::{Figures, Kind, Tally, number},
+    tally::{CountKind, Figures, Tally, number},
     tap::Tap,
 };
 
@@ -14,20 +14,20 @@ const LINE_BYTES: usize = 1024;
 /// An output that is being read.
 #[derive(Debug, Clone)]
 pub struct OutputReader<'r> {
-    readings: Vec<Reading<'r>>,
+    outputs: Vec<RunnerOutput<'r>>,
 }
 
 impl<'r> OutputReader<'r> {
     pub(super) fn new(runners: impl IntoIterator<Item = &'r Runner>) -> OutputReader<'r> {
-        let readings = runners.into_iter().filter_map(|runner| {
+        let outputs = runners.into_iter().filter_map(|runner| {
             let state = match runner.output.as_ref()? {
-                Output::Lines(lines) => State::Lines(Box::new(LinesState::new(lines))),
-                Output::Tap => State::Tap(Box::default()),
+                OutputFormat::Lines(lines) => OutputState::Lines(Box::new(OutputLines::new(lines))),
+                OutputFormat::Tap => OutputState::Tap(Box::default()),
             };
-            Some(Reading { runner, state })
+            Some(RunnerOutput { runner, state })
         });
         OutputReader {
-            readings: readings.collect(),
+            outputs: outputs.collect(),
         }
     }
 
@@ -39,10 +39,10 @@ impl<'r> OutputReader<'r> {
         if line.is_empty() || line.len() > LINE_BYTES {
             return;
         }
-        for reading in &mut self.readings {
-            match &mut reading.state {
-                State::Lines(lines) => lines.line(line),
-                State::Tap(tap) => tap.line(line),
+        for output in &mut self.outputs {
+            match &mut output.state {
+                OutputState::Lines(lines) => lines.line(line),
+                OutputState::Tap(tap) => tap.line(line),
             }
         }
     }
@@ -52,16 +52,16 @@ impl<'r> OutputReader<'r> {
         let mut counted: Option<TestReport> = None;
         let mut none_found = None;
         let mut fallback = None;
-        for reading in self.readings {
-            let is_fallback = reading.runner.fallback;
-            match reading.finish() {
-                Finding::Counted(report) if is_fallback => fallback = fallback.or(Some(report)),
-                Finding::Counted(report) => match &mut counted {
+        for output in self.outputs {
+            let is_fallback = output.runner.fallback;
+            match output.finish() {
+                OutputResult::Counted(report) if is_fallback => fallback = fallback.or(Some(report)),
+                OutputResult::Counted(report) => match &mut counted {
                     Some(sum) => sum.add(report),
                     None => counted = Some(report),
                 },
-                Finding::NoneFound(report) => none_found = none_found.or(Some(report)),
-                Finding::Nothing => {}
+                OutputResult::NoneFound(report) => none_found = none_found.or(Some(report)),
+                OutputResult::Nothing => {}
             }
         }
         counted.or(fallback).or(none_found)
@@ -70,58 +70,58 @@ impl<'r> OutputReader<'r> {
 
 /// The output as read for one runner.
 #[derive(Debug, Clone)]
-struct Reading<'r> {
+struct RunnerOutput<'r> {
     runner: &'r Runner,
-    state: State<'r>,
+    state: OutputState<'r>,
 }
 
 #[derive(Debug, Clone)]
-enum State<'r> {
-    Lines(Box<LinesState<'r>>),
+enum OutputState<'r> {
+    Lines(Box<OutputLines<'r>>),
     Tap(Box<Tap>),
 }
 
-enum Finding {
+enum OutputResult {
     Counted(TestReport),
     /// The runner reports that there are no tests.
     NoneFound(TestReport),
     Nothing,
 }
 
-impl Reading<'_> {
-    fn finish(self) -> Finding {
+impl RunnerOutput<'_> {
+    fn finish(self) -> OutputResult {
         let id = &self.runner.id;
         match self.state {
-            State::Lines(lines) => lines.finish(id),
-            State::Tap(tap) if tap.is_recognised() => {
-                Finding::Counted(TestReport::new(id, &tap.figures, &tap.ids, tap.inconsistent()))
+            OutputState::Lines(lines) => lines.finish(id),
+            OutputState::Tap(tap) if tap.is_recognised() => {
+                OutputResult::Counted(TestReport::new(id, &tap.figures, &tap.ids, tap.inconsistent()))
             }
-            State::Tap(_) => Finding::Nothing,
+            OutputState::Tap(_) => OutputResult::Nothing,
         }
     }
 }
 
 /// The lines of a runner so far.
 #[derive(Debug, Clone)]
-struct LinesState<'r> {
-    lines: &'r Lines,
+struct OutputLines<'r> {
+    lines: &'r OutputPatterns,
     tally: Tally,
-    block: Option<Block>,
+    block: Option<ClosingBlock>,
     none_found: bool,
     ids: Ids,
 }
 
 /// A block of closing lines that is not complete yet.
 #[derive(Debug, Clone)]
-struct Block {
+struct ClosingBlock {
     figures: Figures,
     /// Marks the patterns of parts that have matched; each matches at most one line.
     seen: Vec<bool>,
 }
 
-impl<'r> LinesState<'r> {
-    fn new(lines: &'r Lines) -> LinesState<'r> {
-        LinesState {
+impl<'r> OutputLines<'r> {
+    fn new(lines: &'r OutputPatterns) -> OutputLines<'r> {
+        OutputLines {
             lines,
             tally: Tally::default(),
             block: None,
@@ -167,7 +167,7 @@ impl<'r> LinesState<'r> {
                 let mut figures = Figures::default();
                 figures.add_line(&captures, &counting.groups, lines);
                 let seen = vec![false; lines.part.len()];
-                self.block = Some(Block { figures, seen });
+                self.block = Some(ClosingBlock { figures, seen });
                 return true;
             }
         }
@@ -205,8 +205,13 @@ impl<'r> LinesState<'r> {
     /// with at least as many failures as lines.
     fn counted_by_tests(&self, closing: Option<Figures>) -> Option<Figures> {
         let mut figures = Figures::default();
-        if self.ids.line_count(Kind::Passed) > 0 {
-            for kind in [Kind::Passed, Kind::Failed, Kind::Skipped, Kind::Expected] {
+        if self.ids.line_count(CountKind::Passed) > 0 {
+            for kind in [
+                CountKind::Passed,
+                CountKind::Failed,
+                CountKind::Skipped,
+                CountKind::Expected,
+            ] {
                 figures.add(kind, self.ids.line_count(kind));
             }
             return Some(figures);
@@ -215,25 +220,25 @@ impl<'r> LinesState<'r> {
         figures.add_all(&closing);
         let missing = self
             .ids
-            .line_count(Kind::Failed)
-            .saturating_sub(closing.count(Kind::Failed));
-        figures.add(Kind::Failed, missing);
+            .line_count(CountKind::Failed)
+            .saturating_sub(closing.count(CountKind::Failed));
+        figures.add(CountKind::Failed, missing);
         Some(figures)
     }
 
-    fn finish(mut self, id: &str) -> Finding {
+    fn finish(mut self, id: &str) -> OutputResult {
         self.end_block();
         let (figures, inconsistent) = std::mem::take(&mut self.tally).finish();
         let figures = match self.lines.count {
-            Count::Closing => figures,
-            Count::Tests => self.counted_by_tests(figures),
+            CountSource::Closing => figures,
+            CountSource::Tests => self.counted_by_tests(figures),
         };
         let report = |figures| TestReport::new(id, &figures, &self.ids, inconsistent.clone());
         match figures {
-            Some(figures) => Finding::Counted(report(figures)),
-            None if inconsistent.is_some() => Finding::Counted(report(Figures::default())),
-            None if self.none_found => Finding::NoneFound(report(Figures::default())),
-            None => Finding::Nothing,
+            Some(figures) => OutputResult::Counted(report(figures)),
+            None if inconsistent.is_some() => OutputResult::Counted(report(Figures::default())),
+            None if self.none_found => OutputResult::NoneFound(report(Figures::default())),
+            None => OutputResult::Nothing,
         }
     }
 }

@@ -7,7 +7,7 @@ use ralph_core::event::TestCounts;
 use super::{
     ids::Ids,
     junit,
-    tally::{Figures, Kind},
+    tally::{CountKind, Figures},
     tap::Tap,
 };
 
@@ -43,20 +43,22 @@ pub enum IdSource {
 impl TestReport {
     pub(super) fn new(runner: &str, figures: &Figures, ids: &Ids, inconsistent: Option<String>) -> TestReport {
         let has_all = |kind| ids.has_all(kind, figures.count(kind));
-        let is_complete =
-            inconsistent.is_none() && [Kind::Passed, Kind::Failed, Kind::Expected].into_iter().all(has_all);
+        let is_complete = inconsistent.is_none()
+            && [CountKind::Passed, CountKind::Failed, CountKind::Expected]
+                .into_iter()
+                .all(has_all);
         TestReport {
             counts: TestCounts {
                 runner: runner.to_owned(),
-                passed: figures.count(Kind::Passed),
-                failed: figures.count(Kind::Failed),
-                skipped: figures.count(Kind::Skipped),
-                expected_failures: figures.count(Kind::Expected),
+                passed: figures.count(CountKind::Passed),
+                failed: figures.count(CountKind::Failed),
+                skipped: figures.count(CountKind::Skipped),
+                expected_failures: figures.count(CountKind::Expected),
             },
-            passed: ids.of(Kind::Passed),
-            failed: ids.of(Kind::Failed),
-            skipped: ids.of(Kind::Skipped),
-            expected: ids.of(Kind::Expected),
+            passed: ids.with_kind(CountKind::Passed),
+            failed: ids.with_kind(CountKind::Failed),
+            skipped: ids.with_kind(CountKind::Skipped),
+            expected: ids.with_kind(CountKind::Expected),
             id_source: match (is_complete, ids.is_empty()) {
                 (true, _) => IdSource::All,
                 (false, true) => IdSource::None,

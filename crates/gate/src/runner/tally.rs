@@ -2,11 +2,11 @@
 
 use regex_lite::Captures;
 
-use super::manifest::Lines;
+use super::manifest::OutputPatterns;
 
 /// The kind of tests that a number in a closing line, or the line of a single test, counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum CountKind {
     Passed,
     Failed,
     Skipped,
@@ -17,42 +17,42 @@ pub(super) enum Kind {
     Total,
 }
 
-impl Kind {
-    pub(super) const ALL: [Kind; Kind::COUNT] = [
-        Kind::Passed,
-        Kind::Failed,
-        Kind::Skipped,
-        Kind::Expected,
-        Kind::Other,
-        Kind::Total,
+impl CountKind {
+    pub(super) const ALL: [CountKind; CountKind::COUNT] = [
+        CountKind::Passed,
+        CountKind::Failed,
+        CountKind::Skipped,
+        CountKind::Expected,
+        CountKind::Other,
+        CountKind::Total,
     ];
     pub(super) const COUNT: usize = 6;
 
     pub(super) fn name(self) -> &'static str {
         match self {
-            Kind::Passed => "passed",
-            Kind::Failed => "failed",
-            Kind::Skipped => "skipped",
-            Kind::Expected => "expected",
-            Kind::Other => "other",
-            Kind::Total => "total",
+            CountKind::Passed => "passed",
+            CountKind::Failed => "failed",
+            CountKind::Skipped => "skipped",
+            CountKind::Expected => "expected",
+            CountKind::Other => "other",
+            CountKind::Total => "total",
         }
     }
 
     /// Returns the kind that a group counts: `failed`, or `failed_errors` in a pattern with two numbers of a kind.
-    pub(super) fn of_group(group: &str) -> Option<Kind> {
+    pub(super) fn from_group(group: &str) -> Option<CountKind> {
         let name = group.split('_').next()?;
-        Kind::ALL.into_iter().find(|kind| kind.name() == name)
+        CountKind::ALL.into_iter().find(|kind| kind.name() == name)
     }
 }
 
 /// The sums of numbers in closing lines that belong together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Figures([Option<u32>; Kind::COUNT]);
+pub(super) struct Figures([Option<u32>; CountKind::COUNT]);
 
 impl Figures {
     /// Adds the counts of a line: the numbers of named groups, and the items of the group `list`.
-    pub(super) fn add_line(&mut self, captures: &Captures, groups: &[(String, Kind)], lines: &Lines) {
+    pub(super) fn add_line(&mut self, captures: &Captures, groups: &[(String, CountKind)], lines: &OutputPatterns) {
         for (group, kind) in groups {
             if let Some(text) = captures.name(group) {
                 // A word in the place of a number stands for one test.
@@ -68,38 +68,43 @@ impl Figures {
         }
     }
 
-    pub(super) fn add(&mut self, kind: Kind, count: u32) {
+    pub(super) fn add(&mut self, kind: CountKind, count: u32) {
         let sum = &mut self.0[kind as usize];
         *sum = Some(sum.unwrap_or_default().saturating_add(count));
     }
 
     pub(super) fn add_all(&mut self, other: &Figures) {
-        for kind in Kind::ALL {
-            if kind != Kind::Total {
+        for kind in CountKind::ALL {
+            if kind != CountKind::Total {
                 self.add(kind, other.count(kind));
             }
         }
     }
 
     /// Returns the number of tests of a kind. If only the total is known, tests of no other kind count as passed.
-    pub(super) fn count(&self, kind: Kind) -> u32 {
-        match (kind, self.0[kind as usize], self.0[Kind::Total as usize]) {
-            (Kind::Passed, None, Some(total)) => total.saturating_sub(self.sum_without_passed()),
+    pub(super) fn count(&self, kind: CountKind) -> u32 {
+        match (kind, self.0[kind as usize], self.0[CountKind::Total as usize]) {
+            (CountKind::Passed, None, Some(total)) => total.saturating_sub(self.sum_without_passed()),
             (_, count, _) => count.unwrap_or_default(),
         }
     }
 
     /// Returns the number of tests of all kinds.
     pub(super) fn sum(&self) -> u32 {
-        self.count(Kind::Passed).saturating_add(self.sum_without_passed())
+        self.count(CountKind::Passed).saturating_add(self.sum_without_passed())
     }
 
     fn sum_without_passed(&self) -> u32 {
-        [Kind::Failed, Kind::Skipped, Kind::Expected, Kind::Other]
-            .into_iter()
-            .fold(0, |sum, kind| {
-                sum.saturating_add(self.0[kind as usize].unwrap_or_default())
-            })
+        [
+            CountKind::Failed,
+            CountKind::Skipped,
+            CountKind::Expected,
+            CountKind::Other,
+        ]
+        .into_iter()
+        .fold(0, |sum, kind| {
+            sum.saturating_add(self.0[kind as usize].unwrap_or_default())
+        })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     ids::Ids,
-    tally::{Figures, Kind, number},
+    tally::{CountKind, Figures, number},
 };
 
 /// The part of a TAP stream that was read.
@@ -38,10 +38,10 @@ impl Tap {
             .unwrap_or(point.len());
         let (description, directive) = split_directive(&point[digits..]);
         let kind = match (directive, is_ok) {
-            (Some(Directive::Skip), _) => Kind::Skipped,
-            (Some(Directive::Todo), false) => Kind::Expected,
-            (Some(Directive::Todo) | None, true) => Kind::Passed,
-            (None, false) => Kind::Failed,
+            (Some(Directive::Skip), _) => CountKind::Skipped,
+            (Some(Directive::Todo), false) => CountKind::Expected,
+            (Some(Directive::Todo) | None, true) => CountKind::Passed,
+            (None, false) => CountKind::Failed,
         };
         self.points = self.points.saturating_add(1);
         self.figures.add(kind, 1);
