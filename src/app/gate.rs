@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ralph_core::event::GateSettings;
-use ralph_gate::{guard::Guard, runner::Runners};
+use ralph_gate::{guard::FileGuard, runner::Runners};
 use ralph_text::with_causes;
 
 use super::Place;
@@ -48,7 +48,7 @@ pub(crate) fn leave_unguarded(config: &mut Config, paths: &[String]) {
 ///
 /// # Errors
 /// A [`Failure`] that names an invalid pattern.
-pub(super) fn guard(runners: &Runners, config: &Config, project: &Path) -> Result<Option<Guard>, Failure> {
+pub(super) fn guard(runners: &Runners, config: &Config, project: &Path) -> Result<Option<FileGuard>, Failure> {
     let rules = runners::rules(
         runners,
         &config.goals.enabled,
@@ -59,7 +59,7 @@ pub(super) fn guard(runners: &Runners, config: &Config, project: &Path) -> Resul
     if !config.gate.trial || rules.guards_nothing() {
         return Ok(None);
     }
-    let guard = Guard::new(rules);
+    let guard = FileGuard::new(rules);
     guard.map(Some).map_err(|error| {
         let why = format!("`gate.guard` or `gate.guardNot`: {}", with_causes(&error));
         Failure::new(FailureKind::Configuration, why).hint("patterns look like \"spec/**\" or \"check.sh\"")

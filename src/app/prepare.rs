@@ -3,7 +3,7 @@
 use std::{path::PathBuf, sync::Arc};
 
 use ralph_core::event::{Completion, GivenSetting, Notice, PlanSnapshot, Settings, Waiting};
-use ralph_gate::{guard::Guard, runner::Runners};
+use ralph_gate::{guard::FileGuard, runner::Runners};
 use ralph_plan::prompt::{Confined, Template};
 use ralph_state::store::rules::remembered;
 use ralph_system::proc::{Confinement, Supervisor};
@@ -36,7 +36,7 @@ pub(super) struct Prepared {
     /// The runners that parse the test counts of goals.
     pub(super) runners: &'static Runners,
     /// The guard of the files that decide the results of goals; `None` if no file is guarded.
-    pub(super) guard: Option<Guard>,
+    pub(super) guard: Option<FileGuard>,
     /// The confinement of sealed goals, without their copy of the project; `None` if no goal is sealed.
     pub(super) sealed: Option<Confinement>,
     /// The directories of sealed goals, which agents cannot read.

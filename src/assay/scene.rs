@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, path::Path};
 use ralph_core::event::Goal;
 use ralph_gate::{
     cheats::Scene,
-    guard::{Guard, GuardError},
+    guard::{FileGuard, GuardError},
     runner::Runners,
 };
 
@@ -43,7 +43,7 @@ pub(crate) fn look_at(
     let project = copy.project();
     // A test file counts even if the user excludes it from the guard.
     let rules = runners::rules(known, goals, guard, &[], |path| project.join(path).is_file());
-    let originals = Guard::new(rules)?.take(&project, store)?;
+    let originals = FileGuard::new(rules)?.take(&project, store)?;
     let scripts: Vec<String> = runners::scripts_of(goals)
         .filter(|path| copy.text(path).is_some())
         .collect();

@@ -7,7 +7,7 @@ use ralph_core::{
     event::{Notice, PermissionRequest, Ruling, Settings},
     run::Permissions,
 };
-use ralph_gate::{guard::Guard, runner::Runners};
+use ralph_gate::{guard::FileGuard, runner::Runners};
 use ralph_git::Repository;
 use ralph_plan::prompt::{Confined, Template};
 use ralph_system::proc::{Confinement, Size, Supervisor};
@@ -51,7 +51,7 @@ pub struct RunConfig {
     /// Reads which tests the goals ran.
     pub runners: &'static Runners,
     /// The files that decide the results of goals, which the agent must not change.
-    pub guard: Option<Guard>,
+    pub guard: Option<FileGuard>,
     /// The confinement of sealed goals, without their copy of the project; `None` if there is no sandbox.
     pub sealed: Option<Confinement>,
     /// The language servers that agents may ask.

@@ -16,7 +16,7 @@ use ralph_core::event::{
     Bite, GateSettings, Goal, GoalResult, GuardedChange, MutantOutcome, Notice, TestsChange, Trial, TriedMutant,
 };
 use ralph_gate::{
-    guard::{self, Guard, GuardError, Originals},
+    guard::{self, FileGuard, GuardError, OpenTrial, Originals},
     mutants::{Mutation, MutationKind, test_mutants, work_mutants},
     runner::Runners,
 };
@@ -52,7 +52,7 @@ const FILE_BYTES: u64 = 1 << 20;
 pub(super) struct TestGate {
     pub(super) runners: &'static Runners,
     /// None where nothing is guarded.
-    guard: Option<Guard>,
+    guard: Option<FileGuard>,
     project: PathBuf,
     /// Where the originals are.
     files: RunPaths,
@@ -72,7 +72,12 @@ pub(super) struct Look {
 }
 
 impl TestGate {
-    pub(super) fn new(runners: &'static Runners, guard: Option<Guard>, paths: &ProjectPaths, files: &RunPaths) -> Self {
+    pub(super) fn new(
+        runners: &'static Runners,
+        guard: Option<FileGuard>,
+        paths: &ProjectPaths,
+        files: &RunPaths,
+    ) -> Self {
         Self {
             runners,
             guard,
@@ -169,7 +174,7 @@ fn notices(originals: &Originals) -> Vec<Notice> {
 
 /// Puts back what a trial had in place when ralph was killed.
 pub(super) fn recover(record: &Path, project: &Path) -> Option<Notice> {
-    match guard::Trial::recover(record, project) {
+    match OpenTrial::recover(record, project) {
         Ok(None) => None,
         Ok(Some(ended)) => Some(Notice::warning(format!(
             "ralph was ended while it tried the tests as they had been. The agent's files are back in place: {}.",
@@ -184,7 +189,7 @@ pub(super) fn recover(record: &Path, project: &Path) -> Option<Notice> {
 
 /// Guarded files as they were, in place of the agent's as long as this is there.
 struct InPlace {
-    trial: Option<guard::Trial>,
+    trial: Option<OpenTrial>,
 }
 
 impl InPlace {
@@ -192,7 +197,7 @@ impl InPlace {
         let (originals, project, record) = (Arc::clone(originals), project.to_owned(), record.to_owned());
         // Given up meanwhile, it is ended where it was begun.
         let begin = move || {
-            let trial = guard::Trial::begin(&originals, &project, &record)?;
+            let trial = OpenTrial::begin(&originals, &project, &record)?;
             Ok(Self { trial: Some(trial) })
         };
         blocking(begin).await
@@ -676,7 +681,7 @@ mod tests {
             tests: vec!["tests/**".to_owned()],
             ..guard::GuardRules::default()
         };
-        let originals = Guard::new(rules).unwrap();
+        let originals = FileGuard::new(rules).unwrap();
         let originals = originals.take(&project, &dir.path().join("store")).unwrap();
         // New tests come after those that were there.
         let new = project.join("tests/new/test_c.py");

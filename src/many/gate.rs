@@ -6,7 +6,7 @@ use std::{
 };
 
 use ralph_core::event::Proof;
-use ralph_gate::guard::Guard;
+use ralph_gate::guard::FileGuard;
 use ralph_plan::batch::{MergedLook, Side};
 use ralph_system::files;
 use ralph_text::with_causes;
@@ -18,7 +18,7 @@ const LOOK_CAP_BYTES: u64 = 16 << 20;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct MergeGate {
     /// The guard; `None` if no files are guarded.
-    pub(crate) guard: Option<Guard>,
+    pub(crate) guard: Option<FileGuard>,
     /// The weakest proof with which a merge is accepted.
     pub(crate) require: Proof,
 }

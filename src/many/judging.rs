@@ -14,7 +14,7 @@ use ralph_core::{
     event::{Event, Exit, Proof, RunId, StopReason},
     run::{GoalState, RunView},
 };
-use ralph_gate::guard::{Guard, Trial};
+use ralph_gate::guard::{FileGuard, OpenTrial};
 use ralph_git::{below_root, changed_since_fork, overlay};
 use ralph_plan::batch::{
     Batch, Confirmed, Finding, GoalTests, Loss, Phase, Plan, PlanName, Side, TestTrouble, Yardstick, judge,
@@ -60,7 +60,7 @@ impl<'s> Judge<'s> {
     pub(super) fn undo_trial(&self) -> Vec<String> {
         let record = self.files.record();
         let scratch = self.site.branches.project_in(&self.site.paths.scratch_tree());
-        match Trial::recover(&record, &scratch) {
+        match OpenTrial::recover(&record, &scratch) {
             Ok(ended) => ended.map(|ended| ended.put_back).unwrap_or_default(),
             // The tree is checked out again before its next use.
             Err(_) => {
@@ -140,7 +140,7 @@ impl<'s> Judge<'s> {
     /// Stores the tests of the target, with `paths` in the plan's version.
     fn keep_tests(
         &self,
-        guard: &Guard,
+        guard: &FileGuard,
         plan: &Plan,
         (side, onto, branch): (Side, &str, &str),
         paths: Vec<String>,

@@ -1,7 +1,7 @@
 //! Files that decide the results of tests: copies of their original state, and trials with these in place.
 //!
-//! [`Guard`] determines guarded files by patterns. [`Originals`] holds copies of them from the start of a run and
-//! finds files that differ from these. A [`Trial`] puts the originals in place until it is ended.
+//! [`FileGuard`] determines guarded files by patterns. [`Originals`] holds copies of them from the start of a run and
+//! finds files that differ from these. An [`OpenTrial`] puts the originals in place until it is ended.
 //!
 //! An agent can write anywhere in the project, also while this code works. So no symlink is followed there, only
 //! regular files are opened, and `.gitignore` hides nothing. Originals and records of trials lie outside the project.
@@ -10,11 +10,11 @@ mod diff;
 mod glob;
 mod originals;
 mod parts;
-mod place;
+mod project_dir;
 mod record;
 mod rust;
 mod sections;
-mod taking;
+mod store_writer;
 mod trial;
 mod walk;
 
@@ -30,11 +30,11 @@ use std::{
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use self::glob::{Glob, Globs};
+use self::glob::{PathGlob, PathGlobs};
 pub use self::{
     originals::Originals,
-    trial::{Ended, Trial},
-    walk::LeftOut,
+    trial::{EndedTrial, OpenTrial},
+    walk::UnguardedPath,
 };
 
 /// Most bytes of a guarded file.
@@ -76,20 +76,20 @@ impl GuardRules {
 
 /// The rules with their compiled patterns.
 #[derive(Debug, Clone)]
-pub struct Guard {
+pub struct FileGuard {
     rules: GuardRules,
-    tests: Globs,
-    named: Globs,
-    config: Globs,
-    shadows: Globs,
-    except: Globs,
-    sections: Vec<(Glob, Vec<String>)>,
+    tests: PathGlobs,
+    named: PathGlobs,
+    config: PathGlobs,
+    shadows: PathGlobs,
+    except: PathGlobs,
+    sections: Vec<(PathGlob, Vec<String>)>,
 }
 
 /// The reason why a file is guarded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Kind {
+enum GuardedKind {
     Test,
     Named,
     Config,
@@ -129,20 +129,20 @@ impl GuardError {
     }
 }
 
-impl Guard {
+impl FileGuard {
     /// Compiles the rules.
     ///
     /// # Errors
     /// [`GuardError::Pattern`] names an invalid pattern.
-    pub fn new(rules: GuardRules) -> Result<Guard, GuardError> {
+    pub fn new(rules: GuardRules) -> Result<FileGuard, GuardError> {
         let sections = rules.sections.iter();
-        let sections = sections.map(|(pattern, names)| Ok((Glob::new(pattern)?, names.clone())));
-        Ok(Guard {
-            tests: Globs::new(&rules.tests)?,
-            named: Globs::new(&rules.named)?,
-            config: Globs::new(&rules.config)?,
-            shadows: Globs::new(&rules.shadows)?,
-            except: Globs::new(&rules.except)?,
+        let sections = sections.map(|(pattern, names)| Ok((PathGlob::new(pattern)?, names.clone())));
+        Ok(FileGuard {
+            tests: PathGlobs::new(&rules.tests)?,
+            named: PathGlobs::new(&rules.named)?,
+            config: PathGlobs::new(&rules.config)?,
+            shadows: PathGlobs::new(&rules.shadows)?,
+            except: PathGlobs::new(&rules.except)?,
             sections: sections.collect::<Result<_, GuardError>>()?,
             rules,
         })
@@ -160,21 +160,21 @@ impl Guard {
 
     /// Returns the reason why the file at `path` is guarded; `None` if it is not. A Rust file may contain no guarded
     /// block.
-    fn kind(&self, path: &str) -> Option<Kind> {
+    fn kind(&self, path: &str) -> Option<GuardedKind> {
         let parts = glob::parts(path);
         // Configuration often lies among tests, whose patterns are less specific.
         let kind = if self.config.matches(&parts) {
-            Kind::Config
+            GuardedKind::Config
         } else if self.tests.matches(&parts) {
-            Kind::Test
+            GuardedKind::Test
         } else if self.named.matches(&parts) {
-            Kind::Named
+            GuardedKind::Named
         } else if self.shadows.matches(&parts) {
-            Kind::Shadow
+            GuardedKind::Shadow
         } else if self.sections.iter().any(|(glob, _)| glob.matches(&parts)) {
-            Kind::Sections
+            GuardedKind::Sections
         } else if self.rules.rust_blocks && is_rust(path) {
-            Kind::Rust
+            GuardedKind::Rust
         } else {
             return None;
         };
@@ -182,9 +182,11 @@ impl Guard {
     }
 
     /// Returns the kind of a file that did not exist before.
-    fn kind_of_new(&self, path: &str) -> Option<Kind> {
+    fn kind_of_new(&self, path: &str) -> Option<GuardedKind> {
         match self.kind(path) {
-            Some(Kind::Test | Kind::Named) if self.shadows.matches(&glob::parts(path)) => Some(Kind::Shadow),
+            Some(GuardedKind::Test | GuardedKind::Named) if self.shadows.matches(&glob::parts(path)) => {
+                Some(GuardedKind::Shadow)
+            }
             kind => kind,
         }
     }
@@ -198,12 +200,12 @@ impl Guard {
 
     /// Returns the paths that the user names without wildcards.
     fn named_paths(&self) -> impl Iterator<Item = &str> {
-        self.named.iter().filter_map(Glob::path)
+        self.named.iter().filter_map(PathGlob::path)
     }
 
     /// Returns the user's patterns that match none of the paths.
     fn unmatched<'a>(&self, paths: impl Iterator<Item = &'a str>) -> Vec<String> {
-        let mut left: Vec<&Glob> = self.named.iter().collect();
+        let mut left: Vec<&PathGlob> = self.named.iter().collect();
         for path in paths {
             if left.is_empty() {
                 break;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use similar::TextDiff;
 
-use super::place::Content;
+use super::project_dir::FileContent;
 
 const DIFF_CAP_BYTES: usize = 64 << 10;
 /// Most bytes of a file whose lines are compared.
@@ -14,14 +14,14 @@ const PATIENCE: Duration = Duration::from_millis(200);
 
 /// A unified diff that grows file by file, up to a bound.
 #[derive(Default)]
-pub(super) struct Diff {
+pub(super) struct UnifiedDiff {
     text: String,
     left_out: usize,
 }
 
-impl Diff {
+impl UnifiedDiff {
     /// Adds a file to the diff; `now` is `None` if the file cannot be read.
-    pub(super) fn add(&mut self, path: &str, before: &Content, now: Option<&Content>) {
+    pub(super) fn add(&mut self, path: &str, before: &FileContent, now: Option<&FileContent>) {
         if self.text.len() >= DIFF_CAP_BYTES {
             self.left_out += 1;
             return;
@@ -31,9 +31,9 @@ impl Diff {
             self.text.push_str(&format!("{path}: no text, or too large to show\n"));
             return;
         };
-        let name = |content: Option<&Content>, side: &str| match content {
-            Some(Content::Nothing) => "/dev/null".to_owned(),
-            Some(Content::File { .. } | Content::Link(_)) | None => format!("{side}/{path}"),
+        let name = |content: Option<&FileContent>, side: &str| match content {
+            Some(FileContent::Nothing) => "/dev/null".to_owned(),
+            Some(FileContent::File { .. } | FileContent::Link(_)) | None => format!("{side}/{path}"),
         };
         let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(&old, &new);
         let mut unified = diff.unified_diff();
@@ -63,11 +63,11 @@ impl Diff {
     }
 }
 
-fn shown(content: &Content) -> Option<String> {
+fn shown(content: &FileContent) -> Option<String> {
     match content {
-        Content::Nothing => Some(String::new()),
-        Content::Link(target) => Some(format!("-> {}\n", String::from_utf8_lossy(target))),
-        Content::File { bytes, .. } if bytes.len() > COMPARED_CAP_BYTES || bytes.contains(&0) => None,
-        Content::File { bytes, .. } => String::from_utf8(bytes.clone()).ok(),
+        FileContent::Nothing => Some(String::new()),
+        FileContent::Link(target) => Some(format!("-> {}\n", String::from_utf8_lossy(target))),
+        FileContent::File { bytes, .. } if bytes.len() > COMPARED_CAP_BYTES || bytes.contains(&0) => None,
+        FileContent::File { bytes, .. } => String::from_utf8(bytes.clone()).ok(),
     }
 }

@@ -12,24 +12,24 @@ const PATTERN_CAP_BYTES: usize = 1024;
 
 /// A pattern for paths relative to the project.
 #[derive(Debug, Clone)]
-pub(super) struct Glob {
+pub(super) struct PathGlob {
     pattern: String,
-    alternatives: Vec<Vec<Segment>>,
+    alternatives: Vec<Vec<GlobSegment>>,
 }
 
 /// Patterns, of which one must match.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Globs(Vec<Glob>);
+pub(super) struct PathGlobs(Vec<PathGlob>);
 
 #[derive(Debug, Clone)]
-enum Segment {
+enum GlobSegment {
     /// `**`: any number of directories.
     Directories,
-    Name(Vec<Token>),
+    Name(Vec<GlobToken>),
 }
 
 #[derive(Debug, Clone)]
-enum Token {
+enum GlobToken {
     Char(char),
     One,
     Many,
@@ -41,31 +41,31 @@ pub(super) fn parts(path: &str) -> Vec<Vec<char>> {
     path.split('/').map(|name| name.chars().collect()).collect()
 }
 
-impl Globs {
-    pub(super) fn new(patterns: &[String]) -> Result<Globs, GuardError> {
+impl PathGlobs {
+    pub(super) fn new(patterns: &[String]) -> Result<PathGlobs, GuardError> {
         patterns
             .iter()
-            .map(|pattern| Glob::new(pattern))
+            .map(|pattern| PathGlob::new(pattern))
             .collect::<Result<_, _>>()
-            .map(Globs)
+            .map(PathGlobs)
     }
 
     pub(super) fn matches(&self, parts: &[Vec<char>]) -> bool {
         self.0.iter().any(|glob| glob.matches(parts))
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Glob> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &PathGlob> {
         self.0.iter()
     }
 }
 
-impl Glob {
-    pub(super) fn new(pattern: &str) -> Result<Glob, GuardError> {
+impl PathGlob {
+    pub(super) fn new(pattern: &str) -> Result<PathGlob, GuardError> {
         let alternatives = check(pattern)
             .and_then(|()| expand(pattern.strip_prefix("./").unwrap_or(pattern)))
             .and_then(|alternatives| alternatives.iter().map(|text| segments(text)).collect());
         match alternatives {
-            Ok(alternatives) => Ok(Glob {
+            Ok(alternatives) => Ok(PathGlob {
                 pattern: pattern.to_owned(),
                 alternatives,
             }),
@@ -88,14 +88,14 @@ impl Glob {
     }
 
     pub(super) fn matches(&self, parts: &[Vec<char>]) -> bool {
-        let matches = |segments: &Vec<Segment>| {
+        let matches = |segments: &Vec<GlobSegment>| {
             wildcard(
                 segments,
                 parts,
-                |segment| matches!(segment, Segment::Directories),
+                |segment| matches!(segment, GlobSegment::Directories),
                 |segment, name| match segment {
-                    Segment::Directories => false,
-                    Segment::Name(tokens) => name_matches(tokens, name),
+                    GlobSegment::Directories => false,
+                    GlobSegment::Name(tokens) => name_matches(tokens, name),
                 },
             )
         };
@@ -180,47 +180,47 @@ fn first_braces(pattern: &str) -> Result<Option<Braces>, &'static str> {
     }
 }
 
-fn segments(pattern: &str) -> Result<Vec<Segment>, &'static str> {
+fn segments(pattern: &str) -> Result<Vec<GlobSegment>, &'static str> {
     let mut segments = Vec::new();
     if !pattern.contains('/') {
-        segments.push(Segment::Directories);
+        segments.push(GlobSegment::Directories);
     }
     let mut names = pattern.split('/').peekable();
     while let Some(name) = names.next() {
         match name {
-            "**" => segments.push(Segment::Directories),
+            "**" => segments.push(GlobSegment::Directories),
             // `tests/` matches everything below it.
-            "" if names.peek().is_none() => segments.push(Segment::Directories),
+            "" if names.peek().is_none() => segments.push(GlobSegment::Directories),
             "" => return Err("a name in it is empty"),
-            name => segments.push(Segment::Name(tokens(name)?)),
+            name => segments.push(GlobSegment::Name(tokens(name)?)),
         }
     }
-    if matches!(segments.last(), Some(Segment::Directories)) {
-        segments.push(Segment::Name(vec![Token::Many]));
+    if matches!(segments.last(), Some(GlobSegment::Directories)) {
+        segments.push(GlobSegment::Name(vec![GlobToken::Many]));
     }
     Ok(segments)
 }
 
-fn tokens(name: &str) -> Result<Vec<Token>, &'static str> {
+fn tokens(name: &str) -> Result<Vec<GlobToken>, &'static str> {
     let mut tokens = Vec::new();
     let mut chars = name.chars();
     while let Some(char) = chars.next() {
         tokens.push(match char {
-            '*' if matches!(tokens.last(), Some(Token::Many)) => {
+            '*' if matches!(tokens.last(), Some(GlobToken::Many)) => {
                 return Err("`**` is for whole directories: it stands alone between `/`");
             }
-            '*' => Token::Many,
-            '?' => Token::One,
-            '\\' => Token::Char(chars.next().ok_or("a `\\` at its end")?),
+            '*' => GlobToken::Many,
+            '?' => GlobToken::One,
+            '\\' => GlobToken::Char(chars.next().ok_or("a `\\` at its end")?),
             '[' => class(&mut chars)?,
-            char => Token::Char(char),
+            char => GlobToken::Char(char),
         });
     }
     Ok(tokens)
 }
 
 /// Parses a character class, from after its `[` to its `]`.
-fn class(chars: &mut std::str::Chars<'_>) -> Result<Token, &'static str> {
+fn class(chars: &mut std::str::Chars<'_>) -> Result<GlobToken, &'static str> {
     const OPEN: &str = "a `[` without its `]`";
     let mut ranges: Vec<(char, char)> = Vec::new();
     let mut char = chars.next().ok_or(OPEN)?;
@@ -245,21 +245,21 @@ fn class(chars: &mut std::str::Chars<'_>) -> Result<Token, &'static str> {
             _ => ranges.push((first, first)),
         }
         if char == ']' {
-            return Ok(Token::Class { negated, ranges });
+            return Ok(GlobToken::Class { negated, ranges });
         }
     }
 }
 
-fn name_matches(tokens: &[Token], name: &[char]) -> bool {
+fn name_matches(tokens: &[GlobToken], name: &[char]) -> bool {
     wildcard(
         tokens,
         name,
-        |token| matches!(token, Token::Many),
+        |token| matches!(token, GlobToken::Many),
         |token, char| match token {
-            Token::Char(own) => own == char,
-            Token::One => true,
-            Token::Many => false,
-            Token::Class { negated, ranges } => {
+            GlobToken::Char(own) => own == char,
+            GlobToken::One => true,
+            GlobToken::Many => false,
+            GlobToken::Class { negated, ranges } => {
                 *negated != ranges.iter().any(|(first, last)| (first..=last).contains(&char))
             }
         },
@@ -295,10 +295,10 @@ fn wildcard<P, T>(pattern: &[P], text: &[T], is_many: impl Fn(&P) -> bool, is_on
 
 #[cfg(test)]
 mod tests {
-    use super::{Glob, parts};
+    use super::{PathGlob, parts};
 
     fn matches(pattern: &str, path: &str) -> bool {
-        Glob::new(pattern).unwrap().matches(&parts(path))
+        PathGlob::new(pattern).unwrap().matches(&parts(path))
     }
 
     #[test]
@@ -357,7 +357,7 @@ mod tests {
             ("a\\", "at its end"),
             (&"{a,b}".repeat(9), "256"),
         ] {
-            let error = Glob::new(pattern).unwrap_err().to_string();
+            let error = PathGlob::new(pattern).unwrap_err().to_string();
             assert!(error.contains(why) && error.contains(pattern), "{error}");
         }
     }

@@ -16,14 +16,14 @@ use ralph_core::event::{GuardedChange, GuardedChangeKind};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Guard, GuardError, GuardRules, Kind,
-    diff::Diff,
+    FileGuard, GuardError, GuardRules, GuardedKind,
+    diff::UnifiedDiff,
     is_rust,
-    parts::Parts,
-    place::{Content, Found, Identity, Place, step, sync},
+    parts::ChangedParts,
+    project_dir::{FileContent, PathState, ProjectDir, WriteStamp, before_change, sync},
     rust, sections,
-    taking::Taking,
-    walk::{LeftOut, walk},
+    store_writer::StoreWriter,
+    walk::{UnguardedPath, walk},
 };
 
 const INDEX: &str = "index.json";
@@ -36,8 +36,8 @@ const LINKED_CAP: usize = 4096;
 /// Copies of guarded files from the start of a run.
 #[derive(Debug)]
 pub struct Originals {
-    guard: Guard,
-    index: Index,
+    guard: FileGuard,
+    index: OriginalsIndex,
     /// Positions in the index by path.
     by_path: BTreeMap<String, usize>,
     /// The directories with a guarded file below them.
@@ -46,44 +46,44 @@ pub struct Originals {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Index {
+struct OriginalsIndex {
     rules: GuardRules,
-    entries: Vec<Entry>,
+    entries: Vec<OriginalEntry>,
     unmatched: Vec<String>,
-    left_out: Vec<LeftOut>,
+    left_out: Vec<UnguardedPath>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Entry {
+pub(super) struct OriginalEntry {
     pub(super) path: String,
-    pub(super) kind: Kind,
+    pub(super) kind: GuardedKind,
     /// Whether the copy is the target of a symlink.
     pub(super) link: bool,
     pub(super) at: u64,
     pub(super) len: u64,
     pub(super) mode: u32,
     /// `None` if a later change could have left the identity the same.
-    pub(super) identity: Option<Identity>,
+    pub(super) identity: Option<WriteStamp>,
 }
 
 /// A change of a guarded file, and the content that a trial puts in its place.
 #[derive(Debug)]
-pub(super) struct Difference {
+pub(super) struct GuardedDifference {
     pub(super) changes: Vec<GuardedChange>,
     pub(super) path: String,
     /// `None` if a trial leaves the file as it is.
-    pub(super) put: Option<Content>,
+    pub(super) put: Option<FileContent>,
     /// The present file in normalised form, if the comparison used one.
     shown: Option<Vec<u8>>,
 }
 
 /// The present project, as found by a walk.
 #[derive(Debug, Default)]
-struct Now {
+struct PresentProject {
     /// Guarded paths, with their present state.
-    guarded: BTreeMap<String, Found>,
+    guarded: BTreeMap<String, PathState>,
     /// New files that match a pattern, with its kind.
-    new: Vec<(String, Kind)>,
+    new: Vec<(String, GuardedKind)>,
     /// Hashes of new test files, computed on first use.
     new_tests: OnceCell<HashSet<u64>>,
     /// All Rust files, if tests in them are guarded.
@@ -93,14 +93,14 @@ struct Now {
     hasher: RandomState,
 }
 
-impl Now {
+impl PresentProject {
     /// Whether a new test file has this content, so that the original was only renamed.
-    fn has_moved(&self, original: &Content, place: &Place) -> bool {
-        let Content::File { bytes, .. } = original else {
+    fn has_moved(&self, original: &FileContent, project_dir: &ProjectDir) -> bool {
+        let FileContent::File { bytes, .. } = original else {
             return false;
         };
-        let tests = self.new.iter().filter(|(_, kind)| *kind == Kind::Test);
-        let hash = |path: &str| Some(self.hasher.hash_one(place.read_file(path).ok()?.1));
+        let tests = self.new.iter().filter(|(_, kind)| *kind == GuardedKind::Test);
+        let hash = |path: &str| Some(self.hasher.hash_one(project_dir.read_file(path).ok()?.1));
         let hashes = self
             .new_tests
             .get_or_init(|| tests.filter_map(|(path, _)| hash(path)).collect());
@@ -109,7 +109,7 @@ impl Now {
 }
 
 impl Originals {
-    pub(super) fn take(guard: Guard, project: &Path, store: &Path) -> Result<Originals, GuardError> {
+    pub(super) fn take(guard: FileGuard, project: &Path, store: &Path) -> Result<Originals, GuardError> {
         fs::create_dir_all(store).map_err(GuardError::file(store))?;
         let index_path = store.join(INDEX);
         match fs::remove_file(&index_path) {
@@ -117,32 +117,32 @@ impl Originals {
             Ok(()) | Err(_) => {}
         }
         let copies = store.join(COPIES);
-        let mut taking = Taking::new(project, &copies)?;
+        let mut store_writer = StoreWriter::new(project, &copies)?;
         let mut left_out = walk(
             project,
             |_| false,
             |path, _| match guard.kind(path) {
-                Some(kind) => taking.add(path, kind),
+                Some(kind) => store_writer.add(path, kind),
                 None => Ok(()),
             },
         )?;
         // A goal's program may lie in a directory that is not walked, such as `node_modules`.
         for path in guard.named_paths() {
-            if !taking.has(path) {
-                taking.add(path, Kind::Named)?;
+            if !store_writer.has(path) {
+                store_writer.add(path, GuardedKind::Named)?;
             }
         }
-        let (entries, others) = taking.finish()?;
+        let (entries, others) = store_writer.finish()?;
         left_out.extend(others);
         left_out.truncate(LEFT_OUT_CAP);
-        let index = Index {
+        let index = OriginalsIndex {
             unmatched: guard.unmatched(entries.iter().map(|entry| entry.path.as_str())),
             rules: guard.rules.clone(),
             entries,
             left_out,
         };
         write_json(&index_path, &index)?;
-        Ok(Originals::of(guard, index, copies))
+        Ok(Originals::new(guard, index, copies))
     }
 
     /// Loads the originals below `store`; `None` if the store is incomplete.
@@ -150,23 +150,23 @@ impl Originals {
     /// # Errors
     /// [`GuardError`] if the store cannot be read.
     pub fn load(store: &Path) -> Result<Option<Originals>, GuardError> {
-        let Some(index) = read_json::<Index>(&store.join(INDEX))? else {
+        let Some(index) = read_json::<OriginalsIndex>(&store.join(INDEX))? else {
             return Ok(None);
         };
-        let guard = Guard::new(index.rules.clone())?;
-        Ok(Some(Originals::of(guard, index, store.join(COPIES))))
+        let guard = FileGuard::new(index.rules.clone())?;
+        Ok(Some(Originals::new(guard, index, store.join(COPIES))))
     }
 
-    fn of(guard: Guard, index: Index, copies: PathBuf) -> Originals {
+    fn new(guard: FileGuard, index: OriginalsIndex, copies: PathBuf) -> Originals {
         let by_path = index
             .entries
             .iter()
             .enumerate()
             .map(|(at, entry)| (entry.path.clone(), at))
             .collect();
-        let guarded = index.entries.iter().filter(|entry| entry.kind != Kind::Shadow);
+        let guarded = index.entries.iter().filter(|entry| entry.kind != GuardedKind::Shadow);
         let directories = guarded
-            .flat_map(|entry| above(&entry.path))
+            .flat_map(|entry| parent_directories(&entry.path))
             .map(str::to_owned)
             .collect();
         Originals {
@@ -184,7 +184,7 @@ impl Originals {
     }
 
     /// Returns at most a hundred files that are not guarded although patterns match them.
-    pub fn left_out(&self) -> &[LeftOut] {
+    pub fn left_out(&self) -> &[UnguardedPath] {
         &self.index.left_out
     }
 
@@ -193,7 +193,7 @@ impl Originals {
         self.index
             .entries
             .iter()
-            .filter(|entry| entry.kind != Kind::Shadow)
+            .filter(|entry| entry.kind != GuardedKind::Shadow)
             .count()
     }
 
@@ -208,14 +208,14 @@ impl Originals {
             let entries = self.index.entries.iter();
             entries.filter(move |entry| entry.kind == kind && !entry.link)
         };
-        let tests = files(Kind::Test).chain(files(Kind::Rust));
+        let tests = files(GuardedKind::Test).chain(files(GuardedKind::Rust));
         tests.map(|entry| entry.path.as_str())
     }
 
     /// Whether a guarded file is source code, of which only the tests are guarded.
     pub fn is_source(&self, path: &str) -> bool {
         let entry = self.by_path.get(path).and_then(|at| self.index.entries.get(*at));
-        entry.is_some_and(|entry| entry.kind == Kind::Rust)
+        entry.is_some_and(|entry| entry.kind == GuardedKind::Rust)
     }
 
     /// Returns the original bytes of a guarded file; `None` if the path is not guarded.
@@ -224,7 +224,7 @@ impl Originals {
     /// [`GuardError`] if the store cannot be read.
     pub fn original(&self, path: &str) -> Result<Option<Vec<u8>>, GuardError> {
         let entry = self.by_path.get(path).and_then(|at| self.index.entries.get(*at));
-        let entry = entry.filter(|entry| entry.kind != Kind::Shadow);
+        let entry = entry.filter(|entry| entry.kind != GuardedKind::Shadow);
         entry.map(|entry| self.bytes(entry)).transpose()
     }
 
@@ -249,18 +249,18 @@ impl Originals {
     /// # Errors
     /// As [`Originals::changes`].
     pub fn diff(&self, project: &Path) -> Result<String, GuardError> {
-        let place = Place::open(project).map_err(GuardError::file(project))?;
-        let mut diff = Diff::default();
-        for Difference { path, put, shown, .. } in self.differences(project)? {
+        let project_dir = ProjectDir::open(project).map_err(GuardError::file(project))?;
+        let mut diff = UnifiedDiff::default();
+        for GuardedDifference { path, put, shown, .. } in self.differences(project)? {
             let before = match put {
                 Some(put) => put,
                 None => self
                     .original(&path)?
-                    .map_or(Content::Nothing, |bytes| Content::File { bytes, mode: 0o644 }),
+                    .map_or(FileContent::Nothing, |bytes| FileContent::File { bytes, mode: 0o644 }),
             };
             let now = match shown {
-                Some(bytes) => Some(Content::File { bytes, mode: 0o644 }),
-                None => place.read(&path).unwrap_or(None),
+                Some(bytes) => Some(FileContent::File { bytes, mode: 0o644 }),
+                None => project_dir.read(&path).unwrap_or(None),
             };
             diff.add(&path, &before, now.as_ref());
         }
@@ -272,22 +272,27 @@ impl Originals {
     /// # Errors
     /// [`GuardError`] if the project or the store cannot be read.
     pub fn new_tests(&self, project: &Path) -> Result<Vec<String>, GuardError> {
-        let place = Place::open(project).map_err(GuardError::file(project))?;
-        let now = self.now(project, &place)?;
+        let project_dir = ProjectDir::open(project).map_err(GuardError::file(project))?;
+        let now = self.now(project, &project_dir)?;
         let mut gone = Vec::new();
-        for entry in self.index.entries.iter().filter(|entry| entry.kind == Kind::Test) {
-            if place
-                .look(&entry.path)
-                .is_ok_and(|found| matches!(found, Found::Nothing))
+        for entry in self
+            .index
+            .entries
+            .iter()
+            .filter(|entry| entry.kind == GuardedKind::Test)
+        {
+            if project_dir
+                .inspect(&entry.path)
+                .is_ok_and(|found| matches!(found, PathState::Nothing))
             {
                 gone.push(self.content(entry)?);
             }
         }
         let has_moved = |path: &str| {
-            let content = place.read(path).unwrap_or(None);
+            let content = project_dir.read(path).unwrap_or(None);
             content.is_some_and(|content| gone.iter().any(|gone| content.is_like(gone)))
         };
-        let new = now.new.iter().filter(|(_, kind)| *kind == Kind::Test);
+        let new = now.new.iter().filter(|(_, kind)| *kind == GuardedKind::Test);
         let mut new: Vec<String> = new
             .map(|(path, _)| path.clone())
             .filter(|path| !has_moved(path))
@@ -296,24 +301,26 @@ impl Originals {
         Ok(new)
     }
 
-    pub(super) fn differences(&self, project: &Path) -> Result<Vec<Difference>, GuardError> {
-        let place = Place::open(project).map_err(GuardError::file(project))?;
-        let now = self.now(project, &place)?;
+    pub(super) fn differences(&self, project: &Path) -> Result<Vec<GuardedDifference>, GuardError> {
+        let project_dir = ProjectDir::open(project).map_err(GuardError::file(project))?;
+        let now = self.now(project, &project_dir)?;
         let mut differences = Vec::new();
         for entry in &self.index.entries {
             let found = match now.guarded.get(&entry.path) {
                 Some(found) => found.clone(),
                 // In a directory that is not walked, or deleted.
-                None => place.look(&entry.path).unwrap_or(Found::Other),
+                None => project_dir.inspect(&entry.path).unwrap_or(PathState::Other),
             };
-            differences.extend(self.difference(entry, &found, &now, &place)?);
+            differences.extend(self.difference(entry, &found, &now, &project_dir)?);
         }
         for (path, kind) in &now.new {
             let difference = match kind {
-                Kind::Test | Kind::Named | Kind::Rust => None,
-                Kind::Config | Kind::Sections if !self.affects_originals(path) => None,
-                Kind::Config | Kind::Shadow => Some(whole(path, GuardedChangeKind::Added, Content::Nothing)),
-                Kind::Sections => self.new_sections(path, &place),
+                GuardedKind::Test | GuardedKind::Named | GuardedKind::Rust => None,
+                GuardedKind::Config | GuardedKind::Sections if !self.affects_originals(path) => None,
+                GuardedKind::Config | GuardedKind::Shadow => {
+                    Some(whole(path, GuardedChangeKind::Added, FileContent::Nothing))
+                }
+                GuardedKind::Sections => self.new_sections(path, &project_dir),
             };
             differences.extend(difference);
         }
@@ -321,9 +328,9 @@ impl Originals {
         Ok(differences)
     }
 
-    fn new_sections(&self, path: &str, place: &Place) -> Option<Difference> {
-        let added = || Some(whole(path, GuardedChangeKind::Added, Content::Nothing));
-        let Ok(Some(Content::File { bytes, mode })) = place.read(path) else {
+    fn new_sections(&self, path: &str, project_dir: &ProjectDir) -> Option<GuardedDifference> {
+        let added = || Some(whole(path, GuardedChangeKind::Added, FileContent::Nothing));
+        let Ok(Some(FileContent::File { bytes, mode })) = project_dir.read(path) else {
             return added();
         };
         match sections::compare(path, &self.guard.section_names(path), None, Some(&bytes)) {
@@ -332,8 +339,8 @@ impl Originals {
         }
     }
 
-    fn now(&self, project: &Path, place: &Place) -> Result<Now, GuardError> {
-        let mut now = Now::default();
+    fn now(&self, project: &Path, project_dir: &ProjectDir) -> Result<PresentProject, GuardError> {
+        let mut now = PresentProject::default();
         walk(
             project,
             |directory| self.directories.contains(directory),
@@ -344,7 +351,7 @@ impl Originals {
                 if self.by_path.contains_key(path) {
                     // A file that cannot be inspected counts as changed.
                     now.guarded
-                        .insert(path.to_owned(), place.look(path).unwrap_or(Found::Other));
+                        .insert(path.to_owned(), project_dir.inspect(path).unwrap_or(PathState::Other));
                 } else if let Some(kind) = self.guard.kind_of_new(path) {
                     now.new.push((path.to_owned(), kind));
                 } else if kind.is_symlink()
@@ -359,58 +366,63 @@ impl Originals {
     }
 
     /// Returns the kind of a new symlink to a directory with a file that would shadow or configure a runner.
-    fn linked_kind(&self, project: &Path, path: &str) -> Option<Kind> {
+    fn linked_kind(&self, project: &Path, path: &str) -> Option<GuardedKind> {
         let names = fs::read_dir(project.join(path)).ok()?.take(LINKED_CAP);
         let names = names.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
         let mut kinds = names.filter_map(|name| self.guard.kind_of_new(&format!("{path}/{name}")));
-        kinds.find(|kind| matches!(kind, Kind::Config | Kind::Shadow))
+        kinds.find(|kind| matches!(kind, GuardedKind::Config | GuardedKind::Shadow))
     }
 
     /// Whether a new configuration file can affect guarded files: it applies below its nearest directory that is not
     /// hidden.
     fn affects_originals(&self, path: &str) -> bool {
-        let shown = above(path).find(|directory| !directory.rsplit('/').next().unwrap_or("").starts_with('.'));
+        let shown =
+            parent_directories(path).find(|directory| !directory.rsplit('/').next().unwrap_or("").starts_with('.'));
         shown.is_none_or(|directory| directory.is_empty() || self.directories.contains(directory))
     }
 
     fn difference(
         &self,
-        entry: &Entry,
-        found: &Found,
-        now: &Now,
-        place: &Place,
-    ) -> Result<Option<Difference>, GuardError> {
-        if entry.kind == Kind::Shadow || entry.is_untouched(found) {
+        entry: &OriginalEntry,
+        found: &PathState,
+        now: &PresentProject,
+        project_dir: &ProjectDir,
+    ) -> Result<Option<GuardedDifference>, GuardError> {
+        if entry.kind == GuardedKind::Shadow || entry.is_untouched(found) {
             return Ok(None);
         }
         let original = self.content(entry)?;
-        let current = place.read(&entry.path).unwrap_or(None);
+        let current = project_dir.read(&entry.path).unwrap_or(None);
         if current.as_ref().is_some_and(|current| current.is_like(&original)) {
             return Ok(None);
         }
         let kind = match found {
-            Found::Nothing => GuardedChangeKind::Deleted,
+            PathState::Nothing => GuardedChangeKind::Deleted,
             // Something else has taken the place of its directory.
-            Found::Other
-                if place
+            PathState::Other
+                if project_dir
                     .missing_parents(&entry.path)
                     .is_ok_and(|missing| missing.is_none()) =>
             {
                 GuardedChangeKind::Deleted
             }
-            Found::File(_) | Found::Link(_) | Found::Other => GuardedChangeKind::Changed,
+            PathState::File(_) | PathState::Link(_) | PathState::Other => GuardedChangeKind::Changed,
         };
         match entry.kind {
-            Kind::Test if kind == GuardedChangeKind::Deleted && now.has_moved(&original, place) => Ok(None),
-            Kind::Test | Kind::Named | Kind::Config => Ok(Some(whole(&entry.path, kind, original))),
-            Kind::Sections => {
+            GuardedKind::Test if kind == GuardedChangeKind::Deleted && now.has_moved(&original, project_dir) => {
+                Ok(None)
+            }
+            GuardedKind::Test | GuardedKind::Named | GuardedKind::Config => {
+                Ok(Some(whole(&entry.path, kind, original)))
+            }
+            GuardedKind::Sections => {
                 let names = self.guard.section_names(&entry.path);
                 let compare =
                     |original: &[u8], now: Option<&[u8]>| sections::compare(&entry.path, &names, Some(original), now);
                 Ok(part_difference(&entry.path, kind, original, current, compare))
             }
-            Kind::Rust => Ok(self.rust_difference(&entry.path, kind, original, current, now, place)),
-            Kind::Shadow => Ok(None),
+            GuardedKind::Rust => Ok(self.rust_difference(&entry.path, kind, original, current, now, project_dir)),
+            GuardedKind::Shadow => Ok(None),
         }
     }
 
@@ -418,20 +430,22 @@ impl Originals {
         &self,
         path: &str,
         kind: GuardedChangeKind,
-        original: Content,
-        current: Option<Content>,
-        now: &Now,
-        place: &Place,
-    ) -> Option<Difference> {
+        original: FileContent,
+        current: Option<FileContent>,
+        now: &PresentProject,
+        project_dir: &ProjectDir,
+    ) -> Option<GuardedDifference> {
         // A module's file may have its other possible name now.
-        let other = other_module_file(path).filter(|_| current == Some(Content::Nothing));
-        let moved = other.as_ref().and_then(|other| Some((other, place.read(other).ok()??)));
+        let other = other_module_file(path).filter(|_| current == Some(FileContent::Nothing));
+        let moved = other
+            .as_ref()
+            .and_then(|other| Some((other, project_dir.read(other).ok()??)));
         let (path, current) = match &moved {
-            Some((other, content @ Content::File { .. })) => (other.as_str(), Some(content.clone())),
+            Some((other, content @ FileContent::File { .. })) => (other.as_str(), Some(content.clone())),
             Some(_) | None => (path, current),
         };
         let has_moved = |likeness: &rust::Likeness| {
-            let blocks = now.blocks.get_or_init(|| self.block_balance(now, place));
+            let blocks = now.blocks.get_or_init(|| self.block_balance(now, project_dir));
             blocks
                 .get(&now.hasher.hash_one(likeness))
                 .is_some_and(|balance| *balance >= 0)
@@ -440,13 +454,13 @@ impl Originals {
             let original = str::from_utf8(original).ok()?;
             Some(match now {
                 Some(now) => rust::compare(original, str::from_utf8(now).ok()?, has_moved),
-                None => rust::lost(original, has_moved),
+                None => rust::compare_deleted(original, has_moved),
             })
         })
     }
 
     /// Counts, for each likeness, the blocks in all present Rust files minus those in the originals.
-    fn block_balance(&self, now: &Now, place: &Place) -> HashMap<u64, i64> {
+    fn block_balance(&self, now: &PresentProject, project_dir: &ProjectDir) -> HashMap<u64, i64> {
         let mut balance: HashMap<u64, i64> = HashMap::new();
         let mut count = |bytes: &[u8], by: i64| {
             for likeness in str::from_utf8(bytes).map(rust::likenesses).unwrap_or_default() {
@@ -454,7 +468,7 @@ impl Originals {
             }
         };
         for path in &now.rust {
-            if let Ok((_, bytes)) = place.read_file(path) {
+            if let Ok((_, bytes)) = project_dir.read_file(path) {
                 count(&bytes, 1);
             }
         }
@@ -471,19 +485,19 @@ impl Originals {
         balance
     }
 
-    fn content(&self, entry: &Entry) -> Result<Content, GuardError> {
+    fn content(&self, entry: &OriginalEntry) -> Result<FileContent, GuardError> {
         let bytes = self.bytes(entry)?;
         Ok(if entry.link {
-            Content::Link(bytes)
+            FileContent::Link(bytes)
         } else {
-            Content::File {
+            FileContent::File {
                 bytes,
                 mode: entry.mode,
             }
         })
     }
 
-    fn bytes(&self, entry: &Entry) -> Result<Vec<u8>, GuardError> {
+    fn bytes(&self, entry: &OriginalEntry) -> Result<Vec<u8>, GuardError> {
         let mut bytes = Vec::new();
         let mut read = || {
             let mut file = File::open(&self.copies)?;
@@ -500,9 +514,9 @@ impl Originals {
     }
 }
 
-impl Entry {
-    pub(super) fn empty(path: &str, kind: Kind) -> Entry {
-        Entry {
+impl OriginalEntry {
+    pub(super) fn empty(path: &str, kind: GuardedKind) -> OriginalEntry {
+        OriginalEntry {
             path: path.to_owned(),
             kind,
             link: false,
@@ -513,21 +527,21 @@ impl Entry {
         }
     }
 
-    fn is_untouched(&self, found: &Found) -> bool {
+    fn is_untouched(&self, found: &PathState) -> bool {
         match found {
-            Found::File(seen) => !self.link && self.identity == Some(seen.identity),
-            Found::Nothing | Found::Link(_) | Found::Other => false,
+            PathState::File(metadata) => !self.link && self.identity == Some(metadata.identity),
+            PathState::Nothing | PathState::Link(_) | PathState::Other => false,
         }
     }
 }
 
-fn whole(path: &str, kind: GuardedChangeKind, put: Content) -> Difference {
+fn whole(path: &str, kind: GuardedChangeKind, put: FileContent) -> GuardedDifference {
     let change = GuardedChange {
         path: path.to_owned(),
         kind,
         part: None,
     };
-    Difference {
+    GuardedDifference {
         changes: vec![change],
         path: path.to_owned(),
         put: Some(put),
@@ -539,18 +553,18 @@ fn whole(path: &str, kind: GuardedChangeKind, put: Content) -> Difference {
 fn part_difference(
     path: &str,
     kind: GuardedChangeKind,
-    original: Content,
-    now: Option<Content>,
-    compare: impl FnOnce(&[u8], Option<&[u8]>) -> Option<Parts>,
-) -> Option<Difference> {
+    original: FileContent,
+    now: Option<FileContent>,
+    compare: impl FnOnce(&[u8], Option<&[u8]>) -> Option<ChangedParts>,
+) -> Option<GuardedDifference> {
     let (bytes, mode) = match now {
-        Some(Content::Nothing) => (None, 0o644),
-        Some(Content::File { bytes, mode }) => (Some(bytes), mode),
-        Some(Content::Link(_)) | None => return Some(whole(path, kind, original)),
+        Some(FileContent::Nothing) => (None, 0o644),
+        Some(FileContent::File { bytes, mode }) => (Some(bytes), mode),
+        Some(FileContent::Link(_)) | None => return Some(whole(path, kind, original)),
     };
     let parts = match &original {
-        Content::File { bytes: original, .. } => compare(original, bytes.as_deref()),
-        Content::Link(_) | Content::Nothing => None,
+        FileContent::File { bytes: original, .. } => compare(original, bytes.as_deref()),
+        FileContent::Link(_) | FileContent::Nothing => None,
     };
     match parts {
         Some(parts) => in_parts(path, parts, mode),
@@ -568,23 +582,23 @@ fn other_module_file(path: &str) -> Option<String> {
 }
 
 /// Makes a difference from changed parts; `None` if no part changed.
-fn in_parts(path: &str, parts: Parts, mode: u32) -> Option<Difference> {
+fn in_parts(path: &str, parts: ChangedParts, mode: u32) -> Option<GuardedDifference> {
     let change = |(kind, part)| GuardedChange {
         path: path.to_owned(),
         kind,
         part: Some(part),
     };
     let changes: Vec<_> = parts.changes.into_iter().map(change).collect();
-    (!changes.is_empty()).then(|| Difference {
+    (!changes.is_empty()).then(|| GuardedDifference {
         changes,
         path: path.to_owned(),
-        put: parts.put.map(|bytes| Content::File { bytes, mode }),
+        put: parts.put.map(|bytes| FileContent::File { bytes, mode }),
         shown: parts.shown,
     })
 }
 
 /// Returns the directories that contain a path, innermost first; the project itself is the empty string.
-fn above(path: &str) -> impl Iterator<Item = &str> {
+fn parent_directories(path: &str) -> impl Iterator<Item = &str> {
     let below = path.rmatch_indices('/').map(|(at, _)| &path[..at]);
     below.chain([""])
 }
@@ -594,11 +608,11 @@ pub(super) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Guar
     let write = || {
         let bytes = serde_json::to_vec(value)?;
         let new = path.with_extension("new");
-        step()?;
+        before_change()?;
         let mut file = File::create(&new)?;
         file.write_all(&bytes)?;
         sync(&file)?;
-        step()?;
+        before_change()?;
         fs::rename(&new, path)?;
         path.parent().map_or(Ok(()), |directory| sync(&File::open(directory)?))
     };

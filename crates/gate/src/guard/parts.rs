@@ -4,7 +4,7 @@ use ralph_core::event::GuardedChangeKind;
 
 /// Changed parts of a partially guarded file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Parts {
+pub(super) struct ChangedParts {
     pub(super) changes: Vec<(GuardedChangeKind, String)>,
     /// The present file with the original parts; `None` if a trial leaves the file as it is.
     pub(super) put: Option<Vec<u8>>,

@@ -14,33 +14,33 @@ use serde::{Deserialize, Serialize};
 use super::{
     GuardError,
     originals::{read_json, write_json},
-    place::{Content, step, sync},
+    project_dir::{FileContent, before_change, sync},
 };
 
 const LIST: &str = "trial.json";
 
 /// An open record of a trial.
 #[derive(Debug)]
-pub(super) struct Record {
+pub(super) struct TrialRecord {
     directory: PathBuf,
-    list: List,
+    list: TrialList,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct List {
+struct TrialList {
     /// Part of the names of temporary files, unique to this trial.
     token: String,
     copies: usize,
-    replaced: Vec<Replaced>,
+    replaced: Vec<ReplacedFile>,
 }
 
 /// A replaced path with its original and its trial contents.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Replaced {
+pub(super) struct ReplacedFile {
     pub(super) path: String,
-    was: Kept,
+    was: SavedContent,
     /// The contents that the trial put there, one after the other.
-    puts: Vec<Kept>,
+    puts: Vec<SavedContent>,
     /// Directories above it that did not exist, outermost first.
     pub(super) made: Vec<String>,
 }
@@ -48,30 +48,30 @@ pub(super) struct Replaced {
 /// A content, with the number of the copy that holds its bytes.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
-enum Kept {
+enum SavedContent {
     Nothing,
     File { copy: usize, mode: u32 },
     Link { copy: usize },
 }
 
-impl Record {
+impl TrialRecord {
     /// Creates an unsaved record, in place of one that was never saved.
-    pub(super) fn create(directory: &Path, token: String) -> Result<Record, GuardError> {
-        step().map_err(GuardError::file(directory))?;
+    pub(super) fn create(directory: &Path, token: String) -> Result<TrialRecord, GuardError> {
+        before_change().map_err(GuardError::file(directory))?;
         fs::create_dir_all(directory).map_err(GuardError::file(directory))?;
-        let list = List {
+        let list = TrialList {
             token,
-            ..List::default()
+            ..TrialList::default()
         };
-        Ok(Record {
+        Ok(TrialRecord {
             directory: directory.to_owned(),
             list,
         })
     }
 
-    pub(super) fn open(directory: &Path) -> Result<Option<Record>, GuardError> {
-        let list = read_json::<List>(&directory.join(LIST))?;
-        Ok(list.map(|list| Record {
+    pub(super) fn open(directory: &Path) -> Result<Option<TrialRecord>, GuardError> {
+        let list = read_json::<TrialList>(&directory.join(LIST))?;
+        Ok(list.map(|list| TrialRecord {
             directory: directory.to_owned(),
             list,
         }))
@@ -81,7 +81,7 @@ impl Record {
         &self.directory
     }
 
-    pub(super) fn replaced(&self) -> &[Replaced] {
+    pub(super) fn replaced(&self) -> &[ReplacedFile] {
         &self.list.replaced
     }
 
@@ -94,11 +94,11 @@ impl Record {
     pub(super) fn add(
         &mut self,
         path: &str,
-        was: &Content,
-        put: &Content,
+        was: &FileContent,
+        put: &FileContent,
         made: Vec<String>,
     ) -> Result<(), GuardError> {
-        let replaced = Replaced {
+        let replaced = ReplacedFile {
             path: path.to_owned(),
             was: self.keep(was)?,
             puts: vec![self.keep(put)?],
@@ -109,7 +109,7 @@ impl Record {
     }
 
     /// Adds a further content of a path. It takes effect when the record is saved.
-    pub(super) fn put_again(&mut self, at: usize, put: &Content) -> Result<(), GuardError> {
+    pub(super) fn put_again(&mut self, at: usize, put: &FileContent) -> Result<(), GuardError> {
         let kept = self.keep(put)?;
         if let Some(replaced) = self.list.replaced.get_mut(at) {
             replaced.puts.push(kept);
@@ -122,12 +122,12 @@ impl Record {
         write_json(&self.directory.join(LIST), &self.list)
     }
 
-    pub(super) fn was(&self, replaced: &Replaced) -> Result<Content, GuardError> {
+    pub(super) fn was(&self, replaced: &ReplacedFile) -> Result<FileContent, GuardError> {
         self.content(&replaced.was)
     }
 
     /// Whether the trial put this content there.
-    pub(super) fn is_put(&self, replaced: &Replaced, content: &Content) -> Result<bool, GuardError> {
+    pub(super) fn is_put(&self, replaced: &ReplacedFile, content: &FileContent) -> Result<bool, GuardError> {
         for put in &replaced.puts {
             if self.content(put)?.is_like(content) {
                 return Ok(true);
@@ -141,16 +141,16 @@ impl Record {
         remove(&self.directory)
     }
 
-    fn keep(&mut self, content: &Content) -> Result<Kept, GuardError> {
+    fn keep(&mut self, content: &FileContent) -> Result<SavedContent, GuardError> {
         let copy = self.list.copies;
         let (kept, bytes) = match content {
-            Content::Nothing => return Ok(Kept::Nothing),
-            Content::File { bytes, mode } => (Kept::File { copy, mode: *mode }, bytes),
-            Content::Link(target) => (Kept::Link { copy }, target),
+            FileContent::Nothing => return Ok(SavedContent::Nothing),
+            FileContent::File { bytes, mode } => (SavedContent::File { copy, mode: *mode }, bytes),
+            FileContent::Link(target) => (SavedContent::Link { copy }, target),
         };
         let path = self.copy_path(copy);
         let write = || {
-            step()?;
+            before_change()?;
             let mut file = File::create(&path)?;
             file.write_all(bytes)?;
             sync(&file)
@@ -160,18 +160,18 @@ impl Record {
         Ok(kept)
     }
 
-    fn content(&self, kept: &Kept) -> Result<Content, GuardError> {
+    fn content(&self, kept: &SavedContent) -> Result<FileContent, GuardError> {
         let read = |copy: usize| {
             let path = self.copy_path(copy);
             fs::read(&path).map_err(GuardError::file(&path))
         };
         Ok(match kept {
-            Kept::Nothing => Content::Nothing,
-            Kept::File { copy, mode } => Content::File {
+            SavedContent::Nothing => FileContent::Nothing,
+            SavedContent::File { copy, mode } => FileContent::File {
                 bytes: read(*copy)?,
                 mode: *mode,
             },
-            Kept::Link { copy } => Content::Link(read(*copy)?),
+            SavedContent::Link { copy } => FileContent::Link(read(*copy)?),
         })
     }
 
@@ -183,9 +183,9 @@ impl Record {
 /// Removes a record, starting with its list, so that it stops being a record at once.
 pub(super) fn remove(directory: &Path) -> Result<(), GuardError> {
     let removed = || {
-        step()?;
+        before_change()?;
         gone(fs::remove_file(directory.join(LIST)))?;
-        step()?;
+        before_change()?;
         gone(fs::remove_dir_all(directory))
     };
     removed().map_err(GuardError::file(directory))

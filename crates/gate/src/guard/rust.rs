@@ -19,45 +19,45 @@ use std::{
 use ralph_core::event::GuardedChangeKind;
 
 use self::{
-    items::{Block, Container, Shape},
-    lex::Style,
+    items::{BlockShape, Container, TestBlock},
+    lex::DocStyle,
 };
-use super::parts::Parts;
+use super::parts::ChangedParts;
 
 /// The properties that identify a block: its text and its conditions.
 pub(super) type Likeness = (String, String);
 
 /// The guarded blocks of a file.
-struct Source<'a> {
+struct RustSource<'a> {
     text: &'a str,
-    blocks: Vec<Block>,
+    blocks: Vec<TestBlock>,
     containers: Vec<Container>,
     conditions: Vec<(String, Range<usize>)>,
 }
 
 /// The state of an original block in the present file.
 #[derive(Clone, Copy)]
-enum Fate {
+enum BlockState {
     Same,
     Changed(usize),
     Missing,
 }
 
 /// A range of the present file, and its replacement.
-struct Edit {
+struct RangeEdit {
     range: Range<usize>,
     text: String,
 }
 
-impl<'a> Source<'a> {
-    fn scan(text: &'a str) -> Source<'a> {
+impl<'a> RustSource<'a> {
+    fn scan(text: &'a str) -> RustSource<'a> {
         let code = lex::code(text);
         let found = items::find(text, &code);
         let outer = found.blocks.iter().filter(|block| block.module.is_none());
         let ranges: Vec<_> = outer.map(|block| block.range.clone()).collect();
         let mut blocks = found.blocks;
         blocks.extend(doctests::find(text, &code, &ranges));
-        Source {
+        RustSource {
             text,
             blocks,
             containers: found.containers,
@@ -66,7 +66,7 @@ impl<'a> Source<'a> {
     }
 }
 
-impl Block {
+impl TestBlock {
     fn likeness(&self) -> Likeness {
         (self.text.clone(), self.conditions.clone())
     }
@@ -74,41 +74,41 @@ impl Block {
 
 /// Returns the likeness of each block of a file.
 pub(super) fn likenesses(text: &str) -> Vec<Likeness> {
-    Source::scan(text).blocks.iter().map(Block::likeness).collect()
+    RustSource::scan(text).blocks.iter().map(TestBlock::likeness).collect()
 }
 
 /// Returns the changed blocks of a file, except those that `has_moved` finds in another file.
-pub(super) fn compare(original: &str, now: &str, has_moved: impl Fn(&Likeness) -> bool) -> Parts {
-    let (original, now) = (Source::scan(original), Source::scan(now));
-    let mut fates = fates(&original, &now);
-    forget_moved(&original, &mut fates, has_moved);
+pub(super) fn compare(original: &str, now: &str, has_moved: impl Fn(&Likeness) -> bool) -> ChangedParts {
+    let (original, now) = (RustSource::scan(original), RustSource::scan(now));
+    let mut states = block_states(&original, &now);
+    ignore_moved(&original, &mut states, has_moved);
     let mut changes = Vec::new();
     // A new condition on the whole file could exclude the restored blocks from compilation.
     let is_new =
         |(condition, _): &&(String, Range<usize>)| !original.conditions.iter().any(|(own, _)| own == condition);
     let conditions = now.conditions.iter().filter(is_new);
     let mut edits: Vec<_> = conditions
-        .map(|(_, range)| Edit {
+        .map(|(_, range)| RangeEdit {
             range: range.clone(),
             text: String::new(),
         })
         .collect();
-    for (block, fate) in original.blocks.iter().zip(&fates) {
-        let of_module = block.module.and_then(|module| fates.get(module));
-        match fate {
-            Fate::Same => continue,
+    for (block, state) in original.blocks.iter().zip(&states) {
+        let module_state = block.module.and_then(|module| states.get(module));
+        match state {
+            BlockState::Same => continue,
             // The whole module is missing, and is restored as one.
-            Fate::Missing if matches!(of_module, Some(Fate::Missing)) => continue,
-            Fate::Missing => changes.push((GuardedChangeKind::Deleted, block.name.clone())),
-            Fate::Changed(_) => changes.push((GuardedChangeKind::Changed, block.name.clone())),
+            BlockState::Missing if matches!(module_state, Some(BlockState::Missing)) => continue,
+            BlockState::Missing => changes.push((GuardedChangeKind::Deleted, block.name.clone())),
+            BlockState::Changed(_) => changes.push((GuardedChangeKind::Changed, block.name.clone())),
         }
-        edits.push(match fate {
-            Fate::Changed(at) => replacement(&original, block, &now, &now.blocks[*at]),
-            Fate::Same | Fate::Missing => insertion(&original, block, &now, edits.len()),
+        edits.push(match state {
+            BlockState::Changed(at) => replacement(&original, block, &now, &now.blocks[*at]),
+            BlockState::Same | BlockState::Missing => insertion(&original, block, &now, edits.len()),
         });
     }
-    let put = (!changes.is_empty()).then(|| edited(now.text, edits).into_bytes());
-    Parts {
+    let put = (!changes.is_empty()).then(|| apply_edits(now.text, edits).into_bytes());
+    ChangedParts {
         changes,
         put,
         shown: None,
@@ -116,19 +116,19 @@ pub(super) fn compare(original: &str, now: &str, has_moved: impl Fn(&Likeness) -
 }
 
 /// Returns the blocks of a deleted file that are in no other file.
-pub(super) fn lost(original: &str, has_moved: impl Fn(&Likeness) -> bool) -> Parts {
-    let source = Source::scan(original);
-    let mut fates = vec![Fate::Missing; source.blocks.len()];
-    forget_moved(&source, &mut fates, has_moved);
-    let missing = source.blocks.iter().zip(&fates).filter(|(block, fate)| {
-        let of_module = block.module.and_then(|module| fates.get(module));
-        matches!(fate, Fate::Missing) && !matches!(of_module, Some(Fate::Missing))
+pub(super) fn compare_deleted(original: &str, has_moved: impl Fn(&Likeness) -> bool) -> ChangedParts {
+    let source = RustSource::scan(original);
+    let mut states = vec![BlockState::Missing; source.blocks.len()];
+    ignore_moved(&source, &mut states, has_moved);
+    let missing = source.blocks.iter().zip(&states).filter(|(block, state)| {
+        let module_state = block.module.and_then(|module| states.get(module));
+        matches!(state, BlockState::Missing) && !matches!(module_state, Some(BlockState::Missing))
     });
     let changes: Vec<_> = missing
         .map(|(block, _)| (GuardedChangeKind::Deleted, block.name.clone()))
         .collect();
     let put = (!changes.is_empty()).then(|| original.as_bytes().to_vec());
-    Parts {
+    ChangedParts {
         changes,
         put,
         shown: None,
@@ -137,32 +137,34 @@ pub(super) fn lost(original: &str, has_moved: impl Fn(&Likeness) -> bool) -> Par
 
 /// Finds the counterpart of each original block: an identical block, or else one of the same name in the same place,
 /// or else one of the same name anywhere.
-fn fates(original: &Source<'_>, now: &Source<'_>) -> Vec<Fate> {
-    let mut fates = vec![Fate::Missing; original.blocks.len()];
+fn block_states(original: &RustSource<'_>, now: &RustSource<'_>) -> Vec<BlockState> {
+    let mut states = vec![BlockState::Missing; original.blocks.len()];
     let mut taken = HashSet::new();
-    pair(original, now, &mut fates, &mut taken, Block::likeness, |_| Fate::Same);
+    pair(original, now, &mut states, &mut taken, TestBlock::likeness, |_| {
+        BlockState::Same
+    });
     // With another condition a block may never be compiled, so it counts as missing.
-    let name = |block: &Block| format!("{}\n{}", block.name, block.conditions);
-    let place = |block: &Block| (name(block), block.container.join("\n"));
-    pair(original, now, &mut fates, &mut taken, place, Fate::Changed);
+    let name = |block: &TestBlock| format!("{}\n{}", block.name, block.conditions);
+    let place = |block: &TestBlock| (name(block), block.container.join("\n"));
+    pair(original, now, &mut states, &mut taken, place, BlockState::Changed);
     pair(
         original,
         now,
-        &mut fates,
+        &mut states,
         &mut taken,
         |block| (name(block), String::new()),
-        Fate::Changed,
+        BlockState::Changed,
     );
-    fates
+    states
 }
 
 fn pair(
-    original: &Source<'_>,
-    now: &Source<'_>,
-    fates: &mut [Fate],
+    original: &RustSource<'_>,
+    now: &RustSource<'_>,
+    states: &mut [BlockState],
     taken: &mut HashSet<usize>,
-    key: impl Fn(&Block) -> (String, String),
-    fate: impl Fn(usize) -> Fate,
+    key: impl Fn(&TestBlock) -> (String, String),
+    paired: impl Fn(usize) -> BlockState,
 ) {
     let mut free: HashMap<_, Vec<usize>> = HashMap::new();
     for (at, block) in now.blocks.iter().enumerate().rev() {
@@ -170,21 +172,21 @@ fn pair(
             free.entry(key(block)).or_default().push(at);
         }
     }
-    for (block, own) in original.blocks.iter().zip(fates) {
-        if let Fate::Missing = own
+    for (block, own) in original.blocks.iter().zip(states) {
+        if let BlockState::Missing = own
             && let Some(at) = free.get_mut(&key(block)).and_then(Vec::pop)
         {
             taken.insert(at);
-            *own = fate(at);
+            *own = paired(at);
         }
     }
 }
 
 /// Treats blocks that are in another file now as unchanged, and modules whose tests all exist somewhere.
-fn forget_moved(source: &Source<'_>, fates: &mut [Fate], has_moved: impl Fn(&Likeness) -> bool) {
-    for (block, fate) in source.blocks.iter().zip(fates.iter_mut()) {
-        if matches!(fate, Fate::Missing) && has_moved(&block.likeness()) {
-            *fate = Fate::Same;
+fn ignore_moved(source: &RustSource<'_>, states: &mut [BlockState], has_moved: impl Fn(&Likeness) -> bool) {
+    for (block, state) in source.blocks.iter().zip(states.iter_mut()) {
+        if matches!(state, BlockState::Missing) && has_moved(&block.likeness()) {
+            *state = BlockState::Same;
         }
     }
     for module in 0..source.blocks.len() {
@@ -192,18 +194,18 @@ fn forget_moved(source: &Source<'_>, fates: &mut [Fate], has_moved: impl Fn(&Lik
             .iter()
             .take_while(|block| block.module == Some(module))
             .count();
-        let are_all_there = fates[module + 1..][..tests]
+        let are_all_there = states[module + 1..][..tests]
             .iter()
-            .all(|fate| matches!(fate, Fate::Same));
-        if tests > 0 && are_all_there && matches!(fates[module], Fate::Missing) {
-            fates[module] = Fate::Same;
+            .all(|state| matches!(state, BlockState::Same));
+        if tests > 0 && are_all_there && matches!(states[module], BlockState::Missing) {
+            states[module] = BlockState::Same;
         }
     }
 }
 
-fn replacement(original: &Source<'_>, block: &Block, now: &Source<'_>, by: &Block) -> Edit {
+fn replacement(original: &RustSource<'_>, block: &TestBlock, now: &RustSource<'_>, by: &TestBlock) -> RangeEdit {
     let text = match by.shape {
-        Shape::Doctest(style) => {
+        BlockShape::Doctest(style) => {
             let line = now
                 .text
                 .get(..by.range.start)
@@ -214,11 +216,11 @@ fn replacement(original: &Source<'_>, block: &Block, now: &Source<'_>, by: &Bloc
                 .text
                 .get(by.range.clone())
                 .is_some_and(|text| text.starts_with("//!"));
-            doctests::written(&block.text, style, is_inner, indent)
+            doctests::as_comment(&block.text, style, is_inner, indent)
         }
-        Shape::Item | Shape::Module => original.text.get(block.range.clone()).unwrap_or_default().to_owned(),
+        BlockShape::Item | BlockShape::Module => original.text.get(block.range.clone()).unwrap_or_default().to_owned(),
     };
-    Edit {
+    RangeEdit {
         range: by.range.clone(),
         text,
     }
@@ -234,11 +236,11 @@ fn indent(text: &str, at: usize) -> &str {
 }
 
 /// Inserts a missing block at the end of its container or, without that, of the file.
-fn insertion(original: &Source<'_>, block: &Block, now: &Source<'_>, number: usize) -> Edit {
-    if let Shape::Doctest(_) = block.shape {
-        let doctest = doctests::written(&block.text, Style::Line, false, "");
+fn insertion(original: &RustSource<'_>, block: &TestBlock, now: &RustSource<'_>, number: usize) -> RangeEdit {
+    if let BlockShape::Doctest(_) = block.shape {
+        let doctest = doctests::as_comment(&block.text, DocStyle::Line, false, "");
         let text = format!("\n{doctest}\n#[allow(dead_code)]\nfn ralph_doctest_{number}() {{}}\n");
-        return Edit {
+        return RangeEdit {
             range: now.text.len()..now.text.len(),
             text,
         };
@@ -254,7 +256,7 @@ fn insertion(original: &Source<'_>, block: &Block, now: &Source<'_>, number: usi
             // Before the indentation of the closing line.
             let before = now.text.get(..end.unwrap_or(now.text.len())).unwrap_or(now.text);
             let at = before.trim_end_matches([' ', '\t']).len();
-            return Edit { range: at..at, text };
+            return RangeEdit { range: at..at, text };
         };
         // A method needs its `impl` block; a test works outside its module.
         if !last.starts_with("mod ") {
@@ -265,7 +267,7 @@ fn insertion(original: &Source<'_>, block: &Block, now: &Source<'_>, number: usi
 }
 
 /// Applies the edits, except those inside a range that another one replaces.
-fn edited(text: &str, mut edits: Vec<Edit>) -> String {
+fn apply_edits(text: &str, mut edits: Vec<RangeEdit>) -> String {
     // The longer of two edits at the same position takes precedence.
     edits.sort_by_key(|edit| (edit.range.start, std::cmp::Reverse(edit.range.end)));
     let mut edited = String::new();

@@ -6,14 +6,14 @@
 use ralph_core::event::GuardedChangeKind;
 use serde_json::{Map, Value};
 
-use super::parts::Parts;
+use super::parts::ChangedParts;
 
 /// Stands for an absent value.
 const NOTHING: Value = Value::Null;
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Format {
+enum SectionsFormat {
     Toml,
     Json,
     /// Python's: sections of lines.
@@ -22,9 +22,14 @@ enum Format {
 
 /// Returns the changed parts among the named ones, and the present file with their originals. `None` if one of the
 /// two files cannot be parsed, so that only the whole file can be compared.
-pub(super) fn compare(path: &str, names: &[String], original: Option<&[u8]>, now: Option<&[u8]>) -> Option<Parts> {
+pub(super) fn compare(
+    path: &str,
+    names: &[String],
+    original: Option<&[u8]>,
+    now: Option<&[u8]>,
+) -> Option<ChangedParts> {
     let mut parts = match format(path) {
-        Format::Ini => compare_ini(names, original.unwrap_or_default(), now.unwrap_or_default())?,
+        SectionsFormat::Ini => compare_ini(names, original.unwrap_or_default(), now.unwrap_or_default())?,
         format => compare_values(format, names, original, now)?,
     };
     // The package is gone; a `Cargo.toml` with only some sections would make cargo refuse the whole workspace.
@@ -34,18 +39,23 @@ pub(super) fn compare(path: &str, names: &[String], original: Option<&[u8]>, now
     Some(parts)
 }
 
-fn format(path: &str) -> Format {
+fn format(path: &str) -> SectionsFormat {
     match path.rsplit('.').next() {
-        Some("toml") => Format::Toml,
-        Some("json") => Format::Json,
-        _ => Format::Ini,
+        Some("toml") => SectionsFormat::Toml,
+        Some("json") => SectionsFormat::Json,
+        _ => SectionsFormat::Ini,
     }
 }
 
-fn compare_values(format: Format, names: &[String], original: Option<&[u8]>, now: Option<&[u8]>) -> Option<Parts> {
+fn compare_values(
+    format: SectionsFormat,
+    names: &[String],
+    original: Option<&[u8]>,
+    now: Option<&[u8]>,
+) -> Option<ChangedParts> {
     let original = parse(format, original)?;
     let mut value = parse(format, now)?;
-    let shown = written(format, &value);
+    let shown = serialise(format, &value);
     let mut changes = Vec::new();
     for name in names {
         let path: Vec<&str> = name.split('.').collect();
@@ -61,27 +71,27 @@ fn compare_values(format: Format, names: &[String], original: Option<&[u8]>, now
     let put = if changes.is_empty() {
         None
     } else {
-        Some(written(format, &value)?)
+        Some(serialise(format, &value)?)
     };
     let shown = if now.is_some() { shown } else { None };
-    Some(Parts { changes, put, shown })
+    Some(ChangedParts { changes, put, shown })
 }
 
-fn written(format: Format, value: &Value) -> Option<Vec<u8>> {
+fn serialise(format: SectionsFormat, value: &Value) -> Option<Vec<u8>> {
     match format {
-        Format::Json => serde_json::to_vec_pretty(value).ok(),
-        Format::Toml | Format::Ini => Some(toml::to_string(value).ok()?.into_bytes()),
+        SectionsFormat::Json => serde_json::to_vec_pretty(value).ok(),
+        SectionsFormat::Toml | SectionsFormat::Ini => Some(toml::to_string(value).ok()?.into_bytes()),
     }
 }
 
-fn parse(format: Format, bytes: Option<&[u8]>) -> Option<Value> {
+fn parse(format: SectionsFormat, bytes: Option<&[u8]>) -> Option<Value> {
     let Some(bytes) = bytes else {
         return Some(Value::Object(Map::new()));
     };
     let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
     match format {
-        Format::Json => serde_json::from_slice(bytes).ok(),
-        Format::Toml | Format::Ini => toml::from_str(std::str::from_utf8(bytes).ok()?).ok(),
+        SectionsFormat::Json => serde_json::from_slice(bytes).ok(),
+        SectionsFormat::Toml | SectionsFormat::Ini => toml::from_str(std::str::from_utf8(bytes).ok()?).ok(),
     }
 }
 
@@ -153,28 +163,28 @@ fn restore_key(map: &mut Map<String, Value>, original: &Value, key: &str, rest: 
 }
 
 /// A section of an INI file: its header and the lines up to the next one.
-struct Section<'a> {
+struct IniSection<'a> {
     /// `None` before the first header.
     name: Option<&'a str>,
     lines: Vec<&'a str>,
 }
 
-impl Section<'_> {
+impl IniSection<'_> {
     fn is_named(&self, name: &str) -> bool {
         let rest = self.name.and_then(|own| own.strip_prefix(name));
         rest.is_some_and(|rest| !rest.starts_with(|char: char| char.is_alphanumeric() || char == '_'))
     }
 
-    fn said(&self) -> impl Iterator<Item = &str> {
+    fn content_lines(&self) -> impl Iterator<Item = &str> {
         self.lines
             .iter()
             .map(|line| line.trim_end())
-            .filter(|line| says_something(line))
+            .filter(|line| has_content(line))
     }
 }
 
-fn sections(text: &str) -> Vec<Section<'_>> {
-    let mut sections = vec![Section {
+fn sections(text: &str) -> Vec<IniSection<'_>> {
+    let mut sections = vec![IniSection {
         name: None,
         lines: Vec::new(),
     }];
@@ -184,13 +194,13 @@ fn sections(text: &str) -> Vec<Section<'_>> {
         let start = if has_values { line } else { line.trim_start() };
         let header = start.strip_prefix('[').and_then(|rest| rest.split_once(']'));
         if let Some((name, _)) = header {
-            sections.push(Section {
+            sections.push(IniSection {
                 name: Some(name.trim()),
                 lines: Vec::new(),
             });
             has_values = false;
         } else {
-            has_values |= says_something(line);
+            has_values |= has_content(line);
         }
         if let Some(section) = sections.last_mut() {
             section.lines.push(line);
@@ -199,25 +209,25 @@ fn sections(text: &str) -> Vec<Section<'_>> {
     sections
 }
 
-fn says_something(line: &str) -> bool {
+fn has_content(line: &str) -> bool {
     let line = line.trim_start();
     !line.is_empty() && !line.starts_with(['#', ';'])
 }
 
-fn compare_ini(names: &[String], original: &[u8], now: &[u8]) -> Option<Parts> {
+fn compare_ini(names: &[String], original: &[u8], now: &[u8]) -> Option<ChangedParts> {
     let text = |bytes| {
         std::str::from_utf8(bytes)
             .ok()
             .map(|text: &str| text.trim_start_matches('\u{feff}'))
     };
     let (original, now) = (sections(text(original)?), sections(text(now)?));
-    let is_guarded = |section: &&Section<'_>| names.iter().any(|name| section.is_named(name));
+    let is_guarded = |section: &&IniSection<'_>| names.iter().any(|name| section.is_named(name));
     let mut changes = Vec::new();
     for section in original.iter().filter(is_guarded) {
         let other = now.iter().find(|other| other.name == section.name);
         let kind = match other {
             None => GuardedChangeKind::Deleted,
-            Some(other) if !section.said().eq(other.said()) => GuardedChangeKind::Changed,
+            Some(other) if !section.content_lines().eq(other.content_lines()) => GuardedChangeKind::Changed,
             Some(_) => continue,
         };
         changes.push((kind, format!("[{}]", section.name.unwrap_or_default())));
@@ -242,7 +252,7 @@ fn compare_ini(names: &[String], original: &[u8], now: &[u8]) -> Option<Parts> {
         .chain(now.iter().filter(is_guarded))
         .flat_map(|section| &section.lines);
     let shown: String = lines.flat_map(|line| [line, "\n"]).collect();
-    Some(Parts {
+    Some(ChangedParts {
         changes,
         put,
         shown: Some(shown.into_bytes()),

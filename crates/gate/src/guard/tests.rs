@@ -8,22 +8,22 @@ use std::{
 use ralph_core::event::GuardedChangeKind::{Added, Changed, Deleted};
 use tempfile::TempDir;
 
-use super::{Guard, GuardRules, Originals, Trial, place::stops};
+use super::{FileGuard, GuardRules, OpenTrial, Originals, project_dir::stops};
 
 mod trials;
 
 /// A project, and a directory outside of it.
-struct Sandbox {
+struct GuardSandbox {
     _root: TempDir,
     project: PathBuf,
     store: PathBuf,
     record: PathBuf,
 }
 
-impl Sandbox {
-    fn new(files: &[(&str, &str)]) -> Sandbox {
+impl GuardSandbox {
+    fn new(files: &[(&str, &str)]) -> GuardSandbox {
         let root = TempDir::new().unwrap();
-        let sandbox = Sandbox {
+        let sandbox = GuardSandbox {
             project: root.path().join("project"),
             store: root.path().join("store"),
             record: root.path().join("record"),
@@ -59,10 +59,10 @@ impl Sandbox {
     }
 
     fn taken_with(&self, rules: GuardRules) -> Originals {
-        Guard::new(rules).unwrap().take(&self.project, &self.store).unwrap()
+        FileGuard::new(rules).unwrap().take(&self.project, &self.store).unwrap()
     }
 
-    /// Returns the changes, as `Kind path part`.
+    /// Returns the changes, as `kind path part`.
     fn changes(&self, originals: &Originals) -> Vec<String> {
         let changes = originals.changes(&self.project).unwrap();
         let line = |change: &ralph_core::event::GuardedChange| {
@@ -72,8 +72,8 @@ impl Sandbox {
         changes.iter().map(line).collect()
     }
 
-    fn begin(&self, originals: &Originals) -> Trial {
-        Trial::begin(originals, &self.project, &self.record).unwrap()
+    fn begin(&self, originals: &Originals) -> OpenTrial {
+        OpenTrial::begin(originals, &self.project, &self.record).unwrap()
     }
 
     /// Returns everything in the project, as `type mode content`.
@@ -118,7 +118,7 @@ fn rules() -> GuardRules {
 
 #[test]
 fn nothing_changed_in_an_untouched_project() {
-    let sandbox = Sandbox::new(&[("tests/test_a.py", "a"), ("conftest.py", ""), ("src/a.py", "")]);
+    let sandbox = GuardSandbox::new(&[("tests/test_a.py", "a"), ("conftest.py", ""), ("src/a.py", "")]);
     let originals = sandbox.taken();
     assert_eq!(originals.len(), 2);
     assert_eq!(originals.test_files().collect::<Vec<_>>(), ["tests/test_a.py"]);
@@ -129,7 +129,7 @@ fn nothing_changed_in_an_untouched_project() {
 
 #[test]
 fn changed_and_deleted_files_are_found_after_a_restart() {
-    let sandbox = Sandbox::new(&[("tests/test_a.py", "a"), ("tests/test_b.py", "b"), ("pytest.ini", "x")]);
+    let sandbox = GuardSandbox::new(&[("tests/test_a.py", "a"), ("tests/test_b.py", "b"), ("pytest.ini", "x")]);
     sandbox.taken();
     let originals = Originals::load(&sandbox.store).unwrap().unwrap();
     sandbox.write("tests/test_a.py", "A");
@@ -147,7 +147,7 @@ fn changed_and_deleted_files_are_found_after_a_restart() {
 
 #[test]
 fn a_store_that_was_not_finished_is_none() {
-    let sandbox = Sandbox::new(&[("test_a.py", "a")]);
+    let sandbox = GuardSandbox::new(&[("test_a.py", "a")]);
     assert!(Originals::load(&sandbox.store).unwrap().is_none());
     sandbox.taken();
     fs::remove_file(sandbox.store.join("index.json")).unwrap();
@@ -158,7 +158,7 @@ fn a_store_that_was_not_finished_is_none() {
 
 #[test]
 fn a_change_that_keeps_size_and_time_is_found() {
-    let sandbox = Sandbox::new(&[("test_a.py", "assert 1")]);
+    let sandbox = GuardSandbox::new(&[("test_a.py", "assert 1")]);
     let path = sandbox.path("test_a.py");
     let time = fs::metadata(&path).unwrap().modified().unwrap();
     let originals = sandbox.taken();
@@ -174,7 +174,7 @@ fn a_change_that_keeps_size_and_time_is_found() {
 
 #[test]
 fn new_tests_are_no_change_and_new_configuration_is_where_it_matters() {
-    let sandbox = Sandbox::new(&[("tests/test_a.py", "a"), ("unittest/__init__.py", "")]);
+    let sandbox = GuardSandbox::new(&[("tests/test_a.py", "a"), ("unittest/__init__.py", "")]);
     let originals = sandbox.taken();
     for path in ["tests/test_new.py", "tests/new/test_x.py", "tests/new/conftest.py"] {
         sandbox.write(path, "new");
@@ -195,7 +195,7 @@ fn new_tests_are_no_change_and_new_configuration_is_where_it_matters() {
 
 #[test]
 fn a_file_that_git_ignores_is_found() {
-    let sandbox = Sandbox::new(&[("test_a.py", "a")]);
+    let sandbox = GuardSandbox::new(&[("test_a.py", "a")]);
     let originals = sandbox.taken();
     sandbox.write(".gitignore", "sitecustomize.py");
     sandbox.write("sitecustomize.py", "cheat");
@@ -204,7 +204,7 @@ fn a_file_that_git_ignores_is_found() {
 
 #[test]
 fn a_moved_test_file_is_no_change() {
-    let sandbox = Sandbox::new(&[("tests/test_a.py", "a"), ("tests/test_b.py", "b")]);
+    let sandbox = GuardSandbox::new(&[("tests/test_a.py", "a"), ("tests/test_b.py", "b")]);
     let originals = sandbox.taken();
     sandbox.write("tests/unit/test_a.py", "a");
     sandbox.remove("tests/test_a.py");
@@ -217,7 +217,7 @@ fn a_moved_test_file_is_no_change() {
 
 #[test]
 fn directories_of_tools_are_not_walked_but_a_marker_hides_no_guarded_one() {
-    let sandbox = Sandbox::new(&[("tests/test_a.py", "a"), ("env/pyvenv.cfg", ""), ("env/test_x.py", "x")]);
+    let sandbox = GuardSandbox::new(&[("tests/test_a.py", "a"), ("env/pyvenv.cfg", ""), ("env/test_x.py", "x")]);
     let originals = sandbox.taken();
     assert_eq!(originals.len(), 1);
     for path in [
@@ -237,7 +237,7 @@ fn directories_of_tools_are_not_walked_but_a_marker_hides_no_guarded_one() {
 
 #[test]
 fn symlinks_are_not_followed() {
-    let sandbox = Sandbox::new(&[
+    let sandbox = GuardSandbox::new(&[
         ("tests/test_a.py", "a"),
         ("more/test_b.py", "b"),
         ("elsewhere/unittest/__init__.py", ""),
@@ -264,7 +264,7 @@ fn symlinks_are_not_followed() {
 
 #[test]
 fn a_symlink_to_a_directory_that_shadows_a_module_is_found() {
-    let sandbox = Sandbox::new(&[("test_a.py", "a")]);
+    let sandbox = GuardSandbox::new(&[("test_a.py", "a")]);
     let originals = sandbox.taken();
     let outside = TempDir::new().unwrap();
     fs::write(outside.path().join("__init__.py"), "").unwrap();
@@ -274,7 +274,7 @@ fn a_symlink_to_a_directory_that_shadows_a_module_is_found() {
 
 #[test]
 fn a_pipe_is_not_opened() {
-    let sandbox = Sandbox::new(&[("test_a.py", "a")]);
+    let sandbox = GuardSandbox::new(&[("test_a.py", "a")]);
     let make = |path: &str| {
         let made = std::process::Command::new("mkfifo").arg(sandbox.path(path)).status();
         assert!(made.unwrap().success());
@@ -293,7 +293,7 @@ fn a_pipe_is_not_opened() {
 
 #[test]
 fn a_file_that_is_too_large_is_left_out() {
-    let sandbox = Sandbox::new(&[("test_a.py", "a")]);
+    let sandbox = GuardSandbox::new(&[("test_a.py", "a")]);
     let file = fs::File::create(sandbox.path("test_large.py")).unwrap();
     file.set_len((16 << 20) + 1).unwrap();
     let originals = sandbox.taken();
@@ -303,7 +303,7 @@ fn a_file_that_is_too_large_is_left_out() {
 
 #[test]
 fn an_executable_bit_counts() {
-    let sandbox = Sandbox::new(&[("check.sh", "x"), ("other", "")]);
+    let sandbox = GuardSandbox::new(&[("check.sh", "x"), ("other", "")]);
     let mode = |mode| fs::set_permissions(sandbox.path("check.sh"), fs::Permissions::from_mode(mode)).unwrap();
     mode(0o755);
     let named = GuardRules {
@@ -330,7 +330,7 @@ fn an_executable_bit_counts() {
 
 #[test]
 fn a_file_that_is_named_by_its_path_is_guarded_wherever_it_is() {
-    let sandbox = Sandbox::new(&[("node_modules/jest/bin/jest.js", "run"), ("tests/a", "")]);
+    let sandbox = GuardSandbox::new(&[("node_modules/jest/bin/jest.js", "run"), ("tests/a", "")]);
     let named = GuardRules {
         named: strings(&[
             "node_modules/jest/bin/jest.js",
@@ -350,7 +350,7 @@ fn a_file_that_is_named_by_its_path_is_guarded_wherever_it_is() {
 
 #[test]
 fn kinds_of_changes_are_in_the_events_terms() {
-    let sandbox = Sandbox::new(&[("test_a.py", "a"), ("test_b.py", "b")]);
+    let sandbox = GuardSandbox::new(&[("test_a.py", "a"), ("test_b.py", "b")]);
     let originals = sandbox.taken();
     sandbox.write("test_a.py", "A");
     sandbox.remove("test_b.py");
@@ -366,7 +366,7 @@ fn kinds_of_changes_are_in_the_events_terms() {
 
 #[test]
 fn the_diff_shows_what_is_guarded_and_nothing_else() {
-    let sandbox = Sandbox::new(&[
+    let sandbox = GuardSandbox::new(&[
         ("test_a.py", "one\ntwo\n"),
         ("test_b.py", "b\n"),
         ("package.json", "{\"name\":\"a\",\"scripts\":{\"test\":\"jest\"}}"),

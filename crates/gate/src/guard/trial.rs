@@ -1,7 +1,7 @@
 //! A trial: original guarded files are in place until it is ended.
 //!
-//! The agent's files are saved in the record before the first of them is replaced, so [`Trial::recover`] can restore
-//! them after any interruption. Restored files get a new time (`place`), so that build tools notice the change.
+//! The agent's files are saved in the record before the first of them is replaced, so [`OpenTrial::recover`] can restore
+//! them after any interruption. Restored files get a new time (`project_dir`), so that build tools notice the change.
 
 use std::{
     collections::BTreeSet,
@@ -13,27 +13,27 @@ use std::{
 
 use super::{
     FILE_CAP_BYTES, GuardError, Originals,
-    place::{Content, Durable, Found, Place},
-    record::{self, Record, Replaced},
+    project_dir::{Durable, FileContent, PathState, ProjectDir},
+    record::{self, ReplacedFile, TrialRecord},
 };
 
 const NAMES_CAP: usize = 10_000;
 
 /// Original guarded files in place of the agent's until the trial is ended.
 ///
-/// Dropping it does not end it; [`Trial::recover`] does.
+/// Dropping it does not end it; [`OpenTrial::recover`] does.
 #[derive(Debug)]
 #[must_use = "the agent's files are put back by `end`"]
-pub struct Trial {
+pub struct OpenTrial {
     project: PathBuf,
-    place: Place,
-    record: Record,
+    project_dir: ProjectDir,
+    record: TrialRecord,
     refused: Vec<String>,
 }
 
 /// The result of ending a trial.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Ended {
+pub struct EndedTrial {
     /// Restored files of the agent's, including removed ones.
     pub put_back: Vec<String>,
     /// Those of them that something else changed during the trial.
@@ -42,19 +42,19 @@ pub struct Ended {
     pub left: Vec<String>,
 }
 
-impl Trial {
+impl OpenTrial {
     /// Replaces changed guarded files with the originals. `record` is a directory of the trial's own outside the
     /// project; an earlier trial recorded there is recovered first.
     ///
     /// # Errors
     /// [`GuardError`] if files cannot be read or replaced. Files that were already replaced are restored.
-    pub fn begin(originals: &Originals, project: &Path, record: &Path) -> Result<Trial, GuardError> {
-        Trial::recover(record, project)?;
-        let place = Place::open(project).map_err(GuardError::file(project))?;
-        let mut trial = Trial {
+    pub fn begin(originals: &Originals, project: &Path, record: &Path) -> Result<OpenTrial, GuardError> {
+        OpenTrial::recover(record, project)?;
+        let project_dir = ProjectDir::open(project).map_err(GuardError::file(project))?;
+        let mut trial = OpenTrial {
             project: project.to_owned(),
-            place,
-            record: Record::create(record, token())?,
+            project_dir,
+            record: TrialRecord::create(record, token())?,
             refused: Vec::new(),
         };
         let mut puts = Vec::new();
@@ -70,7 +70,7 @@ impl Trial {
         }
         trial.record.save()?;
         for (at, put) in puts.iter().enumerate() {
-            let placed = trial.place_at(at, put);
+            let placed = trial.put_in_place(at, put);
             if let Err(error) = placed {
                 trial.end()?;
                 return Err(error);
@@ -96,25 +96,25 @@ impl Trial {
     /// [`GuardError`] if something else than a file is there, or if it cannot be replaced. The trial continues.
     pub fn substitute(&mut self, path: &str, bytes: &[u8]) -> Result<(), GuardError> {
         let full = self.project.join(path);
-        let found = self.place.look(path).map_err(GuardError::file(&full))?;
-        let mode = if let Found::File(seen) = found {
-            seen.mode
+        let found = self.project_dir.inspect(path).map_err(GuardError::file(&full))?;
+        let mode = if let PathState::File(metadata) = found {
+            metadata.mode
         } else {
             0o644
         };
         let bytes = bytes.to_vec();
-        self.replace(path, &Content::File { bytes, mode })
+        self.replace(path, &FileContent::File { bytes, mode })
     }
 
     /// Removes a file until the end of the trial.
     ///
     /// # Errors
-    /// As [`Trial::substitute`].
+    /// As [`OpenTrial::substitute`].
     pub fn remove(&mut self, path: &str) -> Result<(), GuardError> {
-        self.replace(path, &Content::Nothing)
+        self.replace(path, &FileContent::Nothing)
     }
 
-    fn replace(&mut self, path: &str, put: &Content) -> Result<(), GuardError> {
+    fn replace(&mut self, path: &str, put: &FileContent) -> Result<(), GuardError> {
         let known = self.record.replaced().iter().position(|replaced| replaced.path == path);
         let at = match known {
             Some(at) => {
@@ -130,15 +130,15 @@ impl Trial {
             }
         };
         self.record.save()?;
-        self.place_at(at, put)
+        self.put_in_place(at, put)
     }
 
     /// Restores the agent's files and removes the record.
     ///
     /// # Errors
     /// [`GuardError::Blocked`] names files that cannot be restored. All others are restored, and the record stays.
-    pub fn end(self) -> Result<Ended, GuardError> {
-        let mut ended = Ended::default();
+    pub fn end(self) -> Result<EndedTrial, GuardError> {
+        let mut ended = EndedTrial::default();
         let mut blocked = Vec::new();
         for (at, replaced) in self.record.replaced().iter().enumerate().rev() {
             if !self.put_back(at, replaced, &mut ended)? {
@@ -175,16 +175,16 @@ impl Trial {
     /// Ends a trial that was interrupted at any point; `None` if no trial is recorded.
     ///
     /// # Errors
-    /// As [`Trial::end`].
-    pub fn recover(record: &Path, project: &Path) -> Result<Option<Ended>, GuardError> {
-        let Some(open) = Record::open(record)? else {
+    /// As [`OpenTrial::end`].
+    pub fn recover(record: &Path, project: &Path) -> Result<Option<EndedTrial>, GuardError> {
+        let Some(open) = TrialRecord::open(record)? else {
             // A record that was never saved.
             record::remove(record)?;
             return Ok(None);
         };
-        let trial = Trial {
+        let trial = OpenTrial {
             project: project.to_owned(),
-            place: Place::open(project).map_err(GuardError::file(project))?,
+            project_dir: ProjectDir::open(project).map_err(GuardError::file(project))?,
             record: open,
             refused: Vec::new(),
         };
@@ -192,10 +192,13 @@ impl Trial {
     }
 
     /// Records a file to be replaced; returns false if it cannot be.
-    fn add(&mut self, path: &str, put: &Content) -> Result<bool, GuardError> {
+    fn add(&mut self, path: &str, put: &FileContent) -> Result<bool, GuardError> {
         let full = self.project.join(path);
-        let was = self.place.read(path).map_err(GuardError::file(&full))?;
-        let made = self.place.missing_parents(path).map_err(GuardError::file(&full))?;
+        let was = self.project_dir.read(path).map_err(GuardError::file(&full))?;
+        let made = self
+            .project_dir
+            .missing_parents(path)
+            .map_err(GuardError::file(&full))?;
         let (Some(was), Some(made)) = (was, made) else {
             return Ok(false);
         };
@@ -203,30 +206,30 @@ impl Trial {
         Ok(true)
     }
 
-    fn place_at(&self, at: usize, put: &Content) -> Result<(), GuardError> {
+    fn put_in_place(&self, at: usize, put: &FileContent) -> Result<(), GuardError> {
         let Some(replaced) = self.record.replaced().get(at) else {
             return Ok(());
         };
         let placed = self
-            .place
+            .project_dir
             .put(&replaced.path, put, &self.record.beside(at), Durable::No);
         placed.map_err(GuardError::file(&self.project.join(&replaced.path)))
     }
 
     /// Restores one file; returns false if something is in the way.
-    fn put_back(&self, at: usize, replaced: &Replaced, ended: &mut Ended) -> Result<bool, GuardError> {
+    fn put_back(&self, at: usize, replaced: &ReplacedFile, ended: &mut EndedTrial) -> Result<bool, GuardError> {
         let path = &replaced.path;
         let full = self.project.join(path);
         let beside = self.record.beside(at);
         self.remove_beside(path, &beside).map_err(GuardError::file(&full))?;
         let was = self.record.was(replaced)?;
-        let found = self.place.look(path).map_err(GuardError::file(&full))?;
+        let found = self.project_dir.inspect(path).map_err(GuardError::file(&full))?;
         let current = match found {
-            Found::Other => return Ok(false),
+            PathState::Other => return Ok(false),
             // Too large to be a file of the trial.
-            Found::File(seen) if seen.len > FILE_CAP_BYTES => None,
-            Found::File(_) | Found::Link(_) | Found::Nothing => {
-                self.place.read(path).map_err(GuardError::file(&full))?
+            PathState::File(metadata) if metadata.len > FILE_CAP_BYTES => None,
+            PathState::File(_) | PathState::Link(_) | PathState::Nothing => {
+                self.project_dir.read(path).map_err(GuardError::file(&full))?
             }
         };
         if current.as_ref() != Some(&was) {
@@ -234,7 +237,7 @@ impl Trial {
                 Some(current) => current.is_like(&was) || self.record.is_put(replaced, current)?,
                 None => false,
             };
-            self.place
+            self.project_dir
                 .put(path, &was, &beside, Durable::Yes)
                 .map_err(GuardError::file(&full))?;
             if !is_put {
@@ -251,26 +254,26 @@ impl Trial {
             Some((directory, _)) => format!("{directory}/{beside}"),
             None => beside.to_owned(),
         };
-        match self.place.look(&path)? {
-            Found::File(_) | Found::Link(_) => self.place.remove(&path),
-            Found::Nothing | Found::Other => Ok(()),
+        match self.project_dir.inspect(&path)? {
+            PathState::File(_) | PathState::Link(_) => self.project_dir.remove(&path),
+            PathState::Nothing | PathState::Other => Ok(()),
         }
     }
 
     /// Removes a directory that the trial created, including Python's cache in it; returns false if it has other
     /// files.
     fn remove_made(&self, directory: &str) -> io::Result<bool> {
-        if self.place.remove_directory(directory)? {
+        if self.project_dir.remove_directory(directory)? {
             return Ok(true);
         }
         let cache = format!("{directory}/__pycache__");
-        for name in self.place.names(&cache, NAMES_CAP).unwrap_or_default() {
+        for name in self.project_dir.names(&cache, NAMES_CAP).unwrap_or_default() {
             let path = format!("{cache}/{name}");
-            if matches!(self.place.look(&path)?, Found::File(_)) {
-                self.place.remove(&path)?;
+            if matches!(self.project_dir.inspect(&path)?, PathState::File(_)) {
+                self.project_dir.remove(&path)?;
             }
         }
-        Ok(self.place.remove_directory(&cache)? && self.place.remove_directory(directory)?)
+        Ok(self.project_dir.remove_directory(&cache)? && self.project_dir.remove_directory(directory)?)
     }
 }
 

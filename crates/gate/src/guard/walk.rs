@@ -35,14 +35,14 @@ const MARKERS: [&str; 2] = ["pyvenv.cfg", "CACHEDIR.TAG"];
 
 /// A file or directory that patterns match but that is not guarded, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LeftOut {
+pub struct UnguardedPath {
     pub path: String,
     pub why: String,
 }
 
-impl LeftOut {
-    pub(super) fn new(path: impl Into<String>, why: impl ToString) -> LeftOut {
-        LeftOut {
+impl UnguardedPath {
+    pub(super) fn new(path: impl Into<String>, why: impl ToString) -> UnguardedPath {
+        UnguardedPath {
             path: path.into(),
             why: why.to_string(),
         }
@@ -57,7 +57,7 @@ pub(super) fn walk(
     project: &Path,
     has_guarded: impl Fn(&str) -> bool,
     mut visit: impl FnMut(&str, FileType) -> Result<(), GuardError>,
-) -> Result<Vec<LeftOut>, GuardError> {
+) -> Result<Vec<UnguardedPath>, GuardError> {
     let mut left_out = Vec::new();
     let mut waiting = vec![(String::new(), 0)];
     let mut entries = 0;
@@ -68,7 +68,7 @@ pub(super) fn walk(
             // Deleted in the meantime.
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             Err(error) => {
-                left_out.push(LeftOut::new(directory, error));
+                left_out.push(UnguardedPath::new(directory, error));
                 continue;
             }
         };
@@ -90,7 +90,10 @@ pub(super) fn walk(
         for (name, kind) in &listed {
             let Some(name) = name.to_str() else {
                 let path = format!("{directory}/{}", name.to_string_lossy());
-                left_out.push(LeftOut::new(path.trim_start_matches('/'), "its name is not UTF-8"));
+                left_out.push(UnguardedPath::new(
+                    path.trim_start_matches('/'),
+                    "its name is not UTF-8",
+                ));
                 continue;
             };
             let path = if directory.is_empty() {
@@ -104,7 +107,7 @@ pub(super) fn walk(
             if !kind.is_dir() {
                 visit(&path, *kind)?;
             } else if depth >= DEPTH_CAP {
-                left_out.push(LeftOut::new(path, "too deep"));
+                left_out.push(UnguardedPath::new(path, "too deep"));
             } else {
                 below.push((path, depth + 1));
             }

@@ -3,12 +3,12 @@
 use std::ops::Range;
 
 use super::{
-    items::{Block, Shape, name_at},
-    lex::{Code, Doc, Style},
+    items::{BlockShape, TestBlock, name_at},
+    lex::{DocComment, DocStyle, RustCode},
 };
 
 /// Words after the fence that tell how to test an example. Any other word names another language.
-const HOW: [&str; 7] = [
+const EXAMPLE_WORDS: [&str; 7] = [
     "rust",
     "ignore",
     "no_run",
@@ -19,14 +19,14 @@ const HOW: [&str; 7] = [
 ];
 
 /// A line of documentation.
-struct Line<'a> {
+struct DocLine<'a> {
     /// The whole line, including the comment sign.
     range: Range<usize>,
     text: &'a str,
 }
 
 /// Finds the examples of a file in order, except those in `tests`, which are compared with the surrounding block.
-pub(super) fn find(text: &str, code: &Code, tests: &[Range<usize>]) -> Vec<Block> {
+pub(super) fn find(text: &str, code: &RustCode, tests: &[Range<usize>]) -> Vec<TestBlock> {
     let mut blocks = Vec::new();
     let mut docs = code.docs.as_slice();
     while let Some(first) = docs.first() {
@@ -49,18 +49,21 @@ pub(super) fn find(text: &str, code: &Code, tests: &[Range<usize>]) -> Vec<Block
         } else {
             name_at(code, code.skip_blanks(end, code.bytes.len()))
         };
-        let lines: Vec<Line<'_>> = together.iter().flat_map(|doc| lines(text, doc)).collect();
+        let lines: Vec<DocLine<'_>> = together.iter().flat_map(|doc| lines(text, doc)).collect();
         blocks.extend(examples(&lines, &format!("doctest of {what}"), first.style));
     }
     blocks
 }
 
-fn belong_together(text: &str, one: &Doc, next: &Doc) -> bool {
+fn belong_together(text: &str, one: &DocComment, next: &DocComment) -> bool {
     let between = text.get(one.range.end..next.range.start).unwrap_or("x");
-    one.style == Style::Line && next.style == Style::Line && one.is_inner == next.is_inner && between.trim().is_empty()
+    one.style == DocStyle::Line
+        && next.style == DocStyle::Line
+        && one.is_inner == next.is_inner
+        && between.trim().is_empty()
 }
 
-fn lines<'a>(text: &'a str, doc: &Doc) -> Vec<Line<'a>> {
+fn lines<'a>(text: &'a str, doc: &DocComment) -> Vec<DocLine<'a>> {
     let mut lines = Vec::new();
     let mut at = doc.range.start;
     for line in text.get(doc.range.clone()).unwrap_or_default().split('\n') {
@@ -70,28 +73,28 @@ fn lines<'a>(text: &'a str, doc: &Doc) -> Vec<Line<'a>> {
         let bare = line.trim_start();
         let text = match doc.style {
             // `///` and `/**` have three bytes, as do `//!` and `/*!`.
-            Style::Line => line.get(3..).unwrap_or_default(),
-            Style::Block if is_first => line.get(3..).unwrap_or_default(),
-            Style::Block => bare
+            DocStyle::Line => line.get(3..).unwrap_or_default(),
+            DocStyle::Block if is_first => line.get(3..).unwrap_or_default(),
+            DocStyle::Block => bare
                 .strip_prefix('*')
                 .filter(|rest| !rest.starts_with('/'))
                 .unwrap_or(line),
         };
         let text = text.strip_prefix(' ').unwrap_or(text).trim_end();
-        lines.push(Line { range, text });
+        lines.push(DocLine { range, text });
     }
     lines
 }
 
-fn examples(lines: &[Line<'_>], name: &str, style: Style) -> Vec<Block> {
+fn examples(lines: &[DocLine<'_>], name: &str, style: DocStyle) -> Vec<TestBlock> {
     let mut blocks = Vec::new();
     let mut at = 0;
     while at < lines.len() {
-        let Some((fence, how)) = fence(lines[at].text) else {
+        let Some((fence, info)) = fence(lines[at].text) else {
             at += 1;
             continue;
         };
-        let closes = |line: &Line<'_>| {
+        let closes = |line: &DocLine<'_>| {
             let text = line.text.trim();
             text.len() >= fence.len()
                 && text.starts_with(fence)
@@ -100,14 +103,14 @@ fn examples(lines: &[Line<'_>], name: &str, style: Style) -> Vec<Block> {
         let length = lines[at + 1..].iter().position(closes);
         let last = length.map_or(lines.len() - 1, |length| at + 1 + length);
         let text: Vec<&str> = lines[at..=last].iter().map(|line| line.text).collect();
-        if is_rust(how) {
-            blocks.push(Block {
+        if is_rust(info) {
+            blocks.push(TestBlock {
                 name: name.to_owned(),
                 container: Vec::new(),
                 conditions: String::new(),
                 text: text.join("\n"),
                 range: lines[at].range.start..lines[last].range.end,
-                shape: Shape::Doctest(style),
+                shape: BlockShape::Doctest(style),
                 module: None,
             });
         }
@@ -124,20 +127,23 @@ fn fence(line: &str) -> Option<(&str, &str)> {
     (length >= 3).then(|| line.split_at(length))
 }
 
-fn is_rust(how: &str) -> bool {
-    let words = || how.split([',', ' ', '\t']).filter(|word| !word.is_empty());
-    let is_how = |word: &str| {
-        HOW.contains(&word) || word.starts_with("edition") || word.starts_with("E0") || word.starts_with("ignore-")
+fn is_rust(info: &str) -> bool {
+    let words = || info.split([',', ' ', '\t']).filter(|word| !word.is_empty());
+    let is_known = |word: &str| {
+        EXAMPLE_WORDS.contains(&word)
+            || word.starts_with("edition")
+            || word.starts_with("E0")
+            || word.starts_with("ignore-")
     };
-    words().all(is_how) || words().any(|word| word == "rust")
+    words().all(is_known) || words().any(|word| word == "rust")
 }
 
 /// Formats the lines of an example as documentation in the style of its place.
-pub(super) fn written(text: &str, style: Style, is_inner: bool, indent: &str) -> String {
+pub(super) fn as_comment(text: &str, style: DocStyle, is_inner: bool, indent: &str) -> String {
     let prefix = match (style, is_inner) {
-        (Style::Line, false) => "/// ",
-        (Style::Line, true) => "//! ",
-        (Style::Block, _) => "",
+        (DocStyle::Line, false) => "/// ",
+        (DocStyle::Line, true) => "//! ",
+        (DocStyle::Block, _) => "",
     };
     let lines: Vec<String> = text
         .split('\n')

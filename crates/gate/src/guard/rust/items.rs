@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::lex::{Code, LITERAL};
+use super::lex::{LITERAL, RustCode};
 
 const DEPTH_CAP: usize = 64;
 /// Most bytes after the documentation in which an item's name is searched.
@@ -10,7 +10,7 @@ const NAME_CAP_BYTES: usize = 4096;
 
 /// A guarded part of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Block {
+pub(super) struct TestBlock {
     /// Name for people, such as `mod tests`.
     pub(super) name: String,
     /// The surrounding modules, implementations and traits, outermost first.
@@ -20,17 +20,17 @@ pub(super) struct Block {
     /// The compared text; for a module, without the tests in it, which are blocks of their own.
     pub(super) text: String,
     pub(super) range: Range<usize>,
-    pub(super) shape: Shape,
+    pub(super) shape: BlockShape,
     /// Index of the surrounding module of tests among the blocks.
     pub(super) module: Option<usize>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(super) enum BlockShape {
     Item,
     /// A module with a body that exists only for tests.
     Module,
-    Doctest(super::lex::Style),
+    Doctest(super::lex::DocStyle),
 }
 
 /// A module, implementation or trait with a body.
@@ -44,8 +44,8 @@ pub(super) struct Container {
 
 /// The guarded items of a file.
 #[derive(Debug, Default)]
-pub(super) struct Found {
-    pub(super) blocks: Vec<Block>,
+pub(super) struct GuardedItems {
+    pub(super) blocks: Vec<TestBlock>,
     pub(super) containers: Vec<Container>,
     /// The conditions of the whole file, with the ranges of their attributes.
     pub(super) conditions: Vec<(String, Range<usize>)>,
@@ -53,37 +53,37 @@ pub(super) struct Found {
 
 /// The surroundings of an item.
 #[derive(Clone, Default)]
-struct Place {
+struct ItemContext {
     container: Vec<String>,
     conditions: String,
     module: Option<usize>,
 }
 
-struct Scan<'a> {
+struct ItemScan<'a> {
     text: &'a str,
-    code: &'a Code,
-    found: Found,
+    code: &'a RustCode,
+    found: GuardedItems,
 }
 
 /// The beginning of an item.
 #[derive(Default)]
-struct Head {
+struct ItemHead {
     keyword: String,
     name: String,
 }
 
-pub(super) fn find(text: &str, code: &Code) -> Found {
-    let mut scan = Scan {
+pub(super) fn find(text: &str, code: &RustCode) -> GuardedItems {
+    let mut scan = ItemScan {
         text,
         code,
-        found: Found::default(),
+        found: GuardedItems::default(),
     };
-    scan.items(0..text.len(), Place::default());
+    scan.items(0..text.len(), ItemContext::default());
     scan.found
 }
 
 /// Returns the name of the item at `at`, for people.
-pub(super) fn name_at(code: &Code, mut at: usize) -> String {
+pub(super) fn name_at(code: &RustCode, mut at: usize) -> String {
     let to = code.bytes.len().min(at + NAME_CAP_BYTES);
     while let Some((open, _)) = attribute(code, at, to) {
         at = code.skip_blanks(code.closing(open, to) + 1, to);
@@ -95,8 +95,8 @@ pub(super) fn name_at(code: &Code, mut at: usize) -> String {
     format!("{} {}", head.keyword, head.name).trim_end().to_owned()
 }
 
-impl Scan<'_> {
-    fn items(&mut self, range: Range<usize>, mut place: Place) {
+impl ItemScan<'_> {
+    fn items(&mut self, range: Range<usize>, mut place: ItemContext) {
         let (code, to) = (self.code, range.end);
         let mut at = code.skip_blanks(range.start, to);
         while at < to {
@@ -130,21 +130,21 @@ impl Scan<'_> {
     }
 
     /// Applies an inner attribute, of the file or of the current module.
-    fn inner(&mut self, attribute: &str, range: &Range<usize>, place: &mut Place) {
+    fn inner(&mut self, attribute: &str, range: &Range<usize>, place: &mut ItemContext) {
         place.conditions.push_str(&condition(attribute));
         if is_for_tests(attribute) && place.container.is_empty() && place.module.is_none() {
             place.module = Some(self.found.blocks.len());
             self.add(
                 "#![cfg(test)]".to_owned(),
                 range.clone(),
-                Shape::Module,
-                &Place::default(),
+                BlockShape::Module,
+                &ItemContext::default(),
             );
         }
     }
 
     /// Reads the item at `at`, whose attributes begin at `start`. Returns its end.
-    fn item(&mut self, start: usize, at: usize, to: usize, attributes: &[String], place: &Place) -> usize {
+    fn item(&mut self, start: usize, at: usize, to: usize, attributes: &[String], place: &ItemContext) -> usize {
         let head = head(self.code, at, to);
         let (end, body) = item_end(self.code, at, to, &head);
         let name = format!("{} {}", head.keyword, head.name).trim_end().to_owned();
@@ -155,7 +155,7 @@ impl Scan<'_> {
             .map(|attribute| condition(attribute))
             .collect::<String>();
         let is_in_tests = place.module.is_some();
-        let inside = || Place {
+        let inside = || ItemContext {
             container: place
                 .container
                 .iter()
@@ -168,11 +168,11 @@ impl Scan<'_> {
         match (head.keyword.as_str(), body) {
             ("mod", Some(body)) if is_for_tests && !is_in_tests => {
                 let module = self.found.blocks.len();
-                let inside = Place {
+                let inside = ItemContext {
                     module: Some(module),
                     ..inside()
                 };
-                self.add(name, start..end, Shape::Module, place);
+                self.add(name, start..end, BlockShape::Module, place);
                 self.enter(body, inside);
                 self.close_module(module);
             }
@@ -181,20 +181,20 @@ impl Scan<'_> {
                 self.enter(body, inside);
             }
             ("mod", None) if is_called_tests(&head.name) && !is_in_tests => {
-                self.add(name, start..end, Shape::Item, place);
+                self.add(name, start..end, BlockShape::Item, place);
             }
-            ("fn", _) if is_test => self.add(name, start..end, Shape::Item, place),
+            ("fn", _) if is_test => self.add(name, start..end, BlockShape::Item, place),
             (_, _) if is_in_tests => {}
             ("macro", _) if self.code.squeezed(self.text, at..end).contains("#[test]") => {
-                self.add(name, start..end, Shape::Item, place);
+                self.add(name, start..end, BlockShape::Item, place);
             }
-            (_, _) if is_for_tests || is_test => self.add(name, start..end, Shape::Item, place),
+            (_, _) if is_for_tests || is_test => self.add(name, start..end, BlockShape::Item, place),
             (_, _) => {}
         }
         end
     }
 
-    fn enter(&mut self, body: (usize, usize), inside: Place) {
+    fn enter(&mut self, body: (usize, usize), inside: ItemContext) {
         let (open, close) = body;
         self.found.containers.push(Container {
             path: inside.container.clone(),
@@ -206,8 +206,8 @@ impl Scan<'_> {
         }
     }
 
-    fn add(&mut self, name: String, range: Range<usize>, shape: Shape, place: &Place) {
-        self.found.blocks.push(Block {
+    fn add(&mut self, name: String, range: Range<usize>, shape: BlockShape, place: &ItemContext) {
+        self.found.blocks.push(TestBlock {
             name,
             container: place.container.clone(),
             conditions: place.conditions.clone(),
@@ -220,7 +220,7 @@ impl Scan<'_> {
 
     /// Removes the tests of a module, which are the blocks after it, from its text.
     fn close_module(&mut self, module: usize) {
-        let Some((block, tests)) = self.found.blocks.get(module..).and_then(<[Block]>::split_first) else {
+        let Some((block, tests)) = self.found.blocks.get(module..).and_then(<[TestBlock]>::split_first) else {
             return;
         };
         let tests: Vec<_> = tests.iter().map(|block| block.range.clone()).collect();
@@ -257,7 +257,7 @@ impl Scan<'_> {
         lines
     }
 
-    fn container_name(&self, head: &Head, at: usize, body: Option<(usize, usize)>) -> String {
+    fn container_name(&self, head: &ItemHead, at: usize, body: Option<(usize, usize)>) -> String {
         if head.keyword == "mod" {
             return format!("mod {}", head.name);
         }
@@ -267,7 +267,7 @@ impl Scan<'_> {
 }
 
 /// Returns the position of the bracket of an attribute at `at`, and whether it is an inner attribute.
-fn attribute(code: &Code, at: usize, to: usize) -> Option<(usize, bool)> {
+fn attribute(code: &RustCode, at: usize, to: usize) -> Option<(usize, bool)> {
     if at >= to || code.bytes[at] != b'#' {
         return None;
     }
@@ -279,7 +279,7 @@ fn attribute(code: &Code, at: usize, to: usize) -> Option<(usize, bool)> {
     (open < to && code.bytes[open] == b'[').then_some((open, inner))
 }
 
-fn head(code: &Code, mut at: usize, to: usize) -> Head {
+fn head(code: &RustCode, mut at: usize, to: usize) -> ItemHead {
     loop {
         // Skips the `"C"` of a foreign function.
         at = (at..to)
@@ -291,13 +291,13 @@ fn head(code: &Code, mut at: usize, to: usize) -> Head {
         match word {
             "pub" if code.bytes.get(after) == Some(&b'(') => at = code.closing(after, to) + 1,
             "const" if !matches!(next, "fn" | "unsafe" | "async" | "extern") => {
-                return Head {
+                return ItemHead {
                     keyword: "const".to_owned(),
                     name: next.to_owned(),
                 };
             }
             "extern" if next == "crate" => {
-                return Head {
+                return ItemHead {
                     keyword: "use".to_owned(),
                     name: next.to_owned(),
                 };
@@ -305,20 +305,20 @@ fn head(code: &Code, mut at: usize, to: usize) -> Head {
             "pub" | "default" | "unsafe" | "async" | "extern" | "const" if after > at => at = after,
             "mod" | "fn" | "trait" | "struct" | "enum" | "union" | "static" | "type" => {
                 let name = if next == "mut" { "" } else { next };
-                return Head {
+                return ItemHead {
                     keyword: word.to_owned(),
                     name: name.to_owned(),
                 };
             }
             "use" | "impl" => {
-                return Head {
+                return ItemHead {
                     keyword: word.to_owned(),
                     name: String::new(),
                 };
             }
-            "" => return Head::default(),
+            "" => return ItemHead::default(),
             word if code.bytes.get(after) == Some(&b'!') => {
-                return Head {
+                return ItemHead {
                     keyword: "macro".to_owned(),
                     name: word.to_owned(),
                 };
@@ -327,13 +327,13 @@ fn head(code: &Code, mut at: usize, to: usize) -> Head {
             _ if code.bytes.get(after) == Some(&b':') => {
                 at = after + code.bytes[after..].iter().take_while(|&&byte| byte == b':').count()
             }
-            _ => return Head::default(),
+            _ => return ItemHead::default(),
         }
     }
 }
 
 /// Returns the end of an item, and the positions of its body's brackets.
-fn item_end(code: &Code, at: usize, to: usize, head: &Head) -> (usize, Option<(usize, usize)>) {
+fn item_end(code: &RustCode, at: usize, to: usize, head: &ItemHead) -> (usize, Option<(usize, usize)>) {
     let has_value = matches!(head.keyword.as_str(), "use" | "const" | "static" | "type");
     let mut at = at;
     while at < to {

@@ -8,28 +8,28 @@ pub(super) const LITERAL: u8 = b'"';
 const ESCAPE_CAP: usize = 12;
 
 /// The code of a file, of the same length: comments are replaced by blanks, literals by [`LITERAL`].
-pub(super) struct Code {
+pub(super) struct RustCode {
     pub(super) bytes: Vec<u8>,
-    pub(super) docs: Vec<Doc>,
+    pub(super) docs: Vec<DocComment>,
 }
 
 /// A documentation comment.
-pub(super) struct Doc {
+pub(super) struct DocComment {
     pub(super) range: Range<usize>,
-    pub(super) style: Style,
+    pub(super) style: DocStyle,
     /// Whether it documents its surroundings, as `//!` does.
     pub(super) is_inner: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Style {
+pub(super) enum DocStyle {
     Line,
     Block,
 }
 
-pub(super) fn code(text: &str) -> Code {
+pub(super) fn code(text: &str) -> RustCode {
     let from = text.as_bytes();
-    let mut code = Code {
+    let mut code = RustCode {
         bytes: from.to_vec(),
         docs: Vec::new(),
     };
@@ -37,8 +37,8 @@ pub(super) fn code(text: &str) -> Code {
     while at < from.len() {
         let rest = &from[at..];
         let (end, filler) = match rest[0] {
-            b'/' if rest.starts_with(b"//") => (code.comment(at, line_end(from, at), Style::Line, rest), b' '),
-            b'/' if rest.starts_with(b"/*") => (code.comment(at, block_end(from, at), Style::Block, rest), b' '),
+            b'/' if rest.starts_with(b"//") => (code.comment(at, line_end(from, at), DocStyle::Line, rest), b' '),
+            b'/' if rest.starts_with(b"/*") => (code.comment(at, block_end(from, at), DocStyle::Block, rest), b' '),
             b'"' => (string_end(from, at), LITERAL),
             b'\'' => (char_end(text, at), LITERAL),
             b'r' if !follows_name(from, at) => (raw_string_end(from, at), LITERAL),
@@ -54,17 +54,17 @@ pub(super) fn code(text: &str) -> Code {
     code
 }
 
-impl Code {
-    fn comment(&mut self, at: usize, end: usize, style: Style, rest: &[u8]) -> usize {
+impl RustCode {
+    fn comment(&mut self, at: usize, end: usize, style: DocStyle, rest: &[u8]) -> usize {
         let third = rest.get(2).copied();
         // Not documentation: `////`, `/***` and `/**/`.
         let is_outer = match style {
-            Style::Line => third == Some(b'/') && rest.get(3) != Some(&b'/'),
-            Style::Block => third == Some(b'*') && !matches!(rest.get(3), Some(b'*' | b'/')),
+            DocStyle::Line => third == Some(b'/') && rest.get(3) != Some(&b'/'),
+            DocStyle::Block => third == Some(b'*') && !matches!(rest.get(3), Some(b'*' | b'/')),
         };
         let is_inner = third == Some(b'!');
         if is_outer || is_inner {
-            self.docs.push(Doc {
+            self.docs.push(DocComment {
                 range: at..end,
                 style,
                 is_inner,
@@ -210,7 +210,7 @@ fn char_end(text: &str, start: usize) -> usize {
 mod tests {
     use super::code;
 
-    fn code_of(text: &str) -> String {
+    fn code_text(text: &str) -> String {
         let code = String::from_utf8(code(text).bytes).unwrap();
         assert_eq!(code.len(), text.len());
         code.replace('"', " ").split_whitespace().collect::<Vec<_>>().join(" ")
@@ -236,7 +236,7 @@ mod tests {
             ("'\\", "'\\"),
             ("'", "'"),
         ] {
-            assert_eq!(code_of(text), expected, "{text}");
+            assert_eq!(code_text(text), expected, "{text}");
         }
     }
 

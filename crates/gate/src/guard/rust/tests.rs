@@ -1,6 +1,6 @@
 use std::fs;
 
-use super::{GuardedChangeKind, Source, compare, likenesses, lost};
+use super::{GuardedChangeKind, RustSource, compare, compare_deleted, likenesses};
 
 const ORIGINAL: &str = r####"//! A crate.
 //!
@@ -67,7 +67,11 @@ mod tests {
 "####;
 
 fn names(text: &str) -> Vec<String> {
-    Source::scan(text).blocks.into_iter().map(|block| block.name).collect()
+    RustSource::scan(text)
+        .blocks
+        .into_iter()
+        .map(|block| block.name)
+        .collect()
 }
 
 /// Returns the changes, and the text of the trial.
@@ -335,7 +339,7 @@ fn tests_that_are_in_another_file_now_are_not_lost() {
             .changes
             .is_empty()
     );
-    let parts = lost(ORIGINAL, |likeness| there.contains(likeness));
+    let parts = compare_deleted(ORIGINAL, |likeness| there.contains(likeness));
     let expected = [
         "fn for_tests",
         "fn stands_alone",
@@ -353,7 +357,7 @@ fn tests_that_are_in_another_file_now_are_not_lost() {
             .iter()
             .all(|(kind, _)| *kind == GuardedChangeKind::Deleted)
     );
-    assert!(lost(ORIGINAL, |_| true).put.is_none());
+    assert!(compare_deleted(ORIGINAL, |_| true).put.is_none());
 }
 
 #[test]

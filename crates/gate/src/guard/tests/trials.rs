@@ -1,8 +1,8 @@
 use super::*;
 
 /// Makes a project in which an agent changed guarded files in every possible way.
-fn left_by_an_agent() -> (Sandbox, Originals) {
-    let sandbox = Sandbox::new(&[
+fn left_by_an_agent() -> (GuardSandbox, Originals) {
+    let sandbox = GuardSandbox::new(&[
         ("test_changed.py", "original"),
         ("test_run.py", "original"),
         ("tests/gone/deep/test_x.py", "x"),
@@ -31,7 +31,7 @@ fn left_by_an_agent() -> (Sandbox, Originals) {
 }
 
 /// Checks everything in the trial except times.
-fn assert_in_trial(sandbox: &Sandbox) {
+fn assert_in_trial(sandbox: &GuardSandbox) {
     assert_eq!(sandbox.read("test_changed.py"), "original");
     assert_eq!(sandbox.read("test_run.py"), "original");
     assert_eq!(sandbox.read("tests/gone/deep/test_x.py"), "x");
@@ -58,12 +58,12 @@ fn the_originals_are_in_place_until_the_end() {
     assert_eq!(ended.put_back.len(), 9);
     assert!(ended.overwritten.is_empty() && ended.left.is_empty(), "{ended:?}");
     assert!(!sandbox.record.exists());
-    assert_eq!(Trial::recover(&sandbox.record, &sandbox.project).unwrap(), None);
+    assert_eq!(OpenTrial::recover(&sandbox.record, &sandbox.project).unwrap(), None);
 }
 
 /// A whole trial, to be interrupted: it substitutes a guarded file, another file, and one file twice.
-fn whole_trial(sandbox: &Sandbox, originals: &Originals) -> Result<(), super::super::GuardError> {
-    let mut trial = Trial::begin(originals, &sandbox.project, &sandbox.record)?;
+fn whole_trial(sandbox: &GuardSandbox, originals: &Originals) -> Result<(), super::super::GuardError> {
+    let mut trial = OpenTrial::begin(originals, &sandbox.project, &sandbox.record)?;
     trial.substitute("src/work.py", b"mutant 1")?;
     trial.substitute("src/work.py", b"mutant 2")?;
     trial.substitute("test_changed.py", b"mutant of a test")?;
@@ -77,7 +77,7 @@ fn a_kill_at_any_step_loses_nothing() {
     let before = sandbox.tree();
     let mut stopped = 0;
     while stops::after(stopped, || whole_trial(&sandbox, &originals)).is_err() {
-        let ended = Trial::recover(&sandbox.record, &sandbox.project).unwrap();
+        let ended = OpenTrial::recover(&sandbox.record, &sandbox.project).unwrap();
         assert_eq!(sandbox.tree(), before, "stopped after {stopped} steps");
         assert!(!sandbox.record.exists());
         let ended = ended.unwrap_or_default();
@@ -98,11 +98,11 @@ fn a_kill_of_the_recovery_loses_nothing_either() {
     let mut stopped = 0;
     loop {
         assert!(stops::after(70, || whole_trial(&sandbox, &originals)).is_err());
-        let again = stops::after(stopped, || Trial::recover(&sandbox.record, &sandbox.project));
+        let again = stops::after(stopped, || OpenTrial::recover(&sandbox.record, &sandbox.project));
         if again.is_ok() {
             break;
         }
-        Trial::recover(&sandbox.record, &sandbox.project).unwrap();
+        OpenTrial::recover(&sandbox.record, &sandbox.project).unwrap();
         assert_eq!(sandbox.tree(), before, "stopped after {stopped} steps");
         stopped += 1;
     }
@@ -159,14 +159,14 @@ fn what_is_blocked_stays_in_the_record() {
     assert!(error.contains("test_changed.py") && error.contains("record"), "{error}");
     assert!(!sandbox.path("tests/gone").exists());
     fs::remove_dir_all(sandbox.path("test_changed.py")).unwrap();
-    let ended = Trial::recover(&sandbox.record, &sandbox.project).unwrap().unwrap();
+    let ended = OpenTrial::recover(&sandbox.record, &sandbox.project).unwrap().unwrap();
     assert_eq!(ended.overwritten, ["test_changed.py"]);
     assert_eq!(sandbox.tree(), before);
 }
 
 #[test]
 fn nothing_is_written_through_a_symlink() {
-    let sandbox = Sandbox::new(&[("tests/test_a.py", "a"), ("tests/test_b.py", "b")]);
+    let sandbox = GuardSandbox::new(&[("tests/test_a.py", "a"), ("tests/test_b.py", "b")]);
     let originals = sandbox.taken();
     let outside = TempDir::new().unwrap();
     fs::write(outside.path().join("test_a.py"), "precious").unwrap();
@@ -201,13 +201,13 @@ fn a_link_put_in_the_way_during_a_trial_leads_nowhere() {
     assert_eq!(sandbox.read("test_changed.py"), "of the agent");
     fs::remove_file(sandbox.path("tests")).unwrap();
     fs::rename(outside.path().join("moved"), sandbox.path("tests")).unwrap();
-    Trial::recover(&sandbox.record, &sandbox.project).unwrap().unwrap();
+    OpenTrial::recover(&sandbox.record, &sandbox.project).unwrap().unwrap();
     assert!(!sandbox.path("tests/stays/test_z.py").exists());
 }
 
 #[test]
 fn each_content_has_a_later_second_than_the_one_it_replaces() {
-    let sandbox = Sandbox::new(&[("test_a.py", "a")]);
+    let sandbox = GuardSandbox::new(&[("test_a.py", "a")]);
     let seconds = || {
         let time = fs::metadata(sandbox.path("test_a.py")).unwrap().modified().unwrap();
         time.duration_since(std::time::UNIX_EPOCH).unwrap().as_secs()
@@ -226,7 +226,7 @@ fn each_content_has_a_later_second_than_the_one_it_replaces() {
 
 #[test]
 fn guarded_sections_are_as_they_were_in_the_agents_file() {
-    let sandbox = Sandbox::new(&[
+    let sandbox = GuardSandbox::new(&[
         ("tests/a.rs", ""),
         ("Cargo.toml", "[package]\nname = \"a\"\n"),
         ("package.json", "{\"scripts\":{\"test\":\"jest\"}}"),
@@ -272,7 +272,7 @@ fn guarded_sections_are_as_they_were_in_the_agents_file() {
 fn tests_in_source_files_are_as_they_were_among_the_agents_work() {
     let test = "#[test]\nfn a() {}\n";
     let module = "#[cfg(test)]\nmod tests {\n    #[test]\n    fn b() {}\n}\n";
-    let sandbox = Sandbox::new(&[
+    let sandbox = GuardSandbox::new(&[
         ("src/lib.rs", &format!("fn work() {{}}\n{test}")),
         ("src/moved.rs", module),
         ("src/gone.rs", "#[test]\nfn gone() {}\n"),
@@ -314,7 +314,7 @@ fn tests_in_source_files_are_as_they_were_among_the_agents_work() {
 #[test]
 fn a_block_that_is_in_many_files_is_missed_in_one() {
     let line = "#[cfg(test)]\nmod tests;\n";
-    let sandbox = Sandbox::new(&[("src/a.rs", line), ("src/b.rs", line)]);
+    let sandbox = GuardSandbox::new(&[("src/a.rs", line), ("src/b.rs", line)]);
     let originals = sandbox.taken_with(GuardRules {
         rust_blocks: true,
         ..rules()
@@ -327,19 +327,19 @@ fn a_block_that_is_in_many_files_is_missed_in_one() {
 
 #[test]
 fn new_tests_can_be_taken_away_and_moved_ones_are_none() {
-    let sandbox = Sandbox::new(&[("tests/a.rs", "fn a() {}\n"), ("tests/b.rs", "fn b() {}\n")]);
+    let sandbox = GuardSandbox::new(&[("tests/a.rs", "fn a() {}\n"), ("tests/b.rs", "fn b() {}\n")]);
     let originals = sandbox.taken();
     fs::rename(sandbox.path("tests/b.rs"), sandbox.path("tests/moved.rs")).unwrap();
     sandbox.write("tests/new.rs", "fn new() {}\n");
     sandbox.write("tests/a.rs", "fn changed() {}\n");
-    let mut trial = Trial::begin(&originals, &sandbox.project, &sandbox.record).unwrap();
+    let mut trial = OpenTrial::begin(&originals, &sandbox.project, &sandbox.record).unwrap();
     let new = originals.new_tests(&sandbox.project).unwrap();
     assert_eq!(new, ["tests/new.rs"]);
     trial.remove(&new[0]).unwrap();
     assert!(!sandbox.path("tests/new.rs").exists());
     assert_eq!(sandbox.read("tests/a.rs"), "fn a() {}\n");
     drop(trial);
-    Trial::recover(&sandbox.record, &sandbox.project).unwrap();
+    OpenTrial::recover(&sandbox.record, &sandbox.project).unwrap();
     assert_eq!(sandbox.read("tests/new.rs"), "fn new() {}\n");
     assert_eq!(sandbox.read("tests/a.rs"), "fn changed() {}\n");
     assert_eq!(sandbox.read("tests/moved.rs"), "fn b() {}\n");

@@ -22,12 +22,12 @@ const LINK_CAP_BYTES: usize = 4096;
 
 /// The directory of a project, kept open.
 #[derive(Debug)]
-pub(super) struct Place(OwnedFd);
+pub(super) struct ProjectDir(OwnedFd);
 
 /// Metadata that changes with every write. Only the system's administrator can set the time of the last status
 /// change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Identity {
+pub(super) struct WriteStamp {
     size: i64,
     inode: u64,
     modified: (i64, i64),
@@ -36,17 +36,17 @@ pub(super) struct Identity {
 
 /// The type of the file at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum PathState {
     Nothing,
-    File(Seen),
+    File(FileMetadata),
     Link(Vec<u8>),
     /// A directory, a pipe, a device, or a path through something that is not a directory.
     Other,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Seen {
-    pub(super) identity: Identity,
+pub(super) struct FileMetadata {
+    pub(super) identity: WriteStamp,
     pub(super) mode: u32,
     pub(super) len: u64,
     /// Seconds since the Unix epoch.
@@ -55,13 +55,13 @@ pub(super) struct Seen {
 
 /// The present or future content of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Content {
+pub(super) enum FileContent {
     Nothing,
     File { bytes: Vec<u8>, mode: u32 },
     Link(Vec<u8>),
 }
 
-impl Identity {
+impl WriteStamp {
     /// Whether a later change could leave the identity the same, because the file system's clock has not advanced
     /// yet.
     pub(super) fn is_too_new(&self) -> bool {
@@ -70,13 +70,13 @@ impl Identity {
     }
 }
 
-impl Content {
+impl FileContent {
     /// Whether both are the same to a reader: the same bytes and executability, or the same link.
-    pub(super) fn is_like(&self, other: &Content) -> bool {
+    pub(super) fn is_like(&self, other: &FileContent) -> bool {
         match (self, other) {
             (
-                Content::File { bytes, mode },
-                Content::File {
+                FileContent::File { bytes, mode },
+                FileContent::File {
                     bytes: others,
                     mode: of_other,
                 },
@@ -86,41 +86,44 @@ impl Content {
     }
 }
 
-impl Place {
-    pub(super) fn open(project: &Path) -> io::Result<Place> {
+impl ProjectDir {
+    pub(super) fn open(project: &Path) -> io::Result<ProjectDir> {
         let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
-        Ok(Place(fs::open(project, flags, Mode::empty())?))
+        Ok(ProjectDir(fs::open(project, flags, Mode::empty())?))
     }
 
-    pub(super) fn look(&self, path: &str) -> io::Result<Found> {
+    pub(super) fn inspect(&self, path: &str) -> io::Result<PathState> {
         let (parent, name) = match self.parent(path) {
             Ok(found) => found,
-            Err(Errno::NOENT) => return Ok(Found::Nothing),
-            Err(Errno::NOTDIR | Errno::LOOP) => return Ok(Found::Other),
+            Err(Errno::NOENT) => return Ok(PathState::Nothing),
+            Err(Errno::NOTDIR | Errno::LOOP) => return Ok(PathState::Other),
             Err(error) => return Err(error.into()),
         };
         let stat = match fs::statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => stat,
-            Err(Errno::NOENT) => return Ok(Found::Nothing),
+            Err(Errno::NOENT) => return Ok(PathState::Nothing),
             Err(error) => return Err(error.into()),
         };
         Ok(match FileType::from_raw_mode(stat.st_mode) {
-            FileType::RegularFile => Found::File(seen(&stat)),
-            FileType::Symlink => Found::Link(link(&parent, name)?),
-            _ => Found::Other,
+            FileType::RegularFile => PathState::File(metadata(&stat)),
+            FileType::Symlink => PathState::Link(link(&parent, name)?),
+            _ => PathState::Other,
         })
     }
 
-    /// Reads the content of a path; `None` for [`Found::Other`], and for files above the cap.
-    pub(super) fn read(&self, path: &str) -> io::Result<Option<Content>> {
-        Ok(match self.look(path)? {
-            Found::Nothing => Some(Content::Nothing),
-            Found::Other => None,
-            Found::Link(target) => Some(Content::Link(target)),
-            Found::File(seen) if seen.len > FILE_CAP_BYTES => None,
-            Found::File(_) => {
-                let (seen, bytes) = self.read_file(path)?;
-                (bytes.len() as u64 <= FILE_CAP_BYTES).then_some(Content::File { bytes, mode: seen.mode })
+    /// Reads the content of a path; `None` for [`PathState::Other`], and for files above the cap.
+    pub(super) fn read(&self, path: &str) -> io::Result<Option<FileContent>> {
+        Ok(match self.inspect(path)? {
+            PathState::Nothing => Some(FileContent::Nothing),
+            PathState::Other => None,
+            PathState::Link(target) => Some(FileContent::Link(target)),
+            PathState::File(metadata) if metadata.len > FILE_CAP_BYTES => None,
+            PathState::File(_) => {
+                let (metadata, bytes) = self.read_file(path)?;
+                (bytes.len() as u64 <= FILE_CAP_BYTES).then_some(FileContent::File {
+                    bytes,
+                    mode: metadata.mode,
+                })
             }
         })
     }
@@ -129,7 +132,7 @@ impl Place {
     ///
     /// # Errors
     /// `InvalidInput` if it is not a regular file any more.
-    pub(super) fn read_file(&self, path: &str) -> io::Result<(Seen, Vec<u8>)> {
+    pub(super) fn read_file(&self, path: &str) -> io::Result<(FileMetadata, Vec<u8>)> {
         let (parent, name) = self.parent(path)?;
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let file = fs::openat(&parent, name, flags, Mode::empty())?;
@@ -139,28 +142,28 @@ impl Place {
         }
         let mut bytes = Vec::new();
         File::from(file).take(FILE_CAP_BYTES + 1).read_to_end(&mut bytes)?;
-        Ok((seen(&stat), bytes))
+        Ok((metadata(&stat), bytes))
     }
 
     /// Replaces the content of a path atomically, through a temporary file named `beside`. Creates missing
     /// directories.
-    pub(super) fn put(&self, path: &str, content: &Content, beside: &str, durable: Durable) -> io::Result<()> {
-        if *content == Content::Nothing {
+    pub(super) fn put(&self, path: &str, content: &FileContent, beside: &str, durable: Durable) -> io::Result<()> {
+        if *content == FileContent::Nothing {
             return self.remove(path);
         }
         self.make_parents(path)?;
-        let replaced = match self.look(path)? {
-            Found::File(seen) => Some(seen.modified),
-            Found::Nothing | Found::Link(_) | Found::Other => None,
+        let replaced = match self.inspect(path)? {
+            PathState::File(metadata) => Some(metadata.modified),
+            PathState::Nothing | PathState::Link(_) | PathState::Other => None,
         };
         let (parent, name) = self.parent(path)?;
         match content {
-            Content::Nothing => {}
-            Content::File { bytes, mode } => {
-                step()?;
+            FileContent::Nothing => {}
+            FileContent::File { bytes, mode } => {
+                before_change()?;
                 let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
                 let mut file = File::from(fs::openat(&parent, beside, flags, Mode::from_raw_mode(0o600))?);
-                step()?;
+                before_change()?;
                 file.write_all(bytes)?;
                 fs::fchmod(&file, raw_mode(*mode))?;
                 let time = next_time(replaced);
@@ -173,12 +176,12 @@ impl Place {
                     sync(&file)?;
                 }
             }
-            Content::Link(target) => {
-                step()?;
+            FileContent::Link(target) => {
+                before_change()?;
                 fs::symlinkat(target.as_slice(), &parent, beside)?;
             }
         }
-        step()?;
+        before_change()?;
         fs::renameat(&parent, beside, &parent, name)?;
         if durable == Durable::Yes {
             sync(&File::from(parent))?;
@@ -192,7 +195,7 @@ impl Place {
             Err(Errno::NOENT) => return Ok(()),
             found => found?,
         };
-        step()?;
+        before_change()?;
         match fs::unlinkat(&parent, name, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
             Err(error) => Err(error.into()),
@@ -205,7 +208,7 @@ impl Place {
             Err(Errno::NOENT) => return Ok(true),
             found => found?,
         };
-        step()?;
+        before_change()?;
         match fs::unlinkat(&parent, name, AtFlags::REMOVEDIR) {
             Ok(()) | Err(Errno::NOENT) => Ok(true),
             Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR) => Ok(false),
@@ -240,7 +243,7 @@ impl Place {
         for (at, _) in path.match_indices('/') {
             let (parent, name) = self.parent(&path[..at])?;
             if matches!(fs::statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW), Err(Errno::NOENT)) {
-                step()?;
+                before_change()?;
                 fs::mkdirat(&parent, name, Mode::from_raw_mode(0o777))?;
             }
         }
@@ -286,9 +289,9 @@ fn link(parent: &OwnedFd, name: &str) -> io::Result<Vec<u8>> {
     clippy::useless_conversion,
     reason = "systems differ in the types of what they say"
 )]
-fn seen(stat: &Stat) -> Seen {
-    Seen {
-        identity: Identity {
+fn metadata(stat: &Stat) -> FileMetadata {
+    FileMetadata {
+        identity: WriteStamp {
             size: stat.st_size as i64,
             inode: stat.st_ino as u64,
             modified: (stat.st_mtime as i64, stat.st_mtime_nsec as i64),
@@ -335,12 +338,12 @@ pub(super) fn sync(file: &File) -> io::Result<()> {
 /// Called before each change of the file system, so that a test can stop at any of them.
 #[cfg(not(test))]
 #[allow(clippy::unnecessary_wraps, reason = "in tests it fails")]
-pub(super) fn step() -> io::Result<()> {
+pub(super) fn before_change() -> io::Result<()> {
     Ok(())
 }
 
 #[cfg(test)]
-pub(super) use stops::step;
+pub(super) use stops::before_change;
 
 #[cfg(test)]
 pub(super) mod stops {
@@ -359,7 +362,7 @@ pub(super) mod stops {
         result
     }
 
-    pub(in super::super) fn step() -> io::Result<()> {
+    pub(in super::super) fn before_change() -> io::Result<()> {
         match LEFT.get() {
             None => Ok(()),
             Some(0) => Err(io::Error::other("stopped here")),

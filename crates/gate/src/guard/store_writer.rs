@@ -7,30 +7,30 @@ use std::{
 };
 
 use super::{
-    FILE_CAP_BYTES, GuardError, Kind,
-    originals::{Entry, LEFT_OUT_CAP},
-    place::{Found, Place, sync},
+    FILE_CAP_BYTES, GuardError, GuardedKind,
+    originals::{LEFT_OUT_CAP, OriginalEntry},
+    project_dir::{PathState, ProjectDir, sync},
     rust,
-    walk::LeftOut,
+    walk::UnguardedPath,
 };
 
 const FILES_CAP: usize = 50_000;
 const TOTAL_CAP_BYTES: u64 = 512 << 20;
 
 /// Copies files to a store, one after the other.
-pub(super) struct Taking {
-    place: Place,
+pub(super) struct StoreWriter {
+    project_dir: ProjectDir,
     copies: BufWriter<File>,
     path: PathBuf,
     at: u64,
-    entries: Vec<Entry>,
-    left_out: Vec<LeftOut>,
+    entries: Vec<OriginalEntry>,
+    left_out: Vec<UnguardedPath>,
 }
 
-impl Taking {
-    pub(super) fn new(project: &Path, copies: &Path) -> Result<Taking, GuardError> {
-        Ok(Taking {
-            place: Place::open(project).map_err(GuardError::file(project))?,
+impl StoreWriter {
+    pub(super) fn new(project: &Path, copies: &Path) -> Result<StoreWriter, GuardError> {
+        Ok(StoreWriter {
+            project_dir: ProjectDir::open(project).map_err(GuardError::file(project))?,
             copies: BufWriter::new(File::create(copies).map_err(GuardError::file(copies))?),
             path: copies.to_owned(),
             at: 0,
@@ -39,18 +39,18 @@ impl Taking {
         })
     }
 
-    pub(super) fn add(&mut self, path: &str, kind: Kind) -> Result<(), GuardError> {
+    pub(super) fn add(&mut self, path: &str, kind: GuardedKind) -> Result<(), GuardError> {
         if self.entries.len() >= FILES_CAP {
             self.leave_out(path, "there are more than 50,000 guarded files");
             return Ok(());
         }
-        if kind == Kind::Shadow {
-            self.entries.push(Entry::empty(path, kind));
+        if kind == GuardedKind::Shadow {
+            self.entries.push(OriginalEntry::empty(path, kind));
             return Ok(());
         }
         match self.read(path) {
-            Ok(Some((_, bytes))) if kind == Kind::Rust && !has_blocks(&bytes) => Ok(()),
-            Ok(Some((entry, bytes))) => self.keep(Entry { kind, ..entry }, &bytes),
+            Ok(Some((_, bytes))) if kind == GuardedKind::Rust && !has_blocks(&bytes) => Ok(()),
+            Ok(Some((entry, bytes))) => self.keep(OriginalEntry { kind, ..entry }, &bytes),
             Ok(None) => Ok(()),
             Err(error) => {
                 self.leave_out(path, error);
@@ -64,20 +64,22 @@ impl Taking {
     }
 
     /// Reads a file; `None` if it is gone.
-    fn read(&self, path: &str) -> io::Result<Option<(Entry, Vec<u8>)>> {
-        let entry = Entry::empty(path, Kind::Test);
-        match self.place.look(path)? {
-            Found::Nothing => Ok(None),
-            Found::Other => Err(io::Error::other("it is no regular file")),
-            Found::Link(target) => Ok(Some((Entry { link: true, ..entry }, target))),
-            Found::File(seen) if seen.len > FILE_CAP_BYTES => Err(io::Error::other("it is larger than 16 MiB")),
-            Found::File(_) => {
-                let (seen, bytes) = self.place.read_file(path)?;
-                let identity = (!seen.identity.is_too_new()).then_some(seen.identity);
+    fn read(&self, path: &str) -> io::Result<Option<(OriginalEntry, Vec<u8>)>> {
+        let entry = OriginalEntry::empty(path, GuardedKind::Test);
+        match self.project_dir.inspect(path)? {
+            PathState::Nothing => Ok(None),
+            PathState::Other => Err(io::Error::other("it is no regular file")),
+            PathState::Link(target) => Ok(Some((OriginalEntry { link: true, ..entry }, target))),
+            PathState::File(metadata) if metadata.len > FILE_CAP_BYTES => {
+                Err(io::Error::other("it is larger than 16 MiB"))
+            }
+            PathState::File(_) => {
+                let (metadata, bytes) = self.project_dir.read_file(path)?;
+                let identity = (!metadata.identity.is_too_new()).then_some(metadata.identity);
                 Ok(Some((
-                    Entry {
+                    OriginalEntry {
                         identity,
-                        mode: seen.mode,
+                        mode: metadata.mode,
                         ..entry
                     },
                     bytes,
@@ -86,14 +88,14 @@ impl Taking {
         }
     }
 
-    fn keep(&mut self, entry: Entry, bytes: &[u8]) -> Result<(), GuardError> {
+    fn keep(&mut self, entry: OriginalEntry, bytes: &[u8]) -> Result<(), GuardError> {
         let len = bytes.len() as u64;
         if self.at + len > TOTAL_CAP_BYTES {
             self.leave_out(&entry.path, "guarded files have more than 512 MiB");
             return Ok(());
         }
         self.copies.write_all(bytes).map_err(GuardError::file(&self.path))?;
-        self.entries.push(Entry {
+        self.entries.push(OriginalEntry {
             at: self.at,
             len,
             ..entry
@@ -104,11 +106,11 @@ impl Taking {
 
     fn leave_out(&mut self, path: &str, why: impl ToString) {
         if self.left_out.len() < LEFT_OUT_CAP {
-            self.left_out.push(LeftOut::new(path, why));
+            self.left_out.push(UnguardedPath::new(path, why));
         }
     }
 
-    pub(super) fn finish(mut self) -> Result<(Vec<Entry>, Vec<LeftOut>), GuardError> {
+    pub(super) fn finish(mut self) -> Result<(Vec<OriginalEntry>, Vec<UnguardedPath>), GuardError> {
         let written = self.copies.flush().and_then(|()| sync(self.copies.get_ref()));
         written.map_err(GuardError::file(&self.path))?;
         Ok((self.entries, self.left_out))
